@@ -1,0 +1,100 @@
+/* checkpoint.h - named tensors and metadata, saved durably and verified when read.
+ *
+ *     DIR/step-00000500/model.safetensors     the weights, nothing else: PyTorch's load_state_dict
+ *                       trainer.safetensors   optimizer state and whatever else a run needs
+ *                       manifest.json         format version, metadata, size and XXH3-64 of each
+ *                                             file's header and of each tensor
+ *     DIR/latest -> step-00000500             a convenience; resume trusts manifests only
+ *
+ * Saving: everything is written to DIR/.tmp-step-00000500.<pid>.<random>, each file synced, the
+ * folder synced, renamed, the parent synced: a crash at any point leaves the old checkpoint or the
+ * new one. Formats: safetensors (https://github.com/huggingface/safetensors), float32
+ * and int64, little-endian. Reading checks everything that specification asks, and digests.
+ *
+ * Threads: none of this is called by ranks; one thread per folder.
+ */
+#ifndef HOGRING_CHECKPOINT_H
+#define HOGRING_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hogring/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum hr_dtype { HR_F32, HR_F64, HR_I64, HR_U8 };
+
+enum { HR_TENSOR_MAX_DIMS = 8 };
+
+struct hr_tensor {
+    char name[128];
+    enum hr_dtype dtype;
+    size_t ndim; /* 0 for a scalar */
+    size_t shape[HR_TENSOR_MAX_DIMS];
+    size_t bytes; /* product of shape times the size of dtype */
+    void *data;   /* on save: borrowed; after load: owned by the checkpoint; aligned for its type */
+};
+
+struct hr_metadata {
+    char key[64];
+    char value[1024];
+};
+
+/* One file's worth of tensors, and the strings of its __metadata__. */
+struct hr_tensor_file {
+    size_t ntensors;
+    struct hr_tensor *tensors;
+    size_t nmetadata;
+    struct hr_metadata *metadata;
+    void *storage; /* behind `data` after a load */
+};
+
+struct hr_checkpoint {
+    uint64_t step;
+    struct hr_tensor_file model;   /* metadata as it stands in the file: "format": "pt", ... */
+    struct hr_tensor_file trainer; /* its metadata is the run's state: epoch, seed, ... */
+    char path[4096];               /* where it was loaded from or saved to */
+};
+
+/* Can a checkpoint of `bytes` be saved under dir? Makes dir (0755, parents too), writes and removes a
+ * probe, removes left-over .tmp-* folders of dead processes of this user, and compares free space.
+ * HR_E_IO says the folder, and bytes needed and free. */
+enum hr_status hr_checkpoint_prepare(const char *dir, size_t bytes);
+
+/* Save durably as dir/step-%08llu, then point `latest` at it and remove all but the newest `keep`
+ * (0: keep all). Saving a step that is already there replaces it (the older folder is moved aside
+ * first and removed last). On error nothing but the old checkpoints is left. Sets checkpoint->path. */
+enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpoint, size_t keep);
+
+/* Load and verify one checkpoint.
+ *   path  a step-* folder (or its model.safetensors), or a folder of them: then the highest step
+ *         that verifies; each damaged one that was passed over costs one warning line
+ *   out   free with hr_checkpoint_free; untouched on error
+ * HR_E_IO: nothing there. HR_E_FORMAT: says file, tensor, found, expected. */
+enum hr_status hr_checkpoint_load(const char *path, struct hr_checkpoint *out);
+void hr_checkpoint_free(struct hr_checkpoint *checkpoint);
+
+/* The metadata value of a key, or NULL. */
+const char *hr_metadata_get(const struct hr_tensor_file *file, const char *key);
+/* The tensor of that name, or NULL. */
+const struct hr_tensor *hr_tensor_get(const struct hr_tensor_file *file, const char *name);
+
+/* Read one .safetensors file of any origin (no manifest, no digests); free with
+ * hr_tensor_file_free. */
+enum hr_status hr_safetensors_read(const char *path, struct hr_tensor_file *out);
+void hr_tensor_file_free(struct hr_tensor_file *file);
+
+const char *hr_dtype_name(enum hr_dtype dtype); /* as safetensors spells it: "F32" */
+size_t hr_dtype_bytes(enum hr_dtype dtype);
+
+/* XXH3-128 over count floats, as 32 hex digits and a 0: the weights_digest of the JSON. */
+void hr_digest_floats(const float *data, size_t count, char out[33]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

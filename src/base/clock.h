@@ -1,0 +1,23 @@
+/* clock.h - monotonic time in nanoseconds, and wall time for file names. */
+#ifndef HR_BASE_CLOCK_H
+#define HR_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define HR_NS_PER_SECOND 1000000000LL
+
+/* Nanoseconds of CLOCK_MONOTONIC; comparable between the processes of one machine. */
+static inline int64_t hr_clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
+}
+
+static inline double hr_seconds(int64_t ns)
+{
+    return (double)ns / (double)HR_NS_PER_SECOND;
+}
+
+#endif

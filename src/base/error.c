@@ -1,0 +1,75 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local char message[512];
+
+const char *hr_status_str(enum hr_status status)
+{
+    switch (status) {
+#define HR_STATUS_TEXT(name, value, exit_code, text) \
+    case name:                                       \
+        return text;
+        HR_STATUS_LIST(HR_STATUS_TEXT)
+#undef HR_STATUS_TEXT
+    }
+    return "unknown status";
+}
+
+int hr_status_exit_code(enum hr_status status)
+{
+    switch (status) {
+#define HR_STATUS_EXIT(name, value, exit_code, text) \
+    case name:                                       \
+        return exit_code;
+        HR_STATUS_LIST(HR_STATUS_EXIT)
+#undef HR_STATUS_EXIT
+    }
+    return 1;
+}
+
+const char *hr_error_message(void)
+{
+    return message;
+}
+
+enum hr_status hr_fail(enum hr_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return status;
+}
+
+enum hr_status hr_fail_errno(enum hr_status status, const char *format, ...)
+{
+    const int cause = errno;
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return hr_fail(status, "%s: %s", text, strerror(cause));
+}
+
+enum hr_status hr_fail_within(enum hr_status status, const char *format, ...)
+{
+    char inner[400], prefix[100];
+    snprintf(inner, sizeof inner, "%.399s", message);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(prefix, sizeof prefix, format, args);
+    va_end(args);
+    return hr_fail(status, "%s: %s", prefix, inner);
+}
+
+void hr_assert_failed(const char *expression, const char *file, int line)
+{
+    fprintf(stderr, "hogring: %s:%d: this must hold, and does not: %s\n", file, line, expression);
+    abort();
+}

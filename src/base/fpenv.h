@@ -1,0 +1,28 @@
+/* fpenv.h - denormals are flushed to zero in every thread that computes.
+ *
+ * Denormal operands cost over a hundred cycles each on many cores, and training makes them. The
+ * mode is a property of the thread, so each rank calls this first; one rank in another mode would
+ * give other bits.
+ */
+#ifndef HR_BASE_FPENV_H
+#define HR_BASE_FPENV_H
+
+#include <stdint.h>
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+static inline void hr_fp_flush_denormals(void)
+{
+#if defined(__SSE__)
+    const unsigned flush_to_zero = 1u << 15, denormals_are_zero = 1u << 6;
+    _mm_setcsr(_mm_getcsr() | flush_to_zero | denormals_are_zero);
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    __asm__ volatile("msr fpcr, %0" : : "r"(fpcr | (1u << 24)));
+#endif
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* isa.h - one source, several instruction sets, chosen once at run time.
+ *
+ * A file named *.isa.c is compiled once for each level below (the Makefile's HR_ISA_SUFFIX names
+ * the copy); it defines its functions and a table of pointers to them through HR_ISA_NAME. The
+ * module's plain .c file picks the table with HR_ISA_PICK. On other architectures there is only
+ * the plain copy. No copy contracts or reorders floating point, so all give the same bits.
+ *
+ * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's.
+ */
+#ifndef HR_BASE_ISA_H
+#define HR_BASE_ISA_H
+
+enum hr_isa {
+    HR_ISA_PLAIN, /* whatever the compiler's default target is */
+    HR_ISA_V3,    /* x86-64-v3: AVX2, FMA units (unused: no contraction) */
+    HR_ISA_V4,    /* x86-64-v4: AVX-512 */
+};
+
+/* The level in use; constant for the life of the process. Any thread. */
+enum hr_isa hr_isa(void);
+const char *hr_isa_name(void);
+
+#define HR_ISA_JOIN_(name, suffix) name##suffix
+#define HR_ISA_JOIN(name, suffix) HR_ISA_JOIN_(name, suffix)
+#define HR_ISA_NAME(name) HR_ISA_JOIN(name, HR_ISA_SUFFIX)
+
+#ifdef __x86_64__
+#define HR_ISA_DECLARE(type, name) extern const type name##_plain, name##_v3, name##_v4
+#define HR_ISA_PICK(name) \
+    (hr_isa() == HR_ISA_V4 ? &name##_v4 : hr_isa() == HR_ISA_V3 ? &name##_v3 : &name##_plain)
+#else
+#define HR_ISA_DECLARE(type, name) extern const type name##_plain
+#define HR_ISA_PICK(name) (&name##_plain)
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* philox.h - Philox4x32-10, a counter-based generator: random numbers as a pure function.
+ *
+ * Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The key is
+ * (seed, stream), the counter says which number; nothing is stored, so the numbers depend neither
+ * on the number of threads nor on what was drawn before.
+ *
+ * Test: tests/base/test_philox.c holds the known answers of the authors' library.
+ */
+#ifndef HR_BASE_PHILOX_H
+#define HR_BASE_PHILOX_H
+
+#include <stdint.h>
+
+/* What a number is for. Streams never share numbers. */
+enum hr_stream {
+    HR_STREAM_INIT = 1,     /* initial weights: counter = (tensor, element / 4) */
+    HR_STREAM_SHUFFLE = 2,  /* order of samples: counter = (epoch, round) */
+    HR_STREAM_SCHEDULE = 3, /* explored schedules: counter = (choice) */
+    HR_STREAM_TEST = 4,
+    HR_STREAM_NAME = 5,     /* random names of segments and temporary folders */
+};
+
+struct hr_philox {
+    uint32_t v[4];
+};
+
+/* Ten rounds on counter (c0..c3) with key (k0, k1). */
+struct hr_philox hr_philox4x32(struct hr_philox counter, uint32_t k0, uint32_t k1);
+
+/* The four words of block `index` of number sequence `sequence` in a stream of a seed. Seeds of 64
+ * bits are folded into key and counter without loss. */
+struct hr_philox hr_random_block(uint64_t seed, enum hr_stream stream, uint64_t index,
+                                 uint32_t sequence);
+
+/* A float in [0, 1), a multiple of 2^-24. */
+static inline float hr_random_unit(uint32_t word)
+{
+    return (float)(word >> 8) * 0x1p-24f;
+}
+
+#endif

@@ -1,0 +1,25 @@
+#include "base/vec.h"
+
+#include "base/error.h"
+#include "base/vec_table.h"
+
+void hr_vec_tree_sum(float *const *out, size_t nout, const float *const *x, size_t n, size_t count)
+{
+    HR_ASSERT(n >= 1 && n <= HR_VEC_MAX_INPUTS);
+    HR_ISA_PICK(hr_vec_table)->tree_sum(out, nout, x, n, count);
+}
+
+void hr_vec_add(float *y, const float *x, size_t count)
+{
+    HR_ISA_PICK(hr_vec_table)->add(y, x, count);
+}
+
+void hr_vec_scale(float *y, float a, size_t count)
+{
+    HR_ISA_PICK(hr_vec_table)->scale(y, a, count);
+}
+
+void hr_vec_axpy(float *y, float a, const float *x, size_t count)
+{
+    HR_ISA_PICK(hr_vec_table)->axpy(y, a, x, count);
+}

@@ -1,0 +1,33 @@
+/* vec.h - vector kernels, and the one order in which hogring adds several ranks' numbers.
+ *
+ * T(n) is the binary tree over n inputs that splits at the largest power of two below n:
+ *     T(1) = x0    T(2) = x0 + x1    T(3) = (x0 + x1) + x2    T(4) = (x0 + x1) + (x2 + x3)
+ *     T(5) = ((x0 + x1) + (x2 + x3)) + x4
+ * The order of addition of element i depends on n alone.
+ *
+ * Threads: pure functions on the caller's memory. Pointers may overlap only where said.
+ * Test: tests/base/test_vec.c compares each instruction set with the naive twin, bit by bit.
+ */
+#ifndef HR_BASE_VEC_H
+#define HR_BASE_VEC_H
+
+#include <stddef.h>
+
+#define HR_VEC_MAX_INPUTS 64
+
+/* Tree sum of n inputs into `nout` outputs.
+ *   x     n pointers to `count` floats each; 1 <= n <= HR_VEC_MAX_INPUTS
+ *   out   nout pointers to `count` floats each; an output may be exactly one of the inputs
+ * out[j][i] = T(n) over x[0][i] .. x[n-1][i]. */
+void hr_vec_tree_sum(float *const *out, size_t nout, const float *const *x, size_t n, size_t count);
+
+/* y[i] = y[i] + x[i]; x and y are disjoint or the same. */
+void hr_vec_add(float *y, const float *x, size_t count);
+
+/* y[i] = a * y[i] */
+void hr_vec_scale(float *y, float a, size_t count);
+
+/* y[i] = y[i] + a * x[i], rounded twice. */
+void hr_vec_axpy(float *y, float a, const float *x, size_t count);
+
+#endif

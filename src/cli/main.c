@@ -1,0 +1,7 @@
+#include <stdio.h>
+
+int main(void)
+{
+    puts("hogring " HR_VERSION);
+    return 0;
+}

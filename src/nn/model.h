@@ -1,0 +1,88 @@
+/* model.h - a network described by a list of layers, over one flat array of parameters.
+ *
+ *     text      "flatten, dense 256, relu, dense 128, relu, dense 10"
+ *     layers    0 flatten | 1 dense | 2 relu | 3 dense | 4 relu | 5 dense
+ *     tensors   1.weight (256,784) 1.bias (256) 3.weight (128,256) 3.bias (128) 5.weight ... 5.bias
+ *     params    [ 1.weight | 1.bias | 3.weight | 3.bias | 5.weight | 5.bias ]   floats, no gaps
+ *
+ * Names, layouts and initial distribution are those of torch.nn.Sequential with the same layers, so
+ * that a parameter array is a PyTorch state_dict laid end to end. Gradients and optimizer state have
+ * the same layout.
+ *
+ * A model is immutable; a workspace is the private memory of one computing thread (activations,
+ * nothing else). This module knows no ranks.
+ *
+ * Arithmetic: float32; a sample's loss is rounded to float and added to a double in sample order.
+ * Gradients are SUMS over the samples of the batch, never means: the division by the number of
+ * samples happens in the optimizer's update (optim/sgd.h) and nowhere else. The bits of a result
+ * depend on (batch size, parameters, input) and on the GEMM in use, not on the thread.
+ */
+#ifndef HR_NN_MODEL_H
+#define HR_NN_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "hogring/data.h"
+
+struct hr_model;
+struct hr_workspace;
+
+struct hr_tensor_info {
+    char name[32];   /* "<layer index>.weight" */
+    size_t ndim;     /* 1..4 */
+    size_t shape[4];
+    size_t offset;   /* in floats, from the start of the parameter array */
+    size_t count;    /* product of shape */
+};
+
+/* Build the model.
+ *   description  a built-in name (softmax, mlp) or a layer list; HR_E_USAGE with the place in the
+ *                text when it does not parse, or when the layers do not fit one another
+ *   input        shape of one sample
+ *   classes      the last layer must have this many outputs (HR_E_USAGE says both numbers)
+ *   out          destroy with hr_model_destroy */
+HR_CHECKED enum hr_status hr_model_create(const char *description, struct hr_shape input,
+                                          size_t classes, struct hr_model **out);
+void hr_model_destroy(struct hr_model *model);
+
+/* The layer list in full (what a built-in name stands for); owned by the model. */
+const char *hr_model_text(const struct hr_model *model);
+size_t hr_model_param_count(const struct hr_model *model);
+size_t hr_model_tensor_count(const struct hr_model *model);
+const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_t index);
+
+/* params (param_count) out: PyTorch's default initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for
+ * weight and bias of a dense layer, from Philox keyed by (seed, tensor, element). */
+void hr_model_init(const struct hr_model *model, uint64_t seed, float *params);
+
+/* Memory for batches of up to max_batch samples. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_workspace_create(const struct hr_model *model, size_t max_batch,
+                                              struct hr_workspace **out);
+void hr_workspace_destroy(struct hr_workspace *workspace);
+
+/* The workspace's input buffers: x (max_batch, features) and y (max_batch), to gather into. */
+float *hr_workspace_input(struct hr_workspace *workspace);
+uint8_t *hr_workspace_labels(struct hr_workspace *workspace);
+
+struct hr_batch_result {
+    double loss_sum; /* of the samples' cross entropies; not finite when training diverged */
+    size_t correct;  /* samples whose largest logit (first of equals) is the label */
+};
+
+/* Forward and backward over the first B samples of the workspace's input.
+ *   params  (param_count) in
+ *   grads   (param_count) out, overwritten (never added to): sum over the samples of d loss/d params
+ * B = 0 writes zeros. No allocation. The input buffer may be overwritten. */
+struct hr_batch_result hr_model_gradient(const struct hr_model *model, struct hr_workspace *workspace,
+                                         const float *params, size_t B, float *grads);
+
+/* Forward only: loss and correct answers. */
+struct hr_batch_result hr_model_evaluate(const struct hr_model *model, struct hr_workspace *workspace,
+                                         const float *params, size_t B);
+
+/* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input). */
+double hr_model_flops(const struct hr_model *model);
+
+#endif

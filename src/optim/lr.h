@@ -1,0 +1,30 @@
+/* lr.h - the learning rate as a pure function of how much of the data has been seen.
+ *
+ * Position is in epochs (samples seen / samples an epoch), so that strategies whose steps differ in
+ * size follow the same curve. With w warm-up epochs of E epochs and peak rate p:
+ *     warm-up   e < w:  p * (e + step) / w capped at p, where step is one step's share of an epoch
+ *     constant  p
+ *     cosine    p * (1 + cos(pi * (e - w) / (E - w))) / 2
+ */
+#ifndef HR_OPTIM_LR_H
+#define HR_OPTIM_LR_H
+
+#include "base/error.h"
+
+enum hr_lr_kind { HR_LR_CONSTANT, HR_LR_COSINE };
+
+struct hr_lr_schedule {
+    enum hr_lr_kind kind;
+    double peak;
+    double warmup_epochs; /* 0: none */
+    double epochs;        /* the whole run */
+};
+
+/* "constant" or "cosine"; HR_E_USAGE names the ones there are. */
+HR_CHECKED enum hr_status hr_lr_kind_parse(const char *name, enum hr_lr_kind *out);
+const char *hr_lr_kind_name(enum hr_lr_kind kind);
+
+/* The rate of a step that begins at `epoch` and covers `step` epochs. Pure. */
+float hr_lr_at(const struct hr_lr_schedule *schedule, double epoch, double step);
+
+#endif
