@@ -7,7 +7,7 @@
  * apart by content and not by name.
  *
  * Threads: a data set is read-only after hr_dataset_open; any number of threads, and processes
- * forked afterwards, may gather from it at once.
+ * forked afterwards, may gather from it at once. hr_dataset_open reads the environment.
  */
 #ifndef HOGRING_DATA_H
 #define HOGRING_DATA_H
@@ -37,13 +37,13 @@ struct hr_split {
 };
 
 struct hr_dataset {
-    char name[256];         /* what was asked for: "digits", "fashion-mnist" or a path */
-    struct hr_shape shape;  /* of one sample */
-    size_t classes;         /* largest label + 1 over both splits; 10 for the named sets */
-    float scale;            /* a pixel byte times this is the network's input */
+    char name[256];        /* what was asked for: "digits", "fashion-mnist" or a path */
+    struct hr_shape shape; /* of one sample */
+    size_t classes;        /* largest label + 1 over both splits; 10 for the named sets */
+    float scale;           /* a pixel byte times this is the network's input */
     struct hr_split train, test;
-    char digest[33];        /* XXH3-128 over shapes, pixels and labels of both splits, hex */
-    void *storage;          /* owned memory behind the splits */
+    char digest[33]; /* XXH3-128 over shape, counts, pixels, labels, hex */
+    void *storage;   /* owned memory behind the splits */
 };
 
 /* Open a data set.
@@ -51,11 +51,13 @@ struct hr_dataset {
  *         "fashion-mnist"  Debian's package dataset-fashion-mnist (or the folder that the
  *                          environment variable FASHION_MNIST names); scale 1/255
  *         anything else    a folder with the four MNIST-named files, each raw or .gz, spelled
- *                          train-images-idx3-ubyte or train-images.idx3-ubyte; scale 1/255
+ *                          train-images-idx3-ubyte or train-images.idx3-ubyte (the first that is
+ *                          there, raw before .gz); scale 1/255
  *   out   written only on success; close with hr_dataset_close
  * Errors: HR_E_IO (missing: says which file, and which package to install), HR_E_FORMAT (says file,
- * what was found, what was expected), HR_E_NOMEM. Sizes are checked against the bytes that are
- * there, and against 8 GiB a file, before memory is taken. */
+ * what was found, what was expected), HR_E_USAGE (a name over 255 bytes), HR_E_NOMEM. Sizes are
+ * checked against 8 GiB a file and against the bytes that are there before memory is taken; for
+ * gzip, memory grows with what has really been inflated. */
 enum hr_status hr_dataset_open(const char *name, struct hr_dataset *out);
 
 /* Give the memory back; harmless on a zeroed struct. */
