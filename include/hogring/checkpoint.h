@@ -2,14 +2,18 @@
  *
  *     DIR/step-00000500/model.safetensors     the weights, nothing else: PyTorch's load_state_dict
  *                       trainer.safetensors   optimizer state and whatever else a run needs
- *                       manifest.json         format version, metadata, size and XXH3-64 of each
- *                                             file's header and of each tensor
+ *                       manifest.json         format version, step, size and XXH3-64 of each
+ *                                             file's header and of each tensor, and of itself
  *     DIR/latest -> step-00000500             a convenience; resume trusts manifests only
  *
  * Saving: everything is written to DIR/.tmp-step-00000500.<pid>.<random>, each file synced, the
  * folder synced, renamed, the parent synced: a crash at any point leaves the old checkpoint or the
- * new one. Formats: safetensors (https://github.com/huggingface/safetensors), float32
- * and int64, little-endian. Reading checks everything that specification asks, and digests.
+ * new one. A step that is there already is exchanged with the new one in a single rename; where the
+ * file system cannot do that, it is called step-00000500.old for a moment, and loading knows that
+ * name. Formats: safetensors (https://github.com/huggingface/safetensors), F32, F64, I64 and U8,
+ * little-endian. Reading checks everything that specification asks, and digests.
+ *
+ * A process that saves should ignore SIGXFSZ: then a file size limit is an error, not a death.
  *
  * Threads: none of this is called by ranks; one thread per folder.
  */
@@ -60,21 +64,25 @@ struct hr_checkpoint {
     char path[4096];               /* where it was loaded from or saved to */
 };
 
-/* Can a checkpoint of `bytes` be saved under dir? Makes dir (0755, parents too), writes and removes a
- * probe, removes left-over .tmp-* folders of dead processes of this user, and compares free space.
- * HR_E_IO says the folder, and bytes needed and free. */
+/* Can a checkpoint of `bytes` be saved under dir? Makes dir (0755, parents too), removes left-over
+ * .tmp-* of dead processes of this user (and of this pid: call it before saving, not while), writes
+ * and removes a probe, and compares free space. HR_E_IO: folder, bytes needed, bytes free. */
 enum hr_status hr_checkpoint_prepare(const char *dir, size_t bytes);
 
 /* Save durably as dir/step-%08llu, then point `latest` at it and remove all but the newest `keep`
- * (0: keep all). Saving a step that is already there replaces it (the older folder is moved aside
- * first and removed last). On error nothing but the old checkpoints is left. Sets checkpoint->path. */
+ * by step (0: keep all); the one just saved always stays. Saving a step that is already there
+ * replaces it. Trouble with `latest` or a removal costs a warning, not the checkpoint. On error
+ * nothing but the old checkpoints is left (if only the last sync of dir failed: the new one too,
+ * whole). Sets checkpoint->path.
+ * HR_E_IO: the file, and for a full disk bytes needed and free. HR_E_USAGE: a name twice or not
+ * UTF-8, `bytes` that are not those of the shape, a step above INT64_MAX. */
 enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpoint, size_t keep);
 
 /* Load and verify one checkpoint.
  *   path  a step-* folder (or its model.safetensors), or a folder of them: then the highest step
  *         that verifies; each damaged one that was passed over costs one warning line
  *   out   free with hr_checkpoint_free; untouched on error
- * HR_E_IO: nothing there. HR_E_FORMAT: says file, tensor, found, expected. */
+ * HR_E_IO: nothing there, or a file is missing. HR_E_FORMAT: says file, tensor, found, expected. */
 enum hr_status hr_checkpoint_load(const char *path, struct hr_checkpoint *out);
 void hr_checkpoint_free(struct hr_checkpoint *checkpoint);
 
@@ -84,7 +92,9 @@ const char *hr_metadata_get(const struct hr_tensor_file *file, const char *key);
 const struct hr_tensor *hr_tensor_get(const struct hr_tensor_file *file, const char *name);
 
 /* Read one .safetensors file of any origin (no manifest, no digests); free with
- * hr_tensor_file_free. */
+ * hr_tensor_file_free; untouched on error. Tensors come in the order of the header. Names, keys and
+ * values that do not fit the structs above, more than 8 dimensions and dtypes we do not have are
+ * HR_E_FORMAT, as is all that the specification forbids. */
 enum hr_status hr_safetensors_read(const char *path, struct hr_tensor_file *out);
 void hr_tensor_file_free(struct hr_tensor_file *file);
 

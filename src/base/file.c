@@ -1,0 +1,283 @@
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(out, HR_PATH_MAX, format, args);
+    va_end(args);
+    if (length < 0 || length >= HR_PATH_MAX)
+        return hr_fail(HR_E_USAGE, "a path of %d bytes is too long, at most %d: %.80s...", length,
+                       HR_PATH_MAX - 1, out);
+    return HR_OK;
+}
+
+enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return length ? hr_path(out, "%.*s", (int)length, path) : hr_path(out, ".");
+}
+
+/* errno of a call that needed space, as a sentence: a full disk says how much is missing. */
+static enum hr_status fail_for_space(const struct hr_file_writer *writer)
+{
+    const int cause = errno;
+    struct statvfs fs;
+    struct rlimit limit;
+    if ((cause == ENOSPC || cause == EDQUOT) && statvfs(writer->path, &fs) == 0)
+        return hr_fail(HR_E_IO, "%s: %s: %zu bytes needed, %llu free", writer->path,
+                       strerror(cause), writer->bytes,
+                       (unsigned long long)fs.f_bavail * fs.f_frsize);
+    if (cause == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0)
+        return hr_fail(HR_E_IO, "%s: %s: %zu bytes needed, the limit (ulimit -f) is %llu",
+                       writer->path, strerror(cause), writer->bytes,
+                       (unsigned long long)limit.rlim_cur);
+    errno = cause;
+    return hr_fail_errno(HR_E_IO, "%s: cannot write %zu bytes", writer->path, writer->bytes);
+}
+
+/* Where the file system cannot reserve, the writes find out. */
+static bool reserve(int fd, size_t bytes)
+{
+    int cause;
+    do {
+        cause = bytes ? posix_fallocate(fd, 0, (off_t)bytes) : 0;
+    } while (cause == EINTR);
+    errno = cause;
+    return cause == 0 || cause == EOPNOTSUPP || cause == EINVAL;
+}
+
+enum hr_status hr_file_create(struct hr_file_writer *writer, const char *path, size_t bytes)
+{
+    *writer = (struct hr_file_writer){.path = path, .bytes = bytes};
+    writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (writer->fd < 0)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be created", path);
+    if (!reserve(writer->fd, bytes)) {
+        const enum hr_status status = fail_for_space(writer);
+        hr_file_abandon(writer);
+        return status;
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, size_t n)
+{
+    const unsigned char *from = data;
+    while (n > 0) {
+        const ssize_t written = write(writer->fd, from, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0) /* a device that takes nothing: do not ask for ever */
+            errno = EIO;
+        if (written <= 0)
+            return fail_for_space(writer);
+        from += written;
+        n -= (size_t)written;
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_file_finish(struct hr_file_writer *writer)
+{
+    enum hr_status status = HR_OK;
+    if (fsync(writer->fd) != 0)
+        status = hr_fail_errno(HR_E_IO, "%s: cannot be synced", writer->path);
+    /* Never close again after EINTR: on Linux the descriptor is gone by then, and may be another
+     * thread's already. */
+    if (close(writer->fd) != 0 && errno != EINTR && status == HR_OK)
+        status = hr_fail_errno(HR_E_IO, "%s: cannot be closed", writer->path);
+    writer->fd = -1;
+    if (status != HR_OK)
+        unlink(writer->path);
+    return status;
+}
+
+void hr_file_abandon(struct hr_file_writer *writer)
+{
+    if (writer->fd < 0)
+        return;
+    close(writer->fd);
+    writer->fd = -1;
+    unlink(writer->path);
+}
+
+enum hr_status hr_file_write_durably(const char *path, const void *data, size_t bytes)
+{
+    struct hr_file_writer writer;
+    HR_TRY(hr_file_create(&writer, path, bytes));
+    const enum hr_status status = hr_file_write(&writer, data, bytes);
+    if (status == HR_OK)
+        return hr_file_finish(&writer);
+    hr_file_abandon(&writer);
+    return status;
+}
+
+enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes)
+{
+    struct stat info;
+    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (opened < 0)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
+    if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(opened);
+        return hr_fail(HR_E_IO, "%s: is not a regular file", path);
+    }
+    *fd = opened;
+    *bytes = (size_t)info.st_size;
+    return HR_OK;
+}
+
+enum hr_status hr_file_read_at(int fd, const char *path, size_t offset, void *out, size_t bytes)
+{
+    unsigned char *to = out;
+    size_t done = 0;
+    while (done < bytes) {
+        const ssize_t got = pread(fd, to + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return hr_fail_errno(HR_E_IO, "%s: cannot be read at byte %zu", path, offset + done);
+        if (got == 0)
+            return hr_fail(HR_E_IO, "%s: ends at byte %zu, expected %zu", path, offset + done,
+                           offset + bytes);
+        done += (size_t)got;
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_file_read_all(const char *path, size_t cap, char **text, size_t *bytes)
+{
+    enum hr_status status = HR_OK;
+    char *content = NULL;
+    int fd;
+    size_t size;
+    HR_TRY(hr_file_open(path, &fd, &size));
+    if (size > cap)
+        status = hr_fail(HR_E_FORMAT, "%s: is %zu bytes, at most %zu", path, size, cap);
+    else if (!(content = malloc(size + 1)))
+        status = hr_fail(HR_E_NOMEM, "%s: no memory for %zu bytes", path, size);
+    else
+        status = hr_file_read_at(fd, path, 0, content, size);
+    close(fd);
+    if (status != HR_OK) {
+        free(content);
+        return status;
+    }
+    content[size] = 0;
+    *text = content;
+    *bytes = size;
+    return HR_OK;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static enum hr_status make_one(const char *path)
+{
+    char parent[HR_PATH_MAX];
+    if (is_folder(path))
+        return HR_OK;
+    if (mkdir(path, 0755) != 0) {
+        const int cause = errno;
+        if (cause == EEXIST && is_folder(path)) /* another process was quicker */
+            return HR_OK;
+        errno = cause;
+        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be made", path);
+    }
+    HR_TRY(hr_path_parent(parent, path));
+    return hr_folder_sync(parent);
+}
+
+enum hr_status hr_folder_make(const char *path)
+{
+    char prefix[HR_PATH_MAX];
+    HR_TRY(hr_path(prefix, "%s", path));
+    for (char *at = prefix; *at; at++) {
+        if (*at != '/' || at == prefix)
+            continue;
+        *at = 0;
+        HR_TRY(make_one(prefix));
+        *at = '/';
+    }
+    return make_one(prefix);
+}
+
+enum hr_status hr_folder_sync(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be opened", path);
+    const int result = fsync(fd), cause = errno;
+    close(fd);
+    /* Some file systems cannot sync a folder and say EINVAL; their names need no sync or get none.
+     */
+    if (result != 0 && cause != EINVAL) {
+        errno = cause;
+        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be synced", path);
+    }
+    return HR_OK;
+}
+
+static enum hr_status remove_files(DIR *folder, const char *path)
+{
+    const struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        if (unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
+            return hr_fail_errno(HR_E_IO, "%s/%s: cannot be removed", path, entry->d_name);
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_folder_remove(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP) && unlink(path) == 0)
+        return HR_OK;
+    if (fd < 0)
+        return errno == ENOENT ? HR_OK : hr_fail_errno(HR_E_IO, "%s: cannot be removed", path);
+    DIR *folder = fdopendir(fd);
+    if (!folder) {
+        close(fd);
+        return hr_fail(HR_E_NOMEM, "%s: no memory to list this folder", path);
+    }
+    const enum hr_status status = remove_files(folder, path);
+    closedir(folder);
+    HR_TRY(status);
+    if (rmdir(path) != 0 && errno != ENOENT)
+        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be removed", path);
+    return HR_OK;
+}
+
+enum hr_status hr_folder_free_bytes(const char *path, uint64_t *bytes)
+{
+    struct statvfs fs;
+    if (statvfs(path, &fs) != 0)
+        return hr_fail_errno(HR_E_IO, "%s: free space cannot be asked for", path);
+    *bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return HR_OK;
+}

@@ -1,0 +1,182 @@
+#include "hogring/checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/steps.h"
+
+_Static_assert(sizeof((struct hr_checkpoint *)0)->path == HR_PATH_MAX, "paths are of one size");
+
+static enum hr_status probe(const char *dir)
+{
+    static const char text[] = "can this folder be written to?\n";
+    char path[HR_PATH_MAX];
+    HR_TRY(hr_steps_temporary(dir, "probe", path));
+    HR_TRY(hr_file_write_durably(path, text, sizeof text - 1));
+    return hr_folder_remove(path);
+}
+
+enum hr_status hr_checkpoint_prepare(const char *dir, size_t bytes)
+{
+    uint64_t available;
+    HR_TRY(hr_folder_make(dir));
+    HR_TRY(hr_steps_remove_leftovers(dir));
+    HR_TRY(probe(dir));
+    HR_TRY(hr_folder_free_bytes(dir, &available));
+    if (available < bytes)
+        return hr_fail(HR_E_IO, "%s: no space for a checkpoint: %zu bytes needed, %llu free", dir,
+                       bytes, (unsigned long long)available);
+    return HR_OK;
+}
+
+static enum hr_status write_files(const char *folder, const struct hr_checkpoint *checkpoint)
+{
+    struct hr_manifest manifest = {.step = checkpoint->step};
+    enum hr_status status;
+    char path[HR_PATH_MAX];
+    HR_TRY(hr_path(path, "%s/" HR_TRAINER_NAME, folder)); /* the longest of the names */
+    HR_TRY_GOTO(hr_safetensors_write(path, &checkpoint->trainer, &manifest.trainer), status, out);
+    HR_TRY_GOTO(hr_path(path, "%s/" HR_MODEL_NAME, folder), status, out);
+    HR_TRY_GOTO(hr_safetensors_write(path, &checkpoint->model, &manifest.model), status, out);
+    HR_TRY_GOTO(hr_path(path, "%s/" HR_MANIFEST_NAME, folder), status, out);
+    HR_TRY_GOTO(hr_manifest_write(path, &manifest), status, out);
+    status = hr_folder_sync(folder);
+out:
+    hr_manifest_free(&manifest);
+    return status;
+}
+
+/* Remove what a failed save has written; the message stays that of the save. */
+static void clear_away(const char *temporary, enum hr_status status)
+{
+    char cause[512];
+    snprintf(cause, sizeof cause, "%s", hr_error_message());
+    if (hr_folder_remove(temporary) != HR_OK)
+        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+    status = hr_fail(status, "%s", cause);
+    (void)status;
+}
+
+enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpoint, size_t keep)
+{
+    char temporary[HR_PATH_MAX], path[HR_PATH_MAX];
+    bool published = false;
+    enum hr_status status;
+    if (checkpoint->step > INT64_MAX)
+        return hr_fail(HR_E_USAGE, "%s: step %llu is too large", dir,
+                       (unsigned long long)checkpoint->step);
+    const struct hr_step_name name = hr_step_name(checkpoint->step);
+    HR_TRY(hr_path(path, "%s/%s", dir, name.text));
+    HR_TRY(hr_steps_temporary(dir, name.text, temporary));
+    HR_TRY(hr_folder_make(dir));
+    if (mkdir(temporary, 0755) != 0)
+        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be made", temporary);
+    HR_TRY_GOTO(write_files(temporary, checkpoint), status, out);
+    const struct hr_publish publish = {dir, temporary, checkpoint->step, true};
+    HR_TRY_GOTO(hr_steps_publish(&publish, &published), status, out);
+    memcpy(checkpoint->path, path, sizeof path);
+    hr_steps_point_latest(dir, checkpoint->step);
+    hr_steps_prune(dir, checkpoint->step, keep);
+out:
+    if (!published)
+        clear_away(temporary, status);
+    return status;
+}
+
+static enum hr_status load_files(const char *folder, const struct hr_manifest *manifest,
+                                 struct hr_checkpoint *found)
+{
+    char path[HR_PATH_MAX];
+    HR_TRY(hr_path(path, "%s/" HR_MODEL_NAME, folder));
+    HR_TRY(hr_safetensors_read_verified(path, &manifest->model, &found->model));
+    HR_TRY(hr_path(path, "%s/" HR_TRAINER_NAME, folder));
+    return hr_safetensors_read_verified(path, &manifest->trainer, &found->trainer);
+}
+
+static enum hr_status load_folder(const char *folder, struct hr_checkpoint *out)
+{
+    struct hr_manifest manifest;
+    struct hr_checkpoint found = {0};
+    HR_TRY(hr_path(found.path, "%s/" HR_MANIFEST_NAME, folder));
+    HR_TRY(hr_manifest_read(found.path, &manifest));
+    found.step = manifest.step;
+    const enum hr_status status = load_files(folder, &manifest, &found);
+    hr_manifest_free(&manifest);
+    if (status != HR_OK) {
+        hr_checkpoint_free(&found);
+        return status;
+    }
+    HR_TRY(hr_path(found.path, "%s", folder));
+    *out = found;
+    return HR_OK;
+}
+
+/* A checkpoint that was renamed by hand would resume at another step than its name says. */
+static enum hr_status load_step(const char *dir, const struct hr_step *step,
+                                struct hr_checkpoint *out)
+{
+    char folder[HR_PATH_MAX];
+    HR_TRY(hr_path(folder, "%s/%s", dir, step->name.text));
+    HR_TRY(load_folder(folder, out));
+    if (out->step == step->step)
+        return HR_OK;
+    const uint64_t found = out->step;
+    hr_checkpoint_free(out);
+    return hr_fail(HR_E_FORMAT, "%s/" HR_MANIFEST_NAME ": is of step %llu, its folder of %llu",
+                   folder, (unsigned long long)found, (unsigned long long)step->step);
+}
+
+static enum hr_status load_newest(const char *dir, struct hr_checkpoint *out)
+{
+    struct hr_step *steps;
+    size_t count;
+    HR_TRY(hr_steps_list(dir, &steps, &count));
+    enum hr_status status = hr_fail(
+        HR_E_IO, "%s: holds neither " HR_MANIFEST_NAME " nor step-* folders: no checkpoint", dir);
+    for (size_t i = 0; i < count; i++) {
+        struct hr_checkpoint found;
+        status = load_step(dir, &steps[i], &found);
+        if (status == HR_OK)
+            *out = found;
+        if (status == HR_OK || status == HR_E_NOMEM)
+            break;
+        hr_log(HR_LOG_WARNING, "%s is passed over: %s", steps[i].name.text, hr_error_message());
+        status = hr_fail(HR_E_FORMAT, "%s: no checkpoint of %zu verifies", dir, count);
+    }
+    free(steps);
+    return status;
+}
+
+/* The folder that path means: of "DIR/model.safetensors" it is DIR. */
+static enum hr_status find_folder(const char *path, char folder[HR_PATH_MAX])
+{
+    const size_t length = strlen(path), name = strlen(HR_MODEL_NAME);
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return hr_fail_errno(HR_E_IO, "%s: no checkpoint", path);
+    if (S_ISDIR(info.st_mode))
+        return hr_path(folder, "%s", path);
+    if (length >= name && !strcmp(path + length - name, HR_MODEL_NAME))
+        return hr_path_parent(folder, path);
+    return hr_fail(HR_E_IO, "%s: no checkpoint: neither a folder nor a " HR_MODEL_NAME, path);
+}
+
+enum hr_status hr_checkpoint_load(const char *path, struct hr_checkpoint *out)
+{
+    char folder[HR_PATH_MAX], manifest[HR_PATH_MAX];
+    HR_TRY(find_folder(path, folder));
+    HR_TRY(hr_path(manifest, "%s/" HR_MANIFEST_NAME, folder));
+    return access(manifest, F_OK) == 0 ? load_folder(folder, out) : load_newest(folder, out);
+}
+
+void hr_checkpoint_free(struct hr_checkpoint *checkpoint)
+{
+    hr_tensor_file_free(&checkpoint->model);
+    hr_tensor_file_free(&checkpoint->trainer);
+}

@@ -1,0 +1,63 @@
+/* steps.h - the folder of checkpoints: which steps are there, and how one comes and goes.
+ *
+ *     DIR/step-00000500          a checkpoint
+ *     DIR/step-00000500.old      one that is being replaced, where the file system cannot exchange
+ *                                two names in one go; else never seen
+ *     DIR/latest                 -> step-00000500
+ *     DIR/.tmp-*.<pid>.<random>  being written, or being removed
+ *
+ * A name appears and disappears by one rename, so what stands under it is always whole.
+ *
+ * Threads: one a folder; several processes may use it.
+ */
+#ifndef HR_CHECKPOINT_STEPS_H
+#define HR_CHECKPOINT_STEPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+struct hr_step_name {
+    char text[32]; /* "step-00000500" */
+};
+struct hr_step_name hr_step_name(uint64_t step);
+
+struct hr_step {
+    uint64_t step;
+    bool old; /* the .old one */
+    struct hr_step_name name;
+};
+
+/* The steps of dir by name, highest first, .old behind its twin; nothing is verified. free() them.
+ */
+HR_CHECKED enum hr_status hr_steps_list(const char *dir, struct hr_step **steps, size_t *count);
+
+/* out = a name in dir that nobody else uses: dir/.tmp-<what>.<pid>.<random> */
+HR_CHECKED enum hr_status hr_steps_temporary(const char *dir, const char *what,
+                                             char out[HR_PATH_MAX]);
+
+struct hr_publish {
+    const char *dir, *temporary; /* what stands at `temporary` becomes dir/step-%08llu */
+    uint64_t step;
+    bool
+        exchange; /* may swap two names at once; false is for file systems that cannot, and tests */
+};
+
+/* Give a synced temporary folder its name, durably; then remove what had that name.
+ *   published   out: true once the name is given, even if the sync after it fails; then nothing
+ *               was removed */
+HR_CHECKED enum hr_status hr_steps_publish(const struct hr_publish *publish, bool *published);
+
+/* Point dir/latest at a step. A convenience: failure costs a warning line. */
+void hr_steps_point_latest(const char *dir, uint64_t step);
+
+/* Remove all but the newest `keep` (0: keep all); `saved` always stays. Failure costs a warning. */
+void hr_steps_prune(const char *dir, uint64_t saved, size_t keep);
+
+/* Remove .tmp-* of this user whose process is gone. Failure costs a warning line. */
+HR_CHECKED enum hr_status hr_steps_remove_leftovers(const char *dir);
+
+#endif

@@ -1,0 +1,116 @@
+#include "support/scratch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/check.h"
+
+static char folder[256];
+
+int scratch_setup(void **state)
+{
+    (void)state;
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/hogring-test-XXXXXX", parent ? parent : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *ftw)
+{
+    (void)info, (void)type, (void)ftw;
+    return remove(path);
+}
+
+int scratch_teardown(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *scratch(const char *name)
+{
+    static char paths[8][512];
+    static size_t next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof *paths, *name ? "%s/%s" : "%s", folder, name);
+    return path;
+}
+
+bool scratch_exists(const char *name)
+{
+    struct stat info;
+    return lstat(scratch(name), &info) == 0;
+}
+
+size_t scratch_entries(const char *name)
+{
+    size_t count = 0;
+    DIR *opened = opendir(scratch(name));
+    assert_non_null(opened);
+    while (readdir(opened))
+        count++;
+    closedir(opened);
+    return count - 2;
+}
+
+void scratch_write(const char *name, const void *data, size_t bytes)
+{
+    const int fd = open(scratch(name), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, data, bytes), (ssize_t)bytes);
+    close(fd);
+}
+
+unsigned char *scratch_read(const char *name, size_t *bytes)
+{
+    struct stat info;
+    const int fd = open(scratch(name), O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &info), 0);
+    *bytes = (size_t)info.st_size;
+    unsigned char *data = malloc(*bytes + 1);
+    assert_non_null(data);
+    assert_int_equal(read(fd, data, *bytes), (ssize_t)*bytes);
+    close(fd);
+    return data;
+}
+
+void scratch_flip(const char *name, size_t byte, unsigned bit)
+{
+    unsigned char value;
+    const int fd = open(scratch(name), O_RDWR);
+    assert_int_equal(pread(fd, &value, 1, (off_t)byte), 1);
+    value ^= (unsigned char)(1u << bit);
+    assert_int_equal(pwrite(fd, &value, 1, (off_t)byte), 1);
+    close(fd);
+}
+
+static int saved_stderr = -1;
+static FILE *caught;
+
+void scratch_stderr_begin(void)
+{
+    fflush(stderr);
+    caught = tmpfile();
+    assert_non_null(caught);
+    saved_stderr = dup(STDERR_FILENO);
+    dup2(fileno(caught), STDERR_FILENO);
+}
+
+const char *scratch_stderr_end(void)
+{
+    static char text[8192];
+    fflush(stderr);
+    dup2(saved_stderr, STDERR_FILENO);
+    close(saved_stderr);
+    const ssize_t got = pread(fileno(caught), text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = 0;
+    fclose(caught);
+    return text;
+}
