@@ -1,8 +1,8 @@
 /* gemm.h - the one seam to BLAS: row-major single-precision matrix products.
  *
- * The fast kernel is OpenBLAS's sgemm, one thread a caller; the reference is plain C (gemm_naive.c),
- * used by builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with `--kernels
- * reference`. The choice is made once, before ranks start.
+ * The fast kernel is OpenBLAS's sgemm, one thread a caller; the reference is plain C
+ * (gemm_naive.c), used by builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with
+ * `--kernels reference`. The choice is made once, before ranks start.
  *
  * Threads: any number may call at once, each with its own memory. No BLAS call is ever made in a
  * process that will still fork ranks.
@@ -17,7 +17,9 @@
 enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
 
 /* Choose the kernels; HR_E_USAGE when FAST is asked of a build without BLAS (default there:
- * REFERENCE). */
+ * REFERENCE). FAST also sets BLAS to one thread, which multiplies nothing and is inherited by
+ * forked ranks; asked for in the launcher, it spares each of them the start of BLAS's own helper
+ * threads. */
 HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
 
 /* "OpenBLAS 0.3.21 Zen" or "reference"; static storage. */
@@ -29,7 +31,8 @@ void hr_kernels_init_process(void);
 
 /* C (M,N) = A (M,K) * B (K,N), each possibly stored transposed:
  *   nn: a (M,K), b (K,N)    nt: a (M,K), b (N,K)    tn: a (K,M), b (K,N)
- * c is overwritten; aliasing: none. K = 0 gives zeros; M or N = 0 does nothing. */
+ * c is overwritten; aliasing: none. K = 0 gives zeros; M or N = 0 does nothing. Each dimension is
+ * at most INT_MAX (asserted). */
 void hr_gemm_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
 void hr_gemm_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
 void hr_gemm_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);

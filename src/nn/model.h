@@ -6,8 +6,8 @@
  *     params    [ 1.weight | 1.bias | 3.weight | 3.bias | 5.weight | 5.bias ]   floats, no gaps
  *
  * Names, layouts and initial distribution are those of torch.nn.Sequential with the same layers, so
- * that a parameter array is a PyTorch state_dict laid end to end. Gradients and optimizer state have
- * the same layout.
+ * that a parameter array is a PyTorch state_dict laid end to end. Gradients and optimizer state
+ * have the same layout.
  *
  * A model is immutable; a workspace is the private memory of one computing thread (activations,
  * nothing else). This module knows no ranks.
@@ -30,16 +30,17 @@ struct hr_model;
 struct hr_workspace;
 
 struct hr_tensor_info {
-    char name[32];   /* "<layer index>.weight" */
-    size_t ndim;     /* 1..4 */
+    char name[32]; /* "<layer index>.weight" */
+    size_t ndim;   /* 1..4 */
     size_t shape[4];
-    size_t offset;   /* in floats, from the start of the parameter array */
-    size_t count;    /* product of shape */
+    size_t offset; /* in floats, from the start of the parameter array */
+    size_t count;  /* product of shape */
 };
 
 /* Build the model.
  *   description  a built-in name (softmax, mlp) or a layer list; HR_E_USAGE with the place in the
- *                text when it does not parse, or when the layers do not fit one another
+ *                text when it does not parse, when the layers do not fit one another, when there
+ *                is nothing to learn, or more than 2^31 parameters
  *   input        shape of one sample
  *   classes      the last layer must have this many outputs (HR_E_USAGE says both numbers)
  *   out          destroy with hr_model_destroy */
@@ -47,17 +48,18 @@ HR_CHECKED enum hr_status hr_model_create(const char *description, struct hr_sha
                                           size_t classes, struct hr_model **out);
 void hr_model_destroy(struct hr_model *model);
 
-/* The layer list in full (what a built-in name stands for); owned by the model. */
+/* The layer list in full (what a built-in name stands for), words one blank and layers ", " apart;
+ * owned by the model. */
 const char *hr_model_text(const struct hr_model *model);
 size_t hr_model_param_count(const struct hr_model *model);
 size_t hr_model_tensor_count(const struct hr_model *model);
 const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_t index);
 
-/* params (param_count) out: PyTorch's default initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in)) for
- * weight and bias of a dense layer, from Philox keyed by (seed, tensor, element). */
+/* params (param_count) out: PyTorch's default initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in))
+ * for weight and bias of a dense layer, from Philox keyed by (seed, tensor, element). */
 void hr_model_init(const struct hr_model *model, uint64_t seed, float *params);
 
-/* Memory for batches of up to max_batch samples. HR_E_NOMEM. */
+/* Memory for batches of up to max_batch samples; the model must outlive it. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_workspace_create(const struct hr_model *model, size_t max_batch,
                                               struct hr_workspace **out);
 void hr_workspace_destroy(struct hr_workspace *workspace);
@@ -68,21 +70,25 @@ uint8_t *hr_workspace_labels(struct hr_workspace *workspace);
 
 struct hr_batch_result {
     double loss_sum; /* of the samples' cross entropies; not finite when training diverged */
-    size_t correct;  /* samples whose largest logit (first of equals) is the label */
+    size_t correct;  /* samples whose largest logit (first of equals) is the label; never one with a
+                      * logit that is not a number */
 };
 
 /* Forward and backward over the first B samples of the workspace's input.
  *   params  (param_count) in
- *   grads   (param_count) out, overwritten (never added to): sum over the samples of d loss/d params
+ *   grads   (param_count) out, overwritten (never added to): d loss / d params, summed over samples
  * B = 0 writes zeros. No allocation. The input buffer may be overwritten. */
-struct hr_batch_result hr_model_gradient(const struct hr_model *model, struct hr_workspace *workspace,
-                                         const float *params, size_t B, float *grads);
+struct hr_batch_result hr_model_gradient(const struct hr_model *model,
+                                         struct hr_workspace *workspace, const float *params,
+                                         size_t B, float *grads);
 
-/* Forward only: loss and correct answers. */
-struct hr_batch_result hr_model_evaluate(const struct hr_model *model, struct hr_workspace *workspace,
-                                         const float *params, size_t B);
+/* Forward only: loss and correct answers. The input buffer may be overwritten. */
+struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
+                                         struct hr_workspace *workspace, const float *params,
+                                         size_t B);
 
-/* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input). */
+/* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input); each
+ * is two floating-point operations. */
 double hr_model_flops(const struct hr_model *model);
 
 #endif

@@ -4,7 +4,7 @@
  * size follow the same curve. With w warm-up epochs of E epochs and peak rate p:
  *     warm-up   e < w:  p * (e + step) / w capped at p, where step is one step's share of an epoch
  *     constant  p
- *     cosine    p * (1 + cos(pi * (e - w) / (E - w))) / 2
+ *     cosine    p * (1 + cos(pi * (e - w) / (E - w))) / 2, and 0 from E on
  */
 #ifndef HR_OPTIM_LR_H
 #define HR_OPTIM_LR_H

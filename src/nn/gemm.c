@@ -1,0 +1,134 @@
+#include "nn/gemm.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef HR_NO_BLAS
+#include <cblas.h>
+#include <pthread.h>
+#endif
+
+#include "nn/gemm_naive.h"
+
+typedef void (*hr_gemm_fn)(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
+
+struct kernels {
+    hr_gemm_fn nn, nt, tn;
+};
+
+static const struct kernels reference = {hr_gemm_naive_nn, hr_gemm_naive_nt, hr_gemm_naive_tn};
+
+#ifdef HR_NO_BLAS
+
+enum hr_status hr_kernels_select(enum hr_kernels kernels)
+{
+    if (kernels == HR_KERNELS_FAST)
+        return hr_fail(HR_E_USAGE, "kernels \"fast\": this build has no BLAS, only \"reference\"");
+    return HR_OK;
+}
+
+const char *hr_kernels_name(void)
+{
+    return "reference";
+}
+
+void hr_kernels_init_process(void)
+{
+}
+
+static const struct kernels *const selected = &reference;
+
+#else
+
+static void blas_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)M, (blasint)N, (blasint)K, 1.0f,
+                a, (blasint)K, b, (blasint)N, 0.0f, c, (blasint)N);
+}
+
+static void blas_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)M, (blasint)N, (blasint)K, 1.0f,
+                a, (blasint)K, b, (blasint)K, 0.0f, c, (blasint)N);
+}
+
+static void blas_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)M, (blasint)N, (blasint)K, 1.0f,
+                a, (blasint)M, b, (blasint)N, 0.0f, c, (blasint)N);
+}
+
+static const struct kernels fast = {blas_nn, blas_nt, blas_tn};
+static const struct kernels *selected = &fast;
+
+/* Only when it is needed: in a forked child the call would start OpenBLAS's helper threads, which
+ * a fork takes away, before it puts them aside. A setting made before the fork is inherited. */
+static void use_one_thread(void)
+{
+    if (openblas_get_num_threads() != 1)
+        openblas_set_num_threads(1);
+}
+
+enum hr_status hr_kernels_select(enum hr_kernels kernels)
+{
+    selected = kernels == HR_KERNELS_FAST ? &fast : &reference;
+    hr_kernels_init_process();
+    return HR_OK;
+}
+
+void hr_kernels_init_process(void)
+{
+    if (selected == &fast)
+        use_one_thread();
+}
+
+/* The configuration reads "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": two words of it. */
+static char blas_name[96];
+
+static void write_blas_name(void)
+{
+    char library[32] = "OpenBLAS", version[32] = "";
+    sscanf(openblas_get_config(), "%31s %31s", library, version);
+    snprintf(blas_name, sizeof blas_name, "%s %s %.24s", library, version, openblas_get_corename());
+}
+
+const char *hr_kernels_name(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (selected != &fast)
+        return "reference";
+    pthread_once(&once, write_blas_name);
+    return blas_name;
+}
+
+#endif
+
+/* False when there is nothing left to multiply: BLAS wants leading dimensions of 1 at least, so the
+ * empty products never reach it. */
+static bool has_work(size_t M, size_t N, size_t K, float *c)
+{
+    HR_ASSERT(M <= INT_MAX && N <= INT_MAX && K <= INT_MAX);
+    if (K == 0 && M && N)
+        memset(c, 0, M * N * sizeof *c);
+    return M && N && K;
+}
+
+void hr_gemm_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    if (has_work(M, N, K, c))
+        selected->nn(M, N, K, a, b, c);
+}
+
+void hr_gemm_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    if (has_work(M, N, K, c))
+        selected->nt(M, N, K, a, b, c);
+}
+
+void hr_gemm_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    if (has_work(M, N, K, c))
+        selected->tn(M, N, K, a, b, c);
+}

@@ -1,0 +1,94 @@
+/* layer.h - what a kind of layer is: a table of functions, one kind a file.
+ *
+ * To add a kind: write its file with one struct hr_layer_type, and put it into the list in layer.c.
+ *
+ * Calls, in this order: parse (its words), fit (its input is known: sizes and tensors), then
+ * forward and backward on batches. A layer is immutable once it is built; what a batch needs
+ * stands in struct hr_pass.
+ */
+#ifndef HR_NN_LAYER_H
+#define HR_NN_LAYER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "nn/model_text.h"
+
+enum { HR_LAYER_MAX_TENSORS = 2, HR_LAYER_MAX_SIZE = 1 << 24 };
+
+/* Dimensions of one sample: (features), or (channels, height, width). */
+struct hr_dims {
+    size_t ndim; /* 1 or 3 */
+    size_t size[3];
+};
+
+static inline size_t hr_dims_elems(const struct hr_dims *dims)
+{
+    size_t product = 1;
+    for (size_t d = 0; d < dims->ndim; d++)
+        product *= dims->size[d];
+    return product;
+}
+
+/* "(1, 28, 28)"; returns buffer. */
+const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes);
+
+struct hr_layer_tensor {
+    const char *name; /* "weight" */
+    size_t ndim;      /* 1..4 */
+    size_t shape[4];
+};
+
+struct hr_layer {
+    const struct hr_layer_type *type;
+    size_t size[4]; /* what parse read; each kind says what */
+    struct hr_dims in, out;
+    size_t ntensors; /* fit fills these in, in the order of the parameter array */
+    struct hr_layer_tensor tensors[HR_LAYER_MAX_TENSORS];
+    size_t fan_in;     /* inputs of one output; bound of the initial values of all its tensors */
+    double madds;      /* multiply-adds of one sample's forward pass */
+    bool relu_follows; /* forward also does the work of the relu layer behind it */
+    bool done_before;  /* the layer before does this one's forward */
+    size_t first_tensor, param_offset; /* in the model's tensors and parameters */
+};
+
+/* One batch through one layer. */
+struct hr_pass {
+    size_t B;
+    const float *params; /* the layer's tensors, end to end */
+    float *grads;        /* out, the same layout, overwritten; backward only */
+    const float *x;      /* (B,in) */
+    float *y;            /* (B,out); out in forward, in in backward; is x when in_place */
+    const float *dy;     /* (B,out); backward only */
+    float *dx;           /* (B,in) out, overwritten; NULL: not wanted; is dy when in_place */
+};
+
+struct hr_layer_type {
+    const char *name;
+    bool in_place;      /* y and x are the same memory, dy and dx too */
+    bool can_fuse_relu; /* forward obeys relu_follows */
+    /* words[1..] to layer->size; HR_E_USAGE says what was found and expected. */
+    enum hr_status (*parse)(struct hr_layer *layer, const struct hr_layer_text *text);
+    /* layer->in is known: fill in out, tensors, fan_in, madds; HR_E_USAGE when it does not fit. */
+    enum hr_status (*fit)(struct hr_layer *layer);
+    void (*forward)(const struct hr_layer *layer, const struct hr_pass *pass);
+    void (*backward)(const struct hr_layer *layer, const struct hr_pass *pass);
+};
+
+extern const struct hr_layer_type hr_layer_dense, hr_layer_flatten, hr_layer_relu;
+
+/* The kind whose name is the first word, its arguments read; HR_E_USAGE offers the closest name.
+ * `alone`: the list has no other layer, so the word may also be a misspelled built-in model. */
+HR_CHECKED enum hr_status hr_layer_parse(const struct hr_layer_text *text, bool alone,
+                                         struct hr_layer *out);
+
+/* For parse functions: a size from 1 to HR_LAYER_MAX_SIZE; and a layer without arguments. */
+HR_CHECKED enum hr_status hr_layer_parse_size(const char *word, size_t *out);
+HR_CHECKED enum hr_status hr_layer_parse_nothing(struct hr_layer *layer,
+                                                 const struct hr_layer_text *text);
+
+/* For forward and backward functions of layers whose memory is already right. */
+void hr_layer_pass_nothing(const struct hr_layer *layer, const struct hr_pass *pass);
+
+#endif

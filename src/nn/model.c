@@ -1,0 +1,228 @@
+#include "nn/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/philox.h"
+#include "base/size.h"
+#include "nn/model_impl.h"
+
+/* 8 GiB of floats. Larger is more likely a slip of the pen than a network for one machine. */
+static const size_t MAX_PARAMS = (size_t)1 << 31;
+
+/* Put the place before the message: `model: layer 2 "dens 10": ...`. */
+static enum hr_status fail_in_layer(enum hr_status status, const struct hr_model *model,
+                                    size_t index)
+{
+    char text[60];
+    hr_layer_text_join(&model->text.layers[index], text, sizeof text);
+    return hr_fail_within(status, "model: layer %zu \"%s\"", index, text);
+}
+
+/* Elements of a tensor, or of a sample; false when there are too many to address. */
+static bool count_elems(size_t ndim, const size_t *shape, size_t *out)
+{
+    size_t product = 1;
+    for (size_t d = 0; d < ndim; d++)
+        if (!hr_size_mul(product, shape[d], &product))
+            return false;
+    *out = product;
+    return product <= MAX_PARAMS;
+}
+
+static enum hr_status check_input(struct hr_shape input, struct hr_dims *out)
+{
+    size_t elems;
+    char text[80];
+    *out = (struct hr_dims){.ndim = 3, .size = {input.channels, input.height, input.width}};
+    if (!count_elems(out->ndim, out->size, &elems) || elems == 0)
+        return hr_fail(HR_E_USAGE, "model: input of shape %s, expected 1 to %zu elements",
+                       hr_dims_text(out, text, sizeof text), MAX_PARAMS);
+    return HR_OK;
+}
+
+/* Give the layer its place in the parameter array, behind all tensors so far. */
+static enum hr_status place_tensors(struct hr_model *model, struct hr_layer *layer)
+{
+    layer->first_tensor = model->ntensors;
+    layer->param_offset = model->param_count;
+    for (size_t t = 0; t < layer->ntensors; t++) {
+        size_t count;
+        const struct hr_layer_tensor *tensor = &layer->tensors[t];
+        if (!count_elems(tensor->ndim, tensor->shape, &count) ||
+            count > MAX_PARAMS - model->param_count)
+            return hr_fail(HR_E_USAGE, "the model has more than %zu parameters", MAX_PARAMS);
+        model->param_count += count;
+    }
+    model->ntensors += layer->ntensors;
+    return HR_OK;
+}
+
+static enum hr_status build_layer(struct hr_model *model, size_t index, const struct hr_dims *in)
+{
+    struct hr_layer *layer = &model->layers[index];
+    HR_TRY(hr_layer_parse(&model->text.layers[index], model->text.nlayers == 1, layer));
+    layer->in = *in;
+    HR_TRY(layer->type->fit(layer));
+    return place_tensors(model, layer);
+}
+
+static enum hr_status build_layers(struct hr_model *model, const struct hr_dims *input)
+{
+    model->layers = calloc(model->text.nlayers, sizeof *model->layers);
+    if (!model->layers)
+        return hr_fail(HR_E_NOMEM, "no memory for a model of %zu layers", model->text.nlayers);
+    const struct hr_dims *in = input;
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const enum hr_status status = build_layer(model, i, in);
+        if (status != HR_OK)
+            return fail_in_layer(status, model, i);
+        in = &model->layers[i].out;
+    }
+    return HR_OK;
+}
+
+/* The last layer gives one logit a class, and something can be learned. */
+static enum hr_status check_output(const struct hr_model *model)
+{
+    char text[80];
+    const size_t last = model->text.nlayers - 1;
+    const struct hr_dims *out = &model->layers[last].out;
+    enum hr_status status = HR_OK;
+    if (out->ndim != 1)
+        status = hr_fail(HR_E_USAGE, "the last layer has outputs of shape %s, expected (%zu)",
+                         hr_dims_text(out, text, sizeof text), model->classes);
+    else if (out->size[0] != model->classes)
+        status = hr_fail(HR_E_USAGE, "the last layer has %zu outputs, expected %zu, the classes",
+                         out->size[0], model->classes);
+    else if (model->ntensors == 0)
+        status = hr_fail(HR_E_USAGE, "no layer up to here has parameters: nothing can be learned");
+    return status == HR_OK ? HR_OK : fail_in_layer(status, model, last);
+}
+
+/* Layers that can do so take over the work of the relu behind them: one pass over y, not two. */
+static void fuse_relus(struct hr_model *model)
+{
+    for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
+        struct hr_layer *layer = &model->layers[i], *next = layer + 1;
+        layer->relu_follows = layer->type->can_fuse_relu && next->type == &hr_layer_relu;
+        next->done_before = layer->relu_follows;
+    }
+}
+
+/* The public table of tensors, and where backward ends. */
+static enum hr_status list_tensors(struct hr_model *model)
+{
+    struct hr_tensor_info *info = calloc(model->ntensors, sizeof *info);
+    if (!info)
+        return hr_fail(HR_E_NOMEM, "no memory for a model of %zu tensors", model->ntensors);
+    model->tensors = info;
+    size_t offset = 0;
+    for (size_t i = model->text.nlayers; i-- > 0;)
+        if (model->layers[i].ntensors)
+            model->first_trained = i;
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_layer *layer = &model->layers[i];
+        for (size_t t = 0; t < layer->ntensors; t++, info++) {
+            const struct hr_layer_tensor *tensor = &layer->tensors[t];
+            snprintf(info->name, sizeof info->name, "%zu.%s", i, tensor->name);
+            info->ndim = tensor->ndim;
+            memcpy(info->shape, tensor->shape, sizeof info->shape);
+            info->offset = offset;
+            count_elems(info->ndim, info->shape, &info->count);
+            offset += info->count;
+        }
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_model_create(const char *description, struct hr_shape input, size_t classes,
+                               struct hr_model **out)
+{
+    struct hr_dims in;
+    HR_TRY(check_input(input, &in));
+    struct hr_model *model = calloc(1, sizeof *model);
+    if (!model)
+        return hr_fail(HR_E_NOMEM, "no memory for a model");
+    model->features = hr_dims_elems(&in);
+    model->classes = classes;
+    enum hr_status status;
+    HR_TRY_GOTO(hr_model_text_parse(description, &model->text), status, out);
+    HR_TRY_GOTO(build_layers(model, &in), status, out);
+    HR_TRY_GOTO(check_output(model), status, out);
+    HR_TRY_GOTO(list_tensors(model), status, out);
+    fuse_relus(model);
+    *out = model;
+    model = NULL;
+out:
+    hr_model_destroy(model);
+    return status;
+}
+
+void hr_model_destroy(struct hr_model *model)
+{
+    if (!model)
+        return;
+    hr_model_text_fini(&model->text);
+    free(model->layers);
+    free(model->tensors);
+    free(model);
+}
+
+const char *hr_model_text(const struct hr_model *model)
+{
+    return model->text.list;
+}
+
+size_t hr_model_param_count(const struct hr_model *model)
+{
+    return model->param_count;
+}
+
+size_t hr_model_tensor_count(const struct hr_model *model)
+{
+    return model->ntensors;
+}
+
+const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_t index)
+{
+    HR_ASSERT(index < model->ntensors);
+    return &model->tensors[index];
+}
+
+/* w (count) = U(-bound, bound); one block of Philox is four elements. */
+static void fill_uniform(float *w, size_t count, float bound, uint64_t seed, size_t tensor)
+{
+    for (size_t i = 0; i < count; i += 4) {
+        const struct hr_philox block =
+            hr_random_block(seed, HR_STREAM_INIT, i / 4, (uint32_t)tensor);
+        for (size_t j = 0; j < hr_min_size(4, count - i); j++)
+            w[i + j] = bound * (2.0f * hr_random_unit(block.v[j]) - 1.0f);
+    }
+}
+
+void hr_model_init(const struct hr_model *model, uint64_t seed, float *params)
+{
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_layer *layer = &model->layers[i];
+        const float bound = (float)(1.0 / sqrt((double)layer->fan_in));
+        for (size_t t = 0; t < layer->ntensors; t++) {
+            const size_t index = layer->first_tensor + t;
+            const struct hr_tensor_info *info = &model->tensors[index];
+            fill_uniform(params + info->offset, info->count, bound, seed, index);
+        }
+    }
+}
+
+double hr_model_flops(const struct hr_model *model)
+{
+    double madds = 0;
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        /* Forward, gradient of the parameters, gradient of the input. */
+        const double products = i < model->first_trained ? 1 : i == model->first_trained ? 2 : 3;
+        madds += products * model->layers[i].madds;
+    }
+    return madds;
+}

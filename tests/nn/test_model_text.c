@@ -1,0 +1,135 @@
+/* What a layer list means, and what is said about one that means nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/layer.h"
+#include "nn/model.h"
+#include "support/check.h"
+
+static const struct hr_shape image = {1, 28, 28};
+
+static void check_text(const char *description, const char *list)
+{
+    struct hr_model *model;
+    CHECK_OK(hr_model_create(description, image, 10, &model));
+    assert_string_equal(hr_model_text(model), list);
+    hr_model_destroy(model);
+}
+
+static void built_ins_stand_for_their_lists(void **state)
+{
+    (void)state;
+    check_text("softmax", "flatten, dense 10");
+    check_text(" mlp\n", "flatten, dense 256, relu, dense 128, relu, dense 10");
+}
+
+static void blanks_do_not_matter(void **state)
+{
+    (void)state;
+    check_text("flatten,dense 10", "flatten, dense 10");
+    check_text("\n flatten ,\trelu,\n  dense   0010 \n", "flatten, relu, dense 0010");
+}
+
+static void check_error(const char *description, const char *message)
+{
+    struct hr_model *model = NULL;
+    CHECK_FAILS(hr_model_create(description, image, 10, &model), HR_E_USAGE);
+    assert_null(model);
+    assert_string_equal(hr_error_message(), message);
+}
+
+static void errors_name_the_place_and_the_remedy(void **state)
+{
+    (void)state;
+    static const char *const table[][2] = {
+        {"flatten, relu, dens 10", "model: layer 2 \"dens 10\": unknown layer, did you mean "
+                                   "\"dense\"? (layers: dense, flatten, relu)"},
+        {"flatten, lstm 10",
+         "model: layer 1 \"lstm 10\": unknown layer (layers: dense, flatten, relu)"},
+        {"mpl", "model: layer 0 \"mpl\": unknown layer, did you mean \"mlp\"? (layers: dense, "
+                "flatten, relu; models: softmax, mlp)"},
+        {"flatten, dense x", "model: layer 1 \"dense x\": found \"x\", expected a whole number "
+                             "from 1 to 16777216"},
+        {"flatten, dense 0", "model: layer 1 \"dense 0\": found \"0\", expected a whole number "
+                             "from 1 to 16777216"},
+        {"flatten, dense -3", "model: layer 1 \"dense -3\": found \"-3\", expected a whole number "
+                              "from 1 to 16777216"},
+        {"flatten, dense 18446744073709551626",
+         "model: layer 1 \"dense 18446744073709551626\": found \"18446744073709551626\", expected "
+         "a whole number from 1 to 16777216"},
+        {"flatten, dense", "model: layer 1 \"dense\": expected one number, the outputs, as in "
+                           "\"dense 128\""},
+        {"flatten, dense 10 10", "model: layer 1 \"dense 10 10\": expected one number, the "
+                                 "outputs, as in \"dense 128\""},
+        {"flatten 3, dense 10",
+         "model: layer 0 \"flatten 3\": found \"3\", expected nothing behind \"flatten\""},
+        {"flatten, relu x, dense 10",
+         "model: layer 1 \"relu x\": found \"x\", expected nothing behind \"relu\""},
+        {"dense 10", "model: layer 0 \"dense 10\": its input has shape (1, 28, 28), expected one "
+                     "dimension: put \"flatten\" before it"},
+        {"flatten, dense 11",
+         "model: layer 1 \"dense 11\": the last layer has 11 outputs, expected 10, the classes"},
+        {"relu", "model: layer 0 \"relu\": the last layer has outputs of shape (1, 28, 28), "
+                 "expected (10)"},
+        {"", "model: layer 0 is empty: expected a layer there"},
+        {"flatten,, dense 10", "model: layer 1 is empty: expected a layer there"},
+        {"flatten, dense 10,", "model: layer 2 is empty: expected a layer there"},
+        {"flatten, dense 1 2 3 4 5 6 7 8", "model: layer 1 \"dense\": more than 8 words"},
+        {"flatten, dense 16777216, dense 10", "model: layer 1 \"dense 16777216\": the model has "
+                                              "more than 2147483648 parameters"},
+        {"flatten, re\x1blu",
+         "model: layer 1 \"re?lu\": unknown layer, did you mean \"relu\"? (layers: dense, flatten, "
+         "relu)"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        check_error(table[i][0], table[i][1]);
+}
+
+static void a_model_without_parameters_is_refused(void **state)
+{
+    (void)state;
+    struct hr_model *model;
+    CHECK_FAILS(hr_model_create("flatten", (struct hr_shape){1, 2, 5}, 10, &model), HR_E_USAGE);
+    CHECK_MESSAGE("nothing can be learned");
+}
+
+static void inputs_without_a_size_are_refused(void **state)
+{
+    (void)state;
+    struct hr_model *model;
+    const struct hr_shape shapes[] = {{0, 28, 28}, {1, (size_t)1 << 32, (size_t)1 << 32}};
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_FAILS(hr_model_create("softmax", shapes[i], 10, &model), HR_E_USAGE);
+        CHECK_MESSAGE("model: input of shape (");
+    }
+}
+
+static void too_long_texts_are_refused(void **state)
+{
+    (void)state;
+    struct hr_model *model;
+    char text[HR_MODEL_MAX_TEXT + 2];
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = '\0';
+    CHECK_FAILS(hr_model_create(text, image, 10, &model), HR_E_USAGE);
+    CHECK_MESSAGE("4096 characters, expected at most 4095");
+    CHECK_FAILS(hr_model_create(text + 1, image, 10, &model), HR_E_USAGE);
+    CHECK_MESSAGE("unknown layer");
+    memset(text, ',', HR_MODEL_MAX_LAYERS);
+    text[HR_MODEL_MAX_LAYERS] = '\0';
+    CHECK_FAILS(hr_model_create(text, image, 10, &model), HR_E_USAGE);
+    CHECK_MESSAGE("257 layers, expected at most 256");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(built_ins_stand_for_their_lists),
+        cmocka_unit_test(blanks_do_not_matter),
+        cmocka_unit_test(errors_name_the_place_and_the_remedy),
+        cmocka_unit_test(a_model_without_parameters_is_refused),
+        cmocka_unit_test(inputs_without_a_size_are_refused),
+        cmocka_unit_test(too_long_texts_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
