@@ -1,0 +1,57 @@
+#include "shm/control.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *hr_phase_str(enum hr_phase phase)
+{
+    switch (phase) {
+#define HR_PHASE_TEXT(name, text)                                                                  \
+    case name:                                                                                     \
+        return text;
+        HR_PHASE_LIST(HR_PHASE_TEXT)
+#undef HR_PHASE_TEXT
+    }
+    return "?";
+}
+
+size_t hr_control_bytes(size_t nranks)
+{
+    return sizeof(struct hr_control) + nranks * sizeof(struct hr_rank_status);
+}
+
+void hr_control_init(struct hr_control *control, size_t nranks)
+{
+    HR_ASSERT((uintptr_t)control % HR_LINE == 0);
+    memcpy(control->magic, "HOGRING", 8);
+    control->version = HR_CONTROL_VERSION;
+    control->nranks = (uint32_t)nranks;
+    control->launcher_pid = (uint64_t)getpid();
+}
+
+void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
+                      const char *message)
+{
+    if (!hr_atom32_replace_acq_rel(&control->abort_claimed, 0, 1))
+        return;
+    control->failure.status = status;
+    control->failure.rank = (uint32_t)rank;
+    snprintf(control->failure.message, sizeof control->failure.message, "%s", message);
+    hr_atom32_store_release(&control->abort, 1); /* partner: every wait, hr_control_failure */
+    for (size_t r = 0; r < control->nranks; r++)
+        hr_bell_ring(&control->rank[r].bell);
+    hr_bell_ring(&control->launcher_bell);
+}
+
+enum hr_status hr_control_failure(const struct hr_control *control)
+{
+    if (!hr_atom32_load_acquire(&control->abort)) /* partner: hr_control_abort */
+        return HR_OK;
+    const struct hr_failure *failure = &control->failure;
+    if (failure->rank >= control->nranks)
+        return hr_fail(failure->status, "%s", failure->message);
+    const struct hr_rank_status *rank = &control->rank[failure->rank];
+    return hr_fail(failure->status, "rank %u, step %llu: %s", failure->rank,
+                   (unsigned long long)hr_atom64_load_relaxed(&rank->step), failure->message);
+}

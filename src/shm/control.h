@@ -1,0 +1,88 @@
+/* control.h - the control segment: who is alive, what each does, and the first failure.
+ *
+ *   [ run line | abort line + record | request line | launcher's bell | rank 0 | rank 1 | ... ]
+ *   rank r: [ status line: writer rank r | bell line: rung by anybody ]
+ *
+ * It is small and keeps its name while the run lives, so that a monitor can attach and a crash can
+ * be read afterwards. It holds no pointers.
+ *
+ * Test: tests/shm/test_control.c
+ */
+#ifndef HR_SHM_CONTROL_H
+#define HR_SHM_CONTROL_H
+
+#include "shm/segment.h"
+#include "shm/wait.h"
+
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 1 };
+
+/* What a rank is doing; the words appear in messages. */
+#define HR_PHASE_LIST(X)                                                                           \
+    X(HR_PHASE_STARTING, "starting")                                                               \
+    X(HR_PHASE_COMPUTE, "computing a gradient")                                                    \
+    X(HR_PHASE_COMMUNICATE, "communicating")                                                       \
+    X(HR_PHASE_SERVE, "serving")                                                                   \
+    X(HR_PHASE_CUT, "at an epoch's end or checkpoint")                                             \
+    X(HR_PHASE_FINISHED, "finished")
+
+enum hr_phase {
+#define HR_PHASE_ENUM(name, text) name,
+    HR_PHASE_LIST(HR_PHASE_ENUM)
+#undef HR_PHASE_ENUM
+};
+
+const char *hr_phase_str(enum hr_phase phase);
+
+struct hr_rank_status {
+    alignas(HR_LINE) struct hr_atom64 pid; /* this line's writer: the rank */
+    struct hr_atom64 step;
+    struct hr_atom32 phase;  /* enum hr_phase */
+    struct hr_atom32 result; /* 0 running, 1 returned HR_OK, 2 returned an error */
+    alignas(HR_LINE) struct hr_bell bell;
+};
+
+struct hr_failure {
+    enum hr_status status;
+    uint32_t rank; /* HR_MAX_RANKS: the launcher */
+    char message[480];
+};
+
+struct hr_control {
+    char magic[8]; /* "HOGRING" */
+    uint32_t version, nranks;
+    uint64_t launcher_pid;
+    /* The first failure: claimed by compare-exchange, then written, then published by `abort`. */
+    alignas(HR_LINE) struct hr_atom32 abort; /* nonzero: everybody gives up */
+    struct hr_atom32 abort_claimed;
+    struct hr_failure failure;
+    alignas(HR_LINE) struct hr_bell launcher_bell;
+    struct hr_rank_status rank[];
+};
+
+/* Bytes of a control block for nranks ranks. */
+size_t hr_control_bytes(size_t nranks);
+
+/* Initialise zeroed memory of that size. */
+void hr_control_init(struct hr_control *control, size_t nranks);
+
+/* Stop everybody: the first caller's status and message stand, later ones are ignored. `rank` is
+ * HR_MAX_RANKS for the launcher. Any thread or process of the run. */
+void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
+                      const char *message);
+
+/* The failure that stopped the run, or HR_OK. Sets this thread's message, with the rank before it.
+ */
+HR_CHECKED enum hr_status hr_control_failure(const struct hr_control *control);
+
+/* Say what rank `rank` is doing. Only that rank calls it. */
+static inline void hr_control_phase(struct hr_control *control, size_t rank, enum hr_phase phase)
+{
+    hr_atom32_store_release(&control->rank[rank].phase, (uint32_t)phase); /* partner: launcher */
+}
+
+static inline void hr_control_step(struct hr_control *control, size_t rank, uint64_t step)
+{
+    hr_atom64_store_relaxed(&control->rank[rank].step, step);
+}
+
+#endif

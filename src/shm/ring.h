@@ -1,0 +1,103 @@
+/* ring.h - single-producer single-consumer ring of 64-byte messages in shared memory.
+ *
+ * Picture:   [ producer line | consumer line | slot 0 | slot 1 | ... | slot n-1 ]
+ *              tail, and its   head, and its
+ *              copy of head    copy of tail      lines are HR_LINE bytes, each with one writer
+ * Memory:    the caller gives hr_ring_bytes() bytes, aligned to HR_LINE; nothing here allocates,
+ * and no pointer is stored inside, so it may lie at different addresses in each process. Threads:
+ * one producer (reserve, commit, drained), one consumer (peek, release); init before both.
+ * Ordering:  commit stores tail (release)  <->  peek loads tail (acquire)
+ *            release stores head (release) <->  reserve and drained load head (acquire)
+ *            Each side keeps a copy of the other's index and reloads it only when the copy says
+ * full (or empty): in a stream, most calls touch no line that the other side writes. Units: indices
+ * run free (they wrap at 2^64) and are only compared by difference. Errors:    none after init;
+ * full and empty are answers. Test:      tests/shm/test_ring.c
+ */
+#ifndef HR_SHM_RING_H
+#define HR_SHM_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shm/atom.h"
+
+/* What travels: who said what in which operation, and up to 48 bytes of it. Bulk data stays where
+ * it is; the message says where (offsets into the segment). The meaning of `word` is the
+ * protocol's. */
+struct hr_message {
+    uint64_t sequence;
+    uint32_t kind;
+    uint32_t from;
+    uint64_t word[6];
+};
+
+_Static_assert(sizeof(struct hr_message) == 64, "a message is one cache line");
+
+struct hr_ring {
+    alignas(HR_LINE) struct hr_atom64 tail; /* writer: producer */
+    uint64_t head_seen;                     /* the producer's copy of head */
+    uint64_t mask;                          /* slots - 1, constant */
+    alignas(HR_LINE) struct hr_atom64 head; /* writer: consumer */
+    uint64_t tail_seen;                     /* the consumer's copy of tail */
+    alignas(HR_LINE) struct hr_message slot[];
+};
+
+_Static_assert(offsetof(struct hr_ring, head) == HR_LINE, "one writer a line");
+_Static_assert(offsetof(struct hr_ring, slot) == 2 * HR_LINE, "slots begin on a line of their own");
+
+/* Bytes of a ring with `slots` slots, a power of two. */
+static inline size_t hr_ring_bytes(size_t slots)
+{
+    return sizeof(struct hr_ring) +
+           (slots * sizeof(struct hr_message) + HR_LINE - 1) / HR_LINE * HR_LINE;
+}
+
+/* Make an empty ring whose indices start at `start` (0, but for tests of wrapping). */
+void hr_ring_init(struct hr_ring *ring, size_t slots, uint64_t start);
+
+/* The next free slot, to be filled and committed; NULL when the ring is full. Producer only. */
+static inline struct hr_message *hr_ring_try_reserve_spsc(struct hr_ring *ring)
+{
+    const uint64_t tail = hr_atom64_load_relaxed(&ring->tail); /* our own word */
+    if (tail - ring->head_seen > ring->mask) {
+        ring->head_seen = hr_atom64_load_acquire(&ring->head); /* partner: release */
+        if (tail - ring->head_seen > ring->mask)
+            return NULL;
+    }
+    return &ring->slot[tail & ring->mask];
+}
+
+/* Hand the reserved slot over. Producer only. */
+static inline void hr_ring_commit_spsc(struct hr_ring *ring)
+{
+    const uint64_t tail = hr_atom64_load_relaxed(&ring->tail);
+    hr_atom64_store_release(&ring->tail, tail + 1); /* partner: peek */
+}
+
+/* Has the consumer released everything? Producer only. True acknowledges all that was sent. */
+static inline bool hr_ring_drained_spsc(struct hr_ring *ring)
+{
+    ring->head_seen = hr_atom64_load_acquire(&ring->head); /* partner: release */
+    return ring->head_seen == hr_atom64_load_relaxed(&ring->tail);
+}
+
+/* The oldest message, valid until released; NULL when the ring is empty. Consumer only. */
+static inline const struct hr_message *hr_ring_peek_spsc(struct hr_ring *ring)
+{
+    const uint64_t head = hr_atom64_load_relaxed(&ring->head); /* our own word */
+    if (head == ring->tail_seen) {
+        ring->tail_seen = hr_atom64_load_acquire(&ring->tail); /* partner: commit */
+        if (head == ring->tail_seen)
+            return NULL;
+    }
+    return &ring->slot[head & ring->mask];
+}
+
+/* Give the peeked slot back. Consumer only. */
+static inline void hr_ring_release_spsc(struct hr_ring *ring)
+{
+    const uint64_t head = hr_atom64_load_relaxed(&ring->head);
+    hr_atom64_store_release(&ring->head, head + 1); /* partner: reserve, drained */
+}
+
+#endif

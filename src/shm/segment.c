@@ -1,0 +1,143 @@
+#include "shm/segment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/philox.h"
+
+enum { NAME_TRIES = 16 };
+
+/* When process `pid` was started, in clock ticks since boot (field 22 of its stat); 0: no such
+ * process. With the pid it names a process for ever, though pids come back. */
+static unsigned long long start_time(long pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    const char *field = strrchr(text, ')'); /* the name before it may hold anything */
+    for (int skip = 0; field && skip < 20; skip++)
+        field = strchr(field + 1, ' ');
+    return field ? strtoull(field, NULL, 10) : 0;
+}
+
+static int open_new_name(char *name, size_t size)
+{
+    for (uint64_t attempt = 0; attempt < NAME_TRIES; attempt++) {
+        const struct hr_philox random =
+            hr_random_block((uint64_t)hr_clock_ns(), HR_STREAM_NAME, attempt, (uint32_t)getpid());
+        snprintf(name, size, "/hogring.%ld.%llu.%08x", (long)getpid(), start_time(getpid()),
+                 random.v[0]);
+        const int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* A descriptor of `bytes` allocated bytes in /dev/shm, or -1 with errno. */
+static int take_named(size_t bytes, char *name, size_t size)
+{
+    const int fd = open_new_name(name, size);
+    if (fd < 0)
+        return -1;
+    const int failure = posix_fallocate(fd, 0, (off_t)bytes);
+    if (failure == 0)
+        return fd;
+    shm_unlink(name);
+    close(fd);
+    errno = failure;
+    return -1;
+}
+
+static unsigned long long free_bytes_of_dev_shm(void)
+{
+    struct statvfs info;
+    return statvfs("/dev/shm", &info) == 0 ? (unsigned long long)info.f_bavail * info.f_frsize : 0;
+}
+
+static enum hr_status take_unlimited(size_t bytes, int cause, int *fd)
+{
+    hr_log(HR_LOG_WARNING,
+           "/dev/shm: %s (%zu KiB needed, %llu KiB free); using a memfd instead, which no other "
+           "process can attach to (containers: --shm-size)",
+           strerror(cause), (bytes + 1023) / 1024, free_bytes_of_dev_shm() / 1024);
+    *fd = memfd_create("hogring", MFD_CLOEXEC);
+    if (*fd < 0)
+        return hr_fail_errno(HR_E_SHM, "no shared memory: /dev/shm and memfd_create both failed");
+    const int failure = posix_fallocate(*fd, 0, (off_t)bytes);
+    if (failure == 0)
+        return HR_OK;
+    close(*fd);
+    errno = failure;
+    return hr_fail_errno(HR_E_SHM, "%zu bytes of shared memory needed, not to be had", bytes);
+}
+
+enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_segment *out)
+{
+    struct hr_segment segment = {.bytes = bytes ? bytes : 1};
+    int fd = take_named(segment.bytes, segment.name, sizeof segment.name);
+    if (fd < 0) {
+        segment.name[0] = '\0';
+        HR_TRY(take_unlimited(segment.bytes, errno, &fd));
+    }
+    segment.base = mmap(NULL, segment.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const int cause = errno;
+    close(fd);
+    if (segment.name[0] && (!named || segment.base == MAP_FAILED)) {
+        shm_unlink(segment.name);
+        segment.name[0] = '\0';
+    }
+    errno = cause;
+    if (segment.base == MAP_FAILED)
+        return hr_fail_errno(HR_E_SHM, "cannot map %zu bytes of shared memory", segment.bytes);
+    *out = segment;
+    return HR_OK;
+}
+
+void hr_segment_destroy(struct hr_segment *segment)
+{
+    if (segment->base)
+        munmap(segment->base, segment->bytes);
+    if (segment->name[0])
+        shm_unlink(segment->name);
+    *segment = (struct hr_segment){0};
+}
+
+/* Is this a name of ours whose process is gone? */
+static bool is_orphan(const char *file)
+{
+    long pid = 0;
+    unsigned long long started = 0;
+    char path[300];
+    struct stat info;
+    if (sscanf(file, "hogring.%ld.%llu.", &pid, &started) != 2 || pid <= 0)
+        return false;
+    snprintf(path, sizeof path, "/dev/shm/%s", file);
+    return lstat(path, &info) == 0 && info.st_uid == geteuid() && start_time(pid) != started;
+}
+
+size_t hr_segment_sweep(void)
+{
+    size_t removed = 0;
+    DIR *dir = opendir("/dev/shm");
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        removed += is_orphan(entry->d_name) && shm_unlink(entry->d_name) == 0;
+    if (dir)
+        closedir(dir);
+    return removed;
+}

@@ -1,0 +1,36 @@
+/* segment.h - shared memory of a fixed size, taken for sure or not at all.
+ *
+ * A *named* segment stands in /dev/shm until hr_segment_destroy, so that another process can
+ * attach; an *unnamed* one is unlinked as soon as it is mapped, and lives on in this process, its
+ * threads and the children it forks: nothing can be left behind, whatever kills them.
+ *
+ * Names are /hogring.<pid>.<start time of pid>.<random>, mode 0600, O_EXCL. Every page is allocated
+ * before it is mapped (posix_fallocate): too small a /dev/shm is an answer, never a SIGBUS. Then
+ * memory that has no such limit is taken instead (memfd), and one line says so.
+ *
+ * Threads: create and destroy by one thread.
+ */
+#ifndef HR_SHM_SEGMENT_H
+#define HR_SHM_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct hr_segment {
+    void *base; /* zeroed, page-aligned */
+    size_t bytes;
+    char name[64]; /* "/hogring...."; "" when there is none to unlink */
+};
+
+/* HR_E_SHM says bytes needed and free. */
+HR_CHECKED enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_segment *out);
+
+/* Unmap and unlink. Harmless on a zeroed struct. */
+void hr_segment_destroy(struct hr_segment *segment);
+
+/* Remove named segments of this user whose owner is provably dead; returns how many. */
+size_t hr_segment_sweep(void);
+
+#endif

@@ -1,0 +1,79 @@
+/* wait.h - waiting that neither hangs nor burns: spin for a while, then park on a futex.
+ *
+ * A *bell* is a word to park on. Whoever makes a condition true stores its own word (release) and
+ * then rings the bell; whoever waits announces itself on the bell, looks at the condition once
+ * more, and parks. Both sides do a read-modify-write on the same word, so one of them sees the
+ * other:
+ *
+ *     waiter:  bell |= 1 (acq_rel); ready? ; futex_wait(bell, value seen)
+ *     ringer:  word = ... (release); bell += 2 (acq_rel); was bit 0 set? then clear it and wake
+ *
+ * If the waiter's operation comes first, the ringer sees the bit and wakes it; if the ringer's
+ * comes first, the waiter's acquires it and `ready` sees the word. No fence is needed, and a bell
+ * nobody parks on costs one locked instruction.
+ *
+ * How long to spin: about one futex hand-off, measured once a process, when every runnable thread
+ * has a processor of its own (the partner is running, and parking would cost more than it saves);
+ * 200 ns otherwise (the partner may be waiting for our processor).
+ *
+ * Every wait watches the abort word and has a deadline. Parked waiters look up every 50 ms, so an
+ * abort needs no list of who waits where.
+ *
+ * Threads: any number may ring; any number may park on one bell.
+ * Test: tests/shm/test_wait.c
+ */
+#ifndef HR_SHM_WAIT_H
+#define HR_SHM_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "shm/atom.h"
+
+struct hr_bell {
+    struct hr_atom32 word; /* bit 0: somebody may be parked; the rest counts rings */
+};
+
+/* How one rank waits; private memory of that rank. */
+struct hr_waiter {
+    const struct hr_atom32 *abort; /* nonzero: give up (writer: hr_control_abort) */
+    int64_t spin_ns;               /* before parking */
+    int64_t timeout_ns;            /* of one wait; 0: none */
+    int64_t waited_ns;             /* total, for the accounts */
+    uint64_t parks;                /* times it parked */
+    uint64_t missed;               /* times it looked up after 50 ms and found itself ready */
+};
+
+typedef bool (*hr_ready_fn)(void *arg);
+
+/* Tell whoever is parked on `bell` to look again. Call after the store that made something true. */
+void hr_bell_ring(struct hr_bell *bell);
+
+/* Wait until ready(arg). `ready` may do work (progress a collective) but must not block; once it
+ * has returned true it is not called again.
+ *   bell  is rung after whatever makes ready() true
+ *   what  is waited for, in words, for the message
+ * HR_E_ABORTED when the abort word is set; HR_E_TIMEOUT past the deadline. */
+HR_CHECKED enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell,
+                                        hr_ready_fn ready, void *arg, const char *what);
+
+/* A pause for spin loops. */
+static inline void hr_cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* How long `nthreads` runnable threads on this machine should spin, in ns. Calibrates on first use
+ * (about a millisecond, with one helper thread that is gone afterwards); call before ranks start.
+ */
+int64_t hr_spin_budget_ns(size_t nthreads);
+
+/* The measured time of one hand-off through the kernel, in ns. */
+int64_t hr_handoff_ns(void);
+
+#endif
