@@ -1,0 +1,216 @@
+#include "group/launch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fpenv.h"
+
+static const int64_t GRACE_NS = 10 * HR_NS_PER_SECOND; /* for ranks to react to an abort */
+
+enum { RUNNING, RETURNED_OK, RETURNED_ERROR };
+
+struct seat {
+    const struct hr_launch_options *options;
+    size_t rank;
+    pthread_t thread;
+    pid_t pid;
+    bool over;
+};
+
+enum hr_status hr_launch_parse(const char *name, enum hr_launch *out)
+{
+    for (int launch = HR_LAUNCH_THREAD; launch <= HR_LAUNCH_PROCESS; launch++)
+        if (!strcmp(name, hr_launch_name((enum hr_launch)launch))) {
+            *out = (enum hr_launch)launch;
+            return HR_OK;
+        }
+    return hr_fail(HR_E_USAGE, "--launch %s: expected thread or process", name);
+}
+
+const char *hr_launch_name(enum hr_launch launch)
+{
+    return launch == HR_LAUNCH_THREAD ? "thread" : "process";
+}
+
+/* --- in the rank ------------------------------------------------------------------------------ */
+
+static enum hr_status run_rank(const struct hr_launch_options *options, size_t rank)
+{
+    struct hr_rank_status *line = &options->control->rank[rank];
+    hr_fp_flush_denormals();
+    hr_atom64_store_relaxed(&line->pid, (uint64_t)getpid());
+    const enum hr_status status = options->main(options->arg, rank);
+    if (status != HR_OK && status != HR_E_ABORTED)
+        hr_control_abort(options->control, rank, status, hr_error_message());
+    /* Partner: the launcher's is_over. */
+    hr_atom32_store_release(&line->result, status == HR_OK ? RETURNED_OK : RETURNED_ERROR);
+    hr_bell_ring(&options->control->launcher_bell);
+    return status;
+}
+
+static void *thread_main(void *arg)
+{
+    struct seat *seat = arg;
+    run_rank(seat->options, seat->rank);
+    return NULL;
+}
+
+static _Noreturn void process_main(struct seat *seat, pid_t launcher)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launcher) /* it died before the line above */
+        _exit(1);
+    _exit(hr_status_exit_code(run_rank(seat->options, seat->rank)));
+}
+
+/* --- in the launcher -------------------------------------------------------------------------- */
+
+static enum hr_status start_rank(struct seat *seat)
+{
+    if (seat->options->launch == HR_LAUNCH_THREAD) {
+        errno = pthread_create(&seat->thread, NULL, thread_main, seat);
+        if (errno)
+            return hr_fail_errno(HR_E_NOMEM, "cannot start thread %zu", seat->rank);
+        return HR_OK;
+    }
+    const pid_t launcher = getpid();
+    seat->pid = fork();
+    if (seat->pid < 0)
+        return hr_fail_errno(HR_E_NOMEM, "cannot fork rank %zu", seat->rank);
+    if (seat->pid == 0)
+        process_main(seat, launcher);
+    return HR_OK;
+}
+
+/* A process that is gone without having said so was lost. */
+static void report_if_lost(struct seat *seat, int wait_status)
+{
+    struct hr_control *control = seat->options->control;
+    const struct hr_rank_status *line = &control->rank[seat->rank];
+    char text[200];
+    if (hr_atom32_load_acquire(&line->result) != RUNNING) /* partner: run_rank */
+        return;
+    const char *phase = hr_phase_str((enum hr_phase)hr_atom32_load_acquire(&line->phase));
+    if (WIFSIGNALED(wait_status))
+        snprintf(text, sizeof text, "pid %ld was killed by signal %d (%s) while %s",
+                 (long)seat->pid, WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)), phase);
+    else
+        snprintf(text, sizeof text, "pid %ld exited with %d while %s", (long)seat->pid,
+                 WEXITSTATUS(wait_status), phase);
+    hr_control_abort(control, seat->rank, HR_E_LOST, text);
+}
+
+static bool is_over(struct seat *seat)
+{
+    if (seat->over)
+        return true;
+    if (seat->options->launch == HR_LAUNCH_THREAD) {
+        seat->over =
+            hr_atom32_load_acquire(&seat->options->control->rank[seat->rank].result) != RUNNING;
+        if (seat->over)
+            pthread_join(seat->thread, NULL);
+        return seat->over;
+    }
+    int wait_status;
+    if (waitpid(seat->pid, &wait_status, WNOHANG) == seat->pid) {
+        seat->over = true;
+        report_if_lost(seat, wait_status);
+    }
+    return seat->over;
+}
+
+static size_t count_running(struct seat *seats, size_t started)
+{
+    size_t running = 0;
+    for (size_t r = 0; r < started; r++)
+        running += !is_over(&seats[r]);
+    return running;
+}
+
+/* Ranks that ignore an abort: processes are killed; threads are left, and the caller told. */
+static bool give_up_on(struct seat *seats, size_t started)
+{
+    bool stuck = false;
+    for (size_t r = 0; r < started; r++) {
+        if (seats[r].over)
+            continue;
+        if (seats[r].options->launch == HR_LAUNCH_PROCESS) {
+            kill(seats[r].pid, SIGKILL);
+            waitpid(seats[r].pid, NULL, 0);
+        } else {
+            pthread_detach(seats[r].thread);
+            stuck = true;
+        }
+    }
+    return stuck;
+}
+
+struct rung {
+    const struct hr_bell *bell;
+    uint32_t seen;
+};
+
+static bool has_rung(void *arg)
+{
+    const struct rung *rung = arg;
+    return hr_atom32_load_acquire(&rung->bell->word) >> 1 != rung->seen >> 1; /* partner: ringer */
+}
+
+/* Sleep until the bell has rung since `rung->seen` was read, or the tick is due. */
+static void sleep_a_tick(const struct hr_launch_options *options, struct rung *rung)
+{
+    static const struct hr_atom32 no_abort;
+    struct hr_waiter waiter = {.abort = &no_abort, .timeout_ns = options->tick_ns};
+    const enum hr_status woken =
+        hr_wait_until(&waiter, &options->control->launcher_bell, has_rung, rung, "a tick");
+    (void)woken; /* a tick that is over is not an error */
+}
+
+static bool watch(const struct hr_launch_options *options, struct seat *seats, size_t started)
+{
+    struct hr_control *control = options->control;
+    int64_t aborted_at = 0;
+    for (;;) {
+        /* Read before looking around, so that no ring falls between. */
+        struct rung rung = {&control->launcher_bell,
+                            hr_atom32_load_acquire(&control->launcher_bell.word)};
+        if (count_running(seats, started) == 0)
+            return false;
+        const enum hr_status status = options->tick ? options->tick(options->arg) : HR_OK;
+        if (status != HR_OK)
+            hr_control_abort(control, HR_MAX_RANKS, status, hr_error_message());
+        if (hr_atom32_load_acquire(&control->abort)) { /* partner: hr_control_abort */
+            aborted_at = aborted_at ? aborted_at : hr_clock_ns();
+            if (hr_clock_ns() - aborted_at > GRACE_NS)
+                return give_up_on(seats, started);
+        }
+        sleep_a_tick(options, &rung);
+    }
+}
+
+enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
+{
+    struct seat seats[HR_MAX_RANKS] = {0};
+    size_t started = 0;
+    HR_ASSERT(options->nranks <= HR_MAX_RANKS);
+    for (; started < options->nranks; started++) {
+        seats[started] = (struct seat){.options = options, .rank = started};
+        const enum hr_status status = start_rank(&seats[started]);
+        if (status != HR_OK) {
+            hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
+            break;
+        }
+    }
+    *stuck = watch(options, seats, started);
+    return hr_control_failure(options->control);
+}

@@ -1,0 +1,136 @@
+#include "group/meeting.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "base/vec.h"
+#include "group/plan.h"
+
+enum {
+    BLOCK = 4096, /* floats claimed at a time: 16 KiB an input stay in L1 and L2 */
+    ALONE = 2048, /* up to here the last to arrive does the whole sum */
+};
+
+size_t hr_meeting_bytes(size_t nranks)
+{
+    return sizeof(struct hr_meeting) + nranks * sizeof(struct hr_seat);
+}
+
+static float *buffer_of(const struct hr_attendance *a, size_t rank)
+{
+    return (float *)(void *)(a->segment + a->meeting->seat[rank].offset);
+}
+
+/* Elements [begin, end) of everybody's buffer become their sum. */
+static void sum_range(const struct hr_attendance *a, size_t begin, size_t end)
+{
+    float *out[HR_VEC_MAX_INPUTS];
+    const float *in[HR_VEC_MAX_INPUTS];
+    for (size_t r = 0; r < a->nranks; r++)
+        in[r] = out[r] = buffer_of(a, r) + begin;
+    hr_vec_tree_sum(out, a->nranks, in, a->nranks, end - begin);
+}
+
+static void close_meeting(struct hr_attendance *a)
+{
+    hr_atom64_store_release(&a->meeting->closed, a->number); /* partner: hr_meeting_test */
+    hr_bell_ring(&a->meeting->bell);
+}
+
+static void open_meeting(struct hr_attendance *a)
+{
+    struct hr_meeting *m = a->meeting;
+    hr_atom64_store_relaxed(&m->done, 0); /* published by open */
+    for (size_t r = 0; r < a->nranks; r++)
+        hr_atom64_store_relaxed(&m->seat[r].claim, 0);
+    hr_atom64_store_release(&m->open, a->number); /* partner: hr_meeting_test */
+    if (!a->crowded)
+        hr_bell_ring(&m->bell);
+}
+
+static size_t blocks_of_stripe(const struct hr_attendance *a, size_t stripe)
+{
+    const size_t elems = hr_chunk_begin(a->count, a->nranks, stripe + 1) -
+                         hr_chunk_begin(a->count, a->nranks, stripe);
+    return (elems + BLOCK - 1) / BLOCK;
+}
+
+/* Claim and sum blocks of one stripe until none is left; how many were ours. */
+static size_t work_on_stripe(struct hr_attendance *a, size_t stripe)
+{
+    const size_t begin = hr_chunk_begin(a->count, a->nranks, stripe);
+    const size_t end = hr_chunk_begin(a->count, a->nranks, stripe + 1);
+    const size_t blocks = blocks_of_stripe(a, stripe);
+    size_t mine = 0;
+    for (;; mine++) {
+        const size_t block = hr_atom64_fetch_add_relaxed(&a->meeting->seat[stripe].claim, 1);
+        if (block >= blocks)
+            return mine;
+        const size_t at = begin + block * BLOCK;
+        sum_range(a, at, hr_min_size(at + BLOCK, end));
+    }
+}
+
+static void help(struct hr_attendance *a)
+{
+    const int64_t start = hr_clock_ns();
+    size_t mine = 0, all = 0;
+    a->helped = true;
+    for (size_t hop = 0; hop < a->nranks; hop++) {
+        const size_t stripe = (a->rank + hop) % a->nranks;
+        mine += work_on_stripe(a, stripe);
+        all += blocks_of_stripe(a, stripe);
+    }
+    /* Release our outputs, acquire the others': whoever completes the count has seen them all. */
+    if (mine && hr_atom64_fetch_add_acq_rel(&a->meeting->done, mine) + mine == all)
+        close_meeting(a);
+    a->worked_ns += hr_clock_ns() - start;
+}
+
+static bool calls_agree(struct hr_attendance *a)
+{
+    const struct hr_seat *seat = a->meeting->seat;
+    for (size_t r = 0; r < a->nranks; r++)
+        if (memcmp(&seat[r].call, &seat[a->rank].call, sizeof seat[r].call) != 0) {
+            a->odd_one_out = (long)r;
+            return false;
+        }
+    return true;
+}
+
+bool hr_meeting_enter(struct hr_attendance *a, const struct hr_call *call, float *buffer,
+                      size_t count)
+{
+    struct hr_seat *seat = &a->meeting->seat[a->rank];
+    a->number++;
+    a->count = count;
+    a->helped = false;
+    a->odd_one_out = -1;
+    seat->call = *call;
+    seat->offset = buffer ? (uint64_t)((unsigned char *)buffer - a->segment) : 0;
+    const uint64_t before = hr_atom64_fetch_add_acq_rel(&a->meeting->arrived, 1);
+    if (before + 1 < a->number * a->nranks)
+        return true;
+    if (!calls_agree(a))
+        return false;
+    if (count > ALONE && a->nranks > 1) {
+        open_meeting(a);
+        return true;
+    }
+    if (count && a->nranks > 1)
+        sum_range(a, 0, count);
+    close_meeting(a);
+    return true;
+}
+
+bool hr_meeting_test(struct hr_attendance *a)
+{
+    struct hr_meeting *m = a->meeting;
+    if (hr_atom64_load_acquire(&m->closed) >= a->number) /* partner: close_meeting */
+        return true;
+    if (a->helped || hr_atom64_load_acquire(&m->open) < a->number) /* partner: open_meeting */
+        return false;
+    help(a);
+    return hr_atom64_load_acquire(&m->closed) >= a->number;
+}

@@ -1,0 +1,75 @@
+/* meeting.h - where ranks come together: the barrier, and the fast path of the direct all-reduce.
+ *
+ *   [ arrived | closed, open, bell | done | seat 0 | seat 1 | ... ]     a line each, in shared
+ * memory
+ *
+ *   Story    every rank takes its seat (what it calls, where its buffer lies) and counts itself in.
+ *            The last to arrive has everybody's seat before it: it compares the calls, and then
+ *              - a barrier, or a sum so small that sharing the work costs more: does it all,
+ * closes;
+ *              - else opens the meeting: whoever is running claims blocks, its own stripe's first,
+ *                then the others'; whoever finishes the last block closes.
+ *            Everybody leaves when it is closed. When ranks outnumber processors nobody is woken to
+ *            help: the last to arrive is hot and does the work, and each rank parks once.
+ *   Order    T(n) for each element, whoever adds it.
+ *   Atomics  arrived, claim, done: read-modify-write by all (acq_rel, but claim: a block's number
+ *            carries no data). open: by the last to arrive; closed: by the finisher.
+ *            arrived (release by each, acquire by the last) carries seats and inputs;
+ *            open -> claimers; done (release) -> finisher (acquire) carries outputs; closed -> all.
+ *            Counters are not reset while anybody could look at them: claim and done are zeroed by
+ *            the last to arrive, when all others have left the previous meeting.
+ */
+#ifndef HR_GROUP_MEETING_H
+#define HR_GROUP_MEETING_H
+
+#include <stdbool.h>
+
+#include "shm/wait.h"
+
+/* What a rank calls: compared between ranks, always. */
+struct hr_call {
+    uint64_t sequence; /* of this rank's collectives */
+    uint64_t kind;     /* operation and algorithm */
+    uint64_t count;    /* elements */
+    uint64_t root;
+};
+
+struct hr_seat {
+    alignas(HR_LINE) struct hr_call call;    /* this line's writer: the rank */
+    uint64_t offset;                         /* of its buffer in the segment */
+    alignas(HR_LINE) struct hr_atom64 claim; /* blocks of this rank's stripe taken so far */
+};
+
+struct hr_meeting {
+    alignas(HR_LINE) struct hr_atom64 arrived;
+    alignas(HR_LINE) struct hr_atom64 closed; /* meetings closed so far */
+    struct hr_atom64 open;                    /* number of the last meeting opened for work */
+    struct hr_bell bell;
+    alignas(HR_LINE) struct hr_atom64 done; /* blocks summed in this meeting */
+    struct hr_seat seat[];
+};
+
+size_t hr_meeting_bytes(size_t nranks);
+
+/* One rank's attendance; private memory. */
+struct hr_attendance {
+    struct hr_meeting *meeting;
+    unsigned char *segment; /* what offsets count from */
+    size_t rank, nranks;
+    bool crowded;    /* more runnable threads than processors */
+    uint64_t number; /* of the meeting this rank is in, or was in last */
+    size_t count;    /* floats to sum; 0: a barrier */
+    bool helped;
+    int64_t worked_ns; /* spent summing, in all: not waiting, though it happens inside waits */
+    long odd_one_out;  /* after a mismatch: a rank whose call differs from ours, else -1 */
+};
+
+/* Take the seat with this call; buffer is NULL for a barrier. Does the work at once where the last
+ * to arrive does. Never waits. False: another rank's call differs (odd_one_out). */
+bool hr_meeting_enter(struct hr_attendance *attendance, const struct hr_call *call, float *buffer,
+                      size_t count);
+
+/* Help where there is work; true when the meeting is over. Never waits. */
+bool hr_meeting_test(struct hr_attendance *attendance);
+
+#endif
