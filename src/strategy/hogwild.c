@@ -1,0 +1,210 @@
+/* Hogwild: no server; workers read and update the shared weights without locks.
+ *
+ *   Story    a worker copies the shared weights to memory of its own (pull), computes a gradient
+ * there, and applies its update to the shared weights (push). Reads and writes are relaxed atomic
+ *            pairs of floats: no weight is ever torn, and BLAS never touches a live one. Momentum
+ * is each worker's own. Promise  no torn values; an update that meets another's between its load
+ * and its store is lost. Order    each worker pushes from its own stripe on, so that two rarely
+ * meet on one line. Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "optim/sgd.h"
+#include "strategy/table.h"
+
+/* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
+struct pushes {
+    alignas(HR_LINE) struct hr_atom64 count; /* pushes completed; writer: that worker */
+};
+
+static size_t pairs_of(size_t params)
+{
+    return (params + 1) / 2;
+}
+
+static size_t bytes(const struct hr_world *world)
+{
+    return world->workers * sizeof(struct pushes) +
+           pairs_of(world->params) * sizeof(struct hr_atom64);
+}
+
+static struct pushes *pushes_of(const struct hr_world *world)
+{
+    return world->own;
+}
+
+static struct hr_atom64 *live_weights(const struct hr_world *world)
+{
+    return (struct hr_atom64 *)(void *)(pushes_of(world) + world->workers);
+}
+
+static struct hr_float_pair pair_at(const float *array, size_t pair, size_t params)
+{
+    return (struct hr_float_pair){array[2 * pair],
+                                  2 * pair + 1 < params ? array[2 * pair + 1] : 0.0f};
+}
+
+static void init(struct hr_world *world)
+{
+    struct hr_atom64 *live = live_weights(world);
+    for (size_t i = 0; i < pairs_of(world->params); i++)
+        hr_hogwild_store_relaxed(&live[i], pair_at(world->snapshot.weights, i, world->params));
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    worker->bell = &worker->world->control->rank[worker->rank].bell;
+    return hr_momentum_start(worker, worker->rank);
+}
+
+static void stop(struct hr_worker *worker)
+{
+    free(worker->momentum);
+}
+
+static void request(struct hr_worker *worker)
+{
+    (void)worker; /* nobody to ask */
+}
+
+static bool ready(void *worker)
+{
+    (void)worker;
+    return true;
+}
+
+static uint64_t pushes_of_others(const struct hr_worker *worker)
+{
+    uint64_t sum = 0;
+    for (size_t w = 0; w < worker->world->workers; w++)
+        if (w != worker->rank)
+            sum += hr_atom64_load_relaxed(&pushes_of(worker->world)[w].count);
+    return sum;
+}
+
+static void pull(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    const struct hr_atom64 *live = live_weights(world);
+    const size_t whole = world->params / 2;
+    for (size_t i = 0; i < whole; i++) {
+        const struct hr_float_pair pair = hr_hogwild_load_relaxed(&live[i]);
+        memcpy(&worker->weights[2 * i], &pair, sizeof pair);
+    }
+    if (world->params % 2)
+        worker->weights[2 * whole] = hr_hogwild_load_relaxed(&live[whole]).first;
+    worker->stats->bytes_received += world->params * sizeof(float);
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    struct hr_dispenser *dispenser = worker->world->dispenser;
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader at a cut */
+    worker->offered = false;
+    if (hr_atom32_load_acquire(&dispenser->stop)) {
+        *task = (struct hr_task){HR_TASK_CUT, cut};
+        return HR_OK;
+    }
+    worker->index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
+    *task = (struct hr_task){worker->index < cut ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
+    if (task->kind == HR_TASK_BATCH) {
+        worker->pushes_seen = pushes_of_others(worker);
+        pull(worker);
+    }
+    return HR_OK;
+}
+
+/* Update pairs [begin, end) of the live weights. */
+static void push_range(struct hr_worker *worker, size_t begin, size_t end, const struct hr_sgd *sgd)
+{
+    struct hr_atom64 *live = live_weights(worker->world);
+    const float *g = worker->grads;
+    float *m = worker->momentum;
+    for (size_t i = begin; i < end; i++) {
+        struct hr_float_pair pair = hr_hogwild_load_relaxed(&live[i]);
+        pair.first = hr_sgd_element(pair.first, g[2 * i], &m[2 * i], sgd);
+        pair.second = hr_sgd_element(pair.second, g[2 * i + 1], &m[2 * i + 1], sgd);
+        hr_hogwild_store_relaxed(&live[i], pair);
+    }
+}
+
+static void push_odd_end(struct hr_worker *worker, const struct hr_sgd *sgd)
+{
+    const size_t last = worker->world->params - 1;
+    struct hr_atom64 *live = &live_weights(worker->world)[last / 2];
+    struct hr_float_pair pair = hr_hogwild_load_relaxed(live);
+    pair.first = hr_sgd_element(pair.first, worker->grads[last], &worker->momentum[last], sgd);
+    hr_hogwild_store_relaxed(live, pair);
+}
+
+static void push(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    const struct hr_sgd sgd = {
+        .lr = hr_course_lr(&world->course, worker->index),
+        .momentum = world->options.momentum,
+        .weight_decay = world->options.weight_decay,
+        .inverse_count = hr_sgd_inverse_count(worker->samples),
+    };
+    const size_t whole = world->params / 2;
+    const size_t own = hr_cut(whole, world->workers, worker->rank);
+    push_range(worker, own, whole, &sgd);
+    push_range(worker, 0, own, &sgd);
+    if (world->params % 2)
+        push_odd_end(worker, &sgd);
+}
+
+static void offer(struct hr_worker *worker)
+{
+    struct hr_atom64 *mine = &pushes_of(worker->world)[worker->rank].count;
+    hr_stats_staleness(worker->stats, pushes_of_others(worker) - worker->pushes_seen);
+    push(worker);
+    hr_atom64_store_release(mine, hr_atom64_load_relaxed(mine) +
+                                      1); /* partner: pushes_of_others, a count only */
+    worker->stats->updates++;
+    worker->stats->bytes_sent += worker->world->params * sizeof(float);
+}
+
+static void arrive(struct hr_worker *worker)
+{
+    (void)worker; /* the barrier of the cut is all: whoever has arrived has pushed */
+}
+
+static void export_part(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    const size_t params = world->params;
+    pull(worker);
+    worker->stats->bytes_received -=
+        params * sizeof(float); /* a snapshot is no traffic of training */
+    hr_export_stripe(worker, worker->weights, NULL);
+    memcpy(world->snapshot.momentum + worker->rank * params, worker->momentum,
+           params * sizeof(float));
+}
+
+static enum hr_status verify(struct hr_worker *worker)
+{
+    (void)worker; /* there is one copy */
+    return HR_OK;
+}
+
+const struct hr_strategy hr_strategy_hogwild = {
+    .name = "hogwild",
+    .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
+    .private_momentum = true,
+    .bytes = bytes,
+    .init = init,
+    .start = start,
+    .stop = stop,
+    .request = request,
+    .ready = ready,
+    .accept = accept,
+    .offer = offer,
+    .arrive = arrive,
+    .arrived = ready,
+    .export_part = export_part,
+    .verify = verify,
+};

@@ -1,0 +1,229 @@
+/* Parameter servers, the worker's half: push, pull, and the table of the three strategies. */
+#include "strategy/server.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "strategy/table.h"
+
+/* --- memory: [requests and replies | weights | momentum | scratch]
+ * -------------------------------- */
+
+static size_t ring_bytes(void)
+{
+    return hr_ring_bytes(HR_SERVER_SLOTS);
+}
+
+static size_t rings_bytes(const struct hr_world *world)
+{
+    return 2 * world->workers * world->servers * ring_bytes();
+}
+
+static size_t array_bytes(const struct hr_world *world)
+{
+    return hr_round_up(world->params * sizeof(float), HR_LINE);
+}
+
+size_t hr_server_bytes(const struct hr_world *world)
+{
+    return rings_bytes(world) + 3 * array_bytes(world);
+}
+
+static struct hr_ring *ring_at(const struct hr_world *world, size_t worker, size_t shard,
+                               size_t way)
+{
+    const size_t number = (worker * world->servers + shard) * 2 + way;
+    return (struct hr_ring *)(void *)((unsigned char *)world->own + number * ring_bytes());
+}
+
+struct hr_ring *hr_server_requests(const struct hr_world *world, size_t worker, size_t shard)
+{
+    return ring_at(world, worker, shard, 0);
+}
+
+struct hr_ring *hr_server_replies(const struct hr_world *world, size_t worker, size_t shard)
+{
+    return ring_at(world, worker, shard, 1);
+}
+
+static float *array_at(const struct hr_world *world, size_t number)
+{
+    return (float *)(void *)((unsigned char *)world->own + rings_bytes(world) +
+                             number * array_bytes(world));
+}
+
+float *hr_server_weights(const struct hr_world *world)
+{
+    return array_at(world, 0);
+}
+
+float *hr_server_momentum(const struct hr_world *world)
+{
+    return array_at(world, 1);
+}
+
+float *hr_server_scratch(const struct hr_world *world)
+{
+    return array_at(world, 2);
+}
+
+void hr_server_init(struct hr_world *world)
+{
+    for (size_t w = 0; w < world->workers; w++)
+        for (size_t s = 0; s < world->servers; s++) {
+            hr_ring_init(hr_server_requests(world, w, s), HR_SERVER_SLOTS, 0);
+            hr_ring_init(hr_server_replies(world, w, s), HR_SERVER_SLOTS, 0);
+        }
+}
+
+void hr_server_send(const struct hr_world *world, struct hr_ring *ring, size_t to_rank,
+                    const struct hr_message *message)
+{
+    struct hr_message *slot = hr_ring_try_reserve_spsc(ring);
+    HR_ASSERT(slot);
+    *slot = *message;
+    hr_ring_commit_spsc(ring);
+    hr_bell_ring(&world->control->rank[to_rank].bell);
+}
+
+/* --- the worker
+ * ----------------------------------------------------------------------------------- */
+
+static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
+{
+    const struct hr_world *world = worker->world;
+    for (size_t s = 0; s < world->servers; s++)
+        hr_server_send(world, hr_server_requests(world, worker->rank, s), world->workers + s,
+                       message);
+}
+
+static struct hr_message request_of(const struct hr_worker *worker, enum hr_server_message kind)
+{
+    return (struct hr_message){.kind = kind, .from = (uint32_t)worker->rank};
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    worker->bell = &worker->world->control->rank[worker->rank].bell;
+    return HR_OK;
+}
+
+static void request(struct hr_worker *worker)
+{
+    const struct hr_message pull = request_of(worker, HR_PULL);
+    send_to_all(worker, &pull);
+}
+
+/* Has every shard replied? */
+static bool replied(void *arg)
+{
+    struct hr_worker *worker = arg;
+    const struct hr_world *world = worker->world;
+    for (size_t s = 0; s < world->servers; s++)
+        if (!hr_ring_peek_spsc(hr_server_replies(world, worker->rank, s)))
+            return false;
+    return true;
+}
+
+/* Take one reply of each shard; returns shard 0's. The staleness of the push before is the largest
+ * over the shards. */
+static struct hr_message collect(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    struct hr_worker_stats *stats = worker->stats;
+    struct hr_message first = {0};
+    uint64_t staleness = 0;
+    for (size_t s = 0; s < world->servers; s++) {
+        struct hr_ring *ring = hr_server_replies(world, worker->rank, s);
+        const struct hr_message reply = *hr_ring_peek_spsc(ring);
+        hr_ring_release_spsc(ring);
+        if (s == 0)
+            first = reply;
+        if (reply.word[HR_REPLY_STALENESS] > staleness)
+            staleness = reply.word[HR_REPLY_STALENESS];
+        if (reply.word[HR_REPLY_SKEW] > stats->max_skew)
+            stats->max_skew = reply.word[HR_REPLY_SKEW];
+    }
+    if (worker->offered)
+        hr_stats_staleness(stats, staleness);
+    worker->offered = false;
+    return first;
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    const struct hr_message reply = collect(worker);
+    if (reply.kind == HR_WEIGHTS)
+        worker->stats->bytes_received += worker->world->params * sizeof(float);
+    if (worker->world->strategy->synchronous) {
+        hr_next_synchronous(worker, task);
+        return HR_OK;
+    }
+    worker->index = reply.word[HR_REPLY_INDEX];
+    *task =
+        (struct hr_task){reply.kind == HR_NO_BATCH ? HR_TASK_CUT : HR_TASK_BATCH, worker->index};
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    const bool synchronous = worker->world->strategy->synchronous;
+    struct hr_message push = request_of(worker, HR_PUSH);
+    push.word[HR_REQUEST_INDEX] = synchronous ? worker->index - 1 : worker->index;
+    push.word[HR_REQUEST_SAMPLES] = worker->samples;
+    worker->stats->bytes_sent += worker->world->params * sizeof(float);
+    worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
+    worker->offered = true;
+    send_to_all(worker, &push);
+}
+
+static void arrive(struct hr_worker *worker)
+{
+    const struct hr_message cut = request_of(worker, HR_CUT);
+    send_to_all(worker, &cut);
+}
+
+/* The shards have exported; what is left is to take their replies. */
+static void export_part(struct hr_worker *worker)
+{
+    collect(worker);
+}
+
+static enum hr_status verify(struct hr_worker *worker)
+{
+    (void)worker; /* there is one copy */
+    return HR_OK;
+}
+
+static void stop(struct hr_worker *worker)
+{
+    const struct hr_message done = request_of(worker, HR_DONE);
+    send_to_all(worker, &done);
+}
+
+#define SERVER_FUNCTIONS                                                                           \
+    .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = start,              \
+    .stop = stop, .request = request, .ready = replied, .accept = accept, .offer = offer,          \
+    .arrive = arrive, .arrived = replied, .export_part = export_part, .verify = verify,            \
+    .shard_start = hr_shard_start, .enabled = hr_shard_enabled, .take = hr_shard_take,             \
+    .over = hr_shard_over
+
+const struct hr_strategy hr_strategy_ps_sync = {
+    .name = "ps-sync",
+    .guarantee = "one copy of the weights, all gradients of a step in before it changes",
+    .synchronous = true,
+    SERVER_FUNCTIONS,
+};
+
+const struct hr_strategy hr_strategy_ps_async = {
+    .name = "ps-async",
+    .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
+    SERVER_FUNCTIONS,
+};
+
+const struct hr_strategy hr_strategy_ssp = {
+    .name = "ssp",
+    .guarantee = "each push applied once, whole; fastest - slowest <= staleness",
+    .bounded = true,
+    SERVER_FUNCTIONS,
+};

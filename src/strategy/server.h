@@ -1,0 +1,68 @@
+/* server.h - parameter servers: the messages between workers and shards, and where they travel.
+ *
+ *   Worker w and shard s are joined by two rings: requests w -> s, replies s -> w. Parameters are
+ * cut over shards by hr_chunk_begin. Bulk data does not travel: on PULL the shard copies its slice
+ * into the worker's weights (so it is never torn), on PUSH it reads the worker's gradient in place.
+ * A worker has one PULL or CUT outstanding, and sends it after its PUSH, so three slots would do.
+ *
+ *     request            words                     effect at the shard
+ *     PULL               clock                     copy the slice out; reply WEIGHTS or NO_BATCH
+ *     PUSH               index, samples            asynchronous: update at once
+ *                                                  synchronous: when all are in, update with T(n)
+ *     CUT                                          when all are in: export, reply CUT_DONE to all
+ *     DONE                                         this worker sends no more
+ *     reply              words
+ *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew
+ *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
+ *     CUT_DONE           staleness of the last push
+ *
+ *   Gate     a PULL of a worker with clock c (pushes since the cut) is taken when every live
+ * worker's clock is at least c - s: s = 0 synchronous, --staleness for ssp, unbounded for ps-async.
+ *            Live: neither arrived at the cut nor done.
+ *   Safety   a worker overwrites its gradient only after the reply to a PULL, which its ring puts
+ *            behind its PUSH; the shard overwrites a worker's weights only while it waits for them.
+ */
+#ifndef HR_STRATEGY_SERVER_H
+#define HR_STRATEGY_SERVER_H
+
+#include "strategy/strategy.h"
+
+enum { HR_SERVER_SLOTS = 4 };
+
+enum hr_server_message {
+    HR_PULL = 0x100,
+    HR_PUSH,
+    HR_CUT,
+    HR_DONE,
+    HR_WEIGHTS,
+    HR_NO_BATCH,
+    HR_CUT_DONE,
+};
+
+/* Where a reply keeps what. */
+enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW };
+/* Where a request keeps what. */
+enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES };
+
+size_t hr_server_bytes(const struct hr_world *world);
+void hr_server_init(struct hr_world *world);
+
+struct hr_ring *hr_server_requests(const struct hr_world *world, size_t worker, size_t shard);
+struct hr_ring *hr_server_replies(const struct hr_world *world, size_t worker, size_t shard);
+
+/* The servers' weights, momentum and scratch, (params) each. */
+float *hr_server_weights(const struct hr_world *world);
+float *hr_server_momentum(const struct hr_world *world);
+float *hr_server_scratch(const struct hr_world *world);
+
+/* Send: the ring has room by construction (asserted), and the peer's bell is rung. */
+void hr_server_send(const struct hr_world *world, struct hr_ring *ring, size_t to_rank,
+                    const struct hr_message *message);
+
+/* The shard's half (server_shard.c). */
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number);
+void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
+void hr_shard_take(struct hr_shard *shard, size_t worker);
+bool hr_shard_over(const struct hr_shard *shard);
+
+#endif

@@ -1,0 +1,188 @@
+/* Parameter servers, the shard's half: one owner of a slice of the parameters. Every effect runs to
+ * its end and waits for nothing; what cannot be taken yet is simply not enabled. */
+#include <string.h>
+
+#include "base/vec.h"
+#include "optim/sgd.h"
+#include "strategy/server.h"
+
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number)
+{
+    const size_t first = hr_chunk_begin(world->params, world->servers, number);
+    *shard = (struct hr_shard){
+        .world = world,
+        .number = number,
+        .first = first,
+        .count = hr_chunk_begin(world->params, world->servers, number + 1) - first,
+        .weights = hr_server_weights(world) + first,
+        .momentum = hr_server_momentum(world) + first,
+        .sum = hr_server_scratch(world) + first,
+    };
+    memcpy(shard->weights, world->snapshot.weights + first, shard->count * sizeof(float));
+    memcpy(shard->momentum, world->snapshot.momentum + first, shard->count * sizeof(float));
+    return HR_OK;
+}
+
+bool hr_shard_over(const struct hr_shard *shard)
+{
+    return shard->ndone == shard->world->workers;
+}
+
+/* The slowest clock among workers that may still push before the cut; no bound when there is none.
+ */
+static uint64_t slowest_clock(const struct hr_shard *shard)
+{
+    uint64_t slowest = UINT64_MAX;
+    for (size_t w = 0; w < shard->world->workers; w++)
+        if (!shard->worker[w].arrived && !shard->worker[w].done && shard->worker[w].clock < slowest)
+            slowest = shard->worker[w].clock;
+    return slowest;
+}
+
+static bool has_batch(const struct hr_shard *shard)
+{
+    const struct hr_dispenser *dispenser = shard->world->dispenser;
+    return !hr_atom32_load_acquire(&dispenser->stop) &&
+           hr_atom64_load_relaxed(&dispenser->next) < hr_atom64_load_acquire(&dispenser->cut);
+}
+
+static bool gate_is_open(const struct hr_shard *shard, size_t worker)
+{
+    const struct hr_world *world = shard->world;
+    const struct hr_strategy *strategy = world->strategy;
+    if (!strategy->synchronous && !strategy->bounded)
+        return true;
+    if (!strategy->synchronous && shard->number == 0 && !has_batch(shard))
+        return true; /* the answer will be NO_BATCH, and nobody need be waited for */
+    const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
+    return shard->worker[worker].clock <= slowest_clock(shard) ||
+           shard->worker[worker].clock - slowest_clock(shard) <= bound;
+}
+
+void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
+{
+    const struct hr_world *world = shard->world;
+    for (size_t w = 0; w < world->workers; w++) {
+        const struct hr_message *message =
+            hr_ring_peek_spsc(hr_server_requests(world, w, shard->number));
+        enabled[w] = message && (message->kind != HR_PULL || gate_is_open(shard, w));
+    }
+}
+
+static void reply(struct hr_shard *shard, size_t worker, struct hr_message message)
+{
+    message.from = (uint32_t)(shard->world->workers + shard->number);
+    message.sequence = shard->version;
+    message.word[HR_REPLY_STALENESS] = shard->worker[worker].staleness;
+    hr_server_send(shard->world, hr_server_replies(shard->world, worker, shard->number), worker,
+                   &message);
+}
+
+/* Shard 0 is the batch dispenser too. */
+static void take_pull(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_world *world = shard->world;
+    struct hr_dispenser *dispenser = world->dispenser;
+    struct hr_message message = {.kind = HR_WEIGHTS};
+    if (!world->strategy->synchronous && shard->number == 0) {
+        const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
+        if (!has_batch(shard)) {
+            reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
+            return;
+        }
+        message.word[HR_REPLY_INDEX] = next;
+        hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
+    }
+    const uint64_t clock = shard->worker[worker].clock, slowest = slowest_clock(shard);
+    message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
+    memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
+    shard->worker[worker].read = shard->version;
+    reply(shard, worker, message);
+}
+
+/* The one update expression, with the gradient sum g of `samples` samples for batch `index`. */
+static void update(struct hr_shard *shard, const float *g, size_t samples, uint64_t index)
+{
+    const struct hr_world *world = shard->world;
+    const struct hr_sgd sgd = {
+        .lr = hr_course_lr(&world->course, index),
+        .momentum = world->options.momentum,
+        .weight_decay = world->options.weight_decay,
+        .inverse_count = hr_sgd_inverse_count(samples),
+    };
+    hr_sgd_update(shard->weights, shard->momentum, g, shard->count, &sgd);
+    shard->version++;
+}
+
+static void update_with_sum(struct hr_shard *shard)
+{
+    const struct hr_world *world = shard->world;
+    const float *grads[HR_MAX_RANKS];
+    float *sum = shard->sum;
+    size_t samples = 0;
+    for (size_t w = 0; w < world->workers; w++) {
+        grads[w] = world->grads[w] + shard->first;
+        samples += shard->worker[w].samples;
+    }
+    hr_vec_tree_sum(&sum, 1, grads, world->workers, shard->count);
+    update(shard, shard->sum, samples, shard->worker[0].index);
+}
+
+static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
+{
+    const struct hr_world *world = shard->world;
+    const uint64_t index = push->word[HR_REQUEST_INDEX];
+    const size_t samples = push->word[HR_REQUEST_SAMPLES];
+    shard->worker[worker].clock++;
+    shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
+    if (!world->strategy->synchronous) {
+        update(shard, world->grads[worker] + shard->first, samples, index);
+        return;
+    }
+    shard->worker[worker].index = index;
+    shard->worker[worker].samples = samples;
+    for (size_t w = 0; w < world->workers; w++)
+        if (shard->worker[w].clock != shard->worker[worker].clock)
+            return; /* not all in */
+    update_with_sum(shard);
+}
+
+static void take_cut(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_world *world = shard->world;
+    shard->worker[worker].arrived = true;
+    for (size_t w = 0; w < world->workers; w++)
+        if (!shard->worker[w].arrived)
+            return;
+    memcpy(world->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
+    memcpy(world->snapshot.momentum + shard->first, shard->momentum, shard->count * sizeof(float));
+    for (size_t w = 0; w < world->workers; w++) {
+        shard->worker[w].arrived = false;
+        shard->worker[w].clock = 0; /* everybody has seen everything: nobody is ahead */
+        reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
+    }
+}
+
+void hr_shard_take(struct hr_shard *shard, size_t worker)
+{
+    struct hr_ring *ring = hr_server_requests(shard->world, worker, shard->number);
+    const struct hr_message message = *hr_ring_peek_spsc(ring);
+    hr_ring_release_spsc(ring);
+    switch ((enum hr_server_message)message.kind) {
+    case HR_PULL:
+        take_pull(shard, worker);
+        break;
+    case HR_PUSH:
+        take_push(shard, worker, &message);
+        break;
+    case HR_CUT:
+        take_cut(shard, worker);
+        break;
+    case HR_DONE:
+        shard->worker[worker].done = true;
+        shard->ndone++;
+        break;
+    default:
+        HR_ASSERT(!"a shard gets requests only");
+    }
+}

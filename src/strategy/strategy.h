@@ -1,0 +1,187 @@
+/* strategy.h - how replicas are kept in step, behind one table of functions.
+ *
+ *   Worker   request -> ready? -> accept -> gradient -> offer -> request -> ...
+ *            ask for weights and a batch; has the answer come; take it; (train/ computes); hand in
+ *   Owner    enabled? -> take one input -> enabled? -> ...                 (a parameter server's
+ * shard)
+ *
+ * None of these functions waits. Only a driver (train/drive_*.c) waits, and it does not know which
+ * strategy it drives; no strategy knows which driver drives it, or whether ranks are threads or
+ * processes.
+ *
+ * At a cut (course.h) accept says so. The worker then arrives; when all have, the state is exactly
+ * that after all updates before the cut, and each rank exports its part of it to the snapshot.
+ */
+#ifndef HR_STRATEGY_STRATEGY_H
+#define HR_STRATEGY_STRATEGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "group/group.h"
+#include "schedule/pick.h"
+#include "strategy/course.h"
+
+enum { HR_STALENESS_BUCKETS = 256 };
+
+/* What a worker counts; its own lines in the segment, read by others only at a cut or after the
+ * run, except for `seen`. */
+struct hr_worker_stats {
+    alignas(HR_LINE) struct hr_atom64 seen; /* samples so far, for progress; writer: the worker */
+    uint64_t samples, updates;
+    uint64_t epoch_samples;
+    double epoch_loss; /* sum over the epoch's samples so far */
+    int64_t compute_ns, communicate_ns, wait_ns;
+    uint64_t bytes_sent, bytes_received;
+    uint64_t max_skew; /* clocks ahead of the slowest when a read was granted */
+    /* Staleness of each update this worker offered: the largest over the shards. */
+    uint64_t stale_updates, stale_sum, stale_max;
+    uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
+};
+
+/* Words about which index comes next. */
+struct hr_dispenser {
+    alignas(HR_LINE) struct hr_atom64 next; /* asynchronous: index handed out next. Writer: shard 0;
+                                               in hogwild fetch_add by all; at a cut the leader */
+    alignas(HR_LINE) struct hr_atom64 cut; /* asynchronous: none is handed out from here on. Writer:
+                                              the leader, at a cut */
+    alignas(
+        HR_LINE) struct hr_atom64 stop_at;  /* synchronous: nobody begins this index. Writer: worker
+                                               0, before it offers the gradient of the one before */
+    alignas(HR_LINE) struct hr_atom32 stop; /* asked to stop. Writer: the launcher */
+};
+
+/* The state of the model at a cut: what evaluation reads and checkpoints hold. */
+struct hr_snapshot {
+    float *weights;         /* (params) */
+    float *momentum;        /* (momentum_copies, params) */
+    size_t momentum_copies; /* 1, or one a worker where momentum is private (hogwild) */
+};
+
+struct hr_strategy;
+
+struct hr_strategy_options {
+    float momentum, weight_decay;
+    uint64_t staleness; /* ssp */
+};
+
+/* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
+ * structs may point into it; the segment itself holds no pointers. */
+struct hr_world {
+    const struct hr_strategy *strategy;
+    struct hr_strategy_options options;
+    struct hr_course course;
+    struct hr_group_options group_options;
+    size_t workers, servers, params;
+    struct hr_control *control;
+    void *segment;
+    /* In the segment: */
+    void *group;                   /* the workers' */
+    float *weights[HR_MAX_RANKS];  /* (params) what worker r computes its gradient from */
+    float *grads[HR_MAX_RANKS];    /* (params) where it leaves it; read by peers */
+    struct hr_worker_stats *stats; /* (workers) */
+    struct hr_dispenser *dispenser;
+    struct hr_snapshot snapshot;
+    void *own; /* strategy->bytes() bytes, the strategy's own */
+};
+
+enum hr_task_kind { HR_TASK_BATCH, HR_TASK_CUT };
+
+struct hr_task {
+    enum hr_task_kind kind;
+    uint64_t index; /* of the batch */
+};
+
+/* A worker; private memory of its rank. */
+struct hr_worker {
+    struct hr_world *world;
+    size_t rank;
+    struct hr_member member;
+    struct hr_waiter *waiter;
+    struct hr_worker_stats *stats;
+    struct hr_bell *bell;   /* what to park on while ready() is false */
+    float *weights, *grads; /* (params) world->weights[rank], world->grads[rank] */
+    float *momentum;        /* (params) owned; NULL where a server has it */
+    uint64_t index;         /* of the batch in hand, or (synchronous) of the next */
+    uint64_t cut;           /* synchronous: the next cut */
+    size_t samples;         /* in the gradient in hand */
+    bool offered;           /* a gradient is on its way and its fate is not known */
+    uint64_t pushes_seen;   /* hogwild: pushes of others when the weights in hand were read */
+    int64_t update_ns;      /* spent in updates, in all: computing, though it happens in accept */
+};
+
+/* A parameter server's shard; private memory of its rank. */
+struct hr_shard {
+    struct hr_world *world;
+    size_t number, first, count; /* parameters [first, first + count) */
+    float *weights, *momentum;   /* (count) in the segment */
+    float *sum;                  /* (count) scratch for T(n) */
+    uint64_t version;            /* updates applied */
+    size_t ndone;
+    struct {
+        uint64_t clock;     /* pushes applied since the last cut */
+        uint64_t read;      /* version it read last */
+        uint64_t staleness; /* of its last push */
+        uint64_t index;     /* synchronous: of the push waiting to be summed */
+        size_t samples;
+        bool arrived, done;
+    } worker[HR_MAX_RANKS];
+    struct hr_picker picker;
+};
+
+struct hr_strategy {
+    const char *name;
+    const char *guarantee; /* printed at the start */
+    bool synchronous;      /* one update a global batch; indices and shares are fixed beforehand */
+    bool served;           /* has server ranks */
+    bool private_momentum; /* one momentum a worker */
+    bool bounded;          /* obeys options.staleness */
+
+    /* The strategy's own shared memory: size, and initialising it (zeroed before). */
+    size_t (*bytes)(const struct hr_world *world);
+    void (*init)(struct hr_world *world);
+
+    /* Worker. start loads the snapshot (the initial state, or a checkpoint's). */
+    enum hr_status (*start)(struct hr_worker *worker);
+    void (*stop)(struct hr_worker *worker);
+    void (*request)(struct hr_worker *worker);
+    bool (*ready)(void *worker);
+    enum hr_status (*accept)(struct hr_worker *worker, struct hr_task *task);
+    void (*offer)(struct hr_worker *worker);
+    void (*arrive)(struct hr_worker *worker);           /* at a cut: tell the owners */
+    bool (*arrived)(void *worker);                      /* have they exported */
+    void (*export_part)(struct hr_worker *worker);      /* after everybody has arrived */
+    enum hr_status (*verify)(struct hr_worker *worker); /* after everybody has exported */
+
+    /* Owner: world->servers shards. NULL when there are none. */
+    enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_world *world, size_t number);
+    void (*shard_stop)(struct hr_shard *shard);
+    /* enabled[w] out: may worker w's oldest message be taken now */
+    void (*enabled)(struct hr_shard *shard, unsigned char *enabled);
+    void (*take)(struct hr_shard *shard, size_t input);
+    bool (*over)(const struct hr_shard *shard);
+};
+
+/* The strategy of that name; ssp with staleness 0 is ps-sync's code. HR_E_USAGE lists the names. */
+HR_CHECKED enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
+                                           const struct hr_strategy **out);
+/* The i-th strategy, NULL past the end. */
+const struct hr_strategy *hr_strategy_at(size_t i);
+
+/* --- for strategies --------------------------------------------------------------------------- */
+
+/* The synchronous answer to "what next": the worker's next index, or a cut. Worker 0 turns a
+ * request to stop into an index here; everybody learns it with the sum of that step. */
+void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
+
+/* Count one update's staleness. */
+void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
+
+/* Copy this worker's stripe of [weights | momentum] into the snapshot; momentum may be NULL. */
+void hr_export_stripe(struct hr_worker *worker, const float *weights, const float *momentum);
+
+/* Take a private momentum of (params) floats and load copy `copy` of the snapshot's into it. */
+HR_CHECKED enum hr_status hr_momentum_start(struct hr_worker *worker, size_t copy);
+
+#endif

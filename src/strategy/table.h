@@ -1,0 +1,12 @@
+/* table.h - the strategies there are, each in a file of its own. */
+#ifndef HR_STRATEGY_TABLE_H
+#define HR_STRATEGY_TABLE_H
+
+#include "strategy/strategy.h"
+
+extern const struct hr_strategy hr_strategy_allreduce;
+extern const struct hr_strategy hr_strategy_ps_sync, hr_strategy_ps_async,
+    hr_strategy_ssp; /* server.c */
+extern const struct hr_strategy hr_strategy_hogwild;
+
+#endif
