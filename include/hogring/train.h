@@ -1,0 +1,142 @@
+/* train.h - train a network with data-parallel workers, and say exactly what happened.
+ *
+ *     struct hr_train_options options;
+ *     hr_train_defaults(&options);
+ *     snprintf(options.strategy, sizeof options.strategy, "ssp");
+ *     struct hr_run_result result;
+ *     if (hr_train(&options, &dataset, NULL, &result) != HR_OK)
+ *         fprintf(stderr, "%s\n", hr_error_message());
+ *     hr_run_result_free(&result);
+ *
+ * Strategies: allreduce, ps-sync, ps-async, ssp, hogwild; with the same options each trains on the
+ * same samples from the same initial weights and is evaluated at the same places. Synchronous ones
+ * give the same bits from run to run, as threads and as processes.
+ *
+ * Threads: one hr_train at a time a process; it starts the ranks itself. With HR_LAUNCH_PROCESS the
+ * caller must not have used OpenMP or BLAS in this process before.
+ */
+#ifndef HOGRING_TRAIN_H
+#define HOGRING_TRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hogring/data.h"
+#include "hogring/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hr_train_options {
+    char strategy[32];
+    char algorithm[32]; /* of all-reduce: auto, direct, ring, master-worker */
+    char model[1024];   /* softmax, mlp, or a layer list */
+    char launch[16];    /* thread, process */
+    char schedule[32];  /* free; explore:SEED plays all ranks in one thread, in an order drawn from
+                           SEED */
+    char kernels[16];   /* fast, reference */
+    size_t workers;     /* 0: the processors allowed, at least 2 */
+    size_t servers;     /* shards of the parameter-server strategies, each a rank of its own */
+    uint64_t staleness; /* of ssp, in clocks */
+    size_t batch_size;  /* samples a worker and step */
+    size_t epochs;
+    double lr, momentum, weight_decay;
+    char lr_schedule[16]; /* constant, cosine */
+    double warmup_epochs;
+    char async_lr[16]; /* same, or divide: lr / workers in asynchronous strategies */
+    uint64_t seed;
+    uint64_t max_steps;        /* 0: no limit; updates of the model */
+    double max_seconds;        /* from the start of the run; 0: no limit */
+    double timeout;            /* seconds that any wait may take; 0: no limit */
+    double target_accuracy;    /* note when the test accuracy first reached it; 0: do not */
+    char checkpoint_dir[1024]; /* "": save nothing */
+    uint64_t checkpoint_every; /* steps; 0: at the ends of epochs */
+    size_t keep;               /* newest checkpoints to keep; 0: all */
+    char resume[1024];         /* a checkpoint or a folder of them; "": start anew */
+    size_t ranks_beside;       /* ranks of other runs that share the processors (--concurrent) */
+};
+
+/* The documented defaults. */
+void hr_train_defaults(struct hr_train_options *options);
+
+/* One point of a learning curve: an evaluation. */
+struct hr_curve_point {
+    uint64_t samples;
+    double seconds; /* of training, without evaluation */
+    double epoch;
+    double train_loss; /* mean over the samples of the epoch so far, as they were trained on */
+    double test_loss, test_accuracy;
+};
+
+enum { HR_RESULT_STALENESS_BUCKETS = 256 };
+
+struct hr_run_result {
+    char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
+    char model[1024];
+    size_t workers, servers, batch_size, global_batch, params;
+    uint64_t seed, staleness_bound;
+    uint64_t steps;   /* index reached: updates since the first run began */
+    uint64_t updates; /* of the model in this run */
+    uint64_t samples;
+    double seconds, samples_per_s;
+    double train_loss, test_loss, test_accuracy; /* of the last evaluation */
+    double lr;                                   /* of the last update */
+    double target_seconds; /* when the target accuracy was reached; < 0: never */
+    uint64_t stale_updates, stale_sum, stale_max;
+    uint64_t
+        stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */
+    uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most (ssp, ps-*) */
+    double compute_s, communicate_s, wait_s; /* summed over workers */
+    uint64_t bytes_sent, bytes_received;     /* by workers */
+    size_t ncurve;
+    struct hr_curve_point *curve; /* owned */
+    char weights_digest[33];
+    char checkpoint[1100]; /* the last one saved; "" */
+    bool interrupted;
+};
+
+void hr_run_result_free(struct hr_run_result *result);
+
+/* What a run is about to do. */
+struct hr_run_info {
+    const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
+    size_t workers, servers, processors, batch_size, global_batch, params;
+    double lr; /* of the first update */
+    size_t epochs;
+    uint64_t steps; /* in the whole run */
+    uint64_t first; /* step it begins at */
+    uint64_t seed, staleness;
+    bool synchronous, served, bounded;
+};
+
+struct hr_progress {
+    uint64_t samples, total; /* trained on so far, and in all */
+    double epoch, seconds;
+};
+
+/* Who watches. Any function may be NULL; all are called in the caller's thread. */
+struct hr_observer {
+    void *arg;
+    void (*started)(void *arg, const struct hr_run_info *info);
+    void (*progress)(void *arg, const struct hr_progress *progress); /* about ten times a second */
+    void (*evaluated)(void *arg, const struct hr_curve_point *point);
+    void (*saved)(void *arg, const char *path);
+    /* 0: go on; 1: finish the step, save, return; 2: leave at once. */
+    int (*should_stop)(void *arg);
+};
+
+/* Train. HR_OK also when should_stop ended it (result->interrupted). On error result is zeroed, but
+ * for result->checkpoint, the last one saved. */
+enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                        const struct hr_observer *observer, struct hr_run_result *result);
+
+/* Evaluate a checkpoint's model on the test split, in this thread. model_text (1024) out. */
+enum hr_status hr_evaluate_checkpoint(const char *path, const struct hr_dataset *dataset,
+                                      double *test_loss, double *test_accuracy, char *model_text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

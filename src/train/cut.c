@@ -1,0 +1,116 @@
+/* What happens at a cut. Nothing here waits, and nothing here is concurrent: the barriers between
+ * the steps (run.h) order every access, so the fields are plain. */
+#include "base/clock.h"
+#include "train/run.h"
+
+bool hr_cut_may_arrive(void *arg)
+{
+    const struct hr_run *run = arg;
+    /* Both partners: hr_launcher_tick and hr_cut_conclude. */
+    return hr_atom64_load_acquire(&run->board->saves_done) ==
+           hr_atom64_load_acquire(&run->board->saves_asked);
+}
+
+/* The index at which everybody stands. */
+static uint64_t index_of_cut(const struct hr_run *run)
+{
+    const struct hr_dispenser *dispenser = run->world.dispenser;
+    if (run->world.strategy->synchronous) {
+        const uint64_t cut = hr_course_next_cut(&run->world.course, run->board->index);
+        const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at);
+        return stop_at < cut ? stop_at : cut;
+    }
+    const uint64_t next = hr_atom64_load_acquire(&dispenser->next);
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);
+    return next < cut ? next : cut;
+}
+
+void hr_cut_decide(struct hr_run *run)
+{
+    struct hr_board *board = run->board;
+    const struct hr_course *course = &run->world.course;
+    const uint32_t stop =
+        hr_atom32_load_acquire(&run->world.dispenser->stop); /* partner: launcher */
+    const uint64_t index = index_of_cut(run);
+    /* A request that came too late for this cut is seen at the next. */
+    const bool stopped =
+        stop != HR_STOP_NOT && (!run->world.strategy->synchronous ||
+                                index >= hr_atom64_load_acquire(&run->world.dispenser->stop_at));
+    board->train_ns += hr_clock_ns() - board->span_began_ns;
+    board->index = index;
+    board->interrupted = stopped && stop == HR_STOP_INTERRUPTED;
+    board->halt = stopped || index >= course->end;
+    board->evaluate = !board->interrupted && (board->halt || hr_course_ends_epoch(course, index));
+    board->save =
+        run->options->checkpoint_dir[0] && (board->halt || hr_course_saves(course, index));
+}
+
+/* The losses of the epoch so far, folded in rank order. */
+static void fold_training(struct hr_run *run)
+{
+    struct hr_board *board = run->board;
+    board->epoch_loss = 0;
+    board->epoch_samples = board->samples = 0;
+    for (size_t w = 0; w < run->world.workers; w++) {
+        board->epoch_loss += run->world.stats[w].epoch_loss;
+        board->epoch_samples += run->world.stats[w].epoch_samples;
+        board->samples += run->world.stats[w].samples;
+    }
+}
+
+static void add_curve_point(struct hr_run *run)
+{
+    struct hr_board *board = run->board;
+    const struct hr_course *course = &run->world.course;
+    const uint64_t number = hr_atom64_load_relaxed(&board->ncurve); /* our own word */
+    const double tests = (double)run->dataset->test.count;
+    double loss = 0;
+    uint64_t correct = 0;
+    for (size_t block = 0; block < run->neval; block++) {
+        loss += run->cells[block].loss_sum;
+        correct += run->cells[block].correct;
+    }
+    HR_ASSERT(number < run->curve_room);
+    run->curve[number] = (struct hr_curve_point){
+        .samples = board->samples,
+        .seconds = hr_seconds(board->train_ns),
+        .epoch = (double)board->index / (double)course->batches_per_epoch,
+        .train_loss = board->epoch_samples ? board->epoch_loss / (double)board->epoch_samples : 0,
+        .test_loss = loss / tests,
+        .test_accuracy = (double)correct / tests,
+    };
+    hr_atom64_store_release(&board->ncurve, number + 1); /* partner: hr_launcher_tick */
+}
+
+void hr_cut_conclude(struct hr_run *run)
+{
+    struct hr_board *board = run->board;
+    struct hr_dispenser *dispenser = run->world.dispenser;
+    fold_training(run);
+    if (board->evaluate)
+        add_curve_point(run);
+    if (board->save) /* partner: hr_launcher_tick */
+        hr_atom64_store_release(&board->saves_asked,
+                                hr_atom64_load_relaxed(&board->saves_asked) + 1);
+    if (!board->halt && !run->world.strategy->synchronous) {
+        hr_atom64_store_release(&dispenser->next,
+                                board->index); /* hogwild has drawn past the cut */
+        hr_atom64_store_release(&dispenser->cut,
+                                hr_course_next_cut(&run->world.course, board->index));
+    }
+    hr_bell_ring(&run->world.control->launcher_bell);
+    hr_atom64_store_relaxed(&board->shown_ns, (uint64_t)board->train_ns);
+    board->span_began_ns = hr_clock_ns();
+}
+
+void hr_cut_leave(struct hr_trainee *trainee)
+{
+    const struct hr_run *run = trainee->run;
+    struct hr_worker *worker = &trainee->worker;
+    if (hr_course_ends_epoch(&run->world.course, run->board->index)) {
+        worker->stats->epoch_loss = 0;
+        worker->stats->epoch_samples = 0;
+    }
+    if (!run->board->halt && run->world.strategy->synchronous)
+        worker->cut = hr_course_next_cut(&run->world.course, run->board->index);
+}

@@ -1,0 +1,167 @@
+/* The driver for real time: every rank is a thread or a process, and waits for what it needs.
+ *
+ *   worker   request; wait until ready; accept; gradient; offer; ... at a cut: the steps of run.h
+ *   server   wait until an input is enabled; pick one; take it; ... until all workers are done
+ */
+#include "base/clock.h"
+#include "train/run.h"
+
+static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready, void *arg,
+                                   const char *what)
+{
+    struct hr_control *control = trainee->run->world.control;
+    return hr_wait_until(&trainee->waiter, &control->rank[trainee->worker.rank].bell, ready, arg,
+                         what);
+}
+
+/* Ask for weights and a batch, and take them; what is neither waiting nor updating is
+ * communication. */
+static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task)
+{
+    struct hr_worker *worker = &trainee->worker;
+    const struct hr_strategy *strategy = worker->world->strategy;
+    const int64_t began = hr_clock_ns(), waited = trainee->waiter.waited_ns,
+                  updated = worker->update_ns;
+    const int64_t worked = worker->member.attendance.worked_ns;
+    hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMMUNICATE);
+    strategy->request(worker);
+    HR_TRY(hr_wait_until(&trainee->waiter, worker->bell, strategy->ready, worker,
+                         strategy->served ? "a server's reply" : "the other workers' gradients"));
+    HR_TRY(strategy->accept(worker, task));
+    const int64_t work = worker->member.attendance.worked_ns - worked;
+    const int64_t wait = trainee->waiter.waited_ns - waited;
+    const int64_t idle = wait > work ? wait - work : 0; /* helping with a sum is no waiting */
+    const int64_t update = worker->update_ns - updated;
+    worker->stats->wait_ns += idle;
+    worker->stats->compute_ns += update;
+    worker->stats->communicate_ns += hr_clock_ns() - began - idle - update;
+    return HR_OK;
+}
+
+static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
+{
+    struct hr_worker *worker = &trainee->worker;
+    const int64_t began = hr_clock_ns();
+    hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMPUTE);
+    hr_control_step(worker->world->control, worker->rank, task->index);
+    HR_TRY(hr_trainee_gradient(trainee, task));
+    const int64_t computed = hr_clock_ns();
+    worker->world->strategy->offer(worker);
+    worker->stats->compute_ns += computed - began;
+    worker->stats->communicate_ns += hr_clock_ns() - computed;
+    return HR_OK;
+}
+
+static enum hr_status at_cut(struct hr_trainee *trainee)
+{
+    struct hr_run *run = trainee->run;
+    struct hr_worker *worker = &trainee->worker;
+    const struct hr_strategy *strategy = run->world.strategy;
+    const bool leader = worker->rank == 0;
+    hr_control_phase(run->world.control, worker->rank, HR_PHASE_CUT);
+    HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run, "the checkpoint before this one"));
+    strategy->arrive(worker);
+    HR_TRY(wait_at_bell(trainee, strategy->arrived, worker, "the servers at a cut"));
+    HR_TRY(hr_barrier(&worker->member));
+    if (leader)
+        hr_cut_decide(run);
+    strategy->export_part(worker);
+    HR_TRY(hr_barrier(&worker->member));
+    HR_TRY(strategy->verify(worker));
+    if (run->board->evaluate)
+        hr_trainee_evaluate(trainee);
+    HR_TRY(hr_barrier(&worker->member));
+    if (leader)
+        hr_cut_conclude(run);
+    HR_TRY(hr_barrier(&worker->member));
+    hr_cut_leave(trainee);
+    return HR_OK;
+}
+
+static enum hr_status worker_loop(struct hr_trainee *trainee)
+{
+    struct hr_run *run = trainee->run;
+    HR_TRY(hr_barrier(&trainee->worker.member)); /* the clock starts when all are set up */
+    if (trainee->worker.rank == 0)
+        run->board->span_began_ns = hr_clock_ns();
+    do {
+        struct hr_task task;
+        for (;;) {
+            HR_TRY(next_task(trainee, &task));
+            if (task.kind == HR_TASK_CUT)
+                break;
+            HR_TRY(compute(trainee, &task));
+        }
+        HR_TRY(at_cut(trainee));
+    } while (!run->board->halt);
+    return HR_OK;
+}
+
+static enum hr_status worker_main(struct hr_run *run, size_t rank)
+{
+    struct hr_trainee trainee;
+    HR_TRY(hr_trainee_start(&trainee, run, rank));
+    const enum hr_status status = worker_loop(&trainee);
+    hr_trainee_stop(&trainee); /* sets no message of its own */
+    hr_control_phase(run->world.control, rank, HR_PHASE_FINISHED);
+    return status;
+}
+
+struct server {
+    struct hr_shard shard;
+    unsigned char enabled[HR_MAX_RANKS];
+};
+
+static bool has_input(void *arg)
+{
+    struct server *server = arg;
+    server->shard.world->strategy->enabled(&server->shard, server->enabled);
+    for (size_t w = 0; w < server->shard.world->workers; w++)
+        if (server->enabled[w])
+            return true;
+    return false;
+}
+
+static enum hr_status server_main(struct hr_run *run, size_t rank)
+{
+    struct hr_world *world = &run->world;
+    struct server server;
+    struct hr_waiter waiter = {
+        .abort = &world->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
+    HR_TRY(world->strategy->shard_start(&server.shard, world, rank - world->workers));
+    hr_control_phase(world->control, rank, HR_PHASE_SERVE);
+    while (!world->strategy->over(&server.shard)) {
+        HR_TRY(hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input, &server,
+                             "the workers"));
+        world->strategy->take(&server.shard,
+                              hr_pick(&server.shard.picker, server.enabled, world->workers));
+    }
+    hr_control_phase(world->control, rank, HR_PHASE_FINISHED);
+    return HR_OK;
+}
+
+static enum hr_status rank_main(void *arg, size_t rank)
+{
+    struct hr_run *run = arg;
+    return rank < run->world.workers ? worker_main(run, rank) : server_main(run, rank);
+}
+
+enum hr_status hr_drive_threads(struct hr_run *run)
+{
+    bool stuck = false;
+    const struct hr_launch_options options = {
+        .launch = run->launch,
+        .nranks = run->nranks,
+        .control = run->world.control,
+        .main = rank_main,
+        .tick = hr_launcher_tick,
+        .tick_ns = HR_NS_PER_SECOND / 10,
+        .arg = run,
+    };
+    const enum hr_status status = hr_launch_run(&options, &stuck);
+    if (!stuck)
+        return status;
+    /* A thread that computes without end cannot be stopped, and still uses the run's memory. */
+    run->segment = run->control_segment = (struct hr_segment){0};
+    return status;
+}

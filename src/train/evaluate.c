@@ -1,0 +1,86 @@
+/* A checkpoint's model on a test split, in the caller's thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/size.h"
+#include "hogring/checkpoint.h"
+#include "nn/gemm.h"
+#include "train/run.h"
+
+struct evaluation {
+    struct hr_model *model;
+    struct hr_workspace *workspace;
+    float *params; /* (params) */
+    uint32_t samples[HR_EVAL_BLOCK];
+};
+
+static enum hr_status load_params(struct evaluation *e, const struct hr_checkpoint *checkpoint)
+{
+    e->params = malloc(hr_model_param_count(e->model) * sizeof *e->params);
+    if (!e->params)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu parameters", hr_model_param_count(e->model));
+    for (size_t i = 0; i < hr_model_tensor_count(e->model); i++)
+        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, hr_model_tensor(e->model, i),
+                              hr_model_tensor(e->model, i)->name, e->params));
+    return HR_OK;
+}
+
+static void run_blocks(struct evaluation *e, const struct hr_dataset *dataset, double *loss,
+                       double *accuracy)
+{
+    double loss_sum = 0;
+    size_t correct = 0;
+    for (size_t first = 0; first < dataset->test.count; first += HR_EVAL_BLOCK) {
+        const size_t count = hr_min_size(HR_EVAL_BLOCK, dataset->test.count - first);
+        for (size_t i = 0; i < count; i++)
+            e->samples[i] = (uint32_t)(first + i);
+        hr_dataset_gather(dataset, &dataset->test, e->samples, count,
+                          hr_workspace_input(e->workspace), hr_workspace_labels(e->workspace));
+        const struct hr_batch_result result =
+            hr_model_evaluate(e->model, e->workspace, e->params, count);
+        loss_sum += result.loss_sum;
+        correct += result.correct;
+    }
+    *loss = loss_sum / (double)dataset->test.count;
+    *accuracy = (double)correct / (double)dataset->test.count;
+}
+
+static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint *checkpoint,
+                               const struct hr_dataset *dataset, double *loss, double *accuracy)
+{
+    const char *text = hr_metadata_get(&checkpoint->model, "hogring.model");
+    if (!text)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: metadata \"hogring.model\" is missing, so the layers are not known",
+                       checkpoint->path);
+    HR_TRY(hr_model_create(text, dataset->shape, dataset->classes, &e->model));
+    HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, &e->workspace));
+    HR_TRY(load_params(e, checkpoint));
+    hr_fp_flush_denormals();
+    hr_kernels_init_process();
+    run_blocks(e, dataset, loss, accuracy);
+    return HR_OK;
+}
+
+enum hr_status hr_evaluate_checkpoint(const char *path, const struct hr_dataset *dataset,
+                                      double *test_loss, double *test_accuracy, char *model_text)
+{
+    struct evaluation e = {0};
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    enum hr_status status = hr_checkpoint_load(path, checkpoint);
+    if (status == HR_OK)
+        status = evaluate(&e, checkpoint, dataset, test_loss, test_accuracy);
+    if (status == HR_OK)
+        snprintf(model_text, sizeof((struct hr_train_options *)0)->model, "%s",
+                 hr_model_text(e.model));
+    hr_workspace_destroy(e.workspace);
+    hr_model_destroy(e.model);
+    free(e.params);
+    hr_checkpoint_free(checkpoint);
+    free(checkpoint);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* What the run was: folded from the workers' counters once all ranks are gone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "hogring/checkpoint.h"
+#include "nn/gemm.h"
+#include "train/run.h"
+
+static void fill_configuration(const struct hr_run *run, struct hr_run_result *result)
+{
+    const struct hr_world *world = &run->world;
+    const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
+    const struct hr_algorithm *algorithm = world->group_options.algorithm;
+    snprintf(result->strategy, sizeof result->strategy, "%s", run->strategy_name);
+    snprintf(result->algorithm, sizeof result->algorithm, "%s", all_reduces ? algorithm->name : "");
+    snprintf(result->order, sizeof result->order, "%s",
+             all_reduces                    ? algorithm->order
+             : world->strategy->synchronous ? hr_allreduce_direct.order
+                                            : "as gradients arrive");
+    snprintf(result->launch, sizeof result->launch, "%s",
+             run->explore ? "events" : hr_launch_name(run->launch));
+    snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
+    snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->model));
+    result->workers = world->workers;
+    result->servers = world->servers;
+    result->params = world->params;
+    result->batch_size = run->options->batch_size;
+    result->global_batch = run->options->batch_size * world->workers;
+    result->seed = run->options->seed;
+    result->staleness_bound = run->options->staleness;
+}
+
+static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_result *result)
+{
+    _Static_assert((int)HR_RESULT_STALENESS_BUCKETS == (int)HR_STALENESS_BUCKETS,
+                   "the same histogram");
+    result->updates += stats->updates;
+    result->samples += stats->samples;
+    result->compute_s += hr_seconds(stats->compute_ns);
+    result->communicate_s += hr_seconds(stats->communicate_ns);
+    result->wait_s += hr_seconds(stats->wait_ns);
+    result->bytes_sent += stats->bytes_sent;
+    result->bytes_received += stats->bytes_received;
+    result->stale_updates += stats->stale_updates;
+    result->stale_sum += stats->stale_sum;
+    result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
+    result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
+    for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
+        result->stale[i] += stats->stale[i];
+}
+
+static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result *result)
+{
+    result->ncurve = hr_atom64_load_acquire(&run->board->ncurve);
+    result->curve = calloc(result->ncurve + 1, sizeof *result->curve);
+    if (!result->curve)
+        return hr_fail(HR_E_NOMEM, "no memory for a curve of %zu points", result->ncurve);
+    memcpy(result->curve, run->curve, result->ncurve * sizeof *result->curve);
+    result->target_seconds = -1;
+    for (size_t i = result->ncurve; run->options->target_accuracy > 0 && i-- > 0;)
+        if (result->curve[i].test_accuracy >= run->options->target_accuracy)
+            result->target_seconds = result->curve[i].seconds;
+    return HR_OK;
+}
+
+enum hr_status hr_result_fill(struct hr_run *run)
+{
+    struct hr_run_result *result = run->result;
+    const struct hr_course *course = &run->world.course;
+    fill_configuration(run, result);
+    for (size_t w = 0; w < run->world.workers; w++)
+        fold_worker(&run->world.stats[w], result);
+    HR_TRY(copy_curve(run, result));
+    if (result->ncurve) {
+        const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
+        result->train_loss = last->train_loss;
+        result->test_loss = last->test_loss;
+        result->test_accuracy = last->test_accuracy;
+    }
+    result->steps = run->board->index;
+    result->interrupted = run->board->interrupted;
+    result->seconds = hr_seconds(run->board->train_ns);
+    result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
+    result->lr = (double)hr_course_lr(course, result->steps ? result->steps - 1 : 0);
+    hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
+    return HR_OK;
+}
+
+void hr_run_result_free(struct hr_run_result *result)
+{
+    free(result->curve);
+    result->curve = NULL;
+    result->ncurve = 0;
+}

@@ -1,0 +1,346 @@
+/* hr_train: from options to a run, and from a run to its result. */
+#include "train/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/cpus.h"
+#include "base/size.h"
+#include "hogring/checkpoint.h"
+#include "nn/gemm.h"
+
+void hr_train_defaults(struct hr_train_options *options)
+{
+    *options = (struct hr_train_options){
+        .strategy = "allreduce",
+        .algorithm = "auto",
+        .model = "mlp",
+        .launch = "thread",
+        .schedule = "free",
+        .kernels = "fast",
+        .servers = 1,
+        .staleness = 3,
+        .batch_size = 32,
+        .epochs = 10,
+        .lr = 0.05,
+        .momentum = 0.9,
+        .lr_schedule = "constant",
+        .async_lr = "same",
+        .seed = 1,
+        .timeout = 30,
+        .keep = 3,
+    };
+}
+
+/* --- from options
+ * ----------------------------------------------------------------------------------- */
+
+static enum hr_status check_range(const char *flag, double value, double least, double most)
+{
+    if (value >= least && value <= most)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--%s %g: expected %g to %g", flag, value, least, most);
+}
+
+static enum hr_status check_numbers(const struct hr_train_options *o)
+{
+    HR_TRY(check_range("batch-size", (double)o->batch_size, 1, 1 << 20));
+    HR_TRY(check_range("epochs", (double)o->epochs, 1, 1 << 20));
+    HR_TRY(check_range("lr", o->lr, 0, 1e6));
+    HR_TRY(check_range("momentum", o->momentum, 0, 1));
+    HR_TRY(check_range("weight-decay", o->weight_decay, 0, 1e6));
+    HR_TRY(check_range("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
+    HR_TRY(check_range("timeout", o->timeout, 0, 1e6));
+    HR_TRY(check_range("max-seconds", o->max_seconds, 0, 1e9));
+    HR_TRY(check_range("target-accuracy", o->target_accuracy, 0, 1));
+    return HR_OK;
+}
+
+static size_t default_workers(void)
+{
+    const size_t processors = hr_cpus_allowed();
+    return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
+}
+
+static enum hr_status count_ranks(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_world *world = &run->world;
+    world->workers = o->workers;
+    world->servers = world->strategy->served ? o->servers : 0;
+    run->nranks = world->workers + world->servers;
+    if (world->workers < 1 || world->workers > HR_MAX_RANKS)
+        return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %d", world->workers, HR_MAX_RANKS);
+    if (world->strategy->served && o->servers < 1)
+        return hr_fail(HR_E_USAGE, "--servers 0: %s needs at least one", o->strategy);
+    if (o->servers > HR_MAX_RANKS || run->nranks > HR_MAX_RANKS)
+        return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu: at most %d ranks in all",
+                       world->workers, o->servers, HR_MAX_RANKS);
+    return HR_OK;
+}
+
+static enum hr_status parse_schedule(struct hr_run *run, const char *text)
+{
+    static const char prefix[] = "explore:";
+    char *end = NULL;
+    if (!strcmp(text, "free"))
+        return HR_OK;
+    run->explore = !strncmp(text, prefix, sizeof prefix - 1);
+    run->explore_seed = run->explore ? strtoull(text + sizeof prefix - 1, &end, 10) : 0;
+    if (run->explore && end != text + sizeof prefix - 1 && !*end)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--schedule %s: expected free or explore:SEED", text);
+}
+
+static enum hr_status parse_names(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_world *world = &run->world;
+    const bool reference = !strcmp(o->kernels, "reference");
+    run->strategy_name = o->strategy;
+    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &world->strategy));
+    HR_TRY(hr_algorithm_find(o->algorithm, &world->group_options.algorithm));
+    HR_TRY(hr_launch_parse(o->launch, &run->launch));
+    HR_TRY(parse_schedule(run, o->schedule));
+    HR_TRY(hr_lr_kind_parse(o->lr_schedule, &world->course.lr.kind));
+    if (!reference && strcmp(o->kernels, "fast") != 0)
+        return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", o->kernels);
+    if (strcmp(o->async_lr, "same") != 0 && strcmp(o->async_lr, "divide") != 0)
+        return hr_fail(HR_E_USAGE, "--async-lr %s: expected same or divide", o->async_lr);
+#ifdef HR_NO_BLAS
+    return hr_kernels_select(HR_KERNELS_REFERENCE);
+#else
+    return hr_kernels_select(reference ? HR_KERNELS_REFERENCE : HR_KERNELS_FAST);
+#endif
+}
+
+static void plot_course(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_course *course = &run->world.course;
+    const bool synchronous = run->world.strategy->synchronous;
+    course->samples = run->dataset->train.count;
+    course->batch = o->batch_size * (synchronous ? run->world.workers : 1);
+    course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
+    course->end = o->epochs * course->batches_per_epoch;
+    if (o->max_steps && o->max_steps < course->end)
+        course->end = o->max_steps;
+    course->checkpoint_every = o->checkpoint_dir[0] ? o->checkpoint_every : 0;
+    course->lr.peak = o->lr;
+    course->lr.warmup_epochs = o->warmup_epochs;
+    course->lr.epochs = (double)o->epochs;
+    course->lr_factor =
+        !synchronous && !strcmp(o->async_lr, "divide") ? 1.0 / (double)run->world.workers : 1.0;
+}
+
+static enum hr_status prepare(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_world *world = &run->world;
+    HR_TRY(check_numbers(o));
+    HR_TRY(parse_names(run));
+    HR_TRY(count_ranks(run));
+    HR_TRY(hr_model_create(o->model, run->dataset->shape, run->dataset->classes, &run->model));
+    plot_course(run);
+    const bool crowded = run->nranks + o->ranks_beside > hr_cpus_allowed();
+    world->params = hr_model_param_count(run->model);
+    world->options = (struct hr_strategy_options){.momentum = (float)o->momentum,
+                                                  .weight_decay = (float)o->weight_decay,
+                                                  .staleness = o->staleness};
+    world->group_options.nranks = world->workers;
+    world->group_options.crowded = crowded;
+    world->snapshot.momentum_copies = world->strategy->private_momentum ? world->workers : 1;
+    run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
+    run->curve_room = o->epochs + 2;
+    run->spin_ns = hr_spin_budget_ns(run->nranks + o->ranks_beside);
+    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    return HR_OK;
+}
+
+/* --- memory
+ * ------------------------------------------------------------------------------------------ */
+
+/* Walked twice: without a base to learn the size, with one to learn the addresses. */
+struct carver {
+    unsigned char *base;
+    size_t used;
+};
+
+static void *carve(struct carver *carver, size_t bytes)
+{
+    void *at = carver->base ? carver->base + carver->used : NULL;
+    carver->used += hr_round_up(bytes, HR_LINE);
+    return at;
+}
+
+/* Arenas begin an odd number of lines apart from one another, so that the same element of several
+ * ranks does not fall into the same set of the caches. */
+static float *carve_arena(struct carver *carver, size_t params)
+{
+    enum { SKEW_LINES = 9 };
+    carver->used += SKEW_LINES * HR_LINE;
+    return carve(carver, hr_round_up(params * sizeof(float), 4096));
+}
+
+static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *bytes)
+{
+    struct hr_world *world = &run->world;
+    struct carver carver = {.base = base};
+    size_t group_bytes;
+    HR_TRY(hr_group_bytes(&world->group_options, &group_bytes));
+    run->board = carve(&carver, sizeof *run->board);
+    world->dispenser = carve(&carver, sizeof *world->dispenser);
+    world->group = carve(&carver, group_bytes);
+    world->stats = carve(&carver, world->workers * sizeof *world->stats);
+    run->cells = carve(&carver, run->neval * sizeof *run->cells);
+    run->curve = carve(&carver, run->curve_room * sizeof *run->curve);
+    world->snapshot.weights = carve_arena(&carver, world->params);
+    world->snapshot.momentum =
+        carve_arena(&carver, world->params * world->snapshot.momentum_copies);
+    for (size_t w = 0; w < world->workers; w++) {
+        world->weights[w] = carve_arena(&carver, world->params);
+        world->grads[w] = carve_arena(&carver, world->params);
+    }
+    world->own = carve(&carver, world->strategy->bytes(world));
+    world->segment = base;
+    *bytes = carver.used;
+    return HR_OK;
+}
+
+static enum hr_status take_memory(struct hr_run *run)
+{
+    size_t bytes;
+    HR_TRY(lay_out(run, NULL, &bytes));
+    HR_TRY(hr_segment_create(hr_control_bytes(run->nranks), true, &run->control_segment));
+    HR_TRY(hr_segment_create(bytes, false, &run->segment));
+    run->world.control = run->control_segment.base;
+    hr_control_init(run->world.control, run->nranks);
+    return lay_out(run, run->segment.base, &bytes);
+}
+
+/* --- the state it begins with
+ * ------------------------------------------------------------------------ */
+
+static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    struct hr_world *world = &run->world;
+    const struct hr_course *course = &world->course;
+    HR_TRY(hr_group_init(world->group, &world->group_options));
+    hr_atom64_store_relaxed(&world->dispenser->next, course->first);
+    hr_atom64_store_relaxed(&world->dispenser->cut, hr_course_next_cut(course, course->first));
+    hr_atom64_store_relaxed(&world->dispenser->stop_at, UINT64_MAX);
+    run->board->index = course->first;
+    if (checkpoint)
+        HR_TRY(hr_resume_state(run, checkpoint));
+    else
+        hr_model_init(run->model, run->options->seed, world->snapshot.weights);
+    world->strategy->init(world);
+    return HR_OK;
+}
+
+static void announce(const struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    const struct hr_world *world = &run->world;
+    const struct hr_course *course = &world->course;
+    const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
+    const struct hr_run_info info = {
+        .strategy = run->strategy_name,
+        .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
+        .order = all_reduces ? world->group_options.algorithm->order : NULL,
+        .launch = run->explore ? "one thread plays all ranks" : hr_launch_name(run->launch),
+        .guarantee = world->strategy->guarantee,
+        .model = hr_model_text(run->model),
+        .kernels = hr_kernels_name(),
+        .workers = world->workers,
+        .servers = world->servers,
+        .processors = hr_cpus_allowed(),
+        .batch_size = o->batch_size,
+        .global_batch = o->batch_size * world->workers,
+        .params = world->params,
+        .lr = (double)hr_course_lr(course, course->first),
+        .epochs = o->epochs,
+        .steps = course->end,
+        .first = course->first,
+        .seed = o->seed,
+        .staleness = o->staleness,
+        .synchronous = world->strategy->synchronous,
+        .served = world->strategy->served,
+        .bounded = world->strategy->bounded,
+    };
+    if (run->observer->started)
+        run->observer->started(run->observer->arg, &info);
+}
+
+/* --- the run
+ * ------------------------------------------------------------------------------------------ */
+
+static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    HR_TRY(prepare(run));
+    if (checkpoint)
+        HR_TRY(hr_resume_position(run, checkpoint));
+    if (run->world.course.first >= run->world.course.end)
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: it stands at step %llu, and this run ends at step %llu; "
+                       "more --epochs would go on",
+                       checkpoint ? checkpoint->path : "",
+                       (unsigned long long)run->world.course.first,
+                       (unsigned long long)run->world.course.end);
+    if (run->options->checkpoint_dir[0])
+        HR_TRY(hr_checkpoint_prepare(run->options->checkpoint_dir, hr_save_bytes(run)));
+    hr_segment_sweep();
+    HR_TRY(take_memory(run));
+    HR_TRY(init_state(run, checkpoint));
+    announce(run);
+    run->began_ns = hr_clock_ns();
+    HR_TRY(run->explore ? hr_drive_events(run) : hr_drive_threads(run));
+    HR_TRY(hr_launcher_tick(run)); /* the last points and the last save */
+    HR_TRY(hr_result_fill(run));
+    if (run->save_status != HR_OK)
+        return hr_fail(run->save_status, "the last checkpoint could not be saved: see above");
+    return HR_OK;
+}
+
+static void finish(struct hr_run *run)
+{
+    hr_model_destroy(run->model);
+    hr_segment_destroy(&run->segment);
+    hr_segment_destroy(&run->control_segment);
+}
+
+enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                        const struct hr_observer *observer, struct hr_run_result *result)
+{
+    static const struct hr_observer nobody;
+    struct hr_train_options filled = *options;
+    struct hr_checkpoint *checkpoint = NULL;
+    enum hr_status status = HR_OK;
+    if (filled.workers == 0)
+        filled.workers = default_workers();
+    struct hr_run *run = calloc(1, sizeof *run);
+    memset(result, 0, sizeof *result);
+    if (!run || (options->resume[0] && !(checkpoint = calloc(1, sizeof *checkpoint)))) {
+        free(run);
+        return hr_fail(HR_E_NOMEM, "no memory for a run");
+    }
+    *run = (struct hr_run){.options = &filled,
+                           .dataset = dataset,
+                           .observer = observer ? observer : &nobody,
+                           .result = result};
+    if (checkpoint)
+        HR_TRY_GOTO(hr_checkpoint_load(options->resume, checkpoint), status, out);
+    status = train(run, checkpoint);
+    if (status != HR_OK)
+        hr_run_result_free(result);
+    finish(run);
+out:
+    if (checkpoint)
+        hr_checkpoint_free(checkpoint); /* zeroed when nothing was loaded */
+    free(checkpoint);
+    free(run);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* run.h - one training run: what the launcher prepares and the ranks share.
+ *
+ *   hr_train (run.c)     options -> sizes -> segment -> initial state -> driver -> result
+ *   trainee.c            a worker's own: batches, gradients, its part of evaluations
+ *   cut.c                what happens at a cut, in steps that a driver puts in order
+ *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
+ *   drive_events.c       the driver in which one thread plays all ranks, in an order that pick()
+ * draws save.c               snapshot <-> checkpoint
+ */
+#ifndef HR_TRAIN_RUN_H
+#define HR_TRAIN_RUN_H
+
+#include "data/sampler.h"
+#include "group/launch.h"
+#include "hogring/train.h"
+#include "nn/model.h"
+#include "strategy/strategy.h"
+
+enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
+
+struct hr_eval_cell {
+    double loss_sum;
+    uint64_t correct;
+};
+
+enum { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED }; /* values of dispenser->stop */
+
+/* What the leader (worker 0) tells everybody about the cut in hand, and the launcher about the run.
+ */
+struct hr_board {
+    /* Written by the leader between the cut's first and second barrier. */
+    alignas(HR_LINE) uint64_t index;
+    bool evaluate, save, halt, interrupted;
+    /* Written by the leader between the third and fourth. */
+    alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
+    struct hr_atom64 saves_asked;             /* partner: the launcher */
+    int64_t train_ns, span_began_ns;          /* the training clock */
+    struct hr_atom64 shown_ns;                /* train_ns, for progress */
+    double epoch_loss;                        /* of the epoch in hand, at the cut */
+    uint64_t epoch_samples, samples;
+    /* Written by the launcher. */
+    alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
+};
+
+struct hr_run {
+    const struct hr_train_options *options;
+    const struct hr_dataset *dataset;
+    const struct hr_observer *observer;
+    struct hr_run_result *result;
+    struct hr_model *model;
+    const char *strategy_name;
+    enum hr_launch launch;
+    bool explore;
+    uint64_t explore_seed;
+    size_t nranks; /* workers, then servers */
+    struct hr_world world;
+    struct hr_segment control_segment, segment;
+    struct hr_board *board;
+    struct hr_eval_cell *cells;   /* (neval) */
+    struct hr_curve_point *curve; /* (curve_room) */
+    size_t neval, curve_room;
+    int64_t spin_ns, timeout_ns;
+    /* Carried over from a checkpoint. */
+    double resumed_epoch_loss;
+    uint64_t resumed_epoch_samples;
+    /* The launcher's own. */
+    size_t points_shown;
+    uint64_t saves_seen;
+    enum hr_status save_status;
+    int64_t began_ns;
+};
+
+/* A worker and what it computes with; private memory of its rank. */
+struct hr_trainee {
+    struct hr_run *run;
+    struct hr_worker worker;
+    struct hr_waiter waiter;
+    struct hr_workspace *workspace;
+    uint32_t *samples; /* (largest batch or evaluation block) owned */
+    struct hr_sampler sampler;
+    uint64_t sampler_epoch;
+};
+
+/* --- trainee.c */
+HR_CHECKED enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run,
+                                           size_t rank);
+void hr_trainee_stop(struct hr_trainee *trainee);
+/* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when the loss is not finite.
+ */
+HR_CHECKED enum hr_status hr_trainee_gradient(struct hr_trainee *trainee,
+                                              const struct hr_task *task);
+/* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
+void hr_trainee_evaluate(struct hr_trainee *trainee);
+
+/* --- cut.c: in this order, with a barrier of all workers after each line that says so
+ *     hr_cut_may_arrive?  strategy->arrive  strategy->arrived?      barrier
+ *     leader: hr_cut_decide;  all: strategy->export_part            barrier
+ *     all: strategy->verify, hr_trainee_evaluate                    barrier
+ *     leader: hr_cut_conclude                                       barrier
+ *     all: hr_cut_leave                                             */
+/* Has the launcher saved the snapshot before, so that it may be overwritten? (hr_ready_fn) */
+bool hr_cut_may_arrive(void *run);
+void hr_cut_decide(struct hr_run *run);
+void hr_cut_conclude(struct hr_run *run);
+void hr_cut_leave(struct hr_trainee *trainee);
+
+/* --- the launcher's side of it (launcher.c): progress, new curve points, saves, requests to stop.
+ */
+HR_CHECKED enum hr_status hr_launcher_tick(void *run);
+
+/* --- drivers: run to the end */
+HR_CHECKED enum hr_status hr_drive_threads(struct hr_run *run);
+HR_CHECKED enum hr_status hr_drive_events(struct hr_run *run);
+
+/* --- save.c */
+/* Bytes that a checkpoint of this run takes. */
+size_t hr_save_bytes(const struct hr_run *run);
+/* Save the snapshot to options->checkpoint_dir; result->checkpoint says where. */
+HR_CHECKED enum hr_status hr_save(struct hr_run *run);
+/* Load options->resume, before the segment exists: where to go on. Then, when it does, the state.
+ */
+struct hr_checkpoint;
+struct hr_tensor_file;
+HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
+                                             const struct hr_checkpoint *checkpoint);
+HR_CHECKED enum hr_status hr_resume_state(struct hr_run *run,
+                                          const struct hr_checkpoint *checkpoint);
+
+/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing or unlike.
+ */
+HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
+                                         const struct hr_tensor_file *file,
+                                         const struct hr_tensor_info *info, const char *name,
+                                         float *params);
+
+/* --- result.c */
+HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);
+
+#endif

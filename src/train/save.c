@@ -1,0 +1,217 @@
+/* A snapshot as a checkpoint, and back. Tensors carry PyTorch's names; the position in the data is
+ * kept in samples, so that a run with other workers or batches can go on from it. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "hogring/checkpoint.h"
+#include "train/run.h"
+
+enum { MODEL_METADATA = 4, TRAINER_METADATA = 12 };
+
+static void put(struct hr_tensor_file *file, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void put(struct hr_tensor_file *file, const char *key, const char *format, ...)
+{
+    struct hr_metadata *entry = &file->metadata[file->nmetadata++];
+    va_list args;
+    snprintf(entry->key, sizeof entry->key, "%s", key);
+    va_start(args, format);
+    vsnprintf(entry->value, sizeof entry->value, format, args);
+    va_end(args);
+}
+
+/* One tensor of the parameter layout, named prefix + its name + suffix. */
+static void add_tensor(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                       const char *prefix, const char *suffix, float *params)
+{
+    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
+    *tensor = (struct hr_tensor){
+        .dtype = HR_F32,
+        .ndim = info->ndim,
+        .bytes = info->count * sizeof(float),
+        .data = params + info->offset,
+    };
+    memcpy(tensor->shape, info->shape, info->ndim * sizeof *info->shape);
+    snprintf(tensor->name, sizeof tensor->name, "%s%s%s", prefix, info->name, suffix);
+}
+
+/* "" where momentum is one; "worker.3." where each worker has its own. */
+static void momentum_prefix(char *prefix, size_t size, size_t copies, size_t copy)
+{
+    prefix[0] = '\0';
+    if (copies > 1)
+        snprintf(prefix, size, "worker.%zu.", copy);
+}
+
+static void fill_model(const struct hr_run *run, struct hr_tensor_file *file)
+{
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
+        add_tensor(file, hr_model_tensor(run->model, i), "", "", run->world.snapshot.weights);
+    put(file, "format", "pt");
+    put(file, "hogring.version", "%s", HR_VERSION);
+    put(file, "hogring.model", "%s", hr_model_text(run->model));
+    put(file, "hogring.step", "%" PRIu64, run->board->index);
+}
+
+static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
+{
+    const struct hr_snapshot *snapshot = &run->world.snapshot;
+    const struct hr_batch at = hr_course_batch(&run->world.course, run->board->index);
+    for (size_t copy = 0; copy < snapshot->momentum_copies; copy++) {
+        char prefix[32];
+        momentum_prefix(prefix, sizeof prefix, snapshot->momentum_copies, copy);
+        for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
+            add_tensor(file, hr_model_tensor(run->model, i), prefix, ".momentum_buffer",
+                       snapshot->momentum + copy * run->world.params);
+    }
+    put(file, "strategy", "%s", run->strategy_name);
+    put(file, "seed", "%" PRIu64, run->options->seed);
+    put(file, "data", "%s", run->dataset->digest);
+    put(file, "epoch", "%" PRIu64, at.epoch);
+    put(file, "position", "%" PRIu64, at.first);
+    put(file, "workers", "%zu", run->world.workers);
+    put(file, "batch_size", "%zu", run->options->batch_size);
+    put(file, "lr", "%.9g", (double)hr_course_lr(&run->world.course, run->board->index));
+    put(file, "momentum_copies", "%zu", snapshot->momentum_copies);
+    put(file, "epoch_samples", "%" PRIu64, run->board->epoch_samples);
+    put(file, "epoch_loss", "%.17g", run->board->epoch_loss);
+}
+
+size_t hr_save_bytes(const struct hr_run *run)
+{
+    return (1 + run->world.snapshot.momentum_copies) * run->world.params * sizeof(float) + 65536;
+}
+
+enum hr_status hr_save(struct hr_run *run)
+{
+    enum hr_status status = HR_OK;
+    const size_t tensors = hr_model_tensor_count(run->model);
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    struct hr_tensor *all =
+        calloc(tensors * (1 + run->world.snapshot.momentum_copies), sizeof *all);
+    struct hr_metadata *metadata = calloc(MODEL_METADATA + TRAINER_METADATA, sizeof *metadata);
+    if (!checkpoint || !all || !metadata) {
+        status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
+        goto out;
+    }
+    checkpoint->step = run->board->index;
+    checkpoint->model = (struct hr_tensor_file){.tensors = all, .metadata = metadata};
+    checkpoint->trainer =
+        (struct hr_tensor_file){.tensors = all + tensors, .metadata = metadata + MODEL_METADATA};
+    fill_model(run, &checkpoint->model);
+    fill_trainer(run, &checkpoint->trainer);
+    HR_TRY_GOTO(hr_checkpoint_save(run->options->checkpoint_dir, checkpoint, run->options->keep),
+                status, out);
+    snprintf(run->result->checkpoint, sizeof run->result->checkpoint, "%.1099s", checkpoint->path);
+out:
+    free(checkpoint);
+    free(all);
+    free(metadata);
+    return status;
+}
+
+/* --- resuming
+ * ------------------------------------------------------------------------------------- */
+
+static enum hr_status number_of(const struct hr_checkpoint *checkpoint, const char *key,
+                                uint64_t *out)
+{
+    const char *text = hr_metadata_get(&checkpoint->trainer, key);
+    char *end = NULL;
+    *out = text ? strtoull(text, &end, 10) : 0;
+    if (!text || end == text || *end)
+        return hr_fail(HR_E_FORMAT, "%s: trainer metadata \"%s\" is %s, expected a number",
+                       checkpoint->path, key, text ? text : "missing");
+    return HR_OK;
+}
+
+static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const char *what,
+                                const char *saved, const char *ours)
+{
+    if (saved && !strcmp(saved, ours))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--resume %s: it was trained with %s %s, this run has %s",
+                   checkpoint->path, what, saved ? saved : "(unknown)", ours);
+}
+
+enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const struct hr_course *course = &run->world.course;
+    uint64_t seed, epoch, position;
+    char ours[32];
+    HR_TRY(same_text(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
+                     hr_model_text(run->model)));
+    HR_TRY(same_text(checkpoint, "data", hr_metadata_get(&checkpoint->trainer, "data"),
+                     run->dataset->digest));
+    HR_TRY(number_of(checkpoint, "seed", &seed));
+    snprintf(ours, sizeof ours, "%" PRIu64, run->options->seed);
+    HR_TRY(same_text(checkpoint, "--seed", hr_metadata_get(&checkpoint->trainer, "seed"), ours));
+    HR_TRY(number_of(checkpoint, "epoch", &epoch));
+    HR_TRY(number_of(checkpoint, "position", &position));
+    HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
+    if (position % course->batch != 0 || position >= course->samples)
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: it stands at sample %" PRIu64
+                       " of an epoch, which is no multiple of this "
+                       "run's %" PRIu64 " samples a step",
+                       checkpoint->path, position, course->batch);
+    const char *loss = hr_metadata_get(&checkpoint->trainer, "epoch_loss");
+    run->resumed_epoch_loss = loss ? strtod(loss, NULL) : 0;
+    run->world.course.first = epoch * course->batches_per_epoch + position / course->batch;
+    return HR_OK;
+}
+
+enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
+                              const struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                              const char *name, float *params)
+{
+    const struct hr_tensor *tensor = hr_tensor_get(file, name);
+    if (!tensor)
+        return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing", checkpoint->path, name);
+    if (tensor->dtype != HR_F32 || tensor->ndim != info->ndim ||
+        memcmp(tensor->shape, info->shape, info->ndim * sizeof *info->shape) != 0)
+        return hr_fail(HR_E_FORMAT, "%s: tensor %s does not have the shape and type of the model's",
+                       checkpoint->path, name);
+    memcpy(params + info->offset, tensor->data, tensor->bytes);
+    return HR_OK;
+}
+
+/* Momentum copy `copy` of this run from copy `copy` of `saved`; where the numbers of copies differ,
+ * from the first: a run with other workers or another strategy is a new run from the same weights.
+ */
+static enum hr_status load_momentum(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                    size_t copy, size_t saved)
+{
+    const struct hr_snapshot *snapshot = &run->world.snapshot;
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        char prefix[32], name[128];
+        momentum_prefix(prefix, sizeof prefix, saved,
+                        saved == snapshot->momentum_copies ? copy : 0);
+        snprintf(name, sizeof name, "%s%s.momentum_buffer", prefix, info->name);
+        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->trainer, info, name,
+                              snapshot->momentum + copy * run->world.params));
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_resume_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    uint64_t saved;
+    HR_TRY(number_of(checkpoint, "momentum_copies", &saved));
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name,
+                              run->world.snapshot.weights));
+    }
+    for (size_t copy = 0; copy < run->world.snapshot.momentum_copies; copy++)
+        HR_TRY(load_momentum(run, checkpoint, copy, saved));
+    run->world.stats[0].epoch_loss = run->resumed_epoch_loss;
+    run->world.stats[0].epoch_samples = run->resumed_epoch_samples;
+    return HR_OK;
+}
