@@ -85,17 +85,28 @@ static uint64_t pushes_of_others(const struct hr_worker *worker)
     return sum;
 }
 
+/* private[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
+static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *private, size_t count)
+{
+    const struct hr_atom64 *from = live + first_pair;
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        const struct hr_float_pair pair = hr_hogwild_load_relaxed(&from[i / 2]);
+        memcpy(&private[i], &pair, sizeof pair);
+    }
+    if (count % 2)
+        private[count - 1] = hr_hogwild_load_relaxed(&from[count / 2]).first;
+}
+
+static void store_floats(struct hr_atom64 *live, size_t first_pair, const float *private, size_t count)
+{
+    for (size_t i = 0; i < count; i += 2)
+        hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(private, i / 2, count));
+}
+
 static void pull(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
-    const struct hr_atom64 *live = live_weights(world);
-    const size_t whole = world->params / 2;
-    for (size_t i = 0; i < whole; i++) {
-        const struct hr_float_pair pair = hr_hogwild_load_relaxed(&live[i]);
-        memcpy(&worker->weights[2 * i], &pair, sizeof pair);
-    }
-    if (world->params % 2)
-        worker->weights[2 * whole] = hr_hogwild_load_relaxed(&live[whole]).first;
+    load_floats(live_weights(world), 0, worker->weights, world->params);
     worker->stats->bytes_received += world->params * sizeof(float);
 }
 
@@ -117,27 +128,20 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
-/* Update pairs [begin, end) of the live weights. */
+/* Update live weights [begin, end), begin even, a block at a time: load, update privately with the
+ * vector kernel, store. A block is long enough that its loads do not stall on stores still on their way
+ * to the cache, and short enough that another's update rarely falls between load and store. */
 static void push_range(struct hr_worker *worker, size_t begin, size_t end, const struct hr_sgd *sgd)
 {
+    enum { BLOCK = 256 };
     struct hr_atom64 *live = live_weights(worker->world);
-    const float *g = worker->grads;
-    float *m = worker->momentum;
-    for (size_t i = begin; i < end; i++) {
-        struct hr_float_pair pair = hr_hogwild_load_relaxed(&live[i]);
-        pair.first = hr_sgd_element(pair.first, g[2 * i], &m[2 * i], sgd);
-        pair.second = hr_sgd_element(pair.second, g[2 * i + 1], &m[2 * i + 1], sgd);
-        hr_hogwild_store_relaxed(&live[i], pair);
+    float block[BLOCK];
+    for (size_t at = begin; at < end; at += BLOCK) {
+        const size_t count = hr_min_size(BLOCK, end - at);
+        load_floats(live, at / 2, block, count);
+        hr_sgd_update(block, worker->momentum + at, worker->grads + at, count, sgd);
+        store_floats(live, at / 2, block, count);
     }
-}
-
-static void push_odd_end(struct hr_worker *worker, const struct hr_sgd *sgd)
-{
-    const size_t last = worker->world->params - 1;
-    struct hr_atom64 *live = &live_weights(worker->world)[last / 2];
-    struct hr_float_pair pair = hr_hogwild_load_relaxed(live);
-    pair.first = hr_sgd_element(pair.first, worker->grads[last], &worker->momentum[last], sgd);
-    hr_hogwild_store_relaxed(live, pair);
 }
 
 static void push(struct hr_worker *worker)
@@ -149,12 +153,9 @@ static void push(struct hr_worker *worker)
         .weight_decay = world->options.weight_decay,
         .inverse_count = hr_sgd_inverse_count(worker->samples),
     };
-    const size_t whole = world->params / 2;
-    const size_t own = hr_cut(whole, world->workers, worker->rank);
-    push_range(worker, own, whole, &sgd);
+    const size_t own = hr_chunk_begin(world->params, world->workers, worker->rank);
+    push_range(worker, own, world->params, &sgd);
     push_range(worker, 0, own, &sgd);
-    if (world->params % 2)
-        push_odd_end(worker, &sgd);
 }
 
 static void offer(struct hr_worker *worker)
