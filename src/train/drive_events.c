@@ -2,7 +2,7 @@
  * pick() chooses, its effect runs to the end: so a seed is a schedule, every strategy can be run in
  * any number of orders, and a run is repeated bit for bit. No rank ever waits here.
  *
- *   worker r's events:  request -> accept (when ready) -> gradient -> offer -> request ...
+ *   worker r's events:  request -> look, until ready -> accept -> gradient -> offer -> request ...
  *                       at a cut: arrive -> (when arrived) stand still until all workers do
  *   shard s's events:   take worker w's oldest message (when enabled)
  *
@@ -17,7 +17,7 @@
 
 enum state {
     WANTS,    /* next: request */
-    ASKED,    /* next: accept, when ready */
+    ASKED,    /* next: look, which may bring a collective on; accept, when ready */
     HAS,      /* next: gradient and offer */
     AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
     ARRIVING, /* next: arrived, when its owners say so */
@@ -32,7 +32,12 @@ struct play {
     struct hr_task task[HR_MAX_RANKS];
     struct hr_picker picker;
     size_t started;
+    size_t idle; /* looks in a row after which nothing else had happened */
 };
+
+/* A look brings a collective at least one row on or does nothing, and plans have fewer rows than this:
+ * after so many idle looks a worker the run is stuck. */
+enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 
 static bool worker_is_enabled(struct play *play, size_t rank)
 {
@@ -40,10 +45,9 @@ static bool worker_is_enabled(struct play *play, size_t rank)
     const struct hr_strategy *strategy = play->run->world.strategy;
     switch (play->state[rank]) {
     case WANTS:
+    case ASKED:
     case HAS:
         return true;
-    case ASKED:
-        return strategy->ready(worker);
     case AT_CUT:
         return hr_cut_may_arrive(play->run);
     case ARRIVING:
@@ -59,6 +63,11 @@ static enum hr_status worker_event(struct play *play, size_t rank)
     struct hr_trainee *trainee = &play->trainee[rank];
     struct hr_worker *worker = &trainee->worker;
     const struct hr_strategy *strategy = play->run->world.strategy;
+    if (play->state[rank] == ASKED && !strategy->ready(worker)) {
+        play->idle++;
+        return HR_OK;
+    }
+    play->idle = 0;
     switch (play->state[rank]) {
     case WANTS:
         strategy->request(worker);
@@ -134,11 +143,12 @@ static enum hr_status one_event(struct play *play)
     const struct hr_world *world = &play->run->world;
     const size_t n = list_events(play, enabled);
     const size_t event = hr_pick(&play->picker, enabled, n);
-    if (event == n)
+    if (event == n || play->idle > IDLE_LOOKS * world->workers)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
     if (event < world->workers)
         return worker_event(play, event);
     const size_t input = event - world->workers;
+    play->idle = 0;
     world->strategy->take(&play->shard[input / world->workers], input % world->workers);
     return HR_OK;
 }

@@ -1,0 +1,201 @@
+/* hogring compare - the main job: the same training under several strategies, side by side. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/contest.h"
+#include "cli/outcome.h"
+#include "cli/signals.h"
+#include "cli/watch.h"
+#include "report/report.h"
+
+/* --- which runs
+ * ------------------------------------------------------------------------------------- */
+
+/* One entry of --strategies: "ssp:staleness=1:lr=0.01". */
+static enum hr_status parse_entry(const struct hr_cli *cli, char *entry, struct hr_cli *own)
+{
+    *own = *cli;
+    char *settings = strchr(entry, ':');
+    if (settings)
+        *settings++ = '\0';
+    if (strlen(entry) >= sizeof own->train.strategy)
+        return hr_fail(HR_E_USAGE, "--strategies: %s: there is no such strategy", entry);
+    snprintf(own->train.strategy, sizeof own->train.strategy, "%s", entry);
+    while (settings && *settings) {
+        char *next = strchr(settings, ':'), *equals = strchr(settings, '=');
+        if (next)
+            *next++ = '\0';
+        if (!equals || (next && equals > next))
+            return hr_fail(HR_E_USAGE, "--strategies: %s:%s: expected name=value behind the colon",
+                           entry, settings);
+        *equals = '\0';
+        HR_TRY(hr_cli_set(own, HR_COMPARE, settings, equals + 1, "--strategies: "));
+        settings = next;
+    }
+    return HR_OK;
+}
+
+/* Checkpoints of each strategy, and of each seed where there are several, go to folders of their
+ * own. */
+static enum hr_status own_folder(const struct hr_cli *cli, const struct hr_train_options *options,
+                                 char *path, size_t size)
+{
+    char own[1200];
+    int length;
+    if (!path[0])
+        return HR_OK;
+    if (cli->seeds > 1)
+        length = snprintf(own, sizeof own, "%s/%s/seed-%llu", path, options->strategy,
+                          (unsigned long long)options->seed);
+    else
+        length = snprintf(own, sizeof own, "%s/%s", path, options->strategy);
+    if ((size_t)length >= size)
+        return hr_fail(HR_E_USAGE, "%s: too long for a folder's name", path);
+    memcpy(path, own, (size_t)length + 1);
+    return HR_OK;
+}
+
+static enum hr_status add_runs_of_seed(const struct hr_cli *cli, size_t seed,
+                                       struct hr_contest *contest)
+{
+    char list[sizeof cli->strategies];
+    char *rest = list, *entry;
+    memcpy(list, cli->strategies, sizeof list);
+    while ((entry = strsep(&rest, ","))) {
+        static struct hr_cli own;
+        if (contest->n == HR_CONTEST_MAX)
+            return hr_fail(HR_E_USAGE, "--strategies with --seeds %zu: more than %d runs",
+                           cli->seeds, HR_CONTEST_MAX);
+        HR_TRY(parse_entry(cli, entry, &own));
+        struct hr_train_options *options = &contest->options[contest->n++];
+        *options = own.train;
+        options->seed = cli->train.seed + seed;
+        HR_TRY(own_folder(cli, options, options->checkpoint_dir, sizeof options->checkpoint_dir));
+        HR_TRY(own_folder(cli, options, options->resume, sizeof options->resume));
+    }
+    return HR_OK;
+}
+
+static enum hr_status plan_contest(const struct hr_cli *cli, struct hr_contest *contest)
+{
+    if (cli->seeds < 1)
+        return hr_fail(HR_E_USAGE, "--seeds 0: expected at least 1");
+    if (cli->train.checkpoint_every && !cli->train.checkpoint_dir[0])
+        return hr_fail(HR_E_USAGE, "--checkpoint-every: where to? give --checkpoint-dir too");
+    for (size_t seed = 0; seed < cli->seeds; seed++)
+        HR_TRY(add_runs_of_seed(cli, seed, contest));
+    contest->per_seed = contest->n / cli->seeds;
+    return HR_OK;
+}
+
+/* --- running them one after another
+ * ----------------------------------------------------------------- */
+
+static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                  struct hr_contest *contest)
+{
+    for (size_t i = 0; i < contest->n && !hr_signals_seen(NULL); i++) {
+        struct hr_watch watch;
+        const struct hr_train_options *options = &contest->options[i];
+        const struct hr_observer observer =
+            hr_watch_begin(&watch, options, cli->data, options->strategy, cli->quiet);
+        const enum hr_status status = hr_train(options, dataset, &observer, &contest->results[i]);
+        hr_watch_end(&watch);
+        hr_contest_note(contest, i, status, hr_error_message());
+    }
+    return HR_OK;
+}
+
+/* --- results
+ * ------------------------------------------------------------------------------------------ */
+
+/* The runs that ended well, next to one another; the others are named on stderr. */
+static enum hr_status sort_out(struct hr_contest *contest, size_t *good)
+{
+    enum hr_status first = HR_OK;
+    *good = 0;
+    for (size_t i = 0; i < contest->n; i++) {
+        if (!contest->ran[i])
+            continue;
+        if (contest->status[i] == HR_OK) {
+            const struct hr_run_result result = contest->results[i];
+            contest->results[i] = contest->results[*good];
+            contest->results[(*good)++] = result;
+            continue;
+        }
+        hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", contest->options[i].strategy,
+               (unsigned long long)contest->options[i].seed, contest->message[i]);
+        first = first ? first : contest->status[i];
+    }
+    return first;
+}
+
+static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                             struct hr_contest *contest)
+{
+    FILE *out = hr_outcome_stream(cli);
+    size_t good;
+    const enum hr_status failed = sort_out(contest, &good);
+    if (good) {
+        hr_table_print(out, contest->results, good, cli->train.target_accuracy);
+        hr_verdict_print(out, contest->results, good, cli->train.target_accuracy);
+    }
+    HR_TRY(hr_outcome_write(cli, dataset, contest->results, good));
+    if (cli->plot[0] && good)
+        fprintf(out, "\npicture: %s\n", cli->plot);
+    if (failed)
+        return hr_fail(failed, "not every run ended well: see above");
+    if (hr_signals_seen(NULL))
+        return hr_fail(HR_E_INTERRUPTED, "interrupted: the table shows what was finished");
+    return hr_outcome_expect(cli, contest->results, good);
+}
+
+static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
+                              struct hr_contest *contest)
+{
+    HR_TRY(plan_contest(cli, contest));
+    HR_TRY(hr_outcome_check(cli));
+    HR_TRY(hr_dataset_open(cli->data, dataset));
+    HR_TRY(cli->concurrent ? hr_contest_side_by_side(cli, dataset, contest)
+                           : run_in_turn(cli, dataset, contest));
+    return report(cli, dataset, contest);
+}
+
+static int run(struct hr_cli *cli)
+{
+    struct hr_dataset dataset = {0};
+    struct hr_contest *contest = calloc(1, sizeof *contest);
+    enum hr_status status = HR_E_NOMEM;
+    if (contest)
+        status = compare(cli, &dataset, contest);
+    for (size_t i = 0; contest && i < contest->n; i++)
+        hr_run_result_free(&contest->results[i]);
+    free(contest);
+    hr_dataset_close(&dataset);
+    return status == HR_OK ? 0 : hr_cli_failed(status);
+}
+
+const struct hr_command hr_command_compare = {
+    .name = "compare",
+    .summary = "train under several strategies and show them side by side",
+    .bit = HR_COMPARE,
+    .usage = "[OPTIONS]",
+    .story = "Every strategy gets the same model, data, initial weights and order of samples, and "
+             "is evaluated at\n"
+             "the same places. Synchronous ones make one update a step with the mean gradient of "
+             "the global batch;\n"
+             "asynchronous ones make one update a worker's minibatch, at the same --lr (--async-lr "
+             "divide: at lr /\n"
+             "workers). They run one after another, so that timings are fair, or all at once "
+             "(--concurrent).\n",
+    .examples =
+        "  hogring compare\n"
+        "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 --epochs 5 --seeds 3 "
+        "--plot mlp.svg\n"
+        "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8 --workers 8\n"
+        "  hogring compare --concurrent --json results.json\n",
+    .run = run,
+};

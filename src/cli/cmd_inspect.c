@@ -1,0 +1,131 @@
+/* hogring inspect - what a checkpoint holds. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/json_out.h"
+#include "hogring/checkpoint.h"
+
+/* A tensor's shape as "(256, 784)"; "()" for a scalar. */
+static void shape_text(const struct hr_tensor *tensor, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "(");
+    for (size_t d = 0; d < tensor->ndim && used < size; d++)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%zu", d ? ", " : "", tensor->shape[d]);
+    if (used < size)
+        snprintf(text + used, size - used, ")");
+}
+
+static void print_file(const char *title, const struct hr_tensor_file *file)
+{
+    size_t elements = 0, bytes = 0;
+    printf("%s\n", title);
+    for (size_t i = 0; i < file->ntensors; i++) {
+        const struct hr_tensor *tensor = &file->tensors[i];
+        char shape[128];
+        shape_text(tensor, shape, sizeof shape);
+        printf("  %-34s %-16s %-4s %12zu bytes\n", tensor->name, shape,
+               hr_dtype_name(tensor->dtype), tensor->bytes);
+        elements += tensor->bytes / hr_dtype_bytes(tensor->dtype);
+        bytes += tensor->bytes;
+    }
+    printf("  %zu tensors, %zu elements, %zu bytes\n", file->ntensors, elements, bytes);
+    for (size_t i = 0; i < file->nmetadata; i++)
+        printf("  %s = %s\n", file->metadata[i].key, file->metadata[i].value);
+}
+
+static json_t *file_json(const struct hr_tensor_file *file)
+{
+    json_t *tensors = json_array(), *metadata = json_object();
+    for (size_t i = 0; i < file->ntensors; i++) {
+        const struct hr_tensor *tensor = &file->tensors[i];
+        json_t *shape = json_array();
+        for (size_t d = 0; d < tensor->ndim; d++)
+            json_array_append_new(shape, json_integer((json_int_t)tensor->shape[d]));
+        json_array_append_new(tensors, json_pack("{s:s, s:s, s:o, s:I}", "name", tensor->name,
+                                                 "dtype", hr_dtype_name(tensor->dtype), "shape",
+                                                 shape, "bytes", (json_int_t)tensor->bytes));
+    }
+    for (size_t i = 0; i < file->nmetadata; i++)
+        json_object_set_new(metadata, file->metadata[i].key, json_string(file->metadata[i].value));
+    return json_pack("{s:o, s:o}", "tensors", tensors, "metadata", metadata);
+}
+
+static bool is_safetensors(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 12 && !strcmp(path + length - 12, ".safetensors");
+}
+
+static enum hr_status inspect_file(const struct hr_cli *cli)
+{
+    struct hr_tensor_file file = {0};
+    enum hr_status status = hr_safetensors_read(cli->positional[0], &file);
+    if (status != HR_OK)
+        return status;
+    if (strcmp(cli->json, "-") != 0)
+        print_file(cli->positional[0], &file);
+    if (cli->json[0])
+        status = hr_json_out(cli->json, file_json(&file));
+    hr_tensor_file_free(&file);
+    return status;
+}
+
+static enum hr_status inspect_checkpoint(const struct hr_cli *cli, struct hr_checkpoint *checkpoint)
+{
+    enum hr_status status = hr_checkpoint_load(cli->positional[0], checkpoint);
+    if (status != HR_OK)
+        return status;
+    if (strcmp(cli->json, "-") != 0) {
+        printf("%s: step %llu, every digest verified\n", checkpoint->path,
+               (unsigned long long)checkpoint->step);
+        print_file("model.safetensors", &checkpoint->model);
+        print_file("trainer.safetensors", &checkpoint->trainer);
+    }
+    if (cli->json[0])
+        status = hr_json_out(cli->json,
+                             json_pack("{s:s, s:s, s:I, s:o, s:o}", "hogring", HR_VERSION, "path",
+                                       checkpoint->path, "step", (json_int_t)checkpoint->step,
+                                       "model", file_json(&checkpoint->model), "trainer",
+                                       file_json(&checkpoint->trainer)));
+    hr_checkpoint_free(checkpoint);
+    return status;
+}
+
+static enum hr_status inspect(const struct hr_cli *cli)
+{
+    if (cli->npositional != 1)
+        return hr_fail(HR_E_USAGE,
+                       "inspect: which checkpoint? (hogring inspect DIR or FILE.safetensors)");
+    if (is_safetensors(cli->positional[0]))
+        return inspect_file(cli);
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    const enum hr_status status = inspect_checkpoint(cli, checkpoint);
+    free(checkpoint);
+    return status;
+}
+
+static int run(struct hr_cli *cli)
+{
+    const enum hr_status status = inspect(cli);
+    return status == HR_OK ? 0 : hr_cli_failed(status);
+}
+
+const struct hr_command hr_command_inspect = {
+    .name = "inspect",
+    .summary = "show what a checkpoint holds, and verify it",
+    .bit = HR_INSPECT,
+    .usage = "CHECKPOINT|FILE.safetensors [--json FILE]",
+    .story = "Prints names, shapes, types, bytes and metadata. A checkpoint's digests are "
+             "verified; of a folder\n"
+             "of checkpoints the newest good one is shown. A single .safetensors file of any "
+             "origin is checked\n"
+             "against the format.\n",
+    .examples = "  hogring inspect runs/mlp\n  hogring inspect model.safetensors --json -\n",
+    .run = run,
+};

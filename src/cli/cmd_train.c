@@ -1,0 +1,98 @@
+/* hogring train - one run under one strategy. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/outcome.h"
+#include "cli/signals.h"
+#include "cli/watch.h"
+#include "report/report.h"
+
+/* Options that mean nothing under the chosen strategy are refused, not ignored. */
+static enum hr_status check_combination(const struct hr_cli *cli)
+{
+    const char *strategy = cli->train.strategy;
+    const bool served = !strncmp(strategy, "ps-", 3) || !strcmp(strategy, "ssp");
+    const bool synchronous = !strcmp(strategy, "allreduce") || !strcmp(strategy, "ps-sync");
+    const struct {
+        const char *option;
+        bool fits;
+        const char *belongs;
+    } rules[] = {
+        {"staleness", !strcmp(strategy, "ssp"), "ssp"},
+        {"servers", served, "ps-sync, ps-async and ssp"},
+        {"algorithm", !strcmp(strategy, "allreduce"), "allreduce"},
+        {"async-lr", !synchronous, "ps-async, ssp and hogwild"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (hr_cli_was_given(cli, rules[i].option) && !rules[i].fits)
+            return hr_fail(HR_E_USAGE, "--%s: means nothing with --strategy %s (it belongs to %s)",
+                           rules[i].option, strategy, rules[i].belongs);
+    if (cli->train.checkpoint_every && !cli->train.checkpoint_dir[0])
+        return hr_fail(HR_E_USAGE, "--checkpoint-every: where to? give --checkpoint-dir too");
+    return HR_OK;
+}
+
+static void print_end(FILE *out, const struct hr_run_result *result)
+{
+    fprintf(out, "\nweights digest  %s (%llu updates)\n", result->weights_digest,
+            (unsigned long long)result->updates);
+    if (result->checkpoint[0])
+        fprintf(out, "checkpoint      %s\n", result->checkpoint);
+}
+
+static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
+                            struct hr_run_result *result)
+{
+    struct hr_watch watch;
+    HR_TRY(check_combination(cli));
+    HR_TRY(hr_outcome_check(cli));
+    HR_TRY(hr_dataset_open(cli->data, dataset));
+    const struct hr_observer observer =
+        hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
+    const enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
+    hr_watch_end(&watch);
+    if (status != HR_OK && result->checkpoint[0])
+        return hr_fail(status, "%s (last good checkpoint: %s)", hr_error_message(),
+                       result->checkpoint);
+    HR_TRY(status);
+    if (!result->interrupted || result->ncurve)
+        hr_table_print(hr_outcome_stream(cli), result, 1, cli->train.target_accuracy);
+    print_end(hr_outcome_stream(cli), result);
+    HR_TRY(hr_outcome_write(cli, dataset, result, 1));
+    return result->interrupted
+               ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
+                         (unsigned long long)result->steps,
+                         result->checkpoint[0] ? "; --resume goes on from there" : "")
+               : hr_outcome_expect(cli, result, 1);
+}
+
+static int run(struct hr_cli *cli)
+{
+    struct hr_dataset dataset = {0};
+    struct hr_run_result result = {0};
+    const enum hr_status status = train(cli, &dataset, &result);
+    hr_run_result_free(&result);
+    hr_dataset_close(&dataset);
+    return status == HR_OK ? 0 : hr_cli_failed(status);
+}
+
+const struct hr_command hr_command_train = {
+    .name = "train",
+    .summary = "train one network under one strategy",
+    .bit = HR_TRAIN,
+    .usage = "[OPTIONS]",
+    .story =
+        "Worker threads (or processes) stand in for GPUs: each holds a replica of the model and a "
+        "share\n"
+        "of every batch. --strategy says how they are kept in step. The same seed gives the same\n"
+        "initial weights and the same order of samples under every strategy; synchronous ones "
+        "give\n"
+        "the same bits again, which --expect-digest checks.\n",
+    .examples =
+        "  hogring train\n"
+        "  hogring train --strategy hogwild --workers 4 --epochs 20 --plot hogwild.svg\n"
+        "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 --checkpoint-dir runs/mlp\n"
+        "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n",
+    .run = run,
+};

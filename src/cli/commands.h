@@ -1,0 +1,25 @@
+/* commands.h - the subcommands, one a file. Each parses its own arguments, prints its results and
+ * returns the exit code. */
+#ifndef HR_CLI_COMMANDS_H
+#define HR_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+struct hr_command {
+    const char *name;
+    const char *summary; /* one line */
+    enum hr_command_bit bit;
+    const char *usage;    /* behind "hogring NAME " */
+    const char *story;    /* what it does, for --help */
+    const char *examples; /* lines to paste */
+    /* Run with parsed options; the exit code. */
+    int (*run)(struct hr_cli *cli);
+};
+
+extern const struct hr_command hr_command_train, hr_command_compare, hr_command_eval,
+    hr_command_inspect, hr_command_bench;
+
+/* Print "hogring: <message>" for a failed call and return its exit code. */
+int hr_cli_failed(enum hr_status status);
+
+#endif

@@ -1,0 +1,184 @@
+#include "cli/contest.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "cli/watch.h"
+
+void hr_contest_note(struct hr_contest *contest, size_t i, enum hr_status status,
+                     const char *message)
+{
+    contest->ran[i] = true;
+    contest->status[i] = status;
+    snprintf(contest->message[i], sizeof contest->message[i], "%s", status == HR_OK ? "" : message);
+}
+
+/* What a process sends back through its pipe; the curve follows. */
+struct parcel {
+    enum hr_status status;
+    char message[480];
+    struct hr_run_result result;
+};
+
+struct entrant {
+    pid_t pid;
+    int pipe;
+};
+
+static bool write_all(int fd, const void *data, size_t bytes)
+{
+    for (const char *at = data; bytes > 0;) {
+        const ssize_t wrote = write(fd, at, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        at += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return true;
+}
+
+static bool read_all(int fd, void *data, size_t bytes)
+{
+    for (char *at = data; bytes > 0;) {
+        const ssize_t got = read(fd, at, bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+/* Give entrant i of n its share of the processors; where there are too few, all share all. */
+static void take_share(size_t i, size_t n)
+{
+    cpu_set_t all, mine;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || (size_t)CPU_COUNT(&all) < n)
+        return;
+    size_t seen = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && seen++ % n == i)
+            CPU_SET(cpu, &mine);
+    sched_setaffinity(0, sizeof mine, &mine);
+}
+
+static bool processors_suffice(size_t n)
+{
+    cpu_set_t all;
+    return sched_getaffinity(0, sizeof all, &all) == 0 && (size_t)CPU_COUNT(&all) >= n;
+}
+
+static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                   const struct hr_contest *contest, size_t i, size_t first,
+                                   int out)
+{
+    struct hr_watch watch;
+    struct parcel parcel = {0};
+    struct hr_train_options options = contest->options[i];
+    if (processors_suffice(contest->per_seed))
+        take_share(i - first, contest->per_seed);
+    else
+        options.ranks_beside = contest->per_seed; /* more than enough to be crowded */
+    struct hr_observer observer =
+        hr_watch_begin(&watch, &options, cli->data, options.strategy, cli->quiet);
+    watch.view.redraw = false; /* several cannot redraw one line */
+    parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
+    snprintf(parcel.message, sizeof parcel.message, "%s",
+             parcel.status == HR_OK ? "" : hr_error_message());
+    const bool sent =
+        write_all(out, &parcel, sizeof parcel) &&
+        write_all(out, parcel.result.curve, parcel.result.ncurve * sizeof *parcel.result.curve);
+    _exit(sent ? 0 : 1);
+}
+
+static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                    const struct hr_contest *contest, size_t i, size_t first,
+                                    struct entrant *entrant)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return hr_fail_errno(HR_E_IO, "no pipe for %s", contest->options[i].strategy);
+    fflush(NULL);
+    entrant->pid = fork();
+    if (entrant->pid == 0) {
+        close(ends[0]);
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        entrant_main(cli, dataset, contest, i, first, ends[1]);
+    }
+    close(ends[1]);
+    entrant->pipe = ends[0];
+    if (entrant->pid > 0)
+        return HR_OK;
+    close(ends[0]);
+    return hr_fail_errno(HR_E_NOMEM, "cannot fork a process for %s", contest->options[i].strategy);
+}
+
+/* Signals that came to us go on to the entrants, as often as they came: they stand in process
+ * groups of their own, so that a terminal's Ctrl-C does not reach them twice. */
+static void forward_signals(const struct entrant *entrants, size_t n, int *forwarded)
+{
+    for (; *forwarded < hr_signals_seen(NULL); ++*forwarded)
+        for (size_t k = 0; k < n; k++)
+            kill(entrants[k].pid, SIGTERM);
+}
+
+static void wait_for_parcel(const struct entrant *entrants, size_t n, size_t k, int *forwarded)
+{
+    struct pollfd readable = {.fd = entrants[k].pipe, .events = POLLIN};
+    while (poll(&readable, 1, 100) <= 0)
+        forward_signals(entrants, n, forwarded);
+}
+
+static void receive(struct hr_contest *contest, size_t i, const struct entrant *entrant)
+{
+    struct parcel parcel;
+    bool whole = read_all(entrant->pipe, &parcel, sizeof parcel);
+    parcel.result.curve = NULL;
+    if (whole && parcel.result.ncurve) {
+        const size_t bytes = parcel.result.ncurve * sizeof *parcel.result.curve;
+        parcel.result.curve = malloc(bytes);
+        whole = parcel.result.curve && read_all(entrant->pipe, parcel.result.curve, bytes);
+    }
+    close(entrant->pipe);
+    waitpid(entrant->pid, NULL, 0);
+    if (!whole) {
+        hr_contest_note(contest, i, HR_E_LOST, "its process ended without a result");
+        return;
+    }
+    contest->results[i] = parcel.result;
+    hr_contest_note(contest, i, parcel.status, parcel.message);
+}
+
+enum hr_status hr_contest_side_by_side(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                       struct hr_contest *contest)
+{
+    struct entrant entrants[HR_CONTEST_MAX];
+    enum hr_status status = HR_OK;
+    int forwarded = 0;
+    for (size_t first = 0; first < contest->n && !hr_signals_seen(NULL);
+         first += contest->per_seed) {
+        size_t started = 0;
+        for (; started < contest->per_seed && status == HR_OK; started += status == HR_OK)
+            status =
+                start_entrant(cli, dataset, contest, first + started, first, &entrants[started]);
+        for (size_t k = 0; k < started; k++) {
+            wait_for_parcel(entrants, started, k, &forwarded);
+            receive(contest, first + k, &entrants[k]);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,358 @@
+#include "cli/options.h"
+
+#include <getopt.h>
+#include <ini.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/parse.h"
+
+enum kind { FLAG, TEXT, COUNT, COUNT64, NUMBER, SECONDS, OPTIONAL_TEXT, CONFIG };
+
+struct option_row {
+    const char *name;
+    enum kind kind;
+    size_t offset, size; /* of the field in struct hr_cli */
+    unsigned commands;
+    const char *metavar, *help;
+};
+
+#define FIELD(member) offsetof(struct hr_cli, member), sizeof(((struct hr_cli *)0)->member)
+#define BOTH (HR_TRAIN | HR_COMPARE)
+#define ALL (BOTH | HR_EVAL | HR_INSPECT | HR_BENCH)
+
+/* A row with an empty name begins a section of --help. */
+static const struct option_row rows[] = {
+    {"", FLAG, 0, 0, BOTH | HR_EVAL, NULL, "Data and model"},
+    {"data", TEXT, FIELD(data), BOTH | HR_EVAL, "NAME",
+     "digits (built in), fashion-mnist, or a folder with the four MNIST-named IDX files [digits]"},
+    {"model", TEXT, FIELD(train.model), BOTH, "LAYERS",
+     "softmax, mlp, or layers: \"flatten, dense 64, relu, dense 10\" [mlp]"},
+    {"", FLAG, 0, 0, BOTH, NULL, "Workers and how they are kept in step"},
+    {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN, "NAME",
+     "allreduce, ps-sync, ps-async, ssp, hogwild [allreduce]"},
+    {"strategies", TEXT, FIELD(strategies), HR_COMPARE, "LIST",
+     "what to compare, with settings of their own behind colons: "
+     "allreduce:algorithm=ring,ssp:staleness=1 "
+     "[allreduce,ps-sync,ps-async,ssp,hogwild]"},
+    {"workers", COUNT, FIELD(train.workers), BOTH, "N", "1 to 64 [processors allowed, at least 2]"},
+    {"servers", COUNT, FIELD(train.servers), BOTH, "S",
+     "shards of the parameter server, each a rank [1]"},
+    {"staleness", COUNT64, FIELD(train.staleness), BOTH, "CLOCKS",
+     "bound of ssp; 0 is ps-sync [3]"},
+    {"algorithm", TEXT, FIELD(train.algorithm), BOTH | HR_BENCH, "NAME",
+     "of all-reduce: auto, direct, ring, master-worker; bench also: all [auto]"},
+    {"launch", TEXT, FIELD(train.launch), BOTH | HR_BENCH, "HOW", "thread or process [thread]"},
+    {"async-lr", TEXT, FIELD(train.async_lr), BOTH, "HOW",
+     "asynchronous updates at the same lr, or divide it by the workers [same]"},
+    {"", FLAG, 0, 0, BOTH, NULL, "Training"},
+    {"epochs", COUNT, FIELD(train.epochs), BOTH, "N", "passes over the data [10]"},
+    {"batch-size", COUNT, FIELD(train.batch_size), BOTH, "N", "samples a worker and step [32]"},
+    {"lr", NUMBER, FIELD(train.lr), BOTH, "RATE", "learning rate [0.05]"},
+    {"momentum", NUMBER, FIELD(train.momentum), BOTH, "M", "of SGD [0.9]"},
+    {"weight-decay", NUMBER, FIELD(train.weight_decay), BOTH, "D", "of SGD [0]"},
+    {"lr-schedule", TEXT, FIELD(train.lr_schedule), BOTH, "NAME", "constant or cosine [constant]"},
+    {"warmup-epochs", NUMBER, FIELD(train.warmup_epochs), BOTH, "E",
+     "the rate rises over so many epochs [0]"},
+    {"seed", COUNT64, FIELD(train.seed), BOTH, "N", "of initial weights and data order [1]"},
+    {"seeds", COUNT, FIELD(seeds), HR_COMPARE, "N", "repeat with seeds seed .. seed + N - 1 [1]"},
+    {"concurrent", FLAG, FIELD(concurrent), HR_COMPARE, NULL,
+     "all strategies at once, side by side, sharing the processors"},
+    {"", FLAG, 0, 0, BOTH, NULL, "Limits"},
+    {"max-steps", COUNT64, FIELD(train.max_steps), BOTH, "N",
+     "stop after so many updates of the model"},
+    {"max-seconds", SECONDS, FIELD(train.max_seconds), BOTH, "T", "stop after so long: 90s, 5m"},
+    {"timeout", SECONDS, FIELD(train.timeout), BOTH | HR_BENCH, "T",
+     "longest any wait may take; 0: no limit [30s]"},
+    {"", FLAG, 0, 0, BOTH, NULL, "Checkpoints"},
+    {"checkpoint-dir", TEXT, FIELD(train.checkpoint_dir), BOTH, "DIR",
+     "save here (compare: DIR/<strategy>) at the ends of epochs"},
+    {"checkpoint-every", COUNT64, FIELD(train.checkpoint_every), BOTH, "STEPS",
+     "and at multiples of STEPS instead"},
+    {"keep", COUNT, FIELD(train.keep), BOTH, "N", "newest checkpoints to keep; 0: all [3]"},
+    {"resume", OPTIONAL_TEXT, FIELD(train.resume), BOTH, "[DIR]",
+     "go on from a checkpoint, or the newest good one of a folder [--checkpoint-dir]"},
+    {"", FLAG, 0, 0, ALL, NULL, "Results"},
+    {"json", TEXT, FIELD(json), ALL, "FILE", "write everything as JSON; - for stdout"},
+    {"plot", TEXT, FIELD(plot), BOTH, "FILE", "draw loss and accuracy: .svg or .png"},
+    {"expect-accuracy", NUMBER, FIELD(expect_accuracy), BOTH | HR_EVAL, "X",
+     "exit 1 when the test accuracy is less"},
+    {"expect-digest", TEXT, FIELD(expect_digest), HR_TRAIN, "D",
+     "exit 1 when the weights_digest is another"},
+    {"target-accuracy", NUMBER, FIELD(train.target_accuracy), BOTH, "X",
+     "note the seconds until it is reached"},
+    {"quiet", FLAG, FIELD(quiet), BOTH | HR_BENCH, NULL, "no banner, no progress"},
+    {"", FLAG, 0, 0, HR_BENCH, NULL, "Measurement"},
+    {"ranks", COUNT, FIELD(ranks), HR_BENCH, "N", "ranks that take part [2]"},
+    {"sizes", TEXT, FIELD(sizes), HR_BENCH, "LO:HI", "bytes, by factors of 4: 4:64M [4:64M]"},
+    {"plan", FLAG, FIELD(plan), HR_BENCH, NULL, "run the plan over rings, leaving fast paths out"},
+    {"", FLAG, 0, 0, BOTH, NULL, "For tests and experts"},
+    {"schedule", TEXT, FIELD(train.schedule), BOTH, "HOW",
+     "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED [free]"},
+    {"kernels", TEXT, FIELD(train.kernels), BOTH, "WHICH",
+     "fast (OpenBLAS) or reference (plain C) [fast]"},
+    {"config", CONFIG, 0, 0, BOTH, "FILE",
+     "read options from FILE, one \"name = value\" a line, as if they stood here"},
+    {"help", FLAG, FIELD(help), ALL, NULL, "this text"},
+};
+
+enum { NROWS = sizeof rows / sizeof *rows };
+_Static_assert(NROWS <= 64, "struct hr_cli keeps one bit an option");
+
+void hr_cli_defaults(struct hr_cli *cli)
+{
+    *cli = (struct hr_cli){
+        .data = "digits",
+        .strategies = "allreduce,ps-sync,ps-async,ssp,hogwild",
+        .seeds = 1,
+        .ranks = 2,
+        .sizes = "4:64M",
+    };
+    hr_train_defaults(&cli->train);
+}
+
+static const struct option_row *find_row(const char *name, unsigned command)
+{
+    for (size_t i = 0; i < NROWS; i++)
+        if (rows[i].name[0] && !strcmp(rows[i].name, name) && (rows[i].commands & command))
+            return &rows[i];
+    return NULL;
+}
+
+static enum hr_status unknown_option(const char *name, unsigned command, const char *where)
+{
+    const char *names[NROWS];
+    size_t n = 0;
+    for (size_t i = 0; i < NROWS; i++)
+        if (rows[i].name[0] && (rows[i].commands & command))
+            names[n++] = rows[i].name;
+    const char *near = hr_nearest(name, names, n);
+    if (near)
+        return hr_fail(HR_E_USAGE, "%s--%s: no such option here; did you mean --%s?", where, name,
+                       near);
+    return hr_fail(HR_E_USAGE, "%s--%s: no such option here (--help lists them)", where, name);
+}
+
+static const char *expected(enum kind kind)
+{
+    switch (kind) {
+    case COUNT:
+    case COUNT64:
+        return "a whole number";
+    case NUMBER:
+        return "a number, not negative";
+    case SECONDS:
+        return "a time, as 30s, 500ms or 2m";
+    default:
+        return "text";
+    }
+}
+
+static bool store_text(char *field, size_t size, const char *value)
+{
+    if (strlen(value) >= size)
+        return false;
+    memcpy(field, value, strlen(value) + 1);
+    return true;
+}
+
+static bool store(struct hr_cli *cli, const struct option_row *row, const char *value)
+{
+    void *field = (char *)cli + row->offset;
+    uint64_t count;
+    switch (row->kind) {
+    case FLAG:
+        *(bool *)field = true;
+        return true;
+    case TEXT:
+    case OPTIONAL_TEXT:
+        return store_text(field, row->size, value);
+    case COUNT:
+        if (!hr_parse_count(value, &count))
+            return false;
+        *(size_t *)field = count;
+        return true;
+    case COUNT64:
+        return hr_parse_count(value, field);
+    case NUMBER:
+        return hr_parse_number(value, field);
+    case SECONDS:
+        return hr_parse_seconds(value, field);
+    case CONFIG:
+        break;
+    }
+    return false;
+}
+
+/* --- configuration files
+ * ---------------------------------------------------------------------------- */
+
+struct config_reader {
+    struct hr_cli *cli;
+    enum hr_command_bit command;
+    const char *path;
+    enum hr_status status;
+};
+
+/* Sections are commands: [train] holds for train only; keys before any section hold for all. */
+static int config_line(void *arg, const char *section, const char *name, const char *value)
+{
+    struct config_reader *reader = arg;
+    static const struct {
+        const char *name;
+        enum hr_command_bit bit;
+    } sections[] = {{"train", HR_TRAIN}, {"compare", HR_COMPARE}};
+    char where[300];
+    if (reader->status != HR_OK)
+        return 1;
+    for (size_t i = 0; section[0] && i < sizeof sections / sizeof *sections; i++)
+        if (!strcmp(section, sections[i].name) && sections[i].bit != reader->command)
+            return 1;
+    snprintf(where, sizeof where, "%.280s: ", reader->path);
+    reader->status = hr_cli_set(reader->cli, reader->command, name, value, where);
+    return 1;
+}
+
+static enum hr_status read_config(struct hr_cli *cli, enum hr_command_bit command, const char *path)
+{
+    struct config_reader reader = {cli, command, path, HR_OK};
+    const int result = ini_parse(path, config_line, &reader);
+    if (reader.status != HR_OK)
+        return reader.status;
+    if (result < 0)
+        return hr_fail_errno(HR_E_IO, "--config %s: cannot be read", path);
+    if (result > 0)
+        return hr_fail(HR_E_FORMAT, "--config %s: line %d is not \"name = value\"", path, result);
+    return HR_OK;
+}
+
+enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
+                          const char *value, const char *where)
+{
+    const struct option_row *row = find_row(name, command);
+    if (!row)
+        return unknown_option(name, command, where);
+    if (row->kind == CONFIG)
+        return where[0] ? hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where)
+                        : read_config(cli, command, value);
+    if (!store(cli, row, value))
+        return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
+                       expected(row->kind));
+    cli->given |= 1ull << (row - rows);
+    return HR_OK;
+}
+
+bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
+{
+    for (size_t i = 0; i < NROWS; i++)
+        if (!strcmp(rows[i].name, name) && cli->given >> i & 1)
+            return true;
+    return false;
+}
+
+/* --- the command line
+ * ---------------------------------------------------------------------------------- */
+
+enum { FIRST_ROW = 256 }; /* getopt_long answers FIRST_ROW + row; letters answer themselves */
+
+static void list_for_getopt(struct option *list, enum hr_command_bit command)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < NROWS; i++) {
+        if (!rows[i].name[0] || !(rows[i].commands & command))
+            continue;
+        list[n++] = (struct option){
+            .name = rows[i].name,
+            .has_arg = rows[i].kind == FLAG            ? no_argument
+                       : rows[i].kind == OPTIONAL_TEXT ? optional_argument
+                                                       : required_argument,
+            .val = FIRST_ROW + (int)i,
+        };
+    }
+    list[n] = (struct option){0};
+}
+
+static enum hr_status refuse(int answer, char **argv, enum hr_command_bit command)
+{
+    char name[64];
+    const char *text = argv[optind - 1];
+    if (answer == ':')
+        return hr_fail(HR_E_USAGE, "%s: a value is missing (%s %s)", text, text,
+                       rows[optopt - FIRST_ROW].metavar);
+    if (optopt >= FIRST_ROW)
+        return hr_fail(HR_E_USAGE, "--%s: takes no value", rows[optopt - FIRST_ROW].name);
+    if (strncmp(text, "--", 2) != 0)
+        return hr_fail(HR_E_USAGE, "-%c: options begin with two dashes (--help lists them)",
+                       optopt);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text + 2, "="), text + 2);
+    return unknown_option(name, command, "");
+}
+
+static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
+                                   char **argv, int answer)
+{
+    if (answer == 'h')
+        return hr_cli_set(cli, command, "help", "", "");
+    if (answer < FIRST_ROW)
+        return refuse(answer, argv, command);
+    const struct option_row *row = &rows[answer - FIRST_ROW];
+    /* getopt wants --resume=DIR; people write --resume DIR. */
+    if (row->kind == OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
+        optarg = argv[optind++];
+    return hr_cli_set(cli, command, row->name, optarg ? optarg : "", "");
+}
+
+enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc, char **argv)
+{
+    struct option list[NROWS + 1];
+    list_for_getopt(list, command);
+    opterr = 0;
+    for (int answer; (answer = getopt_long(argc, argv, ":h", list, NULL)) != -1;)
+        HR_TRY(parse_option(cli, command, argc, argv, answer));
+    for (; optind < argc; optind++) {
+        if (cli->npositional == sizeof cli->positional / sizeof *cli->positional)
+            return hr_fail(HR_E_USAGE, "%s: too many arguments", argv[optind]);
+        cli->positional[cli->npositional++] = argv[optind];
+    }
+    if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
+        memcpy(cli->train.resume, cli->train.checkpoint_dir, sizeof cli->train.resume);
+    if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
+        return hr_fail(HR_E_USAGE, "--resume: from where? name a folder, or give --checkpoint-dir");
+    return HR_OK;
+}
+
+/* --- help
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Text in lines of at most 66 letters, behind an indent of 28. */
+static void print_wrapped(FILE *out, const char *text)
+{
+    enum { WIDTH = 66, INDENT = 28 };
+    while (strlen(text) > WIDTH) {
+        int cut = WIDTH;
+        while (cut > 0 && text[cut] != ' ')
+            cut--;
+        fprintf(out, "%.*s\n%*s", cut, text, INDENT, "");
+        text += cut + 1;
+    }
+    fprintf(out, "%s\n", text);
+}
+
+void hr_cli_print_options(FILE *out, enum hr_command_bit command)
+{
+    for (size_t i = 0; i < NROWS; i++) {
+        if (!(rows[i].commands & command))
+            continue;
+        if (!rows[i].name[0]) {
+            fprintf(out, "\n%s:\n", rows[i].help);
+            continue;
+        }
+        char flag[64];
+        snprintf(flag, sizeof flag, "--%s %s", rows[i].name,
+                 rows[i].metavar ? rows[i].metavar : "");
+        fprintf(out, "  %-25s ", flag);
+        print_wrapped(out, rows[i].help);
+    }
+}

@@ -1,0 +1,48 @@
+/* options.h - one table of options for all commands: the same name means the same everywhere, is a
+ * key of the configuration file, and appears in --help. */
+#ifndef HR_CLI_OPTIONS_H
+#define HR_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "hogring/train.h"
+
+enum hr_command_bit { HR_TRAIN = 1, HR_COMPARE = 2, HR_EVAL = 4, HR_INSPECT = 8, HR_BENCH = 16 };
+
+/* What the command line says; defaults first. */
+struct hr_cli {
+    struct hr_train_options train;
+    char data[1024], json[1024], plot[1024], strategies[512];
+    size_t seeds;
+    bool concurrent, quiet, help;
+    double expect_accuracy; /* 0: none */
+    char expect_digest[64];
+    size_t ranks;
+    char sizes[64];
+    bool plan;
+    const char *positional[4];
+    size_t npositional;
+    uint64_t given; /* bit i: option i of the table stood on the command line or in the file */
+};
+
+void hr_cli_defaults(struct hr_cli *cli);
+
+/* Parse argv[1..] of a command. HR_E_USAGE: unknown option (with the nearest), a value that does
+ * not parse (with what is expected), an option of another command. */
+HR_CHECKED enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc,
+                                       char **argv);
+
+/* Set one option by name, as from a file or a strategy's own settings. `where` begins the message.
+ */
+HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
+                                     const char *name, const char *value, const char *where);
+
+/* Was --name given? */
+bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
+
+/* The options of a command, for --help. */
+void hr_cli_print_options(FILE *out, enum hr_command_bit command);
+
+#endif

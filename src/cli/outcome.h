@@ -1,0 +1,23 @@
+/* outcome.h - what train and compare do with finished runs: JSON, plot, expectations. */
+#ifndef HR_CLI_OUTCOME_H
+#define HR_CLI_OUTCOME_H
+
+#include "cli/options.h"
+
+/* Refuse what could only fail after hours: an unknown picture format, an output that cannot be
+ * written. */
+HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
+
+/* Write what --json and --plot ask for. */
+HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
+                                           const struct hr_dataset *dataset,
+                                           const struct hr_run_result *runs, size_t n);
+
+/* HR_E_EXPECTATION when a run missed --expect-accuracy or --expect-digest. */
+HR_CHECKED enum hr_status hr_outcome_expect(const struct hr_cli *cli,
+                                            const struct hr_run_result *runs, size_t n);
+
+/* Where the table goes: stdout, or stderr when stdout carries JSON. */
+FILE *hr_outcome_stream(const struct hr_cli *cli);
+
+#endif

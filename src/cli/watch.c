@@ -1,0 +1,51 @@
+#include "cli/watch.h"
+
+#include "base/log.h"
+#include "cli/signals.h"
+
+static void on_start(void *arg, const struct hr_run_info *info)
+{
+    const struct hr_watch *watch = arg;
+    if (watch->banner)
+        hr_banner_print(stderr, info, watch->data);
+}
+
+static void on_progress(void *arg, const struct hr_progress *progress)
+{
+    struct hr_watch *watch = arg;
+    hr_progress_view_update(&watch->view, progress);
+}
+
+static void on_point(void *arg, const struct hr_curve_point *point)
+{
+    struct hr_watch *watch = arg;
+    hr_progress_view_point(&watch->view, point);
+}
+
+static void on_saved(void *arg, const char *path)
+{
+    struct hr_watch *watch = arg;
+    hr_progress_view_end(&watch->view);
+    if (!watch->quiet)
+        hr_log(HR_LOG_INFO, "saved %s", path);
+}
+
+struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
+                                  const char *data, const char *label, bool quiet)
+{
+    *watch = (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet};
+    hr_progress_view_init(&watch->view, stderr, label, (double)options->epochs, quiet);
+    return (struct hr_observer){
+        .arg = watch,
+        .started = on_start,
+        .progress = on_progress,
+        .evaluated = on_point,
+        .saved = on_saved,
+        .should_stop = hr_signals_seen,
+    };
+}
+
+void hr_watch_end(struct hr_watch *watch)
+{
+    hr_progress_view_end(&watch->view);
+}

@@ -1,0 +1,19 @@
+/* watch.h - an observer that shows a run on stderr: banner, progress, checkpoints. */
+#ifndef HR_CLI_WATCH_H
+#define HR_CLI_WATCH_H
+
+#include "hogring/train.h"
+#include "report/report.h"
+
+struct hr_watch {
+    struct hr_progress_view view;
+    const char *data;
+    bool quiet, banner;
+};
+
+/* label: before each progress line, "" for none. The observer borrows watch. */
+struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
+                                  const char *data, const char *label, bool quiet);
+void hr_watch_end(struct hr_watch *watch);
+
+#endif

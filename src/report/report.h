@@ -1,0 +1,95 @@
+/* report.h - what people and programs get to see of a run.
+ *
+ *   banner.c     who trains what, how, and what the strategy guarantees
+ *   progress.c   a line that is redrawn on a terminal; one line an epoch elsewhere
+ *   table.c      one row a strategy; with several seeds mean and deviation, and a verdict in words
+ *   json.c       the same for programs: fields are only ever added
+ *   plot.c       loss and accuracy against samples and against seconds, drawn by gnuplot
+ *
+ * Results go to the stream the caller names (stdout), progress and diagnostics to stderr.
+ * Threads: none of this is called by ranks.
+ */
+#ifndef HR_REPORT_REPORT_H
+#define HR_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "hogring/train.h"
+
+/* --- banner */
+
+/* A few lines: strategy and guarantee, algorithm and order of addition, workers, servers, threads
+ * and launch, global batch, learning rate in force, steps, model, data. */
+void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data);
+
+/* --- progress */
+
+struct hr_progress_view {
+    FILE *out;         /* stderr */
+    bool redraw;       /* a terminal: one line, redrawn; else one line an epoch */
+    bool quiet;        /* show nothing */
+    const char *label; /* before each line: the strategy; "" for none */
+    double epochs;     /* of the run, for "epoch 3/10" */
+    double last_loss;  /* of the newest curve point */
+    size_t drawn;      /* characters of the line on screen, to be wiped */
+    double rate;       /* smoothed samples/s */
+    double rate_at;
+    double rate_samples;
+};
+
+/* redraw is chosen from isatty(out), TERM and NO_COLOR-like habits: never when TERM is "dumb". */
+void hr_progress_view_init(struct hr_progress_view *view, FILE *out, const char *label,
+                           double epochs, bool quiet);
+void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress);
+/* An evaluation: prints a line of its own, "epoch 3/10  loss 0.412  test loss 0.431  accuracy 85.1
+ * % 41k samples/s". */
+void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point);
+/* Wipe the redrawn line. */
+void hr_progress_view_end(struct hr_progress_view *view);
+
+/* --- table */
+
+/* Rows for n runs. Runs of one strategy with several seeds become one row: mean +- standard
+ * deviation. A column of seconds to target accuracy where target > 0. */
+void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
+
+/* A sentence or two on the comparison of several strategies over several seeds: which differ in
+ * accuracy by more than chance (Welch's t test, stated level), which is fastest, and to the target.
+ * Prints nothing for one seed or one strategy. */
+void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
+
+/* --- JSON */
+
+/* The document DESIGN names: {"hogring", "machine", "config", "runs"}.
+ *   path     file to replace as a whole (temporary and rename), or "-" for stdout
+ *   options  become "config" (names as the flags spell them); data is the data set's name and
+ * digest HR_E_IO. */
+HR_CHECKED enum hr_status hr_json_write_runs(const char *path,
+                                             const struct hr_train_options *options,
+                                             const struct hr_dataset *dataset,
+                                             const struct hr_run_result *runs, size_t n);
+
+/* One row of `hogring bench allreduce`. */
+struct hr_bench_row {
+    const char *op, *algorithm, *transport, *launch;
+    size_t bytes, ranks;
+    double p10_us, p50_us, p90_us;
+    double algbw_gbs, busbw_gbs; /* GB/s, decimal */
+    size_t wrong;                /* elements that were not what they had to be */
+};
+
+/* {"hogring", "machine", "rows"} */
+HR_CHECKED enum hr_status hr_json_write_rows(const char *path, const struct hr_bench_row *rows,
+                                             size_t n);
+
+/* --- plot */
+
+/* Draw the runs' curves to path: .svg or .png by its ending (HR_E_USAGE otherwise). Needs gnuplot:
+ * HR_E_IO says which package to install. The file is replaced as a whole. */
+HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
+                                         const struct hr_run_result *runs, size_t n);
+
+#endif

@@ -1,0 +1,100 @@
+#include "support/runs.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hogring/checkpoint.h"
+
+const struct hr_dataset *run_digits(void)
+{
+    static struct hr_dataset digits;
+    if (!digits.storage)
+        CHECK_OK(hr_dataset_open("digits", &digits));
+    return &digits;
+}
+
+struct hr_train_options run_options(const char *strategy, size_t workers)
+{
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    snprintf(options.strategy, sizeof options.strategy, "%s", strategy);
+    snprintf(options.model, sizeof options.model, "flatten, dense 12, relu, dense 10");
+    snprintf(options.lr_schedule, sizeof options.lr_schedule, "cosine");
+#ifdef HR_NO_BLAS
+    snprintf(options.kernels, sizeof options.kernels, "reference");
+#endif
+    options.workers = workers;
+    options.batch_size = 16;
+    options.epochs = 2;
+    options.warmup_epochs = 0.25;
+    options.weight_decay = 1e-4;
+    options.seed = check_seed();
+    return options;
+}
+
+struct hr_run_result run_train(const struct hr_train_options *options)
+{
+    struct hr_run_result result;
+    CHECK_OK(hr_train(options, run_digits(), NULL, &result));
+    return result;
+}
+
+void run_digest(const struct hr_train_options *options, char digest[33])
+{
+    struct hr_run_result result = run_train(options);
+    memcpy(digest, result.weights_digest, 33);
+    hr_run_result_free(&result);
+}
+
+void check_digest_(const struct hr_train_options *options, const char *want, const char *file, int line)
+{
+    char got[33];
+    run_digest(options, got);
+    if (!strcmp(got, want))
+        return;
+    print_error("%s, %zu workers, %zu servers, %s, %s, %s: weights %s, wanted %s (seed %llu)\n",
+                options->strategy, options->workers, options->servers, options->algorithm,
+                options->launch, options->schedule, got, want, (unsigned long long)options->seed);
+    _fail(file, line);
+}
+
+void run_folder_make(char path[64])
+{
+    snprintf(path, 64, "/tmp/hogring-test-XXXXXX");
+    assert_non_null(mkdtemp(path));
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info, (void)kind, (void)where;
+    return remove(path);
+}
+
+void run_folder_remove(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+float *run_weights(struct hr_train_options options, size_t *params)
+{
+    struct hr_checkpoint checkpoint;
+    char folder[64];
+    run_folder_make(folder);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    struct hr_run_result result = run_train(&options);
+    hr_run_result_free(&result);
+    CHECK_OK(hr_checkpoint_load(folder, &checkpoint));
+    *params = result.params;
+    float *weights = malloc(*params * sizeof *weights), *at = weights;
+    assert_non_null(weights);
+    for (size_t i = 0; i < checkpoint.model.ntensors; i++) {
+        memcpy(at, checkpoint.model.tensors[i].data, checkpoint.model.tensors[i].bytes);
+        at += checkpoint.model.tensors[i].bytes / sizeof *at;
+    }
+    hr_checkpoint_free(&checkpoint);
+    run_folder_remove(folder);
+    return weights;
+}

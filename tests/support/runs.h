@@ -1,0 +1,32 @@
+/* runs.h - small training runs on the digits, for tests that compare runs with one another. */
+#ifndef HR_TESTS_SUPPORT_RUNS_H
+#define HR_TESTS_SUPPORT_RUNS_H
+
+#include "hogring/train.h"
+#include "support/check.h"
+
+/* The digits, opened once. */
+const struct hr_dataset *run_digits(void);
+
+/* Options of a run that takes milliseconds: a small network, batch 16, momentum, weight decay, cosine
+ * schedule with warm-up, reference kernels where the build has no others. */
+struct hr_train_options run_options(const char *strategy, size_t workers);
+
+/* Train, which must go well; free the result. */
+struct hr_run_result run_train(const struct hr_train_options *options);
+
+/* Train, and keep only the weights digest (33). */
+void run_digest(const struct hr_train_options *options, char digest[33]);
+
+/* The digest must be `want`. */
+#define CHECK_DIGEST(options, want) check_digest_((options), (want), __FILE__, __LINE__)
+void check_digest_(const struct hr_train_options *options, const char *want, const char *file, int line);
+
+/* A temporary folder, removed (with what is in it) by run_folder_remove. */
+void run_folder_make(char path[64]);
+void run_folder_remove(const char *path);
+
+/* Weights at the end of a run, (params) malloc'd; the run saves to a folder of its own. */
+float *run_weights(struct hr_train_options options, size_t *params);
+
+#endif

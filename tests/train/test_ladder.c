@@ -1,0 +1,171 @@
+/* The equivalence ladder: runs that must be the same run, bit for bit, and why. (Processes have a
+ * program of their own, test_processes.c.) */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/runs.h"
+
+static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
+
+/* With one worker nothing can be stale, so every strategy is serial SGD: the same updates of the same
+ * batches in the same order, by the one update expression. */
+static void one_worker_is_serial_whatever_the_strategy(void **state)
+{
+    (void)state;
+    char serial[33];
+    struct hr_train_options options = run_options("allreduce", 1);
+    run_digest(&options, serial);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t servers = 1; servers <= 3; servers += 2) {
+            options = run_options(all[i], 1);
+            options.servers = servers;
+            CHECK_DIGEST(&options, serial);
+        }
+}
+
+/* direct, master-worker and the servers all add in T(n); ssp with staleness 0 is ps-sync's code. */
+static void everything_that_adds_in_tree_order_agrees(void **state)
+{
+    (void)state;
+    static const size_t workers[] = {2, 3, 5};
+    for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+        char want[33];
+        struct hr_train_options options = run_options("allreduce", workers[w]);
+        run_digest(&options, want);
+        snprintf(options.algorithm, sizeof options.algorithm, "master-worker");
+        CHECK_DIGEST(&options, want);
+        options = run_options("ps-sync", workers[w]);
+        CHECK_DIGEST(&options, want);
+        options.servers = 2;
+        CHECK_DIGEST(&options, want);
+        options = run_options("ssp", workers[w]);
+        options.staleness = 0;
+        CHECK_DIGEST(&options, want);
+    }
+}
+
+/* Timing decides nothing in a synchronous run: not from run to run... */
+static void synchronous_runs_repeat(void **state)
+{
+    (void)state;
+    static const char *const algorithms[] = {"direct", "ring", "master-worker"};
+    for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
+        char want[33];
+        struct hr_train_options options = run_options("allreduce", 3);
+        snprintf(options.algorithm, sizeof options.algorithm, "%s", algorithms[a]);
+        run_digest(&options, want);
+        for (size_t repeat = 0; repeat < check_count(3, 100); repeat++)
+            CHECK_DIGEST(&options, want);
+    }
+}
+
+/* ... and not in any order that one thread can play the ranks in. */
+static void check_in_any_order(const char *strategy, const char *algorithm, size_t servers)
+{
+    char want[33];
+    struct hr_train_options options = run_options(strategy, 3);
+    snprintf(options.algorithm, sizeof options.algorithm, "%s", algorithm);
+    options.servers = servers;
+    options.epochs = 1;
+    options.warmup_epochs = 0.25;
+    run_digest(&options, want);
+    for (size_t seed = 0; seed < check_count(100, 1000); seed++) {
+        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
+        CHECK_DIGEST(&options, want);
+    }
+}
+
+static void allreduce_is_the_same_in_any_order(void **state)
+{
+    (void)state;
+    check_in_any_order("allreduce", "direct", 1);
+}
+
+static void ring_is_the_same_in_any_order(void **state)
+{
+    (void)state;
+    check_in_any_order("allreduce", "ring", 1);
+}
+
+static void master_worker_is_the_same_in_any_order(void **state)
+{
+    (void)state;
+    check_in_any_order("allreduce", "master-worker", 1);
+}
+
+static void ps_sync_is_the_same_in_any_order(void **state)
+{
+    (void)state;
+    check_in_any_order("ps-sync", "auto", 1);
+    check_in_any_order("ps-sync", "auto", 2);
+}
+
+/* An asynchronous run is a function of the order: the same seed gives it again, others do not. */
+static void asynchronous_runs_are_functions_of_the_order(void **state)
+{
+    (void)state;
+    for (size_t i = 2; i < sizeof all / sizeof *all; i++) {
+        char first[33], other[33];
+        struct hr_train_options options = run_options(all[i], 3);
+        options.epochs = 1;
+        snprintf(options.schedule, sizeof options.schedule, "explore:7");
+        run_digest(&options, first);
+        CHECK_DIGEST(&options, first);
+        snprintf(options.schedule, sizeof options.schedule, "explore:8");
+        run_digest(&options, other);
+        assert_string_not_equal(first, other);
+    }
+}
+
+static void check_near_weights(struct hr_train_options a, struct hr_train_options b)
+{
+    size_t na, nb;
+    float *wa = run_weights(a, &na), *wb = run_weights(b, &nb), largest = 0;
+    assert_int_equal(na, nb);
+    for (size_t i = 0; i < na; i++)
+        largest = fmaxf(largest, fabsf(wa[i]));
+    CHECK_NEAR_FLOATS(wa, wb, na, 0, 1e-5 * (double)largest);
+    assert_memory_not_equal(wa, wb, na * sizeof *wa); /* or the comparison compared nothing */
+    free(wa);
+    free(wb);
+}
+
+/* To rounding: a global batch cut over workers is the same batch. 20 steps of 96 samples pass the
+ * end of an epoch, whose last batch is 94: uneven shares of 32, 31 and 31. */
+static void three_workers_are_one_with_the_global_batch(void **state)
+{
+    (void)state;
+    struct hr_train_options one = run_options("allreduce", 1), three = run_options("allreduce", 3);
+    one.batch_size = 96;
+    three.batch_size = 32;
+    one.max_steps = three.max_steps = 20;
+    check_near_weights(one, three);
+}
+
+static void ring_is_near_direct(void **state)
+{
+    (void)state;
+    struct hr_train_options direct = run_options("allreduce", 3), ring = direct;
+    direct.max_steps = ring.max_steps = 20;
+    snprintf(ring.algorithm, sizeof ring.algorithm, "ring");
+    check_near_weights(direct, ring);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_worker_is_serial_whatever_the_strategy),
+        cmocka_unit_test(everything_that_adds_in_tree_order_agrees),
+        cmocka_unit_test(synchronous_runs_repeat),
+        cmocka_unit_test(allreduce_is_the_same_in_any_order),
+        cmocka_unit_test(ring_is_the_same_in_any_order),
+        cmocka_unit_test(master_worker_is_the_same_in_any_order),
+        cmocka_unit_test(ps_sync_is_the_same_in_any_order),
+        cmocka_unit_test(asynchronous_runs_are_functions_of_the_order),
+        cmocka_unit_test(three_workers_are_one_with_the_global_batch),
+        cmocka_unit_test(ring_is_near_direct),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

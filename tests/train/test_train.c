@@ -1,0 +1,232 @@
+/* What every run promises: exact cover, evaluation that knows no workers, exact resume, clean ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hogring/checkpoint.h"
+#include "support/runs.h"
+
+static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
+
+enum { NSTRATEGIES = sizeof all / sizeof *all };
+
+static void each_sample_is_trained_on_once_an_epoch(void **state)
+{
+    (void)state;
+    static const size_t workers[] = {1, 2, 3, 7};
+    for (size_t i = 0; i < NSTRATEGIES; i++)
+        for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+            struct hr_train_options options = run_options(all[i], workers[w]);
+            struct hr_run_result result = run_train(&options);
+            assert_int_equal(result.samples, 2 * run_digits()->train.count);
+            assert_int_equal(result.ncurve, 2);
+            assert_int_equal(result.curve[0].samples, run_digits()->train.count);
+            hr_run_result_free(&result);
+        }
+}
+
+static void updates_are_one_a_step_or_one_a_minibatch(void **state)
+{
+    (void)state;
+    const size_t samples = run_digits()->train.count;
+    for (size_t i = 0; i < NSTRATEGIES; i++) {
+        struct hr_train_options options = run_options(all[i], 3);
+        struct hr_run_result result = run_train(&options);
+        const size_t batch = i < 2 ? 48 : 16;
+        assert_int_equal(result.updates, 2 * ((samples + batch - 1) / batch));
+        assert_int_equal(result.steps, result.updates);
+        hr_run_result_free(&result);
+    }
+}
+
+/* Learning rate 0: the weights are the initial ones, so only the evaluation is compared. */
+static void evaluation_has_the_same_bits_for_any_number_of_workers(void **state)
+{
+    (void)state;
+    double loss = 0, accuracy = 0;
+    for (size_t workers = 1; workers <= 8; workers++) {
+        struct hr_train_options options = run_options("allreduce", workers);
+        options.lr = 0;
+        options.max_steps = 1;
+        struct hr_run_result result = run_train(&options);
+        if (workers == 1) {
+            loss = result.test_loss;
+            accuracy = result.test_accuracy;
+        }
+        assert_memory_equal(&result.test_loss, &loss, sizeof loss);
+        assert_memory_equal(&result.test_accuracy, &accuracy, sizeof accuracy);
+        hr_run_result_free(&result);
+    }
+    assert_true(loss > 2 && loss < 3); /* about log 10 */
+}
+
+/* Train to step k and stop; go on from the checkpoint to the end. */
+static void check_resume(const char *strategy, size_t workers, uint64_t k, const char *want)
+{
+    char folder[64];
+    run_folder_make(folder);
+    struct hr_train_options options = run_options(strategy, workers);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    options.max_steps = k;
+    struct hr_run_result result = run_train(&options);
+    hr_run_result_free(&result);
+    options.max_steps = 0;
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    CHECK_DIGEST(&options, want);
+    run_folder_remove(folder);
+}
+
+/* The 30 steps of one epoch end at step 30; 29 and 31 are its neighbours. */
+static void resumed_is_never_stopped(void **state)
+{
+    (void)state;
+    static const uint64_t steps[] = {1, 7, 29, 30, 31};
+    for (size_t i = 0; i < NSTRATEGIES; i++) {
+        char want[33];
+        const size_t workers = i < 2 ? 3 : 1; /* asynchronous runs repeat with one worker */
+        struct hr_train_options options = run_options(all[i], workers);
+        run_digest(&options, want);
+        for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+            check_resume(all[i], workers, steps[k], want);
+    }
+}
+
+static void saving_on_the_way_changes_nothing(void **state)
+{
+    (void)state;
+    char folder[64], want[33];
+    struct hr_train_options options = run_options("allreduce", 3);
+    run_digest(&options, want);
+    run_folder_make(folder);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    options.checkpoint_every = 7;
+    CHECK_DIGEST(&options, want);
+    run_folder_remove(folder);
+}
+
+static void a_resumed_run_may_have_other_workers(void **state)
+{
+    (void)state;
+    char folder[64];
+    run_folder_make(folder);
+    struct hr_train_options options = run_options("allreduce", 3);
+    options.batch_size = 24; /* 72 a step */
+    options.max_steps = 2;   /* 144 samples */
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    struct hr_run_result result = run_train(&options);
+    hr_run_result_free(&result);
+    options.workers = 2; /* 48 a step: 144 is a multiple */
+    options.max_steps = 0;
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    result = run_train(&options);
+    assert_int_equal(result.samples, 2 * run_digits()->train.count - 144);
+    hr_run_result_free(&result);
+    options.batch_size = 40; /* 80 a step: 144 is none */
+    CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_USAGE);
+    run_folder_remove(folder);
+}
+
+static void divergence_is_named_and_keeps_the_last_checkpoint(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NSTRATEGIES; i++) {
+        char folder[64];
+        struct hr_run_result result;
+        struct hr_checkpoint checkpoint;
+        run_folder_make(folder);
+        struct hr_train_options options = run_options(all[i], 2);
+        snprintf(options.lr_schedule, sizeof options.lr_schedule, "constant");
+        snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+        options.checkpoint_every = 1;
+        options.warmup_epochs = 0;
+        options.lr = 1e6;
+        options.epochs = 10;
+        CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_DIVERGED);
+        CHECK_MESSAGE("not finite");
+        CHECK_MESSAGE("step");
+        assert_int_not_equal(result.checkpoint[0], '\0');
+        CHECK_OK(hr_checkpoint_load(folder, &checkpoint));
+        hr_checkpoint_free(&checkpoint);
+        run_folder_remove(folder);
+    }
+}
+
+/* Asked to stop at the first look, which may be before or after any step. */
+static int stop_at_once(void *arg)
+{
+    (void)arg;
+    return 1;
+}
+
+static void a_request_to_stop_saves_and_can_be_resumed(void **state)
+{
+    (void)state;
+    const struct hr_observer observer = {.should_stop = stop_at_once};
+    for (size_t i = 0; i < NSTRATEGIES; i++) {
+        char folder[64], want[33];
+        struct hr_run_result result;
+        const size_t workers = i < 2 ? 3 : 1;
+        run_folder_make(folder);
+        struct hr_train_options options = run_options(all[i], workers);
+        run_digest(&options, want);
+        snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+        CHECK_OK(hr_train(&options, run_digits(), &observer, &result));
+        assert_true(result.interrupted);
+        assert_int_not_equal(result.checkpoint[0], '\0');
+        assert_true(result.steps < 2 * 90);
+        hr_run_result_free(&result);
+        snprintf(options.resume, sizeof options.resume, "%s", folder);
+        CHECK_DIGEST(&options, want);
+        run_folder_remove(folder);
+    }
+}
+
+/* A segment that is left would be left in /dev/shm; what the control block saw is over. */
+static void check_refused(struct hr_train_options options, const char *message)
+{
+    struct hr_run_result result;
+    CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_USAGE);
+    CHECK_MESSAGE(message);
+}
+
+static void wrong_options_are_refused_with_what_was_expected(void **state)
+{
+    (void)state;
+    struct hr_train_options options = run_options("allreduce", 65);
+    check_refused(options, "--workers 65: expected 1 to 64");
+    options = run_options("ps-sync", 64);
+    check_refused(options, "at most 64 ranks");
+    options = run_options("ps-sync", 2);
+    options.servers = 0;
+    check_refused(options, "--servers 0");
+    options = run_options("all-reduce", 2);
+    check_refused(options, "there are: allreduce, ps-sync");
+    options = run_options("allreduce", 2);
+    snprintf(options.algorithm, sizeof options.algorithm, "star");
+    check_refused(options, "there are: auto, direct");
+    options = run_options("allreduce", 2);
+    options.batch_size = 0;
+    check_refused(options, "--batch-size 0");
+    options = run_options("allreduce", 2);
+    snprintf(options.schedule, sizeof options.schedule, "explore:");
+    check_refused(options, "expected free or explore:SEED");
+    options = run_options("allreduce", 2);
+    snprintf(options.model, sizeof options.model, "flatten, dense 11");
+    check_refused(options, "11");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_sample_is_trained_on_once_an_epoch),
+        cmocka_unit_test(updates_are_one_a_step_or_one_a_minibatch),
+        cmocka_unit_test(evaluation_has_the_same_bits_for_any_number_of_workers),
+        cmocka_unit_test(resumed_is_never_stopped),
+        cmocka_unit_test(saving_on_the_way_changes_nothing),
+        cmocka_unit_test(a_resumed_run_may_have_other_workers),
+        cmocka_unit_test(divergence_is_named_and_keeps_the_last_checkpoint),
+        cmocka_unit_test(a_request_to_stop_saves_and_can_be_resumed),
+        cmocka_unit_test(wrong_options_are_refused_with_what_was_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
