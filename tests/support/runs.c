@@ -21,7 +21,7 @@ struct hr_train_options run_options(const char *strategy, size_t workers)
     struct hr_train_options options;
     hr_train_defaults(&options);
     snprintf(options.strategy, sizeof options.strategy, "%s", strategy);
-    snprintf(options.model, sizeof options.model, "flatten, dense 12, relu, dense 10");
+    snprintf(options.model, sizeof options.model, "flatten, dense 11, relu, dense 10");
     snprintf(options.lr_schedule, sizeof options.lr_schedule, "cosine");
 #ifdef HR_NO_BLAS
     snprintf(options.kernels, sizeof options.kernels, "reference");

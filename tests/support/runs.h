@@ -8,8 +8,8 @@
 /* The digits, opened once. */
 const struct hr_dataset *run_digits(void);
 
-/* Options of a run that takes milliseconds: a small network, batch 16, momentum, weight decay, cosine
- * schedule with warm-up, reference kernels where the build has no others. */
+/* Options of a run that takes milliseconds: a small network with an odd number of parameters,
+ * batch 16, momentum, weight decay, cosine schedule with warm-up, reference kernels where the build has no others. */
 struct hr_train_options run_options(const char *strategy, size_t workers);
 
 /* Train, which must go well; free the result. */

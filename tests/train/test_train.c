@@ -39,6 +39,24 @@ static void updates_are_one_a_step_or_one_a_minibatch(void **state)
     }
 }
 
+/* Learning rate 0: the losses of two first batches differ only if the batches do. */
+static void each_epoch_has_an_order_of_its_own(void **state)
+{
+    (void)state;
+    const size_t steps = (run_digits()->train.count + 31) / 32;
+    struct hr_train_options options = run_options("allreduce", 2);
+    options.lr = 0;
+    options.max_steps = 1;
+    struct hr_run_result first = run_train(&options);
+    options.max_steps = steps + 1;
+    struct hr_run_result second = run_train(&options);
+    assert_int_equal(second.ncurve, 2);
+    assert_true(first.train_loss > 2 && second.train_loss > 2);
+    assert_true(first.train_loss != second.train_loss);
+    hr_run_result_free(&first);
+    hr_run_result_free(&second);
+}
+
 /* Learning rate 0: the weights are the initial ones, so only the evaluation is compared. */
 static void evaluation_has_the_same_bits_for_any_number_of_workers(void **state)
 {
@@ -220,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_sample_is_trained_on_once_an_epoch),
         cmocka_unit_test(updates_are_one_a_step_or_one_a_minibatch),
+        cmocka_unit_test(each_epoch_has_an_order_of_its_own),
         cmocka_unit_test(evaluation_has_the_same_bits_for_any_number_of_workers),
         cmocka_unit_test(resumed_is_never_stopped),
         cmocka_unit_test(saving_on_the_way_changes_nothing),
