@@ -14,20 +14,20 @@ extern "C" {
 #endif
 
 /* One list makes the enum, the names and the exit codes: X(name, value, exit code, text) */
-#define HR_STATUS_LIST(X)                                                    \
-    X(HR_OK, 0, 0, "ok")                                                     \
-    X(HR_E_FAILED, -1, 1, "the run failed")                                  \
-    X(HR_E_DIVERGED, -2, 1, "training diverged")                             \
-    X(HR_E_EXPECTATION, -3, 1, "an expectation was missed")                  \
-    X(HR_E_MISMATCH, -4, 1, "ranks called different collectives")            \
-    X(HR_E_USAGE, -5, 2, "wrong use")                                        \
-    X(HR_E_FORMAT, -6, 3, "a file is not in the format it should have")      \
-    X(HR_E_IO, -7, 3, "input or output failed")                              \
-    X(HR_E_NOMEM, -8, 3, "out of memory")                                    \
-    X(HR_E_SHM, -9, 3, "shared memory is not to be had")                     \
-    X(HR_E_LOST, -10, 4, "a rank was lost")                                  \
-    X(HR_E_TIMEOUT, -11, 4, "a wait passed its deadline")                    \
-    X(HR_E_ABORTED, -12, 1, "another rank failed first")                     \
+#define HR_STATUS_LIST(X)                                                                          \
+    X(HR_OK, 0, 0, "ok")                                                                           \
+    X(HR_E_FAILED, -1, 1, "the run failed")                                                        \
+    X(HR_E_DIVERGED, -2, 1, "training diverged")                                                   \
+    X(HR_E_EXPECTATION, -3, 1, "an expectation was missed")                                        \
+    X(HR_E_MISMATCH, -4, 1, "ranks called different collectives")                                  \
+    X(HR_E_USAGE, -5, 2, "wrong use")                                                              \
+    X(HR_E_FORMAT, -6, 3, "a file is not in the format it should have")                            \
+    X(HR_E_IO, -7, 3, "input or output failed")                                                    \
+    X(HR_E_NOMEM, -8, 3, "out of memory")                                                          \
+    X(HR_E_SHM, -9, 3, "shared memory is not to be had")                                           \
+    X(HR_E_LOST, -10, 4, "a rank was lost")                                                        \
+    X(HR_E_TIMEOUT, -11, 4, "a wait passed its deadline")                                          \
+    X(HR_E_ABORTED, -12, 1, "another rank failed first")                                           \
     X(HR_E_INTERRUPTED, -13, 130, "interrupted")
 
 enum hr_status {

@@ -11,8 +11,8 @@ static _Thread_local char message[512];
 const char *hr_status_str(enum hr_status status)
 {
     switch (status) {
-#define HR_STATUS_TEXT(name, value, exit_code, text) \
-    case name:                                       \
+#define HR_STATUS_TEXT(name, value, exit_code, text)                                               \
+    case name:                                                                                     \
         return text;
         HR_STATUS_LIST(HR_STATUS_TEXT)
 #undef HR_STATUS_TEXT
@@ -23,8 +23,8 @@ const char *hr_status_str(enum hr_status status)
 int hr_status_exit_code(enum hr_status status)
 {
     switch (status) {
-#define HR_STATUS_EXIT(name, value, exit_code, text) \
-    case name:                                       \
+#define HR_STATUS_EXIT(name, value, exit_code, text)                                               \
+    case name:                                                                                     \
         return exit_code;
         HR_STATUS_LIST(HR_STATUS_EXIT)
 #undef HR_STATUS_EXIT

@@ -22,27 +22,28 @@ enum hr_status hr_fail(enum hr_status status, const char *format, ...)
 enum hr_status hr_fail_errno(enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) HR_CHECKED;
 
-/* Put "prefix: " before the message of this thread and return `status` (for "step 3, rank 1: ..."). */
+/* Put "prefix: " before the message of this thread and return `status` (for "step 3, rank 1: ...").
+ */
 enum hr_status hr_fail_within(enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) HR_CHECKED;
 
 _Noreturn void hr_assert_failed(const char *expression, const char *file, int line);
 
-#define HR_TRY(call)                              \
-    do {                                          \
-        enum hr_status hr_try_status_ = (call);   \
-        if (hr_try_status_ != HR_OK)              \
-            return hr_try_status_;                \
+#define HR_TRY(call)                                                                               \
+    do {                                                                                           \
+        enum hr_status hr_try_status_ = (call);                                                    \
+        if (hr_try_status_ != HR_OK)                                                               \
+            return hr_try_status_;                                                                 \
     } while (0)
 
-#define HR_TRY_GOTO(call, status, label) \
-    do {                                 \
-        (status) = (call);               \
-        if ((status) != HR_OK)           \
-            goto label;                  \
+#define HR_TRY_GOTO(call, status, label)                                                           \
+    do {                                                                                           \
+        (status) = (call);                                                                         \
+        if ((status) != HR_OK)                                                                     \
+            goto label;                                                                            \
     } while (0)
 
-#define HR_ASSERT(expression) \
+#define HR_ASSERT(expression)                                                                      \
     ((expression) ? (void)0 : hr_assert_failed(#expression, __FILE__, __LINE__))
 
 #endif

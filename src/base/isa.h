@@ -26,7 +26,7 @@ const char *hr_isa_name(void);
 
 #ifdef __x86_64__
 #define HR_ISA_DECLARE(type, name) extern const type name##_plain, name##_v3, name##_v4
-#define HR_ISA_PICK(name) \
+#define HR_ISA_PICK(name)                                                                          \
     (hr_isa() == HR_ISA_V4 ? &name##_v4 : hr_isa() == HR_ISA_V3 ? &name##_v3 : &name##_plain)
 #else
 #define HR_ISA_DECLARE(type, name) extern const type name##_plain

@@ -17,7 +17,7 @@ enum hr_stream {
     HR_STREAM_SHUFFLE = 2,  /* order of samples: counter = (epoch, round) */
     HR_STREAM_SCHEDULE = 3, /* explored schedules: counter = (choice) */
     HR_STREAM_TEST = 4,
-    HR_STREAM_NAME = 5,     /* random names of segments and temporary folders */
+    HR_STREAM_NAME = 5, /* random names of segments and temporary folders */
 };
 
 struct hr_philox {

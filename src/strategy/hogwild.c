@@ -86,7 +86,8 @@ static uint64_t pushes_of_others(const struct hr_worker *worker)
 }
 
 /* private[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
-static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *private, size_t count)
+static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *private,
+                        size_t count)
 {
     const struct hr_atom64 *from = live + first_pair;
     for (size_t i = 0; i + 1 < count; i += 2) {
@@ -94,10 +95,11 @@ static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *
         memcpy(&private[i], &pair, sizeof pair);
     }
     if (count % 2)
-        private[count - 1] = hr_hogwild_load_relaxed(&from[count / 2]).first;
+    private[count - 1] = hr_hogwild_load_relaxed(&from[count / 2]).first;
 }
 
-static void store_floats(struct hr_atom64 *live, size_t first_pair, const float *private, size_t count)
+static void store_floats(struct hr_atom64 *live, size_t first_pair, const float *private,
+                         size_t count)
 {
     for (size_t i = 0; i < count; i += 2)
         hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(private, i / 2, count));
@@ -129,8 +131,8 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 }
 
 /* Update live weights [begin, end), begin even, a block at a time: load, update privately with the
- * vector kernel, store. A block is long enough that its loads do not stall on stores still on their way
- * to the cache, and short enough that another's update rarely falls between load and store. */
+ * vector kernel, store. A block is long enough that its loads do not stall on stores still on their
+ * way to the cache, and short enough that another's update rarely falls between load and store. */
 static void push_range(struct hr_worker *worker, size_t begin, size_t end, const struct hr_sgd *sgd)
 {
     enum { BLOCK = 256 };

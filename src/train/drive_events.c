@@ -35,8 +35,8 @@ struct play {
     size_t idle; /* looks in a row after which nothing else had happened */
 };
 
-/* A look brings a collective at least one row on or does nothing, and plans have fewer rows than this:
- * after so many idle looks a worker the run is stuck. */
+/* A look brings a collective at least one row on or does nothing, and plans have fewer rows than
+ * this: after so many idle looks a worker the run is stuck. */
 enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 
 static bool worker_is_enabled(struct play *play, size_t rank)

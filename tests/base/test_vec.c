@@ -13,7 +13,8 @@ static void fill_with_reals(void)
 {
     for (uint32_t k = 0; k < HR_VEC_MAX_INPUTS; k++)
         for (size_t i = 0; i < MAX_COUNT; i++)
-            inputs[k][i] = hr_random_unit(hr_random_block(check_seed(), HR_STREAM_TEST, i, k).v[0]) - 0.5f;
+            inputs[k][i] =
+                hr_random_unit(hr_random_block(check_seed(), HR_STREAM_TEST, i, k).v[0]) - 0.5f;
 }
 
 /* The definition, one element at a time. */

@@ -5,7 +5,8 @@
 
 enum { WORKERS = 4, STEPS = 40 };
 
-static struct hr_run_result run_in_order(const char *strategy, uint64_t bound, size_t servers, size_t seed)
+static struct hr_run_result run_in_order(const char *strategy, uint64_t bound, size_t servers,
+                                         size_t seed)
 {
     struct hr_train_options options = run_options(strategy, WORKERS);
     snprintf(options.model, sizeof options.model, "softmax");

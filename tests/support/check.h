@@ -29,7 +29,7 @@ size_t check_count(size_t usual, size_t full);
 /* The same bits, element by element. */
 #define CHECK_SAME_FLOATS(a, b, count) check_same_floats_((a), (b), (count), __FILE__, __LINE__)
 /* CHECK_NEAR, element by element. */
-#define CHECK_NEAR_FLOATS(a, b, count, rtol, atol) \
+#define CHECK_NEAR_FLOATS(a, b, count, rtol, atol)                                                 \
     check_near_floats_((a), (b), (count), (rtol), (atol), __FILE__, __LINE__)
 
 void check_status_(enum hr_status got, enum hr_status want, const char *call, const char *file,

@@ -49,7 +49,8 @@ void run_digest(const struct hr_train_options *options, char digest[33])
     hr_run_result_free(&result);
 }
 
-void check_digest_(const struct hr_train_options *options, const char *want, const char *file, int line)
+void check_digest_(const struct hr_train_options *options, const char *want, const char *file,
+                   int line)
 {
     char got[33];
     run_digest(options, got);

@@ -9,7 +9,8 @@
 const struct hr_dataset *run_digits(void);
 
 /* Options of a run that takes milliseconds: a small network with an odd number of parameters,
- * batch 16, momentum, weight decay, cosine schedule with warm-up, reference kernels where the build has no others. */
+ * batch 16, momentum, weight decay, cosine schedule with warm-up, reference kernels where the build
+ * has no others. */
 struct hr_train_options run_options(const char *strategy, size_t workers);
 
 /* Train, which must go well; free the result. */
@@ -20,7 +21,8 @@ void run_digest(const struct hr_train_options *options, char digest[33]);
 
 /* The digest must be `want`. */
 #define CHECK_DIGEST(options, want) check_digest_((options), (want), __FILE__, __LINE__)
-void check_digest_(const struct hr_train_options *options, const char *want, const char *file, int line);
+void check_digest_(const struct hr_train_options *options, const char *want, const char *file,
+                   int line);
 
 /* A temporary folder, removed (with what is in it) by run_folder_remove. */
 void run_folder_make(char path[64]);

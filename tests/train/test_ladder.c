@@ -9,8 +9,8 @@
 
 static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
 
-/* With one worker nothing can be stale, so every strategy is serial SGD: the same updates of the same
- * batches in the same order, by the one update expression. */
+/* With one worker nothing can be stale, so every strategy is serial SGD: the same updates of the
+ * same batches in the same order, by the one update expression. */
 static void one_worker_is_serial_whatever_the_strategy(void **state)
 {
     (void)state;

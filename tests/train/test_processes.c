@@ -11,9 +11,14 @@ struct rung {
 };
 
 static const struct rung rungs[] = {
-    {"allreduce", "direct", 3, 1}, {"allreduce", "ring", 3, 1}, {"allreduce", "master-worker", 3, 1},
-    {"ps-sync", "auto", 3, 1},     {"ps-sync", "auto", 3, 2},   {"ps-async", "auto", 1, 2},
-    {"ssp", "auto", 1, 1},         {"hogwild", "auto", 1, 1},
+    {"allreduce", "direct", 3, 1},
+    {"allreduce", "ring", 3, 1},
+    {"allreduce", "master-worker", 3, 1},
+    {"ps-sync", "auto", 3, 1},
+    {"ps-sync", "auto", 3, 2},
+    {"ps-async", "auto", 1, 2},
+    {"ssp", "auto", 1, 1},
+    {"hogwild", "auto", 1, 1},
 };
 
 enum { NRUNGS = sizeof rungs / sizeof *rungs };
