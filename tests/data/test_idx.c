@@ -278,7 +278,7 @@ static void what_is_not_a_file_is_an_io_error(void **state)
 /* A sparse file of 4 GiB that tells the truth, in a process that may not have that much. */
 static void no_memory_is_a_status(void **state)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if CHECK_SANITIZED
     (void)state;
     skip(); /* sanitizers need more address space than any limit leaves */
 #else

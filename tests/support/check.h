@@ -11,6 +11,18 @@
 
 #include "base/error.h"
 
+/* 1 in builds under a sanitizer: gcc and clang say so in different ways. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHECK_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CHECK_SANITIZED 1
+#endif
+#endif
+#ifndef CHECK_SANITIZED
+#define CHECK_SANITIZED 0
+#endif
+
 /* The seed of this run: HOGRING_SEED, or 1. Property tests derive everything from it. */
 uint64_t check_seed(void);
 
