@@ -65,6 +65,14 @@ static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result 
     return HR_OK;
 }
 
+/* The double that people would write for this float: 0.05, not 0.05000000074505806. */
+static double as_written(float value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.7g", (double)value);
+    return strtod(text, NULL);
+}
+
 enum hr_status hr_result_fill(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
@@ -83,7 +91,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->interrupted = run->board->interrupted;
     result->seconds = hr_seconds(run->board->train_ns);
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
-    result->lr = (double)hr_course_lr(course, result->steps ? result->steps - 1 : 0);
+    result->lr = as_written(hr_course_lr(course, result->steps ? result->steps - 1 : 0));
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
     return HR_OK;
 }
