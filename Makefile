@@ -11,9 +11,9 @@ CC      ?= cc
 AR      ?= ar
 CFLAGS  ?= -g
 PKG     := pkg-config
-LIBRARIES := zlib jansson libxxhash $(if $(filter openblas,$(BLAS)),openblas)
+LIBRARIES := zlib jansson libxxhash inih $(if $(filter openblas,$(BLAS)),openblas)
 
-WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-pass-failed -Werror
 SAN.asan := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
 SAN.tsan := -fsanitize=thread
 OPT     := $(if $(filter release,$(CONFIG)),-O3,-O1)
@@ -38,8 +38,13 @@ Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps demo check test long peers asan tsan lint format clean units
+.PHONY: all help deps demo check test long peers asan tsan lint format clean list units show-demo run-tests
 .SECONDARY:
+
+# Debian's names; on other systems `make deps` only says what is missing.
+PACKAGES := gcc libc6-dev python3-minimal pkgconf libopenblas-dev libjansson-dev libxxhash-dev libinih-dev zlib1g-dev gnuplot-nox \
+  dataset-fashion-mnist $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats) \
+  $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev)
 
 all: $(BIN)/hogring $(BIN)/libhogring.a        ## build the command and the library
 
@@ -64,11 +69,41 @@ endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 -include $(OBJECTS:.o=.d) $(CLI:.o=.d) $(TESTS:=.d) $(SUPPORT:.o=.d)
 
+# --- for people ---------------------------------------------------------------------------------
+deps:                                          ## install the Debian packages that are missing
+	@sh tests/deps.sh $(PACKAGES)
+# A second make, because the first looked for the compiler before it was there.
+demo: deps                                     ## install, build, run the main job on Fashion-MNIST
+	@$(MAKE) --no-print-directory all show-demo
+show-demo:
+	build/hogring compare --data fashion-mnist --model mlp --workers 2 --epochs 5 --batch-size 64 --lr 0.02 \
+	  --plot build/demo.svg --json build/demo.json --checkpoint-dir build/demo-checkpoints
+	@echo; echo "picture      $(CURDIR)/build/demo.svg"; echo "all figures  $(CURDIR)/build/demo.json"
+	@echo "checkpoints  $(CURDIR)/build/demo-checkpoints/<strategy>/latest"
+
+# --- tests --------------------------------------------------------------------------------------
 units: $(TESTS)
 check: all units                               ## unit tests, under a minute
-	@tests/run.sh -t 30 $(TESTS)
+	@tests/run.sh -t 60 $(TESTS)
+test: deps                                     ## install, build, and run every test that fits in 15 minutes
+	@$(MAKE) --no-print-directory lint run-tests
+run-tests: all units
+	@HOGRING=$(BIN)/hogring tests/run.sh -t 180 $(TESTS) $(wildcard tests/cli/*.bats)
+long: deps                                     ## the same tests at full counts (about an hour)
+	@HOGRING_LONG=1 HOGRING=build/hogring $(MAKE) --no-print-directory all units
+	@HOGRING_LONG=1 HOGRING=build/hogring tests/run.sh -t 3600 $(TESTS) $(wildcard tests/cli/*.bats)
+asan: deps                                     ## every test under AddressSanitizer and UBSan
+	@$(MAKE) --no-print-directory CONFIG=asan CC=clang run-tests
+tsan: deps                                     ## every test under ThreadSanitizer, with the reference GEMM
+	@$(MAKE) --no-print-directory CONFIG=tsan BLAS=naive CC=clang run-tests
+peers: all                                     ## side by side with PyTorch and Open MPI; skips what is not installed
+	@sh tests/peers/run.sh
+lint:                                          ## include order, lengths, each header alone
+	@python3 tests/lint.py $(CC)
+format:                                        ## clang-format in place
+	clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:                                         ## remove build/
 	rm -rf build
-help:                                          ## this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## */\t/' | expand -t 10
+help list:                                     ## this list
+	@grep -E '^[a-z]+[a-z ]*:.*##' Makefile | sed -E 's/:.*## */\t/' | expand -t 12

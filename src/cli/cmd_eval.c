@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/json_out.h"
+#include "report/json_write.h"
 
 static enum hr_status write_json(const struct hr_cli *cli, const char *model, double loss,
                                  double accuracy)
@@ -12,7 +12,7 @@ static enum hr_status write_json(const struct hr_cli *cli, const char *model, do
     json_t *document = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "hogring", HR_VERSION,
                                  "checkpoint", cli->positional[0], "model", model, "data",
                                  cli->data, "test_loss", loss, "test_accuracy", accuracy);
-    return hr_json_out(cli->json, document);
+    return hr_json_write(cli->json, document);
 }
 
 static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
