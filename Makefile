@@ -23,7 +23,7 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
 HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
 HR_LIBS   = $(shell $(PKG) --libs $(LIBRARIES) 2>/dev/null) -lm
 
-ARCH    := $(shell $(CC) -dumpmachine)
+ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)
 ISAS    := $(if $(findstring x86_64,$(ARCH)),plain v3 v4,plain)
 MARCH.v3 := -march=x86-64-v3
 MARCH.v4 := -march=x86-64-v4 -mprefer-vector-width=512

@@ -37,7 +37,7 @@ struct hr_train_options {
     char schedule[32];  /* free; explore:SEED plays all ranks in one thread, in an order drawn from
                            SEED */
     char kernels[16];   /* fast, reference */
-    size_t workers;     /* 0: the processors allowed, at least 2 */
+    size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */
     size_t servers;     /* shards of the parameter-server strategies, each a rank of its own */
     uint64_t staleness; /* of ssp, in clocks */
     size_t batch_size;  /* samples a worker and step */

@@ -39,10 +39,12 @@ const char *hr_error_message(void)
 
 enum hr_status hr_fail(enum hr_status status, const char *format, ...)
 {
+    char text[sizeof message]; /* the old message may be among the arguments */
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    memcpy(message, text, sizeof message);
     return status;
 }
 

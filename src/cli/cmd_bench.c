@@ -201,16 +201,14 @@ static enum hr_status parse_sizes(const char *text, uint64_t *low, uint64_t *hig
 struct rows {
     struct hr_bench_row row[MAX_ROWS];
     size_t n;
+    uint64_t low, high; /* bytes */
+    enum hr_launch launch;
 };
 
 static enum hr_status measure_algorithm(const struct hr_cli *cli,
                                         const struct hr_algorithm *algorithm, struct rows *rows)
 {
-    uint64_t low, high;
-    enum hr_launch launch;
-    HR_TRY(parse_sizes(cli->sizes, &low, &high));
-    HR_TRY(hr_launch_parse(cli->train.launch, &launch));
-    for (uint64_t bytes = low; bytes <= high && rows->n < MAX_ROWS; bytes *= STEP) {
+    for (uint64_t bytes = rows->low; bytes <= rows->high && rows->n < MAX_ROWS; bytes *= STEP) {
         struct bench bench = {
             .options = {.nranks = cli->ranks,
                         .algorithm = algorithm,
@@ -226,7 +224,7 @@ static enum hr_status measure_algorithm(const struct hr_cli *cli,
                                      .launch = cli->train.launch,
                                      .bytes = bytes / sizeof(float) * sizeof(float),
                                      .ranks = cli->ranks};
-        HR_TRY(measure(&bench, launch, row));
+        HR_TRY(measure(&bench, rows->launch, row));
         rows->n++;
         if (strcmp(cli->json, "-") != 0)
             print_row(row);
@@ -240,6 +238,8 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
         return hr_fail(HR_E_USAGE, "bench: expected \"hogring bench allreduce\"");
     if (cli->ranks < 1 || cli->ranks > HR_MAX_RANKS)
         return hr_fail(HR_E_USAGE, "--ranks %zu: expected 1 to %d", cli->ranks, HR_MAX_RANKS);
+    HR_TRY(parse_sizes(cli->sizes, &rows->low, &rows->high));
+    HR_TRY(hr_launch_parse(cli->train.launch, &rows->launch));
     const bool all = !strcmp(cli->train.algorithm, "all");
     const struct hr_algorithm *only = NULL;
     if (!all)

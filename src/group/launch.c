@@ -12,7 +12,10 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 
-static const int64_t GRACE_NS = 10 * HR_NS_PER_SECOND; /* for ranks to react to an abort */
+/* For ranks to react to an abort. A process is killed after it; a thread can only be left behind.
+ */
+static const int64_t GRACE_NS[] = {
+    [HR_LAUNCH_THREAD] = 10 * HR_NS_PER_SECOND, [HR_LAUNCH_PROCESS] = HR_NS_PER_SECOND};
 
 enum { RUNNING, RETURNED_OK, RETURNED_ERROR };
 
@@ -191,7 +194,7 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
             hr_control_abort(control, HR_MAX_RANKS, status, hr_error_message());
         if (hr_atom32_load_acquire(&control->abort)) { /* partner: hr_control_abort */
             aborted_at = aborted_at ? aborted_at : hr_clock_ns();
-            if (hr_clock_ns() - aborted_at > GRACE_NS)
+            if (hr_clock_ns() - aborted_at > GRACE_NS[options->launch])
                 return give_up_on(seats, started);
         }
         sleep_a_tick(options, &rung);

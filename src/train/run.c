@@ -12,6 +12,12 @@
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
 
+static size_t default_workers(void)
+{
+    const size_t processors = hr_cpus_allowed();
+    return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
+}
+
 void hr_train_defaults(struct hr_train_options *options)
 {
     *options = (struct hr_train_options){
@@ -21,6 +27,7 @@ void hr_train_defaults(struct hr_train_options *options)
         .launch = "thread",
         .schedule = "free",
         .kernels = "fast",
+        .workers = default_workers(),
         .servers = 1,
         .staleness = 3,
         .batch_size = 32,
@@ -57,12 +64,6 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
     HR_TRY(check_range("max-seconds", o->max_seconds, 0, 1e9));
     HR_TRY(check_range("target-accuracy", o->target_accuracy, 0, 1));
     return HR_OK;
-}
-
-static size_t default_workers(void)
-{
-    const size_t processors = hr_cpus_allowed();
-    return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
 }
 
 static enum hr_status count_ranks(struct hr_run *run)
@@ -316,18 +317,15 @@ enum hr_status hr_train(const struct hr_train_options *options, const struct hr_
                         const struct hr_observer *observer, struct hr_run_result *result)
 {
     static const struct hr_observer nobody;
-    struct hr_train_options filled = *options;
     struct hr_checkpoint *checkpoint = NULL;
     enum hr_status status = HR_OK;
-    if (filled.workers == 0)
-        filled.workers = default_workers();
     struct hr_run *run = calloc(1, sizeof *run);
     memset(result, 0, sizeof *result);
     if (!run || (options->resume[0] && !(checkpoint = calloc(1, sizeof *checkpoint)))) {
         free(run);
         return hr_fail(HR_E_NOMEM, "no memory for a run");
     }
-    *run = (struct hr_run){.options = &filled,
+    *run = (struct hr_run){.options = options,
                            .dataset = dataset,
                            .observer = observer ? observer : &nobody,
                            .result = result};

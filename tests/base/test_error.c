@@ -1,0 +1,56 @@
+/* Statuses and their messages. */
+#include <errno.h>
+#include <string.h>
+
+#include "support/check.h"
+
+static void a_message_may_hold_the_one_before(void **state)
+{
+    (void)state;
+    CHECK_FAILS(hr_fail(HR_E_IO, "the disk is %s", "full"), HR_E_IO);
+    CHECK_FAILS(hr_fail(HR_E_IO, "%s (%d bytes)", hr_error_message(), 12), HR_E_IO);
+    assert_string_equal(hr_error_message(), "the disk is full (12 bytes)");
+    CHECK_FAILS(hr_fail_within(HR_E_IO, "step %d", 3), HR_E_IO);
+    assert_string_equal(hr_error_message(), "step 3: the disk is full (12 bytes)");
+}
+
+static void errno_becomes_words(void **state)
+{
+    (void)state;
+    errno = ENOENT;
+    CHECK_FAILS(hr_fail_errno(HR_E_IO, "%s", "x.json"), HR_E_IO);
+    assert_string_equal(hr_error_message(), "x.json: No such file or directory");
+}
+
+static void long_messages_are_cut_and_end(void **state)
+{
+    (void)state;
+    char text[2000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    CHECK_FAILS(hr_fail(HR_E_IO, "%s", text), HR_E_IO);
+    assert_in_range(strlen(hr_error_message()), 400, 600);
+}
+
+static void exit_codes_are_the_documented_ones(void **state)
+{
+    (void)state;
+    assert_int_equal(hr_status_exit_code(HR_OK), 0);
+    assert_int_equal(hr_status_exit_code(HR_E_DIVERGED), 1);
+    assert_int_equal(hr_status_exit_code(HR_E_USAGE), 2);
+    assert_int_equal(hr_status_exit_code(HR_E_SHM), 3);
+    assert_int_equal(hr_status_exit_code(HR_E_LOST), 4);
+    assert_int_equal(hr_status_exit_code(HR_E_TIMEOUT), 4);
+    assert_int_equal(hr_status_exit_code(HR_E_INTERRUPTED), 130);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_may_hold_the_one_before),
+        cmocka_unit_test(errno_becomes_words),
+        cmocka_unit_test(long_messages_are_cut_and_end),
+        cmocka_unit_test(exit_codes_are_the_documented_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

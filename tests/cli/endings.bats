@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# Signals, lost workers, full disks, small /dev/shm: every end is clean.
+load support
+
+long=(--data digits --model mlp --epochs 100000)
+
+no_segment_left() { ! ls /dev/shm/hogring."$1".* 2>/dev/null; }
+
+# Wait until file $1 holds text $2 (10 s at most).
+await() { for _ in $(seq 200); do grep -q "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
+
+for_each_launch() { for launch in thread process; do "$1" $launch || return 1; done; }
+
+interrupt_and_resume() {
+  rm -rf "$TMP/c"
+  "${HOGRING:-build/hogring}" train "${long[@]}" --launch "$1" --checkpoint-dir "$TMP/c" >"$TMP/out" 2>"$TMP/err" &
+  pid=$!
+  await "$TMP/err" "epoch 2/"
+  kill -INT $pid
+  code=0; wait $pid || code=$?
+  [ $code = 130 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
+  grep -q "interrupted at step" "$TMP/err" || return 1
+  no_segment_left $pid || return 1
+  hogring inspect "$TMP/c" >/dev/null
+}
+
+@test "SIGINT finishes the step, saves, exits 130, leaves nothing" { for_each_launch interrupt_and_resume; }
+
+@test "SIGTERM exits 143" {
+  "${HOGRING:-build/hogring}" train "${long[@]}" 2>"$TMP/err" >/dev/null &
+  pid=$!
+  await "$TMP/err" "epoch 1/"
+  kill -TERM $pid
+  code=0; wait $pid || code=$?
+  [ $code = 143 ]
+  no_segment_left $pid
+}
+
+@test "compare side by side passes a signal on" {
+  "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent 2>"$TMP/err" >/dev/null &
+  pid=$!
+  await "$TMP/err" "hogwild  epoch 1/"
+  kill -INT $pid
+  code=0; wait $pid || code=$?
+  [ $code = 130 ]
+  ! pgrep -f "hogring compare.*100000" >/dev/null
+}
+
+@test "a killed worker process is named, and the run ends with 4" {
+  for strategy in allreduce ps-sync ps-async hogwild; do
+    "${HOGRING:-build/hogring}" train "${long[@]}" --strategy $strategy --launch process 2>"$TMP/err" >/dev/null &
+    pid=$!
+    await "$TMP/err" "epoch 1/"
+    victim=$(pgrep -P $pid | tail -n 1)
+    start=$(date +%s%N)
+    kill -KILL "$victim"
+    code=0; wait $pid || code=$?
+    took=$(( ($(date +%s%N) - start) / 1000000 ))
+    [ $code = 4 ] || { echo "$strategy: exit $code"; cat "$TMP/err"; return 1; }
+    grep -q "pid $victim was killed by signal 9" "$TMP/err"
+    grep -q "rank [0-9]" "$TMP/err"
+    [ $took -lt 1000 ] || { echo "$strategy: $took ms"; return 1; }
+    no_segment_left $pid
+  done
+}
+
+@test "workers die with a launcher that is killed, and its segment is swept by the next run" {
+  "${HOGRING:-build/hogring}" train "${long[@]}" --launch process 2>"$TMP/err" >/dev/null &
+  pid=$!
+  await "$TMP/err" "epoch 1/"
+  workers=$(pgrep -P $pid)
+  kill -KILL $pid
+  wait $pid || true
+  for _ in $(seq 100); do alive=0; for w in $workers; do kill -0 $w 2>/dev/null && alive=1; done; [ $alive = 0 ] && break; sleep 0.05; done
+  [ $alive = 0 ]
+  hogring train "${quick[@]}"
+  no_segment_left $pid
+}
+
+@test "a diverging run names step and rank, and keeps the last good checkpoint" {
+  run hogring train --epochs 5 --lr 100000 --checkpoint-dir "$TMP/c" --checkpoint-every 1 --quiet
+  [ "$status" = 1 ]
+  [[ "$output" == *"rank "*"step "*"not finite"*"last good checkpoint: $TMP/c/step-"* ]]
+  hogring inspect "$TMP/c" >/dev/null
+}
+
+@test "a wait has a deadline" {
+  "${HOGRING:-build/hogring}" train "${long[@]}" --launch process --timeout 1s 2>"$TMP/err" >/dev/null &
+  pid=$!
+  await "$TMP/err" "epoch 1/"
+  victim=$(pgrep -P $pid | tail -n 1)
+  kill -STOP "$victim"
+  code=0; wait $pid || code=$?
+  [ $code = 4 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
+  grep -q "waited 1.* s for" "$TMP/err"
+  no_segment_left $pid
+}
+
+# As root, in a mount namespace of its own: what a small tmpfs does.
+confined() {
+  [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root and mount namespaces"
+  unshare -m bash -c "$1" -- "${HOGRING:-build/hogring}" "$TMP"
+}
+
+@test "too small a /dev/shm is said, and trains all the same" {
+  run confined 'mount -t tmpfs -o size=64k none /dev/shm && "$1" train --data digits --model mlp --epochs 1'
+  [ "$status" = 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"/dev/shm"*"KiB needed"*"memfd"* ]]
+}
+
+@test "a full disk keeps the old checkpoint and exits 3" {
+  run confined 'mkdir -p "$2/d" && mount -t tmpfs -o size=300k none "$2/d" &&
+    "$1" train --data digits --model softmax --epochs 1 --quiet --checkpoint-dir "$2/d" --keep 0 || exit 9
+    head -c 250000 /dev/zero >"$2/d/filler"
+    "$1" train --data digits --model softmax --epochs 2 --quiet --checkpoint-dir "$2/d" --resume --keep 0
+    code=$?; "$1" inspect "$2/d" >/dev/null || exit 8; ls -A "$2/d" | grep -q tmp && exit 7; exit $code'
+  [ "$status" = 3 ] || { echo "$status $output"; return 1; }
+  [[ "$output" == *"needed"* ]]
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# Bad input gets one line (what, where, expected) and a documented exit code.
+load support
+
+@test "unknown commands and flags name the nearest" {
+  refused 2 "did you mean compare" comapre
+  refused 2 "did you mean --epochs" train --epoch5 3
+  refused 2 "did you mean --momentum" train --momentun 0.9
+  refused 2 "no such option" train --qqqqqqqq 3
+  refused 2 "--seeds: no such option here; did you mean --seed" train --seeds 3
+}
+
+@test "values that do not parse say what is expected" {
+  refused 2 "--epochs many: expected a whole number" train --epochs many
+  refused 2 "--epochs -1: expected a whole number" train --epochs=-1
+  refused 2 "--lr 0.1x: expected a number" train --lr 0.1x
+  refused 2 "--timeout 3 parsecs: expected a time" train --timeout "3 parsecs"
+  refused 2 "a value is missing" train --epochs
+  refused 2 "--quiet: takes no value" train --quiet=yes
+  refused 2 "options begin with two dashes" train -e 3
+}
+
+@test "worker counts out of range" {
+  for n in 0 65 1000; do refused 2 "--workers $n: expected 1 to 64" train --workers $n; done
+  refused 2 "at most 64 ranks" train --strategy ps-sync --workers 60 --servers 5
+}
+
+@test "flags that contradict the strategy" {
+  refused 2 "--staleness: means nothing with --strategy allreduce" train --staleness 2
+  refused 2 "--servers: means nothing with --strategy hogwild" train --strategy hogwild --servers 2
+  refused 2 "--algorithm: means nothing with --strategy ssp" train --strategy ssp --algorithm ring
+  refused 2 "--checkpoint-every: where to?" train --checkpoint-every 5
+  refused 2 "--resume: from where?" train --resume
+}
+
+@test "names that do not exist list those that do" {
+  refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" train --strategy gossip
+  refused 2 "there are: auto, direct, ring, master-worker" train --algorithm star
+  refused 2 "expected thread or process" train --launch fiber
+  refused 2 "expected free or explore:SEED" train --schedule explore:x
+  refused 2 "constant" train --lr-schedule linear
+}
+
+@test "a model that does not fit the data says both sizes" {
+  refused 2 "10" train --model "flatten, dense 11"
+  refused 2 'did you mean "dense"' train --model "flatten, dens 10"
+  refused 2 "flatten" train --model "dense 10"
+}
+
+@test "missing data names the package" {
+  FASHION_MNIST="$TMP/none" refused 3 "dataset-fashion-mnist" train --data fashion-mnist
+  refused 3 "$TMP/nowhere" train --data "$TMP/nowhere"
+}
+
+# A folder with the four files; $1 is a Python statement that damages one of them.
+damaged_data() {
+  rm -rf "$TMP/data"; mkdir "$TMP/data"
+  python3 - "$TMP/data" "$1" <<'PY'
+import gzip, struct, sys
+folder, damage = sys.argv[1:]
+files = {}
+for split, n in (("train", 40), ("t10k", 20)):
+    files[split + "-images-idx3-ubyte"] = struct.pack(">IIII", 0x803, n, 4, 4) + bytes((i * 7) % 256 for i in range(n * 16))
+    files[split + "-labels-idx1-ubyte"] = struct.pack(">II", 0x801, n) + bytes(i % 10 for i in range(n))
+exec(damage)
+for name, data in files.items():
+    open(f"{folder}/{name}", "wb").write(data)
+PY
+}
+
+@test "damaged IDX files are named, with found and expected" {
+  damaged_data 'pass'
+  hogring train "${quick[@]}" --data "$TMP/data"
+  damaged_data 'files["train-images-idx3-ubyte"] = files["train-images-idx3-ubyte"][:100]'
+  refused 3 "train-images-idx3-ubyte" train --data "$TMP/data"
+  damaged_data 'files["train-images-idx3-ubyte"] = struct.pack(">IIII", 0x803, 0xffffffff, 4, 4)'
+  refused 3 "train-images-idx3-ubyte" train --data "$TMP/data"
+  damaged_data 'files["t10k-labels-idx1-ubyte"] = struct.pack(">II", 0x801, 19) + bytes(19)'
+  refused 3 "20 images and 19 labels" train --data "$TMP/data"
+  damaged_data 'files["train-labels-idx1-ubyte"] = files.pop("train-images-idx3-ubyte"); files["train-images-idx3-ubyte"] = b"hello"'
+  refused 3 "idx" train --data "$TMP/data"
+  damaged_data 'files["train-images-idx3-ubyte"] = gzip.compress(files["train-images-idx3-ubyte"])[:-9]'
+  refused 3 "train-images-idx3-ubyte" train --data "$TMP/data"
+  damaged_data 'del files["t10k-images-idx3-ubyte"]'
+  refused 3 "t10k-images" train --data "$TMP/data"
+}
+
+@test "outputs that cannot be written are refused before training" {
+  refused 3 "--json" train --json "$TMP/no/such/folder/x.json"
+  refused 2 "expected a name that ends in .svg or .png" compare --plot "$TMP/x.pdf"
+  echo >"$TMP/file"
+  refused 3 "$TMP/file" train --checkpoint-dir "$TMP/file/inside" --quiet
+}
+
+@test "help teaches, and goes to stdout" {
+  hogring --help | grep -q "usage: hogring COMMAND"
+  for c in train compare eval inspect bench; do
+    hogring $c --help | grep -q "examples:"
+    hogring help $c | grep -q "usage: hogring $c"
+  done
+  hogring --version | grep -q "^hogring [0-9]"
+  refused 2 "no such command" help nothing
+}

@@ -1,0 +1,21 @@
+# Shared by the command-line tests. HOGRING names the command under test.
+hogring() { "${HOGRING:-build/hogring}" "$@"; }
+
+setup() { cd "$BATS_TEST_DIRNAME/../.."; TMP=$(mktemp -d); }
+teardown() { rm -rf "$TMP"; }
+
+# refused CODE TEXT ARGUMENTS...: exits with CODE, one line on stderr that holds TEXT, nothing on stdout.
+refused() {
+  local code=$1 text=$2 got=0
+  shift 2
+  hogring "$@" >"$TMP/stdout" 2>"$TMP/stderr" </dev/null || got=$?
+  [ "$got" = "$code" ] || { echo "exit $got, wanted $code: $*"; cat "$TMP/stderr"; return 1; }
+  grep -qF -- "$text" "$TMP/stderr" || { echo "no \"$text\" in:"; cat "$TMP/stderr"; return 1; }
+  [ "$(wc -l <"$TMP/stderr")" = 1 ] || { echo "more than one line:"; cat "$TMP/stderr"; return 1; }
+  [ ! -s "$TMP/stdout" ] || { echo "something on stdout:"; cat "$TMP/stdout"; return 1; }
+}
+
+# json FILE EXPRESSION: a Python expression over the document d.
+json() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+
+quick=(--model softmax --epochs 1 --quiet)

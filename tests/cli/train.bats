@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# train, eval, inspect, compare, bench: what they print, write and promise.
+load support
+
+@test "train is quiet when asked, and its JSON is complete" {
+  hogring train "${quick[@]}" --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
+  [ ! -s "$TMP/stderr" ]
+  grep -q "weights digest" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" 'len(d["runs"])')" = 1 ]
+  [ "$(json "$TMP/out.json" 'sorted({"strategy", "algorithm", "workers", "servers", "seed", "steps", "samples", "seconds", "samples_per_s",
+    "train_loss", "test_loss", "test_accuracy", "staleness", "time", "updates", "lr", "bytes", "curve", "weights_digest"} - set(d["runs"][0]))')" = "[]" ]
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["samples"]')" = 1438 ]
+}
+
+@test "JSON on stdout is nothing but JSON" {
+  hogring train "${quick[@]}" --json - 2>/dev/null >"$TMP/out.json"
+  json "$TMP/out.json" 'd["hogring"]'
+}
+
+@test "expectations decide the exit code" {
+  digest=$(hogring train "${quick[@]}" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"][0]["weights_digest"])')
+  hogring train "${quick[@]}" --expect-digest "$digest"
+  run hogring train "${quick[@]}" --expect-digest 0000
+  [ "$status" = 1 ]
+  run hogring train "${quick[@]}" --expect-accuracy 0.999
+  [ "$status" = 1 ]
+  hogring train "${quick[@]}" --expect-accuracy 0.2
+}
+
+@test "processes give the digest of threads" {
+  a=$(hogring train "${quick[@]}" --workers 3 --launch thread | grep digest)
+  b=$(hogring train "${quick[@]}" --workers 3 --launch process | grep digest)
+  [ "$a" = "$b" ]
+}
+
+@test "a configuration file stands for its options, and the command line wins" {
+  printf 'model = softmax\nepochs = 1\nseed = 7\n[compare]\nseed = 9\n' >"$TMP/run.ini"
+  hogring train --config "$TMP/run.ini" --seed 8 --quiet --json "$TMP/out.json"
+  [ "$(json "$TMP/out.json" 'd["config"]["seed"]')" = 8 ]
+  [ "$(json "$TMP/out.json" 'd["config"]["model"]')" = softmax ]
+  echo "epoch = 3" >"$TMP/bad.ini"
+  refused 2 "did you mean --epochs" train --config "$TMP/bad.ini"
+}
+
+@test "a checkpoint is evaluated, inspected and gone on from" {
+  hogring train --model softmax --epochs 2 --quiet --checkpoint-dir "$TMP/c" >"$TMP/first"
+  hogring inspect "$TMP/c" | grep -q "1.weight .*(10, 64)"
+  hogring inspect "$TMP/c/latest/model.safetensors" --json - | grep -q '"F32"'
+  hogring eval "$TMP/c" --expect-accuracy 0.5 | grep -q "test accuracy"
+  hogring train --model softmax --epochs 4 --quiet --checkpoint-dir "$TMP/c" --resume >"$TMP/resumed"
+  hogring train --model softmax --epochs 4 --quiet >"$TMP/whole"
+  [ "$(grep digest "$TMP/resumed" | cut -d' ' -f4)" = "$(grep digest "$TMP/whole" | cut -d' ' -f4)" ]
+  refused 2 "more --epochs would go on" train --model softmax --epochs 4 --quiet --resume "$TMP/c"
+  refused 2 "--seed" train --model softmax --epochs 9 --seed 2 --quiet --resume "$TMP/c"
+  refused 2 "model" train --model mlp --epochs 9 --quiet --resume "$TMP/c"
+}
+
+@test "a damaged checkpoint is passed over for the one before, and said so" {
+  hogring train --model softmax --epochs 2 --quiet --checkpoint-dir "$TMP/c"
+  printf '\xff' | dd of="$TMP/c/latest/model.safetensors" bs=1 seek=700 conv=notrunc status=none
+  hogring eval "$TMP/c" >"$TMP/stdout" 2>"$TMP/stderr"
+  grep -q "model.safetensors" "$TMP/stderr"
+  refused 3 "model.safetensors" inspect "$TMP/c/latest"
+  rm -rf "$TMP/c"
+  refused 3 "$TMP/c" eval "$TMP/c"
+}
+
+@test "compare trains every strategy on the same samples, and saves each" {
+  hogring compare --model softmax --epochs 2 --seeds 2 --quiet --json "$TMP/out.json" --plot "$TMP/p.svg" \
+    --checkpoint-dir "$TMP/c" --target-accuracy 0.5 >"$TMP/stdout"
+  grep -q "^allreduce direct" "$TMP/stdout"
+  grep -q "^Accuracy:" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" 'len(d["runs"])')" = 10 ]
+  [ "$(json "$TMP/out.json" '{r["samples"] for r in d["runs"]}')" = "{2876}" ]
+  [ "$(json "$TMP/out.json" '{r["weights_digest"] for r in d["runs"] if r["strategy"] in ("allreduce", "ps-sync") and r["seed"] == 1}.__len__()')" = 1 ]
+  grep -q "<svg" "$TMP/p.svg"
+  for s in allreduce ps-sync ps-async ssp hogwild; do hogring inspect "$TMP/c/$s/seed-2" >/dev/null; done
+}
+
+@test "strategies take settings of their own" {
+  hogring compare --model softmax --epochs 1 --quiet --strategies allreduce:algorithm=ring,ssp:staleness=1:lr=0.01 --json "$TMP/out.json" >"$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[(r["strategy"], r["algorithm"], r["lr"]) for r in d["runs"]]')" = "[('allreduce', 'ring', 0.05), ('ssp', None, 0.01)]" ]
+  refused 2 "expected name=value" compare --strategies ssp:staleness
+  refused 2 "--lr fast: expected a number" compare --strategies ssp:lr=fast
+}
+
+@test "side by side gives the synchronous digests of one after another" {
+  hogring compare --model softmax --epochs 1 --quiet --json "$TMP/a.json"
+  hogring compare --model softmax --epochs 1 --quiet --concurrent --json "$TMP/b.json"
+  d='[r["weights_digest"] for r in d["runs"] if r["strategy"] in ("allreduce", "ps-sync")]'
+  [ "$(json "$TMP/a.json" "$d")" = "$(json "$TMP/b.json" "$d")" ]
+  [ "$(json "$TMP/b.json" 'len(d["runs"])')" = 5 ]
+}
+
+@test "one strategy that diverges does not hide the others" {
+  run hogring compare --model mlp --epochs 3 --quiet --strategies allreduce,ps-async:lr=100000 --json "$TMP/out.json"
+  [ "$status" = 1 ]
+  [[ "$output" == *"ps-async"*"not finite"* ]]
+  [ "$(json "$TMP/out.json" '[r["strategy"] for r in d["runs"]]')" = "['allreduce']" ]
+}
+
+@test "bench allreduce checks what it times" {
+  hogring bench allreduce --algorithm all --sizes 4:64K --ranks 3 --json "$TMP/out.json" | grep -q "master-worker"
+  [ "$(json "$TMP/out.json" '{r["wrong"] for r in d["rows"]}')" = "{0}" ]
+  hogring bench allreduce --sizes 16:16 --launch process --plan | grep -q direct
+  refused 2 "--sizes" bench allreduce --sizes 2:1
+  refused 2 "bench allreduce" bench
+}
