@@ -100,6 +100,7 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
         .rank = rank,
         .nranks = options->nranks,
         .crowded = options->crowded,
+        .helpers = (uint32_t)options->helpers,
     };
     HR_TRY_GOTO(find_rings(member), status, out);
     HR_TRY_GOTO(options->algorithm->plan(&member->all_reduce, rank, options->nranks, 0), status,

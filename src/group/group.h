@@ -32,6 +32,7 @@ struct hr_group_options {
     const struct hr_algorithm *algorithm; /* of all_reduce */
     bool plan_only;                       /* leave the fast path alone and run the plan */
     bool crowded;                         /* more runnable threads than processors */
+    size_t helpers; /* when crowded: parked ranks to wake to help with a large sum */
 };
 
 /* Where a rank finds what it shares. */

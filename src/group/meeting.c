@@ -9,6 +9,8 @@
 
 enum {
     BLOCK = 4096, /* floats claimed at a time: 16 KiB an input stay in L1 and L2 */
+    WORTH_A_WAKE =
+        32768,    /* from here a parked rank is woken to help: it takes longer than waking */
     ALONE = 2048, /* up to here the last to arrive does the whole sum */
 };
 
@@ -47,6 +49,8 @@ static void open_meeting(struct hr_attendance *a)
     hr_atom64_store_release(&m->open, a->number); /* partner: hr_meeting_test */
     if (!a->crowded)
         hr_bell_ring(&m->bell);
+    else if (a->count >= WORTH_A_WAKE)
+        hr_bell_ring_some(&m->bell, a->helpers);
 }
 
 static size_t blocks_of_stripe(const struct hr_attendance *a, size_t stripe)

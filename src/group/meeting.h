@@ -9,11 +9,11 @@
  * closes;
  *              - else opens the meeting: whoever is running claims blocks, its own stripe's first,
  *                then the others'; whoever finishes the last block closes.
- *            Everybody leaves when it is closed. When ranks outnumber processors nobody is woken to
- *            help: the last to arrive is hot and does the work, and each rank parks once.
- *   Order    T(n) for each element, whoever adds it.
- *   Atomics  arrived, claim, done: read-modify-write by all (acq_rel, but claim: a block's number
- *            carries no data). open: by the last to arrive; closed: by the finisher.
+ *            Everybody leaves when it is closed. When ranks outnumber processors only as many
+ *            are woken to help with a large sum as there are other processors: the last to arrive
+ * is hot and does a small one alone, and each rank parks about once. Order    T(n) for each
+ * element, whoever adds it. Atomics  arrived, claim, done: read-modify-write by all (acq_rel, but
+ * claim: a block's number carries no data). open: by the last to arrive; closed: by the finisher.
  *            arrived (release by each, acquire by the last) carries seats and inputs;
  *            open -> claimers; done (release) -> finisher (acquire) carries outputs; closed -> all.
  *            Counters are not reset while anybody could look at them: claim and done are zeroed by
@@ -56,9 +56,10 @@ struct hr_attendance {
     struct hr_meeting *meeting;
     unsigned char *segment; /* what offsets count from */
     size_t rank, nranks;
-    bool crowded;    /* more runnable threads than processors */
-    uint64_t number; /* of the meeting this rank is in, or was in last */
-    size_t count;    /* floats to sum; 0: a barrier */
+    bool crowded;     /* more runnable threads than processors */
+    uint32_t helpers; /* when crowded: how many to wake for a large sum */
+    uint64_t number;  /* of the meeting this rank is in, or was in last */
+    size_t count;     /* floats to sum; 0: a barrier */
     bool helped;
     int64_t worked_ns; /* spent summing, in all: not waiting, though it happens inside waits */
     long odd_one_out;  /* after a mismatch: a rank whose call differs from ours, else -1 */

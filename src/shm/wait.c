@@ -28,9 +28,9 @@ static void futex_wait(struct hr_atom32 *word, uint32_t seen, int64_t ns)
     syscall(SYS_futex, &word->word, FUTEX_WAIT, seen, &limit, NULL, 0);
 }
 
-static void futex_wake_all(struct hr_atom32 *word)
+static void futex_wake(struct hr_atom32 *word, uint32_t count)
 {
-    syscall(SYS_futex, &word->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    syscall(SYS_futex, &word->word, FUTEX_WAKE, count, NULL, NULL, 0);
 }
 
 void hr_bell_ring(struct hr_bell *bell)
@@ -40,7 +40,14 @@ void hr_bell_ring(struct hr_bell *bell)
     if (!(before & PARKED))
         return;
     if (hr_atom32_fetch_and_acq_rel(&bell->word, ~(uint32_t)PARKED) & PARKED)
-        futex_wake_all(&bell->word);
+        futex_wake(&bell->word, INT_MAX);
+}
+
+void hr_bell_ring_some(struct hr_bell *bell, uint32_t count)
+{
+    /* Partner: the waiter's fetch_or. The bit stays: whoever sleeps on is still parked. */
+    if (hr_atom32_fetch_add_acq_rel(&bell->word, RING) & PARKED && count)
+        futex_wake(&bell->word, count);
 }
 
 static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t start)

@@ -35,6 +35,9 @@ struct hr_bell {
     struct hr_atom32 word; /* bit 0: somebody may be parked; the rest counts rings */
 };
 
+/* As hr_bell_ring, but wake at most `count` of those parked; the others sleep on. */
+void hr_bell_ring_some(struct hr_bell *bell, uint32_t count);
+
 /* How one rank waits; private memory of that rank. */
 struct hr_waiter {
     const struct hr_atom32 *abort; /* nonzero: give up (writer: hr_control_abort) */

@@ -153,6 +153,7 @@ static enum hr_status prepare(struct hr_run *run)
                                                   .staleness = o->staleness};
     world->group_options.nranks = world->workers;
     world->group_options.crowded = crowded;
+    world->group_options.helpers = hr_cpus_allowed() - 1;
     world->snapshot.momentum_copies = world->strategy->private_momentum ? world->workers : 1;
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
