@@ -42,8 +42,8 @@ say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
 .SECONDARY:
 
 # Debian's names; on other systems `make deps` only says what is missing.
-PACKAGES := gcc libc6-dev python3-minimal pkgconf libopenblas-dev libjansson-dev libxxhash-dev libinih-dev zlib1g-dev gnuplot-nox \
-  dataset-fashion-mnist $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats) \
+PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev libinih-dev zlib1g-dev gnuplot-nox \
+  dataset-fashion-mnist $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats python3 procps) \
   $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev)
 
 all: $(BIN)/hogring $(BIN)/libhogring.a        ## build the command and the library

@@ -97,18 +97,23 @@ interrupt_and_resume() {
 }
 
 # As root, in a mount namespace of its own: what a small tmpfs does.
-confined() {
+need_namespaces() {
   [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root and mount namespaces"
+}
+
+confined() {
   unshare -m bash -c "$1" -- "${HOGRING:-build/hogring}" "$TMP"
 }
 
 @test "too small a /dev/shm is said, and trains all the same" {
+  need_namespaces
   run confined 'mount -t tmpfs -o size=64k none /dev/shm && "$1" train --data digits --model mlp --epochs 1'
   [ "$status" = 0 ] || { echo "$output"; return 1; }
   [[ "$output" == *"/dev/shm"*"KiB needed"*"memfd"* ]]
 }
 
 @test "a full disk keeps the old checkpoint and exits 3" {
+  need_namespaces
   run confined 'mkdir -p "$2/d" && mount -t tmpfs -o size=300k none "$2/d" &&
     "$1" train --data digits --model softmax --epochs 1 --quiet --checkpoint-dir "$2/d" --keep 0 || exit 9
     head -c 250000 /dev/zero >"$2/d/filler"

@@ -2,7 +2,8 @@
 hogring() { "${HOGRING:-build/hogring}" "$@"; }
 
 setup() { cd "$BATS_TEST_DIRNAME/../.."; TMP=$(mktemp -d); }
-teardown() { rm -rf "$TMP"; }
+# A test that fails half-way must not leave its background run ($pid) behind.
+teardown() { [ -z "${pid:-}" ] || kill -KILL "$pid" 2>/dev/null || true; rm -rf "$TMP"; }
 
 # refused CODE TEXT ARGUMENTS...: exits with CODE, one line on stderr that holds TEXT, nothing on stdout.
 refused() {
