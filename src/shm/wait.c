@@ -80,6 +80,13 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
     return true;
 }
 
+enum hr_status hr_wait_check(const struct hr_waiter *waiter)
+{
+    if (!hr_atom32_load_acquire(waiter->abort)) /* partner: hr_control_abort */
+        return HR_OK;
+    return hr_fail(HR_E_ABORTED, "another rank failed");
+}
+
 static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                                   void *arg, const char *what, int64_t start)
 {

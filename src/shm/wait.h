@@ -61,6 +61,9 @@ void hr_bell_ring(struct hr_bell *bell);
 HR_CHECKED enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell,
                                         hr_ready_fn ready, void *arg, const char *what);
 
+/* HR_E_ABORTED when the abort word is set: for work that never waits, which must look by itself. */
+HR_CHECKED enum hr_status hr_wait_check(const struct hr_waiter *waiter);
+
 /* A pause for spin loops. */
 static inline void hr_cpu_relax(void)
 {

@@ -87,6 +87,7 @@ static enum hr_status worker_loop(struct hr_trainee *trainee)
     do {
         struct hr_task task;
         for (;;) {
+            HR_TRY(hr_wait_check(&trainee->waiter)); /* hogwild waits for nobody between cuts */
             HR_TRY(next_task(trainee, &task));
             if (task.kind == HR_TASK_CUT)
                 break;
