@@ -5,11 +5,9 @@
  *            worker applies the same update to its own replica.
  *   Promise  all replicas are bit-equal after each step. It is checked at every cut.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "optim/sgd.h"
 #include "strategy/table.h"
 
 static size_t no_bytes(const struct hr_world *world)
@@ -31,16 +29,7 @@ static enum hr_status start(struct hr_worker *worker)
     return hr_momentum_start(worker, 0);
 }
 
-static void stop(struct hr_worker *worker)
-{
-    free(worker->momentum);
-}
-
-static void request(struct hr_worker *worker)
-{
-    (void)worker; /* offer has begun all there is to begin */
-}
-
+/* offer has begun all there is to begin; what is left is to see it through. */
 static bool ready(void *arg)
 {
     struct hr_worker *worker = arg;
@@ -51,12 +40,8 @@ static void update(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     const uint64_t index = worker->index - 1; /* the batch whose gradients were summed */
-    const struct hr_sgd sgd = {
-        .lr = hr_course_lr(&world->course, index),
-        .momentum = world->options.momentum,
-        .weight_decay = world->options.weight_decay,
-        .inverse_count = hr_sgd_inverse_count(hr_course_batch(&world->course, index).count),
-    };
+    const struct hr_sgd sgd =
+        hr_sgd_for(world, index, hr_course_batch(&world->course, index).count);
     const int64_t began = hr_clock_ns();
     hr_sgd_update(worker->weights, worker->momentum, worker->grads, world->params, &sgd);
     worker->update_ns += hr_clock_ns() - began;
@@ -80,17 +65,6 @@ static void offer(struct hr_worker *worker)
     hr_all_reduce_start(&worker->member, worker->grads, worker->world->params);
     worker->bell = hr_collective_bell(&worker->member);
     worker->offered = true;
-}
-
-static void arrive(struct hr_worker *worker)
-{
-    (void)worker; /* nobody else has state */
-}
-
-static bool arrived(void *worker)
-{
-    (void)worker;
-    return true;
 }
 
 static void export_part(struct hr_worker *worker)
@@ -119,13 +93,13 @@ const struct hr_strategy hr_strategy_allreduce = {
     .bytes = no_bytes,
     .init = no_init,
     .start = start,
-    .stop = stop,
-    .request = request,
+    .stop = hr_momentum_stop,
+    .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
     .offer = offer,
-    .arrive = arrive,
-    .arrived = arrived,
+    .arrive = hr_tell_nobody,
+    .arrived = hr_always_ready,
     .export_part = export_part,
     .verify = verify,
 };

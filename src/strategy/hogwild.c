@@ -7,12 +7,9 @@
  * and its store is lost. Order    each worker pushes from its own stripe on, so that two rarely
  * meet on one line. Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/size.h"
-#include "optim/sgd.h"
 #include "strategy/table.h"
 
 /* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
@@ -58,22 +55,6 @@ static enum hr_status start(struct hr_worker *worker)
 {
     worker->bell = &worker->world->control->rank[worker->rank].bell;
     return hr_momentum_start(worker, worker->rank);
-}
-
-static void stop(struct hr_worker *worker)
-{
-    free(worker->momentum);
-}
-
-static void request(struct hr_worker *worker)
-{
-    (void)worker; /* nobody to ask */
-}
-
-static bool ready(void *worker)
-{
-    (void)worker;
-    return true;
 }
 
 static uint64_t pushes_of_others(const struct hr_worker *worker)
@@ -149,12 +130,7 @@ static void push_range(struct hr_worker *worker, size_t begin, size_t end, const
 static void push(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
-    const struct hr_sgd sgd = {
-        .lr = hr_course_lr(&world->course, worker->index),
-        .momentum = world->options.momentum,
-        .weight_decay = world->options.weight_decay,
-        .inverse_count = hr_sgd_inverse_count(worker->samples),
-    };
+    const struct hr_sgd sgd = hr_sgd_for(world, worker->index, worker->samples);
     const size_t own = hr_chunk_begin(world->params, world->workers, worker->rank);
     push_range(worker, own, world->params, &sgd);
     push_range(worker, 0, own, &sgd);
@@ -171,11 +147,7 @@ static void offer(struct hr_worker *worker)
     worker->stats->bytes_sent += worker->world->params * sizeof(float);
 }
 
-static void arrive(struct hr_worker *worker)
-{
-    (void)worker; /* the barrier of the cut is all: whoever has arrived has pushed */
-}
-
+/* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
 static void export_part(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
@@ -188,12 +160,6 @@ static void export_part(struct hr_worker *worker)
            params * sizeof(float));
 }
 
-static enum hr_status verify(struct hr_worker *worker)
-{
-    (void)worker; /* there is one copy */
-    return HR_OK;
-}
-
 const struct hr_strategy hr_strategy_hogwild = {
     .name = "hogwild",
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
@@ -201,13 +167,13 @@ const struct hr_strategy hr_strategy_hogwild = {
     .bytes = bytes,
     .init = init,
     .start = start,
-    .stop = stop,
-    .request = request,
-    .ready = ready,
+    .stop = hr_momentum_stop,
+    .request = hr_tell_nobody,
+    .ready = hr_always_ready,
     .accept = accept,
     .offer = offer,
-    .arrive = arrive,
-    .arrived = ready,
+    .arrive = hr_tell_nobody,
+    .arrived = hr_always_ready,
     .export_part = export_part,
-    .verify = verify,
+    .verify = hr_verify_nothing,
 };

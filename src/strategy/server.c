@@ -189,12 +189,6 @@ static void export_part(struct hr_worker *worker)
     collect(worker);
 }
 
-static enum hr_status verify(struct hr_worker *worker)
-{
-    (void)worker; /* there is one copy */
-    return HR_OK;
-}
-
 static void stop(struct hr_worker *worker)
 {
     const struct hr_message done = request_of(worker, HR_DONE);
@@ -204,7 +198,7 @@ static void stop(struct hr_worker *worker)
 #define SERVER_FUNCTIONS                                                                           \
     .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = start,              \
     .stop = stop, .request = request, .ready = replied, .accept = accept, .offer = offer,          \
-    .arrive = arrive, .arrived = replied, .export_part = export_part, .verify = verify,            \
+    .arrive = arrive, .arrived = replied, .export_part = export_part, .verify = hr_verify_nothing, \
     .shard_start = hr_shard_start, .enabled = hr_shard_enabled, .take = hr_shard_take,             \
     .over = hr_shard_over
 

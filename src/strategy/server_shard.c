@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "optim/sgd.h"
 #include "strategy/server.h"
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number)
@@ -103,13 +102,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
 /* The one update expression, with the gradient sum g of `samples` samples for batch `index`. */
 static void update(struct hr_shard *shard, const float *g, size_t samples, uint64_t index)
 {
-    const struct hr_world *world = shard->world;
-    const struct hr_sgd sgd = {
-        .lr = hr_course_lr(&world->course, index),
-        .momentum = world->options.momentum,
-        .weight_decay = world->options.weight_decay,
-        .inverse_count = hr_sgd_inverse_count(samples),
-    };
+    const struct hr_sgd sgd = hr_sgd_for(shard->world, index, samples);
     hr_sgd_update(shard->weights, shard->momentum, g, shard->count, &sgd);
     shard->version++;
 }

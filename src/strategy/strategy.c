@@ -81,3 +81,35 @@ enum hr_status hr_momentum_start(struct hr_worker *worker, size_t copy)
            params * sizeof(float));
     return HR_OK;
 }
+
+void hr_momentum_stop(struct hr_worker *worker)
+{
+    free(worker->momentum);
+}
+
+struct hr_sgd hr_sgd_for(const struct hr_world *world, uint64_t index, size_t samples)
+{
+    return (struct hr_sgd){
+        .lr = hr_course_lr(&world->course, index),
+        .momentum = world->options.momentum,
+        .weight_decay = world->options.weight_decay,
+        .inverse_count = hr_sgd_inverse_count(samples),
+    };
+}
+
+void hr_tell_nobody(struct hr_worker *worker)
+{
+    (void)worker;
+}
+
+bool hr_always_ready(void *worker)
+{
+    (void)worker;
+    return true;
+}
+
+enum hr_status hr_verify_nothing(struct hr_worker *worker)
+{
+    (void)worker;
+    return HR_OK;
+}

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "group/group.h"
+#include "optim/sgd.h"
 #include "schedule/pick.h"
 #include "strategy/course.h"
 
@@ -175,6 +176,9 @@ const struct hr_strategy *hr_strategy_at(size_t i);
  * request to stop into an index here; everybody learns it with the sum of that step. */
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
 
+/* The update of batch `index` with a gradient that is the sum over `samples` samples. */
+struct hr_sgd hr_sgd_for(const struct hr_world *world, uint64_t index, size_t samples);
+
 /* Count one update's staleness. */
 void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
 
@@ -183,5 +187,12 @@ void hr_export_stripe(struct hr_worker *worker, const float *weights, const floa
 
 /* Take a private momentum of (params) floats and load copy `copy` of the snapshot's into it. */
 HR_CHECKED enum hr_status hr_momentum_start(struct hr_worker *worker, size_t copy);
+void hr_momentum_stop(struct hr_worker *worker);
+
+/* For strategies without owners: nobody to ask or to tell, and always an answer. */
+void hr_tell_nobody(struct hr_worker *worker);
+bool hr_always_ready(void *worker);
+/* For strategies with one copy of the weights: nothing to compare. */
+enum hr_status hr_verify_nothing(struct hr_worker *worker);
 
 #endif
