@@ -22,8 +22,8 @@ enum hr_status hr_fail(enum hr_status status, const char *format, ...)
 enum hr_status hr_fail_errno(enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) HR_CHECKED;
 
-/* Put "prefix: " before the message of this thread and return `status` (for "step 3, rank 1: ...").
- */
+/* Put "prefix: " before the message of this thread and return `status` (for "step 3, rank
+ * 1: ..."). */
 enum hr_status hr_fail_within(enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) HR_CHECKED;
 

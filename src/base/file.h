@@ -1,10 +1,10 @@
 /* file.h - files that are there after a power cut: written whole, synced, every result checked.
  *
  *     struct hr_file_writer w;
- *     HR_TRY(hr_file_create(&w, path, bytes));            takes the space at once: early "disk
- * full" HR_TRY_GOTO(hr_file_write(&w, data, n), st, out);   as often as needed, `bytes` in all
- *     return hr_file_finish(&w);                          fsync, close
- *     out: hr_file_abandon(&w);                           close, remove
+ *     HR_TRY(hr_file_create(&w, path, bytes));           takes the space at once: early "disk full"
+ *     HR_TRY_GOTO(hr_file_write(&w, data, n), st, out);  as often as needed, `bytes` in all
+ *     return hr_file_finish(&w);                         fsync, close
+ *     out: hr_file_abandon(&w);                          close, remove
  *
  * A name is durable only when the folder that holds it was synced too (hr_folder_sync).
  *
@@ -55,8 +55,8 @@ HR_CHECKED enum hr_status hr_file_write_durably(const char *path, const void *da
  * size. The caller closes fd. */
 HR_CHECKED enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes);
 
-/* Exactly `bytes` from `offset`, by pread: a file that shrinks meanwhile is an error, not SIGBUS.
- */
+/* Exactly `bytes` from `offset`, by pread: a file that shrinks meanwhile is an error,
+ * not SIGBUS. */
 HR_CHECKED enum hr_status hr_file_read_at(int fd, const char *path, size_t offset, void *out,
                                           size_t bytes);
 

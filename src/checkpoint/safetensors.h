@@ -48,8 +48,8 @@ void hr_file_digest_free(struct hr_file_digest *digest);
 
 /* Write and sync a new file; the tensors in the order given.
  *   digest   out, may be NULL: free with hr_file_digest_free; untouched on error
- * HR_E_USAGE: a name twice or not UTF-8, a shape that is not `bytes`, ... On error no file is left.
- */
+ * HR_E_USAGE: a name twice or not UTF-8, a shape that is not `bytes`, ... On error no file
+ * is left. */
 HR_CHECKED enum hr_status hr_safetensors_write(const char *path, const struct hr_tensor_file *file,
                                                struct hr_file_digest *digest);
 

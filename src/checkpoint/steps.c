@@ -105,8 +105,8 @@ static enum hr_status fail_rename(const char *from, const char *to)
     return hr_fail_errno(HR_E_IO, "%s: cannot become %s", from, to);
 }
 
-/* Without an exchange there is a moment in which only NAME.old exists; the loader knows that name.
- */
+/* Without an exchange there is a moment in which only NAME.old exists; the loader knows
+ * that name. */
 static enum hr_status move_aside(const char *temporary, const char *name, const char *old)
 {
     HR_TRY(hr_folder_remove(old));

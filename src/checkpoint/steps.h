@@ -31,8 +31,8 @@ struct hr_step {
     struct hr_step_name name;
 };
 
-/* The steps of dir by name, highest first, .old behind its twin; nothing is verified. free() them.
- */
+/* The steps of dir by name, highest first, .old behind its twin; nothing is verified.
+ * free() them. */
 HR_CHECKED enum hr_status hr_steps_list(const char *dir, struct hr_step **steps, size_t *count);
 
 /* out = a name in dir that nobody else uses: dir/.tmp-<what>.<pid>.<random> */

@@ -33,8 +33,7 @@ struct bench {
     int64_t timeout_ns, spin_ns;
 };
 
-/* --- in the ranks
- * ------------------------------------------------------------------------------------- */
+/* --- in the ranks --- */
 
 /* Integers, so that the sum is exact in any order. */
 static float value_of(size_t rank, size_t iteration)
@@ -87,8 +86,7 @@ static enum hr_status rank_main(void *arg, size_t rank)
     return status;
 }
 
-/* --- one measurement
- * --------------------------------------------------------------------------------- */
+/* --- one measurement --- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -167,8 +165,7 @@ out:
     return status;
 }
 
-/* --- the command
- * --------------------------------------------------------------------------------------- */
+/* --- the command --- */
 
 static void print_row(const struct hr_bench_row *row)
 {

@@ -11,8 +11,7 @@
 #include "cli/watch.h"
 #include "report/report.h"
 
-/* --- which runs
- * ------------------------------------------------------------------------------------- */
+/* --- which runs --- */
 
 /* One entry of --strategies: "ssp:staleness=1:lr=0.01". */
 static enum hr_status parse_entry(const struct hr_cli *cli, char *entry, struct hr_cli *own)
@@ -91,8 +90,7 @@ static enum hr_status plan_contest(const struct hr_cli *cli, struct hr_contest *
     return HR_OK;
 }
 
-/* --- running them one after another
- * ----------------------------------------------------------------- */
+/* --- running them one after another --- */
 
 static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                   struct hr_contest *contest)
@@ -109,8 +107,7 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
     return HR_OK;
 }
 
-/* --- results
- * ------------------------------------------------------------------------------------------ */
+/* --- results --- */
 
 /* The runs that ended well, next to one another; the others are named on stderr. */
 static enum hr_status sort_out(struct hr_contest *contest, size_t *good)

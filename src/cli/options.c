@@ -185,8 +185,7 @@ static bool store(struct hr_cli *cli, const struct option_row *row, const char *
     return false;
 }
 
-/* --- configuration files
- * ---------------------------------------------------------------------------- */
+/* --- configuration files --- */
 
 struct config_reader {
     struct hr_cli *cli;
@@ -251,8 +250,7 @@ bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
     return false;
 }
 
-/* --- the command line
- * ---------------------------------------------------------------------------------- */
+/* --- the command line --- */
 
 enum { FIRST_ROW = 256 }; /* getopt_long answers FIRST_ROW + row; letters answer themselves */
 
@@ -322,9 +320,7 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
     return HR_OK;
 }
 
-/* --- help
- * ------------------------------------------------------------------------------------------------
- */
+/* --- help --- */
 
 /* Text in lines of at most 66 letters, behind an indent of 28. */
 static void print_wrapped(FILE *out, const char *text)

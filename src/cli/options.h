@@ -34,8 +34,8 @@ void hr_cli_defaults(struct hr_cli *cli);
 HR_CHECKED enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc,
                                        char **argv);
 
-/* Set one option by name, as from a file or a strategy's own settings. `where` begins the message.
- */
+/* Set one option by name, as from a file or a strategy's own settings. `where` begins
+ * the message. */
 HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
                                      const char *name, const char *value, const char *where);
 

@@ -13,8 +13,8 @@ bool hr_parse_number(const char *text, double *out);
 bool hr_parse_seconds(const char *text, double *out);
 bool hr_parse_size(const char *text, uint64_t *out);
 
-/* Which of n names is nearest to `text`, or NULL when none is near (more than a third must change).
- */
+/* Which of n names is nearest to `text`, or NULL when none is near (more than a third
+ * must change). */
 const char *hr_nearest(const char *text, const char *const *names, size_t n);
 
 #endif

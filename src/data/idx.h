@@ -25,7 +25,8 @@
 #define HR_IDX_MAX_DIMS 4
 #define HR_IDX_MAX_BYTES ((size_t)8 << 30) /* of elements; a larger file is refused */
 #define HR_IDX_MAX_COUNT                                                                           \
-    ((size_t)1 << 31) /* dims[0] is below this: samples have 31-bit numbers                        \
+    ((size_t)1                                                                                     \
+     << 31) /* dims[0] is below this: samples have 31-bit numbers                        \
                        */
 
 struct hr_idx {

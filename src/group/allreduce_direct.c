@@ -2,14 +2,13 @@
  *
  *   Words    n ranks, n chunks (stripes); rank r owns stripe r.
  *   Story    1. everybody tells everybody that its buffer is ready
- *            2. the owner of stripe j loads the n inputs and stores the sum to the n outputs, in
- * place
+ *            2. the owner of stripe j loads the n inputs and stores the sum to the n outputs
  *            3. everybody tells everybody that its stripe is final
  *   Cost     2 waits; each rank loads and stores 2 S in all (S bytes a rank): nothing is copied in
- * or out, which is the least that any all-reduce of n private results can move. Order    T(n),
- * leaves in rank order (base/vec.h), the same for every stripe. Fast     meeting.c does the same
- * over arrival counters, with stripes cut into blocks that whoever is running claims; the order of
- * addition does not depend on who adds.
+ *            or out, which is the least that any all-reduce of n private results can move.
+ *   Order    T(n), leaves in rank order (base/vec.h), the same for every stripe.
+ *   Fast     meeting.c does the same over arrival counters, with stripes cut into blocks that
+ *            whoever is running claims; the order of addition does not depend on who adds.
  */
 #include "group/plan.h"
 

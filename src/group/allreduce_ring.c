@@ -1,15 +1,15 @@
 /* Ring all-reduce.
  *
- *   Words    n ranks in a circle, n chunks; rank r sends only to r + 1 and receives only from r
- * - 1. Story    reduce-scatter, n - 1 steps: in step s, rank r sends chunk r - s on, and adds the
+ *   Words    n ranks in a circle, n chunks; rank r sends to r + 1 and receives from r - 1 only.
+ *   Story    reduce-scatter, n - 1 steps: in step s, rank r sends chunk r - s on, and adds the
  *            chunk r - s - 1 that it gets to its own. After them rank r holds chunk r + 1 complete.
  *            all-gather, n - 1 steps: in step s, rank r sends chunk r + 1 - s on and copies r - s.
  *   Cost     2 (n - 1) steps; each rank sends 2 (n - 1) / n of the buffer, nearly whatever n is.
  *   Order    chunk c is added in ring order, from rank c round to rank c - 1:
  *            ((x_c + x_{c+1}) + x_{c+2}) + ...; the chunk follows from the index alone.
  *   Safety   a chunk is overwritten (all-gather) only by a value that has travelled on from
- * everybody who read its old one; drain at the end waits for the reader of the last. Source
- * Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 69 (2009).
+ *            everybody who read its old one; drain at the end waits for the reader of the last.
+ *   Source   Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 69 (2009).
  */
 #include "group/plan.h"
 

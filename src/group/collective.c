@@ -37,7 +37,7 @@ static enum hr_status mismatch(const struct hr_member *member, size_t peer,
     return hr_fail(HR_E_MISMATCH, "%s; %s", mine, other);
 }
 
-/* --- one row ---------------------------------------------------------------------------------- */
+/* --- one row --- */
 
 static float *at_offset(const struct hr_member *member, uint64_t offset)
 {
@@ -147,7 +147,7 @@ static bool do_row(struct hr_member *member, const struct hr_row *row)
     return true;
 }
 
-/* --- operations ------------------------------------------------------------------------------- */
+/* --- operations --- */
 
 static void start(struct hr_member *member, uint64_t operation, float *buffer, size_t count,
                   size_t root, const struct hr_plan *plan)

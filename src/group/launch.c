@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 
-/* For ranks to react to an abort. A process is killed after it; a thread can only be left behind.
- */
+/* For ranks to react to an abort. A process is killed after it; a thread can only be
+ * left behind. */
 static const int64_t GRACE_NS[] = {
     [HR_LAUNCH_THREAD] = 10 * HR_NS_PER_SECOND, [HR_LAUNCH_PROCESS] = HR_NS_PER_SECOND};
 
@@ -42,7 +42,7 @@ const char *hr_launch_name(enum hr_launch launch)
     return launch == HR_LAUNCH_THREAD ? "thread" : "process";
 }
 
-/* --- in the rank ------------------------------------------------------------------------------ */
+/* --- in the rank --- */
 
 static enum hr_status run_rank(const struct hr_launch_options *options, size_t rank)
 {
@@ -76,7 +76,7 @@ static _Noreturn void process_main(struct seat *seat, pid_t launcher)
     _exit(hr_status_exit_code(run_rank(seat->options, seat->rank)));
 }
 
-/* --- in the launcher -------------------------------------------------------------------------- */
+/* --- in the launcher --- */
 
 static enum hr_status start_rank(struct seat *seat)
 {

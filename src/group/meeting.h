@@ -1,19 +1,18 @@
-/* meeting.h - where ranks come together: the barrier, and the fast path of the direct all-reduce.
+/* meeting.h - where ranks come together: the barrier, and the fast path of direct all-reduce.
  *
- *   [ arrived | closed, open, bell | done | seat 0 | seat 1 | ... ]     a line each, in shared
- * memory
+ *   [ arrived | closed, open, bell | done | seat 0 | seat 1 | ... ]    a line each, shared memory
  *
  *   Story    every rank takes its seat (what it calls, where its buffer lies) and counts itself in.
  *            The last to arrive has everybody's seat before it: it compares the calls, and then
- *              - a barrier, or a sum so small that sharing the work costs more: does it all,
- * closes;
+ *              - does a barrier, or a sum so small that sharing costs more, alone, and closes;
  *              - else opens the meeting: whoever is running claims blocks, its own stripe's first,
  *                then the others'; whoever finishes the last block closes.
- *            Everybody leaves when it is closed. When ranks outnumber processors only as many
- *            are woken to help with a large sum as there are other processors: the last to arrive
- * is hot and does a small one alone, and each rank parks about once. Order    T(n) for each
- * element, whoever adds it. Atomics  arrived, claim, done: read-modify-write by all (acq_rel, but
- * claim: a block's number carries no data). open: by the last to arrive; closed: by the finisher.
+ *            Everybody leaves when it is closed. When ranks outnumber processors only as many are
+ *            woken to help with a large sum as there are other processors: the last to arrive is
+ *            hot and does a small one alone, and each rank parks about once.
+ *   Order    T(n) for each element, whoever adds it.
+ *   Atomics  arrived, claim, done: read-modify-write by all (acq_rel, but for claim: a block's
+ *            number carries no data). open: by the last to arrive; closed: by the finisher.
  *            arrived (release by each, acquire by the last) carries seats and inputs;
  *            open -> claimers; done (release) -> finisher (acquire) carries outputs; closed -> all.
  *            Counters are not reset while anybody could look at them: claim and done are zeroed by

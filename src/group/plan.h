@@ -3,14 +3,13 @@
  * Words: the buffer is cut into *chunks*, chunk c being the same elements on every rank. A row is
  * one action on one chunk, perhaps with one peer:
  *
- *     send  peer chunk   tell peer that my chunk may be read (and its chunk be written, see sum)
+ *     send  peer chunk   tell peer that my chunk may be read (and its chunk be written, see share)
  *     recv  peer chunk   wait until peer has sent that
  *     add   peer chunk   recv, then mine = mine + peer's, then acknowledge
  *     copy  peer chunk   recv, then mine = peer's, then acknowledge
  *     sum   - chunk      mine = T(n) over all ranks' chunks, read in place
  *     share - chunk      all ranks' = T(n) over all ranks' chunks, read and written in place
- *     drain - -          wait until every peer has acknowledged what I sent: my buffer is mine
- * again
+ *     drain - -          wait until peers have acknowledged all I sent: my buffer is mine again
  *
  * No row waits by itself: the executor (collective.c) goes as far as it can and says whether it
  * is done. So one plan serves threads, processes, seeded schedules and cost models.
@@ -65,8 +64,8 @@ HR_CHECKED enum hr_status hr_plan_add(struct hr_plan *plan, size_t step, enum hr
 void hr_plan_fini(struct hr_plan *plan);
 
 /* Where chunk `chunk` of `nchunks` begins in a buffer of `count` floats: a multiple of a line's 32
- * floats, so that no two owners write one line, or `count`. Chunks of small buffers may be empty.
- */
+ * floats, so that no two owners write one line, or `count`. Chunks of small buffers may
+ * be empty. */
 size_t hr_chunk_begin(size_t count, size_t nchunks, size_t chunk);
 
 #endif

@@ -29,8 +29,7 @@ static json_t *text_or_null(const char *text)
     return text[0] ? json_string(text) : json_null();
 }
 
-/* --- machine
- * ---------------------------------------------------------------------------------------- */
+/* --- machine --- */
 
 static void cpu_model(char *model, size_t size)
 {
@@ -59,8 +58,7 @@ static json_t *machine_json(void)
                      system.release);
 }
 
-/* --- configuration
- * ------------------------------------------------------------------------------------ */
+/* --- configuration --- */
 
 static json_t *data_json(const struct hr_dataset *data)
 {
@@ -103,9 +101,7 @@ static json_t *config_json(const struct hr_train_options *o, const struct hr_dat
     return config;
 }
 
-/* --- runs
- * -----------------------------------------------------------------------------------------------
- */
+/* --- runs --- */
 
 /* The histogram ends at its last update; bucket 255 holds all of 255 and more. */
 static json_t *staleness_json(const struct hr_run_result *run)
@@ -184,8 +180,7 @@ static json_t *run_json(const struct hr_run_result *run)
     return object;
 }
 
-/* --- documents
- * ------------------------------------------------------------------------------------------- */
+/* --- documents --- */
 
 static enum hr_status replace_file(const char *path, json_t *document, size_t flags)
 {

@@ -43,8 +43,8 @@ struct picture {
     size_t n;
 };
 
-/* The script goes through a temporary file rather than a pipe: neither side can wait for the other.
- */
+/* The script goes through a temporary file rather than a pipe: neither side can wait for
+ * the other. */
 static enum hr_status write_script(const struct picture *picture, FILE **out)
 {
     *out = tmpfile();
@@ -89,8 +89,8 @@ static enum hr_status draw(const struct picture *picture)
     return HR_OK;
 }
 
-/* gnuplot builds differ in which PNG terminal they have; the one that draws text well comes first.
- */
+/* gnuplot builds differ in which PNG terminal they have; the one that draws text well
+ * comes first. */
 static enum hr_status draw_png(struct picture *picture)
 {
     picture->terminal = "pngcairo";

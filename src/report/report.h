@@ -65,8 +65,8 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
 
 /* The document DESIGN names: {"hogring", "machine", "config", "runs"}.
  *   path     file to replace as a whole (temporary and rename), or "-" for stdout
- *   options  become "config" (names as the flags spell them); data is the data set's name and
- * digest HR_E_IO. */
+ *   options  become "config", names as the flags spell them
+ * HR_E_IO names the path. */
 HR_CHECKED enum hr_status hr_json_write_runs(const char *path,
                                              const struct hr_train_options *options,
                                              const struct hr_dataset *dataset,

@@ -1,5 +1,5 @@
-/* One row a strategy: what it reached, how fast, with how stale updates, and where the time went.
- */
+/* One row a strategy: what it reached, how fast, with how stale updates, and where the
+ * time went. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -26,8 +26,8 @@ struct hr_picker {
     size_t last;    /* free: the input taken last */
 };
 
-/* enabled[i] says whether input i of ninputs may be taken. Returns one that may; ninputs when none.
- */
+/* enabled[i] says whether input i of ninputs may be taken. Returns one that may; ninputs
+ * when none. */
 size_t hr_pick(struct hr_picker *picker, const unsigned char *enabled, size_t ninputs);
 
 #endif

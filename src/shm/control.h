@@ -70,8 +70,8 @@ void hr_control_init(struct hr_control *control, size_t nranks);
 void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
                       const char *message);
 
-/* The failure that stopped the run, or HR_OK. Sets this thread's message, with the rank before it.
- */
+/* The failure that stopped the run, or HR_OK. Sets this thread's message, with the rank
+ * before it. */
 HR_CHECKED enum hr_status hr_control_failure(const struct hr_control *control);
 
 /* Say what rank `rank` is doing. Only that rank calls it. */

@@ -4,14 +4,15 @@
  *              tail, and its   head, and its
  *              copy of head    copy of tail      lines are HR_LINE bytes, each with one writer
  * Memory:    the caller gives hr_ring_bytes() bytes, aligned to HR_LINE; nothing here allocates,
- * and no pointer is stored inside, so it may lie at different addresses in each process. Threads:
- * one producer (reserve, commit, drained), one consumer (peek, release); init before both.
+ *            and no pointer is stored inside, so it may lie at another address in each process.
+ * Threads:   one producer (reserve, commit, drained), one consumer (peek, release); init before.
  * Ordering:  commit stores tail (release)  <->  peek loads tail (acquire)
  *            release stores head (release) <->  reserve and drained load head (acquire)
  *            Each side keeps a copy of the other's index and reloads it only when the copy says
- * full (or empty): in a stream, most calls touch no line that the other side writes. Units: indices
- * run free (they wrap at 2^64) and are only compared by difference. Errors:    none after init;
- * full and empty are answers. Test:      tests/shm/test_ring.c
+ *            full (or empty): in a stream most calls touch no line that the other side writes.
+ * Units:     indices run free (they wrap at 2^64) and are only compared by difference.
+ * Errors:    none after init; full and empty are answers.
+ * Test:      tests/shm/test_ring.c
  */
 #ifndef HR_SHM_RING_H
 #define HR_SHM_RING_H

@@ -62,8 +62,8 @@ static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t
     return false;
 }
 
-/* Park once, for 50 ms at most. The parked bit stays set on a time-out: others may be parked too.
- */
+/* Park once, for 50 ms at most. The parked bit stays set on a time-out: others may be
+ * parked too. */
 static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready, void *arg,
                  int64_t longest)
 {
@@ -118,8 +118,7 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
     return status;
 }
 
-/* --- calibration: two threads hand a turn to and fro through the kernel -------------------------
- */
+/* --- calibration: two threads hand a turn to and fro through the kernel --- */
 
 enum { HANDOFFS = 50 };
 

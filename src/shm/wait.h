@@ -75,8 +75,8 @@ static inline void hr_cpu_relax(void)
 }
 
 /* How long `nthreads` runnable threads on this machine should spin, in ns. Calibrates on first use
- * (about a millisecond, with one helper thread that is gone afterwards); call before ranks start.
- */
+ * (about a millisecond, with one helper thread that is gone afterwards); call before
+ * ranks start. */
 int64_t hr_spin_budget_ns(size_t nthreads);
 
 /* The measured time of one hand-off through the kernel, in ns. */

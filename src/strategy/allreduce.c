@@ -1,8 +1,8 @@
 /* Synchronous data parallelism by all-reduce.
  *
  *   Story    every worker has a replica of weights and momentum. A step: each computes the gradient
- * of its share of the global batch; the gradients are summed over workers (--algorithm); each
- *            worker applies the same update to its own replica.
+ *            of its share of the global batch; the gradients are summed over workers
+ *            (--algorithm); each worker applies the same update to its own replica.
  *   Promise  all replicas are bit-equal after each step. It is checked at every cut.
  */
 #include <string.h>

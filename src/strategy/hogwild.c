@@ -1,11 +1,12 @@
 /* Hogwild: no server; workers read and update the shared weights without locks.
  *
  *   Story    a worker copies the shared weights to memory of its own (pull), computes a gradient
- * there, and applies its update to the shared weights (push). Reads and writes are relaxed atomic
- *            pairs of floats: no weight is ever torn, and BLAS never touches a live one. Momentum
- * is each worker's own. Promise  no torn values; an update that meets another's between its load
- * and its store is lost. Order    each worker pushes from its own stripe on, so that two rarely
- * meet on one line. Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
+ *            there, and applies its update to the shared weights (push). Reads and writes are
+ *            relaxed atomic pairs of floats: no weight is ever torn, and BLAS never touches a live
+ *            one. Momentum is each worker's own.
+ *   Promise  no torn values; an update that meets another's between its load and its store is lost.
+ *   Order    each worker pushes from its own stripe on, so that two rarely meet on one line.
+ *   Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
  */
 #include <string.h>
 
@@ -66,24 +67,24 @@ static uint64_t pushes_of_others(const struct hr_worker *worker)
     return sum;
 }
 
-/* private[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
-static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *private,
+/* floats[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
+static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *floats,
                         size_t count)
 {
     const struct hr_atom64 *from = live + first_pair;
     for (size_t i = 0; i + 1 < count; i += 2) {
         const struct hr_float_pair pair = hr_hogwild_load_relaxed(&from[i / 2]);
-        memcpy(&private[i], &pair, sizeof pair);
+        memcpy(&floats[i], &pair, sizeof pair);
     }
     if (count % 2)
-    private[count - 1] = hr_hogwild_load_relaxed(&from[count / 2]).first;
+        floats[count - 1] = hr_hogwild_load_relaxed(&from[count / 2]).first;
 }
 
-static void store_floats(struct hr_atom64 *live, size_t first_pair, const float *private,
+static void store_floats(struct hr_atom64 *live, size_t first_pair, const float *floats,
                          size_t count)
 {
     for (size_t i = 0; i < count; i += 2)
-        hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(private, i / 2, count));
+        hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(floats, i / 2, count));
 }
 
 static void pull(struct hr_worker *worker)

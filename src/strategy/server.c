@@ -6,8 +6,7 @@
 #include "base/size.h"
 #include "strategy/table.h"
 
-/* --- memory: [requests and replies | weights | momentum | scratch]
- * -------------------------------- */
+/* --- memory: [requests and replies | weights | momentum | scratch] --- */
 
 static size_t ring_bytes(void)
 {
@@ -86,8 +85,7 @@ void hr_server_send(const struct hr_world *world, struct hr_ring *ring, size_t t
     hr_bell_ring(&world->control->rank[to_rank].bell);
 }
 
-/* --- the worker
- * ----------------------------------------------------------------------------------- */
+/* --- the worker --- */
 
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {

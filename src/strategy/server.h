@@ -1,12 +1,12 @@
 /* server.h - parameter servers: the messages between workers and shards, and where they travel.
  *
  *   Worker w and shard s are joined by two rings: requests w -> s, replies s -> w. Parameters are
- * cut over shards by hr_chunk_begin. Bulk data does not travel: on PULL the shard copies its slice
- * into the worker's weights (so it is never torn), on PUSH it reads the worker's gradient in place.
- * A worker has one PULL or CUT outstanding, and sends it after its PUSH, so three slots would do.
+ *   cut over shards by hr_chunk_begin. Bulk data does not travel: on PULL the shard copies its
+ *   slice into the worker's weights (so it is never torn), on PUSH it reads the worker's gradient
+ *   in place. A worker sends PUSH and then one PULL or CUT, and waits: three slots would do.
  *
  *     request            words                     effect at the shard
- *     PULL               clock                     copy the slice out; reply WEIGHTS or NO_BATCH
+ *     PULL                                         copy the slice out; reply WEIGHTS or NO_BATCH
  *     PUSH               index, samples            asynchronous: update at once
  *                                                  synchronous: when all are in, update with T(n)
  *     CUT                                          when all are in: export, reply CUT_DONE to all
@@ -17,8 +17,8 @@
  *     CUT_DONE           staleness of the last push
  *
  *   Gate     a PULL of a worker with clock c (pushes since the cut) is taken when every live
- * worker's clock is at least c - s: s = 0 synchronous, --staleness for ssp, unbounded for ps-async.
- *            Live: neither arrived at the cut nor done.
+ *            worker's clock is at least c - s: s = 0 synchronous, --staleness for ssp, unbounded
+ *            for ps-async. Live: neither arrived at the cut nor done.
  *   Safety   a worker overwrites its gradient only after the reply to a PULL, which its ring puts
  *            behind its PUSH; the shard overwrites a worker's weights only while it waits for them.
  */

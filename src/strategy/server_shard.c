@@ -27,8 +27,8 @@ bool hr_shard_over(const struct hr_shard *shard)
     return shard->ndone == shard->world->workers;
 }
 
-/* The slowest clock among workers that may still push before the cut; no bound when there is none.
- */
+/* The slowest clock among workers that may still push before the cut; no bound when there
+ * is none. */
 static uint64_t slowest_clock(const struct hr_shard *shard)
 {
     uint64_t slowest = UINT64_MAX;

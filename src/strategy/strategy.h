@@ -2,8 +2,7 @@
  *
  *   Worker   request -> ready? -> accept -> gradient -> offer -> request -> ...
  *            ask for weights and a batch; has the answer come; take it; (train/ computes); hand in
- *   Owner    enabled? -> take one input -> enabled? -> ...                 (a parameter server's
- * shard)
+ *   Owner    enabled? -> take one input -> enabled? -> ...          (a parameter server's shard)
  *
  * None of these functions waits. Only a driver (train/drive_*.c) waits, and it does not know which
  * strategy it drives; no strategy knows which driver drives it, or whether ranks are threads or
@@ -170,7 +169,7 @@ HR_CHECKED enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
 /* The i-th strategy, NULL past the end. */
 const struct hr_strategy *hr_strategy_at(size_t i);
 
-/* --- for strategies --------------------------------------------------------------------------- */
+/* --- for strategies --- */
 
 /* The synchronous answer to "what next": the worker's next index, or a cut. Worker 0 turns a
  * request to stop into an index here; everybody learns it with the sum of that step. */

@@ -42,8 +42,7 @@ void hr_train_defaults(struct hr_train_options *options)
     };
 }
 
-/* --- from options
- * ----------------------------------------------------------------------------------- */
+/* --- from options --- */
 
 static enum hr_status check_range(const char *flag, double value, double least, double most)
 {
@@ -162,8 +161,7 @@ static enum hr_status prepare(struct hr_run *run)
     return HR_OK;
 }
 
-/* --- memory
- * ------------------------------------------------------------------------------------------ */
+/* --- memory --- */
 
 /* Walked twice: without a base to learn the size, with one to learn the addresses. */
 struct carver {
@@ -223,8 +221,7 @@ static enum hr_status take_memory(struct hr_run *run)
     return lay_out(run, run->segment.base, &bytes);
 }
 
-/* --- the state it begins with
- * ------------------------------------------------------------------------ */
+/* --- the state it begins with --- */
 
 static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
@@ -277,8 +274,7 @@ static void announce(const struct hr_run *run)
         run->observer->started(run->observer->arg, &info);
 }
 
-/* --- the run
- * ------------------------------------------------------------------------------------------ */
+/* --- the run --- */
 
 static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {

@@ -4,8 +4,10 @@
  *   trainee.c            a worker's own: batches, gradients, its part of evaluations
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
- *   drive_events.c       the driver in which one thread plays all ranks, in an order that pick()
- * draws save.c               snapshot <-> checkpoint
+ *   drive_events.c       the driver in which one thread plays all ranks, as pick() draws
+ *   launcher.c           progress, saving, requests to stop
+ *   save.c, result.c     snapshot <-> checkpoint; counters -> result
+ *   evaluate.c           a checkpoint's model, apart from any run
  */
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
@@ -25,8 +27,8 @@ struct hr_eval_cell {
 
 enum { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED }; /* values of dispenser->stop */
 
-/* What the leader (worker 0) tells everybody about the cut in hand, and the launcher about the run.
- */
+/* What the leader (worker 0) tells everybody about the cut in hand, and the launcher about
+ * the run. */
 struct hr_board {
     /* Written by the leader between the cut's first and second barrier. */
     alignas(HR_LINE) uint64_t index;
@@ -85,8 +87,8 @@ struct hr_trainee {
 HR_CHECKED enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run,
                                            size_t rank);
 void hr_trainee_stop(struct hr_trainee *trainee);
-/* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when the loss is not finite.
- */
+/* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when the loss is
+ * not finite. */
 HR_CHECKED enum hr_status hr_trainee_gradient(struct hr_trainee *trainee,
                                               const struct hr_task *task);
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
@@ -104,8 +106,8 @@ void hr_cut_decide(struct hr_run *run);
 void hr_cut_conclude(struct hr_run *run);
 void hr_cut_leave(struct hr_trainee *trainee);
 
-/* --- the launcher's side of it (launcher.c): progress, new curve points, saves, requests to stop.
- */
+/* --- the launcher's side of it (launcher.c): progress, new curve points, saves, requests
+ * to stop. */
 HR_CHECKED enum hr_status hr_launcher_tick(void *run);
 
 /* --- drivers: run to the end */
@@ -117,8 +119,8 @@ HR_CHECKED enum hr_status hr_drive_events(struct hr_run *run);
 size_t hr_save_bytes(const struct hr_run *run);
 /* Save the snapshot to options->checkpoint_dir; result->checkpoint says where. */
 HR_CHECKED enum hr_status hr_save(struct hr_run *run);
-/* Load options->resume, before the segment exists: where to go on. Then, when it does, the state.
- */
+/* Load options->resume, before the segment exists: where to go on. Then, when it does,
+ * the state. */
 struct hr_checkpoint;
 struct hr_tensor_file;
 HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
@@ -126,8 +128,8 @@ HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
 HR_CHECKED enum hr_status hr_resume_state(struct hr_run *run,
                                           const struct hr_checkpoint *checkpoint);
 
-/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing or unlike.
- */
+/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
+ * or unlike. */
 HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
                                          const struct hr_tensor_file *file,
                                          const struct hr_tensor_info *info, const char *name,

@@ -115,8 +115,7 @@ out:
     return status;
 }
 
-/* --- resuming
- * ------------------------------------------------------------------------------------- */
+/* --- resuming --- */
 
 static enum hr_status number_of(const struct hr_checkpoint *checkpoint, const char *key,
                                 uint64_t *out)
@@ -182,8 +181,8 @@ enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
 }
 
 /* Momentum copy `copy` of this run from copy `copy` of `saved`; where the numbers of copies differ,
- * from the first: a run with other workers or another strategy is a new run from the same weights.
- */
+ * from the first: a run with other workers or another strategy is a new run from the
+ * same weights. */
 static enum hr_status load_momentum(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                     size_t copy, size_t saved)
 {

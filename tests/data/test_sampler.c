@@ -119,8 +119,8 @@ static void other_seeds_and_epochs_give_other_orders(void **state)
 }
 
 /* Pearson's statistic over (position, value); the table of a permutation has (count - 1)^2 degrees
- * of freedom once it is scaled by (count - 1) / count. Six deviations and a little for small ones.
- */
+ * of freedom once it is scaled by (count - 1) / count. Six deviations and a little for
+ * small ones. */
 static void check_uniform(const size_t *table, size_t count, size_t draws)
 {
     const double expected = (double)draws / (double)count;

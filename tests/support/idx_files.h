@@ -1,5 +1,5 @@
-/* idx_files.h - hand-made IDX files in a temporary folder, and how much memory reading them took.
- */
+/* idx_files.h - hand-made IDX files in a temporary folder, and how much memory reading
+ * them took. */
 #ifndef HR_TESTS_SUPPORT_IDX_FILES_H
 #define HR_TESTS_SUPPORT_IDX_FILES_H
 

@@ -1,5 +1,5 @@
-/* What every run promises: exact cover, evaluation that knows no workers, exact resume, clean ends.
- */
+/* What every run promises: exact cover, evaluation that knows no workers, exact resume,
+ * clean ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
