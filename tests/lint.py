@@ -4,7 +4,7 @@
 - a folder of src/ includes only itself and those above it in the order below; nn, optim and data
   include base only
 - every header compiles alone
-- functions have at most 60 lines, source files 400, headers 250, lines 100 columns
+- functions have at most 60 lines, source files 400 (tests 450), headers 250, lines 100 columns
 - atomics stand in shm/atom.h alone; exit() and printf() in cli, report and base/log alone
 """
 import re, subprocess, sys
@@ -62,7 +62,7 @@ def main():
     files = sorted(p for top in ("src", "include", "tests") for p in Path(top).rglob("*.[ch]") if "peers" not in p.parts)
     for path in files:
         lines = path.read_text().split("\n")
-        limit = 250 if path.suffix == ".h" else 400
+        limit = 250 if path.suffix == ".h" else 450 if path.parts[0] == "tests" else 400
         if len(lines) > limit:
             complain(path, 1, f"{len(lines)} lines, at most {limit}")
         if path.parts[0] == "src":

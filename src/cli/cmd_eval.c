@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "report/json_write.h"
+#include "report/json_value.h"
 
 static enum hr_status write_json(const struct hr_cli *cli, const char *model, double loss,
                                  double accuracy)
 {
-    json_t *document = json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "hogring", HR_VERSION,
-                                 "checkpoint", cli->positional[0], "model", model, "data",
-                                 cli->data, "test_loss", loss, "test_accuracy", accuracy);
+    json_t *document =
+        json_pack("{s:s, s:s, s:s, s:f, s:f}", "checkpoint", cli->positional[0], "model", model,
+                  "data", cli->data, "test_loss", loss, "test_accuracy", accuracy);
     return hr_json_write(cli->json, document);
 }
 

@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "hogring/checkpoint.h"
-#include "report/json_write.h"
+#include "report/json_value.h"
 
 /* A tensor's shape as "(256, 784)"; "()" for a scalar. */
 static void shape_text(const struct hr_tensor *tensor, char *text, size_t size)
@@ -86,11 +86,11 @@ static enum hr_status inspect_checkpoint(const struct hr_cli *cli, struct hr_che
         print_file("trainer.safetensors", &checkpoint->trainer);
     }
     if (cli->json[0])
-        status = hr_json_write(cli->json,
-                               json_pack("{s:s, s:s, s:I, s:o, s:o}", "hogring", HR_VERSION, "path",
-                                         checkpoint->path, "step", (json_int_t)checkpoint->step,
-                                         "model", file_json(&checkpoint->model), "trainer",
-                                         file_json(&checkpoint->trainer)));
+        status =
+            hr_json_write(cli->json, json_pack("{s:s, s:I, s:o, s:o}", "path", checkpoint->path,
+                                               "step", (json_int_t)checkpoint->step, "model",
+                                               file_json(&checkpoint->model), "trainer",
+                                               file_json(&checkpoint->trainer)));
     hr_checkpoint_free(checkpoint);
     return status;
 }

@@ -1,37 +1,68 @@
-/* Who trains what, how, and what is promised: a few lines at the start of a run. */
-#include "report/report.h"
-
+/* Who trains what, how, and what the strategy guarantees. */
+#include <stdio.h>
 #include <string.h>
 
-static void print_ranks(FILE *out, const struct hr_run_info *info)
+#include "report/human.h"
+#include "report/report.h"
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void print_launch(FILE *out, const struct hr_run_info *info)
+{
+    if (!strcmp(info->launch, "thread"))
+        fputs(" as threads", out);
+    else if (!strcmp(info->launch, "process"))
+        fputs(" as processes", out);
+    else
+        fprintf(out, " (%s)", info->launch); /* "one thread plays all ranks" */
+    fprintf(out, " on %zu processor%s\n", info->processors, plural(info->processors));
+}
+
+/* "hogring: allreduce (direct: T(n), leaves in rank order), 2 workers as threads on 2 processors"
+ */
+static void print_head(FILE *out, const struct hr_run_info *info)
 {
     fprintf(out, "hogring: %s", info->strategy);
-    if (info->algorithm)
-        fprintf(out, " (%s: %s)", info->algorithm, info->order);
-    if (info->bounded)
-        fprintf(out, " (staleness <= %llu)", (unsigned long long)info->staleness);
-    fprintf(out, ", %zu worker%s", info->workers, info->workers == 1 ? "" : "s");
+    if (info->algorithm && info->algorithm[0])
+        fprintf(out, " (%s: %s)", info->algorithm, info->order ? info->order : "");
+    else if (info->bounded)
+        fprintf(out, " (staleness at most %llu)", (unsigned long long)info->staleness);
+    fprintf(out, ", %zu worker%s", info->workers, plural(info->workers));
     if (info->served)
-        fprintf(out, " and %zu server%s", info->servers, info->servers == 1 ? "" : "s");
-    const bool plays = strcmp(info->launch, "thread") != 0 && strcmp(info->launch, "process") != 0;
-    fprintf(out, ", %s%s on %zu processor%s\n", plays ? "" : "each a ", info->launch,
-            info->processors, info->processors == 1 ? "" : "s");
+        fprintf(out, " and %zu server%s", info->servers, plural(info->servers));
+    print_launch(out, info);
+}
+
+/* The step size is part of a comparison, so it is said in full: what one update is made of. */
+static void print_batch(FILE *out, const struct hr_run_info *info)
+{
+    char count[HR_HUMAN_MAX];
+    if (info->synchronous)
+        fprintf(out, "  batch    %zu a worker, %zu global: one update each, lr %.6g\n",
+                info->batch_size, info->global_batch, info->lr);
+    else
+        fprintf(out, "  batch    one update for each minibatch of %zu, lr %.6g\n", info->batch_size,
+                info->lr);
+    fprintf(out, "  course   %zu epoch%s, %s update%s, ", info->epochs, plural(info->epochs),
+            hr_human_count(count, info->steps), plural(info->steps));
+    if (info->first)
+        fprintf(out, "resumed at %s, ", hr_human_count(count, info->first));
+    fprintf(out, "seed %llu\n", (unsigned long long)info->seed);
+    fprintf(out,
+            "  engine   kernels %s, one thread a worker; transport zero-copy in shared memory\n",
+            info->kernels);
 }
 
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
 {
-    print_ranks(out, info);
-    fprintf(out, "  model     %s (%zu parameters)\n", info->model, info->params);
-    fprintf(out, "  data      %s, seed %llu; kernels %s, one thread a worker\n", data,
-            (unsigned long long)info->seed, info->kernels);
-    if (info->synchronous)
-        fprintf(out, "  steps     %zu a worker, %zu global: one update a step at lr %g",
-                info->batch_size, info->global_batch, info->lr);
-    else
-        fprintf(out, "  steps     minibatches of %zu: one update each at lr %g", info->batch_size,
-                info->lr);
-    fprintf(out, "; %zu epochs, %llu updates", info->epochs, (unsigned long long)info->steps);
-    if (info->first)
-        fprintf(out, ", from %llu on", (unsigned long long)info->first);
-    fprintf(out, "\n  promise   %s\n", info->guarantee);
+    char count[HR_HUMAN_MAX];
+    print_head(out, info);
+    fprintf(out, "  model    %s (%s parameters)\n", info->model,
+            hr_human_count(count, info->params));
+    fprintf(out, "  data     %s\n", data);
+    print_batch(out, info);
+    fprintf(out, "  promise  %s\n", info->guarantee);
 }

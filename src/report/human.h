@@ -1,20 +1,38 @@
-/* human.h - numbers as people read them. */
+/* human.h - numbers as people read them. Each writes into the caller's text and returns it. */
 #ifndef HR_REPORT_HUMAN_H
 #define HR_REPORT_HUMAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdint.h>
 
-/* 98.2k, 1.25M: three digits and a decimal letter. */
-static inline void hr_human_count(char *text, size_t size, double value)
-{
-    static const char *const letters[] = {"", "k", "M", "G"};
-    int letter = 0;
-    for (; value >= 999.5 && letter < 3; letter++)
-        value /= 1000;
-    const int decimals = letter == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(text, size, "%.*f%s", decimals, value, letters[letter]);
-}
+#include "report/stats.h"
+
+enum { HR_HUMAN_MAX = 64 };
+
+/* 235146 -> "235,146" */
+char *hr_human_count(char text[HR_HUMAN_MAX], uint64_t n);
+
+/* 41234.5 -> "41.2k", 987 -> "987", 1.5e6 -> "1.50M"; "nan" for what is none. */
+char *hr_human_short(char text[HR_HUMAN_MAX], double x);
+
+/* Three or more significant digits: 0.5 -> "0.50", 12.34 -> "12.3", 1234.5 -> "1234". */
+char *hr_human_seconds(char text[HR_HUMAN_MAX], double seconds);
+
+/* A loss: "0.4123"; huge ones as "1.23e+30". */
+char *hr_human_loss(char text[HR_HUMAN_MAX], double loss);
+
+/* A length of time to wait: "4 s", "3 min 20 s", "2 h 5 min". */
+char *hr_human_wait(char text[HR_HUMAN_MAX], double seconds);
+
+/* True when the locale that the environment names (LC_ALL, LC_CTYPE, LANG: the first that is set)
+ * is UTF-8, so that a plus-minus sign can be printed. */
+bool hr_human_utf8(void);
+
+/* "97.31 ± 0.12", or "+-"; only the mean when there is one value. */
+char *hr_human_spread(char text[HR_HUMAN_MAX], const struct hr_spread *spread, double factor,
+                      int decimals);
+/* The same in hr_human_short's units: "41.2 ± 1.1k". */
+char *hr_human_short_spread(char text[HR_HUMAN_MAX], const struct hr_spread *spread);
 
 #endif

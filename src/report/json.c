@@ -1,241 +1,241 @@
-/* Results for programs. Fields are only ever added; what is not finite is null, since JSON has no
- * NaN. */
-#include <jansson.h>
-#include <math.h>
-#include <stdio.h>
+/* Runs as JSON. The names are a contract with scripts: fields are only ever added.
+ *
+ * "staleness": p50, p99 and histogram count updates by staleness, 0, 1, 2, ...; the histogram ends
+ * at its last number that is not 0. Bucket 255 holds all updates of staleness 255 and more, so a
+ * quantile of 255 means at least that; max is exact. Without updates mean and quantiles are null.
+ */
+#include <stddef.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
-#include "base/cpus.h"
-#include "base/isa.h"
-#include "report/json_write.h"
+#include "report/groups.h"
+#include "report/json_value.h"
 #include "report/report.h"
-#include "report/stats.h"
 
-static json_t *number(double value)
+/* --- a run */
+
+static json_t *histogram(const struct hr_run_result *run)
 {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *count(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
-
-/* Text, or null where it is empty. */
-static json_t *text_or_null(const char *text)
-{
-    return text[0] ? json_string(text) : json_null();
-}
-
-/* --- machine --- */
-
-static void cpu_model(char *model, size_t size)
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    snprintf(model, size, "unknown");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "model name : %255[^\n]", line) == 1) {
-            snprintf(model, size, "%s", line);
-            break;
+    json_t *array = json_array();
+    size_t n = HR_RESULT_STALENESS_BUCKETS;
+    while (n > 0 && run->stale[n - 1] == 0)
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(array, hr_json_count(run->stale[i])) != 0) {
+            json_decref(array);
+            return NULL;
         }
-    if (file)
-        fclose(file);
+    return array;
 }
 
-static json_t *machine_json(void)
+static json_t *quantile(const struct hr_run_result *run, double q)
 {
-    char model[256];
-    struct utsname system = {0};
-    uname(&system);
-    cpu_model(model, sizeof model);
-    const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    return json_pack("{s:s, s:s, s:o, s:s, s:o, s:s, s:s}", "cpu", model, "architecture",
-                     system.machine, "processors", count(hr_cpus_allowed()), "vector_kernels",
-                     hr_isa_name(), "memory_bytes", count(memory), "os", system.sysname, "kernel",
-                     system.release);
+    if (run->stale_updates == 0)
+        return json_null();
+    return hr_json_count(hr_histogram_quantile(run->stale, HR_RESULT_STALENESS_BUCKETS, q));
 }
 
-/* --- configuration --- */
-
-static json_t *data_json(const struct hr_dataset *data)
+static json_t *staleness(const struct hr_run_result *run)
 {
-    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", data->name, "digest", data->digest,
-                     "train", count(data->train.count), "test", count(data->test.count), "classes",
-                     count(data->classes));
+    return json_pack("{so so so so so}", "mean", hr_json_number(hr_measure_stale_mean(run)), "p50",
+                     quantile(run, 0.5), "p99", quantile(run, 0.99), "max",
+                     hr_json_count(run->stale_max), "histogram", histogram(run));
 }
 
-static json_t *config_json(const struct hr_train_options *o, const struct hr_dataset *data)
+static json_t *curve(const struct hr_run_result *run)
 {
-    json_t *config =
-        json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "data", data_json(data), "model",
-                  o->model, "algorithm", o->algorithm, "launch", o->launch, "schedule", o->schedule,
-                  "kernels", o->kernels, "lr-schedule", o->lr_schedule, "async-lr", o->async_lr);
-    const struct {
-        const char *name;
-        json_t *value;
-    } rest[] = {
-        {"workers", count(o->workers)},
-        {"servers", count(o->servers)},
-        {"staleness", count(o->staleness)},
-        {"batch-size", count(o->batch_size)},
-        {"epochs", count(o->epochs)},
-        {"seed", count(o->seed)},
-        {"max-steps", count(o->max_steps)},
-        {"checkpoint-every", count(o->checkpoint_every)},
-        {"keep", count(o->keep)},
-        {"lr", number(o->lr)},
-        {"momentum", number(o->momentum)},
-        {"weight-decay", number(o->weight_decay)},
-        {"warmup-epochs", number(o->warmup_epochs)},
-        {"max-seconds", number(o->max_seconds)},
-        {"timeout", number(o->timeout)},
-        {"target-accuracy", number(o->target_accuracy)},
-        {"checkpoint-dir", text_or_null(o->checkpoint_dir)},
-        {"resume", text_or_null(o->resume)},
-    };
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-        json_object_set_new(config, rest[i].name, rest[i].value);
-    return config;
-}
-
-/* --- runs --- */
-
-/* The histogram ends at its last update; bucket 255 holds all of 255 and more. */
-static json_t *staleness_json(const struct hr_run_result *run)
-{
-    json_t *histogram = json_array();
-    unsigned long long counts[HR_RESULT_STALENESS_BUCKETS];
-    size_t used = 0;
-    for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++) {
-        counts[i] = run->stale[i];
-        used = counts[i] ? i + 1 : used;
-    }
-    for (size_t i = 0; i < used; i++)
-        json_array_append_new(histogram, count(run->stale[i]));
-    const double mean =
-        run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : 0;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean", number(mean), "p50",
-                     count(hr_histogram_quantile(counts, used, 0.5)), "p99",
-                     count(hr_histogram_quantile(counts, used, 0.99)), "max", count(run->stale_max),
-                     "histogram", histogram);
-}
-
-static json_t *curve_json(const struct hr_run_result *run)
-{
-    json_t *curve = json_array();
+    json_t *array = json_array();
     for (size_t i = 0; i < run->ncurve; i++) {
         const struct hr_curve_point *p = &run->curve[i];
-        json_array_append_new(
-            curve, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "samples", count(p->samples),
-                             "seconds", number(p->seconds), "epoch", number(p->epoch), "train_loss",
-                             number(p->train_loss), "test_loss", number(p->test_loss),
-                             "test_accuracy", number(p->test_accuracy)));
+        json_t *point =
+            json_pack("{so so so so so so}", "samples", hr_json_count(p->samples), "seconds",
+                      hr_json_number(p->seconds), "epoch", hr_json_number(p->epoch), "train_loss",
+                      hr_json_number(p->train_loss), "test_loss", hr_json_number(p->test_loss),
+                      "test_accuracy", hr_json_number(p->test_accuracy));
+        if (json_array_append_new(array, point) != 0) {
+            json_decref(array);
+            return NULL;
+        }
     }
-    return curve;
+    return array;
 }
 
-static json_t *run_json(const struct hr_run_result *run)
+/* What was run. */
+static json_t *run_setting(const struct hr_run_result *run)
 {
     const bool bounded = !strcmp(run->strategy, "ssp");
-    json_t *object = json_pack("{s:s, s:o, s:s, s:s, s:s, s:s}", "strategy", run->strategy,
-                               "algorithm", text_or_null(run->algorithm), "launch", run->launch,
-                               "order", run->order, "kernels", run->kernels, "model", run->model);
-    const struct {
-        const char *name;
-        json_t *value;
-    } rest[] = {
-        {"workers", count(run->workers)},
-        {"servers", count(run->servers)},
-        {"batch_size", count(run->batch_size)},
-        {"global_batch", count(run->global_batch)},
-        {"params", count(run->params)},
-        {"seed", count(run->seed)},
-        {"steps", count(run->steps)},
-        {"samples", count(run->samples)},
-        {"seconds", number(run->seconds)},
-        {"samples_per_s", number(run->samples_per_s)},
-        {"train_loss", number(run->train_loss)},
-        {"test_loss", number(run->test_loss)},
-        {"test_accuracy", number(run->test_accuracy)},
-        {"target_seconds", run->target_seconds > 0 ? number(run->target_seconds) : json_null()},
-        {"staleness", staleness_json(run)},
-        {"staleness_bound", bounded ? count(run->staleness_bound) : json_null()},
-        {"max_skew", count(run->max_skew)},
-        {"time", json_pack("{s:o, s:o, s:o}", "compute", number(run->compute_s), "communicate",
-                           number(run->communicate_s), "wait", number(run->wait_s))},
-        {"updates", count(run->updates)},
-        {"lr", number(run->lr)},
-        {"bytes", json_pack("{s:o, s:o}", "sent", count(run->bytes_sent), "received",
-                            count(run->bytes_received))},
-        {"curve", curve_json(run)},
-        {"weights_digest", json_string(run->weights_digest)},
-        {"checkpoint", text_or_null(run->checkpoint)},
-        {"interrupted", json_boolean(run->interrupted)},
-    };
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-        json_object_set_new(object, rest[i].name, rest[i].value);
+    return json_pack(
+        "{so so so so so so so so so so so so so so}", "strategy", hr_json_text(run->strategy),
+        "algorithm", hr_json_text_or_null(run->algorithm), "order",
+        hr_json_text_or_null(run->order), "launch", hr_json_text_or_null(run->launch), "kernels",
+        hr_json_text_or_null(run->kernels), "model", hr_json_text_or_null(run->model), "params",
+        hr_json_count(run->params), "workers", hr_json_count(run->workers), "servers",
+        hr_json_count(run->servers), "batch_size", hr_json_count(run->batch_size), "global_batch",
+        hr_json_count(run->global_batch), "seed", hr_json_count(run->seed), "staleness_bound",
+        bounded ? hr_json_count(run->staleness_bound) : json_null(), "lr", hr_json_number(run->lr));
+}
+
+/* How far it got. */
+static json_t *run_outcome(const struct hr_run_result *run)
+{
+    return json_pack(
+        "{so so so so so so so so so so so so so}", "steps", hr_json_count(run->steps), "updates",
+        hr_json_count(run->updates), "samples", hr_json_count(run->samples), "seconds",
+        hr_json_number(run->seconds), "samples_per_s", hr_json_number(run->samples_per_s),
+        "train_loss", hr_json_number(run->train_loss), "test_loss", hr_json_number(run->test_loss),
+        "test_accuracy", hr_json_number(run->test_accuracy), "target_seconds",
+        run->target_seconds < 0 ? json_null() : hr_json_number(run->target_seconds), "max_skew",
+        hr_json_count(run->max_skew), "weights_digest", hr_json_text_or_null(run->weights_digest),
+        "checkpoint", hr_json_text_or_null(run->checkpoint), "interrupted",
+        json_boolean(run->interrupted));
+}
+
+/* What it cost, and its course. */
+static json_t *run_account(const struct hr_run_result *run)
+{
+    return json_pack("{so s{so so so} s{so so} so}", "staleness", staleness(run), "time", "compute",
+                     hr_json_number(run->compute_s), "communicate",
+                     hr_json_number(run->communicate_s), "wait", hr_json_number(run->wait_s),
+                     "bytes", "sent", hr_json_count(run->bytes_sent), "received",
+                     hr_json_count(run->bytes_received), "curve", curve(run));
+}
+
+static json_t *run_object(const struct hr_run_result *run)
+{
+    json_t *object = run_setting(run), *outcome = run_outcome(run), *account = run_account(run);
+    if (json_object_update(object, outcome) != 0 || json_object_update(object, account) != 0) {
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(outcome);
+    json_decref(account);
     return object;
 }
 
-/* --- documents --- */
-
-static enum hr_status replace_file(const char *path, json_t *document, size_t flags)
+static json_t *run_array(const struct hr_run_result *runs, size_t n)
 {
-    char temporary[1100];
-    snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
-    if (json_dump_file(document, temporary, flags) != 0 || rename(temporary, path) != 0) {
-        const enum hr_status status = hr_fail_errno(HR_E_IO, "--json %s: cannot be written", path);
-        unlink(temporary);
-        return status;
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(array, run_object(&runs[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+/* --- the configuration */
+
+enum kind { TEXT, SIZE, COUNT, NUMBER };
+
+struct option_row {
+    const char *flag;
+    enum kind kind;
+    size_t offset;
+};
+
+#define ROW(flag, kind, field)                                                                     \
+    {                                                                                              \
+        flag, kind, offsetof(struct hr_train_options, field)                                       \
     }
-    return HR_OK;
+
+static const struct option_row options_table[] = {
+    ROW("strategy", TEXT, strategy),
+    ROW("algorithm", TEXT, algorithm),
+    ROW("model", TEXT, model),
+    ROW("launch", TEXT, launch),
+    ROW("schedule", TEXT, schedule),
+    ROW("kernels", TEXT, kernels),
+    ROW("workers", SIZE, workers),
+    ROW("servers", SIZE, servers),
+    ROW("staleness", COUNT, staleness),
+    ROW("batch-size", SIZE, batch_size),
+    ROW("epochs", SIZE, epochs),
+    ROW("lr", NUMBER, lr),
+    ROW("momentum", NUMBER, momentum),
+    ROW("weight-decay", NUMBER, weight_decay),
+    ROW("lr-schedule", TEXT, lr_schedule),
+    ROW("warmup-epochs", NUMBER, warmup_epochs),
+    ROW("async-lr", TEXT, async_lr),
+    ROW("seed", COUNT, seed),
+    ROW("max-steps", COUNT, max_steps),
+    ROW("max-seconds", NUMBER, max_seconds),
+    ROW("timeout", NUMBER, timeout),
+    ROW("target-accuracy", NUMBER, target_accuracy),
+    ROW("checkpoint-dir", TEXT, checkpoint_dir),
+    ROW("checkpoint-every", COUNT, checkpoint_every),
+    ROW("keep", SIZE, keep),
+    ROW("resume", TEXT, resume),
+    ROW("ranks-beside", SIZE, ranks_beside),
+};
+
+static json_t *option_value(const struct hr_train_options *options, const struct option_row *row)
+{
+    const void *field = (const char *)options + row->offset;
+    switch (row->kind) {
+    case TEXT:
+        return hr_json_text_or_null(field);
+    case SIZE:
+        return hr_json_count(*(const size_t *)field);
+    case COUNT:
+        return hr_json_count(*(const uint64_t *)field);
+    case NUMBER:
+        return hr_json_number(*(const double *)field);
+    }
+    return NULL;
 }
 
-enum hr_status hr_json_write(const char *path, json_t *document)
+static json_t *data_object(const struct hr_dataset *dataset)
 {
-    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(17);
-    enum hr_status status = HR_OK;
-    if (!document)
-        return hr_fail(HR_E_NOMEM, "no memory for a JSON document, or a text in it is not UTF-8");
-    if (strcmp(path, "-") != 0)
-        status = replace_file(path, document, flags);
-    else if (json_dumpf(document, stdout, flags) != 0 || putchar('\n') == EOF ||
-             fflush(stdout) != 0)
-        status = hr_fail_errno(HR_E_IO, "stdout cannot be written");
-    json_decref(document);
-    return status;
+    return json_pack(
+        "{so so so so so}", "name", hr_json_text(dataset->name), "digest",
+        hr_json_text_or_null(dataset->digest), "train", hr_json_count(dataset->train.count), "test",
+        hr_json_count(dataset->test.count), "classes", hr_json_count(dataset->classes));
 }
+
+static json_t *config_object(const struct hr_train_options *options,
+                             const struct hr_dataset *dataset)
+{
+    json_t *config = json_object();
+    int failed = json_object_set_new(config, "data", data_object(dataset));
+    for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++)
+        failed |= json_object_set_new(config, options_table[i].flag,
+                                      option_value(options, &options_table[i]));
+    if (failed) {
+        json_decref(config);
+        return NULL;
+    }
+    return config;
+}
+
+/* --- documents */
 
 enum hr_status hr_json_write_runs(const char *path, const struct hr_train_options *options,
                                   const struct hr_dataset *dataset,
                                   const struct hr_run_result *runs, size_t n)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, run_json(&runs[i]));
-    return hr_json_write(path, json_pack("{s:s, s:o, s:o, s:o}", "hogring", HR_VERSION, "machine",
-                                         machine_json(), "config", config_json(options, dataset),
-                                         "runs", array));
+    return hr_json_write(path, json_pack("{so so}", "config", config_object(options, dataset),
+                                         "runs", run_array(runs, n)));
 }
 
-static json_t *row_json(const struct hr_bench_row *row)
+static json_t *row_object(const struct hr_bench_row *row)
 {
-    return json_pack("{s:s, s:o, s:o, s:s, s:s, s:s, s:{s:o, s:o, s:o}, s:o, s:o, s:o}", "op",
-                     row->op, "bytes", count(row->bytes), "ranks", count(row->ranks), "algorithm",
-                     row->algorithm, "transport", row->transport, "launch", row->launch, "time_us",
-                     "p10", number(row->p10_us), "p50", number(row->p50_us), "p90",
-                     number(row->p90_us), "algbw_gbs", number(row->algbw_gbs), "busbw_gbs",
-                     number(row->busbw_gbs), "wrong", count(row->wrong));
+    return json_pack("{ss ss ss ss so so so so so so so so}", "op", row->op, "algorithm",
+                     row->algorithm, "transport", row->transport, "launch", row->launch, "bytes",
+                     hr_json_count(row->bytes), "ranks", hr_json_count(row->ranks), "p10_us",
+                     hr_json_number(row->p10_us), "p50_us", hr_json_number(row->p50_us), "p90_us",
+                     hr_json_number(row->p90_us), "algbw_gbs", hr_json_number(row->algbw_gbs),
+                     "busbw_gbs", hr_json_number(row->busbw_gbs), "wrong",
+                     hr_json_count(row->wrong));
 }
 
 enum hr_status hr_json_write_rows(const char *path, const struct hr_bench_row *rows, size_t n)
 {
     json_t *array = json_array();
+    int failed = 0;
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, row_json(&rows[i]));
-    return hr_json_write(path, json_pack("{s:s, s:o, s:o}", "hogring", HR_VERSION, "machine",
-                                         machine_json(), "rows", array));
+        failed |= json_array_append_new(array, row_object(&rows[i]));
+    if (failed) {
+        json_decref(array);
+        array = NULL;
+    }
+    return hr_json_write(path, json_pack("{so}", "rows", array));
 }

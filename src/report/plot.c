@@ -1,119 +1,159 @@
-/* Running gnuplot: without a shell, its script through a pipe, its complaints kept. */
+/* Learning curves as a picture, drawn by gnuplot: no shell, no file but the picture itself. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "report/plot_script.h"
+#include "report/replace.h"
 #include "report/report.h"
 
-enum { NO_GNUPLOT = 127 };
+extern char **environ;
 
-static _Noreturn void run_gnuplot(int script, int complaints)
-{
-    const int nowhere = open("/dev/null", O_WRONLY);
-    dup2(script, STDIN_FILENO);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(complaints, STDERR_FILENO);
-    close(script);
-    close(complaints);
-    signal(SIGPIPE, SIG_DFL);
-    execlp("gnuplot", "gnuplot", "-", (char *)NULL);
-    _exit(NO_GNUPLOT);
-}
-
-/* The first line of what gnuplot said, without what leads up to it. */
-static void read_complaint(int fd, char *line, size_t size)
-{
-    size_t used = 0;
-    for (ssize_t got; used + 1 < size && (got = read(fd, line + used, size - 1 - used)) > 0;)
-        used += (size_t)got;
-    line[used] = '\0';
-    char *text = line + strspn(line, " \n\t");
-    text[strcspn(text, "\n")] = '\0';
-    memmove(line, text, strlen(text) + 1);
-}
-
-struct picture {
-    const char *terminal, *path, *title;
-    const struct hr_run_result *runs;
-    size_t n;
+/* What goes into gnuplot and what it says. Both are files in memory and not pipes: none of them can
+ * be full, so neither side can wait for the other, and a gnuplot that dies raises no SIGPIPE. */
+struct streams {
+    int script, errors;
 };
 
-/* The script goes through a temporary file rather than a pipe: neither side can wait for
- * the other. */
-static enum hr_status write_script(const struct picture *picture, FILE **out)
+static void close_streams(struct streams *streams)
 {
-    *out = tmpfile();
-    if (!*out)
-        return hr_fail_errno(HR_E_IO, "--plot: no temporary file for the script");
-    hr_plot_script(*out, picture->terminal, picture->path, picture->title, picture->runs,
-                   picture->n);
-    if (fflush(*out) == 0 && fseek(*out, 0, SEEK_SET) == 0)
-        return HR_OK;
-    fclose(*out);
-    return hr_fail_errno(HR_E_IO, "--plot: the script cannot be written");
+    if (streams->script >= 0)
+        close(streams->script);
+    if (streams->errors >= 0)
+        close(streams->errors);
 }
 
-static enum hr_status draw(const struct picture *picture)
+static enum hr_status open_streams(struct streams *streams)
 {
-    FILE *script;
-    int ends[2], wait_status = 0;
-    char complaint[256] = "";
-    HR_TRY(write_script(picture, &script));
-    if (pipe(ends) != 0) {
-        fclose(script);
-        return hr_fail_errno(HR_E_IO, "--plot: no pipe to gnuplot");
+    streams->script = memfd_create("hogring-plot-script", MFD_CLOEXEC);
+    streams->errors = memfd_create("hogring-plot-errors", MFD_CLOEXEC);
+    if (streams->script >= 0 && streams->errors >= 0)
+        return HR_OK;
+    const enum hr_status status = hr_fail_errno(HR_E_NOMEM, "no memory for a plot");
+    close_streams(streams);
+    return status;
+}
+
+static enum hr_status fill_script(int fd, enum hr_plot_format format, const char *title,
+                                  const struct hr_groups *groups)
+{
+    const int own = dup(fd);
+    FILE *out = own < 0 ? NULL : fdopen(own, "w");
+    if (!out) {
+        if (own >= 0)
+            close(own);
+        return hr_fail(HR_E_NOMEM, "no memory for a plot");
     }
-    const pid_t pid = fork();
-    if (pid == 0)
-        run_gnuplot(fileno(script), ends[1]);
-    close(ends[1]);
-    fclose(script);
-    if (pid > 0)
-        read_complaint(ends[0], complaint, sizeof complaint);
-    close(ends[0]);
-    while (pid > 0 && waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
-        continue;
-    if (pid < 0)
-        return hr_fail_errno(HR_E_IO, "--plot: cannot start gnuplot");
-    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == NO_GNUPLOT)
-        return hr_fail(HR_E_IO,
-                       "--plot %s: gnuplot is not installed (Debian: apt install gnuplot-nox)",
-                       picture->path);
-    if (wait_status != 0)
-        return hr_fail(HR_E_IO, "--plot %s: gnuplot failed: %s", picture->path, complaint);
+    hr_plot_script_write(out, format, title, groups);
+    const bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed || lseek(fd, 0, SEEK_SET) != 0)
+        return hr_fail_errno(HR_E_NOMEM, "no memory for a plot");
     return HR_OK;
 }
 
-/* gnuplot builds differ in which PNG terminal they have; the one that draws text well
- * comes first. */
-static enum hr_status draw_png(struct picture *picture)
+/* HR_E_IO with the first line that says something. */
+static enum hr_status explain(const char *path, int wait_status, int errors)
 {
-    picture->terminal = "pngcairo";
-    if (draw(picture) == HR_OK)
-        return HR_OK;
-    picture->terminal = "png";
-    return draw(picture);
+    char text[400];
+    const ssize_t got = pread(errors, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    char *line = text + strspn(text, " \t\r\n^");
+    line[strcspn(line, "\r\n")] = '\0';
+    if (line[0])
+        return hr_fail(HR_E_IO, "%s: gnuplot: %s", path, line);
+    if (WIFSIGNALED(wait_status))
+        return hr_fail(HR_E_IO, "%s: gnuplot ended by signal %d", path, WTERMSIG(wait_status));
+    return hr_fail(HR_E_IO, "%s: gnuplot drew nothing (exit code %d)", path,
+                   WEXITSTATUS(wait_status));
+}
+
+static enum hr_status start_gnuplot(const struct streams *streams, int picture, const char *path,
+                                    pid_t *child)
+{
+    char name[] = "gnuplot", defaults[] = "-d", from_stdin[] = "-";
+    char *const argv[] = {name, defaults, from_stdin, NULL}; /* -d: without the user's ~/.gnuplot */
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return hr_fail(HR_E_NOMEM, "no memory for a plot");
+    int cause = posix_spawn_file_actions_adddup2(&actions, streams->script, STDIN_FILENO);
+    cause = cause ? cause : posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
+    cause =
+        cause ? cause : posix_spawn_file_actions_adddup2(&actions, streams->errors, STDERR_FILENO);
+    cause = cause ? cause : posix_spawnp(child, name, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (cause == ENOENT)
+        return hr_fail(HR_E_IO,
+                       "%s: gnuplot, which draws it, is not installed: "
+                       "apt install gnuplot-nox",
+                       path);
+    errno = cause;
+    return cause ? hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be started", path) : HR_OK;
+}
+
+static enum hr_status run_gnuplot(const struct streams *streams, int picture, const char *path)
+{
+    pid_t child;
+    int wait_status;
+    struct stat drawn;
+    HR_TRY(start_gnuplot(streams, picture, path, &child));
+    while (waitpid(child, &wait_status, 0) < 0)
+        if (errno != EINTR)
+            return hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be waited for", path);
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 ||
+        (fstat(picture, &drawn) == 0 && S_ISREG(drawn.st_mode) && drawn.st_size == 0))
+        return explain(path, wait_status, streams->errors);
+    return HR_OK;
+}
+
+static enum hr_status draw(const struct streams *streams, const char *path)
+{
+    struct hr_replace replace;
+    HR_TRY(hr_replace_begin(&replace, path));
+    const enum hr_status status = run_gnuplot(streams, replace.fd, path);
+    if (status == HR_OK)
+        return hr_replace_commit(&replace);
+    hr_replace_abandon(&replace);
+    return status;
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && !strcmp(path + length - tail, ending);
+}
+
+static bool anything_to_draw(const struct hr_run_result *runs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (runs[i].ncurve > 0)
+            return true;
+    return false;
 }
 
 enum hr_status hr_plot_curves(const char *path, const char *title, const struct hr_run_result *runs,
                               size_t n)
 {
-    char temporary[1200];
-    const char *ending = strrchr(path, '.');
-    const bool svg = ending && !strcmp(ending, ".svg");
-    if (!svg && (!ending || strcmp(ending, ".png") != 0))
-        return hr_fail(HR_E_USAGE, "--plot %s: expected a name that ends in .svg or .png", path);
-    snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
-    struct picture picture = {"svg", temporary, title, runs, n};
-    enum hr_status status = svg ? draw(&picture) : draw_png(&picture);
-    if (status == HR_OK && rename(temporary, path) != 0)
-        status = hr_fail_errno(HR_E_IO, "--plot %s: cannot be written", path);
-    if (status != HR_OK)
-        unlink(temporary);
+    struct hr_groups groups;
+    struct streams streams;
+    if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
+        return hr_fail(HR_E_USAGE, "%s: expected a name that ends in .svg or .png", path);
+    if (!anything_to_draw(runs, n))
+        return hr_fail(HR_E_USAGE, "%s: no run was evaluated, so there is nothing to draw", path);
+    HR_TRY(hr_groups_make(&groups, runs, n));
+    enum hr_status status = open_streams(&streams);
+    if (status == HR_OK) {
+        const enum hr_plot_format format = ends_in(path, ".svg") ? HR_PLOT_SVG : HR_PLOT_PNG;
+        status = fill_script(streams.script, format, title, &groups);
+        if (status == HR_OK)
+            status = draw(&streams, path);
+        close_streams(&streams);
+    }
+    hr_groups_free(&groups);
     return status;
 }

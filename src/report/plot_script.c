@@ -1,181 +1,292 @@
-/* Four panels: test loss and test accuracy, against samples and against seconds of training; a line
- * a strategy. With several seeds the line is their mean, and a band runs from the least to the
- * most. */
 #include "report/plot_script.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/entries.h"
-#include "report/report.h"
+/* --- quoting and styles */
 
-/* Okabe and Ito's colours, which people with any colour vision can tell apart. */
-static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                      "#E69F00", "#56B4E9", "#000000"};
-
-enum { NCOLOURS = sizeof colours / sizeof *colours };
-
-static size_t shortest_curve(const struct hr_entry *entry)
+/* Bytes of the UTF-8 character at text; 0 when what stands there is none. */
+static size_t character_bytes(const char *text)
 {
-    size_t points = entry->run[0]->ncurve;
-    for (size_t i = 1; i < entry->n; i++)
-        points = entry->run[i]->ncurve < points ? entry->run[i]->ncurve : points;
-    return points;
+    const unsigned char first = (unsigned char)text[0];
+    const size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (n > 1 && (first < 0xc2 || first > 0xf4))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
 }
 
-static void print_spread(FILE *out, const struct hr_entry *entry, size_t point,
-                         double (*value)(const struct hr_curve_point *))
+/* In single quotes gnuplot takes everything as it stands (in double quotes it would run what is in
+ * backquotes); a quote is doubled. What cannot be shown becomes '?', so that an SVG stays one. */
+static void quote(FILE *out, const char *text, size_t most_characters)
 {
-    double values[HR_MAX_SEEDS];
-    for (size_t i = 0; i < entry->n; i++)
-        values[i] = value(&entry->run[i]->curve[point]);
-    const struct hr_spread spread = hr_spread_of(values, entry->n);
-    fprintf(out, " %.9g %.9g %.9g", spread.mean, spread.least, spread.most);
-}
-
-static double seconds_of(const struct hr_curve_point *point)
-{
-    return point->seconds;
-}
-
-static double loss_of(const struct hr_curve_point *point)
-{
-    return point->test_loss;
-}
-
-static double accuracy_of(const struct hr_curve_point *point)
-{
-    return 100 * point->test_accuracy;
-}
-
-/* Columns: 1 thousands of samples; then mean, least, most of seconds (2..4), loss (5..7), accuracy
- * (8..10). */
-static void print_data(FILE *out, const struct hr_entry *entry, size_t number)
-{
-    fprintf(out, "$run%zu << EOD\n", number);
-    for (size_t point = 0; point < shortest_curve(entry); point++) {
-        fprintf(out, "%.9g", (double)entry->run[0]->curve[point].samples / 1000);
-        print_spread(out, entry, point, seconds_of);
-        print_spread(out, entry, point, loss_of);
-        print_spread(out, entry, point, accuracy_of);
-        fputc('\n', out);
+    size_t shown = 0;
+    fputc('\'', out);
+    for (; *text && shown < most_characters; shown++) {
+        const size_t n = character_bytes(text);
+        if (*text == '\'')
+            fputs("''", out);
+        else if (n == 0 || (unsigned char)*text < ' ' || *text == 0x7f)
+            fputc('?', out);
+        else
+            fwrite(text, 1, n, out);
+        text += n ? n : 1;
     }
-    fputs("EOD\n", out);
+    fputs(*text ? "...'" : "'", out);
 }
 
-/* Later lines are thinner, so that one which lies on another (bit-equal strategies do) leaves it to
- * be seen at its sides. */
-static const char *style_of(size_t entry, char style[80])
+/* Okabe and Ito's colours for all kinds of colour vision, without yellow, which is lost on white.
+ * Curves of strategies that give the same bits lie on top of each other: dashes let the colour
+ * below show, and points differ in shape. */
+static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                     "#e69f00", "#56b4e9", "#000000"};
+static const char *const dashes[] = {"1", "(10,6)", "(3,4)", "(14,4,3,4)", "(6,3)"};
+static const int points[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
+
+#define CYCLE(table, i) ((table)[(i) % (sizeof(table) / sizeof *(table))])
+
+/* --- data */
+
+/* Evaluations that all runs of the group have. */
+static size_t common_points(const struct hr_group *group)
 {
-    const double width = entry < 5 ? 5.0 - 0.8 * (double)entry : 1.5;
-    snprintf(style, 80, "lw %g pt 7 ps 0.4 dt %zu lc rgb \"%s\"", width, entry / NCOLOURS + 1,
-             colours[entry % NCOLOURS]);
-    return style;
+    size_t n = group->run[0]->ncurve;
+    for (size_t i = 1; i < group->n; i++)
+        n = group->run[i]->ncurve < n ? group->run[i]->ncurve : n;
+    return n;
 }
 
-static void print_panel(FILE *out, const struct hr_entry *entries, size_t count, int x, int y)
+enum field { SAMPLES, SECONDS, LOSS, ACCURACY };
+
+static double field_of(const struct hr_curve_point *point, enum field field)
 {
-    const char *separator = "plot ";
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].n > 1) {
-            fprintf(out,
-                    "%s$run%zu using %d:%d:%d with filledcurves fc rgb \"%s\" fs transparent solid "
-                    "0.15 notitle",
-                    separator, i, x, y + 1, y + 2, colours[i % NCOLOURS]);
-            separator = ", ";
+    switch (field) {
+    case SAMPLES:
+        return (double)point->samples;
+    case SECONDS:
+        return point->seconds;
+    case LOSS:
+        return point->test_loss;
+    case ACCURACY:
+        return 100 * point->test_accuracy;
+    }
+    return NAN;
+}
+
+static struct hr_spread spread_at(const struct hr_group *group, size_t number, enum field field)
+{
+    double *values = malloc(group->n * sizeof *values);
+    if (!values)
+        return (struct hr_spread){.mean = NAN};
+    for (size_t i = 0; i < group->n; i++)
+        values[i] = field_of(&group->run[i]->curve[number], field);
+    const struct hr_spread spread = hr_spread_of(values, group->n);
+    free(values);
+    return spread;
+}
+
+struct scale {
+    double samples; /* one unit of the axis */
+    const char *unit;
+    double most_samples, most_seconds;
+    double loss_top; /* < 0: no loss is a number; 0: as gnuplot likes */
+};
+
+/* Rows of samples, seconds, mean, least, most. A mean that is no number (a run diverged) leaves an
+ * empty line, which interrupts line and band; NaN would draw the band down to the axis. */
+static void write_block(FILE *out, const char *name, size_t g, const struct hr_group *group,
+                        const struct scale *scale, enum field field)
+{
+    fprintf(out, "$%s%zu << END\n", name, g);
+    for (size_t i = 0; i < common_points(group); i++) {
+        const struct hr_spread spread = spread_at(group, i, field);
+        if (isfinite(spread.mean))
+            fprintf(out, "%.9g %.9g %.9g %.9g %.9g\n",
+                    spread_at(group, i, SAMPLES).mean / scale->samples,
+                    spread_at(group, i, SECONDS).mean, spread.mean, spread.least, spread.most);
+        else
+            fputc('\n', out);
+    }
+    fputs("END\n", out);
+}
+
+static void write_data(FILE *out, const struct hr_groups *groups, const struct scale *scale)
+{
+    for (size_t g = 0; g < groups->n; g++) {
+        write_block(out, "loss", g, &groups->group[g], scale, LOSS);
+        write_block(out, "accuracy", g, &groups->group[g], scale, ACCURACY);
+    }
+}
+
+/* --- axes */
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* A run that diverges must not press all others onto the axis: curves may leave through the top, at
+ * four times the median loss. 0 when nothing is that high, -1 when no loss is a number. */
+static double loss_top(const struct hr_groups *groups)
+{
+    size_t n = 0, room = 1;
+    for (size_t g = 0; g < groups->n; g++)
+        room += common_points(&groups->group[g]);
+    double *losses = malloc(room * sizeof *losses);
+    for (size_t g = 0; losses && g < groups->n; g++)
+        for (size_t i = 0; i < common_points(&groups->group[g]); i++) {
+            const double loss = spread_at(&groups->group[g], i, LOSS).mean;
+            if (isfinite(loss))
+                losses[n++] = loss;
         }
-    for (size_t i = 0; i < count; i++) {
-        char style[80];
-        fprintf(out, "%s$run%zu using %d:%d with linespoints %s notitle", separator, i, x, y,
-                style_of(i, style));
-        separator = ", ";
+    double top = -1;
+    if (n > 0) {
+        qsort(losses, n, sizeof *losses, ascending);
+        top = losses[n - 1] > 4 * losses[n / 2] ? 4 * losses[n / 2] : 0;
+    }
+    free(losses);
+    return top;
+}
+
+static struct scale scale_of(const struct hr_groups *groups)
+{
+    struct scale scale = {.samples = 1, .unit = "", .loss_top = loss_top(groups)};
+    for (size_t g = 0; g < groups->n; g++)
+        for (size_t i = 0; i < common_points(&groups->group[g]); i++) {
+            const struct hr_group *group = &groups->group[g];
+            scale.most_samples = fmax(scale.most_samples, spread_at(group, i, SAMPLES).mean);
+            scale.most_seconds = fmax(scale.most_seconds, spread_at(group, i, SECONDS).mean);
+        }
+    if (scale.most_samples >= 5e6) {
+        scale.samples = 1e6;
+        scale.unit = " (millions)";
+    } else if (scale.most_samples >= 5e3) {
+        scale.samples = 1e3;
+        scale.unit = " (thousands)";
+    }
+    return scale;
+}
+
+static void write_terminal(FILE *out, enum hr_plot_format format)
+{
+    fputs("set encoding utf8\n", out);
+    if (format == HR_PLOT_SVG)
+        fputs("set terminal svg size 1200,860 dynamic noenhanced background rgb 'white' "
+              "font 'Helvetica,Arial,sans-serif,15'\n",
+              out);
+    else
+        fputs(
+            "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) "
+            "set terminal pngcairo size 1200,860 noenhanced background rgb 'white' font 'Sans,12'; "
+            "else set terminal png size 1200,860 truecolor noenhanced\n",
+            out);
+}
+
+static void write_styles(FILE *out, const struct hr_groups *groups)
+{
+    for (size_t g = 0; g < groups->n; g++) {
+        size_t every = common_points(&groups->group[g]) / 12 + 1; /* a dozen points a line */
+        fprintf(out, "set style line %zu lc rgb '%s' dt %s lw 2.2 pt %d ps 1 pi %zu\n", g + 1,
+                CYCLE(colors, g), CYCLE(dashes, g), CYCLE(points, g), every);
+    }
+    fputs("set border 3 lc rgb '#404040'\n"
+          "set tics nomirror out\n"
+          "set grid lc rgb '#dddddd' lt 1 lw 0.8\n"
+          "set offsets 0, 0, graph 0.04, graph 0.04\n"
+          "set style fill transparent solid 0.15 noborder\n"
+          "unset key\n",
+          out);
+}
+
+/* --- panels */
+
+struct panel {
+    int row, column; /* in the picture */
+    int x;           /* column of the data: 1 samples, 2 seconds */
+    const char *y;   /* block of the data */
+};
+
+static void write_curves(FILE *out, const struct hr_groups *groups, const struct panel *panel)
+{
+    const char *before = "plot";
+    for (size_t g = 0; g < groups->n; g++)
+        if (groups->group[g].n > 1 && common_points(&groups->group[g]) > 0) {
+            fprintf(out, "%s $%s%zu using %d:4:5 with filledcurves lc rgb '%s'", before, panel->y,
+                    g, panel->x, CYCLE(colors, g));
+            before = ", \\\n ";
+        }
+    for (size_t g = 0; g < groups->n; g++)
+        if (common_points(&groups->group[g]) > 0) {
+            fprintf(out, "%s $%s%zu using %d:3 with linespoints ls %zu", before, panel->y, g,
+                    panel->x, g + 1);
+            before = ", \\\n ";
+        }
+    fputc('\n', out);
+}
+
+/* Panels stand at fixed places: what is under them belongs to the legend. */
+static void write_panel(FILE *out, const struct hr_groups *groups, const struct scale *scale,
+                        const struct panel *panel, double legend)
+{
+    const bool is_loss = !strcmp(panel->y, "loss");
+    const double left = panel->column ? 0.59 : 0.09, height = (0.95 - legend) / 2;
+    const double bottom = legend + (panel->row ? 0 : height);
+    const double most = panel->x == 1 ? scale->most_samples / scale->samples : scale->most_seconds;
+    fprintf(out, "set lmargin at screen %g; set rmargin at screen %g\n", left, left + 0.395);
+    fprintf(out, "set bmargin at screen %.4f; set tmargin at screen %.4f\n", bottom + 0.075,
+            bottom + height - 0.022);
+    fprintf(out, "set xrange [0:%.6g]\n", most > 0 ? most * 1.03 : 1);
+    if (is_loss && scale->loss_top > 0)
+        fprintf(out, "set yrange [*:%.6g]\n", scale->loss_top);
+    else if (is_loss && scale->loss_top < 0)
+        fputs("set yrange [0:1]\n", out); /* gnuplot refuses to choose a range from nothing */
+    else
+        fputs("set yrange [*:*]\n", out);
+    fprintf(out, "set xlabel '%s%s'\n", panel->x == 1 ? "samples" : "seconds of training",
+            panel->x == 1 ? scale->unit : "");
+    fprintf(out, "set ylabel '%s'\n", is_loss ? "test loss" : "test accuracy (%)");
+    write_curves(out, groups, panel);
+}
+
+/* A fifth plot without anything to see but its key. */
+static void write_legend(FILE *out, const struct hr_groups *groups, double height)
+{
+    fputs("unset border; unset tics; unset grid; unset xlabel; unset ylabel\n"
+          "set lmargin at screen 0.02; set rmargin at screen 0.98\n",
+          out);
+    fprintf(out, "set bmargin at screen 0.005; set tmargin at screen %.4f\n", height);
+    fputs("set key center center horizontal Left reverse spacing 1.25 samplen 4 width 1\n"
+          "set xrange [0:1]; set yrange [0:1]\nplot",
+          out);
+    for (size_t g = 0; g < groups->n; g++) {
+        fprintf(out, "%s NaN with linespoints ls %zu title ", g ? ", \\\n " : "", g + 1);
+        quote(out, groups->group[g].label, 60);
     }
     fputc('\n', out);
 }
 
-/* The legend has a strip of its own below the panels, so that it hides no curve. */
-static void print_legend(FILE *out, const struct hr_entry *entries, size_t count)
+void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *title,
+                          const struct hr_groups *groups)
 {
-    fputs("unset title; unset xlabel; unset ylabel; unset tics; unset border; unset grid\n"
-          "set lmargin at screen 0.02; set rmargin at screen 0.98; set bmargin at screen 0.01; "
-          "set tmargin at screen 0.09\n"
-          "set key center center horizontal maxrows 2 samplen 3 width 2\nset xrange [0:1]; set "
-          "yrange [0:1]\n",
-          out);
-    const char *separator = "plot ";
-    for (size_t i = 0; i < count; i++) {
-        char style[80];
-        fprintf(out, "%sNaN with linespoints %s title \"%s\"", separator, style_of(i, style),
-                entries[i].label);
-        separator = ", ";
+    static const struct panel panels[] = {
+        {0, 0, 1, "loss"}, {0, 1, 2, "loss"}, {1, 0, 1, "accuracy"}, {1, 1, 2, "accuracy"}};
+    const struct scale scale = scale_of(groups);
+    const double legend = 0.03 + 0.03 * (double)((groups->n + 2) / 3);
+    write_terminal(out, format);
+    write_data(out, groups, &scale);
+    write_styles(out, groups);
+    fputs("set multiplot\nset label 1 ", out);
+    quote(out, title, 110);
+    fputs(" at screen 0.5,0.97 center font ',16'\n", out);
+    for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
+        write_panel(out, groups, &scale, &panels[i], legend);
+        fputs("unset label 1\n", out);
     }
-    fputc('\n', out);
-}
-
-static void print_margins(FILE *out, int column, int row)
-{
-    static const double left[] = {0.075, 0.565}, right[] = {0.485, 0.975}, top[] = {0.93, 0.52},
-                        bottom[] = {0.61, 0.20};
-    fprintf(out,
-            "set lmargin at screen %g; set rmargin at screen %g; set tmargin at screen %g; set "
-            "bmargin at screen %g\n",
-            left[column], right[column], top[row], bottom[row]);
-}
-
-/* Text inside gnuplot's double quotes. */
-static void print_quoted(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        fputc(*text == '\n' ? ' ' : *text, out);
-    }
-    fputc('"', out);
-}
-
-static void print_head(FILE *out, const char *terminal, const char *path, const char *title)
-{
-    fprintf(out, "set terminal %s size 1200,800 background rgb \"white\" font \"%s\"\nset output ",
-            terminal, strcmp(terminal, "svg") ? "sans,11" : "sans-serif,14");
-    print_quoted(out, path);
-    fputs("\nset encoding utf8\nset multiplot\nset label 1 ", out);
-    print_quoted(out, title);
-    fputs(" at screen 0.5,0.965 center noenhanced\n"
-          "set grid lc rgb \"#dddddd\" lt 1 lw 1\nset border 3 lc rgb \"#555555\"\nset tics "
-          "nomirror out\nunset key\n",
-          out);
-}
-
-static void print_panels(FILE *out, const struct hr_entry *entries, size_t count)
-{
-    static const struct {
-        const char *label;
-        int column;
-    } x[] = {{"samples seen (thousands)", 1}, {"seconds of training", 2}},
-      y[] = {{"test loss", 5}, {"test accuracy (%)", 8}};
-    for (int row = 0; row < 2; row++)
-        for (int column = 0; column < 2; column++) {
-            print_margins(out, column, row);
-            fprintf(out, "set xlabel \"%s\"; set ylabel \"%s\"; set xrange [0:*]\n",
-                    x[column].label, y[row].label);
-            print_panel(out, entries, count, x[column].column, y[row].column);
-            fputs("unset label 1\n", out);
-        }
-}
-
-void hr_plot_script(FILE *out, const char *terminal, const char *path, const char *title,
-                    const struct hr_run_result *runs, size_t n)
-{
-    struct hr_entry *entries = calloc(HR_MAX_ENTRIES, sizeof *entries);
-    if (!entries)
-        return;
-    const size_t count = hr_entries_of(runs, n, entries);
-    for (size_t i = 0; i < count; i++)
-        print_data(out, &entries[i], i);
-    print_head(out, terminal, path, title);
-    print_panels(out, entries, count);
-    print_legend(out, entries, count);
-    fputs("unset multiplot\nunset output\n", out);
-    free(entries);
+    write_legend(out, groups, legend);
+    fputs("unset multiplot\n", out);
 }

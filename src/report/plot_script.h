@@ -1,13 +1,19 @@
-/* plot_script.h - the gnuplot script of a comparison, apart from running it. */
+/* plot_script.h - the gnuplot script of a picture, apart so that it can be tested without gnuplot.
+ *
+ * Four panels: test loss and test accuracy, each against samples and against seconds of training;
+ * one line a group, the mean over its seeds by number of evaluation, in a band from least to most.
+ * All data stands in the script; gnuplot writes the picture to its standard output.
+ */
 #ifndef HR_REPORT_PLOT_SCRIPT_H
 #define HR_REPORT_PLOT_SCRIPT_H
 
 #include <stdio.h>
 
-#include "hogring/train.h"
+#include "report/groups.h"
 
-/* Write the script that draws to `path` with `terminal` ("svg", "pngcairo" or "png"). */
-void hr_plot_script(FILE *out, const char *terminal, const char *path, const char *title,
-                    const struct hr_run_result *runs, size_t n);
+enum hr_plot_format { HR_PLOT_SVG, HR_PLOT_PNG };
+
+void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *title,
+                          const struct hr_groups *groups);
 
 #endif

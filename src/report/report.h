@@ -21,8 +21,8 @@
 
 /* --- banner */
 
-/* A few lines: strategy and guarantee, algorithm and order of addition, workers, servers, threads
- * and launch, global batch, learning rate in force, steps, model, data. */
+/* Six lines: strategy, algorithm and order of addition, workers, servers, launch; model; data; what
+ * one update is made of and its learning rate; epochs, updates, seed; the guarantee. */
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data);
 
 /* --- progress */
@@ -31,7 +31,7 @@ struct hr_progress_view {
     FILE *out;         /* stderr */
     bool redraw;       /* a terminal: one line, redrawn; else one line an epoch */
     bool quiet;        /* show nothing */
-    const char *label; /* before each line: the strategy; "" for none */
+    const char *label; /* before each line: the strategy; "" for none; borrowed */
     double epochs;     /* of the run, for "epoch 3/10" */
     double last_loss;  /* of the newest curve point */
     size_t drawn;      /* characters of the line on screen, to be wiped */
@@ -40,32 +40,32 @@ struct hr_progress_view {
     double rate_samples;
 };
 
-/* redraw is chosen from isatty(out), TERM and NO_COLOR-like habits: never when TERM is "dumb". */
+/* Redraws only on a terminal whose TERM is set and not "dumb". */
 void hr_progress_view_init(struct hr_progress_view *view, FILE *out, const char *label,
                            double epochs, bool quiet);
 void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress);
-/* An evaluation: prints a line of its own, "epoch 3/10  loss 0.412  test loss 0.431  accuracy 85.1
- * % 41k samples/s". */
+/* An evaluation: prints a line of its own, "epoch 3/10  loss 0.4120  test loss 0.4310  accuracy
+ * 85.10 %  41.0k samples/s" (samples/s: mean of the run up to here). */
 void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point);
 /* Wipe the redrawn line. */
 void hr_progress_view_end(struct hr_progress_view *view);
 
 /* --- table */
 
-/* Rows for n runs. Runs of one strategy with several seeds become one row: mean +- standard
- * deviation. A column of seconds to target accuracy where target > 0. */
+/* Rows for n runs. Runs that differ in their seed alone become one row: mean and sample standard
+ * deviation. A column of mean seconds to the target accuracy (0..1) where target > 0. */
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
-/* A sentence or two on the comparison of several strategies over several seeds: which differ in
- * accuracy by more than chance (Welch's t test, stated level), which is fastest, and to the target.
- * Prints nothing for one seed or one strategy. */
+/* Some sentences on the comparison of several strategies over several seeds: which are less
+ * accurate than the best by more than chance (Welch's t test at 5 %, corrected for all pairs),
+ * which is fastest, which first at the target. Prints nothing for one seed or one strategy. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
 /* --- JSON */
 
-/* The document DESIGN names: {"hogring", "machine", "config", "runs"}.
+/* The document {"hogring", "machine", "config", "runs"}.
  *   path     file to replace as a whole (temporary and rename), or "-" for stdout
- *   options  become "config", names as the flags spell them
+ *   options  become "config", named as the flags spell them; dataset becomes "config"."data"
  * HR_E_IO names the path. */
 HR_CHECKED enum hr_status hr_json_write_runs(const char *path,
                                              const struct hr_train_options *options,
@@ -87,8 +87,9 @@ HR_CHECKED enum hr_status hr_json_write_rows(const char *path, const struct hr_b
 
 /* --- plot */
 
-/* Draw the runs' curves to path: .svg or .png by its ending (HR_E_USAGE otherwise). Needs gnuplot:
- * HR_E_IO says which package to install. The file is replaced as a whole. */
+/* Draw the runs' curves to path: .svg or .png by its ending (HR_E_USAGE otherwise, and when no run
+ * was evaluated). Needs gnuplot: HR_E_IO says which package to install, or what gnuplot said. The
+ * file is replaced as a whole. */
 HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
                                          const struct hr_run_result *runs, size_t n);
 

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -97,23 +98,24 @@ double hr_welch_p(const struct hr_spread *a, const struct hr_spread *b)
     return isfinite(df) ? student_two_sided(t, df) : 1;
 }
 
-void hr_holm_adjust(double *p, size_t n)
+static int by_p(const void *x, const void *y)
 {
-    HR_ASSERT(n <= HR_HOLM_MAX);
-    unsigned char done[HR_HOLM_MAX] = {0};
-    double least = 0;
-    for (size_t left = n; left > 0; left--) {
-        size_t next = n;
-        for (size_t i = 0; i < n; i++)
-            if (!done[i] && (next == n || p[i] < p[next]))
-                next = i;
-        done[next] = 1;
-        least = fmax(least, fmin(1, p[next] * (double)left));
-        p[next] = least;
+    const struct hr_comparison *a = x, *b = y;
+    return (a->p > b->p) - (a->p < b->p);
+}
+
+void hr_holm_adjust(struct hr_comparison *comparisons, size_t n)
+{
+    double least = 0; /* an adjusted p is never below that of a smaller p */
+    if (n > 0)
+        qsort(comparisons, n, sizeof *comparisons, by_p);
+    for (size_t i = 0; i < n; i++) {
+        least = fmax(least, fmin(1, comparisons[i].p * (double)(n - i)));
+        comparisons[i].p = least;
     }
 }
 
-size_t hr_histogram_quantile(const unsigned long long *counts, size_t n, double q)
+size_t hr_histogram_quantile(const uint64_t *counts, size_t n, double q)
 {
     double total = 0, sum = 0;
     for (size_t i = 0; i < n; i++)

@@ -6,8 +6,8 @@
 #ifndef HR_REPORT_STATS_H
 #define HR_REPORT_STATS_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Mean and sample standard deviation (n - 1) of n values; sd is 0 for one value. */
 struct hr_spread {
@@ -28,13 +28,18 @@ double hr_student_cdf(double t, double df);
  * apart is far (accuracies are counts, so two runs may agree to the last digit by luck). */
 double hr_welch_p(const struct hr_spread *a, const struct hr_spread *b);
 
-/* Holm's step-down correction: p[i] becomes the adjusted p, so that rejecting where it is below
- * alpha keeps the chance of any false rejection among the n below alpha. n <= HR_HOLM_MAX. */
-enum { HR_HOLM_MAX = 4096 };
-void hr_holm_adjust(double *p, size_t n);
+/* One test of two samples, by their numbers. */
+struct hr_comparison {
+    size_t a, b;
+    double p;
+};
+
+/* Holm's step-down correction: sorts the n comparisons by p and makes each p the adjusted one, so
+ * that calling those below alpha different keeps the chance of any false call below alpha. */
+void hr_holm_adjust(struct hr_comparison *comparisons, size_t n);
 
 /* The smallest index at which the histogram's running sum reaches the fraction q of all; 0 for an
  * empty one. */
-size_t hr_histogram_quantile(const unsigned long long *counts, size_t n, double q);
+size_t hr_histogram_quantile(const uint64_t *counts, size_t n, double q);
 
 #endif

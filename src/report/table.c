@@ -1,149 +1,237 @@
-/* One row a strategy: what it reached, how fast, with how stale updates, and where the
- * time went. */
+/* One row a strategy. Columns are as wide as their widest cell; a header of two lines keeps a table
+ * of several seeds within some 110 characters. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/entries.h"
+#include "report/groups.h"
 #include "report/human.h"
 #include "report/report.h"
 
-/* "±" where the terminal can show it. */
-static const char *plus_minus(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
-        if (value && value[0])
-            return strstr(value, "UTF-8") || strstr(value, "utf8") ? "±" : "+-";
-    }
-    return "+-";
-}
+enum { CELL_MAX = 168 };
 
-/* Right-aligned in `width` columns, where a "±" takes one column and two bytes. */
-static void print_cell(FILE *out, const char *text, int width)
-{
-    fprintf(out, "  %*s", width + (strstr(text, "±") ? 1 : 0), text);
-}
-
-static void print_spread(FILE *out, const struct hr_spread *spread, int decimals, int width)
-{
-    char text[64];
-    if (spread->n > 1)
-        snprintf(text, sizeof text, "%.*f %s %.*f", decimals, spread->mean, plus_minus(), decimals,
-                 spread->sd);
-    else
-        snprintf(text, sizeof text, "%.*f", decimals, spread->mean);
-    print_cell(out, text, width);
-}
-
-/* Sums over an entry's runs of what does not vary in meaning. */
-struct totals {
-    double updates, stale_sum, stale_updates, compute, communicate, wait;
-    uint64_t stale_max;
+struct table {
+    const struct hr_groups *groups;
+    double target; /* 0: no such column */
 };
 
-static struct totals totals_of(const struct hr_entry *entry)
+typedef void (*cell_fn)(const struct hr_group *group, char *cell);
+
+/* --- cells */
+
+static void cell_label(const struct hr_group *group, char *cell)
 {
-    struct totals t = {0};
-    for (size_t i = 0; i < entry->n; i++) {
-        const struct hr_run_result *run = entry->run[i];
-        t.updates += (double)run->updates / (double)entry->n;
-        t.stale_sum += (double)run->stale_sum;
-        t.stale_updates += (double)run->stale_updates;
-        t.stale_max = run->stale_max > t.stale_max ? run->stale_max : t.stale_max;
-        t.compute += run->compute_s;
-        t.communicate += run->communicate_s;
-        t.wait += run->wait_s;
-    }
-    return t;
+    snprintf(cell, CELL_MAX, "%s%s", group->label, group->interrupted ? "*" : "");
 }
 
-/* The target column: seconds, or how many runs never came there. */
-static void print_target(FILE *out, const struct hr_entry *entry)
+static void cell_accuracy(const struct hr_group *group, char *cell)
 {
-    size_t missed = 0;
-    char text[32];
-    for (size_t i = 0; i < entry->n; i++)
-        missed += entry->run[i]->target_seconds < 0;
-    const struct hr_spread spread = hr_entry_spread(entry, hr_value_target);
-    if (missed == 0)
-        snprintf(text, sizeof text, "%.2f", spread.mean);
-    else if (entry->n == 1)
-        snprintf(text, sizeof text, "never");
+    const struct hr_spread spread = hr_group_spread(group, hr_measure_accuracy);
+    hr_human_spread(cell, &spread, 100, 2);
+}
+
+static void cell_test_loss(const struct hr_group *group, char *cell)
+{
+    const struct hr_spread spread = hr_group_spread(group, hr_measure_test_loss);
+    hr_human_spread(cell, &spread, 1, spread.n > 1 ? 3 : 4);
+}
+
+/* The mean alone: its spread is seldom asked for, and the line is full. */
+static void cell_train_loss(const struct hr_group *group, char *cell)
+{
+    struct hr_spread spread = hr_group_spread(group, hr_measure_train_loss);
+    spread.n = 1;
+    hr_human_spread(cell, &spread, 1, group->n > 1 ? 3 : 4);
+}
+
+static void cell_seconds(const struct hr_group *group, char *cell)
+{
+    hr_human_seconds(cell, hr_group_spread(group, hr_measure_seconds).mean);
+}
+
+static void cell_rate(const struct hr_group *group, char *cell)
+{
+    const struct hr_spread spread = hr_group_spread(group, hr_measure_rate);
+    hr_human_short_spread(cell, &spread);
+}
+
+static void cell_updates(const struct hr_group *group, char *cell)
+{
+    const double mean = hr_group_spread(group, hr_measure_updates).mean;
+    if (mean < 99999.5)
+        snprintf(cell, CELL_MAX, "%.0f", mean);
     else
-        snprintf(text, sizeof text, "missed %zu/%zu", missed, entry->n);
-    print_cell(out, text, 10);
+        hr_human_short(cell, mean);
 }
 
-static void print_time_split(FILE *out, const struct totals *t)
+static void cell_lr(const struct hr_group *group, char *cell)
 {
-    const double whole = t->compute + t->communicate + t->wait;
-    char text[32] = "-";
-    if (whole > 0)
-        snprintf(text, sizeof text, "%.0f/%.0f/%.0f", 100 * t->compute / whole,
-                 100 * t->communicate / whole, 100 * t->wait / whole);
-    print_cell(out, text, 10);
+    snprintf(cell, CELL_MAX, "%.4g", group->run[0]->lr);
 }
 
-static void print_row(FILE *out, const struct hr_entry *entry, bool several, int label_width,
-                      double target)
+static void cell_staleness(const struct hr_group *group, char *cell)
 {
-    const struct totals t = totals_of(entry);
-    const struct hr_spread accuracy = hr_entry_spread(entry, hr_value_accuracy);
-    const struct hr_spread loss = hr_entry_spread(entry, hr_value_test_loss);
-    const struct hr_spread seconds = hr_entry_spread(entry, hr_value_seconds);
-    const struct hr_spread rate = hr_entry_spread(entry, hr_value_rate);
-    char text[64];
-    fprintf(out, "%-*s", label_width, entry->label);
-    print_spread(out, &accuracy, 2, several ? 12 : 8);
-    print_spread(out, &loss, 4, several ? 16 : 9);
-    print_spread(out, &seconds, 2, several ? 13 : 7);
-    hr_human_count(text, sizeof text, rate.mean);
-    print_cell(out, text, 9);
-    snprintf(text, sizeof text, "%.0f", t.updates);
-    print_cell(out, text, 8);
-    snprintf(text, sizeof text, "%g", entry->run[0]->lr);
-    print_cell(out, text, 6);
-    snprintf(text, sizeof text, "%.2f", t.stale_updates > 0 ? t.stale_sum / t.stale_updates : 0);
-    print_cell(out, text, 6);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)t.stale_max);
-    print_cell(out, text, 4);
-    print_time_split(out, &t);
-    if (target > 0)
-        print_target(out, entry);
+    uint64_t most = 0;
+    for (size_t i = 0; i < group->n; i++)
+        most = group->run[i]->stale_max > most ? group->run[i]->stale_max : most;
+    const double mean = hr_group_spread(group, hr_measure_stale_mean).mean;
+    if (isfinite(mean))
+        snprintf(cell, CELL_MAX, "%.2f/%llu", mean, (unsigned long long)most);
+    else
+        snprintf(cell, CELL_MAX, "-");
+}
+
+static void cell_time(const struct hr_group *group, char *cell)
+{
+    double compute = 0, communicate = 0, wait = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        compute += group->run[i]->compute_s;
+        communicate += group->run[i]->communicate_s;
+        wait += group->run[i]->wait_s;
+    }
+    const double percent = 100 / (compute + communicate + wait);
+    if (isfinite(percent))
+        snprintf(cell, CELL_MAX, "%.0f/%.0f/%.0f", compute * percent, communicate * percent,
+                 wait * percent);
+    else
+        snprintf(cell, CELL_MAX, "-");
+}
+
+static void cell_target(const struct hr_group *group, char *cell)
+{
+    const struct hr_spread spread = hr_group_target(group);
+    char seconds[HR_HUMAN_MAX];
+    hr_human_seconds(seconds, spread.mean);
+    if (spread.n == 0)
+        snprintf(cell, CELL_MAX, "never");
+    else if (spread.n < group->n)
+        snprintf(cell, CELL_MAX, "%s (%zu of %zu)", seconds, spread.n, group->n);
+    else
+        snprintf(cell, CELL_MAX, "%s", seconds);
+}
+
+/* --- columns */
+
+struct column {
+    const char *over, *head; /* the two lines of its header */
+    cell_fn cell;
+};
+
+static const struct column columns[] = {
+    {"", "strategy", cell_label},
+    {"test", "accuracy %", cell_accuracy},
+    {"test", "loss", cell_test_loss},
+    {"train", "loss", cell_train_loss},
+    {"", "seconds", cell_seconds},
+    {"", "samples/s", cell_rate},
+    {"", "updates", cell_updates},
+    {"", "lr", cell_lr},
+    {"staleness", "mean/max", cell_staleness},
+    {"time %", "c/c/w", cell_time},
+    {"seconds", "to target", cell_target},
+};
+
+enum { NCOLUMNS = sizeof columns / sizeof *columns };
+
+/* Characters on screen: bytes of UTF-8 that do not continue one. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static size_t column_count(const struct table *table)
+{
+    return table->target > 0 ? NCOLUMNS : NCOLUMNS - 1;
+}
+
+static size_t column_width(const struct table *table, const struct column *column)
+{
+    char cell[CELL_MAX];
+    size_t width = width_of(column->head);
+    if (width_of(column->over) > width)
+        width = width_of(column->over);
+    for (size_t g = 0; g < table->groups->n; g++) {
+        column->cell(&table->groups->group[g], cell);
+        width = width_of(cell) > width ? width_of(cell) : width;
+    }
+    return width;
+}
+
+/* The first column stands left, numbers stand right. Nothing follows the last. */
+static void print_cell(FILE *out, size_t number, const char *text, size_t width)
+{
+    const int pad = (int)(width - width_of(text));
+    if (number == 0)
+        fprintf(out, "%s%*s", text, pad, "");
+    else
+        fprintf(out, "  %*s%s", pad, "", text);
+}
+
+static void print_header(FILE *out, const struct table *table, const size_t *widths)
+{
+    for (size_t c = 0; c < column_count(table); c++)
+        print_cell(out, c, columns[c].over, widths[c]);
+    fputc('\n', out);
+    for (size_t c = 0; c < column_count(table); c++)
+        print_cell(out, c, columns[c].head, widths[c]);
     fputc('\n', out);
 }
 
-static void print_head(FILE *out, bool several, int label_width, double target)
+static void print_rows(FILE *out, const struct table *table, const size_t *widths)
 {
-    char title[32];
-    fprintf(out, "%-*s  %*s  %*s  %*s  %9s  %8s  %6s  %12s  %10s", label_width, "",
-            several ? 12 : 8, "accuracy", several ? 16 : 9, "test loss", several ? 13 : 7,
-            "seconds", "samples/s", "updates", "lr", "staleness", "comp/comm/");
-    if (target > 0) {
-        snprintf(title, sizeof title, "s to %g %%", 100 * target);
-        fprintf(out, "  %10s", title);
+    char cell[CELL_MAX];
+    for (size_t g = 0; g < table->groups->n; g++) {
+        for (size_t c = 0; c < column_count(table); c++) {
+            columns[c].cell(&table->groups->group[g], cell);
+            print_cell(out, c, cell, widths[c]);
+        }
+        fputc('\n', out);
     }
-    fprintf(out, "\n%-*s  %*s  %*s  %*s  %9s  %8s  %6s  %6s  %4s  %10s\n", label_width, "strategy",
-            several ? 12 : 8, "%", several ? 16 : 9, "", several ? 13 : 7, "", "", "", "", "mean",
-            "max", "wait %");
+}
+
+static void print_seeds(FILE *out, const struct hr_groups *groups)
+{
+    size_t least = groups->most;
+    for (size_t g = 0; g < groups->n; g++)
+        least = groups->group[g].n < least ? groups->group[g].n : least;
+    fprintf(out, "; mean %s standard deviation of ", hr_human_utf8() ? "\xc2\xb1" : "+-");
+    if (least < groups->most)
+        fprintf(out, "%zu to ", least);
+    fprintf(out, "%zu seeds", groups->most);
+}
+
+static void print_notes(FILE *out, const struct table *table)
+{
+    bool interrupted = false;
+    for (size_t g = 0; g < table->groups->n; g++)
+        interrupted |= table->groups->group[g].interrupted;
+    fputs("c/c/w: compute / communicate / wait, of the workers' time", out);
+    if (table->target > 0)
+        fprintf(out, "; target: test accuracy %.4g %%", 100 * table->target);
+    if (table->groups->most > 1)
+        print_seeds(out, table->groups);
+    fputs(interrupted ? "\n* interrupted before its end\n" : "\n", out);
 }
 
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)
 {
-    struct hr_entry *entries = calloc(HR_MAX_ENTRIES, sizeof *entries);
-    if (!entries)
+    struct hr_groups groups;
+    size_t widths[NCOLUMNS];
+    if (n == 0)
         return;
-    const size_t count = hr_entries_of(runs, n, entries);
-    int label_width = 10;
-    bool several = false;
-    for (size_t i = 0; i < count; i++) {
-        const int width = (int)strlen(entries[i].label);
-        label_width = width > label_width ? width : label_width;
-        several |= entries[i].n > 1;
+    if (hr_groups_make(&groups, runs, n) != HR_OK) {
+        fprintf(out, "(no table: %s)\n", hr_error_message());
+        return;
     }
-    print_head(out, several, label_width, target);
-    for (size_t i = 0; i < count; i++)
-        print_row(out, &entries[i], several, label_width, target);
-    free(entries);
+    const struct table table = {.groups = &groups, .target = target};
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        widths[c] = column_width(&table, &columns[c]);
+    print_header(out, &table, widths);
+    print_rows(out, &table, widths);
+    print_notes(out, &table);
+    hr_groups_free(&groups);
 }

@@ -1,0 +1,247 @@
+#include "report/groups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- labels */
+
+static void append(char *label, size_t size, const char *text)
+{
+    const size_t used = strlen(label);
+    snprintf(label + used, size - used, " %s", text);
+}
+
+/* What a strategy is always called by. */
+static void write_base(const struct hr_run_result *run, char *label, size_t size)
+{
+    char text[48];
+    snprintf(label, size, "%s", run->strategy);
+    if (run->algorithm[0])
+        append(label, size, run->algorithm);
+    if (!strcmp(run->strategy, "ssp")) {
+        snprintf(text, sizeof text, "s=%llu", (unsigned long long)run->staleness_bound);
+        append(label, size, text);
+    }
+    if (run->servers > 1) {
+        snprintf(text, sizeof text, "%zu servers", run->servers);
+        append(label, size, text);
+    }
+}
+
+/* What else may tell two rows apart; said only where it does. */
+typedef void (*detail_fn)(const struct hr_run_result *run, char *text, size_t size);
+
+static void lr_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "lr %.4g", run->lr);
+}
+
+static void workers_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "%zu workers", run->workers);
+}
+
+static void batch_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "batch %zu", run->batch_size);
+}
+
+static void launch_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "%s", run->launch);
+}
+
+static void kernels_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "%.20s", run->kernels);
+}
+
+static void model_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "%.40s", run->model);
+}
+
+static const detail_fn details[] = {lr_detail,     workers_detail, batch_detail,
+                                    launch_detail, kernels_detail, model_detail};
+
+enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 64 };
+
+static bool detail_differs(const struct hr_run_result *a, const struct hr_run_result *b, size_t d)
+{
+    char x[DETAIL_MAX], y[DETAIL_MAX];
+    details[d](a, x, sizeof x);
+    details[d](b, y, sizeof y);
+    return strcmp(x, y) != 0;
+}
+
+static bool same_base(const struct hr_run_result *a, const struct hr_run_result *b)
+{
+    char x[160], y[160];
+    write_base(a, x, sizeof x);
+    write_base(b, y, sizeof y);
+    return !strcmp(x, y);
+}
+
+static bool needs_detail(const struct hr_groups *groups, const struct hr_run_result *run, size_t d)
+{
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_result *other = groups->group[g].run[0];
+        if (same_base(run, other) && detail_differs(run, other, d))
+            return true;
+    }
+    return false;
+}
+
+static size_t earlier_namesakes(const struct hr_groups *groups, size_t g)
+{
+    size_t n = 0;
+    const size_t length = strlen(groups->group[g].label);
+    for (size_t i = 0; i < g; i++)
+        n +=
+            !strncmp(groups->group[i].label, groups->group[g].label, length) &&
+            (!groups->group[i].label[length] || !strncmp(groups->group[i].label + length, " #", 2));
+    return n;
+}
+
+static void write_label(struct hr_groups *groups, size_t g)
+{
+    struct hr_group *group = &groups->group[g];
+    char text[DETAIL_MAX];
+    write_base(group->run[0], group->label, sizeof group->label);
+    for (size_t d = 0; d < NDETAILS; d++) {
+        if (!needs_detail(groups, group->run[0], d))
+            continue;
+        details[d](group->run[0], text, sizeof text);
+        append(group->label, sizeof group->label, text);
+    }
+    const size_t before = earlier_namesakes(groups, g);
+    if (before == 0)
+        return;
+    snprintf(text, sizeof text, "#%zu", before + 1);
+    append(group->label, sizeof group->label, text);
+}
+
+/* --- groups */
+
+static bool same_setting(const struct hr_run_result *a, const struct hr_run_result *b)
+{
+    if (!same_base(a, b))
+        return false;
+    for (size_t d = 0; d < NDETAILS; d++)
+        if (detail_differs(a, b, d))
+            return false;
+    return true;
+}
+
+static bool takes(const struct hr_group *group, const struct hr_run_result *run)
+{
+    if (!same_setting(group->run[0], run))
+        return false;
+    for (size_t i = 0; i < group->n; i++)
+        if (group->run[i]->seed == run->seed)
+            return false;
+    return true;
+}
+
+/* Each run is tried with every group, and every group has room for all runs still to come: the runs
+ * of group g lie in one row of an n-by-n matrix. n is a few hundred at most. */
+static void sort_in(struct hr_groups *groups, const struct hr_run_result *run, size_t n)
+{
+    size_t g = 0;
+    while (g < groups->n && !takes(&groups->group[g], run))
+        g++;
+    struct hr_group *group = &groups->group[g];
+    if (g == groups->n) {
+        groups->n++;
+        group->run = groups->runs + g * n;
+    }
+    group->run[group->n++] = run;
+    group->interrupted |= run->interrupted;
+    groups->most = group->n > groups->most ? group->n : groups->most;
+}
+
+enum hr_status hr_groups_make(struct hr_groups *groups, const struct hr_run_result *runs, size_t n)
+{
+    *groups = (struct hr_groups){0};
+    groups->group = calloc(n + 1, sizeof *groups->group);
+    groups->runs = calloc(n * n + 1, sizeof *groups->runs);
+    if (!groups->group || !groups->runs) {
+        hr_groups_free(groups);
+        return hr_fail(HR_E_NOMEM, "no memory to compare %zu runs", n);
+    }
+    for (size_t i = 0; i < n; i++)
+        sort_in(groups, &runs[i], n);
+    for (size_t g = 0; g < groups->n; g++)
+        write_label(groups, g);
+    return HR_OK;
+}
+
+void hr_groups_free(struct hr_groups *groups)
+{
+    free(groups->group);
+    free(groups->runs);
+    *groups = (struct hr_groups){0};
+}
+
+/* --- measures */
+
+struct hr_spread hr_group_spread(const struct hr_group *group, hr_measure_fn measure)
+{
+    double *values = malloc((group->n + 1) * sizeof *values);
+    if (!values)
+        return (struct hr_spread){.mean = NAN};
+    for (size_t i = 0; i < group->n; i++)
+        values[i] = measure(group->run[i]);
+    const struct hr_spread spread = hr_spread_of(values, group->n);
+    free(values);
+    return spread;
+}
+
+struct hr_spread hr_group_target(const struct hr_group *group)
+{
+    double *values = malloc((group->n + 1) * sizeof *values);
+    size_t n = 0;
+    for (size_t i = 0; values && i < group->n; i++)
+        if (group->run[i]->target_seconds >= 0)
+            values[n++] = group->run[i]->target_seconds;
+    const struct hr_spread spread = hr_spread_of(values, n);
+    free(values);
+    return spread;
+}
+
+double hr_measure_accuracy(const struct hr_run_result *run)
+{
+    return run->test_accuracy;
+}
+
+double hr_measure_test_loss(const struct hr_run_result *run)
+{
+    return run->test_loss;
+}
+
+double hr_measure_train_loss(const struct hr_run_result *run)
+{
+    return run->train_loss;
+}
+
+double hr_measure_seconds(const struct hr_run_result *run)
+{
+    return run->seconds;
+}
+
+double hr_measure_rate(const struct hr_run_result *run)
+{
+    return run->samples_per_s;
+}
+
+double hr_measure_updates(const struct hr_run_result *run)
+{
+    return (double)run->updates;
+}
+
+double hr_measure_stale_mean(const struct hr_run_result *run)
+{
+    return run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : NAN;
+}

@@ -1,0 +1,55 @@
+/* groups.h - runs that differ only in their seed are one row, one curve, one sample of a test.
+ *
+ *     struct hr_groups groups;
+ *     HR_TRY(hr_groups_make(&groups, runs, n));
+ *     ... groups.group[g].run[i] ...
+ *     hr_groups_free(&groups);
+ *
+ * Groups stand in the order of their first runs; runs of a group need not be neighbours. A seed
+ * that comes a second time opens a group of its own: something differed that the result does not
+ * say.
+ *
+ * Threads: none. Test: tests/report/test_groups.c
+ */
+#ifndef HR_REPORT_GROUPS_H
+#define HR_REPORT_GROUPS_H
+
+#include "base/error.h"
+#include "hogring/train.h"
+#include "report/stats.h"
+
+struct hr_group {
+    char label[160];                  /* "allreduce direct", "ssp s=3"; differs from all others */
+    size_t n;                         /* runs: seeds */
+    const struct hr_run_result **run; /* (n) borrowed runs, in the order given */
+    bool interrupted;                 /* any of them */
+};
+
+struct hr_groups {
+    size_t n, most; /* groups; runs in the largest */
+    struct hr_group *group;
+    const struct hr_run_result **runs; /* owned: behind the run[] of all groups */
+};
+
+HR_CHECKED enum hr_status hr_groups_make(struct hr_groups *groups, const struct hr_run_result *runs,
+                                         size_t n);
+void hr_groups_free(struct hr_groups *groups);
+
+/* One number of a run. */
+typedef double (*hr_measure_fn)(const struct hr_run_result *run);
+
+/* Its spread over the group's runs; values that are NaN make the mean NaN. */
+struct hr_spread hr_group_spread(const struct hr_group *group, hr_measure_fn measure);
+
+double hr_measure_accuracy(const struct hr_run_result *run); /* 0..1 */
+double hr_measure_test_loss(const struct hr_run_result *run);
+double hr_measure_train_loss(const struct hr_run_result *run);
+double hr_measure_seconds(const struct hr_run_result *run);
+double hr_measure_rate(const struct hr_run_result *run); /* samples/s */
+double hr_measure_updates(const struct hr_run_result *run);
+double hr_measure_stale_mean(const struct hr_run_result *run); /* NaN when nothing was counted */
+
+/* Seconds to the target over the runs that reached it: spread.n says how many did. */
+struct hr_spread hr_group_target(const struct hr_group *group);
+
+#endif

@@ -1,0 +1,29 @@
+/* json_value.h - values as hogring's JSON spells them, and documents as it writes them.
+ *
+ * All make new references. NULL (no memory) may be passed on: json_*_new functions of jansson take
+ * it as a failure, and hr_json_write turns a NULL document into HR_E_NOMEM.
+ */
+#ifndef HR_REPORT_JSON_VALUE_H
+#define HR_REPORT_JSON_VALUE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A number; null for NaN and infinities, which JSON does not have. */
+json_t *hr_json_number(double x);
+/* A whole number; above 2^63 - 1, which jansson cannot hold, a string of digits. */
+json_t *hr_json_count(uint64_t n);
+/* A string; bytes that are not UTF-8 (paths may hold any) become '?'. */
+json_t *hr_json_text(const char *text);
+/* The same, null for "". */
+json_t *hr_json_text_or_null(const char *text);
+
+/* {"cpu", "processors", "isa", "memory_bytes", "architecture", "kernel", "os"} */
+json_t *hr_json_machine(void);
+
+/* Write {"hogring": version, "machine": {...}, <rest>} and release rest. HR_E_IO, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_json_write(const char *path, json_t *rest);
+
+#endif

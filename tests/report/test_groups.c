@@ -1,0 +1,84 @@
+/* Which runs are one row, and what the row is called. */
+#include <math.h>
+#include <string.h>
+
+#include "report/groups.h"
+#include "support/check.h"
+#include "support/sample_runs.h"
+
+static void seeds_of_one_strategy_are_one_group_wherever_they_stand(void **state)
+{
+    (void)state;
+    const struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9), sample_run("ssp", 1, 0.8),
+                                         sample_run("allreduce", 2, 0.7), sample_run("ssp", 2, 0.6),
+                                         sample_run("ssp", 3, 0.7)};
+    struct hr_groups groups;
+    CHECK_OK(hr_groups_make(&groups, runs, 5));
+    assert_int_equal(groups.n, 2);
+    assert_int_equal(groups.most, 3);
+    assert_string_equal(groups.group[0].label, "allreduce direct");
+    assert_string_equal(groups.group[1].label, "ssp s=3");
+    assert_ptr_equal(groups.group[1].run[2], &runs[4]);
+    CHECK_NEAR(hr_group_spread(&groups.group[0], hr_measure_accuracy).mean, 0.8, 1e-12, 0);
+    hr_groups_free(&groups);
+}
+
+static void settings_are_named_only_where_they_tell_rows_apart(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("ps-async", 1, 0.9), sample_run("ps-async", 1, 0.9),
+                                   sample_run("ps-async", 1, 0.9), sample_run("hogwild", 1, 0.9)};
+    struct hr_groups groups;
+    runs[1].lr = 0.01;
+    runs[2].servers = 2;
+    runs[3].lr = 0.01; /* the only hogwild: nothing to tell apart */
+    CHECK_OK(hr_groups_make(&groups, runs, 4));
+    assert_int_equal(groups.n, 4);
+    assert_string_equal(groups.group[0].label, "ps-async lr 0.05");
+    assert_string_equal(groups.group[1].label, "ps-async lr 0.01");
+    assert_string_equal(groups.group[2].label, "ps-async 2 servers");
+    assert_string_equal(groups.group[3].label, "hogwild");
+    hr_groups_free(&groups);
+}
+
+static void a_seed_that_comes_again_is_no_second_seed(void **state)
+{
+    (void)state;
+    const struct hr_run_result runs[] = {sample_run("hogwild", 1, 0.9),
+                                         sample_run("hogwild", 1, 0.8),
+                                         sample_run("hogwild", 1, 0.7)};
+    struct hr_groups groups;
+    CHECK_OK(hr_groups_make(&groups, runs, 3));
+    assert_int_equal(groups.n, 3);
+    assert_int_equal(groups.most, 1);
+    assert_string_equal(groups.group[0].label, "hogwild");
+    assert_string_equal(groups.group[1].label, "hogwild #2");
+    assert_string_equal(groups.group[2].label, "hogwild #3");
+    hr_groups_free(&groups);
+}
+
+static void target_is_the_mean_over_those_that_reached_it(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("hogwild", 1, 0.9), sample_run("hogwild", 2, 0.8),
+                                   sample_run("hogwild", 3, 0.9)};
+    struct hr_groups groups;
+    runs[0].target_seconds = 1;
+    runs[2].target_seconds = 2;
+    CHECK_OK(hr_groups_make(&groups, runs, 3));
+    assert_int_equal(hr_group_target(&groups.group[0]).n, 2);
+    CHECK_NEAR(hr_group_target(&groups.group[0]).mean, 1.5, 1e-12, 0);
+    assert_true(isnan(hr_group_spread(&groups.group[0], hr_measure_stale_mean).mean));
+    hr_groups_free(&groups);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seeds_of_one_strategy_are_one_group_wherever_they_stand),
+        cmocka_unit_test(settings_are_named_only_where_they_tell_rows_apart),
+        cmocka_unit_test(a_seed_that_comes_again_is_no_second_seed),
+        cmocka_unit_test(target_is_the_mean_over_those_that_reached_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

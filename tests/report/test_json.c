@@ -1,0 +1,409 @@
+/* The JSON document, parsed back: every field by name and value. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/report.h"
+#include "support/check.h"
+#include "support/sample_runs.h"
+
+static char folder[64], path[96];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/hogring-json-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/out.json", folder);
+    return 0;
+}
+
+/* rmdir fails, and with it the test, when a temporary was left behind. */
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static const struct hr_train_options options = {.strategy = "ssp",
+                                                .algorithm = "auto",
+                                                .model = "mlp",
+                                                .launch = "thread",
+                                                .schedule = "free",
+                                                .kernels = "fast",
+                                                .workers = 2,
+                                                .servers = 3,
+                                                .staleness = 4,
+                                                .batch_size = 32,
+                                                .epochs = 10,
+                                                .lr = 0.1,
+                                                .momentum = 0.9,
+                                                .weight_decay = 1e-4,
+                                                .lr_schedule = "cosine",
+                                                .warmup_epochs = 0.5,
+                                                .async_lr = "divide",
+                                                .seed = 7,
+                                                .max_steps = 100,
+                                                .max_seconds = 60.5,
+                                                .timeout = 30,
+                                                .target_accuracy = 0.95,
+                                                .checkpoint_dir = "ck",
+                                                .checkpoint_every = 50,
+                                                .keep = 3,
+                                                .resume = "",
+                                                .ranks_beside = 1};
+
+static const struct hr_dataset dataset = {.name = "digits",
+                                          .classes = 10,
+                                          .digest = "abc",
+                                          .train = {.count = 1500},
+                                          .test = {.count = 297}};
+
+static struct hr_curve_point points[] = {
+    {.samples = 640,
+     .seconds = 0.1,
+     .epoch = 0.5,
+     .train_loss = 1.1,
+     .test_loss = 1.2,
+     .test_accuracy = 0.6},
+    {.samples = 1280,
+     .seconds = 0.2,
+     .epoch = 1,
+     .train_loss = NAN,
+     .test_loss = INFINITY,
+     .test_accuracy = 0.1},
+};
+
+static struct hr_run_result full_run(void)
+{
+    struct hr_run_result run = sample_run("ssp", 7, 1.0 / 3);
+    run.stale_updates = 100;
+    run.stale_sum = 65;
+    run.stale_max = 7;
+    run.stale[0] = 60;
+    run.stale[1] = 38;
+    run.stale[3] = 1;
+    run.stale[7] = 1;
+    run.max_skew = 5;
+    run.target_seconds = 0.75;
+    run.bytes_sent = 1ull << 40;
+    run.bytes_received = 12;
+    run.curve = points;
+    run.ncurve = 2;
+    snprintf(run.weights_digest, sizeof run.weights_digest, "0123456789abcdef0123456789abcdef");
+    snprintf(run.checkpoint, sizeof run.checkpoint, "ck/step-00000460");
+    return run;
+}
+
+static json_t *write_and_read(const struct hr_run_result *runs, size_t n)
+{
+    json_error_t error;
+    CHECK_OK(hr_json_write_runs(path, &options, &dataset, runs, n));
+    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!document)
+        fail_msg("%s:%d: %s", path, error.line, error.text);
+    return document;
+}
+
+/* Each name with the text of its value; and no others. */
+struct field {
+    const char *name, *value;
+};
+
+static void expect_fields(const json_t *object, const struct field *fields, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = json_object_get(object, fields[i].name);
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        if (!text || strcmp(text, fields[i].value) != 0)
+            fail_msg("%s is %s, expected %s", fields[i].name, text, fields[i].value);
+        free(text);
+    }
+    assert_int_equal(json_object_size(object), n);
+}
+
+#define EXPECT_FIELDS(object, fields)                                                              \
+    expect_fields((object), (fields), sizeof(fields) / sizeof *(fields))
+
+static void a_run_has_every_field(void **state)
+{
+    (void)state;
+    static const struct field fields[] = {
+        {"strategy", "\"ssp\""},
+        {"algorithm", "null"},
+        {"order", "\"as gradients arrive\""},
+        {"launch", "\"thread\""},
+        {"kernels", "\"OpenBLAS 0.3.21 Haswell\""},
+        {"model", "\"flatten, dense 10\""},
+        {"params", "650"},
+        {"workers", "2"},
+        {"servers", "1"},
+        {"batch_size", "32"},
+        {"global_batch", "64"},
+        {"seed", "7"},
+        {"staleness_bound", "3"},
+        {"lr", "0.050000000000000003"},
+        {"steps", "460"},
+        {"updates", "460"},
+        {"samples", "14700"},
+        {"seconds", "1.5"},
+        {"samples_per_s", "9800.0"},
+        {"train_loss", "0.125"},
+        {"test_loss", "0.25"},
+        {"test_accuracy", "0.33333333333333331"},
+        {"target_seconds", "0.75"},
+        {"max_skew", "5"},
+        {"weights_digest", "\"0123456789abcdef0123456789abcdef\""},
+        {"checkpoint", "\"ck/step-00000460\""},
+        {"interrupted", "false"},
+        {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
+                      "\"histogram\":[60,38,0,1,0,0,0,1]}"},
+        {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
+                 "\"wait\":0.45000000000000001}"},
+        {"bytes", "{\"sent\":1099511627776,\"received\":12}"},
+        {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
+                  "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
+                  "0.59999999999999998},"
+                  "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
+                  "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":"
+                  "0.10000000000000001}]"},
+    };
+    const struct hr_run_result run = full_run();
+    json_t *document = write_and_read(&run, 1);
+    EXPECT_FIELDS(json_array_get(json_object_get(document, "runs"), 0), fields);
+    json_decref(document);
+}
+
+static void what_there_is_not_is_null(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.5), sample_run("hogwild", 1, 0.5)};
+    runs[0].test_loss = NAN;
+    runs[0].lr = -INFINITY;
+    runs[0].interrupted = true;
+    json_t *document = write_and_read(runs, 2);
+    const json_t *run = json_array_get(json_object_get(document, "runs"), 0);
+    static const char *const nulls[] = {
+        "test_loss", "lr", "target_seconds", "checkpoint", "staleness_bound", "weights_digest"};
+    for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
+        assert_true(json_is_null(json_object_get(run, nulls[i])));
+    assert_true(json_is_true(json_object_get(run, "interrupted")));
+    assert_string_equal(json_string_value(json_object_get(run, "algorithm")), "direct");
+    static const struct field nothing[] = {
+        {"mean", "null"}, {"p50", "null"}, {"p99", "null"}, {"max", "0"}, {"histogram", "[]"}};
+    EXPECT_FIELDS(json_object_get(run, "staleness"), nothing);
+    json_decref(document);
+}
+
+static void a_full_histogram_keeps_its_last_bucket(void **state)
+{
+    (void)state;
+    struct hr_run_result run = full_run();
+    run.stale[HR_RESULT_STALENESS_BUCKETS - 1] = 1000;
+    json_t *document = write_and_read(&run, 1);
+    const json_t *staleness =
+        json_object_get(json_array_get(json_object_get(document, "runs"), 0), "staleness");
+    assert_int_equal(json_array_size(json_object_get(staleness, "histogram")), 256);
+    assert_int_equal(json_integer_value(json_object_get(staleness, "p50")), 255);
+    json_decref(document);
+}
+
+static void the_configuration_is_spelled_as_flags(void **state)
+{
+    (void)state;
+    static const struct field fields[] = {
+        {"data", "{\"name\":\"digits\",\"digest\":\"abc\",\"train\":1500,\"test\":297,"
+                 "\"classes\":10}"},
+        {"strategy", "\"ssp\""},
+        {"algorithm", "\"auto\""},
+        {"model", "\"mlp\""},
+        {"launch", "\"thread\""},
+        {"schedule", "\"free\""},
+        {"kernels", "\"fast\""},
+        {"workers", "2"},
+        {"servers", "3"},
+        {"staleness", "4"},
+        {"batch-size", "32"},
+        {"epochs", "10"},
+        {"lr", "0.10000000000000001"},
+        {"momentum", "0.90000000000000002"},
+        {"weight-decay", "0.0001"},
+        {"lr-schedule", "\"cosine\""},
+        {"warmup-epochs", "0.5"},
+        {"async-lr", "\"divide\""},
+        {"seed", "7"},
+        {"max-steps", "100"},
+        {"max-seconds", "60.5"},
+        {"timeout", "30.0"},
+        {"target-accuracy", "0.94999999999999996"},
+        {"checkpoint-dir", "\"ck\""},
+        {"checkpoint-every", "50"},
+        {"keep", "3"},
+        {"resume", "null"},
+        {"ranks-beside", "1"},
+    };
+    json_t *document = write_and_read(NULL, 0);
+    EXPECT_FIELDS(json_object_get(document, "config"), fields);
+    assert_int_equal(json_array_size(json_object_get(document, "runs")), 0);
+    json_decref(document);
+}
+
+static void doubles_survive_the_round_trip(void **state)
+{
+    (void)state;
+    static const double values[] = {
+        1.0 / 3, 0.1, 1e-308, 5e-324, 1.7976931348623157e308, 123456789.123456789};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct hr_run_result run = sample_run("ssp", 1, values[i]);
+        json_t *document = write_and_read(&run, 1);
+        const json_t *read =
+            json_object_get(json_array_get(json_object_get(document, "runs"), 0), "test_accuracy");
+        assert_true(json_real_value(read) == values[i]);
+        json_decref(document);
+    }
+}
+
+static void odd_texts_and_huge_seeds_make_valid_json(void **state)
+{
+    (void)state;
+    struct hr_run_result run = sample_run("ssp", UINT64_MAX, 0.5);
+    snprintf(run.checkpoint, sizeof run.checkpoint, "d\xff\"\\\n/x");
+    json_t *document = write_and_read(&run, 1);
+    const json_t *read = json_array_get(json_object_get(document, "runs"), 0);
+    assert_string_equal(json_string_value(json_object_get(read, "checkpoint")), "d?\"\\\n/x");
+    assert_string_equal(json_string_value(json_object_get(read, "seed")), "18446744073709551615");
+    json_decref(document);
+}
+
+static void the_machine_is_described(void **state)
+{
+    (void)state;
+    json_t *document = write_and_read(NULL, 0);
+    const json_t *machine = json_object_get(document, "machine");
+    assert_string_equal(json_string_value(json_object_get(document, "hogring")), HR_VERSION);
+    assert_true(json_integer_value(json_object_get(machine, "processors")) >= 1);
+    assert_true(json_integer_value(json_object_get(machine, "memory_bytes")) > 1 << 20);
+    static const char *const texts[] = {"isa", "architecture", "kernel", "os"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_true(json_string_length(json_object_get(machine, texts[i])) > 0);
+    assert_non_null(json_object_get(machine, "cpu"));
+    assert_int_equal(json_object_size(machine), 7);
+    json_decref(document);
+}
+
+static void bench_rows_have_every_field(void **state)
+{
+    (void)state;
+    static const struct field fields[] = {
+        {"op", "\"allreduce\""},  {"algorithm", "\"ring\""}, {"transport", "\"zero-copy\""},
+        {"launch", "\"thread\""}, {"bytes", "4096"},         {"ranks", "2"},
+        {"p10_us", "1.5"},        {"p50_us", "2.5"},         {"p90_us", "null"},
+        {"algbw_gbs", "4.5"},     {"busbw_gbs", "5.5"},      {"wrong", "6"}};
+    const struct hr_bench_row row = {"allreduce", "ring", "zero-copy", "thread", 4096, 2,
+                                     1.5,         2.5,    NAN,         4.5,      5.5,  6};
+    CHECK_OK(hr_json_write_rows(path, &row, 1));
+    json_t *document = json_load_file(path, 0, NULL);
+    EXPECT_FIELDS(json_array_get(json_object_get(document, "rows"), 0), fields);
+    assert_int_equal(json_object_size(document), 3);
+    json_decref(document);
+}
+
+static void a_dash_is_stdout_and_ends_in_a_newline(void **state)
+{
+    (void)state;
+    fflush(stdout);
+    const int saved = dup(STDOUT_FILENO);
+    const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    dup2(file, STDOUT_FILENO);
+    const enum hr_status status = hr_json_write_rows("-", NULL, 0);
+    fflush(stdout);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    char last[2] = "";
+    const off_t size = lseek(file, 0, SEEK_END);
+    assert_int_equal(pread(file, last, 2, size - 2), 2);
+    close(file);
+    CHECK_OK(status);
+    assert_memory_equal(last, "}\n", 2);
+    json_t *document = json_load_file(path, 0, NULL);
+    assert_non_null(document);
+    json_decref(document);
+}
+
+static void a_file_is_replaced_through_its_symbolic_link(void **state)
+{
+    (void)state;
+    char link[128];
+    struct stat info;
+    snprintf(link, sizeof link, "%s/link.json", folder);
+    fclose(fopen(path, "w"));
+    assert_int_equal(symlink("out.json", link), 0);
+    CHECK_OK(hr_json_write_rows(link, NULL, 0));
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(info.st_size > 0);
+    unlink(link);
+}
+
+/* A FIFO of the test's own, and not /dev/null: run by root with the code broken, that would go. */
+static void what_is_no_regular_file_is_written_to_and_stays(void **state)
+{
+    (void)state;
+    struct stat info;
+    char text[16];
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    CHECK_OK(hr_json_write_rows(path, NULL, 0));
+    assert_true(read(reader, text, sizeof text) > 0);
+    close(reader);
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+}
+
+static void errors_name_the_path(void **state)
+{
+    (void)state;
+    CHECK_FAILS(hr_json_write_rows("/nowhere/at/all.json", NULL, 0), HR_E_IO);
+    CHECK_MESSAGE("/nowhere/at/all.json: cannot be written: No such file");
+    CHECK_FAILS(hr_json_write_rows(folder, NULL, 0), HR_E_IO);
+    CHECK_MESSAGE("is a folder");
+    struct rlimit none = {0, 0}, usual;
+    getrlimit(RLIMIT_FSIZE, &usual);
+    none.rlim_max = usual.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &none);
+    const enum hr_status status = hr_json_write_rows(path, NULL, 0);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    assert_int_equal(status, HR_E_IO);
+    CHECK_MESSAGE("out.json: cannot be written: File too large");
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_run_has_every_field),
+        IN_FOLDER(what_there_is_not_is_null),
+        IN_FOLDER(a_full_histogram_keeps_its_last_bucket),
+        IN_FOLDER(the_configuration_is_spelled_as_flags),
+        IN_FOLDER(doubles_survive_the_round_trip),
+        IN_FOLDER(odd_texts_and_huge_seeds_make_valid_json),
+        IN_FOLDER(the_machine_is_described),
+        IN_FOLDER(bench_rows_have_every_field),
+        IN_FOLDER(a_dash_is_stdout_and_ends_in_a_newline),
+        IN_FOLDER(a_file_is_replaced_through_its_symbolic_link),
+        IN_FOLDER(what_is_no_regular_file_is_written_to_and_stays),
+        IN_FOLDER(errors_name_the_path),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* Banner and progress: on a pipe a line an evaluation, on a terminal a line that is redrawn. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "report/report.h"
+#include "support/capture.h"
+#include "support/check.h"
+
+static const struct hr_progress early = {.samples = 0, .total = 600000, .epoch = 0, .seconds = 0};
+static const struct hr_progress later = {
+    .samples = 412000, .total = 600000, .epoch = 3.43, .seconds = 4};
+static const struct hr_curve_point point = {.samples = 180000,
+                                            .seconds = 2,
+                                            .epoch = 3,
+                                            .train_loss = 0.41234,
+                                            .test_loss = 0.5,
+                                            .test_accuracy = 0.8512};
+
+static void watch_a_little(FILE *out, bool quiet, bool end)
+{
+    struct hr_progress_view view;
+    hr_progress_view_init(&view, out, "allreduce", 10, quiet);
+    hr_progress_view_update(&view, &early);
+    hr_progress_view_point(&view, &point);
+    hr_progress_view_update(&view, &later);
+    if (end)
+        hr_progress_view_end(&view);
+}
+
+/* Everything that comes out of fd until its other end is closed, or until nothing more is there. */
+static void read_rest(int fd, char *text, size_t size)
+{
+    size_t used = 0;
+    ssize_t got;
+    while (used + 1 < size && (got = read(fd, text + used, size - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+}
+
+static void a_pipe_gets_a_line_an_evaluation(void **state)
+{
+    (void)state;
+    int ends[2];
+    char text[1024];
+    assert_int_equal(pipe(ends), 0);
+    FILE *out = fdopen(ends[1], "w");
+    setenv("TERM", "xterm", 1);
+    watch_a_little(out, false, true);
+    fclose(out);
+    read_rest(ends[0], text, sizeof text);
+    close(ends[0]);
+    assert_string_equal(text, "allreduce  epoch 3/10  loss 0.4123  test loss 0.5000  "
+                              "accuracy 85.12 %  90.0k samples/s\n");
+}
+
+static void quiet_means_nothing_at_all(void **state)
+{
+    (void)state;
+    struct capture capture;
+    capture_begin(&capture);
+    watch_a_little(capture.out, true, true);
+    char *text = capture_end(&capture);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+struct terminal {
+    int master;
+    FILE *out;
+};
+
+/* A terminal of so many columns that shows what it gets as it is; skips where there are none. */
+static struct terminal open_terminal(unsigned short columns)
+{
+    const struct winsize size = {.ws_row = 24, .ws_col = columns};
+    struct termios raw;
+    const int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0)
+        skip();
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0);
+    assert_int_equal(ioctl(slave, TIOCSWINSZ, &size), 0);
+    tcgetattr(slave, &raw);
+    cfmakeraw(&raw);
+    tcsetattr(slave, TCSANOW, &raw);
+    return (struct terminal){.master = master, .out = fdopen(slave, "w")};
+}
+
+static void terminal_shows(unsigned short columns, const char *term, bool end, char *text,
+                           size_t size)
+{
+    struct terminal terminal = open_terminal(columns);
+    setenv("TERM", term, 1);
+    watch_a_little(terminal.out, false, end);
+    read_rest(terminal.master, text, size);
+    fclose(terminal.out);
+    close(terminal.master);
+}
+
+static void a_terminal_gets_a_line_that_is_redrawn(void **state)
+{
+    (void)state;
+    char text[4096];
+    terminal_shows(120, "xterm", false, text, sizeof text);
+    const char *newline = strchr(text, '\n');
+    assert_non_null(newline);
+    assert_string_equal(newline + 1,
+                        "\rallreduce  epoch 3.4/10  412k/600k samples  103k samples/s  "
+                        "loss 0.4123  ETA 2 s");
+    assert_non_null(strstr(text, "\rallreduce  epoch 0.0/10  0/600k samples\r"));
+}
+
+static void the_line_never_wraps_and_is_wiped_at_the_end(void **state)
+{
+    (void)state;
+    char text[4096], want[128];
+    terminal_shows(30, "xterm", true, text, sizeof text);
+    snprintf(want, sizeof want, "\n\rallreduce  epoch 3.4/10  412k\r%29s\r", "");
+    assert_non_null(strstr(text, want));
+    assert_string_equal(strstr(text, want) + strlen(want), "");
+}
+
+static void a_shorter_line_wipes_the_longer_one(void **state)
+{
+    (void)state;
+    char text[4096];
+    struct hr_progress_view view;
+    struct terminal terminal = open_terminal(100);
+    setenv("TERM", "xterm", 1);
+    hr_progress_view_init(&view, terminal.out, "", 1, false);
+    hr_progress_view_update(&view, &(struct hr_progress){.samples = 10, .total = 1000});
+    hr_progress_view_update(&view, &(struct hr_progress){.samples = 10, .total = 10});
+    read_rest(terminal.master, text, sizeof text);
+    fclose(terminal.out);
+    close(terminal.master);
+    assert_string_equal(text, "\repoch 0.0/1  10/1.00k samples"
+                              "\repoch 0.0/1  10/10 samples   \repoch 0.0/1  10/10 samples");
+}
+
+static void a_dumb_terminal_gets_lines(void **state)
+{
+    (void)state;
+    char text[4096];
+    terminal_shows(120, "dumb", true, text, sizeof text);
+    assert_null(strchr(text, '\r'));
+    assert_non_null(strstr(text, "accuracy 85.12 %"));
+}
+
+static const struct hr_run_info info = {.strategy = "allreduce",
+                                        .algorithm = "direct",
+                                        .launch = "thread",
+                                        .guarantee = "all replicas bit-equal",
+                                        .model = "flatten, dense 10",
+                                        .kernels = "OpenBLAS",
+                                        .order = "T(n), leaves in rank order",
+                                        .workers = 2,
+                                        .processors = 1,
+                                        .batch_size = 64,
+                                        .global_batch = 128,
+                                        .params = 235146,
+                                        .lr = 0.02,
+                                        .epochs = 5,
+                                        .steps = 2345,
+                                        .seed = 7,
+                                        .synchronous = true};
+
+static void expect_banner(const struct hr_run_info *i, const char *want)
+{
+    struct capture capture;
+    capture_begin(&capture);
+    hr_banner_print(capture.out, i, "fashion-mnist");
+    char *text = capture_end(&capture);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+#define ENGINE                                                                                     \
+    "  engine   kernels OpenBLAS, one thread a worker; transport zero-copy in shared memory\n"
+
+static void banner_of_a_synchronous_run(void **state)
+{
+    (void)state;
+    expect_banner(&info, "hogring: allreduce (direct: T(n), leaves in rank order), 2 workers as "
+                         "threads on 1 processor\n"
+                         "  model    flatten, dense 10 (235,146 parameters)\n"
+                         "  data     fashion-mnist\n"
+                         "  batch    64 a worker, 128 global: one update each, lr 0.02\n"
+                         "  course   5 epochs, 2,345 updates, seed 7\n" ENGINE
+                         "  promise  all replicas bit-equal\n");
+}
+
+static void banner_of_an_asynchronous_run_says_what_one_update_is(void **state)
+{
+    (void)state;
+    struct hr_run_info ssp = info;
+    ssp.strategy = "ssp";
+    ssp.algorithm = ssp.order = NULL;
+    ssp.launch = "process";
+    ssp.synchronous = false;
+    ssp.served = ssp.bounded = true;
+    ssp.servers = 1;
+    ssp.staleness = 3;
+    ssp.first = 1000;
+    expect_banner(&ssp,
+                  "hogring: ssp (staleness at most 3), 2 workers and 1 server as processes on "
+                  "1 processor\n"
+                  "  model    flatten, dense 10 (235,146 parameters)\n"
+                  "  data     fashion-mnist\n"
+                  "  batch    one update for each minibatch of 64, lr 0.02\n"
+                  "  course   5 epochs, 2,345 updates, resumed at 1,000, seed 7\n" ENGINE
+                  "  promise  all replicas bit-equal\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pipe_gets_a_line_an_evaluation),
+        cmocka_unit_test(quiet_means_nothing_at_all),
+        cmocka_unit_test(a_terminal_gets_a_line_that_is_redrawn),
+        cmocka_unit_test(the_line_never_wraps_and_is_wiped_at_the_end),
+        cmocka_unit_test(a_shorter_line_wipes_the_longer_one),
+        cmocka_unit_test(a_dumb_terminal_gets_lines),
+        cmocka_unit_test(banner_of_a_synchronous_run),
+        cmocka_unit_test(banner_of_an_asynchronous_run_says_what_one_update_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* Statistics against published tables and closed forms. */
+#include <math.h>
+
+#include "report/stats.h"
+#include "support/check.h"
+
+static void spread_is_mean_and_sample_deviation(void **state)
+{
+    (void)state;
+    const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
+    const struct hr_spread s = hr_spread_of(values, 8);
+    CHECK_NEAR(s.mean, 5, 1e-15, 0);
+    CHECK_NEAR(s.sd, sqrt(32.0 / 7), 1e-15, 0);
+    assert_true(s.least == 2 && s.most == 9 && s.n == 8);
+    assert_true(hr_spread_of(values, 1).sd == 0);
+}
+
+static void equal_values_have_no_spread_at_all(void **state)
+{
+    (void)state;
+    const double values[] = {0.1, 0.1, 0.1};
+    const struct hr_spread s = hr_spread_of(values, 3);
+    assert_true(s.mean == 0.1 && s.sd == 0);
+}
+
+/* I_x(a, b) for whole a, b is a sum of binomial terms. */
+static double beta_by_binomials(int a, int b, double x)
+{
+    double sum = 0;
+    const int n = a + b - 1;
+    for (int j = a; j <= n; j++)
+        sum += exp(lgamma(n + 1) - lgamma(j + 1) - lgamma(n - j + 1) + j * log(x) +
+                   (n - j) * log1p(-x));
+    return sum;
+}
+
+static void incomplete_beta_is_the_binomial_sum(void **state)
+{
+    (void)state;
+    for (int a = 1; a <= 30; a += 3)
+        for (int b = 1; b <= 30; b += 3)
+            for (double x = 0.05; x < 1; x += 0.1)
+                CHECK_NEAR(hr_beta_incomplete(a, b, x), beta_by_binomials(a, b, x), 1e-11, 1e-15);
+    assert_true(hr_beta_incomplete(2, 3, 0) == 0 && hr_beta_incomplete(2, 3, 1) == 1);
+    CHECK_NEAR(hr_beta_incomplete(0.5, 0.5, 0.25), 2 / M_PI * asin(0.5), 1e-13, 0);
+}
+
+static void student_cdf_gives_the_table(void **state)
+{
+    (void)state;
+    /* Two-sided 5 % and 1 % points, as every table prints them. */
+    static const double table[][3] = {{1, 12.706, 63.657}, {2, 4.303, 9.925},  {3, 3.182, 5.841},
+                                      {4, 2.776, 4.604},   {5, 2.571, 4.032},  {10, 2.228, 3.169},
+                                      {30, 2.042, 2.750},  {120, 1.980, 2.617}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        CHECK_NEAR(hr_student_cdf(table[i][1], table[i][0]), 0.975, 0, 1e-4);
+        CHECK_NEAR(hr_student_cdf(-table[i][2], table[i][0]), 0.005, 0, 2e-5);
+    }
+    CHECK_NEAR(hr_student_cdf(0, 7.3), 0.5, 1e-15, 0);
+    CHECK_NEAR(hr_student_cdf(1, 1), 0.75, 1e-13, 0); /* Cauchy: 1/2 + atan(t) / pi */
+    CHECK_NEAR(hr_student_cdf(1.96, 1e7), 0.9750021, 0, 1e-6);
+    CHECK_NEAR(hr_student_cdf(-1e6, 2), 0.5e-12, 1e-6, 0); /* a tail keeps its digits */
+}
+
+static void welch_gives_a_worked_example(void **state)
+{
+    (void)state;
+    const double a[] = {1, 2, 3}, b[] = {2, 4, 6};
+    const struct hr_spread x = hr_spread_of(a, 3), y = hr_spread_of(b, 3);
+    /* t = -2 / sqrt(5/3), df = (5/3)^2 / ((1/9 + 16/9) / 2) = 50/17 */
+    const double want = 2 * hr_student_cdf(-2 / sqrt(5.0 / 3), 50.0 / 17);
+    CHECK_NEAR(hr_welch_p(&x, &y), want, 1e-12, 0);
+    CHECK_NEAR(hr_welch_p(&y, &x), want, 1e-12, 0);
+    CHECK_NEAR(hr_welch_p(&x, &y), 0.2208808, 0, 1e-7); /* by Simpson's rule */
+}
+
+static void welch_says_nothing_without_spread_or_with_one_value(void **state)
+{
+    (void)state;
+    const double a[] = {0.9, 0.9}, b[] = {0.8, 0.8}, c[] = {0.5, 0.6};
+    const struct hr_spread x = hr_spread_of(a, 2), y = hr_spread_of(b, 2);
+    const struct hr_spread one = hr_spread_of(c, 1), two = hr_spread_of(c, 2);
+    const struct hr_spread none = {.mean = NAN, .sd = NAN, .n = 2};
+    assert_true(hr_welch_p(&x, &y) == 1);
+    assert_true(hr_welch_p(&one, &two) == 1);
+    assert_true(hr_welch_p(&none, &two) == 1);
+    assert_true(hr_welch_p(&x, &two) < 1);
+}
+
+static void holm_multiplies_by_the_tests_left_and_never_falls(void **state)
+{
+    (void)state;
+    struct hr_comparison c[] = {{0, 1, 0.04}, {0, 2, 0.01}, {1, 2, 0.03}, {0, 3, 0.005}};
+    const double want[] = {0.02, 0.03, 0.06, 0.06};
+    hr_holm_adjust(c, 4);
+    for (size_t i = 0; i < 4; i++)
+        CHECK_NEAR(c[i].p, want[i], 1e-12, 0);
+    assert_true(c[0].a == 0 && c[0].b == 3 && c[3].b == 1);
+    hr_holm_adjust(c, 0);
+}
+
+static void quantile_is_the_bucket_where_the_sum_arrives(void **state)
+{
+    (void)state;
+    const uint64_t counts[] = {50, 49, 0, 1};
+    assert_int_equal(hr_histogram_quantile(counts, 4, 0.5), 0);
+    assert_int_equal(hr_histogram_quantile(counts, 4, 0.51), 1);
+    assert_int_equal(hr_histogram_quantile(counts, 4, 0.99), 1);
+    assert_int_equal(hr_histogram_quantile(counts, 4, 1), 3);
+    assert_int_equal(hr_histogram_quantile(counts, 0, 0.5), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spread_is_mean_and_sample_deviation),
+        cmocka_unit_test(equal_values_have_no_spread_at_all),
+        cmocka_unit_test(incomplete_beta_is_the_binomial_sum),
+        cmocka_unit_test(student_cdf_gives_the_table),
+        cmocka_unit_test(welch_gives_a_worked_example),
+        cmocka_unit_test(welch_says_nothing_without_spread_or_with_one_value),
+        cmocka_unit_test(holm_multiplies_by_the_tests_left_and_never_falls),
+        cmocka_unit_test(quantile_is_the_bucket_where_the_sum_arrives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* The table, word for word; banner and numbers for people. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/human.h"
+#include "report/report.h"
+#include "support/capture.h"
+#include "support/check.h"
+#include "support/sample_runs.h"
+
+#define PM "\xc2\xb1"
+
+static void expect_table(const struct hr_run_result *runs, size_t n, double target,
+                         const char *want)
+{
+    struct capture capture;
+    capture_begin(&capture);
+    hr_table_print(capture.out, runs, n, target);
+    char *text = capture_end(&capture);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void use_locale(const char *all)
+{
+    setenv("LC_ALL", all, 1);
+}
+
+static void one_seed_gives_plain_numbers(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9731), sample_run("ssp", 1, 0.95)};
+    runs[1].stale_updates = 4;
+    runs[1].stale_sum = 5;
+    runs[1].stale_max = 3;
+    runs[1].interrupted = true;
+    runs[1].test_loss = NAN;
+    runs[1].updates = 123456;
+    runs[1].samples_per_s = 412345;
+    /* clang-format off */
+    expect_table(runs, 2, 0,
+        "                        test    test   train"
+            "                                     staleness    time %\n"
+        "strategy          accuracy %    loss    loss"
+            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
+        "allreduce direct       97.31  0.2500  0.1250"
+            "     1.50      9.80k      460  0.05          -  75/10/15\n"
+        "ssp s=3*               95.00     nan  0.1250"
+            "     1.50       412k     123k  0.05     1.25/3  75/10/15\n"
+        "c/c/w: compute / communicate / wait, of the "
+            "workers' time\n"
+        "* interrupted before its end\n");
+    /* clang-format on */
+}
+
+static void several_seeds_give_mean_and_deviation(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.96), sample_run("hogwild", 1, 0.9),
+                                   sample_run("allreduce", 2, 0.98), sample_run("hogwild", 2, 0.91),
+                                   sample_run("allreduce", 3, 0.97)};
+    runs[0].samples_per_s = 8800;
+    runs[2].samples_per_s = 10800;
+    runs[2].test_loss = 0.26;
+    use_locale("C");
+    /* clang-format off */
+    expect_table(runs, 5, 0,
+        "                           test            test  train"
+            "                                         staleness    time %\n"
+        "strategy             accuracy %            loss   loss"
+            "  seconds      samples/s  updates    lr   mean/max     c/c/w\n"
+        "allreduce direct  97.00 +- 1.00  0.253 +- 0.006  0.125"
+            "     1.50  9.80 +- 1.00k      460  0.05          -  75/10/15\n"
+        "hogwild           90.50 +- 0.71  0.250 +- 0.000  0.125"
+            "     1.50  9.80 +- 0.00k      460  0.05          -  75/10/15\n"
+        "c/c/w: compute / communicate / wait, of the workers' t"
+            "ime; mean +- standard deviation of 2 to 3 seeds\n");
+    /* clang-format on */
+}
+
+static void a_target_adds_its_column(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {
+        sample_run("allreduce", 1, 0.96), sample_run("allreduce", 2, 0.98),
+        sample_run("hogwild", 1, 0.9),    sample_run("hogwild", 2, 0.91),
+        sample_run("ps-sync", 1, 0.9),    sample_run("ps-sync", 2, 0.9)};
+    runs[0].target_seconds = 1;
+    runs[1].target_seconds = 2;
+    runs[3].target_seconds = 0.25;
+    use_locale("de_DE.utf8");
+    /* clang-format off */
+    expect_table(runs, 6, 0.905,
+        "                          test           test  train"
+            "                                        staleness    time %        seconds\n"
+        "strategy            accuracy %           loss   loss"
+            "  seconds     samples/s  updates    lr   mean/max     c/c/w      to target\n"
+        "allreduce direct  97.00 " PM " 1.41  0.250 " PM " 0.000  0.125"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -  75/10/15           1.50\n"
+        "hogwild           90.50 " PM " 0.71  0.250 " PM " 0.000  0.125"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -  75/10/15  0.25 (1 of 2)\n"
+        "ps-sync           90.00 " PM " 0.00  0.250 " PM " 0.000  0.125"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -  75/10/15          never\n"
+        "c/c/w: compute / communicate / wait, of the workers'"
+            " time; target: test accuracy 90.5 %; mean " PM " standard deviation of 2 seeds\n");
+    /* clang-format on */
+}
+
+static void no_runs_print_nothing(void **state)
+{
+    (void)state;
+    expect_table(NULL, 0, 0.5, "");
+}
+
+static void numbers_are_short(void **state)
+{
+    (void)state;
+    static const struct {
+        double x;
+        const char *want;
+    } cases[] = {{0, "0"},           {987, "987"},     {999.6, "1.00k"},  {1000, "1.00k"},
+                 {41234.5, "41.2k"}, {99960, "100k"},  {412345, "412k"},  {999499, "999k"},
+                 {999500, "1.00M"},  {1.5e6, "1.50M"}, {2.5e10, "25.0G"}, {12.345, "12.3"},
+                 {NAN, "nan"}};
+    char text[HR_HUMAN_MAX];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(hr_human_short(text, cases[i].x), cases[i].want);
+    assert_string_equal(hr_human_count(text, 235146), "235,146");
+    assert_string_equal(hr_human_count(text, 100), "100");
+    assert_string_equal(hr_human_count(text, UINT64_MAX), "18,446,744,073,709,551,615");
+    assert_string_equal(hr_human_wait(text, 3.6), "4 s");
+    assert_string_equal(hr_human_wait(text, 200), "3 min 20 s");
+    assert_string_equal(hr_human_wait(text, 7500), "2 h 5 min");
+    assert_string_equal(hr_human_loss(text, 3e30), "3e+30");
+}
+
+static void the_first_locale_variable_that_is_set_decides(void **state)
+{
+    (void)state;
+    setenv("LC_ALL", "", 1);
+    setenv("LC_CTYPE", "en_US.UTF-8", 1);
+    setenv("LANG", "C", 1);
+    assert_true(hr_human_utf8());
+    setenv("LC_ALL", "POSIX", 1);
+    assert_false(hr_human_utf8());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_seed_gives_plain_numbers),
+        cmocka_unit_test(several_seeds_give_mean_and_deviation),
+        cmocka_unit_test(a_target_adds_its_column),
+        cmocka_unit_test(no_runs_print_nothing),
+        cmocka_unit_test(numbers_are_short),
+        cmocka_unit_test(the_first_locale_variable_that_is_set_decides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* What the verdict says, and what it does not. */
+#include <stdlib.h>
+
+#include "report/report.h"
+#include "support/capture.h"
+#include "support/check.h"
+#include "support/sample_runs.h"
+
+static char *verdict(const struct hr_run_result *runs, size_t n, double target)
+{
+    struct capture capture;
+    capture_begin(&capture);
+    hr_verdict_print(capture.out, runs, n, target);
+    return capture_end(&capture);
+}
+
+static void expect(char *text, const char *want, bool there)
+{
+    if (!strstr(text, want) == there)
+        fail_msg("\"%s\" is %s in:\n%s", want, there ? "not" : "wrongly", text);
+}
+
+/* Three seeds each: accuracies base - step, base, base + step. */
+static void fill(struct hr_run_result *runs, const char *strategy, double base, double step)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        runs[seed - 1] = sample_run(strategy, seed, base + step * ((double)seed - 2));
+}
+
+static void one_seed_is_passed_over_in_silence(void **state)
+{
+    (void)state;
+    const struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9),
+                                         sample_run("ssp", 1, 0.1)};
+    char *text = verdict(runs, 2, 0.5);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void one_strategy_is_passed_over_in_silence(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[3];
+    fill(runs, "ssp", 0.9, 0.01);
+    char *text = verdict(runs, 3, 0.5);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void a_clear_difference_is_named_and_an_unclear_one_is_not(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    fill(runs, "allreduce", 0.90, 0.002);
+    fill(runs + 3, "ssp", 0.899, 0.002);
+    fill(runs + 6, "hogwild", 0.80, 0.002);
+    char *text = verdict(runs, 9, 0);
+    expect(text, "allreduce direct has the best mean, 90.00 % over 3 seeds.", true);
+    expect(text, "Worse by more than chance: hogwild (-10.00 points, p < 0.0001).", true);
+    expect(text, "Not to be told from the best: ssp s=3.", true);
+    expect(text, "Target", false);
+    free(text);
+}
+
+static void no_clear_difference_is_said_to_be_none(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    fill(runs, "allreduce", 0.90, 0.01);
+    fill(runs + 3, "ssp", 0.89, 0.01);
+    fill(runs + 6, "hogwild", 0.885, 0.01);
+    char *text = verdict(runs, 9, 0);
+    expect(text, "Accuracy: no difference can be told from 3 seeds.", true);
+    expect(text, "The best mean is allreduce direct's, 90.00 %; the lowest hogwild's, 88.50 %.",
+           true);
+    expect(text, "Worse", false);
+    free(text);
+}
+
+/* t = 3.67 on 4 degrees of freedom: p = 0.021 alone, but one of three pairs. */
+static void holm_takes_back_what_one_test_alone_would_claim(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    fill(runs, "allreduce", 0.93, 0.01);
+    fill(runs + 3, "hogwild", 0.90, 0.01);
+    char *text = verdict(runs, 6, 0);
+    expect(text, "Worse by more than chance: hogwild (-3.00 points, p 0.021).", true);
+    free(text);
+    fill(runs + 6, "ssp", 0.915, 0.01);
+    text = verdict(runs, 9, 0);
+    expect(text, "no difference can be told", true);
+    free(text);
+}
+
+static void a_strategy_with_one_seed_left_is_not_tested(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.93, 0.001);
+    fill(runs + 2, "ssp", 0.90, 0.001); /* two seeds of allreduce stay */
+    runs[5] = sample_run("hogwild", 1, 0.99);
+    char *text = verdict(runs, 6, 0);
+    expect(text, "allreduce direct has the best mean", true);
+    expect(text, "over 2 to 3 seeds", true);
+    expect(text, "Not tested (a single seed, or interrupted): hogwild.", true);
+    free(text);
+}
+
+static void an_interrupted_strategy_is_not_tested(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    fill(runs, "allreduce", 0.93, 0.001);
+    fill(runs + 3, "ssp", 0.90, 0.001);
+    fill(runs + 6, "hogwild", 0.99, 0.001);
+    runs[8].interrupted = true;
+    char *text = verdict(runs, 9, 0);
+    expect(text, "allreduce direct has the best mean", true);
+    expect(text, "Not tested (a single seed, or interrupted): hogwild.", true);
+    free(text);
+}
+
+static void the_fastest_is_named_by_its_mean(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.9, 0.001);
+    fill(runs + 3, "hogwild", 0.9, 0.001);
+    runs[0].samples_per_s = 30000; /* once, but 9800 twice: 16.5k on average */
+    runs[3].samples_per_s = runs[4].samples_per_s = runs[5].samples_per_s = 20000;
+    char *text = verdict(runs, 6, 0);
+    expect(text,
+           "Speed: hogwild is fastest, 20.0k samples/s on average, 1.21 times the slowest, "
+           "allreduce direct (16.5k).",
+           true);
+    free(text);
+}
+
+static void only_who_reached_the_target_with_every_seed_is_first(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.9, 0.001);
+    fill(runs + 3, "hogwild", 0.9, 0.001);
+    for (size_t i = 0; i < 3; i++)
+        runs[i].target_seconds = 3;
+    runs[3].target_seconds = 1;
+    char *text = verdict(runs, 6, 0.89);
+    expect(text, "Target: allreduce direct reached 89 % first, after 3.00 s on average.", true);
+    expect(text, "hogwild: 1 of 3 seeds reached it.", true);
+    free(text);
+    runs[0].target_seconds = -1;
+    text = verdict(runs, 6, 0.89);
+    expect(text, "Target: no strategy reached 89 % with every seed.", true);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_seed_is_passed_over_in_silence),
+        cmocka_unit_test(one_strategy_is_passed_over_in_silence),
+        cmocka_unit_test(a_clear_difference_is_named_and_an_unclear_one_is_not),
+        cmocka_unit_test(no_clear_difference_is_said_to_be_none),
+        cmocka_unit_test(holm_takes_back_what_one_test_alone_would_claim),
+        cmocka_unit_test(a_strategy_with_one_seed_left_is_not_tested),
+        cmocka_unit_test(an_interrupted_strategy_is_not_tested),
+        cmocka_unit_test(the_fastest_is_named_by_its_mean),
+        cmocka_unit_test(only_who_reached_the_target_with_every_seed_is_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
