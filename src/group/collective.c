@@ -6,7 +6,7 @@
 #include "group/group.h"
 
 /* Operations; the algorithm's number is added so that ranks that chose differently are told. */
-enum { ALL_REDUCE = 1, BROADCAST, BARRIER, OPERATION_MASK = 0xff };
+enum { ALL_REDUCE = 1, BROADCAST, BARRIER, REDUCE_APPLY, OPERATION_MASK = 0xff };
 
 static uint64_t kind_of(const struct hr_member *member, uint64_t operation)
 {
@@ -18,11 +18,12 @@ static uint64_t kind_of(const struct hr_member *member, uint64_t operation)
 
 static void describe(char *text, size_t size, size_t rank, const struct hr_call *call)
 {
-    static const char *const names[] = {"nothing", "all_reduce", "broadcast", "barrier"};
+    static const char *const names[] = {"nothing", "all_reduce", "broadcast", "barrier",
+                                        "reduce_apply"};
     const uint64_t operation = call->kind & OPERATION_MASK;
     const struct hr_algorithm *algorithm = hr_algorithm_at(call->kind >> 8);
     snprintf(text, size, "rank %zu called %s%s%s number %llu of %llu floats, root %llu", rank,
-             names[operation < 4 ? operation : 0], operation == ALL_REDUCE ? " " : "",
+             names[operation < 5 ? operation : 0], operation == ALL_REDUCE ? " " : "",
              operation == ALL_REDUCE && algorithm ? algorithm->name : "",
              (unsigned long long)call->sequence, (unsigned long long)call->count,
              (unsigned long long)call->root);
@@ -166,18 +167,38 @@ static void start(struct hr_member *member, uint64_t operation, float *buffer, s
     member->status = mismatch(member, peer, &member->attendance.meeting->seat[peer].call);
 }
 
+bool hr_can_apply(const struct hr_group_options *options)
+{
+    return options->algorithm->meets && !options->plan_only;
+}
+
+/* A sum at a meeting. What this rank's stripe moves is accounted to it, whoever does the moving. */
+static void start_meeting(struct hr_member *member, uint64_t operation, float *buffer, size_t count,
+                          hr_apply_fn apply, void *arg)
+{
+    const size_t n = member->options.nranks;
+    const uint64_t stripe =
+        hr_chunk_begin(count, n, member->rank + 1) - hr_chunk_begin(count, n, member->rank);
+    member->bytes_received += (n - 1) * stripe * sizeof(float);
+    member->bytes_sent += (n - 1) * stripe * sizeof(float);
+    member->attendance.apply = apply;
+    member->attendance.apply_arg = arg;
+    start(member, operation, buffer, count, 0, NULL);
+}
+
 void hr_all_reduce_start(struct hr_member *member, float *buffer, size_t count)
 {
-    const bool meet = member->options.algorithm->meets && !member->options.plan_only;
-    start(member, ALL_REDUCE, buffer, count, 0, meet ? NULL : &member->all_reduce);
-    if (meet && count) {
-        /* What this rank's stripe moves, whoever does the moving. */
-        const size_t n = member->options.nranks;
-        const uint64_t stripe =
-            hr_chunk_begin(count, n, member->rank + 1) - hr_chunk_begin(count, n, member->rank);
-        member->bytes_received += (n - 1) * stripe * sizeof(float);
-        member->bytes_sent += (n - 1) * stripe * sizeof(float);
-    }
+    if (hr_can_apply(&member->options))
+        start_meeting(member, ALL_REDUCE, buffer, count, NULL, NULL);
+    else
+        start(member, ALL_REDUCE, buffer, count, 0, &member->all_reduce);
+}
+
+void hr_reduce_apply_start(struct hr_member *member, float *buffer, size_t count, hr_apply_fn apply,
+                           void *arg)
+{
+    HR_ASSERT(hr_can_apply(&member->options));
+    start_meeting(member, REDUCE_APPLY, buffer, count, apply, arg);
 }
 
 void hr_broadcast_start(struct hr_member *member, float *buffer, size_t count, size_t root)

@@ -77,6 +77,11 @@ void hr_member_fini(struct hr_member *member);
 /* buffer (count) on every rank becomes the sum over ranks, in the algorithm's order. Nobody may
  * touch its buffer between start and finish. */
 void hr_all_reduce_start(struct hr_member *member, float *buffer, size_t count);
+/* The same sum, but handed to apply(arg, ...) in parts instead of stored (see hr_apply_fn): the
+ * optimizer, fused with the reduction. Only where the group's algorithm can (hr_can_apply). */
+void hr_reduce_apply_start(struct hr_member *member, float *buffer, size_t count, hr_apply_fn apply,
+                           void *arg);
+bool hr_can_apply(const struct hr_group_options *options);
 /* buffer (count) on every rank becomes the root's. */
 void hr_broadcast_start(struct hr_member *member, float *buffer, size_t count, size_t root);
 /* Nobody leaves before all have come. */

@@ -24,14 +24,29 @@ static float *buffer_of(const struct hr_attendance *a, size_t rank)
     return (float *)(void *)(a->segment + a->meeting->seat[rank].offset);
 }
 
-/* Elements [begin, end) of everybody's buffer become their sum. */
+/* Sum elements [begin, end) of everybody's buffer, at most a block. */
 static void sum_range(const struct hr_attendance *a, size_t begin, size_t end)
 {
-    float *out[HR_VEC_MAX_INPUTS];
+    float *out[HR_VEC_MAX_INPUTS], sum[BLOCK];
     const float *in[HR_VEC_MAX_INPUTS];
     for (size_t r = 0; r < a->nranks; r++)
         in[r] = out[r] = buffer_of(a, r) + begin;
-    hr_vec_tree_sum(out, a->nranks, in, a->nranks, end - begin);
+    if (!a->apply) {
+        hr_vec_tree_sum(out, a->nranks, in, a->nranks, end - begin);
+        return;
+    }
+    out[0] = sum;
+    hr_vec_tree_sum(out, 1, in, a->nranks, end - begin);
+    a->apply(a->apply_arg, begin, end - begin, sum);
+}
+
+/* All of it, by one rank. */
+static void sum_alone(const struct hr_attendance *a)
+{
+    if (a->nranks == 1 && !a->apply)
+        return;
+    for (size_t begin = 0; begin < a->count; begin += BLOCK)
+        sum_range(a, begin, hr_min_size(begin + BLOCK, a->count));
 }
 
 static void close_meeting(struct hr_attendance *a)
@@ -122,8 +137,7 @@ bool hr_meeting_enter(struct hr_attendance *a, const struct hr_call *call, float
         open_meeting(a);
         return true;
     }
-    if (count && a->nranks > 1)
-        sum_range(a, 0, count);
+    sum_alone(a);
     close_meeting(a);
     return true;
 }

@@ -50,21 +50,29 @@ struct hr_meeting {
 
 size_t hr_meeting_bytes(size_t nranks);
 
+/* What becomes of a sum where it is made, instead of being stored in everybody's buffer.
+ *   sum  (count) of elements [begin, begin + count); private to the call
+ * Each element is handed over exactly once, by whichever rank sums it, in no particular order and
+ * by several ranks at a time. When the meeting is over everybody sees what was done. */
+typedef void (*hr_apply_fn)(void *arg, size_t begin, size_t count, const float *sum);
+
 /* One rank's attendance; private memory. */
 struct hr_attendance {
     struct hr_meeting *meeting;
     unsigned char *segment; /* what offsets count from */
     size_t rank, nranks;
-    bool crowded;     /* more runnable threads than processors */
-    uint32_t helpers; /* when crowded: how many to wake for a large sum */
-    uint64_t number;  /* of the meeting this rank is in, or was in last */
-    size_t count;     /* floats to sum; 0: a barrier */
+    bool crowded;      /* more runnable threads than processors */
+    uint32_t helpers;  /* when crowded: how many to wake for a large sum */
+    uint64_t number;   /* of the meeting this rank is in, or was in last */
+    size_t count;      /* floats to sum; 0: a barrier */
+    hr_apply_fn apply; /* of this meeting; NULL: the sum is stored in all buffers */
+    void *apply_arg;
     bool helped;
     int64_t worked_ns; /* spent summing, in all: not waiting, though it happens inside waits */
     long odd_one_out;  /* after a mismatch: a rank whose call differs from ours, else -1 */
 };
 
-/* Take the seat with this call; buffer is NULL for a barrier. Does the work at once where the last
+/* Take the seat with this call, apply being set; buffer is NULL for a barrier. Does the work at once where the last
  * to arrive does. Never waits. False: another rank's call differs (odd_one_out). */
 bool hr_meeting_enter(struct hr_attendance *attendance, const struct hr_call *call, float *buffer,
                       size_t count);

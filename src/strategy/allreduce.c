@@ -1,32 +1,54 @@
 /* Synchronous data parallelism by all-reduce.
  *
- *   Story    every worker has a replica of weights and momentum. A step: each computes the gradient
- *            of its share of the global batch; the gradients are summed over workers
- *            (--algorithm); each worker applies the same update to its own replica.
- *   Promise  all replicas are bit-equal after each step. It is checked at every cut.
+ *   Story    every worker has a replica of the weights. A step: each computes the gradient of its
+ *            share of the global batch; the gradients are summed over workers (--algorithm), and
+ *            all replicas are updated alike. Either
+ *              fused    (direct) whoever sums a block of gradients updates that block's momentum,
+ *                       of which there is one, and weights, and writes these into all replicas:
+ *                       the sum never travels, and nobody repeats another's update; or
+ *              apart    (the others) everybody has the sum, and updates its own replica with a
+ *                       momentum of its own.
+ *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
+ *            first is checked at every cut, the second by the tests (direct = master-worker).
+ *   Source   the fused form is ZeRO-1 by stripes: Rajbhandari et al., SC 2020.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "strategy/table.h"
 
-static size_t no_bytes(const struct hr_world *world)
+static bool is_fused(const struct hr_world *world)
 {
-    (void)world;
-    return 0;
+    return hr_can_apply(&world->group_options);
 }
 
-static void no_init(struct hr_world *world)
+/* The strategy's memory: the one momentum of the fused form. */
+static size_t bytes(const struct hr_world *world)
 {
-    (void)world;
+    return is_fused(world) ? world->params * sizeof(float) : 0;
+}
+
+static void init(struct hr_world *world)
+{
+    if (is_fused(world))
+        memcpy(world->own, world->snapshot.momentum, world->params * sizeof(float));
 }
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
+    struct hr_world *world = worker->world;
     memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
     worker->bell = &world->control->rank[worker->rank].bell;
-    return hr_momentum_start(worker, 0);
+    if (!is_fused(world))
+        return hr_momentum_start(worker, 0);
+    worker->momentum = world->own;
+    return HR_OK;
+}
+
+static void stop(struct hr_worker *worker)
+{
+    if (!is_fused(worker->world))
+        hr_momentum_stop(worker);
 }
 
 /* offer has begun all there is to begin; what is left is to see it through. */
@@ -36,17 +58,26 @@ static bool ready(void *arg)
     return !worker->offered || hr_collective_test(&worker->member);
 }
 
-static void update(struct hr_worker *worker)
+/* Fused: update one block, once, and write it into all replicas. */
+static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
+    struct hr_worker *worker = arg;
     const struct hr_world *world = worker->world;
-    const uint64_t index = worker->index - 1; /* the batch whose gradients were summed */
-    const struct hr_sgd sgd =
-        hr_sgd_for(world, index, hr_course_batch(&world->course, index).count);
     const int64_t began = hr_clock_ns();
-    hr_sgd_update(worker->weights, worker->momentum, worker->grads, world->params, &sgd);
+    float *first = world->weights[0] + begin;
+    hr_sgd_update(first, worker->momentum + begin, sum, count, &worker->sgd);
+    for (size_t w = 1; w < world->workers; w++)
+        memcpy(world->weights[w] + begin, first, count * sizeof *first);
     worker->update_ns += hr_clock_ns() - began;
-    worker->stats->updates += worker->rank == 0; /* one a step, whoever applies it */
-    hr_stats_staleness(worker->stats, 0);
+}
+
+/* Apart: update this worker's replica. */
+static void update_replica(struct hr_worker *worker)
+{
+    const int64_t began = hr_clock_ns();
+    hr_sgd_update(worker->weights, worker->momentum, worker->grads, worker->world->params,
+                  &worker->sgd);
+    worker->update_ns += hr_clock_ns() - began;
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
@@ -54,7 +85,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     if (worker->offered) {
         HR_TRY(hr_collective_finish(&worker->member));
         worker->offered = false;
-        update(worker);
+        if (!is_fused(worker->world))
+            update_replica(worker);
+        worker->stats->updates += worker->rank == 0; /* one a step, whoever applies it */
+        hr_stats_staleness(worker->stats, 0);
     }
     hr_next_synchronous(worker, task);
     return HR_OK;
@@ -62,7 +96,13 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 
 static void offer(struct hr_worker *worker)
 {
-    hr_all_reduce_start(&worker->member, worker->grads, worker->world->params);
+    const struct hr_world *world = worker->world;
+    const uint64_t index = worker->index - 1; /* of the batch in hand */
+    worker->sgd = hr_sgd_for(world, index, hr_course_batch(&world->course, index).count);
+    if (is_fused(world))
+        hr_reduce_apply_start(&worker->member, worker->grads, world->params, apply, worker);
+    else
+        hr_all_reduce_start(&worker->member, worker->grads, world->params);
     worker->bell = hr_collective_bell(&worker->member);
     worker->offered = true;
 }
@@ -90,10 +130,10 @@ const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
     .synchronous = true,
-    .bytes = no_bytes,
-    .init = no_init,
+    .bytes = bytes,
+    .init = init,
     .start = start,
-    .stop = hr_momentum_stop,
+    .stop = stop,
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,

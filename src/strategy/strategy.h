@@ -102,7 +102,8 @@ struct hr_worker {
     struct hr_worker_stats *stats;
     struct hr_bell *bell;   /* what to park on while ready() is false */
     float *weights, *grads; /* (params) world->weights[rank], world->grads[rank] */
-    float *momentum;        /* (params) owned; NULL where a server has it */
+    float *momentum;        /* (params) owned, or shared memory; NULL where a server has it */
+    struct hr_sgd sgd;      /* allreduce: of the update in progress */
     uint64_t index;         /* of the batch in hand, or (synchronous) of the next */
     uint64_t cut;           /* synchronous: the next cut */
     size_t samples;         /* in the gradient in hand */
