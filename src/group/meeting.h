@@ -72,8 +72,8 @@ struct hr_attendance {
     long odd_one_out;  /* after a mismatch: a rank whose call differs from ours, else -1 */
 };
 
-/* Take the seat with this call, apply being set; buffer is NULL for a barrier. Does the work at once where the last
- * to arrive does. Never waits. False: another rank's call differs (odd_one_out). */
+/* Take the seat with this call, apply being set; buffer is NULL for a barrier. Does the work at
+ * once where the last to arrive does. Never waits. False: another rank's call differs (odd_one_out). */
 bool hr_meeting_enter(struct hr_attendance *attendance, const struct hr_call *call, float *buffer,
                       size_t count);
 
