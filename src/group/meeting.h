@@ -73,7 +73,8 @@ struct hr_attendance {
 };
 
 /* Take the seat with this call, apply being set; buffer is NULL for a barrier. Does the work at
- * once where the last to arrive does. Never waits. False: another rank's call differs (odd_one_out). */
+ * once where the last to arrive does. Never waits. False: another rank's call differs
+ * (odd_one_out). */
 bool hr_meeting_enter(struct hr_attendance *attendance, const struct hr_call *call, float *buffer,
                       size_t count);
 
