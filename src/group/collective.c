@@ -8,6 +8,8 @@
 /* Operations; the algorithm's number is added so that ranks that chose differently are told. */
 enum { ALL_REDUCE = 1, BROADCAST, BARRIER, REDUCE_APPLY, OPERATION_MASK = 0xff };
 
+enum { POLLS_A_LOOK = 8 }; /* twice while hr_wait_until spins, five times a second when parked */
+
 static uint64_t kind_of(const struct hr_member *member, uint64_t operation)
 {
     uint64_t number = 0;
@@ -79,6 +81,21 @@ static bool check_message(struct hr_member *member, const struct hr_row *row,
         return true;
     member->status = mismatch(member, row->peer, &theirs);
     return false;
+}
+
+/* A row waits for ever when the rank that it waits for has called something else, and sends
+ * nothing. So every now and then we look at what all others say. True: one differs, and the status
+ * says so. */
+static bool contradicted(struct hr_member *member)
+{
+    struct hr_call theirs;
+    if (++member->polls % POLLS_A_LOOK != 0)
+        return false;
+    for (size_t r = 0; r < member->options.nranks && member->status == HR_OK; r++)
+        if (hr_seat_said(&member->attendance.meeting->seat[r], member->call.sequence, &theirs) &&
+            memcmp(&theirs, &member->call, sizeof theirs) != 0)
+            member->status = mismatch(member, r, &theirs);
+    return member->status != HR_OK;
 }
 
 static void sum_row(struct hr_member *member, bool to_all, size_t begin, size_t count)
@@ -159,8 +176,9 @@ static void start(struct hr_member *member, uint64_t operation, float *buffer, s
     member->call.root = root;
     member->buffer = buffer;
     member->plan = plan;
-    member->row = 0;
+    member->row = member->polls = 0;
     member->status = HR_OK;
+    hr_seat_say(&member->attendance.meeting->seat[member->rank], &member->call);
     if (plan || hr_meeting_enter(&member->attendance, &member->call, buffer, count))
         return;
     const size_t peer = (size_t)member->attendance.odd_one_out;
@@ -229,7 +247,7 @@ bool hr_collective_test(void *arg)
         return hr_meeting_test(&member->attendance);
     while (member->row < member->plan->nrows) {
         if (!do_row(member, &member->plan->rows[member->row]))
-            return false;
+            return contradicted(member);
         if (member->status != HR_OK)
             return true;
         member->row++;

@@ -8,9 +8,9 @@
  *
  * Buffers are float32 and lie in the segment, so that peers read and write them in place: nothing
  * is copied in or out. All ranks of a group call the same collectives in the same order with the
- * same count; when they do not, every one of them gets HR_E_MISMATCH or HR_E_ABORTED, and the
- * message shows both calls. Overflow and NaN follow IEEE 754 addition in the order the algorithm
- * states.
+ * same count; when they do not, every one that waits for another gets HR_E_MISMATCH or
+ * HR_E_ABORTED, and the message shows both calls. Overflow and NaN follow IEEE 754 addition in the
+ * order the algorithm states.
  *
  * Each operation exists twice: `x_start` then `hr_collective_test` until it is true then
  * `hr_collective_finish` (nothing of it waits: what drivers use), and `x`, which waits.
@@ -55,10 +55,12 @@ struct hr_member {
     struct hr_call call;
     const struct hr_plan *plan; /* NULL: a meeting */
     size_t row;
+    size_t polls; /* in which the row had to wait */
     float *buffer;
     uint64_t peer_offset[HR_MAX_RANKS]; /* where peers' buffers lie, as their messages said */
     enum hr_status status;
-    /* The accounts, in bytes that crossed between ranks. */
+    /* The accounts, in bytes that crossed between ranks: each crossing is counted once, by the rank
+     * that moves it; written to a peer's memory it was sent, read from there it was received. */
     uint64_t bytes_sent, bytes_received;
 };
 

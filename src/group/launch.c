@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,10 +13,10 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 
-/* For ranks to react to an abort. A process is killed after it; a thread can only be
- * left behind. */
-static const int64_t GRACE_NS[] = {
+/* For ranks to react to an abort. Then a process is killed; a thread can only be left behind. */
+static const int64_t USUAL_GRACE_NS[] = {
     [HR_LAUNCH_THREAD] = 10 * HR_NS_PER_SECOND, [HR_LAUNCH_PROCESS] = HR_NS_PER_SECOND};
+static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20; /* a death rings no bell: so often we look */
 
 enum { RUNNING, RETURNED_OK, RETURNED_ERROR };
 
@@ -50,7 +51,7 @@ static enum hr_status run_rank(const struct hr_launch_options *options, size_t r
     hr_fp_flush_denormals();
     hr_atom64_store_relaxed(&line->pid, (uint64_t)getpid());
     const enum hr_status status = options->main(options->arg, rank);
-    if (status != HR_OK && status != HR_E_ABORTED)
+    if (status != HR_OK) /* does nothing when another rank did fail first */
         hr_control_abort(options->control, rank, status, hr_error_message());
     /* Partner: the launcher's is_over. */
     hr_atom32_store_release(&line->result, status == HR_OK ? RETURNED_OK : RETURNED_ERROR);
@@ -58,10 +59,17 @@ static enum hr_status run_rank(const struct hr_launch_options *options, size_t r
     return status;
 }
 
+/* A thread's own copy of what it needs: one that is stuck outlives the call that started it. */
+struct errand {
+    struct hr_launch_options options;
+    size_t rank;
+};
+
 static void *thread_main(void *arg)
 {
-    struct seat *seat = arg;
-    run_rank(seat->options, seat->rank);
+    struct errand *errand = arg;
+    run_rank(&errand->options, errand->rank);
+    free(errand);
     return NULL;
 }
 
@@ -78,14 +86,24 @@ static _Noreturn void process_main(struct seat *seat, pid_t launcher)
 
 /* --- in the launcher --- */
 
+static enum hr_status start_thread(struct seat *seat)
+{
+    struct errand *errand = malloc(sizeof *errand);
+    if (!errand)
+        return hr_fail(HR_E_NOMEM, "no memory to start thread %zu", seat->rank);
+    *errand = (struct errand){*seat->options, seat->rank};
+    errno = pthread_create(&seat->thread, NULL, thread_main, errand);
+    if (errno == 0)
+        return HR_OK;
+    const enum hr_status status = hr_fail_errno(HR_E_NOMEM, "cannot start thread %zu", seat->rank);
+    free(errand);
+    return status;
+}
+
 static enum hr_status start_rank(struct seat *seat)
 {
-    if (seat->options->launch == HR_LAUNCH_THREAD) {
-        errno = pthread_create(&seat->thread, NULL, thread_main, seat);
-        if (errno)
-            return hr_fail_errno(HR_E_NOMEM, "cannot start thread %zu", seat->rank);
-        return HR_OK;
-    }
+    if (seat->options->launch == HR_LAUNCH_THREAD)
+        return start_thread(seat);
     const pid_t launcher = getpid();
     seat->pid = fork();
     if (seat->pid < 0)
@@ -94,6 +112,8 @@ static enum hr_status start_rank(struct seat *seat)
         process_main(seat, launcher);
     return HR_OK;
 }
+
+enum { UNKNOWN = -1 }; /* wait status of a process that nobody could wait for */
 
 /* A process that is gone without having said so was lost. */
 static void report_if_lost(struct seat *seat, int wait_status)
@@ -104,7 +124,9 @@ static void report_if_lost(struct seat *seat, int wait_status)
     if (hr_atom32_load_acquire(&line->result) != RUNNING) /* partner: run_rank */
         return;
     const char *phase = hr_phase_str((enum hr_phase)hr_atom32_load_acquire(&line->phase));
-    if (WIFSIGNALED(wait_status))
+    if (wait_status == UNKNOWN)
+        snprintf(text, sizeof text, "pid %ld is gone, while %s", (long)seat->pid, phase);
+    else if (WIFSIGNALED(wait_status))
         snprintf(text, sizeof text, "pid %ld was killed by signal %d (%s) while %s",
                  (long)seat->pid, WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)), phase);
     else
@@ -125,9 +147,10 @@ static bool is_over(struct seat *seat)
         return seat->over;
     }
     int wait_status;
-    if (waitpid(seat->pid, &wait_status, WNOHANG) == seat->pid) {
+    const pid_t reaped = waitpid(seat->pid, &wait_status, WNOHANG);
+    if (reaped == seat->pid || (reaped < 0 && errno == ECHILD)) { /* SIGCHLD is ignored: gone */
         seat->over = true;
-        report_if_lost(seat, wait_status);
+        report_if_lost(seat, reaped < 0 ? UNKNOWN : wait_status);
     }
     return seat->over;
 }
@@ -149,7 +172,10 @@ static bool give_up_on(struct seat *seats, size_t started)
             continue;
         if (seats[r].options->launch == HR_LAUNCH_PROCESS) {
             kill(seats[r].pid, SIGKILL);
-            waitpid(seats[r].pid, NULL, 0);
+            while (waitpid(seats[r].pid, NULL, 0) < 0 && errno == EINTR)
+                continue;
+            hr_control_abort(seats[r].options->control, r, HR_E_LOST,
+                             "did not react to the end of the run, and was killed");
         } else {
             pthread_detach(seats[r].thread);
             stuck = true;
@@ -169,35 +195,50 @@ static bool has_rung(void *arg)
     return hr_atom32_load_acquire(&rung->bell->word) >> 1 != rung->seen >> 1; /* partner: ringer */
 }
 
-/* Sleep until the bell has rung since `rung->seen` was read, or the tick is due. */
-static void sleep_a_tick(const struct hr_launch_options *options, struct rung *rung)
+static int64_t min_ns(int64_t a, int64_t b)
 {
-    static const struct hr_atom32 no_abort;
-    struct hr_waiter waiter = {.abort = &no_abort, .timeout_ns = options->tick_ns};
-    const enum hr_status woken =
-        hr_wait_until(&waiter, &options->control->launcher_bell, has_rung, rung, "a tick");
-    (void)woken; /* a tick that is over is not an error */
+    return a < b ? a : b;
 }
 
+/* Sleep until the bell has rung since `rung->seen` was read: true, or for `longest`: false. */
+static bool sleep_until_rung(struct hr_control *control, struct rung *rung, int64_t longest)
+{
+    static const struct hr_atom32 no_abort;
+    struct hr_waiter waiter = {.abort = &no_abort, .timeout_ns = longest > 0 ? longest : 1};
+    return hr_wait_until(&waiter, &control->launcher_bell, has_rung, rung, "a tick") == HR_OK;
+}
+
+static void run_tick(const struct hr_launch_options *options)
+{
+    const enum hr_status status = options->tick ? options->tick(options->arg) : HR_OK;
+    if (status != HR_OK)
+        hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
+}
+
+/* Returns whether threads are stuck. */
 static bool watch(const struct hr_launch_options *options, struct seat *seats, size_t started)
 {
+    const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
     struct hr_control *control = options->control;
-    int64_t aborted_at = 0;
+    int64_t aborted_at = 0, tick_at = 0;
+    bool woken = true;
     for (;;) {
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
                             hr_atom32_load_acquire(&control->launcher_bell.word)};
         if (count_running(seats, started) == 0)
             return false;
-        const enum hr_status status = options->tick ? options->tick(options->arg) : HR_OK;
-        if (status != HR_OK)
-            hr_control_abort(control, HR_MAX_RANKS, status, hr_error_message());
-        if (hr_atom32_load_acquire(&control->abort)) { /* partner: hr_control_abort */
-            aborted_at = aborted_at ? aborted_at : hr_clock_ns();
-            if (hr_clock_ns() - aborted_at > GRACE_NS[options->launch])
+        if (woken || hr_clock_ns() >= tick_at) {
+            run_tick(options);
+            tick_at = hr_clock_ns() + (options->tick_ns ? options->tick_ns : LOOK_NS);
+        }
+        const int64_t now = hr_clock_ns();
+        if (hr_atom32_load_acquire(&control->abort_claimed)) { /* partner: hr_control_claim */
+            aborted_at = aborted_at ? aborted_at : now;
+            if (now - aborted_at > grace)
                 return give_up_on(seats, started);
         }
-        sleep_a_tick(options, &rung);
+        woken = sleep_until_rung(control, &rung, min_ns(LOOK_NS, tick_at - now));
     }
 }
 

@@ -26,7 +26,8 @@ struct hr_launch_options {
     /* Runs in the launcher about every tick_ns, and whenever control->launcher_bell rings; an error
      * aborts the run. May be NULL. */
     enum hr_status (*tick)(void *arg);
-    int64_t tick_ns;
+    int64_t tick_ns;  /* 0: 50 ms */
+    int64_t grace_ns; /* for ranks to react to an abort; 0: 10 s, processes 1 s */
     void *arg;
 };
 

@@ -19,6 +19,29 @@ size_t hr_meeting_bytes(size_t nranks)
     return sizeof(struct hr_meeting) + nranks * sizeof(struct hr_seat);
 }
 
+/* The number is taken away before the rest changes, and set when all is there. Whoever read a word
+ * of the next call (acquire) also sees (release) that the number is no longer the one it asked for.
+ */
+void hr_seat_say(struct hr_seat *seat, const struct hr_call *call)
+{
+    hr_atom64_store_release(&seat->said[0], 0);
+    hr_atom64_store_release(&seat->said[1], call->kind);
+    hr_atom64_store_release(&seat->said[2], call->count);
+    hr_atom64_store_release(&seat->said[3], call->root);
+    hr_atom64_store_release(&seat->said[0], call->sequence); /* partner of all: hr_seat_said */
+}
+
+bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call *call)
+{
+    if (hr_atom64_load_acquire(&seat->said[0]) != sequence) /* partner of all: hr_seat_say */
+        return false;
+    call->sequence = sequence;
+    call->kind = hr_atom64_load_acquire(&seat->said[1]);
+    call->count = hr_atom64_load_acquire(&seat->said[2]);
+    call->root = hr_atom64_load_acquire(&seat->said[3]);
+    return hr_atom64_load_acquire(&seat->said[0]) == sequence;
+}
+
 static float *buffer_of(const struct hr_attendance *a, size_t rank)
 {
     return (float *)(void *)(a->segment + a->meeting->seat[rank].offset);

@@ -36,6 +36,7 @@ struct hr_call {
 struct hr_seat {
     alignas(HR_LINE) struct hr_call call;    /* this line's writer: the rank */
     uint64_t offset;                         /* of its buffer in the segment */
+    struct hr_atom64 said[4];                /* the call in progress, for hr_seat_said */
     alignas(HR_LINE) struct hr_atom64 claim; /* blocks of this rank's stripe taken so far */
 };
 
@@ -55,6 +56,13 @@ size_t hr_meeting_bytes(size_t nranks);
  * Each element is handed over exactly once, by whichever rank sums it, in no particular order and
  * by several ranks at a time. When the meeting is over everybody sees what was done. */
 typedef void (*hr_apply_fn)(void *arg, size_t begin, size_t count, const float *sum);
+
+/* Say what this rank calls now, in this meeting or elsewhere. By the seat's rank. */
+void hr_seat_say(struct hr_seat *seat, const struct hr_call *call);
+
+/* Is call number `sequence` the one that the seat's rank is in? Then *call is what it said. Any
+ * rank at any time. */
+bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call *call);
 
 /* One rank's attendance; private memory. */
 struct hr_attendance {

@@ -30,10 +30,22 @@ void hr_control_init(struct hr_control *control, size_t nranks)
     control->launcher_pid = (uint64_t)getpid();
 }
 
+bool hr_control_claim(struct hr_control *control, size_t rank)
+{
+    return hr_atom32_replace_acq_rel(&control->abort_claimed, 0, (uint32_t)rank + 1);
+}
+
+/* Has this rank a claim that it has not made good? */
+static bool owes(const struct hr_control *control, size_t rank)
+{
+    return hr_atom32_load_acquire(&control->abort_claimed) == rank + 1 && /* partner: claim */
+           !hr_atom32_load_acquire(&control->abort);                      /* partner: abort */
+}
+
 void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
                       const char *message)
 {
-    if (!hr_atom32_replace_acq_rel(&control->abort_claimed, 0, 1))
+    if (!hr_control_claim(control, rank) && !owes(control, rank))
         return;
     control->failure.status = status;
     control->failure.rank = (uint32_t)rank;

@@ -53,7 +53,7 @@ struct hr_control {
     uint64_t launcher_pid;
     /* The first failure: claimed by compare-exchange, then written, then published by `abort`. */
     alignas(HR_LINE) struct hr_atom32 abort; /* nonzero: everybody gives up */
-    struct hr_atom32 abort_claimed;
+    struct hr_atom32 abort_claimed;          /* 1 + the rank that writes the record; 0: nobody */
     struct hr_failure failure;
     alignas(HR_LINE) struct hr_bell launcher_bell;
     struct hr_rank_status rank[];
@@ -65,8 +65,12 @@ size_t hr_control_bytes(size_t nranks);
 /* Initialise zeroed memory of that size. */
 void hr_control_init(struct hr_control *control, size_t nranks);
 
+/* The first step of an abort: true when rank `rank` is the one that fails. */
+bool hr_control_claim(struct hr_control *control, size_t rank);
+
 /* Stop everybody: the first caller's status and message stand, later ones are ignored. `rank` is
- * HR_MAX_RANKS for the launcher. Any thread or process of the run. */
+ * HR_MAX_RANKS for the launcher. Any thread or process of the run; the launcher also in the name of
+ * a dead rank, which may have died between its claim and the rest. */
 void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
                       const char *message);
 

@@ -3,22 +3,25 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/philox.h"
+#include "base/size.h"
 
-enum { NAME_TRIES = 16 };
+enum { NAME_TRIES = 16, PIECE = 16 << 20 };
 
 /* When process `pid` was started, in clock ticks since boot (field 22 of its stat); 0: no such
- * process. With the pid it names a process for ever, though pids come back. */
+ * process, or no answer. With the pid it names a process for ever, though pids come back. */
 static unsigned long long start_time(long pid)
 {
     char path[64], text[1024];
@@ -49,13 +52,38 @@ static int open_new_name(char *name, size_t size)
     return -1;
 }
 
+/* A tmpfs mounted without a limit says that it has no blocks at all. */
+static unsigned long long free_bytes_of_dev_shm(void)
+{
+    struct statvfs info;
+    if (statvfs("/dev/shm", &info) != 0)
+        return 0;
+    return info.f_blocks ? (unsigned long long)info.f_bavail * info.f_frsize : -1ull;
+}
+
+/* Allocate every page; 0 or an errno. Many kernels give up an allocation when a signal comes, so it
+ * goes by pieces, each short enough to get done between two signals. */
+static int allocate(int fd, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        int failure;
+        do
+            failure = posix_fallocate(fd, (off_t)at, (off_t)hr_min_size(PIECE, bytes - at));
+        while (failure == EINTR);
+        if (failure != 0)
+            return failure;
+    }
+    return 0;
+}
+
 /* A descriptor of `bytes` allocated bytes in /dev/shm, or -1 with errno. */
 static int take_named(size_t bytes, char *name, size_t size)
 {
     const int fd = open_new_name(name, size);
     if (fd < 0)
         return -1;
-    const int failure = posix_fallocate(fd, 0, (off_t)bytes);
+    /* Asked before, so that what can never fit does not fill the memory of others for a while. */
+    const int failure = bytes > free_bytes_of_dev_shm() ? ENOSPC : allocate(fd, bytes);
     if (failure == 0)
         return fd;
     shm_unlink(name);
@@ -64,14 +92,18 @@ static int take_named(size_t bytes, char *name, size_t size)
     return -1;
 }
 
-static unsigned long long free_bytes_of_dev_shm(void)
+static unsigned long long bytes_of_machine(void)
 {
-    struct statvfs info;
-    return statvfs("/dev/shm", &info) == 0 ? (unsigned long long)info.f_bavail * info.f_frsize : 0;
+    struct sysinfo info;
+    return sysinfo(&info) == 0 ? (info.totalram + info.totalswap) * info.mem_unit : -1ull;
 }
 
 static enum hr_status take_unlimited(size_t bytes, int cause, int *fd)
 {
+    /* A memfd ends where memory ends: the kernel would kill us, or somebody else. */
+    if (bytes > bytes_of_machine())
+        return hr_fail(HR_E_SHM, "%zu KiB of shared memory needed, and %llu KiB is all there is",
+                       bytes / 1024, bytes_of_machine() / 1024);
     hr_log(HR_LOG_WARNING,
            "/dev/shm: %s (%zu KiB needed, %llu KiB free); using a memfd instead, which no other "
            "process can attach to (containers: --shm-size)",
@@ -79,7 +111,7 @@ static enum hr_status take_unlimited(size_t bytes, int cause, int *fd)
     *fd = memfd_create("hogring", MFD_CLOEXEC);
     if (*fd < 0)
         return hr_fail_errno(HR_E_SHM, "no shared memory: /dev/shm and memfd_create both failed");
-    const int failure = posix_fallocate(*fd, 0, (off_t)bytes);
+    const int failure = allocate(*fd, bytes);
     if (failure == 0)
         return HR_OK;
     close(*fd);
@@ -118,6 +150,13 @@ void hr_segment_destroy(struct hr_segment *segment)
     *segment = (struct hr_segment){0};
 }
 
+/* Is process `pid`, started then, gone for sure? Failing to ask proves nothing. */
+static bool is_dead(long pid, unsigned long long started)
+{
+    const unsigned long long now = start_time(pid);
+    return now ? now != started : kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
 /* Is this a name of ours whose process is gone? */
 static bool is_orphan(const char *file)
 {
@@ -128,7 +167,7 @@ static bool is_orphan(const char *file)
     if (sscanf(file, "hogring.%ld.%llu.", &pid, &started) != 2 || pid <= 0)
         return false;
     snprintf(path, sizeof path, "/dev/shm/%s", file);
-    return lstat(path, &info) == 0 && info.st_uid == geteuid() && start_time(pid) != started;
+    return lstat(path, &info) == 0 && info.st_uid == geteuid() && is_dead(pid, started);
 }
 
 size_t hr_segment_sweep(void)

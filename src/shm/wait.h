@@ -45,7 +45,7 @@ struct hr_waiter {
     int64_t timeout_ns;            /* of one wait; 0: none */
     int64_t waited_ns;             /* total, for the accounts */
     uint64_t parks;                /* times it parked */
-    uint64_t missed;               /* times it looked up after 50 ms and found itself ready */
+    uint64_t missed;               /* times it slept 50 ms and then was ready: a ring was lost */
 };
 
 typedef bool (*hr_ready_fn)(void *arg);

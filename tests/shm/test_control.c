@@ -1,0 +1,197 @@
+/* The control block: the first failure stands, and is told with its rank and step. */
+#include "shm/control.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "support/check.h"
+
+enum { NRANKS = 3, RIVALS = NRANKS + 1 }; /* the launcher is one of them */
+
+static int control_setup(void **state)
+{
+    *state = aligned_alloc(HR_LINE, hr_control_bytes(NRANKS));
+    if (!*state)
+        return -1;
+    memset(*state, 0, hr_control_bytes(NRANKS));
+    hr_control_init(*state, NRANKS);
+    return 0;
+}
+
+static int control_teardown(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static void block_says_what_it_is(void **state)
+{
+    const struct hr_control *control = *state;
+    assert_string_equal(control->magic, "HOGRING");
+    assert_int_equal(control->version, HR_CONTROL_VERSION);
+    assert_int_equal(control->nranks, NRANKS);
+    assert_int_equal(control->launcher_pid, getpid());
+    CHECK_OK(hr_control_failure(control));
+}
+
+static void every_rank_writes_lines_of_its_own(void **state)
+{
+    const struct hr_control *control = *state;
+    assert_true(hr_control_bytes(HR_MAX_RANKS) >=
+                offsetof(struct hr_control, rank) + HR_MAX_RANKS * sizeof *control->rank);
+    assert_int_equal(sizeof *control->rank % HR_LINE, 0);
+    assert_int_equal(offsetof(struct hr_control, rank) % HR_LINE, 0);
+    assert_int_equal(offsetof(struct hr_rank_status, bell), HR_LINE);
+    assert_int_equal(offsetof(struct hr_control, launcher_bell) % HR_LINE, 0);
+    assert_int_equal(offsetof(struct hr_control, abort) % HR_LINE, 0);
+}
+
+static void phases_and_steps_belong_to_their_rank(void **state)
+{
+    struct hr_control *control = *state;
+    hr_control_phase(control, 1, HR_PHASE_COMMUNICATE);
+    hr_control_step(control, 1, 42);
+    assert_int_equal(hr_atom32_load_acquire(&control->rank[0].phase), HR_PHASE_STARTING);
+    assert_int_equal(hr_atom32_load_acquire(&control->rank[1].phase), HR_PHASE_COMMUNICATE);
+    assert_int_equal(hr_atom64_load_relaxed(&control->rank[1].step), 42);
+    assert_int_equal(hr_atom64_load_relaxed(&control->rank[2].step), 0);
+}
+
+static void every_phase_has_a_text(void **state)
+{
+    (void)state;
+    assert_string_equal(hr_phase_str(HR_PHASE_STARTING), "starting");
+    assert_string_equal(hr_phase_str(HR_PHASE_FINISHED), "finished");
+    for (int phase = HR_PHASE_STARTING; phase <= HR_PHASE_FINISHED; phase++)
+        assert_string_not_equal(hr_phase_str((enum hr_phase)phase), "?");
+    assert_string_equal(hr_phase_str((enum hr_phase)99), "?");
+}
+
+static void first_failure_stands_with_rank_and_step(void **state)
+{
+    struct hr_control *control = *state;
+    hr_control_step(control, 1, 17);
+    hr_control_abort(control, 1, HR_E_DIVERGED, "the loss is NaN");
+    hr_control_abort(control, 2, HR_E_TIMEOUT, "too late");
+    hr_control_abort(control, 1, HR_E_IO, "later");
+    hr_control_abort(control, HR_MAX_RANKS, HR_E_INTERRUPTED, "later still");
+    CHECK_FAILS(hr_control_failure(control), HR_E_DIVERGED);
+    assert_string_equal(hr_error_message(), "rank 1, step 17: the loss is NaN");
+    assert_int_equal(control->failure.rank, 1);
+}
+
+static void launchers_failure_names_no_rank(void **state)
+{
+    struct hr_control *control = *state;
+    hr_control_abort(control, HR_MAX_RANKS, HR_E_INTERRUPTED, "interrupted twice");
+    CHECK_FAILS(hr_control_failure(control), HR_E_INTERRUPTED);
+    assert_string_equal(hr_error_message(), "interrupted twice");
+}
+
+static void long_message_is_cut(void **state)
+{
+    struct hr_control *control = *state;
+    char text[2 * sizeof control->failure.message];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    hr_control_abort(control, 0, HR_E_IO, text);
+    CHECK_FAILS(hr_control_failure(control), HR_E_IO);
+    CHECK_MESSAGE("rank 0, step 0: xxx");
+    assert_int_equal(strlen(control->failure.message), sizeof control->failure.message - 1);
+}
+
+static bool rung(const struct hr_bell *bell)
+{
+    return hr_atom32_load_acquire(&bell->word) != 0;
+}
+
+static void abort_rings_every_bell(void **state)
+{
+    struct hr_control *control = *state;
+    hr_control_abort(control, 0, HR_E_IO, "disk full");
+    assert_true(hr_atom32_load_acquire(&control->abort));
+    for (size_t r = 0; r < NRANKS; r++)
+        assert_true(rung(&control->rank[r].bell));
+    assert_true(rung(&control->launcher_bell));
+}
+
+/* Rank 1 died between claiming the failure and publishing it: the launcher, who knows that it is
+ * dead, publishes in its name; somebody else's failure still has to wait. */
+static void claim_of_a_dead_rank_is_taken_over(void **state)
+{
+    struct hr_control *control = *state;
+    assert_true(hr_control_claim(control, 1));
+    assert_false(hr_control_claim(control, 0));
+    hr_control_abort(control, 0, HR_E_TIMEOUT, "rank 0 came second");
+    CHECK_OK(hr_control_failure(control));
+    hr_control_abort(control, 1, HR_E_LOST, "killed");
+    CHECK_FAILS(hr_control_failure(control), HR_E_LOST);
+    assert_string_equal(hr_error_message(), "rank 1, step 0: killed");
+    hr_control_abort(control, 1, HR_E_IO, "once is enough");
+    CHECK_FAILS(hr_control_failure(control), HR_E_LOST);
+}
+
+/* --- several at once ---------------------------------------------------------------------------
+ */
+
+struct rival {
+    struct hr_control *control;
+    size_t rank;
+};
+
+static void *fail_with_own_name(void *arg)
+{
+    const struct rival *rival = arg;
+    char text[100];
+    snprintf(text, sizeof text, "failure of %zu", rival->rank);
+    hr_control_abort(rival->control, rival->rank, (enum hr_status)(-1 - (int)rival->rank), text);
+    return NULL;
+}
+
+static void rivals_leave_one_whole_record(void **state)
+{
+    struct hr_control *control = *state;
+    for (size_t round = 0; round < check_count(100, 5000); round++) {
+        struct rival rival[RIVALS];
+        pthread_t thread[RIVALS];
+        memset((void *)control, 0, hr_control_bytes(NRANKS));
+        hr_control_init(control, NRANKS);
+        for (size_t r = 0; r < RIVALS; r++) {
+            rival[r] = (struct rival){control, r < NRANKS ? r : HR_MAX_RANKS};
+            assert_int_equal(pthread_create(&thread[r], NULL, fail_with_own_name, &rival[r]), 0);
+        }
+        while (!hr_atom32_load_acquire(&control->abort))
+            hr_cpu_relax();
+        const struct hr_failure seen = control->failure; /* whole as soon as it is published */
+        for (size_t r = 0; r < RIVALS; r++)
+            pthread_join(thread[r], NULL);
+        char text[100];
+        snprintf(text, sizeof text, "failure of %u", seen.rank);
+        assert_string_equal(seen.message, text);
+        assert_int_equal(seen.status, -1 - (int)seen.rank);
+        assert_memory_equal(&seen, &control->failure, sizeof seen);
+    }
+}
+
+#define CONTROL_TEST(name) cmocka_unit_test_setup_teardown(name, control_setup, control_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CONTROL_TEST(block_says_what_it_is),
+        CONTROL_TEST(every_rank_writes_lines_of_its_own),
+        CONTROL_TEST(phases_and_steps_belong_to_their_rank),
+        CONTROL_TEST(every_phase_has_a_text),
+        CONTROL_TEST(first_failure_stands_with_rank_and_step),
+        CONTROL_TEST(launchers_failure_names_no_rank),
+        CONTROL_TEST(long_message_is_cut),
+        CONTROL_TEST(abort_rings_every_bell),
+        CONTROL_TEST(claim_of_a_dead_rank_is_taken_over),
+        CONTROL_TEST(rivals_leave_one_whole_record),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
