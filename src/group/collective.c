@@ -110,9 +110,6 @@ static void sum_row(struct hr_member *member, bool to_all, size_t begin, size_t 
     if (!to_all)
         out[0] = member->buffer + begin;
     hr_vec_tree_sum(out, to_all ? n : 1, in, n, count);
-    const uint64_t bytes = (n - 1) * count * sizeof(float);
-    member->bytes_received += bytes;
-    member->bytes_sent += to_all ? bytes : 0;
 }
 
 static bool receive_row(struct hr_member *member, const struct hr_row *row, size_t begin,
@@ -129,8 +126,6 @@ static bool receive_row(struct hr_member *member, const struct hr_row *row, size
         hr_vec_add(member->buffer + begin, theirs, count);
     else if (row->action == HR_COPY && count)
         memcpy(member->buffer + begin, theirs, count * sizeof *theirs);
-    if (row->action != HR_RECV)
-        member->bytes_received += count * sizeof(float);
     acknowledge(member, row);
     return true;
 }
@@ -167,6 +162,32 @@ static bool do_row(struct hr_member *member, const struct hr_row *row)
 
 /* --- operations --- */
 
+/* The accounts follow from the rows, whether they are walked or a meeting does the same. What a
+ * rank shares it has sent; so a send behind it only says so, and a recv behind it was shared by
+ * the peer. */
+static void account(struct hr_member *member, const struct hr_plan *plan, size_t count)
+{
+    const uint64_t others = member->options.nranks - 1;
+    bool shared = false;
+    for (size_t i = 0; i < plan->nrows; i++) {
+        const struct hr_row *row = &plan->rows[i];
+        const uint64_t bytes = (hr_chunk_begin(count, plan->nchunks, row->chunk + 1u) -
+                                hr_chunk_begin(count, plan->nchunks, row->chunk)) *
+                               sizeof(float);
+        const bool adds = row->action == HR_SUM || row->action == HR_SHARE;
+        const bool takes = row->action == HR_ADD || row->action == HR_COPY;
+        shared = shared || row->action == HR_SHARE;
+        if (adds)
+            member->bytes_received += others * bytes;
+        if (row->action == HR_SHARE)
+            member->bytes_sent += others * bytes;
+        if (row->action == HR_SEND && !shared)
+            member->bytes_sent += bytes;
+        if (takes || (row->action == HR_RECV && shared))
+            member->bytes_received += bytes;
+    }
+}
+
 static void start(struct hr_member *member, uint64_t operation, float *buffer, size_t count,
                   size_t root, const struct hr_plan *plan)
 {
@@ -190,17 +211,13 @@ bool hr_can_apply(const struct hr_group_options *options)
     return options->algorithm->meets && !options->plan_only;
 }
 
-/* A sum at a meeting. What this rank's stripe moves is accounted to it, whoever does the moving. */
+/* A sum at a meeting. */
 static void start_meeting(struct hr_member *member, uint64_t operation, float *buffer, size_t count,
                           hr_apply_fn apply, void *arg)
 {
-    const size_t n = member->options.nranks;
-    const uint64_t stripe =
-        hr_chunk_begin(count, n, member->rank + 1) - hr_chunk_begin(count, n, member->rank);
-    member->bytes_received += (n - 1) * stripe * sizeof(float);
-    member->bytes_sent += (n - 1) * stripe * sizeof(float);
     member->attendance.apply = apply;
     member->attendance.apply_arg = arg;
+    account(member, &member->all_reduce, count);
     start(member, operation, buffer, count, 0, NULL);
 }
 
@@ -208,8 +225,10 @@ void hr_all_reduce_start(struct hr_member *member, float *buffer, size_t count)
 {
     if (hr_can_apply(&member->options))
         start_meeting(member, ALL_REDUCE, buffer, count, NULL, NULL);
-    else
+    else {
+        account(member, &member->all_reduce, count);
         start(member, ALL_REDUCE, buffer, count, 0, &member->all_reduce);
+    }
 }
 
 void hr_reduce_apply_start(struct hr_member *member, float *buffer, size_t count, hr_apply_fn apply,
@@ -228,6 +247,7 @@ void hr_broadcast_start(struct hr_member *member, float *buffer, size_t count, s
         status =
             hr_broadcast_flat.plan(&member->broadcast, member->rank, member->options.nranks, root);
     }
+    account(member, &member->broadcast, count);
     start(member, BROADCAST, buffer, count, root, &member->broadcast);
     if (status != HR_OK)
         member->status = status;

@@ -59,8 +59,8 @@ struct hr_member {
     float *buffer;
     uint64_t peer_offset[HR_MAX_RANKS]; /* where peers' buffers lie, as their messages said */
     enum hr_status status;
-    /* The accounts, in bytes that crossed between ranks: each crossing is counted once, by the rank
-     * that moves it; written to a peer's memory it was sent, read from there it was received. */
+    /* The accounts, in bytes that crossed between ranks, whoever moved them: each crossing is sent
+     * by one rank and received by another. */
     uint64_t bytes_sent, bytes_received;
 };
 
