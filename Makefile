@@ -89,7 +89,7 @@ test: deps                                     ## install, build, and run every 
 	@$(MAKE) --no-print-directory lint run-tests
 run-tests: all units
 	@HOGRING=$(BIN)/hogring tests/run.sh -t 180 $(TESTS) $(wildcard tests/cli/*.bats)
-long: deps                                     ## the same tests at full counts (about an hour)
+long: deps                                     ## the same tests at full counts (minutes)
 	@HOGRING_LONG=1 HOGRING=build/hogring $(MAKE) --no-print-directory all units
 	@HOGRING_LONG=1 HOGRING=build/hogring tests/run.sh -t 3600 $(TESTS) $(wildcard tests/cli/*.bats)
 asan: deps                                     ## every test under AddressSanitizer and UBSan

@@ -132,6 +132,10 @@ struct hr_observer {
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result);
 
+/* Would hr_train take these options? HR_E_USAGE says what is wrong, before anything is trained. */
+enum hr_status hr_train_check(const struct hr_train_options *options,
+                              const struct hr_dataset *dataset);
+
 /* Evaluate a checkpoint's model on the test split, in this thread. model_text (1024) out. */
 enum hr_status hr_evaluate_checkpoint(const char *path, const struct hr_dataset *dataset,
                                       double *test_loss, double *test_accuracy, char *model_text);

@@ -38,23 +38,32 @@ static enum hr_status parse_entry(const struct hr_cli *cli, char *entry, struct 
 }
 
 /* Checkpoints of each strategy, and of each seed where there are several, go to folders of their
- * own. */
+ * own: DIR/ssp, DIR/ssp-2 (the second ssp of the list), DIR/ssp/seed-7. */
 static enum hr_status own_folder(const struct hr_cli *cli, const struct hr_train_options *options,
-                                 char *path, size_t size)
+                                 size_t twins, char *path, size_t size)
 {
-    char own[1200];
-    int length;
+    char own[1200], twin[24] = "", seed[32] = "";
     if (!path[0])
         return HR_OK;
+    if (twins)
+        snprintf(twin, sizeof twin, "-%zu", twins + 1);
     if (cli->seeds > 1)
-        length = snprintf(own, sizeof own, "%s/%s/seed-%llu", path, options->strategy,
-                          (unsigned long long)options->seed);
-    else
-        length = snprintf(own, sizeof own, "%s/%s", path, options->strategy);
+        snprintf(seed, sizeof seed, "/seed-%llu", (unsigned long long)options->seed);
+    const int length = snprintf(own, sizeof own, "%s/%s%s%s", path, options->strategy, twin, seed);
     if ((size_t)length >= size)
         return hr_fail(HR_E_USAGE, "%s: too long for a folder's name", path);
     memcpy(path, own, (size_t)length + 1);
     return HR_OK;
+}
+
+/* How many earlier runs of this seed have this strategy too. */
+static size_t count_twins(const struct hr_contest *contest, size_t first,
+                          const struct hr_train_options *options)
+{
+    size_t twins = 0;
+    for (size_t i = first; &contest->options[i] != options; i++)
+        twins += !strcmp(contest->options[i].strategy, options->strategy);
+    return twins;
 }
 
 static enum hr_status add_runs_of_seed(const struct hr_cli *cli, size_t seed,
@@ -62,6 +71,7 @@ static enum hr_status add_runs_of_seed(const struct hr_cli *cli, size_t seed,
 {
     char list[sizeof cli->strategies];
     char *rest = list, *entry;
+    const size_t first = contest->n;
     memcpy(list, cli->strategies, sizeof list);
     while ((entry = strsep(&rest, ","))) {
         static struct hr_cli own;
@@ -72,8 +82,10 @@ static enum hr_status add_runs_of_seed(const struct hr_cli *cli, size_t seed,
         struct hr_train_options *options = &contest->options[contest->n++];
         *options = own.train;
         options->seed = cli->train.seed + seed;
-        HR_TRY(own_folder(cli, options, options->checkpoint_dir, sizeof options->checkpoint_dir));
-        HR_TRY(own_folder(cli, options, options->resume, sizeof options->resume));
+        const size_t twins = count_twins(contest, first, options);
+        HR_TRY(own_folder(cli, options, twins, options->checkpoint_dir,
+                          sizeof options->checkpoint_dir));
+        HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
     }
     return HR_OK;
 }
@@ -156,6 +168,8 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(plan_contest(cli, contest));
     HR_TRY(hr_outcome_check(cli));
     HR_TRY(hr_dataset_open(cli->data, dataset));
+    for (size_t i = 0; i < contest->n; i++) /* before the first is trained */
+        HR_TRY(hr_train_check(&contest->options[i], dataset));
     HR_TRY(cli->concurrent ? hr_contest_side_by_side(cli, dataset, contest)
                            : run_in_turn(cli, dataset, contest));
     return report(cli, dataset, contest);

@@ -58,6 +58,15 @@ static bool worker_is_enabled(struct play *play, size_t rank)
     return false;
 }
 
+static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
+{
+    const enum hr_status status = hr_trainee_gradient(trainee, task);
+    if (status == HR_OK)
+        return HR_OK;
+    return hr_fail_within(status, "rank %zu, step %llu", trainee->worker.rank,
+                          (unsigned long long)task->index);
+}
+
 static enum hr_status worker_event(struct play *play, size_t rank)
 {
     struct hr_trainee *trainee = &play->trainee[rank];
@@ -79,7 +88,7 @@ static enum hr_status worker_event(struct play *play, size_t rank)
         break;
     case HAS:
         hr_control_step(play->run->world.control, rank, play->task[rank].index);
-        HR_TRY(hr_trainee_gradient(trainee, &play->task[rank]));
+        HR_TRY(compute(trainee, &play->task[rank]));
         strategy->offer(worker);
         play->state[rank] = WANTS;
         break;
@@ -197,8 +206,6 @@ enum hr_status hr_drive_events(struct hr_run *run)
     hr_fp_flush_denormals();
     HR_TRY_GOTO(set_up(&play), status, out);
     status = play_all(&play);
-    if (status == HR_E_DIVERGED)
-        status = hr_fail_within(status, "step %llu", (unsigned long long)run->board->index);
 out:
     for (size_t r = 0; r < play.started; r++)
         hr_trainee_stop(&play.trainee[r]);

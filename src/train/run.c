@@ -339,3 +339,17 @@ out:
     free(run);
     return status;
 }
+
+enum hr_status hr_train_check(const struct hr_train_options *options,
+                              const struct hr_dataset *dataset)
+{
+    struct hr_run *run = calloc(1, sizeof *run);
+    if (!run)
+        return hr_fail(HR_E_NOMEM, "no memory for a run");
+    run->options = options;
+    run->dataset = dataset;
+    const enum hr_status status = prepare(run);
+    finish(run);
+    free(run);
+    return status;
+}

@@ -80,6 +80,9 @@ load support
 @test "strategies take settings of their own" {
   hogring compare --model softmax --epochs 1 --quiet --strategies allreduce:algorithm=ring,ssp:staleness=1:lr=0.01 --json "$TMP/out.json" >"$TMP/stdout"
   [ "$(json "$TMP/out.json" '[(r["strategy"], r["algorithm"], r["lr"]) for r in d["runs"]]')" = "[('allreduce', 'ring', 0.05), ('ssp', None, 0.01)]" ]
+  hogring compare --model softmax --epochs 1 --quiet --strategies ssp:staleness=1,ssp:staleness=2 --checkpoint-dir "$TMP/c" >/dev/null
+  hogring inspect "$TMP/c/ssp" >/dev/null
+  hogring inspect "$TMP/c/ssp-2" >/dev/null
   refused 2 "expected name=value" compare --strategies ssp:staleness
   refused 2 "--lr fast: expected a number" compare --strategies ssp:lr=fast
 }
