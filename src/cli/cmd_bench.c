@@ -60,15 +60,15 @@ static enum hr_status iterate(struct bench *bench, struct hr_member *member, siz
         const float value = value_of(rank, k);
         for (size_t i = 0; i < bench->count; i++)
             buffer[i] = value;
-        HR_TRY(hr_barrier(member));
+        HR_TRY(hr_member_barrier(member));
         const int64_t began = hr_clock_ns();
-        HR_TRY(hr_all_reduce(member, buffer, bench->count));
+        HR_TRY(hr_member_all_reduce(member, buffer, bench->count));
         const int64_t took = hr_clock_ns() - began;
         if (k >= bench->warmup)
             bench->seconds[rank * bench->iterations + k - bench->warmup] = hr_seconds(took);
         if (k % 8 == 0)
             bench->wrong[rank] += count_wrong(bench, rank, k);
-        HR_TRY(hr_barrier(member)); /* nobody rewrites a buffer that a peer still checks */
+        HR_TRY(hr_member_barrier(member)); /* nobody rewrites a buffer that a peer still checks */
     }
     return HR_OK;
 }
@@ -95,7 +95,10 @@ static enum hr_status rank_main(void *arg, size_t rank)
     struct hr_waiter waiter = {.abort = &bench->control->abort,
                                .spin_ns = bench->spin_ns,
                                .timeout_ns = bench->timeout_ns};
-    const struct hr_place place = {bench->group, bench->segment, bench->control, &waiter};
+    const struct hr_place place = {.group = bench->group,
+                                   .segment = bench->segment,
+                                   .control = bench->control,
+                                   .waiter = &waiter};
     pin(rank, bench->options.nranks);
     HR_TRY(hr_member_init(&member, &bench->options, &place, rank));
     const enum hr_status status = iterate(bench, &member, rank);

@@ -1,91 +1,193 @@
-/* Running collectives: the executor of plans, and the operations on top of it. */
-#include <stdio.h>
+/* Operations: the way each takes, its fingerprint, and seeing it through. */
 #include <string.h>
 
-#include "base/vec.h"
 #include "group/group.h"
-
-/* Operations; the algorithm's number is added so that ranks that chose differently are told. */
-enum { ALL_REDUCE = 1, BROADCAST, BARRIER, REDUCE_APPLY, OPERATION_MASK = 0xff };
+#include "group/lane.h"
+#include "group/planned.h"
 
 enum { POLLS_A_LOOK = 8 }; /* twice while hr_wait_until spins, five times a second when parked */
 
-static uint64_t kind_of(const struct hr_member *member, uint64_t operation)
+static bool is_reached(const struct hr_place *place, const void *buffer)
 {
-    uint64_t number = 0;
-    while (operation == ALL_REDUCE && hr_algorithm_at(number) != member->options.algorithm)
-        number++;
-    return operation | number << 8;
+    return !place->segment_bytes ||
+           (uintptr_t)buffer - (uintptr_t)place->segment < place->segment_bytes;
 }
 
-static void describe(char *text, size_t size, size_t rank, const struct hr_call *call)
+static size_t job_bytes(const struct hr_job *job)
 {
-    static const char *const names[] = {"nothing", "all_reduce", "broadcast", "barrier",
-                                        "reduce_apply"};
-    const uint64_t operation = call->kind & OPERATION_MASK;
-    const struct hr_algorithm *algorithm = hr_algorithm_at(call->kind >> 8);
-    snprintf(text, size, "rank %zu called %s%s%s number %llu of %llu floats, root %llu", rank,
-             names[operation < 5 ? operation : 0], operation == ALL_REDUCE ? " " : "",
-             operation == ALL_REDUCE && algorithm ? algorithm->name : "",
-             (unsigned long long)call->sequence, (unsigned long long)call->count,
-             (unsigned long long)call->root);
+    return job->count * hr_type_bytes(job->kind.type);
 }
 
-static enum hr_status mismatch(const struct hr_member *member, size_t peer,
-                               const struct hr_call *theirs)
+/* --- which way --- */
+
+struct choice {
+    enum hr_way way;
+    const struct hr_algorithm *algorithm; /* of an all_reduce */
+    bool own_memory;                      /* and that is why it goes this way */
+};
+
+/* Buffers that the others do not reach: pieces travel by ring, where this is fastest, added in T(n)
+ * all the same. */
+static const struct hr_algorithm *algorithm_by_payload(size_t n)
 {
-    char mine[160], other[160];
-    describe(mine, sizeof mine, member->rank, &member->call);
-    describe(other, sizeof other, peer, theirs);
-    return hr_fail(HR_E_MISMATCH, "%s; %s", mine, other);
+    return (n & (n - 1)) == 0 ? &hr_allreduce_halving_doubling : &hr_allreduce_direct;
 }
 
-/* --- one row --- */
-
-static float *at_offset(const struct hr_member *member, uint64_t offset)
+static struct choice choose_all_reduce(const struct hr_member *member, const struct hr_job *job)
 {
-    return (float *)(void *)((unsigned char *)member->place.segment + offset);
+    const struct hr_group_options *o = &member->options;
+    const bool is_auto = o->algorithm == &hr_allreduce_auto,
+               small = job_bytes(job) <= HR_NOTICE_BYTES;
+    const bool reached =
+        is_reached(&member->place, job->in) && is_reached(&member->place, job->out);
+    if (o->plan_only || o->copies)
+        return (struct choice){HR_BY_PLAN, is_auto ? &hr_allreduce_direct : o->algorithm, false};
+    if (is_auto && !o->crowded && job_bytes(job) <= o->one_shot_bytes)
+        return (struct choice){HR_BY_NOTICES, &hr_allreduce_one_shot, false};
+    if (is_auto && !reached)
+        return (struct choice){HR_BY_PLAN, algorithm_by_payload(o->nranks), true};
+    if (is_auto || o->algorithm == &hr_allreduce_direct)
+        return (struct choice){reached ? HR_BY_MEETING : HR_BY_PLAN, &hr_allreduce_direct,
+                               !reached};
+    if (o->algorithm == &hr_allreduce_one_shot && small)
+        return (struct choice){HR_BY_NOTICES, o->algorithm, false};
+    return (struct choice){HR_BY_PLAN, o->algorithm, false};
 }
 
-static bool send_row(struct hr_member *member, const struct hr_row *row)
+static struct choice choose(const struct hr_member *member, const struct hr_job *job)
 {
-    struct hr_message *message = hr_ring_try_reserve_spsc(member->to[row->peer]);
-    if (!message)
-        return false;
-    *message = (struct hr_message){
-        .sequence = member->call.sequence,
-        .kind = (uint32_t)member->call.kind,
-        .from = (uint32_t)member->rank,
-        .word = {member->call.count, member->call.root, row->chunk,
-                 (uint64_t)((unsigned char *)member->buffer -
-                            (unsigned char *)member->place.segment)},
-    };
-    hr_ring_commit_spsc(member->to[row->peer]);
-    hr_bell_ring(&member->place.control->rank[row->peer].bell);
-    return true;
+    switch (job->operation) {
+    case HR_OP_ALL_REDUCE:
+        return choose_all_reduce(member, job);
+    case HR_OP_REDUCE_APPLY:
+        return (struct choice){HR_BY_MEETING, NULL, false};
+    case HR_OP_BARRIER:
+        return (struct choice){member->options.crowded ? HR_BY_MEETING : HR_BY_NOTICES, NULL,
+                               false};
+    default:
+        return (struct choice){HR_BY_PLAN, NULL, false};
+    }
 }
 
-static void acknowledge(struct hr_member *member, const struct hr_row *row)
+/* --- the accounts of the fast ways, as their plans would make them --- */
+
+static void account_direct(struct hr_member *member)
 {
-    hr_ring_release_spsc(member->from[row->peer]);
-    hr_bell_ring(&member->place.control->rank[row->peer].bell);
+    const size_t n = member->options.nranks;
+    const struct hr_layout layout = {member->job.count, hr_type_bytes(member->job.kind.type), false,
+                                     n};
+    const uint64_t mine = hr_layout_region(&layout, member->rank, 1).bytes;
+    for (size_t r = 0; r < n; r++) {
+        if (r == member->rank)
+            continue;
+        struct hr_traffic *traffic = &member->traffic[r];
+        const uint64_t bytes = mine + hr_layout_region(&layout, r, 1).bytes;
+        traffic->bytes_sent += bytes;
+        traffic->bytes_received += bytes;
+        traffic->messages_sent += 2;
+        traffic->messages_received += 2;
+    }
 }
 
-/* The fingerprint travels with every message, and is compared with every one. */
-static bool check_message(struct hr_member *member, const struct hr_row *row,
-                          const struct hr_message *message)
+static void account_one_shot(struct hr_member *member)
 {
-    const struct hr_call theirs = {message->sequence, message->kind, message->word[0],
-                                   message->word[1]};
-    if (memcmp(&theirs, &member->call, sizeof theirs) == 0 && message->word[2] == row->chunk)
-        return true;
-    member->status = mismatch(member, row->peer, &theirs);
-    return false;
+    const uint64_t bytes = job_bytes(&member->job);
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        if (r == member->rank)
+            continue;
+        struct hr_traffic *traffic = &member->traffic[r];
+        traffic->bytes_sent += bytes;
+        traffic->bytes_received += bytes;
+        traffic->messages_sent++;
+        traffic->messages_received++;
+    }
 }
 
-/* A row waits for ever when the rank that it waits for has called something else, and sends
- * nothing. So every now and then we look at what all others say. True: one differs, and the status
- * says so. */
+struct hr_traffic hr_member_traffic(const struct hr_member *member)
+{
+    struct hr_traffic sum = {0};
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        sum.bytes_sent += member->traffic[r].bytes_sent;
+        sum.bytes_received += member->traffic[r].bytes_received;
+        sum.messages_sent += member->traffic[r].messages_sent;
+        sum.messages_received += member->traffic[r].messages_received;
+    }
+    return sum;
+}
+
+/* --- start --- */
+
+static void start_meeting(struct hr_member *member)
+{
+    const struct hr_job *job = &member->job;
+    struct hr_attendance *attendance = &member->attendance;
+    attendance->kind = job->kind;
+    attendance->count = job->operation == HR_OP_BARRIER ? 0 : job->count;
+    attendance->apply = job->apply;
+    attendance->apply_arg = job->apply_arg;
+    if (job->operation != HR_OP_BARRIER)
+        account_direct(member);
+    if (hr_meeting_enter(attendance, &member->call, job->in, job->out))
+        return;
+    const size_t peer = (size_t)attendance->odd_one_out;
+    member->status =
+        hr_member_mismatch(member, &member->call, peer, &attendance->meeting->seat[peer].call);
+}
+
+static void start_notices(struct hr_member *member)
+{
+    const struct hr_job *job = &member->job;
+    if (job->operation != HR_OP_BARRIER)
+        account_one_shot(member);
+    hr_notices_post(&member->notices, &member->call, job->in,
+                    job->operation == HR_OP_BARRIER ? 0 : job_bytes(job));
+}
+
+static void start_plan(struct hr_member *member, const struct hr_algorithm *algorithm)
+{
+    const struct hr_job *job = &member->job;
+    const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
+    struct hr_executor *ex = &member->executor;
+    const struct hr_plan *plan;
+    ex->layout = (struct hr_layout){job->count, hr_type_bytes(job->kind.type), facts->blocks, 0};
+    ex->base[HR_IN] = hr_layout_origin(&ex->layout, job->in, facts->in, member->rank);
+    ex->base[HR_OUT] = hr_layout_origin(&ex->layout, job->out, facts->out, member->rank);
+    const struct hr_plan_for of = {.rank = member->rank,
+                                   .n = member->options.nranks,
+                                   .root = job->root,
+                                   .group_size = member->options.group_size,
+                                   .in_place = ex->base[HR_IN] == ex->base[HR_OUT]};
+    member->status = hr_planned_find(member->planned, job->operation, algorithm, &of, &plan);
+    if (member->status == HR_OK)
+        member->status = hr_executor_start(ex, plan);
+}
+
+void hr_member_start(struct hr_member *member, const struct hr_job *job)
+{
+    const struct choice choice = choose(member, job);
+    member->job = *job;
+    member->way = choice.way;
+    member->call.sequence++;
+    member->call.count = job->count;
+    member->call.kind =
+        hr_call_kind(job->operation, choice.algorithm, job->kind, choice.own_memory);
+    member->call.root = (uint32_t)job->root;
+    member->polls = 0;
+    member->over = false;
+    member->status = HR_OK;
+    hr_seat_say(&member->attendance.meeting->seat[member->rank], &member->call);
+    if (choice.way == HR_BY_MEETING)
+        start_meeting(member);
+    else if (choice.way == HR_BY_NOTICES)
+        start_notices(member);
+    else
+        start_plan(member, choice.algorithm);
+}
+
+/* --- seeing it through --- */
+
+/* A rank waits for ever when the one that it waits for has called something else. So every now and
+ * then we look at what all others say. True: one differs, and the status says so. */
 static bool contradicted(struct hr_member *member)
 {
     struct hr_call theirs;
@@ -93,220 +195,151 @@ static bool contradicted(struct hr_member *member)
         return false;
     for (size_t r = 0; r < member->options.nranks && member->status == HR_OK; r++)
         if (hr_seat_said(&member->attendance.meeting->seat[r], member->call.sequence, &theirs) &&
-            memcmp(&theirs, &member->call, sizeof theirs) != 0)
-            member->status = mismatch(member, r, &theirs);
+            !hr_call_equal(&theirs, &member->call))
+            member->status = hr_member_mismatch(member, &member->call, r, &theirs);
     return member->status != HR_OK;
 }
 
-static void sum_row(struct hr_member *member, bool to_all, size_t begin, size_t count)
+/* All have posted: compare the calls, and reduce what was posted. */
+static void read_notices(struct hr_member *member)
 {
     const size_t n = member->options.nranks;
-    float *out[HR_MAX_RANKS];
-    const float *in[HR_MAX_RANKS];
-    for (size_t r = 0; r < n; r++)
-        in[r] = out[r] =
-            (r == member->rank ? member->buffer : at_offset(member, member->peer_offset[r])) +
-            begin;
-    if (!to_all)
-        out[0] = member->buffer + begin;
-    hr_vec_tree_sum(out, to_all ? n : 1, in, n, count);
+    const void *in[HR_MAX_RANKS];
+    for (size_t r = 0; r < n; r++) {
+        const struct hr_slot *slot = hr_notices_slot(&member->notices, r);
+        in[r] = slot->payload;
+        if (!hr_call_equal(&slot->call, &member->call)) {
+            member->status = hr_member_mismatch(member, &member->call, r, &slot->call);
+            return;
+        }
+    }
+    if (member->job.operation != HR_OP_BARRIER)
+        hr_element_tree(member->job.kind, &member->job.out, 1, in, n, member->job.count);
 }
 
-static bool receive_row(struct hr_member *member, const struct hr_row *row, size_t begin,
-                        size_t count)
+static bool test_way(struct hr_member *member)
 {
-    const struct hr_message *message = hr_ring_peek_spsc(member->from[row->peer]);
-    if (!message)
-        return false;
-    if (!check_message(member, row, message))
-        return true;
-    member->peer_offset[row->peer] = message->word[3];
-    const float *theirs = at_offset(member, message->word[3]) + begin;
-    if (row->action == HR_ADD)
-        hr_vec_add(member->buffer + begin, theirs, count);
-    else if (row->action == HR_COPY && count)
-        memcpy(member->buffer + begin, theirs, count * sizeof *theirs);
-    acknowledge(member, row);
-    return true;
-}
-
-static bool drained(const struct hr_member *member)
-{
-    for (size_t r = 0; r < member->options.nranks; r++)
-        if (member->to[r] && !hr_ring_drained_spsc(member->to[r]))
+    switch (member->way) {
+    case HR_BY_MEETING:
+        return hr_meeting_test(&member->attendance);
+    case HR_BY_NOTICES:
+        if (!hr_notices_complete(&member->notices))
             return false;
-    return true;
-}
-
-/* Do one row; false when it has to wait. */
-static bool do_row(struct hr_member *member, const struct hr_row *row)
-{
-    const size_t begin = hr_chunk_begin(member->call.count, member->plan->nchunks, row->chunk);
-    const size_t end = hr_chunk_begin(member->call.count, member->plan->nchunks, row->chunk + 1u);
-    switch ((enum hr_action)row->action) {
-    case HR_SEND:
-        return send_row(member, row);
-    case HR_RECV:
-    case HR_ADD:
-    case HR_COPY:
-        return receive_row(member, row, begin, end - begin);
-    case HR_SUM:
-    case HR_SHARE:
-        sum_row(member, row->action == HR_SHARE, begin, end - begin);
+        read_notices(member);
         return true;
-    case HR_DRAIN:
-        return drained(member);
+    case HR_BY_PLAN:
+        return hr_executor_test(member);
     }
     return true;
 }
 
-/* --- operations --- */
-
-/* The accounts follow from the rows, whether they are walked or a meeting does the same. What a
- * rank shares it has sent; so a send behind it only says so, and a recv behind it was shared by
- * the peer. */
-static void account(struct hr_member *member, const struct hr_plan *plan, size_t count)
+/* A mean is divided where the sum is complete: by each rank, in its own output. */
+static void divide(struct hr_member *member)
 {
-    const uint64_t others = member->options.nranks - 1;
-    bool shared = false;
-    for (size_t i = 0; i < plan->nrows; i++) {
-        const struct hr_row *row = &plan->rows[i];
-        const uint64_t bytes = (hr_chunk_begin(count, plan->nchunks, row->chunk + 1u) -
-                                hr_chunk_begin(count, plan->nchunks, row->chunk)) *
-                               sizeof(float);
-        const bool adds = row->action == HR_SUM || row->action == HR_SHARE;
-        const bool takes = row->action == HR_ADD || row->action == HR_COPY;
-        shared = shared || row->action == HR_SHARE;
-        if (adds)
-            member->bytes_received += others * bytes;
-        if (row->action == HR_SHARE)
-            member->bytes_sent += others * bytes;
-        if (row->action == HR_SEND && !shared)
-            member->bytes_sent += bytes;
-        if (takes || (row->action == HR_RECV && shared))
-            member->bytes_received += bytes;
-    }
+    const struct hr_job *job = &member->job;
+    const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
+    if (facts->reduces && job->out && !(facts->rooted && member->rank != job->root))
+        hr_element_mean(job->kind, job->out, member->options.nranks, job->count);
 }
 
-static void start(struct hr_member *member, uint64_t operation, float *buffer, size_t count,
-                  size_t root, const struct hr_plan *plan)
-{
-    member->call.sequence++;
-    member->call.kind = kind_of(member, operation);
-    member->call.count = count;
-    member->call.root = root;
-    member->buffer = buffer;
-    member->plan = plan;
-    member->row = member->polls = 0;
-    member->status = HR_OK;
-    hr_seat_say(&member->attendance.meeting->seat[member->rank], &member->call);
-    if (plan || hr_meeting_enter(&member->attendance, &member->call, buffer, count))
-        return;
-    const size_t peer = (size_t)member->attendance.odd_one_out;
-    member->status = mismatch(member, peer, &member->attendance.meeting->seat[peer].call);
-}
-
-bool hr_can_apply(const struct hr_group_options *options)
-{
-    return options->algorithm->meets && !options->plan_only;
-}
-
-/* A sum at a meeting. */
-static void start_meeting(struct hr_member *member, uint64_t operation, float *buffer, size_t count,
-                          hr_apply_fn apply, void *arg)
-{
-    member->attendance.apply = apply;
-    member->attendance.apply_arg = arg;
-    account(member, &member->all_reduce, count);
-    start(member, operation, buffer, count, 0, NULL);
-}
-
-void hr_all_reduce_start(struct hr_member *member, float *buffer, size_t count)
-{
-    if (hr_can_apply(&member->options))
-        start_meeting(member, ALL_REDUCE, buffer, count, NULL, NULL);
-    else {
-        account(member, &member->all_reduce, count);
-        start(member, ALL_REDUCE, buffer, count, 0, &member->all_reduce);
-    }
-}
-
-void hr_reduce_apply_start(struct hr_member *member, float *buffer, size_t count, hr_apply_fn apply,
-                           void *arg)
-{
-    HR_ASSERT(hr_can_apply(&member->options));
-    start_meeting(member, REDUCE_APPLY, buffer, count, apply, arg);
-}
-
-void hr_broadcast_start(struct hr_member *member, float *buffer, size_t count, size_t root)
-{
-    enum hr_status status = HR_OK;
-    if (root != member->broadcast_root) {
-        member->broadcast.nrows = 0;
-        member->broadcast_root = root;
-        status =
-            hr_broadcast_flat.plan(&member->broadcast, member->rank, member->options.nranks, root);
-    }
-    account(member, &member->broadcast, count);
-    start(member, BROADCAST, buffer, count, root, &member->broadcast);
-    if (status != HR_OK)
-        member->status = status;
-}
-
-void hr_barrier_start(struct hr_member *member)
-{
-    start(member, BARRIER, NULL, 0, 0, NULL);
-}
-
-bool hr_collective_test(void *arg)
+bool hr_member_test(void *arg)
 {
     struct hr_member *member = arg;
-    if (member->status != HR_OK)
+    if (member->over || member->status != HR_OK)
         return true;
-    if (!member->plan)
-        return hr_meeting_test(&member->attendance);
-    while (member->row < member->plan->nrows) {
-        if (!do_row(member, &member->plan->rows[member->row]))
-            return contradicted(member);
-        if (member->status != HR_OK)
-            return true;
-        member->row++;
-    }
+    member->over = test_way(member) || member->status != HR_OK;
+    if (!member->over)
+        return contradicted(member);
+    if (member->status == HR_OK && member->job.kind.redop == HR_MEAN)
+        divide(member);
     return true;
 }
 
-struct hr_bell *hr_collective_bell(struct hr_member *member)
+struct hr_bell *hr_member_bell_of(const struct hr_member *member, size_t rank)
 {
-    return member->plan ? &member->place.control->rank[member->rank].bell
-                        : &member->attendance.meeting->bell;
+    const struct hr_place *place = &member->place;
+    return &place->control->rank[place->world_rank ? place->world_rank[rank] : rank].bell;
 }
 
-enum hr_status hr_collective_finish(struct hr_member *member)
+struct hr_bell *hr_member_bell(struct hr_member *member)
+{
+    switch (member->way) {
+    case HR_BY_MEETING:
+        return &member->attendance.meeting->bell;
+    case HR_BY_NOTICES:
+        return hr_notices_bell(&member->notices);
+    case HR_BY_PLAN:
+        break;
+    }
+    return hr_member_bell_of(member, member->rank);
+}
+
+enum hr_status hr_member_finish(struct hr_member *member)
 {
     return member->status;
 }
 
-static enum hr_status wait_for(struct hr_member *member, const char *what)
+/* Over, or to be parked elsewhere. */
+static bool is_elsewhere(void *arg)
 {
-    HR_TRY(hr_wait_until(member->place.waiter, hr_collective_bell(member), hr_collective_test,
-                         member, what));
-    return hr_collective_finish(member);
+    struct hr_member *member = arg;
+    return hr_member_test(member) || hr_member_bell(member) != member->parked_on;
 }
 
-enum hr_status hr_all_reduce(struct hr_member *member, float *buffer, size_t count)
+enum hr_status hr_member_wait(struct hr_member *member)
 {
-    hr_all_reduce_start(member, buffer, count);
-    return wait_for(member, "all_reduce");
+    const char *what = hr_operation_facts(member->job.operation)->name;
+    while (!hr_member_test(member)) {
+        member->parked_on = hr_member_bell(member);
+        HR_TRY(hr_wait_until(member->place.waiter, member->parked_on, is_elsewhere, member, what));
+    }
+    return hr_member_finish(member);
 }
 
-enum hr_status hr_broadcast(struct hr_member *member, float *buffer, size_t count, size_t root)
+/* --- what training needs --- */
+
+bool hr_can_apply(const struct hr_group_options *options)
 {
-    hr_broadcast_start(member, buffer, count, root);
-    return wait_for(member, "broadcast");
+    return options->algorithm == &hr_allreduce_direct && !options->plan_only && !options->copies;
 }
 
-enum hr_status hr_barrier(struct hr_member *member)
+void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count)
 {
-    hr_barrier_start(member);
-    return wait_for(member, "barrier");
+    hr_member_start(
+        member, &(struct hr_job){
+                    .operation = HR_OP_ALL_REDUCE, .in = buffer, .out = buffer, .count = count});
+}
+
+void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t count,
+                                  hr_apply_fn apply, void *arg)
+{
+    HR_ASSERT(hr_can_apply(&member->options));
+    hr_member_start(member, &(struct hr_job){.operation = HR_OP_REDUCE_APPLY,
+                                             .in = buffer,
+                                             .count = count,
+                                             .apply = apply,
+                                             .apply_arg = arg});
+}
+
+enum hr_status hr_member_all_reduce(struct hr_member *member, float *buffer, size_t count)
+{
+    hr_member_all_reduce_start(member, buffer, count);
+    return hr_member_wait(member);
+}
+
+enum hr_status hr_member_broadcast(struct hr_member *member, float *buffer, size_t count,
+                                   size_t root)
+{
+    hr_member_start(member, &(struct hr_job){.operation = HR_OP_BROADCAST,
+                                             .in = buffer,
+                                             .out = buffer,
+                                             .count = count,
+                                             .root = root});
+    return hr_member_wait(member);
+}
+
+enum hr_status hr_member_barrier(struct hr_member *member)
+{
+    hr_member_start(member, &(struct hr_job){.operation = HR_OP_BARRIER});
+    return hr_member_wait(member);
 }

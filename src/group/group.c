@@ -1,97 +1,141 @@
-/* Set-up of a group: which edges its plans use, and where their rings lie. */
+/* Set-up of a group: which lanes it needs, and where everything lies.
+ *
+ *   [ meeting | notices | lanes of collectives | lanes of messages ]    a lane: ring, payload slots
+ */
 #include "group/group.h"
 
 #include <string.h>
 
 #include "base/size.h"
+#include "group/lane.h"
+#include "group/planned.h"
 
-enum {
-    SLOTS = 8
-}; /* a rank is never more than a few messages ahead of its peer; full just waits */
-
+/* What each kind of lane leads where: [from][to]. */
 struct edges {
-    bool used[HR_MAX_RANKS][HR_MAX_RANKS]; /* [from][to] */
+    bool collective[HR_MAX_RANKS][HR_MAX_RANKS], mail[HR_MAX_RANKS][HR_MAX_RANKS];
 };
 
-static enum hr_status add_edges(struct edges *edges, const struct hr_algorithm *algorithm, size_t n,
-                                size_t root)
+static enum hr_status add_edges(struct edges *edges, hr_plan_fn make, struct hr_plan_for of)
 {
-    for (size_t rank = 0; rank < n; rank++) {
+    for (of.rank = 0; of.rank < of.n; of.rank++) {
         struct hr_plan plan = {0};
-        const enum hr_status status = algorithm->plan(&plan, rank, n, root);
+        const enum hr_status status = make(&plan, &of);
         for (size_t i = 0; status == HR_OK && i < plan.nrows; i++)
-            if (plan.rows[i].action == HR_SEND)
-                edges->used[rank][plan.rows[i].peer] = true;
+            if (plan.rows[i].action == HR_ROW_SEND)
+                edges->collective[of.rank][plan.rows[i].peer] = true;
         hr_plan_fini(&plan);
         HR_TRY(status);
     }
     return HR_OK;
 }
 
+/* An algorithm whose plan may be walked: direct has a faster way, unless that is forbidden. */
+static const struct hr_algorithm *planned_algorithm(const struct hr_group_options *options)
+{
+    const bool direct =
+        options->algorithm == &hr_allreduce_direct || options->algorithm == &hr_allreduce_auto;
+    if (direct && !options->plan_only && !options->copies)
+        return NULL;
+    return direct ? &hr_allreduce_direct : options->algorithm;
+}
+
 static enum hr_status find_edges(const struct hr_group_options *options, struct edges *edges)
 {
+    const struct hr_algorithm *algorithm = planned_algorithm(options);
+    struct hr_plan_for of = {.n = options->nranks, .group_size = options->group_size};
     memset(edges, 0, sizeof *edges);
-    if (!options->algorithm->meets || options->plan_only)
-        HR_TRY(add_edges(edges, options->algorithm, options->nranks, 0));
-    for (size_t root = 0; root < options->nranks; root++)
-        HR_TRY(add_edges(edges, &hr_broadcast_flat, options->nranks, root));
+    if (options->any_operation) {
+        for (size_t from = 0; from < of.n; from++)
+            for (size_t to = 0; to < of.n; to++) {
+                edges->collective[from][to] = from != to;
+                edges->mail[from][to] = true;
+            }
+        return HR_OK;
+    }
+    if (algorithm)
+        HR_TRY(add_edges(edges, algorithm->plan, of));
+    for (; of.root < of.n; of.root++)
+        HR_TRY(add_edges(edges, hr_plan_broadcast, of));
     return HR_OK;
 }
 
-/* Rings stand behind the meeting, in order of (from, to). */
-static size_t rings_begin(const struct hr_group_options *options)
+static size_t lane_bytes(const struct hr_group_options *options)
+{
+    return hr_ring_bytes(HR_LANE_SLOTS) + hr_round_up(HR_LANE_SLOTS * options->slot_bytes, HR_LINE);
+}
+
+static size_t notices_begin(const struct hr_group_options *options)
 {
     return hr_round_up(hr_meeting_bytes(options->nranks), HR_LINE);
 }
 
-enum hr_status hr_group_bytes(const struct hr_group_options *options, size_t *bytes)
+static size_t lanes_begin(const struct hr_group_options *options)
 {
-    HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
-    struct edges edges;
-    HR_TRY(find_edges(options, &edges));
-    *bytes = rings_begin(options);
-    for (size_t from = 0; from < options->nranks; from++)
-        for (size_t to = 0; to < options->nranks; to++)
-            *bytes += edges.used[from][to] ? hr_ring_bytes(SLOTS) : 0;
-    return HR_OK;
+    return notices_begin(options) + hr_round_up(hr_notices_bytes(options->nranks), HR_LINE);
 }
 
-enum hr_status hr_group_init(void *memory, const struct hr_group_options *options)
+/* Visit every lane in the order in which they lie. */
+typedef void (*lane_fn)(void *arg, size_t from, size_t to, bool mail, size_t at);
+
+static enum hr_status each_lane(const struct hr_group_options *options, lane_fn visit, void *arg)
 {
     struct edges edges;
+    size_t at = lanes_begin(options);
     HR_TRY(find_edges(options, &edges));
-    unsigned char *at = (unsigned char *)memory + rings_begin(options);
-    for (size_t from = 0; from < options->nranks; from++)
-        for (size_t to = 0; to < options->nranks; to++)
-            if (edges.used[from][to]) {
-                hr_ring_init((struct hr_ring *)(void *)at, SLOTS, 0);
-                at += hr_ring_bytes(SLOTS);
+    for (int mail = 0; mail < 2; mail++)
+        for (size_t from = 0; from < options->nranks; from++)
+            for (size_t to = 0; to < options->nranks; to++) {
+                if (!(mail ? edges.mail : edges.collective)[from][to])
+                    continue;
+                visit(arg, from, to, mail, at);
+                at += lane_bytes(options);
             }
     return HR_OK;
 }
 
-static enum hr_status find_rings(struct hr_member *member)
+static void count_lane(void *arg, size_t from, size_t to, bool mail, size_t at)
 {
-    struct edges edges;
-    HR_TRY(find_edges(&member->options, &edges));
-    unsigned char *at = (unsigned char *)member->place.group + rings_begin(&member->options);
-    for (size_t from = 0; from < member->options.nranks; from++)
-        for (size_t to = 0; to < member->options.nranks; to++) {
-            if (!edges.used[from][to])
-                continue;
-            if (from == member->rank)
-                member->to[to] = (struct hr_ring *)(void *)at;
-            if (to == member->rank)
-                member->from[from] = (struct hr_ring *)(void *)at;
-            at += hr_ring_bytes(SLOTS);
-        }
+    size_t *lanes = arg;
+    (void)from, (void)to, (void)mail, (void)at;
+    ++*lanes;
+}
+
+enum hr_status hr_group_bytes(const struct hr_group_options *options, size_t *bytes)
+{
+    size_t lanes = 0;
+    HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
+    HR_TRY(each_lane(options, count_lane, &lanes));
+    *bytes = lanes_begin(options) + lanes * lane_bytes(options);
     return HR_OK;
+}
+
+static void init_lane(void *arg, size_t from, size_t to, bool mail, size_t at)
+{
+    (void)from, (void)to, (void)mail;
+    hr_ring_init((struct hr_ring *)(void *)((unsigned char *)arg + at), HR_LANE_SLOTS, 0);
+}
+
+enum hr_status hr_group_init(void *memory, const struct hr_group_options *options)
+{
+    return each_lane(options, init_lane, memory);
+}
+
+static void find_lane(void *arg, size_t from, size_t to, bool mail, size_t at)
+{
+    struct hr_member *member = arg;
+    unsigned char *memory = (unsigned char *)member->place.group + at;
+    const struct hr_lane lane = {
+        .ring = (struct hr_ring *)(void *)memory,
+        .payload = member->options.slot_bytes ? memory + hr_ring_bytes(HR_LANE_SLOTS) : NULL};
+    if (from == member->rank)
+        (mail ? member->mail_to : member->executor.to)[to] = lane;
+    if (to == member->rank)
+        (mail ? member->mail_from : member->executor.from)[from] = lane;
 }
 
 enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_options *options,
                               const struct hr_place *place, size_t rank)
 {
-    enum hr_status status;
     HR_ASSERT(rank < options->nranks);
     *member = (struct hr_member){.options = *options, .place = *place, .rank = rank};
     member->attendance = (struct hr_attendance){
@@ -102,18 +146,15 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
         .crowded = options->crowded,
         .helpers = (uint32_t)options->helpers,
     };
-    HR_TRY_GOTO(find_rings(member), status, out);
-    HR_TRY_GOTO(options->algorithm->plan(&member->all_reduce, rank, options->nranks, 0), status,
-                out);
-    HR_TRY_GOTO(hr_broadcast_flat.plan(&member->broadcast, rank, options->nranks, 0), status, out);
-out:
-    if (status != HR_OK)
-        hr_member_fini(member);
-    return status;
+    unsigned char *slots = (unsigned char *)place->group + notices_begin(options);
+    member->notices = (struct hr_notices){
+        .slots = (struct hr_slot *)(void *)slots, .rank = rank, .nranks = options->nranks};
+    HR_TRY(each_lane(options, find_lane, member));
+    return hr_planned_create(&member->planned);
 }
 
 void hr_member_fini(struct hr_member *member)
 {
-    hr_plan_fini(&member->all_reduce);
-    hr_plan_fini(&member->broadcast);
+    hr_planned_destroy(member->planned);
+    hr_executor_fini(&member->executor);
 }

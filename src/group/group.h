@@ -1,67 +1,87 @@
-/* group.h - ranks that communicate: collectives over rings and meetings in one shared segment.
+/* group.h - a member: what one rank holds of a group, and how it takes part in collectives.
  *
  *     size_t bytes = hr_group_bytes(&options);             sizes first, before memory is taken
  *     hr_group_init(memory, &options);                     once, before the ranks start
  *     hr_member_init(&member, &options, &place, rank);     in each rank: its private view
- *     hr_all_reduce(&member, buffer, count);
+ *     hr_member_all_reduce(&member, buffer, count);
  *     hr_member_fini(&member);
  *
- * Buffers are float32 and lie in the segment, so that peers read and write them in place: nothing
- * is copied in or out. All ranks of a group call the same collectives in the same order with the
- * same count; when they do not, every one that waits for another gets HR_E_MISMATCH or
- * HR_E_ABORTED, and the message shows both calls. Overflow and NaN follow IEEE 754 addition in the
- * order the algorithm states.
+ * Three ways to do an operation, with the same bits where the order of addition is the same:
+ *     notices  (notices.h) a barrier, a small one-shot all-reduce: payload posted for all to read
+ *     meeting  (meeting.h) a direct all-reduce, read and written in place, by whoever is running
+ *     plan     (plan.h, executor.h) everything else, over rings
+ * Which, depends on the call and the options alone, so that all ranks choose alike.
  *
- * Each operation exists twice: `x_start` then `hr_collective_test` until it is true then
- * `hr_collective_finish` (nothing of it waits: what drivers use), and `x`, which waits.
+ * Every operation is `start`, then `hr_member_test` until it is true, then `hr_member_finish`
+ * (nothing of it waits: what drivers use); hr_member_wait is the last two, and waits.
  *
  * Threads: a member belongs to its rank. One operation at a time a group.
  */
 #ifndef HR_GROUP_GROUP_H
 #define HR_GROUP_GROUP_H
 
-#include <stdbool.h>
-
+#include "group/notices.h"
+#include "group/executor.h"
 #include "group/meeting.h"
-#include "group/plan.h"
 #include "shm/control.h"
-#include "shm/ring.h"
 
 struct hr_group_options {
     size_t nranks;                        /* 1 .. HR_MAX_RANKS */
     const struct hr_algorithm *algorithm; /* of all_reduce */
-    bool plan_only;                       /* leave the fast path alone and run the plan */
+    bool plan_only;                       /* leave the fast paths alone and run the plan */
     bool crowded;                         /* more runnable threads than processors */
-    size_t helpers; /* when crowded: parked ranks to wake to help with a large sum */
+    size_t helpers;        /* when crowded: parked ranks to wake to help with a large sum */
+    size_t group_size;     /* of hierarchical; 0: 2 */
+    size_t one_shot_bytes; /* auto: up to here one-shot; at most HR_NOTICE_BYTES */
+    bool any_operation;    /* room for all collectives and messages; else all_reduce, broadcast,
+                              barrier */
+    size_t slot_bytes;     /* of payload a ring slot holds; 0: payload never travels by ring */
+    bool copies;           /* payload always travels by ring */
 };
 
 /* Where a rank finds what it shares. */
 struct hr_place {
     void *group;                /* hr_group_bytes() bytes, aligned to HR_LINE, inside the segment */
     void *segment;              /* start of the segment; offsets count from here */
-    struct hr_control *control; /* rank r of the group parks on control->rank[r].bell */
+    struct hr_control *control; /* rank r of the group parks on its bell there */
     struct hr_waiter *waiter;   /* this rank's */
+    size_t segment_bytes;       /* buffers in there are reached by all; 0: all buffers are */
+    const uint16_t *world_rank; /* (nranks) of the group's ranks; NULL: the same */
+    struct hr_wires *wires;     /* emulated links; NULL: as fast as memory */
 };
+
+/* One call. in and out are NULL where the rank gives or gets nothing. */
+struct hr_job {
+    enum hr_operation operation;
+    struct hr_kind kind;
+    const void *in;
+    void *out;
+    size_t count, root;
+    hr_apply_fn apply; /* of HR_OP_REDUCE_APPLY */
+    void *apply_arg;
+};
+
+enum hr_way { HR_BY_NOTICES, HR_BY_MEETING, HR_BY_PLAN };
 
 struct hr_member {
     struct hr_group_options options;
     struct hr_place place;
     size_t rank;
     struct hr_attendance attendance;
-    struct hr_ring *to[HR_MAX_RANKS], *from[HR_MAX_RANKS]; /* NULL where no plan has an edge */
-    struct hr_plan all_reduce, broadcast; /* this rank's rows; broadcast's for broadcast_root */
-    size_t broadcast_root;
+    struct hr_notices notices;
+    struct hr_lane mail_to[HR_MAX_RANKS],
+        mail_from[HR_MAX_RANKS]; /* of messages, not collectives */
+    struct hr_planned *planned;  /* plans made so far */
     /* The operation in progress. */
+    struct hr_job job;
     struct hr_call call;
-    const struct hr_plan *plan; /* NULL: a meeting */
-    size_t row;
-    size_t polls; /* in which the row had to wait */
-    float *buffer;
-    uint64_t peer_offset[HR_MAX_RANKS]; /* where peers' buffers lie, as their messages said */
+    enum hr_way way;
+    struct hr_executor executor;
+    size_t polls; /* in which it had to wait */
+    struct hr_bell *parked_on;
+    bool over;
     enum hr_status status;
-    /* The accounts, in bytes that crossed between ranks, whoever moved them: each crossing is sent
-     * by one rank and received by another. */
-    uint64_t bytes_sent, bytes_received;
+    struct hr_traffic traffic[HR_MAX_RANKS];
 };
 
 /* Shared memory of a group. HR_E_NOMEM. */
@@ -76,30 +96,38 @@ HR_CHECKED enum hr_status hr_member_init(struct hr_member *member,
                                          const struct hr_place *place, size_t rank);
 void hr_member_fini(struct hr_member *member);
 
-/* buffer (count) on every rank becomes the sum over ranks, in the algorithm's order. Nobody may
- * touch its buffer between start and finish. */
-void hr_all_reduce_start(struct hr_member *member, float *buffer, size_t count);
-/* The same sum, but handed to apply(arg, ...) in parts instead of stored (see hr_apply_fn): the
- * optimizer, fused with the reduction. Only where the group's algorithm can (hr_can_apply). */
-void hr_reduce_apply_start(struct hr_member *member, float *buffer, size_t count, hr_apply_fn apply,
-                           void *arg);
-bool hr_can_apply(const struct hr_group_options *options);
-/* buffer (count) on every rank becomes the root's. */
-void hr_broadcast_start(struct hr_member *member, float *buffer, size_t count, size_t root);
-/* Nobody leaves before all have come. */
-void hr_barrier_start(struct hr_member *member);
+/* The bell that rank `rank` of the group parks on. */
+struct hr_bell *hr_member_bell_of(const struct hr_member *member, size_t rank);
+
+/* Begin an operation. What fails is told by finish. */
+void hr_member_start(struct hr_member *member, const struct hr_job *job);
 
 /* Make what progress can be made; true when the operation is over, well or badly. `member` is a
  * struct hr_member * (so that this is an hr_ready_fn). */
-bool hr_collective_test(void *member);
-/* What to park on while it is false. */
-struct hr_bell *hr_collective_bell(struct hr_member *member);
+bool hr_member_test(void *member);
+/* What to park on while it is false; another one perhaps after the next test. */
+struct hr_bell *hr_member_bell(struct hr_member *member);
 /* How it went. */
-HR_CHECKED enum hr_status hr_collective_finish(struct hr_member *member);
+HR_CHECKED enum hr_status hr_member_finish(struct hr_member *member);
+/* Wait for the end; how it went. */
+HR_CHECKED enum hr_status hr_member_wait(struct hr_member *member);
 
-HR_CHECKED enum hr_status hr_all_reduce(struct hr_member *member, float *buffer, size_t count);
-HR_CHECKED enum hr_status hr_broadcast(struct hr_member *member, float *buffer, size_t count,
-                                       size_t root);
-HR_CHECKED enum hr_status hr_barrier(struct hr_member *member);
+/* What training needs of it. buffer (count) on every rank becomes the sum over ranks. Nobody may
+ * touch its buffer between start and finish. */
+void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count);
+/* The same sum, but handed to apply(arg, ...) in parts instead of stored (see hr_apply_fn): the
+ * optimizer, fused with the reduction. Only where the group's algorithm can (hr_can_apply). */
+void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t count,
+                                  hr_apply_fn apply, void *arg);
+bool hr_can_apply(const struct hr_group_options *options);
+
+HR_CHECKED enum hr_status hr_member_all_reduce(struct hr_member *member, float *buffer,
+                                               size_t count);
+HR_CHECKED enum hr_status hr_member_broadcast(struct hr_member *member, float *buffer, size_t count,
+                                              size_t root);
+HR_CHECKED enum hr_status hr_member_barrier(struct hr_member *member);
+
+/* Sent to, and received from, all others. */
+struct hr_traffic hr_member_traffic(const struct hr_member *member);
 
 #endif

@@ -8,10 +8,11 @@
 #include "group/plan.h"
 
 enum {
-    BLOCK = 4096, /* floats claimed at a time: 16 KiB an input stay in L1 and L2 */
-    WORTH_A_WAKE =
-        32768,    /* from here a parked rank is woken to help: it takes longer than waking */
-    ALONE = 2048, /* up to here the last to arrive does the whole sum */
+    BLOCK_BYTES = 16384,   /* claimed at a time: an input's block stays in L1 and L2 */
+    WORTH_A_WAKE = 131072, /* bytes; from here a parked rank is woken to help: it takes longer
+                              than waking */
+    ALONE = 8192,          /* bytes; up to here the last to arrive does it all */
+    APPLY_FLOATS = BLOCK_BYTES / sizeof(float),
 };
 
 size_t hr_meeting_bytes(size_t nranks)
@@ -25,9 +26,8 @@ size_t hr_meeting_bytes(size_t nranks)
 void hr_seat_say(struct hr_seat *seat, const struct hr_call *call)
 {
     hr_atom64_store_release(&seat->said[0], 0);
-    hr_atom64_store_release(&seat->said[1], call->kind);
-    hr_atom64_store_release(&seat->said[2], call->count);
-    hr_atom64_store_release(&seat->said[3], call->root);
+    hr_atom64_store_release(&seat->said[1], call->count);
+    hr_atom64_store_release(&seat->said[2], (uint64_t)call->root << 32 | call->kind);
     hr_atom64_store_release(&seat->said[0], call->sequence); /* partner of all: hr_seat_said */
 }
 
@@ -36,40 +36,43 @@ bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call 
     if (hr_atom64_load_acquire(&seat->said[0]) != sequence) /* partner of all: hr_seat_say */
         return false;
     call->sequence = sequence;
-    call->kind = hr_atom64_load_acquire(&seat->said[1]);
-    call->count = hr_atom64_load_acquire(&seat->said[2]);
-    call->root = hr_atom64_load_acquire(&seat->said[3]);
+    call->count = hr_atom64_load_acquire(&seat->said[1]);
+    const uint64_t packed = hr_atom64_load_acquire(&seat->said[2]);
+    call->kind = (uint32_t)packed;
+    call->root = (uint32_t)(packed >> 32);
     return hr_atom64_load_acquire(&seat->said[0]) == sequence;
 }
 
-static float *buffer_of(const struct hr_attendance *a, size_t rank)
+/* Reduce elements [begin, end) of everybody's input, at most a block. */
+static void reduce_range(const struct hr_attendance *a, size_t begin, size_t end)
 {
-    return (float *)(void *)(a->segment + a->meeting->seat[rank].offset);
-}
-
-/* Sum elements [begin, end) of everybody's buffer, at most a block. */
-static void sum_range(const struct hr_attendance *a, size_t begin, size_t end)
-{
-    float *out[HR_VEC_MAX_INPUTS], sum[BLOCK];
-    const float *in[HR_VEC_MAX_INPUTS];
-    for (size_t r = 0; r < a->nranks; r++)
-        in[r] = out[r] = buffer_of(a, r) + begin;
+    float sum[APPLY_FLOATS];
+    void *out[HR_VEC_MAX_INPUTS];
+    const void *in[HR_VEC_MAX_INPUTS];
+    const size_t at = begin * hr_type_bytes(a->kind.type);
+    for (size_t r = 0; r < a->nranks; r++) {
+        in[r] = a->segment + a->meeting->seat[r].in + at;
+        out[r] = a->segment + a->meeting->seat[r].out + at;
+    }
     if (!a->apply) {
-        hr_vec_tree_sum(out, a->nranks, in, a->nranks, end - begin);
+        hr_element_tree(a->kind, out, a->nranks, in, a->nranks, end - begin);
         return;
     }
     out[0] = sum;
-    hr_vec_tree_sum(out, 1, in, a->nranks, end - begin);
+    hr_element_tree(a->kind, out, 1, in, a->nranks, end - begin);
     a->apply(a->apply_arg, begin, end - begin, sum);
 }
 
-/* All of it, by one rank. */
-static void sum_alone(const struct hr_attendance *a)
+static size_t block_elems(const struct hr_attendance *a)
 {
-    if (a->nranks == 1 && !a->apply)
-        return;
-    for (size_t begin = 0; begin < a->count; begin += BLOCK)
-        sum_range(a, begin, hr_min_size(begin + BLOCK, a->count));
+    return BLOCK_BYTES / hr_type_bytes(a->kind.type);
+}
+
+/* All of it, by one rank. */
+static void reduce_alone(const struct hr_attendance *a)
+{
+    for (size_t begin = 0; begin < a->count; begin += block_elems(a))
+        reduce_range(a, begin, hr_min_size(begin + block_elems(a), a->count));
 }
 
 static void close_meeting(struct hr_attendance *a)
@@ -87,30 +90,34 @@ static void open_meeting(struct hr_attendance *a)
     hr_atom64_store_release(&m->open, a->number); /* partner: hr_meeting_test */
     if (!a->crowded)
         hr_bell_ring(&m->bell);
-    else if (a->count >= WORTH_A_WAKE)
+    else if (a->count * hr_type_bytes(a->kind.type) >= WORTH_A_WAKE)
         hr_bell_ring_some(&m->bell, a->helpers);
+}
+
+/* Where a stripe begins: stripes are the chunks of the direct plan. */
+static size_t stripe_begin(const struct hr_attendance *a, size_t stripe)
+{
+    return hr_chunk_begin(a->count, HR_LINE / hr_type_bytes(a->kind.type), a->nranks, stripe);
 }
 
 static size_t blocks_of_stripe(const struct hr_attendance *a, size_t stripe)
 {
-    const size_t elems = hr_chunk_begin(a->count, a->nranks, stripe + 1) -
-                         hr_chunk_begin(a->count, a->nranks, stripe);
-    return (elems + BLOCK - 1) / BLOCK;
+    const size_t elems = stripe_begin(a, stripe + 1) - stripe_begin(a, stripe);
+    return (elems + block_elems(a) - 1) / block_elems(a);
 }
 
-/* Claim and sum blocks of one stripe until none is left; how many were ours. */
+/* Claim and reduce blocks of one stripe until none is left; how many were ours. */
 static size_t work_on_stripe(struct hr_attendance *a, size_t stripe)
 {
-    const size_t begin = hr_chunk_begin(a->count, a->nranks, stripe);
-    const size_t end = hr_chunk_begin(a->count, a->nranks, stripe + 1);
+    const size_t begin = stripe_begin(a, stripe), end = stripe_begin(a, stripe + 1);
     const size_t blocks = blocks_of_stripe(a, stripe);
     size_t mine = 0;
     for (;; mine++) {
         const size_t block = hr_atom64_fetch_add_relaxed(&a->meeting->seat[stripe].claim, 1);
         if (block >= blocks)
             return mine;
-        const size_t at = begin + block * BLOCK;
-        sum_range(a, at, hr_min_size(at + BLOCK, end));
+        const size_t at = begin + block * block_elems(a);
+        reduce_range(a, at, hr_min_size(at + block_elems(a), end));
     }
 }
 
@@ -134,33 +141,33 @@ static bool calls_agree(struct hr_attendance *a)
 {
     const struct hr_seat *seat = a->meeting->seat;
     for (size_t r = 0; r < a->nranks; r++)
-        if (memcmp(&seat[r].call, &seat[a->rank].call, sizeof seat[r].call) != 0) {
+        if (!hr_call_equal(&seat[r].call, &seat[a->rank].call)) {
             a->odd_one_out = (long)r;
             return false;
         }
     return true;
 }
 
-bool hr_meeting_enter(struct hr_attendance *a, const struct hr_call *call, float *buffer,
-                      size_t count)
+bool hr_meeting_enter(struct hr_attendance *a, const struct hr_call *call, const void *in,
+                      void *out)
 {
     struct hr_seat *seat = &a->meeting->seat[a->rank];
     a->number++;
-    a->count = count;
     a->helped = false;
     a->odd_one_out = -1;
     seat->call = *call;
-    seat->offset = buffer ? (uint64_t)((unsigned char *)buffer - a->segment) : 0;
+    seat->in = (uint64_t)((uintptr_t)in - (uintptr_t)a->segment);
+    seat->out = (uint64_t)((uintptr_t)out - (uintptr_t)a->segment);
     const uint64_t before = hr_atom64_fetch_add_acq_rel(&a->meeting->arrived, 1);
     if (before + 1 < a->number * a->nranks)
         return true;
     if (!calls_agree(a))
         return false;
-    if (count > ALONE && a->nranks > 1) {
+    if (a->count * hr_type_bytes(a->kind.type) > ALONE && a->nranks > 1) {
         open_meeting(a);
         return true;
     }
-    sum_alone(a);
+    reduce_alone(a);
     close_meeting(a);
     return true;
 }

@@ -23,20 +23,13 @@
 
 #include <stdbool.h>
 
+#include "group/call.h"
 #include "shm/wait.h"
-
-/* What a rank calls: compared between ranks, always. */
-struct hr_call {
-    uint64_t sequence; /* of this rank's collectives */
-    uint64_t kind;     /* operation and algorithm */
-    uint64_t count;    /* elements */
-    uint64_t root;
-};
 
 struct hr_seat {
     alignas(HR_LINE) struct hr_call call;    /* this line's writer: the rank */
-    uint64_t offset;                         /* of its buffer in the segment */
-    struct hr_atom64 said[4];                /* the call in progress, for hr_seat_said */
+    uint64_t in, out;                        /* where its buffers lie, from the segment's start */
+    struct hr_atom64 said[3];                /* the call in progress, for hr_seat_said */
     alignas(HR_LINE) struct hr_atom64 claim; /* blocks of this rank's stripe taken so far */
 };
 
@@ -69,10 +62,11 @@ struct hr_attendance {
     struct hr_meeting *meeting;
     unsigned char *segment; /* what offsets count from */
     size_t rank, nranks;
-    bool crowded;      /* more runnable threads than processors */
-    uint32_t helpers;  /* when crowded: how many to wake for a large sum */
-    uint64_t number;   /* of the meeting this rank is in, or was in last */
-    size_t count;      /* floats to sum; 0: a barrier */
+    bool crowded;     /* more runnable threads than processors */
+    uint32_t helpers; /* when crowded: how many to wake for a large sum */
+    uint64_t number;  /* of the meeting this rank is in, or was in last */
+    struct hr_kind kind;
+    size_t count;      /* elements to reduce; 0: a barrier */
     hr_apply_fn apply; /* of this meeting; NULL: the sum is stored in all buffers */
     void *apply_arg;
     bool helped;
@@ -80,11 +74,11 @@ struct hr_attendance {
     long odd_one_out;  /* after a mismatch: a rank whose call differs from ours, else -1 */
 };
 
-/* Take the seat with this call, apply being set; buffer is NULL for a barrier. Does the work at
- * once where the last to arrive does. Never waits. False: another rank's call differs
- * (odd_one_out). */
-bool hr_meeting_enter(struct hr_attendance *attendance, const struct hr_call *call, float *buffer,
-                      size_t count);
+/* Take the seat with this call; kind, count and apply being set. in (count) is reduced into out
+ * (count), perhaps the same; a barrier has neither. Does the work at once where the last to arrive
+ * does. Never waits. False: another rank's call differs (odd_one_out). */
+bool hr_meeting_enter(struct hr_attendance *attendance, const struct hr_call *call, const void *in,
+                      void *out);
 
 /* Help where there is work; true when the meeting is over. Never waits. */
 bool hr_meeting_test(struct hr_attendance *attendance);

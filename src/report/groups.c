@@ -107,7 +107,7 @@ static size_t earlier_namesakes(const struct hr_groups *groups, size_t g)
 
 static void write_label(struct hr_groups *groups, size_t g)
 {
-    struct hr_group *group = &groups->group[g];
+    struct hr_run_group *group = &groups->group[g];
     char text[DETAIL_MAX];
     write_base(group->run[0], group->label, sizeof group->label);
     for (size_t d = 0; d < NDETAILS; d++) {
@@ -135,7 +135,7 @@ static bool same_setting(const struct hr_run_result *a, const struct hr_run_resu
     return true;
 }
 
-static bool takes(const struct hr_group *group, const struct hr_run_result *run)
+static bool takes(const struct hr_run_group *group, const struct hr_run_result *run)
 {
     if (!same_setting(group->run[0], run))
         return false;
@@ -152,7 +152,7 @@ static void sort_in(struct hr_groups *groups, const struct hr_run_result *run, s
     size_t g = 0;
     while (g < groups->n && !takes(&groups->group[g], run))
         g++;
-    struct hr_group *group = &groups->group[g];
+    struct hr_run_group *group = &groups->group[g];
     if (g == groups->n) {
         groups->n++;
         group->run = groups->runs + g * n;
@@ -187,7 +187,7 @@ void hr_groups_free(struct hr_groups *groups)
 
 /* --- measures */
 
-struct hr_spread hr_group_spread(const struct hr_group *group, hr_measure_fn measure)
+struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measure_fn measure)
 {
     double *values = malloc((group->n + 1) * sizeof *values);
     if (!values)
@@ -199,7 +199,7 @@ struct hr_spread hr_group_spread(const struct hr_group *group, hr_measure_fn mea
     return spread;
 }
 
-struct hr_spread hr_group_target(const struct hr_group *group)
+struct hr_spread hr_run_group_target(const struct hr_run_group *group)
 {
     double *values = malloc((group->n + 1) * sizeof *values);
     size_t n = 0;

@@ -18,7 +18,7 @@
 #include "hogring/train.h"
 #include "report/stats.h"
 
-struct hr_group {
+struct hr_run_group {
     char label[160];                  /* "allreduce direct", "ssp s=3"; differs from all others */
     size_t n;                         /* runs: seeds */
     const struct hr_run_result **run; /* (n) borrowed runs, in the order given */
@@ -27,7 +27,7 @@ struct hr_group {
 
 struct hr_groups {
     size_t n, most; /* groups; runs in the largest */
-    struct hr_group *group;
+    struct hr_run_group *group;
     const struct hr_run_result **runs; /* owned: behind the run[] of all groups */
 };
 
@@ -39,7 +39,7 @@ void hr_groups_free(struct hr_groups *groups);
 typedef double (*hr_measure_fn)(const struct hr_run_result *run);
 
 /* Its spread over the group's runs; values that are NaN make the mean NaN. */
-struct hr_spread hr_group_spread(const struct hr_group *group, hr_measure_fn measure);
+struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measure_fn measure);
 
 double hr_measure_accuracy(const struct hr_run_result *run); /* 0..1 */
 double hr_measure_test_loss(const struct hr_run_result *run);
@@ -50,6 +50,6 @@ double hr_measure_updates(const struct hr_run_result *run);
 double hr_measure_stale_mean(const struct hr_run_result *run); /* NaN when nothing was counted */
 
 /* Seconds to the target over the runs that reached it: spread.n says how many did. */
-struct hr_spread hr_group_target(const struct hr_group *group);
+struct hr_spread hr_run_group_target(const struct hr_run_group *group);
 
 #endif

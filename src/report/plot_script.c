@@ -52,7 +52,7 @@ static const int points[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
 /* --- data */
 
 /* Evaluations that all runs of the group have. */
-static size_t common_points(const struct hr_group *group)
+static size_t common_points(const struct hr_run_group *group)
 {
     size_t n = group->run[0]->ncurve;
     for (size_t i = 1; i < group->n; i++)
@@ -77,7 +77,7 @@ static double field_of(const struct hr_curve_point *point, enum field field)
     return NAN;
 }
 
-static struct hr_spread spread_at(const struct hr_group *group, size_t number, enum field field)
+static struct hr_spread spread_at(const struct hr_run_group *group, size_t number, enum field field)
 {
     double *values = malloc(group->n * sizeof *values);
     if (!values)
@@ -98,7 +98,7 @@ struct scale {
 
 /* Rows of samples, seconds, mean, least, most. A mean that is no number (a run diverged) leaves an
  * empty line, which interrupts line and band; NaN would draw the band down to the axis. */
-static void write_block(FILE *out, const char *name, size_t g, const struct hr_group *group,
+static void write_block(FILE *out, const char *name, size_t g, const struct hr_run_group *group,
                         const struct scale *scale, enum field field)
 {
     fprintf(out, "$%s%zu << END\n", name, g);
@@ -158,7 +158,7 @@ static struct scale scale_of(const struct hr_groups *groups)
     struct scale scale = {.samples = 1, .unit = "", .loss_top = loss_top(groups)};
     for (size_t g = 0; g < groups->n; g++)
         for (size_t i = 0; i < common_points(&groups->group[g]); i++) {
-            const struct hr_group *group = &groups->group[g];
+            const struct hr_run_group *group = &groups->group[g];
             scale.most_samples = fmax(scale.most_samples, spread_at(group, i, SAMPLES).mean);
             scale.most_seconds = fmax(scale.most_seconds, spread_at(group, i, SECONDS).mean);
         }

@@ -16,73 +16,73 @@ struct table {
     double target; /* 0: no such column */
 };
 
-typedef void (*cell_fn)(const struct hr_group *group, char *cell);
+typedef void (*cell_fn)(const struct hr_run_group *group, char *cell);
 
 /* --- cells */
 
-static void cell_label(const struct hr_group *group, char *cell)
+static void cell_label(const struct hr_run_group *group, char *cell)
 {
     snprintf(cell, CELL_MAX, "%s%s", group->label, group->interrupted ? "*" : "");
 }
 
-static void cell_accuracy(const struct hr_group *group, char *cell)
+static void cell_accuracy(const struct hr_run_group *group, char *cell)
 {
-    const struct hr_spread spread = hr_group_spread(group, hr_measure_accuracy);
+    const struct hr_spread spread = hr_run_group_spread(group, hr_measure_accuracy);
     hr_human_spread(cell, &spread, 100, 2);
 }
 
-static void cell_test_loss(const struct hr_group *group, char *cell)
+static void cell_test_loss(const struct hr_run_group *group, char *cell)
 {
-    const struct hr_spread spread = hr_group_spread(group, hr_measure_test_loss);
+    const struct hr_spread spread = hr_run_group_spread(group, hr_measure_test_loss);
     hr_human_spread(cell, &spread, 1, spread.n > 1 ? 3 : 4);
 }
 
 /* The mean alone: its spread is seldom asked for, and the line is full. */
-static void cell_train_loss(const struct hr_group *group, char *cell)
+static void cell_train_loss(const struct hr_run_group *group, char *cell)
 {
-    struct hr_spread spread = hr_group_spread(group, hr_measure_train_loss);
+    struct hr_spread spread = hr_run_group_spread(group, hr_measure_train_loss);
     spread.n = 1;
     hr_human_spread(cell, &spread, 1, group->n > 1 ? 3 : 4);
 }
 
-static void cell_seconds(const struct hr_group *group, char *cell)
+static void cell_seconds(const struct hr_run_group *group, char *cell)
 {
-    hr_human_seconds(cell, hr_group_spread(group, hr_measure_seconds).mean);
+    hr_human_seconds(cell, hr_run_group_spread(group, hr_measure_seconds).mean);
 }
 
-static void cell_rate(const struct hr_group *group, char *cell)
+static void cell_rate(const struct hr_run_group *group, char *cell)
 {
-    const struct hr_spread spread = hr_group_spread(group, hr_measure_rate);
+    const struct hr_spread spread = hr_run_group_spread(group, hr_measure_rate);
     hr_human_short_spread(cell, &spread);
 }
 
-static void cell_updates(const struct hr_group *group, char *cell)
+static void cell_updates(const struct hr_run_group *group, char *cell)
 {
-    const double mean = hr_group_spread(group, hr_measure_updates).mean;
+    const double mean = hr_run_group_spread(group, hr_measure_updates).mean;
     if (mean < 99999.5)
         snprintf(cell, CELL_MAX, "%.0f", mean);
     else
         hr_human_short(cell, mean);
 }
 
-static void cell_lr(const struct hr_group *group, char *cell)
+static void cell_lr(const struct hr_run_group *group, char *cell)
 {
     snprintf(cell, CELL_MAX, "%.4g", group->run[0]->lr);
 }
 
-static void cell_staleness(const struct hr_group *group, char *cell)
+static void cell_staleness(const struct hr_run_group *group, char *cell)
 {
     uint64_t most = 0;
     for (size_t i = 0; i < group->n; i++)
         most = group->run[i]->stale_max > most ? group->run[i]->stale_max : most;
-    const double mean = hr_group_spread(group, hr_measure_stale_mean).mean;
+    const double mean = hr_run_group_spread(group, hr_measure_stale_mean).mean;
     if (isfinite(mean))
         snprintf(cell, CELL_MAX, "%.2f/%llu", mean, (unsigned long long)most);
     else
         snprintf(cell, CELL_MAX, "-");
 }
 
-static void cell_time(const struct hr_group *group, char *cell)
+static void cell_time(const struct hr_run_group *group, char *cell)
 {
     double compute = 0, communicate = 0, wait = 0;
     for (size_t i = 0; i < group->n; i++) {
@@ -98,9 +98,9 @@ static void cell_time(const struct hr_group *group, char *cell)
         snprintf(cell, CELL_MAX, "-");
 }
 
-static void cell_target(const struct hr_group *group, char *cell)
+static void cell_target(const struct hr_run_group *group, char *cell)
 {
-    const struct hr_spread spread = hr_group_target(group);
+    const struct hr_spread spread = hr_run_group_target(group);
     char seconds[HR_HUMAN_MAX];
     hr_human_seconds(seconds, spread.mean);
     if (spread.n == 0)

@@ -34,7 +34,7 @@ static void measure(struct verdict *v)
     v->least_seeds = v->groups.most;
     v->most_seeds = v->groups.most;
     for (size_t g = 0; g < v->groups.n; g++) {
-        v->accuracy[g] = hr_group_spread(&v->groups.group[g], hr_measure_accuracy);
+        v->accuracy[g] = hr_run_group_spread(&v->groups.group[g], hr_measure_accuracy);
         v->p[g] = 1;
         if (!tested(v, g))
             continue;
@@ -156,14 +156,14 @@ static void print_speed(FILE *out, const struct hr_groups *groups)
     size_t first = 0, last = 0;
     char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
     for (size_t g = 0; g < groups->n; g++) {
-        const double rate = hr_group_spread(&groups->group[g], hr_measure_rate).mean;
-        if (rate > hr_group_spread(&groups->group[first], hr_measure_rate).mean)
+        const double rate = hr_run_group_spread(&groups->group[g], hr_measure_rate).mean;
+        if (rate > hr_run_group_spread(&groups->group[first], hr_measure_rate).mean)
             first = g;
-        if (rate < hr_group_spread(&groups->group[last], hr_measure_rate).mean)
+        if (rate < hr_run_group_spread(&groups->group[last], hr_measure_rate).mean)
             last = g;
     }
-    const double most = hr_group_spread(&groups->group[first], hr_measure_rate).mean;
-    const double least = hr_group_spread(&groups->group[last], hr_measure_rate).mean;
+    const double most = hr_run_group_spread(&groups->group[first], hr_measure_rate).mean;
+    const double least = hr_run_group_spread(&groups->group[last], hr_measure_rate).mean;
     fprintf(out, "Speed: %s is fastest, %s samples/s on average", groups->group[first].label,
             hr_human_short(a, most));
     if (least > 0 && first != last)
@@ -179,9 +179,9 @@ static void print_target(FILE *out, const struct hr_groups *groups, double targe
     size_t first = groups->n;
     char text[HR_HUMAN_MAX];
     for (size_t g = 0; g < groups->n; g++) {
-        const struct hr_spread s = hr_group_target(&groups->group[g]);
+        const struct hr_spread s = hr_run_group_target(&groups->group[g]);
         if (s.n == groups->group[g].n &&
-            (first == groups->n || s.mean < hr_group_target(&groups->group[first]).mean))
+            (first == groups->n || s.mean < hr_run_group_target(&groups->group[first]).mean))
             first = g;
     }
     fprintf(out, "Target: ");
@@ -189,9 +189,10 @@ static void print_target(FILE *out, const struct hr_groups *groups, double targe
         fprintf(out, "no strategy reached %.4g %% with every seed.", 100 * target);
     else
         fprintf(out, "%s reached %.4g %% first, after %s s on average.", groups->group[first].label,
-                100 * target, hr_human_seconds(text, hr_group_target(&groups->group[first]).mean));
+                100 * target,
+                hr_human_seconds(text, hr_run_group_target(&groups->group[first]).mean));
     for (size_t g = 0; g < groups->n; g++) {
-        const size_t reached = hr_group_target(&groups->group[g]).n;
+        const size_t reached = hr_run_group_target(&groups->group[g]).n;
         if (reached < groups->group[g].n)
             fprintf(out, "\n  %s: %zu of %zu seeds reached it.", groups->group[g].label, reached,
                     groups->group[g].n);

@@ -5,9 +5,9 @@
  * follows them, and they are address-free, so the same words work between processes.
  *
  * House rule: one writer a word, and each use names its partner. Exceptions, by design read-modify-
- * write by many: bells (wait.h), the arrival and claim counters of group/meet.h, the abort record
- * (control.h), the batch dispenser, and Hogwild's weights, which go through the last two functions
- * of this file and through nothing else.
+ * write by many: bells (wait.h), the arrival and claim counters of group/meeting.h, the abort
+ * record (control.h), the batch dispenser, emulated links (schedule/wires.h), and Hogwild's
+ * weights, which go through the last two functions of this file and through nothing else.
  */
 #ifndef HR_SHM_ATOM_H
 #define HR_SHM_ATOM_H
@@ -59,6 +59,13 @@ static inline uint32_t hr_atom32_fetch_and_acq_rel(struct hr_atom32 *a, uint32_t
 /* 1 when the word was `expected` and now is `desired`. */
 static inline int hr_atom32_replace_acq_rel(struct hr_atom32 *a, uint32_t expected,
                                             uint32_t desired)
+{
+    return atomic_compare_exchange_strong_explicit(&a->word, &expected, desired,
+                                                   memory_order_acq_rel, memory_order_acquire);
+}
+
+static inline int hr_atom64_replace_acq_rel(struct hr_atom64 *a, uint64_t expected,
+                                            uint64_t desired)
 {
     return atomic_compare_exchange_strong_explicit(&a->word, &expected, desired,
                                                    memory_order_acq_rel, memory_order_acquire);

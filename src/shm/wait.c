@@ -71,10 +71,16 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
 {
     /* Partner: the ringer's fetch_add. */
     const uint32_t seen = hr_atom32_fetch_or_acq_rel(&bell->word, PARKED) | PARKED;
+    waiter->alarm_ns = 0;
     if (ready(arg))
         return true;
+    if (waiter->alarm_ns) { /* what it waits for rings no bell when its time has come */
+        const int64_t until = waiter->alarm_ns - hr_clock_ns();
+        longest = until < 1 ? 1 : until < longest ? until : longest;
+    }
     waiter->parks++;
-    const bool overslept = futex_wait(&bell->word, seen, longest);
+    const bool rings = !waiter->alarm_ns;
+    const bool overslept = futex_wait(&bell->word, seen, longest) && rings;
     if (!ready(arg))
         return false;
     waiter->missed += overslept; /* a late processor after a wake-up in time does not count */

@@ -35,6 +35,14 @@ struct hr_bell {
     struct hr_atom32 word; /* bit 0: somebody may be parked; the rest counts rings */
 };
 
+/* Has it rung `count` times, or up to 2^30 times more, since it was zero? It counts modulo 2^31.
+ * All that the ringer did before that ring is seen. */
+static inline bool hr_bell_has_rung(const struct hr_bell *bell, uint32_t count)
+{
+    const uint32_t rings = hr_atom32_load_acquire(&bell->word) >> 1; /* partner: hr_bell_ring */
+    return ((rings - count) & 0x7fffffffu) < 0x40000000u;
+}
+
 /* As hr_bell_ring, but wake at most `count` of those parked; the others sleep on. */
 void hr_bell_ring_some(struct hr_bell *bell, uint32_t count);
 
@@ -43,6 +51,7 @@ struct hr_waiter {
     const struct hr_atom32 *abort; /* nonzero: give up (writer: hr_control_abort) */
     int64_t spin_ns;               /* before parking */
     int64_t timeout_ns;            /* of one wait; 0: none */
+    int64_t alarm_ns;              /* set by `ready`: look again at this time; 0: when rung */
     int64_t waited_ns;             /* total, for the accounts */
     uint64_t parks;                /* times it parked */
     uint64_t missed;               /* times it slept 50 ms and then was ready: a ring was lost */

@@ -55,7 +55,7 @@ static void stop(struct hr_worker *worker)
 static bool ready(void *arg)
 {
     struct hr_worker *worker = arg;
-    return !worker->offered || hr_collective_test(&worker->member);
+    return !worker->offered || hr_member_test(&worker->member);
 }
 
 /* Fused: update one block, once, and write it into all replicas. */
@@ -83,7 +83,7 @@ static void update_replica(struct hr_worker *worker)
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     if (worker->offered) {
-        HR_TRY(hr_collective_finish(&worker->member));
+        HR_TRY(hr_member_finish(&worker->member));
         worker->offered = false;
         if (!is_fused(worker->world))
             update_replica(worker);
@@ -100,17 +100,18 @@ static void offer(struct hr_worker *worker)
     const uint64_t index = worker->index - 1; /* of the batch in hand */
     worker->sgd = hr_sgd_for(world, index, hr_course_batch(&world->course, index).count);
     if (is_fused(world))
-        hr_reduce_apply_start(&worker->member, worker->grads, world->params, apply, worker);
+        hr_member_reduce_apply_start(&worker->member, worker->grads, world->params, apply, worker);
     else
-        hr_all_reduce_start(&worker->member, worker->grads, world->params);
-    worker->bell = hr_collective_bell(&worker->member);
+        hr_member_all_reduce_start(&worker->member, worker->grads, world->params);
+    worker->bell = hr_member_bell(&worker->member);
     worker->offered = true;
 }
 
 static void export_part(struct hr_worker *worker)
 {
-    worker->stats->bytes_sent = worker->member.bytes_sent;
-    worker->stats->bytes_received = worker->member.bytes_received;
+    const struct hr_traffic traffic = hr_member_traffic(&worker->member);
+    worker->stats->bytes_sent = traffic.bytes_sent;
+    worker->stats->bytes_received = traffic.bytes_received;
     hr_export_stripe(worker, worker->weights, worker->momentum);
 }
 

@@ -132,7 +132,7 @@ static void push(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     const struct hr_sgd sgd = hr_sgd_for(world, worker->index, worker->samples);
-    const size_t own = hr_chunk_begin(world->params, world->workers, worker->rank);
+    const size_t own = hr_stripe_begin(world->params, world->workers, worker->rank);
     push_range(worker, own, world->params, &sgd);
     push_range(worker, 0, own, &sgd);
 }

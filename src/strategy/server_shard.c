@@ -7,12 +7,12 @@
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number)
 {
-    const size_t first = hr_chunk_begin(world->params, world->servers, number);
+    const size_t first = hr_stripe_begin(world->params, world->servers, number);
     *shard = (struct hr_shard){
         .world = world,
         .number = number,
         .first = first,
-        .count = hr_chunk_begin(world->params, world->servers, number + 1) - first,
+        .count = hr_stripe_begin(world->params, world->servers, number + 1) - first,
         .weights = hr_server_weights(world) + first,
         .momentum = hr_server_momentum(world) + first,
         .sum = hr_server_scratch(world) + first,

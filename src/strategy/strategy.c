@@ -63,9 +63,9 @@ void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
 void hr_export_stripe(struct hr_worker *worker, const float *weights, const float *momentum)
 {
     const struct hr_world *world = worker->world;
-    const size_t begin = hr_chunk_begin(world->params, world->workers, worker->rank);
+    const size_t begin = hr_stripe_begin(world->params, world->workers, worker->rank);
     const size_t bytes =
-        (hr_chunk_begin(world->params, world->workers, worker->rank + 1) - begin) * sizeof(float);
+        (hr_stripe_begin(world->params, world->workers, worker->rank + 1) - begin) * sizeof(float);
     memcpy(world->snapshot.weights + begin, weights + begin, bytes);
     if (momentum)
         memcpy(world->snapshot.momentum + begin, momentum + begin, bytes);

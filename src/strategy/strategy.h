@@ -182,6 +182,12 @@ struct hr_sgd hr_sgd_for(const struct hr_world *world, uint64_t index, size_t sa
 /* Count one update's staleness. */
 void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
 
+/* Where stripe `stripe` of `nstripes` begins in `count` parameters: on a line of its own. */
+static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t stripe)
+{
+    return hr_chunk_begin(count, HR_LINE / sizeof(float), nstripes, stripe);
+}
+
 /* Copy this worker's stripe of [weights | momentum] into the snapshot; momentum may be NULL. */
 void hr_export_stripe(struct hr_worker *worker, const float *weights, const float *momentum);
 

@@ -63,18 +63,18 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
     HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run, "the checkpoint before this one"));
     strategy->arrive(worker);
     HR_TRY(wait_at_bell(trainee, strategy->arrived, worker, "the servers at a cut"));
-    HR_TRY(hr_barrier(&worker->member));
+    HR_TRY(hr_member_barrier(&worker->member));
     if (leader)
         hr_cut_decide(run);
     strategy->export_part(worker);
-    HR_TRY(hr_barrier(&worker->member));
+    HR_TRY(hr_member_barrier(&worker->member));
     HR_TRY(strategy->verify(worker));
     if (run->board->evaluate)
         hr_trainee_evaluate(trainee);
-    HR_TRY(hr_barrier(&worker->member));
+    HR_TRY(hr_member_barrier(&worker->member));
     if (leader)
         hr_cut_conclude(run);
-    HR_TRY(hr_barrier(&worker->member));
+    HR_TRY(hr_member_barrier(&worker->member));
     hr_cut_leave(trainee);
     return HR_OK;
 }
@@ -82,7 +82,7 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
 static enum hr_status worker_loop(struct hr_trainee *trainee)
 {
     struct hr_run *run = trainee->run;
-    HR_TRY(hr_barrier(&trainee->worker.member)); /* the clock starts when all are set up */
+    HR_TRY(hr_member_barrier(&trainee->worker.member)); /* the clock starts when all are set up */
     if (trainee->worker.rank == 0)
         run->board->span_began_ns = hr_clock_ns();
     do {

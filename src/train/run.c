@@ -103,6 +103,8 @@ static enum hr_status parse_names(struct hr_run *run)
     run->strategy_name = o->strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &world->strategy));
     HR_TRY(hr_algorithm_find(o->algorithm, &world->group_options.algorithm));
+    if (world->group_options.algorithm == &hr_allreduce_auto) /* gradients are never small */
+        world->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
     HR_TRY(parse_schedule(run, o->schedule));
     HR_TRY(hr_lr_kind_parse(o->lr_schedule, &world->course.lr.kind));

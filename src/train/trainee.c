@@ -16,7 +16,10 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
 {
     struct hr_run *run = trainee->run;
     struct hr_world *world = &run->world;
-    const struct hr_place place = {world->group, world->segment, world->control, &trainee->waiter};
+    const struct hr_place place = {.group = world->group,
+                                   .segment = world->segment,
+                                   .control = world->control,
+                                   .waiter = &trainee->waiter};
     trainee->worker = (struct hr_worker){
         .world = world,
         .rank = rank,

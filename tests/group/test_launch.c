@@ -121,7 +121,7 @@ static enum hr_status fail_at_step_five(struct rank *me)
         hr_control_step(me->ranks->control, me->rank, step);
         if (me->rank == 1 && step == 5)
             return hr_fail(HR_E_DIVERGED, "the loss is not finite");
-        HR_TRY(hr_barrier(&me->member));
+        HR_TRY(hr_member_barrier(&me->member));
     }
     return HR_OK;
 }
@@ -165,7 +165,7 @@ static void no_error_is_lost(void **state)
 static enum hr_status stay_until_aborted(struct rank *me)
 {
     while (!hr_atom32_load_acquire(&me->ranks->control->abort))
-        HR_TRY(hr_barrier(&me->member));
+        HR_TRY(hr_member_barrier(&me->member));
     return HR_OK;
 }
 

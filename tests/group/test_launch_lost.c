@@ -57,9 +57,9 @@ static enum hr_status work_for_ever(struct rank *me)
     hr_control_phase(me->ranks->control, me->rank, HR_PHASE_COMMUNICATE);
     for (uint64_t step = 0;; step++) {
         hr_control_step(me->ranks->control, me->rank, step);
-        HR_TRY(hr_barrier(&me->member));
-        HR_TRY(hr_all_reduce(&me->member, me->floats, COUNT));
-        HR_TRY(hr_broadcast(&me->member, me->floats, COUNT, step % me->ranks->nranks));
+        HR_TRY(hr_member_barrier(&me->member));
+        HR_TRY(hr_member_all_reduce(&me->member, me->floats, COUNT));
+        HR_TRY(hr_member_broadcast(&me->member, me->floats, COUNT, step % me->ranks->nranks));
     }
 }
 
@@ -70,7 +70,7 @@ static enum hr_status leave_the_others_waiting(struct rank *me)
     hr_control_phase(me->ranks->control, me->rank, HR_PHASE_COMPUTE);
     while (me->rank == attack->victim)
         pause();
-    return hr_barrier(&me->member);
+    return hr_member_barrier(&me->member);
 }
 
 static void lose_a_rank(struct ranks *ranks, struct attack *attack, const char *what)
@@ -125,7 +125,7 @@ static enum hr_status die_alone(struct rank *me)
     void (*const die)(struct hr_control *) = *(void (**)(struct hr_control *))me->ranks->arg;
     if (me->rank == 2)
         die(me->ranks->control);
-    return hr_barrier(&me->member);
+    return hr_member_barrier(&me->member);
 }
 
 static void leave_with_seven(struct hr_control *control)

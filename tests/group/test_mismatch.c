@@ -31,22 +31,25 @@ struct case_ {
 
 static const struct case_ cases[] = {
     {DIRECT, {REDUCE, 100, 0}, {REDUCE, 200, 0}, {"all_reduce direct number 3 of 100", "of 200"}},
-    {DIRECT, {REDUCE, 5000, 0}, {REDUCE, 100, 0}, {"of 5000 floats", "of 100 floats"}},
+    {DIRECT, {REDUCE, 5000, 0}, {REDUCE, 100, 0}, {"of 5000 float32", "of 100 float32"}},
     {DIRECT, {REDUCE, 100, 0}, {BARRIER, 0, 0}, {"all_reduce direct number 3", "barrier number 3"}},
     {DIRECT, {REDUCE, 0, 0}, {BARRIER, 0, 0}, {"all_reduce direct number 3", "barrier number 3"}},
     {DIRECT, {REDUCE, 99, 0}, {BROADCAST, 99, 1}, {"all_reduce direct number 3", "broadcast"}},
     {DIRECT, {BROADCAST, 99, 0}, {BARRIER, 0, 0}, {"broadcast number 3", "barrier number 3"}},
     {DIRECT, {BARRIER, 0, 0}, {BROADCAST, 99, 0}, {"broadcast number 3", "barrier number 3"}},
     {DIRECT, {BROADCAST, 99, 0}, {BROADCAST, 99, 1}, {"root 0", "root 1"}},
-    {DIRECT, {BROADCAST, 99, 0}, {BROADCAST, 98, 0}, {"of 99 floats", "of 98 floats"}},
-    {DIRECT_PLAN, {REDUCE, 100, 0}, {REDUCE, 200, 0}, {"of 100 floats", "of 200 floats"}},
+    {DIRECT, {BROADCAST, 99, 0}, {BROADCAST, 98, 0}, {"of 99 float32", "of 98 float32"}},
+    {DIRECT_PLAN, {REDUCE, 100, 0}, {REDUCE, 200, 0}, {"of 100 float32", "of 200 float32"}},
     {DIRECT_PLAN, {REDUCE, 100, 0}, {BARRIER, 0, 0}, {"all_reduce direct", "barrier"}},
     {RING, {REDUCE, 100, 0}, {REDUCE, 101, 0}, {"all_reduce ring number 3 of 100", "of 101"}},
     {RING, {REDUCE, 100, 0}, {BROADCAST, 100, 0}, {"all_reduce ring", "broadcast"}},
     {RING, {BROADCAST, 100, 1}, {REDUCE, 100, 0}, {"all_reduce ring", "broadcast"}},
     {RING, {REDUCE, 100, 0}, {BARRIER, 0, 0}, {"all_reduce ring", "barrier"}},
     {RING, {BARRIER, 0, 0}, {REDUCE, 100, 0}, {"all_reduce ring", "barrier"}},
-    {MASTER_WORKER, {REDUCE, 9, 0}, {REDUCE, 8, 0}, {"master-worker number 3 of 9", "of 8 floats"}},
+    {MASTER_WORKER,
+     {REDUCE, 9, 0},
+     {REDUCE, 8, 0},
+     {"master-worker number 3 of 9", "of 8 float32"}},
     {MASTER_WORKER, {REDUCE, 9, 0}, {BROADCAST, 9, 1}, {"all_reduce master-worker", "broadcast"}},
     {MASTER_WORKER, {REDUCE, 9, 0}, {BARRIER, 0, 0}, {"all_reduce master-worker", "barrier"}},
     {MASTER_WORKER, {BARRIER, 0, 0}, {REDUCE, 9, 0}, {"all_reduce master-worker", "barrier"}},
@@ -63,11 +66,11 @@ static enum hr_status do_call(struct rank *me, const struct call *call)
 {
     switch (call->operation) {
     case REDUCE:
-        return hr_all_reduce(&me->member, me->floats, call->count);
+        return hr_member_all_reduce(&me->member, me->floats, call->count);
     case BROADCAST:
-        return hr_broadcast(&me->member, me->floats, call->count, call->root);
+        return hr_member_broadcast(&me->member, me->floats, call->count, call->root);
     case BARRIER:
-        return hr_barrier(&me->member);
+        return hr_member_barrier(&me->member);
     }
     return HR_OK;
 }
@@ -77,11 +80,11 @@ static enum hr_status do_call(struct rank *me, const struct call *call)
 static enum hr_status disagree(struct rank *me)
 {
     const struct odd *odd = me->ranks->arg;
-    HR_TRY(hr_all_reduce(&me->member, me->floats, 10));
-    HR_TRY(hr_barrier(&me->member));
+    HR_TRY(hr_member_all_reduce(&me->member, me->floats, 10));
+    HR_TRY(hr_member_barrier(&me->member));
     enum hr_status status = do_call(me, me->rank == odd->rank ? &odd->what->odd : &odd->what->all);
     if (status == HR_OK)
-        status = hr_barrier(&me->member);
+        status = hr_member_barrier(&me->member);
     me->floats[FLOATS - 1] = (float)status;
     return status;
 }

@@ -19,7 +19,7 @@ static void seeds_of_one_strategy_are_one_group_wherever_they_stand(void **state
     assert_string_equal(groups.group[0].label, "allreduce direct");
     assert_string_equal(groups.group[1].label, "ssp s=3");
     assert_ptr_equal(groups.group[1].run[2], &runs[4]);
-    CHECK_NEAR(hr_group_spread(&groups.group[0], hr_measure_accuracy).mean, 0.8, 1e-12, 0);
+    CHECK_NEAR(hr_run_group_spread(&groups.group[0], hr_measure_accuracy).mean, 0.8, 1e-12, 0);
     hr_groups_free(&groups);
 }
 
@@ -66,9 +66,9 @@ static void target_is_the_mean_over_those_that_reached_it(void **state)
     runs[0].target_seconds = 1;
     runs[2].target_seconds = 2;
     CHECK_OK(hr_groups_make(&groups, runs, 3));
-    assert_int_equal(hr_group_target(&groups.group[0]).n, 2);
-    CHECK_NEAR(hr_group_target(&groups.group[0]).mean, 1.5, 1e-12, 0);
-    assert_true(isnan(hr_group_spread(&groups.group[0], hr_measure_stale_mean).mean));
+    assert_int_equal(hr_run_group_target(&groups.group[0]).n, 2);
+    CHECK_NEAR(hr_run_group_target(&groups.group[0]).mean, 1.5, 1e-12, 0);
+    assert_true(isnan(hr_run_group_spread(&groups.group[0], hr_measure_stale_mean).mean));
     hr_groups_free(&groups);
 }
 

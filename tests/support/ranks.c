@@ -60,8 +60,10 @@ static enum hr_status rank_main(void *arg, size_t number)
                                    .timeout_ns = ranks->timeout_ns};
     if (ranks->bare)
         return ranks->body(&me);
-    const struct hr_place place = {ranks->segment.base, ranks->segment.base, ranks->control,
-                                   &me.waiter};
+    const struct hr_place place = {.group = ranks->segment.base,
+                                   .segment = ranks->segment.base,
+                                   .control = ranks->control,
+                                   .waiter = &me.waiter};
     HR_TRY(hr_member_init(&me.member, &ranks->options, &place, number));
     const enum hr_status status = ranks->body(&me);
     hr_member_fini(&me.member);

@@ -1,0 +1,29 @@
+/* Bidirectional ring all-reduce: two rings in opposite directions, each with half of the data.
+ *
+ *   Words    2 n chunks: the first n go round from rank r to r + 1, the others from r to r - 1.
+ *   Story    as in allreduce_ring.c, both rings in each step.
+ *   Cost     2 (n - 1) steps, 2 (n - 1) / n S a rank, half of it each way: where links work in
+ *            both directions at once, half the time of the ring.
+ *   Order    ring order; the second half in the opposite direction.
+ */
+#include "group/allreduce_ring.h"
+
+static enum hr_status bidirectional_ring(struct hr_plan *plan, const struct hr_plan_for *of)
+{
+    const struct hr_circle onward = {.first_chunk = 0};
+    const struct hr_circle backward = {.first_chunk = of->n, .reversed = true};
+    plan->nchunks = 2 * of->n;
+    HR_TRY(hr_plan_take_all(plan, of));
+    for (size_t step = 0; step + 2 < 2 * of->n; step++) {
+        HR_TRY(hr_ring_step(plan, of, &onward, step));
+        HR_TRY(hr_ring_step(plan, of, &backward, step));
+    }
+    return HR_OK;
+}
+
+const struct hr_algorithm hr_allreduce_bidirectional_ring = {
+    .name = "bidirectional-ring",
+    .order = "ring order, the second half of the data in the opposite direction",
+    .cost = "2 (n - 1) steps, 2 (n - 1) / n S a rank, half each way",
+    .plan = bidirectional_ring,
+};

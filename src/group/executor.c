@@ -1,0 +1,239 @@
+#include "group/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "group/group.h"
+#include "group/lane.h"
+
+/* --- memory --- */
+
+static enum hr_status grow(unsigned char **memory, size_t *have, size_t bytes)
+{
+    if (bytes <= *have)
+        return HR_OK;
+    unsigned char *larger = realloc(*memory, bytes);
+    if (!larger)
+        return hr_fail(HR_E_NOMEM, "no memory: a collective needs %zu bytes of scratch", bytes);
+    *memory = larger;
+    *have = bytes;
+    return HR_OK;
+}
+
+enum hr_status hr_executor_start(struct hr_executor *ex, const struct hr_plan *plan)
+{
+    ex->plan = plan;
+    ex->layout.nchunks = plan->nchunks;
+    ex->row = ex->received = ex->nkept = ex->landed_bytes = 0;
+    if (plan->uses_scratch)
+        HR_TRY(grow(&ex->scratch, &ex->scratch_bytes, hr_layout_bytes(&ex->layout)));
+    ex->base[HR_SCRATCH] = ex->scratch;
+    return HR_OK;
+}
+
+void hr_executor_fini(struct hr_executor *executor)
+{
+    free(executor->scratch);
+    free(executor->landing);
+}
+
+/* --- sending --- */
+
+static struct hr_region region_of(const struct hr_executor *ex, const struct hr_row *row)
+{
+    return hr_layout_region(&ex->layout, row->chunk, row->span);
+}
+
+/* Push what goes of one row; true when all of it went. */
+static bool push(struct hr_member *member, const struct hr_row *row)
+{
+    struct hr_executor *ex = &member->executor;
+    const struct hr_region region = region_of(ex, row);
+    struct hr_parcel parcel = {.data = ex->base[row->buffer] + region.begin,
+                               .bytes = region.bytes,
+                               .done = ex->sent_bytes[row->peer]};
+    const enum hr_push result = hr_lane_push(member, &ex->to[row->peer], row->peer, &parcel);
+    ex->sent_bytes[row->peer] = parcel.done;
+    ex->lent[row->peer] |= result == HR_PUSHED_IN_PLACE;
+    if (result == HR_PUSH_LATER)
+        return false;
+    member->traffic[row->peer].bytes_sent += region.bytes;
+    member->traffic[row->peer].messages_sent++;
+    ex->sent_bytes[row->peer] = 0;
+    return true;
+}
+
+/* The next row behind `row` that sends to the same peer and that we have come to; 0: none. */
+static size_t next_send(const struct hr_executor *ex, size_t peer, size_t row)
+{
+    for (; row < ex->row; row++)
+        if (ex->plan->rows[row].action == HR_ROW_SEND && ex->plan->rows[row].peer == peer)
+            return row + 1;
+    return 0;
+}
+
+static void push_all(struct hr_member *member)
+{
+    struct hr_executor *ex = &member->executor;
+    for (size_t peer = 0; ex->nsending && peer < member->options.nranks; peer++) {
+        while (ex->sending[peer] && push(member, &ex->plan->rows[ex->sending[peer] - 1])) {
+            ex->sending[peer] = next_send(ex, peer, ex->sending[peer]);
+            ex->nsending -= ex->sending[peer] == 0;
+        }
+    }
+}
+
+static void send_row(struct hr_member *member, const struct hr_row *row)
+{
+    struct hr_executor *ex = &member->executor;
+    if (ex->sending[row->peer] || push(member, row))
+        return; /* its turn comes; or it is gone */
+    ex->sending[row->peer] = ex->row + 1;
+    ex->nsending++;
+}
+
+/* --- receiving --- */
+
+static enum hr_status land(struct hr_executor *ex, const struct hr_row *row, size_t at,
+                           const struct hr_arrival *arrival)
+{
+    const size_t all = region_of(ex, row).bytes;
+    HR_TRY(grow(&ex->landing, &ex->landing_bytes, ex->landed_bytes + all));
+    if (arrival->bytes)
+        memcpy(ex->landing + ex->landed_bytes + at, arrival->data, arrival->bytes);
+    if (at + arrival->bytes < all)
+        return HR_OK;
+    ex->kept[ex->nkept++] = (struct hr_kept){.peer = row->peer, .landed = ex->landed_bytes};
+    ex->landed_bytes += hr_round_up(all, 64);
+    return HR_OK;
+}
+
+/* Do with a message, or a piece of one, what the row says. *keep: it is not to be released yet. */
+static enum hr_status take_in(struct hr_member *member, const struct hr_row *row,
+                              const struct hr_arrival *arrival, bool *keep)
+{
+    struct hr_executor *ex = &member->executor;
+    unsigned char *mine = ex->base[row->buffer] + region_of(ex, row).begin + ex->received;
+    *keep = row->action == HR_ROW_RECV && arrival->in_place;
+    if (*keep)
+        ex->kept[ex->nkept++] =
+            (struct hr_kept){.peer = row->peer, .in_place = true, .at = arrival->data};
+    else if (row->action == HR_ROW_RECV)
+        return land(ex, row, ex->received, arrival);
+    else if (row->action == HR_ROW_ADD)
+        hr_element_fold(member->job.kind, mine, arrival->data,
+                        arrival->bytes / ex->layout.elem_bytes);
+    else if (arrival->bytes)
+        memcpy(mine, arrival->data, arrival->bytes);
+    return HR_OK;
+}
+
+static bool receive_row(struct hr_member *member, const struct hr_row *row)
+{
+    struct hr_executor *ex = &member->executor;
+    const size_t all = region_of(ex, row).bytes;
+    struct hr_arrival arrival;
+    bool keep;
+    do {
+        if (!hr_lane_peek(member, &ex->from[row->peer], row->peer, &member->call, &arrival))
+            return member->status != HR_OK;
+        member->status = take_in(member, row, &arrival, &keep);
+        if (member->status != HR_OK)
+            return true;
+        if (!keep)
+            hr_lane_release(member, &ex->from[row->peer], row->peer);
+        ex->received += arrival.bytes;
+    } while (ex->received < all);
+    member->traffic[row->peer].bytes_received += all;
+    member->traffic[row->peer].messages_received++;
+    ex->received = 0;
+    return true;
+}
+
+/* --- local rows --- */
+
+static void sum_row(struct hr_member *member, const struct hr_row *row)
+{
+    struct hr_executor *ex = &member->executor;
+    const struct hr_region region = region_of(ex, row);
+    const void *by_rank[HR_MAX_RANKS] = {0}, *in[HR_MAX_RANKS];
+    void *out = ex->base[row->buffer] + region.begin;
+    size_t n = 0;
+    by_rank[member->rank] = ex->base[HR_IN] + region.begin;
+    for (size_t k = 0; k < ex->nkept; k++)
+        by_rank[ex->kept[k].peer] =
+            ex->kept[k].in_place ? ex->kept[k].at : ex->landing + ex->kept[k].landed;
+    for (size_t r = 0; r < member->options.nranks; r++)
+        if (by_rank[r])
+            in[n++] = by_rank[r];
+    if (n > 1 || in[0] != out)
+        hr_element_tree(member->job.kind, &out, 1, in, n, region.bytes / ex->layout.elem_bytes);
+    for (size_t k = 0; k < ex->nkept; k++)
+        if (ex->kept[k].in_place)
+            hr_lane_release(member, &ex->from[ex->kept[k].peer], ex->kept[k].peer);
+    ex->nkept = ex->landed_bytes = 0;
+}
+
+static void take_row(struct hr_executor *ex, const struct hr_row *row)
+{
+    const struct hr_region region = region_of(ex, row);
+    if (region.bytes)
+        memmove(ex->base[HR_OUT] + region.begin, ex->base[row->buffer] + region.begin,
+                region.bytes);
+}
+
+static bool drained(struct hr_member *member)
+{
+    struct hr_executor *ex = &member->executor;
+    if (ex->nsending)
+        return false;
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        if (!ex->lent[r])
+            continue;
+        if (!hr_ring_drained_spsc(ex->to[r].ring))
+            return false;
+        ex->lent[r] = false;
+    }
+    return true;
+}
+
+/* --- the walk --- */
+
+/* Do one row; false when it has to wait. */
+static bool do_row(struct hr_member *member, const struct hr_row *row)
+{
+    switch ((enum hr_action)row->action) {
+    case HR_ROW_SEND:
+        send_row(member, row);
+        return true;
+    case HR_ROW_RECV:
+    case HR_ROW_ADD:
+    case HR_ROW_COPY:
+        return receive_row(member, row);
+    case HR_ROW_SUM:
+        sum_row(member, row);
+        return true;
+    case HR_ROW_TAKE:
+        take_row(&member->executor, row);
+        return true;
+    case HR_ROW_DRAIN:
+        return drained(member);
+    }
+    return true;
+}
+
+bool hr_executor_test(struct hr_member *member)
+{
+    struct hr_executor *ex = &member->executor;
+    push_all(member);
+    for (; ex->row < ex->plan->nrows; ex->row++) {
+        if (!do_row(member, &ex->plan->rows[ex->row]))
+            return false;
+        if (member->status != HR_OK)
+            return true;
+        push_all(member);
+    }
+    return drained(member);
+}

@@ -1,0 +1,62 @@
+/* executor.h - walks a rank's plan over rings, as far as it can, and never waits.
+ *
+ * A *lane* is what one rank sends to another: a ring of messages, and perhaps as many slots of
+ * payload. What a row sends travels in one of two ways, which the sender chooses and the message
+ * tells:
+ *     in place   one message says where the chunks lie in the segment; the receiver reads them
+ *                there, and releases the message when it is done with them
+ *     payload    messages each carry a piece in their slot, as many as are needed
+ * Sends do not hold up the rows behind them: what does not fit into the ring yet is pushed on
+ * with every later look. A rank whose lane is slowed down (wires.h) stamps messages with the time
+ * of their arrival, before which the receiver does not see them.
+ */
+#ifndef HR_GROUP_EXECUTOR_H
+#define HR_GROUP_EXECUTOR_H
+
+#include "group/call.h"
+#include "shm/control.h"
+#include "shm/ring.h"
+
+struct hr_member;
+
+struct hr_lane {
+    struct hr_ring *ring;   /* NULL: there is none */
+    unsigned char *payload; /* (slots, slot_bytes); NULL: everything is in place */
+};
+
+/* What was received for the next sum. */
+struct hr_kept {
+    uint16_t peer;
+    bool in_place;
+    const unsigned char *at; /* in place */
+    size_t landed;           /* else where it lies in the landing */
+};
+
+struct hr_executor {
+    struct hr_lane to[HR_MAX_RANKS], from[HR_MAX_RANKS];
+    const struct hr_plan *plan;
+    struct hr_layout layout;
+    unsigned char *base[HR_BUFFERS]; /* where chunk 0 lies, or would lie */
+    size_t row;
+    size_t received; /* bytes of this row's message */
+    /* Sends under way: the row, counted from 1, that is on its way to each peer. */
+    size_t sending[HR_MAX_RANKS], sent_bytes[HR_MAX_RANKS];
+    size_t nsending;
+    bool lent[HR_MAX_RANKS]; /* something of mine is read in place there */
+    struct hr_kept kept[HR_MAX_RANKS];
+    size_t nkept, landed_bytes;
+    /* Private memory that grows to what was needed. */
+    unsigned char *scratch, *landing;
+    size_t scratch_bytes, landing_bytes;
+};
+
+/* Begin a plan, for the input, the output and the layout that stand in *executor. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_executor_start(struct hr_executor *executor,
+                                            const struct hr_plan *plan);
+
+/* Go on; true when it is over, or member->status says why it cannot be. */
+bool hr_executor_test(struct hr_member *member);
+
+void hr_executor_fini(struct hr_executor *executor);
+
+#endif

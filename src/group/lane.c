@@ -1,0 +1,120 @@
+#include "group/lane.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "schedule/wires.h"
+
+/* The words of a message. */
+enum { COUNT, ROOT, ADDRESS, BYTES, ARRIVES };
+
+static const uint64_t BY_PAYLOAD = UINT64_MAX; /* instead of an address */
+
+static bool is_reached(const struct hr_place *place, const unsigned char *data, size_t bytes)
+{
+    const uintptr_t offset = (uintptr_t)data - (uintptr_t)place->segment;
+    return !place->segment_bytes || bytes == 0 ||
+           (offset < place->segment_bytes && bytes <= place->segment_bytes - offset);
+}
+
+static unsigned char *payload_of(const struct hr_member *member, const struct hr_lane *lane,
+                                 const struct hr_message *message)
+{
+    return lane->payload + (size_t)(message - lane->ring->slot) * member->options.slot_bytes;
+}
+
+static void commit(struct hr_member *member, struct hr_lane *lane, size_t peer,
+                   struct hr_message *message, uint64_t address, size_t bytes)
+{
+    const struct hr_wires *wires = member->place.wires;
+    *message = (struct hr_message){
+        .sequence = member->call.sequence,
+        .kind = member->call.kind,
+        .from = (uint32_t)member->rank,
+        .word = {[COUNT] = member->call.count,
+                 [ROOT] = member->call.root,
+                 [ADDRESS] = address,
+                 [BYTES] = bytes,
+                 [ARRIVES] = wires ? hr_wires_send(wires, member->rank, peer, bytes) : 0},
+    };
+    hr_ring_commit_spsc(lane->ring);
+    hr_bell_ring(hr_member_bell_of(member, peer));
+}
+
+static enum hr_push push_payload(struct hr_member *member, struct hr_lane *lane, size_t peer,
+                                 struct hr_parcel *parcel)
+{
+    do {
+        struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
+        if (!message)
+            return HR_PUSH_LATER;
+        const size_t piece = hr_min_size(member->options.slot_bytes, parcel->bytes - parcel->done);
+        if (piece)
+            memcpy(payload_of(member, lane, message), parcel->data + parcel->done, piece);
+        commit(member, lane, peer, message, BY_PAYLOAD, piece);
+        parcel->done += piece;
+    } while (parcel->done < parcel->bytes);
+    return HR_PUSHED_PAYLOAD;
+}
+
+enum hr_push hr_lane_push(struct hr_member *member, struct hr_lane *lane, size_t peer,
+                          struct hr_parcel *parcel)
+{
+    const struct hr_place *place = &member->place;
+    if (member->options.copies || !is_reached(place, parcel->data, parcel->bytes))
+        return push_payload(member, lane, peer, parcel);
+    struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
+    if (!message)
+        return HR_PUSH_LATER;
+    commit(member, lane, peer, message,
+           (uint64_t)((uintptr_t)parcel->data - (uintptr_t)place->segment), parcel->bytes);
+    return HR_PUSHED_IN_PLACE;
+}
+
+enum hr_status hr_member_mismatch(const struct hr_member *member, const struct hr_call *mine,
+                                  size_t peer, const struct hr_call *theirs)
+{
+    char here[160], there[160];
+    hr_call_describe(here, sizeof here, mine);
+    hr_call_describe(there, sizeof there, theirs);
+    return hr_fail(HR_E_MISMATCH, "rank %zu called %s; rank %zu called %s", member->rank, here,
+                   peer, there);
+}
+
+/* Emulated links: a message is there when its time has come. */
+static bool has_arrived(struct hr_member *member, const struct hr_message *message)
+{
+    const int64_t arrives = (int64_t)message->word[ARRIVES];
+    if (!arrives || hr_clock_ns() >= arrives)
+        return true;
+    member->place.waiter->alarm_ns = arrives;
+    return false;
+}
+
+bool hr_lane_peek(struct hr_member *member, struct hr_lane *lane, size_t peer,
+                  const struct hr_call *expected, struct hr_arrival *arrival)
+{
+    const struct hr_message *message = hr_ring_peek_spsc(lane->ring);
+    if (!message || !has_arrived(member, message))
+        return false;
+    /* The fingerprint travels with every message, and is compared with every one. */
+    const struct hr_call theirs = {message->sequence, message->word[COUNT], message->kind,
+                                   (uint32_t)message->word[ROOT]};
+    if (!hr_call_equal(&theirs, expected)) {
+        member->status = hr_member_mismatch(member, expected, peer, &theirs);
+        return false;
+    }
+    arrival->in_place = message->word[ADDRESS] != BY_PAYLOAD;
+    arrival->bytes = message->word[BYTES];
+    arrival->data = arrival->in_place ? (const unsigned char *)((uintptr_t)member->place.segment +
+                                                                (uintptr_t)message->word[ADDRESS])
+                                      : payload_of(member, lane, message);
+    return true;
+}
+
+void hr_lane_release(struct hr_member *member, struct hr_lane *lane, size_t peer)
+{
+    hr_ring_release_spsc(lane->ring);
+    hr_bell_ring(hr_member_bell_of(member, peer));
+}

@@ -1,0 +1,41 @@
+/* lane.h - getting bytes from one rank to another, in place or by payload (executor.h says how).
+ * Both collectives and messages travel so.
+ */
+#ifndef HR_GROUP_LANE_H
+#define HR_GROUP_LANE_H
+
+#include "group/group.h"
+
+enum { HR_LANE_SLOTS = 8 };
+
+/* Something on its way. */
+struct hr_parcel {
+    const unsigned char *data;
+    size_t bytes;
+    size_t done; /* bytes of it that went by payload so far */
+};
+
+enum hr_push { HR_PUSH_LATER, HR_PUSHED_IN_PLACE, HR_PUSHED_PAYLOAD };
+
+/* Push as much of it as the ring has room for. LATER: there is more to push. The messages carry
+ * member->call. */
+enum hr_push hr_lane_push(struct hr_member *member, struct hr_lane *lane, size_t peer,
+                          struct hr_parcel *parcel);
+
+struct hr_arrival {
+    const unsigned char *data;
+    size_t bytes;
+    bool in_place; /* all of it, where the sender has it; else a piece */
+};
+
+/* What has come from `peer`, valid until released; false when nothing has, or when it is not of the
+ * call `expected`: then member->status says so. */
+bool hr_lane_peek(struct hr_member *member, struct hr_lane *lane, size_t peer,
+                  const struct hr_call *expected, struct hr_arrival *arrival);
+void hr_lane_release(struct hr_member *member, struct hr_lane *lane, size_t peer);
+
+/* "rank 1 called ...; rank 2 called ...". */
+enum hr_status hr_member_mismatch(const struct hr_member *member, const struct hr_call *mine,
+                                  size_t peer, const struct hr_call *theirs);
+
+#endif
