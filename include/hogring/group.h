@@ -67,7 +67,8 @@ struct hr_world_options {
     const char *link;      /* with copy: every link is this slow, "16GB/s,5us" (as memory is) */
     const char *topology;  /* with copy: links of this topology file, instead of `link` */
     size_t group_size;     /* of hierarchical: ranks a node (2) */
-    size_t arena_bytes;    /* for hr_group_alloc, each rank (64 MiB) */
+    size_t max_groups;     /* that hr_group_new can make (8) */
+    size_t arena_bytes;    /* for hr_group_alloc, each rank (16 MiB) */
     double timeout;        /* of one wait, seconds (30; negative: none) */
     int pin;               /* 1: a processor a rank, where there are enough (0) */
 };
@@ -95,7 +96,8 @@ size_t hr_local_rank(const struct hr_group *group); /* on this machine */
 
 /* A group of the n world ranks listed (all different; they become 0 .. n - 1). Every rank of the
  * world calls it, in the same order, with the same list; *group is NULL in those not listed.
- * At most 64 groups a world. Free with hr_group_free, which does not communicate. */
+ * At most max_groups a world. Free with hr_group_free, which does not communicate, and does not
+ * make room for another. */
 HR_API_CHECKED enum hr_status hr_group_new(struct hr_group *world, const size_t *ranks, size_t n,
                                            struct hr_group **group);
 void hr_group_free(struct hr_group *group);

@@ -36,3 +36,16 @@ size_t hr_cpus_allowed(void)
     const size_t mask = affinity(), limit = quota();
     return limit && limit < mask ? limit : mask;
 }
+
+void hr_cpus_pin(size_t number, size_t threads)
+{
+    cpu_set_t all, mine;
+    size_t seen = 0;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || (size_t)CPU_COUNT(&all) < threads)
+        return;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && seen++ == number)
+            CPU_SET(cpu, &mine);
+    sched_setaffinity(0, sizeof mine, &mine);
+}

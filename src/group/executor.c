@@ -54,7 +54,8 @@ static bool push(struct hr_member *member, const struct hr_row *row)
     struct hr_parcel parcel = {.data = ex->base[row->buffer] + region.begin,
                                .bytes = region.bytes,
                                .done = ex->sent_bytes[row->peer]};
-    const enum hr_push result = hr_lane_push(member, &ex->to[row->peer], row->peer, &parcel);
+    const enum hr_push result =
+        hr_lane_push(member, &ex->to[row->peer], row->peer, &member->call, &parcel);
     ex->sent_bytes[row->peer] = parcel.done;
     ex->lent[row->peer] |= result == HR_PUSHED_IN_PLACE;
     if (result == HR_PUSH_LATER)
@@ -137,7 +138,8 @@ static bool receive_row(struct hr_member *member, const struct hr_row *row)
     struct hr_arrival arrival;
     bool keep;
     do {
-        if (!hr_lane_peek(member, &ex->from[row->peer], row->peer, &member->call, &arrival))
+        if (!hr_lane_peek(member, &ex->from[row->peer], row->peer, &member->call, &arrival,
+                          &member->status))
             return member->status != HR_OK;
         member->status = take_in(member, row, &arrival, &keep);
         if (member->status != HR_OK)

@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "group/lane.h"
+#include "group/mail.h"
 #include "group/planned.h"
 
 /* What each kind of lane leads where: [from][to]. */
@@ -128,9 +129,9 @@ static void find_lane(void *arg, size_t from, size_t to, bool mail, size_t at)
         .ring = (struct hr_ring *)(void *)memory,
         .payload = member->options.slot_bytes ? memory + hr_ring_bytes(HR_LANE_SLOTS) : NULL};
     if (from == member->rank)
-        (mail ? member->mail_to : member->executor.to)[to] = lane;
+        *(mail ? hr_mail_to(member->mail, to) : &member->executor.to[to]) = lane;
     if (to == member->rank)
-        (mail ? member->mail_from : member->executor.from)[from] = lane;
+        *(mail ? hr_mail_from(member->mail, from) : &member->executor.from[from]) = lane;
 }
 
 enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_options *options,
@@ -149,12 +150,19 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
     unsigned char *slots = (unsigned char *)place->group + notices_begin(options);
     member->notices = (struct hr_notices){
         .slots = (struct hr_slot *)(void *)slots, .rank = rank, .nranks = options->nranks};
-    HR_TRY(each_lane(options, find_lane, member));
-    return hr_planned_create(&member->planned);
+    enum hr_status status = hr_planned_create(&member->planned);
+    if (status == HR_OK && options->any_operation)
+        status = hr_mail_create(options->nranks, &member->mail);
+    if (status == HR_OK)
+        status = each_lane(options, find_lane, member);
+    if (status != HR_OK)
+        hr_member_fini(member);
+    return status;
 }
 
 void hr_member_fini(struct hr_member *member)
 {
+    hr_mail_destroy(member->mail);
     hr_planned_destroy(member->planned);
     hr_executor_fini(&member->executor);
 }

@@ -69,9 +69,8 @@ struct hr_member {
     size_t rank;
     struct hr_attendance attendance;
     struct hr_notices notices;
-    struct hr_lane mail_to[HR_MAX_RANKS],
-        mail_from[HR_MAX_RANKS]; /* of messages, not collectives */
-    struct hr_planned *planned;  /* plans made so far */
+    struct hr_mail *mail;       /* messages, not collectives; NULL: no room for any */
+    struct hr_planned *planned; /* plans made so far */
     /* The operation in progress. */
     struct hr_job job;
     struct hr_call call;

@@ -25,15 +25,16 @@ static unsigned char *payload_of(const struct hr_member *member, const struct hr
 }
 
 static void commit(struct hr_member *member, struct hr_lane *lane, size_t peer,
-                   struct hr_message *message, uint64_t address, size_t bytes)
+                   const struct hr_call *call, struct hr_message *message, uint64_t address,
+                   size_t bytes)
 {
     const struct hr_wires *wires = member->place.wires;
     *message = (struct hr_message){
-        .sequence = member->call.sequence,
-        .kind = member->call.kind,
+        .sequence = call->sequence,
+        .kind = call->kind,
         .from = (uint32_t)member->rank,
-        .word = {[COUNT] = member->call.count,
-                 [ROOT] = member->call.root,
+        .word = {[COUNT] = call->count,
+                 [ROOT] = call->root,
                  [ADDRESS] = address,
                  [BYTES] = bytes,
                  [ARRIVES] = wires ? hr_wires_send(wires, member->rank, peer, bytes) : 0},
@@ -43,7 +44,7 @@ static void commit(struct hr_member *member, struct hr_lane *lane, size_t peer,
 }
 
 static enum hr_push push_payload(struct hr_member *member, struct hr_lane *lane, size_t peer,
-                                 struct hr_parcel *parcel)
+                                 const struct hr_call *call, struct hr_parcel *parcel)
 {
     do {
         struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
@@ -52,22 +53,22 @@ static enum hr_push push_payload(struct hr_member *member, struct hr_lane *lane,
         const size_t piece = hr_min_size(member->options.slot_bytes, parcel->bytes - parcel->done);
         if (piece)
             memcpy(payload_of(member, lane, message), parcel->data + parcel->done, piece);
-        commit(member, lane, peer, message, BY_PAYLOAD, piece);
+        commit(member, lane, peer, call, message, BY_PAYLOAD, piece);
         parcel->done += piece;
     } while (parcel->done < parcel->bytes);
     return HR_PUSHED_PAYLOAD;
 }
 
 enum hr_push hr_lane_push(struct hr_member *member, struct hr_lane *lane, size_t peer,
-                          struct hr_parcel *parcel)
+                          const struct hr_call *call, struct hr_parcel *parcel)
 {
     const struct hr_place *place = &member->place;
     if (member->options.copies || !is_reached(place, parcel->data, parcel->bytes))
-        return push_payload(member, lane, peer, parcel);
+        return push_payload(member, lane, peer, call, parcel);
     struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
     if (!message)
         return HR_PUSH_LATER;
-    commit(member, lane, peer, message,
+    commit(member, lane, peer, call, message,
            (uint64_t)((uintptr_t)parcel->data - (uintptr_t)place->segment), parcel->bytes);
     return HR_PUSHED_IN_PLACE;
 }
@@ -93,7 +94,8 @@ static bool has_arrived(struct hr_member *member, const struct hr_message *messa
 }
 
 bool hr_lane_peek(struct hr_member *member, struct hr_lane *lane, size_t peer,
-                  const struct hr_call *expected, struct hr_arrival *arrival)
+                  const struct hr_call *expected, struct hr_arrival *arrival,
+                  enum hr_status *status)
 {
     const struct hr_message *message = hr_ring_peek_spsc(lane->ring);
     if (!message || !has_arrived(member, message))
@@ -102,7 +104,7 @@ bool hr_lane_peek(struct hr_member *member, struct hr_lane *lane, size_t peer,
     const struct hr_call theirs = {message->sequence, message->word[COUNT], message->kind,
                                    (uint32_t)message->word[ROOT]};
     if (!hr_call_equal(&theirs, expected)) {
-        member->status = hr_member_mismatch(member, expected, peer, &theirs);
+        *status = hr_member_mismatch(member, expected, peer, &theirs);
         return false;
     }
     arrival->in_place = message->word[ADDRESS] != BY_PAYLOAD;

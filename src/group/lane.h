@@ -18,9 +18,9 @@ struct hr_parcel {
 enum hr_push { HR_PUSH_LATER, HR_PUSHED_IN_PLACE, HR_PUSHED_PAYLOAD };
 
 /* Push as much of it as the ring has room for. LATER: there is more to push. The messages carry
- * member->call. */
+ * `call`. */
 enum hr_push hr_lane_push(struct hr_member *member, struct hr_lane *lane, size_t peer,
-                          struct hr_parcel *parcel);
+                          const struct hr_call *call, struct hr_parcel *parcel);
 
 struct hr_arrival {
     const unsigned char *data;
@@ -29,9 +29,10 @@ struct hr_arrival {
 };
 
 /* What has come from `peer`, valid until released; false when nothing has, or when it is not of the
- * call `expected`: then member->status says so. */
+ * call `expected`: then *status says so. */
 bool hr_lane_peek(struct hr_member *member, struct hr_lane *lane, size_t peer,
-                  const struct hr_call *expected, struct hr_arrival *arrival);
+                  const struct hr_call *expected, struct hr_arrival *arrival,
+                  enum hr_status *status);
 void hr_lane_release(struct hr_member *member, struct hr_lane *lane, size_t peer);
 
 /* "rank 1 called ...; rank 2 called ...". */

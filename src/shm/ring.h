@@ -82,6 +82,19 @@ static inline bool hr_ring_drained_spsc(struct hr_ring *ring)
     return ring->head_seen == hr_atom64_load_relaxed(&ring->tail);
 }
 
+/* How many messages were committed: a ticket for hr_ring_released_spsc. Producer only. */
+static inline uint64_t hr_ring_committed_spsc(const struct hr_ring *ring)
+{
+    return hr_atom64_load_relaxed(&ring->tail); /* our own word */
+}
+
+/* Has the consumer released the first `ticket` messages? Producer only. */
+static inline bool hr_ring_released_spsc(struct hr_ring *ring, uint64_t ticket)
+{
+    ring->head_seen = hr_atom64_load_acquire(&ring->head); /* partner: release */
+    return (int64_t)(ring->head_seen - ticket) >= 0;
+}
+
 /* The oldest message, valid until released; NULL when the ring is empty. Consumer only. */
 static inline const struct hr_message *hr_ring_peek_spsc(struct hr_ring *ring)
 {

@@ -1,0 +1,183 @@
+#include "group/mail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "group/lane.h"
+
+struct hr_request {
+    struct hr_member *member;
+    struct hr_request *next; /* made later, to the same peer and the same way */
+    size_t peer;
+    bool sends, over;
+    bool lent;       /* a send: pushed in place, and being read */
+    uint64_t ticket; /* then: of its message */
+    struct hr_call call;
+    struct hr_parcel parcel; /* of a send */
+    unsigned char *buffer;   /* of a receive */
+    size_t bytes, received;
+    enum hr_status status;
+};
+
+/* The requests of one way between two ranks. */
+struct queue {
+    struct hr_lane lane;
+    struct hr_request *first, *last; /* not over */
+    uint64_t made;                   /* so far: the sequence of the last */
+};
+
+struct hr_mail {
+    size_t nranks;
+    struct queue *to, *from; /* (nranks) */
+};
+
+enum hr_status hr_mail_create(size_t nranks, struct hr_mail **out)
+{
+    struct hr_mail *mail = calloc(1, sizeof *mail + 2 * nranks * sizeof *mail->to);
+    if (!mail)
+        return hr_fail(HR_E_NOMEM, "no memory for a rank's messages");
+    mail->nranks = nranks;
+    mail->to = (struct queue *)(mail + 1);
+    mail->from = mail->to + nranks;
+    *out = mail;
+    return HR_OK;
+}
+
+void hr_mail_destroy(struct hr_mail *mail)
+{
+    if (!mail)
+        return;
+    for (size_t i = 0; i < 2 * mail->nranks; i++)
+        for (struct hr_request *request = mail->to[i].first, *next; request; request = next) {
+            next = request->next;
+            free(request);
+        }
+    free(mail);
+}
+
+struct hr_lane *hr_mail_to(struct hr_mail *mail, size_t peer)
+{
+    return &mail->to[peer].lane;
+}
+
+struct hr_lane *hr_mail_from(struct hr_mail *mail, size_t peer)
+{
+    return &mail->from[peer].lane;
+}
+
+/* --- progress --- */
+
+static void progress_send(struct hr_request *request, struct queue *queue)
+{
+    if (!request->lent) {
+        const enum hr_push pushed = hr_lane_push(request->member, &queue->lane, request->peer,
+                                                 &request->call, &request->parcel);
+        request->lent = pushed == HR_PUSHED_IN_PLACE;
+        request->over = pushed == HR_PUSHED_PAYLOAD;
+        request->ticket = hr_ring_committed_spsc(queue->lane.ring);
+    }
+    if (request->lent)
+        request->over = hr_ring_released_spsc(queue->lane.ring, request->ticket);
+}
+
+static void progress_receive(struct hr_request *request, struct queue *queue)
+{
+    struct hr_arrival arrival;
+    while (!request->over && hr_lane_peek(request->member, &queue->lane, request->peer,
+                                          &request->call, &arrival, &request->status)) {
+        if (arrival.bytes)
+            memcpy(request->buffer + request->received, arrival.data, arrival.bytes);
+        hr_lane_release(request->member, &queue->lane, request->peer);
+        request->received += arrival.bytes;
+        request->over = request->received == request->bytes;
+    }
+    request->over |= request->status != HR_OK;
+}
+
+static void account(struct hr_request *request)
+{
+    struct hr_traffic *traffic = &request->member->traffic[request->peer];
+    if (request->sends) {
+        traffic->bytes_sent += request->bytes;
+        traffic->messages_sent++;
+    } else {
+        traffic->bytes_received += request->bytes;
+        traffic->messages_received++;
+    }
+}
+
+static void progress_queue(struct queue *queue)
+{
+    while (queue->first) {
+        struct hr_request *request = queue->first;
+        if (request->sends)
+            progress_send(request, queue);
+        else
+            progress_receive(request, queue);
+        if (!request->over)
+            return;
+        account(request);
+        queue->first = request->next;
+    }
+}
+
+static bool is_over(void *arg)
+{
+    struct hr_request *request = arg;
+    struct hr_mail *mail = request->member->mail;
+    for (size_t peer = 0; peer < 2 * mail->nranks && !request->over; peer++)
+        progress_queue(&mail->to[peer]);
+    return request->over;
+}
+
+/* --- requests --- */
+
+static enum hr_status make(struct hr_member *member, struct queue *queue, struct hr_request made,
+                           size_t count, enum hr_type type, struct hr_request **out)
+{
+    struct hr_request *request = malloc(sizeof *request);
+    if (!request)
+        return hr_fail(HR_E_NOMEM, "no memory for a message's request");
+    *request = made;
+    request->member = member;
+    request->bytes = count * hr_type_bytes(type);
+    request->parcel.bytes = request->bytes;
+    request->call = (struct hr_call){
+        .sequence = ++queue->made,
+        .count = count,
+        .kind = hr_call_kind(HR_OP_SEND, NULL, (struct hr_kind){.type = type}, false),
+    };
+    if (queue->first)
+        queue->last->next = request;
+    else
+        queue->first = request;
+    queue->last = request;
+    progress_queue(queue);
+    *out = request;
+    return HR_OK;
+}
+
+enum hr_status hr_mail_send(struct hr_member *member, const void *buffer, size_t count,
+                            enum hr_type type, size_t to, struct hr_request **request)
+{
+    const struct hr_request made = {.peer = to, .sends = true, .parcel = {.data = buffer}};
+    return make(member, &member->mail->to[to], made, count, type, request);
+}
+
+enum hr_status hr_mail_receive(struct hr_member *member, void *buffer, size_t count,
+                               enum hr_type type, size_t from, struct hr_request **request)
+{
+    const struct hr_request made = {.peer = from, .buffer = buffer};
+    return make(member, &member->mail->from[from], made, count, type, request);
+}
+
+/* Whoever is still in a queue when its wait fails stays there: the world is over. */
+enum hr_status hr_mail_wait(struct hr_request *request)
+{
+    struct hr_member *member = request->member;
+    HR_TRY(hr_wait_until(member->place.waiter, hr_member_bell_of(member, member->rank), is_over,
+                         request, request->sends ? "a send" : "a receive"));
+    const enum hr_status status = request->status;
+    free(request);
+    return status;
+}

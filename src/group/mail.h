@@ -1,0 +1,34 @@
+/* mail.h - messages between two ranks: send, receive, and the same begun now and awaited later.
+ *
+ * Each pair of ranks has a lane each way of its own, apart from those of collectives. Requests to
+ * one peer are seen through in the order in which they were made, so the n-th send meets the n-th
+ * receive; count and type are compared. A request that waits moves all others on as well.
+ *
+ * Threads: a member belongs to its rank.
+ */
+#ifndef HR_GROUP_MAIL_H
+#define HR_GROUP_MAIL_H
+
+#include "group/group.h"
+
+struct hr_mail;
+
+HR_CHECKED enum hr_status hr_mail_create(size_t nranks, struct hr_mail **out);
+/* Forgets requests that nobody waited for. Harmless on NULL. */
+void hr_mail_destroy(struct hr_mail *mail);
+
+/* The lanes, for whoever knows where they lie. */
+struct hr_lane *hr_mail_to(struct hr_mail *mail, size_t peer);
+struct hr_lane *hr_mail_from(struct hr_mail *mail, size_t peer);
+
+/* Begin to send, or to receive, `bytes` of `count` elements of `type`. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_mail_send(struct hr_member *member, const void *buffer, size_t count,
+                                       enum hr_type type, size_t to, struct hr_request **request);
+HR_CHECKED enum hr_status hr_mail_receive(struct hr_member *member, void *buffer, size_t count,
+                                          enum hr_type type, size_t from,
+                                          struct hr_request **request);
+
+/* Wait until it is over; the request is gone. */
+HR_CHECKED enum hr_status hr_mail_wait(struct hr_request *request);
+
+#endif

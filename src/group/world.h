@@ -1,0 +1,46 @@
+/* world.h - inside the public groups of hogring/group.h: where a world's memory lies, and what a
+ * rank holds of it.
+ *
+ *   segment: [ the world's group | room for more groups | arena 0 | arena 1 | ... ]
+ */
+#ifndef HR_GROUP_WORLD_H
+#define HR_GROUP_WORLD_H
+
+#include "group/group.h"
+#include "group/launch.h"
+
+/* What all ranks of a world know; private memory, the same before ranks are forked. */
+struct hr_world_plan {
+    struct hr_group_options group; /* of the world's group */
+    struct hr_group_options small; /* of further groups: slots of another size */
+    size_t group_bytes, groups_bytes, arena_bytes, segment_bytes;
+    enum hr_launch launch;
+    int64_t timeout_ns, spin_ns;
+    bool pin;
+};
+
+/* What one rank shares with all its groups. */
+struct hr_rank_world {
+    const struct hr_world_plan *plan;
+    struct hr_segment *segment;
+    struct hr_control *control;
+    struct hr_wires *wires;
+    struct hr_waiter waiter;
+    size_t rank, local_rank;
+    size_t groups_used, arena_used; /* bytes */
+};
+
+struct hr_group {
+    struct hr_member member;
+    struct hr_rank_world *world;
+    uint16_t world_rank[HR_MAX_RANKS];
+};
+
+/* Check the options and compute all sizes. HR_E_USAGE, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_world_lay_out(const struct hr_world_options *options,
+                                           struct hr_world_plan *plan);
+
+/* In a rank: the world as its group. Finish with hr_group_free. */
+HR_CHECKED enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **group);
+
+#endif
