@@ -42,7 +42,8 @@ static const struct option_row rows[] = {
     {"staleness", COUNT64, FIELD(train.staleness), BOTH, "CLOCKS",
      "bound of ssp; 0 is ps-sync [3]"},
     {"algorithm", TEXT, FIELD(train.algorithm), BOTH | HR_BENCH, "NAME",
-     "of all-reduce: auto, direct, ring, master-worker; bench also: all [auto]"},
+     "of all-reduce: auto, direct, one-shot, ring, bidirectional-ring, tree, double-tree, "
+     "halving-doubling, master-worker, hierarchical; bench also: all [auto]"},
     {"launch", TEXT, FIELD(train.launch), BOTH | HR_BENCH, "HOW", "thread or process [thread]"},
     {"async-lr", TEXT, FIELD(train.async_lr), BOTH, "HOW",
      "asynchronous updates at the same lr, or divide it by the workers [same]"},
@@ -86,7 +87,19 @@ static const struct option_row rows[] = {
     {"", FLAG, 0, 0, HR_BENCH, NULL, "Measurement"},
     {"ranks", COUNT, FIELD(ranks), HR_BENCH, "N", "ranks that take part [2]"},
     {"sizes", TEXT, FIELD(sizes), HR_BENCH, "LO:HI", "bytes, by factors of 4: 4:64M [4:64M]"},
-    {"plan", FLAG, FIELD(plan), HR_BENCH, NULL, "run the plan over rings, leaving fast paths out"},
+    {"type", TEXT, FIELD(type), HR_BENCH, "TYPE", "float32, float64, int32, int64 [float32]"},
+    {"redop", TEXT, FIELD(redop), HR_BENCH, "OP", "sum, product, min, max, mean [sum]"},
+    {"group-size", COUNT, FIELD(group_size), HR_BENCH, "N", "ranks a node, of hierarchical [2]"},
+    {"transport", TEXT, FIELD(transport), HR_BENCH, "HOW",
+     "zero-copy: peers read buffers in place; copy: payload goes through the rings [zero-copy]"},
+    {"link", TEXT, FIELD(link), HR_BENCH, "BANDWIDTH,LATENCY",
+     "emulate, between any two ranks, a link of its own: 1GB/s,5us (transport copy)"},
+    {"topology", TEXT, FIELD(topology), HR_BENCH, "FILE",
+     "emulate the links of a topology, as data/topologies/ring-8.txt (transport copy)"},
+    {"buffers", TEXT, FIELD(buffers), HR_BENCH, "WHERE",
+     "arena: in shared memory; private: from malloc, as MPI's programs have them [arena]"},
+    {"loop", TEXT, FIELD(loop), HR_BENCH, "HOW",
+     "barrier before each operation, or back-to-back [barrier]"},
     {"", FLAG, 0, 0, BOTH, NULL, "For tests and experts"},
     {"schedule", TEXT, FIELD(train.schedule), BOTH, "HOW",
      "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED [free]"},
@@ -98,7 +111,7 @@ static const struct option_row rows[] = {
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };
-_Static_assert(NROWS <= 64, "struct hr_cli keeps one bit an option");
+_Static_assert((size_t)NROWS <= (size_t)HR_CLI_OPTIONS, "struct hr_cli remembers which were given");
 
 void hr_cli_defaults(struct hr_cli *cli)
 {
@@ -108,6 +121,11 @@ void hr_cli_defaults(struct hr_cli *cli)
         .seeds = 1,
         .ranks = 2,
         .sizes = "4:64M",
+        .transport = "zero-copy",
+        .type = "float32",
+        .redop = "sum",
+        .buffers = "arena",
+        .loop = "barrier",
     };
     hr_train_defaults(&cli->train);
 }
@@ -238,14 +256,14 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     if (!store(cli, row, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
                        expected(row->kind));
-    cli->given |= 1ull << (row - rows);
+    cli->given[row - rows] = true;
     return HR_OK;
 }
 
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
 {
     for (size_t i = 0; i < NROWS; i++)
-        if (!strcmp(rows[i].name, name) && cli->given >> i & 1)
+        if (!strcmp(rows[i].name, name) && cli->given[i])
             return true;
     return false;
 }

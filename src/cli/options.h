@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "hogring/train.h"
 
+enum { HR_CLI_OPTIONS = 96 }; /* at most */
+
 enum hr_command_bit { HR_TRAIN = 1, HR_COMPARE = 2, HR_EVAL = 4, HR_INSPECT = 8, HR_BENCH = 16 };
 
 /* What the command line says; defaults first. */
@@ -19,12 +21,12 @@ struct hr_cli {
     bool concurrent, quiet, help;
     double expect_accuracy; /* 0: none */
     char expect_digest[64];
-    size_t ranks;
-    char sizes[64];
-    bool plan;
+    size_t ranks, group_size;
+    char sizes[64], transport[32], link[64], topology[1024], type[32], redop[32];
+    char buffers[32], loop[32];
     const char *positional[4];
     size_t npositional;
-    uint64_t given; /* bit i: option i of the table stood on the command line or in the file */
+    bool given[HR_CLI_OPTIONS]; /* option i of the table stood on the command line or in the file */
 };
 
 void hr_cli_defaults(struct hr_cli *cli);

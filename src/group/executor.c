@@ -230,11 +230,12 @@ bool hr_executor_test(struct hr_member *member)
 {
     struct hr_executor *ex = &member->executor;
     push_all(member);
-    for (; ex->row < ex->plan->nrows; ex->row++) {
+    while (ex->row < ex->plan->nrows) {
         if (!do_row(member, &ex->plan->rows[ex->row]))
             return false;
         if (member->status != HR_OK)
             return true;
+        ex->row++; /* before the next push: a send that had to queue is one of those come to */
         push_all(member);
     }
     return drained(member);

@@ -218,13 +218,15 @@ enum hr_status hr_json_write_runs(const char *path, const struct hr_train_option
 
 static json_t *row_object(const struct hr_bench_row *row)
 {
-    return json_pack("{ss ss ss ss so so so so so so so so}", "op", row->op, "algorithm",
-                     row->algorithm, "transport", row->transport, "launch", row->launch, "bytes",
-                     hr_json_count(row->bytes), "ranks", hr_json_count(row->ranks), "p10_us",
-                     hr_json_number(row->p10_us), "p50_us", hr_json_number(row->p50_us), "p90_us",
-                     hr_json_number(row->p90_us), "algbw_gbs", hr_json_number(row->algbw_gbs),
-                     "busbw_gbs", hr_json_number(row->busbw_gbs), "wrong",
-                     hr_json_count(row->wrong));
+    json_t *time = json_pack("{so so so}", "p10", hr_json_number(row->p10_us), "p50",
+                             hr_json_number(row->p50_us), "p90", hr_json_number(row->p90_us));
+    return json_pack("{ss ss ss ss ss ss ss ss so so so so so so so}", "op", row->op, "algorithm",
+                     row->algorithm, "transport", row->transport, "launch", row->launch, "type",
+                     row->type, "redop", row->redop, "buffers", row->buffers, "loop", row->loop,
+                     "bytes", hr_json_count(row->bytes), "count", hr_json_count(row->count),
+                     "ranks", hr_json_count(row->ranks), "time_us", time, "algbw_gbs",
+                     hr_json_number(row->algbw_gbs), "busbw_gbs", hr_json_number(row->busbw_gbs),
+                     "wrong", hr_json_count(row->wrong));
 }
 
 enum hr_status hr_json_write_rows(const char *path, const struct hr_bench_row *rows, size_t n)

@@ -72,10 +72,11 @@ HR_CHECKED enum hr_status hr_json_write_runs(const char *path,
                                              const struct hr_dataset *dataset,
                                              const struct hr_run_result *runs, size_t n);
 
-/* One row of `hogring bench allreduce`. */
+/* One row of `hogring bench`. */
 struct hr_bench_row {
     const char *op, *algorithm, *transport, *launch;
-    size_t bytes, ranks;
+    const char *type, *redop, *buffers, *loop;
+    size_t bytes, count, ranks;
     double p10_us, p50_us, p90_us;
     double algbw_gbs, busbw_gbs; /* GB/s, decimal */
     size_t wrong;                /* elements that were not what they had to be */

@@ -37,7 +37,7 @@ load support
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" train --strategy gossip
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" compare --strategies allreduce,gossip
   refused 2 "--workers 0: expected 1 to 64" compare --workers 0
-  refused 2 "there are: auto, direct, ring, master-worker" train --algorithm star
+  refused 2 "there are: auto, direct, one-shot, ring, bidirectional-ring, tree" train --algorithm star
   refused 2 "expected thread or process" train --launch fiber
   refused 2 "expected free or explore:SEED" train --schedule explore:x
   refused 2 "constant" train --lr-schedule linear

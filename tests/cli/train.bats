@@ -102,10 +102,17 @@ load support
   [ "$(json "$TMP/out.json" '[r["strategy"] for r in d["runs"]]')" = "['allreduce']" ]
 }
 
-@test "bench allreduce checks what it times" {
+@test "bench checks what it times" {
   hogring bench allreduce --algorithm all --sizes 4:64K --ranks 3 --json "$TMP/out.json" | grep -q "master-worker"
   [ "$(json "$TMP/out.json" '{r["wrong"] for r in d["rows"]}')" = "{0}" ]
-  hogring bench allreduce --sizes 16:16 --launch process --plan | grep -q direct
+  [ "$(json "$TMP/out.json" 'len({r["algorithm"] for r in d["rows"]})')" = 9 ]
+  hogring bench all --sizes 60K:60K --ranks 3 --launch process --redop mean --type int64 --json "$TMP/out.json"
+  [ "$(json "$TMP/out.json" 'len({r["op"] for r in d["rows"]}), {r["wrong"] for r in d["rows"]}')" = "(10, {0})" ]
+  hogring bench all-reduce --sizes 16:1M --launch process --buffers private --loop back-to-back | grep -q private
+  hogring bench all_reduce --sizes 1M:1M --transport copy --algorithm ring | grep -q "ring"
   refused 2 "--sizes" bench allreduce --sizes 2:1
-  refused 2 "bench allreduce" bench
+  refused 2 "expected an operation" bench
+  refused 2 "expected all_reduce, reduce" bench reduc
+  refused 2 "--type float16" bench allreduce --type float16
+  refused 2 "--buffers stack" bench allreduce --buffers stack
 }

@@ -301,13 +301,38 @@ static void the_machine_is_described(void **state)
 static void bench_rows_have_every_field(void **state)
 {
     (void)state;
-    static const struct field fields[] = {
-        {"op", "\"allreduce\""},  {"algorithm", "\"ring\""}, {"transport", "\"zero-copy\""},
-        {"launch", "\"thread\""}, {"bytes", "4096"},         {"ranks", "2"},
-        {"p10_us", "1.5"},        {"p50_us", "2.5"},         {"p90_us", "null"},
-        {"algbw_gbs", "4.5"},     {"busbw_gbs", "5.5"},      {"wrong", "6"}};
-    const struct hr_bench_row row = {"allreduce", "ring", "zero-copy", "thread", 4096, 2,
-                                     1.5,         2.5,    NAN,         4.5,      5.5,  6};
+    static const struct field fields[] = {{"op", "\"allreduce\""},
+                                          {"algorithm", "\"ring\""},
+                                          {"transport", "\"copy\""},
+                                          {"launch", "\"thread\""},
+                                          {"type", "\"float32\""},
+                                          {"redop", "\"sum\""},
+                                          {"buffers", "\"arena\""},
+                                          {"loop", "\"barrier\""},
+                                          {"bytes", "4096"},
+                                          {"count", "1024"},
+                                          {"ranks", "2"},
+                                          {"time_us", "{\"p10\":1.5,\"p50\":2.5,\"p90\":null}"},
+                                          {"algbw_gbs", "4.5"},
+                                          {"busbw_gbs", "5.5"},
+                                          {"wrong", "6"}};
+    const struct hr_bench_row row = {.op = "allreduce",
+                                     .algorithm = "ring",
+                                     .transport = "copy",
+                                     .launch = "thread",
+                                     .type = "float32",
+                                     .redop = "sum",
+                                     .buffers = "arena",
+                                     .loop = "barrier",
+                                     .bytes = 4096,
+                                     .count = 1024,
+                                     .ranks = 2,
+                                     .p10_us = 1.5,
+                                     .p50_us = 2.5,
+                                     .p90_us = NAN,
+                                     .algbw_gbs = 4.5,
+                                     .busbw_gbs = 5.5,
+                                     .wrong = 6};
     CHECK_OK(hr_json_write_rows(path, &row, 1));
     json_t *document = json_load_file(path, 0, NULL);
     EXPECT_FIELDS(json_array_get(json_object_get(document, "rows"), 0), fields);

@@ -1,0 +1,30 @@
+/* bench_loop.h - one measurement: an operation, a size, an algorithm, some ranks.
+ *
+ * The loop: every rank rewrites its whole input; barrier; time the operation; check the output now
+ * and then. The time of an iteration is that of its slowest rank; the median of the iterations is
+ * what counts. Back to back, there is no barrier: the operation itself keeps ranks in step, and
+ * whoever comes early waits inside it.
+ */
+#ifndef HR_CLI_BENCH_LOOP_H
+#define HR_CLI_BENCH_LOOP_H
+
+#include <stdbool.h>
+
+#include "group/layout.h"
+#include "report/report.h"
+
+struct hr_bench_case {
+    struct hr_world_options world;
+    enum hr_operation operation;
+    enum hr_type type;
+    enum hr_redop redop;
+    size_t bytes;    /* as nccl-tests count them: of the largest buffer of a rank */
+    bool own_memory; /* buffers from malloc, not from the arena */
+    bool back_to_back;
+};
+
+/* Measure it; fills the times, the bandwidths, wrong, count and bytes of *row. */
+HR_CHECKED enum hr_status hr_bench_measure(const struct hr_bench_case *what,
+                                           struct hr_bench_row *row);
+
+#endif
