@@ -1,11 +1,15 @@
 /* Operations: the way each takes, its fingerprint, and seeing it through. */
+#include <stdio.h>
 #include <string.h>
 
 #include "group/group.h"
 #include "group/lane.h"
 #include "group/planned.h"
 
-enum { POLLS_A_LOOK = 8 }; /* twice while hr_wait_until spins, five times a second when parked */
+enum {
+    POLLS_A_LOOK = 8, /* twice while hr_wait_until spins, five times a second when parked */
+    LARGEST_BY_STRIPES = 128 << 10, /* bytes; beyond, it pays that who is early helps who is late */
+};
 
 static bool is_reached(const struct hr_place *place, const void *buffer)
 {
@@ -36,10 +40,11 @@ static const struct hr_algorithm *algorithm_by_payload(size_t n)
 static struct choice choose_all_reduce(const struct hr_member *member, const struct hr_job *job)
 {
     const struct hr_group_options *o = &member->options;
-    const bool is_auto = o->algorithm == &hr_allreduce_auto,
-               small = job_bytes(job) <= HR_NOTICE_BYTES;
-    const bool reached =
-        is_reached(&member->place, job->in) && is_reached(&member->place, job->out);
+    const struct hr_place *place = &member->place;
+    const bool is_auto = o->algorithm == &hr_allreduce_auto;
+    const bool small = job_bytes(job) <= HR_NOTICE_BYTES;
+    const bool large = job_bytes(job) > LARGEST_BY_STRIPES;
+    const bool reached = is_reached(place, job->in) && is_reached(place, job->out);
     if (o->plan_only || o->copies)
         return (struct choice){HR_BY_PLAN, is_auto ? &hr_allreduce_direct : o->algorithm, false};
     if (is_auto && !o->crowded && job_bytes(job) <= o->one_shot_bytes)
@@ -47,8 +52,10 @@ static struct choice choose_all_reduce(const struct hr_member *member, const str
     if (is_auto && !reached)
         return (struct choice){HR_BY_PLAN, algorithm_by_payload(o->nranks), true};
     if (is_auto || o->algorithm == &hr_allreduce_direct)
-        return (struct choice){reached ? HR_BY_MEETING : HR_BY_PLAN, &hr_allreduce_direct,
-                               !reached};
+        return (struct choice){!reached              ? HR_BY_PLAN
+                               : o->crowded || large ? HR_BY_MEETING
+                                                     : HR_BY_STRIPES,
+                               &hr_allreduce_direct, !reached};
     if (o->algorithm == &hr_allreduce_one_shot && small)
         return (struct choice){HR_BY_NOTICES, o->algorithm, false};
     return (struct choice){HR_BY_PLAN, o->algorithm, false};
@@ -143,6 +150,21 @@ static void start_notices(struct hr_member *member)
                     job->operation == HR_OP_BARRIER ? 0 : job_bytes(job));
 }
 
+/* Where a rank's buffers lie, from the segment's start. */
+struct whereabouts {
+    uint64_t in, out;
+};
+
+static void start_stripes(struct hr_member *member)
+{
+    const uintptr_t segment = (uintptr_t)member->place.segment;
+    const struct whereabouts mine = {(uintptr_t)member->job.in - segment,
+                                     (uintptr_t)member->job.out - segment};
+    account_direct(member);
+    member->reduced = false;
+    hr_notices_post(&member->notices, &member->call, &mine, sizeof mine);
+}
+
 static void start_plan(struct hr_member *member, const struct hr_algorithm *algorithm)
 {
     const struct hr_job *job = &member->job;
@@ -180,6 +202,8 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
         start_meeting(member);
     else if (choice.way == HR_BY_NOTICES)
         start_notices(member);
+    else if (choice.way == HR_BY_STRIPES)
+        start_stripes(member);
     else
         start_plan(member, choice.algorithm);
 }
@@ -200,21 +224,57 @@ static bool contradicted(struct hr_member *member)
     return member->status != HR_OK;
 }
 
-/* All have posted: compare the calls, and reduce what was posted. */
-static void read_notices(struct hr_member *member)
+/* All have posted: compare the calls. */
+static bool notices_agree(struct hr_member *member)
 {
-    const size_t n = member->options.nranks;
-    const void *in[HR_MAX_RANKS];
-    for (size_t r = 0; r < n; r++) {
-        const struct hr_slot *slot = hr_notices_slot(&member->notices, r);
-        in[r] = slot->payload;
-        if (!hr_call_equal(&slot->call, &member->call)) {
-            member->status = hr_member_mismatch(member, &member->call, r, &slot->call);
-            return;
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        const struct hr_call *theirs = &hr_notices_slot(&member->notices, r)->call;
+        if (!hr_call_equal(theirs, &member->call)) {
+            member->status = hr_member_mismatch(member, &member->call, r, theirs);
+            return false;
         }
     }
+    return true;
+}
+
+/* Reduce what was posted. */
+static void reduce_notices(struct hr_member *member)
+{
+    const void *in[HR_MAX_RANKS];
+    for (size_t r = 0; r < member->options.nranks; r++)
+        in[r] = hr_notices_slot(&member->notices, r)->payload;
     if (member->job.operation != HR_OP_BARRIER)
-        hr_element_tree(member->job.kind, &member->job.out, 1, in, n, member->job.count);
+        hr_element_tree(member->job.kind, &member->job.out, 1, in, member->options.nranks,
+                        member->job.count);
+}
+
+/* Reduce this rank's stripe of all inputs into all outputs. */
+static void reduce_stripe(struct hr_member *member)
+{
+    const size_t n = member->options.nranks, elem = hr_type_bytes(member->job.kind.type);
+    const struct hr_layout layout = {member->job.count, elem, false, n};
+    const struct hr_region mine = hr_layout_region(&layout, member->rank, 1);
+    const void *in[HR_MAX_RANKS];
+    void *out[HR_MAX_RANKS];
+    for (size_t r = 0; r < n; r++) {
+        struct whereabouts at;
+        memcpy(&at, hr_notices_slot(&member->notices, r)->payload, sizeof at);
+        in[r] = (unsigned char *)member->place.segment + at.in + mine.begin;
+        out[r] = (unsigned char *)member->place.segment + at.out + mine.begin;
+    }
+    hr_element_tree(member->job.kind, out, n, in, n, mine.bytes / elem);
+}
+
+static bool test_stripes(struct hr_member *member)
+{
+    if (!hr_notices_complete(&member->notices))
+        return false;
+    if (member->reduced || !notices_agree(member))
+        return true;
+    reduce_stripe(member);
+    member->reduced = true;
+    hr_notices_post(&member->notices, &member->call, NULL, 0);
+    return hr_notices_complete(&member->notices);
 }
 
 static bool test_way(struct hr_member *member)
@@ -225,8 +285,11 @@ static bool test_way(struct hr_member *member)
     case HR_BY_NOTICES:
         if (!hr_notices_complete(&member->notices))
             return false;
-        read_notices(member);
+        if (notices_agree(member))
+            reduce_notices(member);
         return true;
+    case HR_BY_STRIPES:
+        return test_stripes(member);
     case HR_BY_PLAN:
         return hr_executor_test(member);
     }
@@ -267,6 +330,7 @@ struct hr_bell *hr_member_bell(struct hr_member *member)
     case HR_BY_MEETING:
         return &member->attendance.meeting->bell;
     case HR_BY_NOTICES:
+    case HR_BY_STRIPES:
         return hr_notices_bell(&member->notices);
     case HR_BY_PLAN:
         break;
@@ -286,12 +350,31 @@ static bool is_elsewhere(void *arg)
     return hr_member_test(member) || hr_member_bell(member) != member->parked_on;
 }
 
+/* A wait that passed its deadline: who has not come? */
+static enum hr_status name_missing(const struct hr_member *member)
+{
+    char missing[200] = "", waited[200], call[160];
+    snprintf(waited, sizeof waited, "%s", hr_error_message());
+    hr_call_describe(call, sizeof call, &member->call);
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        const size_t used = strlen(missing);
+        if (hr_seat_sequence(&member->attendance.meeting->seat[r]) < member->call.sequence)
+            snprintf(missing + used, sizeof missing - used, "%s%zu", used ? ", " : "", r);
+    }
+    return hr_fail(HR_E_TIMEOUT, "%s: %s %s%s", waited, call,
+                   missing[0] ? "was not called by rank " : "was called by all ranks", missing);
+}
+
 enum hr_status hr_member_wait(struct hr_member *member)
 {
     const char *what = hr_operation_facts(member->job.operation)->name;
     while (!hr_member_test(member)) {
         member->parked_on = hr_member_bell(member);
-        HR_TRY(hr_wait_until(member->place.waiter, member->parked_on, is_elsewhere, member, what));
+        const enum hr_status status = hr_wait_until(member->place.waiter, member->parked_on,
+                                                    is_elsewhere, member, what);
+        if (status == HR_E_TIMEOUT)
+            return name_missing(member);
+        HR_TRY(status);
     }
     return hr_member_finish(member);
 }

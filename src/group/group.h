@@ -6,9 +6,12 @@
  *     hr_member_all_reduce(&member, buffer, count);
  *     hr_member_fini(&member);
  *
- * Three ways to do an operation, with the same bits where the order of addition is the same:
+ * Four ways to do an operation, with the same bits where the order of addition is the same:
  *     notices  (notices.h) a barrier, a small one-shot all-reduce: payload posted for all to read
- *     meeting  (meeting.h) a direct all-reduce, read and written in place, by whoever is running
+ *     stripes  a direct all-reduce of middling size: a notice says where a rank's buffers lie; when
+ *              all have, each reduces its own stripe in place; a second notice says that it has
+ *     meeting  (meeting.h) a large direct all-reduce, or one of more ranks than processors: done in
+ *              place by whoever is running
  *     plan     (plan.h, executor.h) everything else, over rings
  * Which, depends on the call and the options alone, so that all ranks choose alike.
  *
@@ -61,7 +64,7 @@ struct hr_job {
     void *apply_arg;
 };
 
-enum hr_way { HR_BY_NOTICES, HR_BY_MEETING, HR_BY_PLAN };
+enum hr_way { HR_BY_NOTICES, HR_BY_STRIPES, HR_BY_MEETING, HR_BY_PLAN };
 
 struct hr_member {
     struct hr_group_options options;
@@ -75,6 +78,7 @@ struct hr_member {
     struct hr_job job;
     struct hr_call call;
     enum hr_way way;
+    bool reduced; /* by stripes: its own is done */
     struct hr_executor executor;
     size_t polls; /* in which it had to wait */
     struct hr_bell *parked_on;

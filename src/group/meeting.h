@@ -53,6 +53,12 @@ typedef void (*hr_apply_fn)(void *arg, size_t begin, size_t count, const float *
 /* Say what this rank calls now, in this meeting or elsewhere. By the seat's rank. */
 void hr_seat_say(struct hr_seat *seat, const struct hr_call *call);
 
+/* The number of the call that the seat's rank is in, or was in last. Any rank at any time. */
+static inline uint64_t hr_seat_sequence(const struct hr_seat *seat)
+{
+    return hr_atom64_load_acquire(&seat->said[0]); /* partner: hr_seat_say */
+}
+
 /* Is call number `sequence` the one that the seat's rank is in? Then *call is what it said. Any
  * rank at any time. */
 bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call *call);
