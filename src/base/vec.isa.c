@@ -72,6 +72,10 @@ static void tree_sum(float *const *out, size_t nout, const float *const *x, size
         sum_two(out[0], out[1], x[0], x[1], count);
         return;
     }
+    if (n == 2 && nout == 1) {
+        sum_pair(out[0], x[0], x[1], count);
+        return;
+    }
     float sum[BLOCK], scratch[LEVELS][BLOCK];
     for (size_t at = 0; at < count; at += BLOCK) {
         const size_t length = hr_min_size(BLOCK, count - at);

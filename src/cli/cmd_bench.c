@@ -197,10 +197,10 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
         HR_TRY(find_operation(cli->positional[0], &what.operation));
     hr_fp_flush_denormals();
     if (strcmp(cli->json, "-") != 0)
-        printf("# %zu processors; hand-off through the kernel %.1f us; auto: one-shot up to %zu "
-               "bytes, direct above\n",
+        printf("# %zu processors; hand-off through the kernel %.1f us\n"
+               "# auto: one-shot up to %zu bytes, direct above, as measured (%s)\n",
                hr_cpus_allowed(), (double)hr_handoff_ns() * 1e-3,
-               hr_tune_one_shot_bytes(cli->ranks));
+               hr_tune_one_shot_bytes(cli->ranks), hr_tune_file());
     for (enum hr_operation o = all ? HR_OP_BARRIER : what.operation;
          o < (all ? HR_OPERATIONS : what.operation + 1); o++) {
         what.operation = o;

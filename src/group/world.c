@@ -51,7 +51,8 @@ static enum hr_status read_options(const struct hr_world_options *o, struct hr_w
     group->helpers = hr_cpus_allowed() - 1;
     group->group_size = o->group_size;
     group->any_operation = true;
-    group->one_shot_bytes = hr_tune_one_shot_bytes(o->nranks);
+    if (group->algorithm == &hr_allreduce_auto)
+        group->one_shot_bytes = hr_tune_one_shot_bytes(o->nranks);
     if (group->copies || plan->launch == HR_LAUNCH_PROCESS)
         group->slot_bytes = slot_bytes_within(PAYLOAD, o->nranks);
     plan->small = *group;
