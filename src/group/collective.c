@@ -2,79 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "group/group.h"
+#include "group/choose.h"
 #include "group/lane.h"
 #include "group/planned.h"
 
-enum {
-    POLLS_A_LOOK = 8, /* twice while hr_wait_until spins, five times a second when parked */
-    LARGEST_BY_STRIPES = 128 << 10, /* bytes; beyond, it pays that who is early helps who is late */
-};
-
-static bool is_reached(const struct hr_place *place, const void *buffer)
-{
-    return !place->segment_bytes ||
-           (uintptr_t)buffer - (uintptr_t)place->segment < place->segment_bytes;
-}
-
-static size_t job_bytes(const struct hr_job *job)
-{
-    return job->count * hr_type_bytes(job->kind.type);
-}
-
-/* --- which way --- */
-
-struct choice {
-    enum hr_way way;
-    const struct hr_algorithm *algorithm; /* of an all_reduce */
-    bool own_memory;                      /* and that is why it goes this way */
-};
-
-/* Buffers that the others do not reach: pieces travel by ring, where this is fastest, added in T(n)
- * all the same. */
-static const struct hr_algorithm *algorithm_by_payload(size_t n)
-{
-    return (n & (n - 1)) == 0 ? &hr_allreduce_halving_doubling : &hr_allreduce_direct;
-}
-
-static struct choice choose_all_reduce(const struct hr_member *member, const struct hr_job *job)
-{
-    const struct hr_group_options *o = &member->options;
-    const struct hr_place *place = &member->place;
-    const bool is_auto = o->algorithm == &hr_allreduce_auto;
-    const bool small = job_bytes(job) <= HR_NOTICE_BYTES;
-    const bool large = job_bytes(job) > LARGEST_BY_STRIPES;
-    const bool reached = is_reached(place, job->in) && is_reached(place, job->out);
-    if (o->plan_only || o->copies)
-        return (struct choice){HR_BY_PLAN, is_auto ? &hr_allreduce_direct : o->algorithm, false};
-    if (is_auto && !o->crowded && job_bytes(job) <= o->one_shot_bytes)
-        return (struct choice){HR_BY_NOTICES, &hr_allreduce_one_shot, false};
-    if (is_auto && !reached)
-        return (struct choice){HR_BY_PLAN, algorithm_by_payload(o->nranks), true};
-    if (is_auto || o->algorithm == &hr_allreduce_direct)
-        return (struct choice){!reached              ? HR_BY_PLAN
-                               : o->crowded || large ? HR_BY_MEETING
-                                                     : HR_BY_STRIPES,
-                               &hr_allreduce_direct, !reached};
-    if (o->algorithm == &hr_allreduce_one_shot && small)
-        return (struct choice){HR_BY_NOTICES, o->algorithm, false};
-    return (struct choice){HR_BY_PLAN, o->algorithm, false};
-}
-
-static struct choice choose(const struct hr_member *member, const struct hr_job *job)
-{
-    switch (job->operation) {
-    case HR_OP_ALL_REDUCE:
-        return choose_all_reduce(member, job);
-    case HR_OP_REDUCE_APPLY:
-        return (struct choice){HR_BY_MEETING, NULL, false};
-    case HR_OP_BARRIER:
-        return (struct choice){member->options.crowded ? HR_BY_MEETING : HR_BY_NOTICES, NULL,
-                               false};
-    default:
-        return (struct choice){HR_BY_PLAN, NULL, false};
-    }
-}
+enum { POLLS_A_LOOK = 8 }; /* twice while hr_wait_until spins, five times a second when parked */
 
 /* --- the accounts of the fast ways, as their plans would make them --- */
 
@@ -98,7 +30,7 @@ static void account_direct(struct hr_member *member)
 
 static void account_one_shot(struct hr_member *member)
 {
-    const uint64_t bytes = job_bytes(&member->job);
+    const uint64_t bytes = hr_job_bytes(&member->job);
     for (size_t r = 0; r < member->options.nranks; r++) {
         if (r == member->rank)
             continue;
@@ -147,7 +79,7 @@ static void start_notices(struct hr_member *member)
     if (job->operation != HR_OP_BARRIER)
         account_one_shot(member);
     hr_notices_post(&member->notices, &member->call, job->in,
-                    job->operation == HR_OP_BARRIER ? 0 : job_bytes(job));
+                    job->operation == HR_OP_BARRIER ? 0 : hr_job_bytes(job));
 }
 
 /* Where a rank's buffers lie, from the segment's start. */
@@ -186,7 +118,7 @@ static void start_plan(struct hr_member *member, const struct hr_algorithm *algo
 
 void hr_member_start(struct hr_member *member, const struct hr_job *job)
 {
-    const struct choice choice = choose(member, job);
+    const struct hr_choice choice = hr_choose(member, job);
     member->job = *job;
     member->way = choice.way;
     member->call.sequence++;
@@ -370,8 +302,8 @@ enum hr_status hr_member_wait(struct hr_member *member)
     const char *what = hr_operation_facts(member->job.operation)->name;
     while (!hr_member_test(member)) {
         member->parked_on = hr_member_bell(member);
-        const enum hr_status status = hr_wait_until(member->place.waiter, member->parked_on,
-                                                    is_elsewhere, member, what);
+        const enum hr_status status =
+            hr_wait_until(member->place.waiter, member->parked_on, is_elsewhere, member, what);
         if (status == HR_E_TIMEOUT)
             return name_missing(member);
         HR_TRY(status);

@@ -35,7 +35,7 @@ static void measure_once(char *text, size_t size)
 static void what_was_measured_is_kept_and_can_be_pinned(void **state)
 {
     (void)state;
-    char text[1024], pinned[1024];
+    char text[1024], pinned[2048];
     measure_once(text, sizeof text);
     assert_non_null(strstr(text, "\nranks 2 one-shot "));
     *strstr(text, "ranks 2") = '\0';

@@ -1,0 +1,56 @@
+#include "group/choose.h"
+
+/* Bytes; beyond, it pays that who is early helps who is late. */
+enum { LARGEST_BY_STRIPES = 128 << 10 };
+
+static bool is_reached(const struct hr_place *place, const void *buffer)
+{
+    return !place->segment_bytes ||
+           (uintptr_t)buffer - (uintptr_t)place->segment < place->segment_bytes;
+}
+
+/* Buffers that the others do not reach: pieces travel by ring, where this is fastest, added in T(n)
+ * all the same. */
+static const struct hr_algorithm *algorithm_by_payload(size_t n)
+{
+    return (n & (n - 1)) == 0 ? &hr_allreduce_halving_doubling : &hr_allreduce_direct;
+}
+
+static struct hr_choice choose_all_reduce(const struct hr_member *member, const struct hr_job *job)
+{
+    const struct hr_group_options *o = &member->options;
+    const struct hr_place *place = &member->place;
+    const bool is_auto = o->algorithm == &hr_allreduce_auto;
+    const bool small = hr_job_bytes(job) <= HR_NOTICE_BYTES;
+    const bool large = hr_job_bytes(job) > LARGEST_BY_STRIPES;
+    const bool reached = is_reached(place, job->in) && is_reached(place, job->out);
+    if (o->plan_only || o->copies)
+        return (struct hr_choice){HR_BY_PLAN, is_auto ? &hr_allreduce_direct : o->algorithm, false};
+    if (is_auto && !o->crowded && hr_job_bytes(job) <= o->one_shot_bytes)
+        return (struct hr_choice){HR_BY_NOTICES, &hr_allreduce_one_shot, false};
+    if (is_auto && !reached)
+        return (struct hr_choice){HR_BY_PLAN, algorithm_by_payload(o->nranks), true};
+    if (is_auto || o->algorithm == &hr_allreduce_direct)
+        return (struct hr_choice){!reached              ? HR_BY_PLAN
+                                  : o->crowded || large ? HR_BY_MEETING
+                                                        : HR_BY_STRIPES,
+                                  &hr_allreduce_direct, !reached};
+    if (o->algorithm == &hr_allreduce_one_shot && small)
+        return (struct hr_choice){HR_BY_NOTICES, o->algorithm, false};
+    return (struct hr_choice){HR_BY_PLAN, o->algorithm, false};
+}
+
+struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job)
+{
+    switch (job->operation) {
+    case HR_OP_ALL_REDUCE:
+        return choose_all_reduce(member, job);
+    case HR_OP_REDUCE_APPLY:
+        return (struct hr_choice){HR_BY_MEETING, NULL, false};
+    case HR_OP_BARRIER:
+        return (struct hr_choice){member->options.crowded ? HR_BY_MEETING : HR_BY_NOTICES, NULL,
+                                  false};
+    default:
+        return (struct hr_choice){HR_BY_PLAN, NULL, false};
+    }
+}
