@@ -9,32 +9,23 @@ static bool is_reached(const struct hr_place *place, const void *buffer)
            (uintptr_t)buffer - (uintptr_t)place->segment < place->segment_bytes;
 }
 
-/* Buffers that the others do not reach: pieces travel by ring, where this is fastest, added in T(n)
- * all the same. */
-static const struct hr_algorithm *algorithm_by_payload(size_t n)
-{
-    return (n & (n - 1)) == 0 ? &hr_allreduce_halving_doubling : &hr_allreduce_direct;
-}
-
 static struct hr_choice choose_all_reduce(const struct hr_member *member, const struct hr_job *job)
 {
     const struct hr_group_options *o = &member->options;
     const struct hr_place *place = &member->place;
     const bool is_auto = o->algorithm == &hr_allreduce_auto;
-    const bool small = hr_job_bytes(job) <= HR_NOTICE_BYTES;
-    const bool large = hr_job_bytes(job) > LARGEST_BY_STRIPES;
+    const size_t bytes = hr_job_bytes(job);
+    const bool small = bytes <= HR_NOTICE_BYTES;
     const bool reached = is_reached(place, job->in) && is_reached(place, job->out);
     if (o->plan_only || o->copies)
         return (struct hr_choice){HR_BY_PLAN, is_auto ? &hr_allreduce_direct : o->algorithm, false};
-    if (is_auto && !o->crowded && hr_job_bytes(job) <= o->one_shot_bytes)
+    if (is_auto && small && (!reached || (!o->crowded && bytes <= o->one_shot_bytes)))
         return (struct hr_choice){HR_BY_NOTICES, &hr_allreduce_one_shot, false};
-    if (is_auto && !reached)
-        return (struct hr_choice){HR_BY_PLAN, algorithm_by_payload(o->nranks), true};
-    if (is_auto || o->algorithm == &hr_allreduce_direct)
-        return (struct hr_choice){!reached              ? HR_BY_PLAN
-                                  : o->crowded || large ? HR_BY_MEETING
-                                                        : HR_BY_STRIPES,
-                                  &hr_allreduce_direct, !reached};
+    if (is_auto || o->algorithm == &hr_allreduce_direct) {
+        const bool meets = reached && (o->crowded || bytes > LARGEST_BY_STRIPES);
+        return (struct hr_choice){meets ? HR_BY_MEETING : HR_BY_STRIPES, &hr_allreduce_direct,
+                                  !reached};
+    }
     if (o->algorithm == &hr_allreduce_one_shot && small)
         return (struct hr_choice){HR_BY_NOTICES, o->algorithm, false};
     return (struct hr_choice){HR_BY_PLAN, o->algorithm, false};

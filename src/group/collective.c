@@ -8,38 +8,40 @@
 
 enum { POLLS_A_LOOK = 8 }; /* twice while hr_wait_until spins, five times a second when parked */
 
-/* --- the accounts of the fast ways, as their plans would make them --- */
+/* --- the accounts --- */
 
-static void account_direct(struct hr_member *member)
+void hr_member_account(struct hr_member *member, size_t peer, uint64_t sent, uint64_t received,
+                       uint64_t messages)
+{
+    struct hr_traffic *traffic = &member->traffic[peer];
+    traffic->bytes_sent += sent;
+    traffic->bytes_received += received;
+    traffic->messages_sent += messages;
+    traffic->messages_received += messages;
+}
+
+/* A meeting, as the plan of direct would make them. */
+static void account_meeting(struct hr_member *member)
 {
     const size_t n = member->options.nranks;
-    const struct hr_layout layout = {member->job.count, hr_type_bytes(member->job.kind.type), false,
-                                     n};
+    const struct hr_layout layout = {.count = member->job.count,
+                                     .elem_bytes = hr_type_bytes(member->job.kind.type),
+                                     .nchunks = n};
     const uint64_t mine = hr_layout_region(&layout, member->rank, 1).bytes;
     for (size_t r = 0; r < n; r++) {
-        if (r == member->rank)
-            continue;
-        struct hr_traffic *traffic = &member->traffic[r];
         const uint64_t bytes = mine + hr_layout_region(&layout, r, 1).bytes;
-        traffic->bytes_sent += bytes;
-        traffic->bytes_received += bytes;
-        traffic->messages_sent += 2;
-        traffic->messages_received += 2;
+        if (r != member->rank)
+            hr_member_account(member, r, bytes, bytes, 2);
     }
 }
 
-static void account_one_shot(struct hr_member *member)
+/* Notices, as the plan of one-shot would. */
+static void account_notices(struct hr_member *member)
 {
     const uint64_t bytes = hr_job_bytes(&member->job);
-    for (size_t r = 0; r < member->options.nranks; r++) {
-        if (r == member->rank)
-            continue;
-        struct hr_traffic *traffic = &member->traffic[r];
-        traffic->bytes_sent += bytes;
-        traffic->bytes_received += bytes;
-        traffic->messages_sent++;
-        traffic->messages_received++;
-    }
+    for (size_t r = 0; r < member->options.nranks; r++)
+        if (r != member->rank)
+            hr_member_account(member, r, bytes, bytes, 1);
 }
 
 struct hr_traffic hr_member_traffic(const struct hr_member *member)
@@ -65,7 +67,7 @@ static void start_meeting(struct hr_member *member)
     attendance->apply = job->apply;
     attendance->apply_arg = job->apply_arg;
     if (job->operation != HR_OP_BARRIER)
-        account_direct(member);
+        account_meeting(member);
     if (hr_meeting_enter(attendance, &member->call, job->in, job->out))
         return;
     const size_t peer = (size_t)attendance->odd_one_out;
@@ -77,24 +79,9 @@ static void start_notices(struct hr_member *member)
 {
     const struct hr_job *job = &member->job;
     if (job->operation != HR_OP_BARRIER)
-        account_one_shot(member);
+        account_notices(member);
     hr_notices_post(&member->notices, &member->call, job->in,
                     job->operation == HR_OP_BARRIER ? 0 : hr_job_bytes(job));
-}
-
-/* Where a rank's buffers lie, from the segment's start. */
-struct whereabouts {
-    uint64_t in, out;
-};
-
-static void start_stripes(struct hr_member *member)
-{
-    const uintptr_t segment = (uintptr_t)member->place.segment;
-    const struct whereabouts mine = {(uintptr_t)member->job.in - segment,
-                                     (uintptr_t)member->job.out - segment};
-    account_direct(member);
-    member->reduced = false;
-    hr_notices_post(&member->notices, &member->call, &mine, sizeof mine);
 }
 
 static void start_plan(struct hr_member *member, const struct hr_algorithm *algorithm)
@@ -135,7 +122,7 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
     else if (choice.way == HR_BY_NOTICES)
         start_notices(member);
     else if (choice.way == HR_BY_STRIPES)
-        start_stripes(member);
+        hr_stripes_start(member, choice.own_memory);
     else
         start_plan(member, choice.algorithm);
 }
@@ -157,7 +144,7 @@ static bool contradicted(struct hr_member *member)
 }
 
 /* All have posted: compare the calls. */
-static bool notices_agree(struct hr_member *member)
+bool hr_member_notices_agree(struct hr_member *member)
 {
     for (size_t r = 0; r < member->options.nranks; r++) {
         const struct hr_call *theirs = &hr_notices_slot(&member->notices, r)->call;
@@ -180,35 +167,6 @@ static void reduce_notices(struct hr_member *member)
                         member->job.count);
 }
 
-/* Reduce this rank's stripe of all inputs into all outputs. */
-static void reduce_stripe(struct hr_member *member)
-{
-    const size_t n = member->options.nranks, elem = hr_type_bytes(member->job.kind.type);
-    const struct hr_layout layout = {member->job.count, elem, false, n};
-    const struct hr_region mine = hr_layout_region(&layout, member->rank, 1);
-    const void *in[HR_MAX_RANKS];
-    void *out[HR_MAX_RANKS];
-    for (size_t r = 0; r < n; r++) {
-        struct whereabouts at;
-        memcpy(&at, hr_notices_slot(&member->notices, r)->payload, sizeof at);
-        in[r] = (unsigned char *)member->place.segment + at.in + mine.begin;
-        out[r] = (unsigned char *)member->place.segment + at.out + mine.begin;
-    }
-    hr_element_tree(member->job.kind, out, n, in, n, mine.bytes / elem);
-}
-
-static bool test_stripes(struct hr_member *member)
-{
-    if (!hr_notices_complete(&member->notices))
-        return false;
-    if (member->reduced || !notices_agree(member))
-        return true;
-    reduce_stripe(member);
-    member->reduced = true;
-    hr_notices_post(&member->notices, &member->call, NULL, 0);
-    return hr_notices_complete(&member->notices);
-}
-
 static bool test_way(struct hr_member *member)
 {
     switch (member->way) {
@@ -217,11 +175,11 @@ static bool test_way(struct hr_member *member)
     case HR_BY_NOTICES:
         if (!hr_notices_complete(&member->notices))
             return false;
-        if (notices_agree(member))
+        if (hr_member_notices_agree(member))
             reduce_notices(member);
         return true;
     case HR_BY_STRIPES:
-        return test_stripes(member);
+        return hr_stripes_test(member);
     case HR_BY_PLAN:
         return hr_executor_test(member);
     }

@@ -1,6 +1,7 @@
 /* Set-up of a group: which lanes it needs, and where everything lies.
  *
- *   [ meeting | notices | lanes of collectives | lanes of messages ]    a lane: ring, payload slots
+ *   [ meeting | notices | stages | lanes of collectives | lanes of messages ]
+ *   a lane: a ring, and perhaps slots of payload
  */
 #include "group/group.h"
 
@@ -70,9 +71,14 @@ static size_t notices_begin(const struct hr_group_options *options)
     return hr_round_up(hr_meeting_bytes(options->nranks), HR_LINE);
 }
 
-static size_t lanes_begin(const struct hr_group_options *options)
+static size_t stages_begin(const struct hr_group_options *options)
 {
     return notices_begin(options) + hr_round_up(hr_notices_bytes(options->nranks), HR_LINE);
+}
+
+static size_t lanes_begin(const struct hr_group_options *options)
+{
+    return stages_begin(options) + (options->slot_bytes ? hr_stages_bytes(options->nranks) : 0);
 }
 
 /* Visit every lane in the order in which they lie. */
@@ -150,6 +156,8 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
     unsigned char *slots = (unsigned char *)place->group + notices_begin(options);
     member->notices = (struct hr_notices){
         .slots = (struct hr_slot *)(void *)slots, .rank = rank, .nranks = options->nranks};
+    if (options->slot_bytes)
+        member->stripes.stages = (unsigned char *)place->group + stages_begin(options);
     enum hr_status status = hr_planned_create(&member->planned);
     if (status == HR_OK && options->any_operation)
         status = hr_mail_create(options->nranks, &member->mail);

@@ -8,8 +8,8 @@
  *
  * Four ways to do an operation, with the same bits where the order of addition is the same:
  *     notices  (notices.h) a barrier, a small one-shot all-reduce: payload posted for all to read
- *     stripes  a direct all-reduce of middling size: a notice says where a rank's buffers lie; when
- *              all have, each reduces its own stripe in place; a second notice says that it has
+ *     stripes  (stripes.h) a direct all-reduce of middling size, or of buffers that the others do
+ *              not reach
  *     meeting  (meeting.h) a large direct all-reduce, or one of more ranks than processors: done in
  *              place by whoever is running
  *     plan     (plan.h, executor.h) everything else, over rings
@@ -26,6 +26,7 @@
 #include "group/notices.h"
 #include "group/executor.h"
 #include "group/meeting.h"
+#include "group/stripes.h"
 #include "shm/control.h"
 
 struct hr_group_options {
@@ -78,7 +79,7 @@ struct hr_member {
     struct hr_job job;
     struct hr_call call;
     enum hr_way way;
-    bool reduced; /* by stripes: its own is done */
+    struct hr_stripes stripes;
     struct hr_executor executor;
     size_t polls; /* in which it had to wait */
     struct hr_bell *parked_on;
@@ -129,6 +130,12 @@ HR_CHECKED enum hr_status hr_member_all_reduce(struct hr_member *member, float *
 HR_CHECKED enum hr_status hr_member_broadcast(struct hr_member *member, float *buffer, size_t count,
                                               size_t root);
 HR_CHECKED enum hr_status hr_member_barrier(struct hr_member *member);
+
+/* For the ways: have all who posted called the same? If not, the status says so. */
+bool hr_member_notices_agree(struct hr_member *member);
+/* For the ways: count bytes that crossed to and from a peer, in `messages` messages each way. */
+void hr_member_account(struct hr_member *member, size_t peer, uint64_t sent, uint64_t received,
+                       uint64_t messages);
 
 /* Sent to, and received from, all others. */
 struct hr_traffic hr_member_traffic(const struct hr_member *member);

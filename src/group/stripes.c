@@ -1,0 +1,150 @@
+#include "group/stripes.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "group/group.h"
+#include "group/lane.h"
+
+/* Where a rank's part of a piece lies, from the segment's start: in a notice. */
+struct whereabouts {
+    uint64_t in, out;
+};
+
+size_t hr_stages_bytes(size_t nranks)
+{
+    return 2 * nranks * (size_t)HR_STAGE_BYTES;
+}
+
+static unsigned char *stage_of(const struct hr_member *member, size_t rank)
+{
+    const struct hr_stripes *s = &member->stripes;
+    return s->stages + (s->pieces % 2 * member->options.nranks + rank) * HR_STAGE_BYTES;
+}
+
+static size_t elem_bytes(const struct hr_member *member)
+{
+    return hr_type_bytes(member->job.kind.type);
+}
+
+/* The stripe of `rank` in this piece, in bytes from the piece's start. */
+static struct hr_region stripe_of(const struct hr_member *member, size_t rank)
+{
+    const struct hr_layout piece = {.count = member->stripes.count,
+                                    .elem_bytes = elem_bytes(member),
+                                    .nchunks = member->options.nranks};
+    return hr_layout_region(&piece, rank, 1);
+}
+
+/* This rank's own memory of the piece. */
+static const unsigned char *own_in(const struct hr_member *member)
+{
+    return (const unsigned char *)member->job.in + member->stripes.first * elem_bytes(member);
+}
+
+static unsigned char *own_out(const struct hr_member *member)
+{
+    return (unsigned char *)member->job.out + member->stripes.first * elem_bytes(member);
+}
+
+static void account(struct hr_member *member)
+{
+    const uint64_t mine = stripe_of(member, member->rank).bytes;
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        const uint64_t bytes = mine + stripe_of(member, r).bytes;
+        if (r != member->rank)
+            hr_member_account(member, r, bytes, bytes, 2);
+    }
+}
+
+/* --- a piece --- */
+
+static void copy_in(struct hr_member *member)
+{
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        const struct hr_region stripe = stripe_of(member, r);
+        if (r != member->rank && stripe.bytes)
+            memcpy(stage_of(member, member->rank) + stripe.begin, own_in(member) + stripe.begin,
+                   stripe.bytes);
+    }
+}
+
+static void copy_out(struct hr_member *member)
+{
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        const struct hr_region stripe = stripe_of(member, r);
+        if (r != member->rank && stripe.bytes)
+            memcpy(own_out(member) + stripe.begin, stage_of(member, r) + stripe.begin,
+                   stripe.bytes);
+    }
+}
+
+static void begin_piece(struct hr_member *member, size_t first)
+{
+    struct hr_stripes *s = &member->stripes;
+    const uintptr_t segment = (uintptr_t)member->place.segment;
+    const size_t left = member->job.count - first;
+    s->first = first;
+    s->count = s->staged ? hr_min_size(left, HR_STAGE_BYTES / elem_bytes(member)) : left;
+    s->reduced = false;
+    s->pieces++;
+    account(member);
+    if (s->staged)
+        copy_in(member);
+    const unsigned char *in = s->staged ? stage_of(member, member->rank) : own_in(member);
+    const unsigned char *out = s->staged ? in : own_out(member);
+    const struct whereabouts mine = {(uintptr_t)in - segment, (uintptr_t)out - segment};
+    hr_notices_post(&member->notices, &member->call, &mine, sizeof mine);
+}
+
+/* Reduce the own stripe: into everybody's output; staged, into ours and what others copy out. */
+static void reduce_own(struct hr_member *member)
+{
+    const struct hr_region mine = stripe_of(member, member->rank);
+    const unsigned char *segment = member->place.segment;
+    const void *in[HR_MAX_RANKS];
+    void *out[HR_MAX_RANKS];
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        struct whereabouts at;
+        memcpy(&at, hr_notices_slot(&member->notices, r)->payload, sizeof at);
+        in[r] = segment + at.in + mine.begin;
+        out[r] = (unsigned char *)(uintptr_t)segment + at.out + mine.begin;
+    }
+    size_t nout = member->options.nranks;
+    if (member->stripes.staged) {
+        in[member->rank] = own_in(member) + mine.begin;
+        out[0] = own_out(member) + mine.begin;
+        out[1] = stage_of(member, member->rank) + mine.begin;
+        nout = member->options.nranks > 1 ? 2 : 1;
+    }
+    hr_element_tree(member->job.kind, out, nout, in, member->options.nranks,
+                    mine.bytes / elem_bytes(member));
+}
+
+void hr_stripes_start(struct hr_member *member, bool staged)
+{
+    HR_ASSERT(!staged || member->stripes.stages);
+    member->stripes.staged = staged;
+    begin_piece(member, 0);
+}
+
+bool hr_stripes_test(struct hr_member *member)
+{
+    struct hr_stripes *s = &member->stripes;
+    while (hr_notices_complete(&member->notices)) {
+        if (!hr_member_notices_agree(member))
+            return true;
+        if (!s->reduced) {
+            reduce_own(member);
+            s->reduced = true;
+            hr_notices_post(&member->notices, &member->call, NULL, 0);
+            continue;
+        }
+        if (s->staged)
+            copy_out(member);
+        if (s->first + s->count == member->job.count)
+            return true;
+        begin_piece(member, s->first + s->count);
+    }
+    return false;
+}
