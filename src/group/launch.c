@@ -123,7 +123,7 @@ static void report_if_lost(struct seat *seat, int wait_status)
     char text[200];
     if (hr_atom32_load_acquire(&line->result) != RUNNING) /* partner: run_rank */
         return;
-    const char *phase = hr_phase_str((enum hr_phase)hr_atom32_load_acquire(&line->phase));
+    const char *phase = hr_phase_str((enum hr_phase)hr_atom32_load_relaxed(&line->phase));
     if (wait_status == UNKNOWN)
         snprintf(text, sizeof text, "pid %ld is gone, while %s", (long)seat->pid, phase);
     else if (WIFSIGNALED(wait_status))

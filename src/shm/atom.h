@@ -36,32 +36,42 @@ static inline uint32_t hr_atom32_load_acquire(const struct hr_atom32 *a)
     return atomic_load_explicit(&a->word, memory_order_acquire);
 }
 
+static inline uint32_t hr_atom32_load_relaxed(const struct hr_atom32 *a)
+{
+    return atomic_load_explicit(&a->word, memory_order_relaxed);
+}
+
 static inline void hr_atom32_store_release(struct hr_atom32 *a, uint32_t value)
 {
     atomic_store_explicit(&a->word, value, memory_order_release);
 }
 
-static inline uint32_t hr_atom32_fetch_add_acq_rel(struct hr_atom32 *a, uint32_t value)
+static inline void hr_atom32_store_relaxed(struct hr_atom32 *a, uint32_t value)
 {
-    return atomic_fetch_add_explicit(&a->word, value, memory_order_acq_rel);
+    atomic_store_explicit(&a->word, value, memory_order_relaxed);
 }
 
-static inline uint32_t hr_atom32_fetch_or_acq_rel(struct hr_atom32 *a, uint32_t bits)
+static inline uint32_t hr_atom32_fetch_add_release(struct hr_atom32 *a, uint32_t value)
 {
-    return atomic_fetch_or_explicit(&a->word, bits, memory_order_acq_rel);
+    return atomic_fetch_add_explicit(&a->word, value, memory_order_release);
 }
 
-static inline uint32_t hr_atom32_fetch_and_acq_rel(struct hr_atom32 *a, uint32_t bits)
+static inline uint32_t hr_atom32_fetch_or_acquire(struct hr_atom32 *a, uint32_t bits)
 {
-    return atomic_fetch_and_explicit(&a->word, bits, memory_order_acq_rel);
+    return atomic_fetch_or_explicit(&a->word, bits, memory_order_acquire);
+}
+
+static inline uint32_t hr_atom32_fetch_and_relaxed(struct hr_atom32 *a, uint32_t bits)
+{
+    return atomic_fetch_and_explicit(&a->word, bits, memory_order_relaxed);
 }
 
 /* 1 when the word was `expected` and now is `desired`. */
-static inline int hr_atom32_replace_acq_rel(struct hr_atom32 *a, uint32_t expected,
+static inline int hr_atom32_replace_relaxed(struct hr_atom32 *a, uint32_t expected,
                                             uint32_t desired)
 {
     return atomic_compare_exchange_strong_explicit(&a->word, &expected, desired,
-                                                   memory_order_acq_rel, memory_order_acquire);
+                                                   memory_order_relaxed, memory_order_relaxed);
 }
 
 static inline int hr_atom64_replace_acq_rel(struct hr_atom64 *a, uint64_t expected,

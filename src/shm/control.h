@@ -81,7 +81,7 @@ HR_CHECKED enum hr_status hr_control_failure(const struct hr_control *control);
 /* Say what rank `rank` is doing. Only that rank calls it. */
 static inline void hr_control_phase(struct hr_control *control, size_t rank, enum hr_phase phase)
 {
-    hr_atom32_store_release(&control->rank[rank].phase, (uint32_t)phase); /* partner: launcher */
+    hr_atom32_store_relaxed(&control->rank[rank].phase, (uint32_t)phase); /* partner: launcher */
 }
 
 static inline void hr_control_step(struct hr_control *control, size_t rank, uint64_t step)

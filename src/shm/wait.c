@@ -37,18 +37,20 @@ static void futex_wake(struct hr_atom32 *word, uint32_t count)
 
 void hr_bell_ring(struct hr_bell *bell)
 {
-    /* Partner: the waiter's fetch_or. */
-    const uint32_t before = hr_atom32_fetch_add_acq_rel(&bell->word, RING);
+    /* Partner: the waiter's fetch_or. Release: the waiter sees what was stored before. Not acquire:
+     * the parked bit is all that a ringer learns. */
+    const uint32_t before = hr_atom32_fetch_add_release(&bell->word, RING);
     if (!(before & PARKED))
         return;
-    if (hr_atom32_fetch_and_acq_rel(&bell->word, ~(uint32_t)PARKED) & PARKED)
+    /* Relaxed: carries nothing, and read-modify-writes pass on what ringers before it released. */
+    if (hr_atom32_fetch_and_relaxed(&bell->word, ~(uint32_t)PARKED) & PARKED)
         futex_wake(&bell->word, INT_MAX);
 }
 
 void hr_bell_ring_some(struct hr_bell *bell, uint32_t count)
 {
     /* Partner: the waiter's fetch_or. The bit stays: whoever sleeps on is still parked. */
-    if (hr_atom32_fetch_add_acq_rel(&bell->word, RING) & PARKED && count)
+    if (hr_atom32_fetch_add_release(&bell->word, RING) & PARKED && count)
         futex_wake(&bell->word, count);
 }
 
@@ -69,8 +71,8 @@ static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t
 static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready, void *arg,
                  int64_t longest)
 {
-    /* Partner: the ringer's fetch_add. */
-    const uint32_t seen = hr_atom32_fetch_or_acq_rel(&bell->word, PARKED) | PARKED;
+    /* Partner: the ringer's fetch_add. Not release: the bit is all that a waiter tells. */
+    const uint32_t seen = hr_atom32_fetch_or_acquire(&bell->word, PARKED) | PARKED;
     waiter->alarm_ns = 0;
     if (ready(arg))
         return true;
@@ -89,7 +91,8 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
 
 enum hr_status hr_wait_check(const struct hr_waiter *waiter)
 {
-    if (!hr_atom32_load_acquire(waiter->abort)) /* partner: hr_control_abort */
+    /* Partner: hr_control_abort. Relaxed: who reads the record acquires it (hr_control_failure). */
+    if (!hr_atom32_load_relaxed(waiter->abort))
         return HR_OK;
     return hr_fail(HR_E_ABORTED, "another rank failed");
 }
@@ -100,7 +103,7 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
     if (spin(waiter, ready, arg, start))
         return HR_OK;
     for (;;) {
-        if (hr_atom32_load_acquire(waiter->abort)) /* partner: hr_control_abort */
+        if (hr_atom32_load_relaxed(waiter->abort)) /* as in hr_wait_check */
             return hr_fail(HR_E_ABORTED, "another rank failed while this one waited for %s", what);
         const int64_t waited = hr_clock_ns() - start;
         if (waiter->timeout_ns && waited >= waiter->timeout_ns)
@@ -146,7 +149,7 @@ struct side {
 static bool my_turn(void *arg)
 {
     const struct side *side = arg;
-    return hr_atom32_load_acquire(&side->pair->turn) % 2 == side->mine; /* partner: play */
+    return hr_atom32_load_relaxed(&side->pair->turn) % 2 == side->mine; /* partner: play */
 }
 
 static void play(struct pair *pair, uint32_t mine)
@@ -156,7 +159,8 @@ static void play(struct pair *pair, uint32_t mine)
     for (uint32_t k = 0; k < HANDOFFS; k++) {
         if (hr_wait_until(&waiter, &pair->bell[mine], my_turn, &side, "calibration") != HR_OK)
             return;
-        hr_atom32_store_release(&pair->turn, 2 * k + mine + 1); /* partner: my_turn */
+        /* Partner: my_turn. Relaxed: the turn is all there is, and the bell hands it over. */
+        hr_atom32_store_relaxed(&pair->turn, 2 * k + mine + 1);
         hr_bell_ring(&pair->bell[1 - mine]);
     }
 }

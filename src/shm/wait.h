@@ -5,8 +5,8 @@
  * more, and parks. Both sides do a read-modify-write on the same word, so one of them sees the
  * other:
  *
- *     waiter:  bell |= 1 (acq_rel); ready? ; futex_wait(bell, value seen)
- *     ringer:  word = ... (release); bell += 2 (acq_rel); was bit 0 set? then clear it and wake
+ *     waiter:  bell |= 1 (acquire); ready? ; futex_wait(bell, value seen)
+ *     ringer:  word = ... (release); bell += 2 (release); was bit 0 set? then clear it and wake
  *
  * If the waiter's operation comes first, the ringer sees the bit and wakes it; if the ringer's
  * comes first, the waiter's acquires it and `ready` sees the word. No fence is needed, and a bell

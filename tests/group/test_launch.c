@@ -210,7 +210,7 @@ static enum hr_status stay_for_ticks(struct rank *me)
 static enum hr_status count_ticks(struct ranks *ranks)
 {
     struct hr_atom32 *ticks = (void *)ranks_floats(ranks, 0);
-    hr_atom32_fetch_add_acq_rel(ticks, 1); /* partner: stay_for_ticks */
+    hr_atom32_fetch_add_release(ticks, 1); /* partner: stay_for_ticks */
     return HR_OK;
 }
 
