@@ -22,10 +22,10 @@ size_t hr_meeting_bytes(size_t nranks)
 
 /* The number is taken away before the rest changes, and set when all is there. Whoever read a word
  * of the next call (acquire) also sees (release) that the number is no longer the one it asked for.
- */
+ * Taking it away is ordered by the releases behind it, looking again by the acquires before it. */
 void hr_seat_say(struct hr_seat *seat, const struct hr_call *call)
 {
-    hr_atom64_store_release(&seat->said[0], 0);
+    hr_atom64_store_relaxed(&seat->said[0], 0);
     hr_atom64_store_release(&seat->said[1], call->count);
     hr_atom64_store_release(&seat->said[2], (uint64_t)call->root << 32 | call->kind);
     hr_atom64_store_release(&seat->said[0], call->sequence); /* partner of all: hr_seat_said */
@@ -40,7 +40,7 @@ bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call 
     const uint64_t packed = hr_atom64_load_acquire(&seat->said[2]);
     call->kind = (uint32_t)packed;
     call->root = (uint32_t)(packed >> 32);
-    return hr_atom64_load_acquire(&seat->said[0]) == sequence;
+    return hr_atom64_load_relaxed(&seat->said[0]) == sequence;
 }
 
 /* Reduce elements [begin, end) of everybody's input, at most a block. */
