@@ -33,18 +33,19 @@ KERNELS := $(wildcard src/*/*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
 CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/cli/*.c))
 TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/*/test_*.c)))
+MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))
 SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps demo check test long peers asan tsan lint format clean list units show-demo run-tests
+.PHONY: all help deps demo check test long peers asan tsan lint format clean list units show-demo run-tests model run-model
 .SECONDARY:
 
 # Debian's names; on other systems `make deps` only says what is missing.
 PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev libinih-dev zlib1g-dev gnuplot-nox \
   dataset-fashion-mnist $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats python3 procps) \
-  $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev)
+  $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev) $(if $(filter model,$(MAKECMDGOALS)),relacy-dev g++)
 
 all: $(BIN)/hogring $(BIN)/libhogring.a        ## build the command and the library
 
@@ -67,6 +68,13 @@ $(B)/%.isa.$(1).o: %.isa.c Makefile
 	$$(call say,CC) $(CC) $$(HR_CFLAGS) $(MARCH.$(1)) -DHR_ISA_SUFFIX=_$(1) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
+# Models are C++: the real text of the primitives on the atomics of a checker (tests/model/model.hpp).
+$(B)/tests/model/%.o: tests/model/%.cpp Makefile
+	@mkdir -p $(@D)
+	$(call say,CXX) $(CXX) -std=gnu++14 -O2 -fpermissive -w -pthread -MMD -MP -Itests/model -Isrc -Iinclude -c -o $@ $<
+$(B)/tests/model/%: $(B)/tests/model/%.o $(B)/tests/model/model.o
+	$(call say,LINK) $(CXX) -pthread -o $@ $^
+-include $(MODELS:=.d) $(B)/tests/model/model.d
 -include $(OBJECTS:.o=.d) $(CLI:.o=.d) $(TESTS:=.d) $(SUPPORT:.o=.d)
 
 # --- for people ---------------------------------------------------------------------------------
@@ -96,6 +104,12 @@ asan: deps                                     ## every test under AddressSaniti
 	@$(MAKE) --no-print-directory CONFIG=asan CC=clang run-tests
 tsan: deps                                     ## every test under ThreadSanitizer, with the reference GEMM
 	@$(MAKE) --no-print-directory CONFIG=tsan BLAS=naive CC=clang run-tests
+model:                                         ## the primitives under a memory-model checker, a minute
+	@sh tests/deps.sh $(PACKAGES) || true
+	@if echo '#include <relacy/base.hpp>' | $(CXX) -E -x c++ - >/dev/null 2>&1; \
+	then $(MAKE) --no-print-directory run-model; else echo "model: skipped, Relacy (relacy-dev) or g++ is not installed"; fi
+run-model: $(MODELS)
+	@bad=0; for model in $(MODELS); do $$model || bad=1; done; exit $$bad
 peers: all                                     ## side by side with PyTorch and Open MPI; skips what is not installed
 	@sh tests/peers/run.sh
 lint:                                          ## include order, lengths, each header alone

@@ -1,0 +1,265 @@
+/* meeting.cpp - model of group/meeting.c: arrival, claims, closing; and what a seat says.
+ *
+ * The text of meeting.c and wait.c is the real one. Relacy watches a variable for each seat's call
+ * and offset (one line, one writer) and one for each block of each rank's buffer, which the vector
+ * kernel reads and writes; no floats are stored. Values tell a block summed twice, or never.
+ * Suites, each of several meetings in a row, so that arrived, claim and done are used again:
+ *   barrier_of_2/3  what was written before a barrier is read by all behind it
+ *   sum_of_2/3      blocks are claimed, one a stripe; the second sum is handed to `apply`
+ *   sum_crowded     3 ranks, 3 blocks a stripe, one sleeper woken to help
+ *   sum_by_last     a small sum, by the last to arrive
+ *   seat            a rank says three calls in a row while another asks for each
+ */
+#include "model.hpp"
+
+#include "shm/wait.h"
+#define hr_cpu_relax() break
+#include "shm/wait.c"
+
+#include "group/meeting.h"
+
+enum { MOST_RANKS = 3, MOST_BLOCKS = 9, BUFFER = 1 << 18 };
+
+static unsigned char segment[MOST_RANKS * BUFFER]; /* addresses alone are used */
+
+/* What Relacy watches, of this schedule. */
+static struct watched {
+    rl::var<unsigned> seat[MOST_RANKS];
+    rl::var<unsigned> buffer[MOST_RANKS][MOST_BLOCKS];
+    rl::var<unsigned> applied[MOST_BLOCKS];
+} *watched;
+
+static struct hr_seat *seats;
+
+static size_t seat_of(const struct hr_call *call)
+{
+    return (size_t)((const struct hr_seat *)call - seats); /* it is the first in its seat */
+}
+
+bool hr_call_equal(const struct hr_call *a, const struct hr_call *b)
+{
+    watched->seat[seat_of(a)]($).load();
+    watched->seat[seat_of(b)]($).load();
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+#include "group/meeting.c"
+
+enum { BLOCK = BLOCK_BYTES / sizeof(float) };
+
+enum hr_status hr_fail(enum hr_status status, const char *, ...)
+{
+    return status;
+}
+
+size_t hr_type_bytes(enum hr_type)
+{
+    return sizeof(float);
+}
+
+size_t hr_chunk_begin(size_t count, size_t, size_t nchunks, size_t chunk)
+{
+    return count / nchunks * chunk; /* whole blocks, in these suites */
+}
+
+static rl::var<unsigned> &block_at(const void *at)
+{
+    const size_t offset = (size_t)((const unsigned char *)at - segment);
+    return watched->buffer[offset / BUFFER][offset % BUFFER / BLOCK_BYTES];
+}
+
+void hr_element_tree(struct hr_kind, void *const *out, size_t nout, const void *const *in,
+                     size_t n, size_t)
+{
+    unsigned sum = 0;
+    for (size_t r = 0; r < n; r++) {
+        watched->seat[r]($).load(); /* offsets were read */
+        sum += block_at(in[r])($);
+    }
+    if (nout == 1) {
+        *(float *)out[0] = (float)sum; /* private to who sums it */
+        return;
+    }
+    for (size_t r = 0; r < nout; r++)
+        block_at(out[r])($) = sum;
+}
+
+static void apply(void *, size_t begin, size_t, const float *sum)
+{
+    watched->applied[begin / BLOCK]($) = (unsigned)*sum;
+}
+
+static bool is_over(void *attendance)
+{
+    return hr_meeting_test((struct hr_attendance *)attendance);
+}
+
+template <int RANKS> struct meeting_suite : hr_suite<RANKS> {
+    struct watched vars;
+    struct hr_meeting *meeting;
+    struct hr_atom32 abort;
+
+    void setup()
+    {
+        alignas(HR_LINE) static unsigned char memory[4096];
+        memset(memory, 0, sizeof memory);
+        memset(&abort, 0, sizeof abort);
+        meeting = (struct hr_meeting *)memory;
+        watched = &vars;
+        seats = meeting->seat;
+        hr_model_share(meeting->arrived, meeting->closed, meeting->open, meeting->done,
+                       meeting->bell.word, abort);
+        for (size_t r = 0; r < RANKS; r++)
+            hr_model_share(meeting->seat[r].claim, meeting->seat[r].said[0],
+                           meeting->seat[r].said[1], meeting->seat[r].said[2]);
+    }
+
+    void attend(struct hr_attendance *a, size_t count)
+    {
+        struct hr_waiter waiter = {&abort, 0, 0, 0, 0, 0};
+        const struct hr_call call = {a->number + 1, count, 1, 0};
+        vars.seat[a->rank]($) = (unsigned)call.sequence; /* hr_meeting_enter takes the seat */
+        a->count = count;
+        void *buffer = count ? segment + a->rank * BUFFER : NULL;
+        HR_MODEL_CHECK(hr_meeting_enter(a, &call, buffer, buffer));
+        HR_MODEL_CHECK(hr_wait_until(&waiter, &meeting->bell, is_over, a, "meeting") == HR_OK);
+    }
+
+    struct hr_attendance attendance(unsigned rank)
+    {
+        struct hr_attendance a;
+        memset(&a, 0, sizeof a);
+        a.meeting = meeting;
+        a.segment = segment;
+        a.rank = rank;
+        a.nranks = RANKS;
+        return a;
+    }
+
+    static unsigned input(unsigned rank, unsigned block, unsigned round)
+    {
+        return 1000 * round + 100 * block + (1u << rank);
+    }
+
+    void fill(unsigned rank, unsigned blocks, unsigned round)
+    {
+        for (unsigned b = 0; b < blocks; b++)
+            vars.buffer[rank][b]($) = input(rank, b, round);
+    }
+
+    static unsigned sum(unsigned block, unsigned round)
+    {
+        unsigned all = 0;
+        for (unsigned r = 0; r < RANKS; r++)
+            all += input(r, block, round);
+        return all;
+    }
+
+    void expect_sums(unsigned rank, unsigned blocks, unsigned round)
+    {
+        for (unsigned b = 0; b < blocks; b++)
+            HR_MODEL_CHECK(vars.buffer[rank][b]($) == sum(b, round));
+    }
+
+    void expect_applied(unsigned blocks, unsigned round)
+    {
+        for (unsigned b = 0; b < blocks; b++)
+            HR_MODEL_CHECK(vars.applied[b]($) == sum(b, round));
+    }
+
+    void barriers(unsigned rank)
+    {
+        struct hr_attendance a = attendance(rank);
+        for (unsigned round = 1; round <= 2; round++) {
+            fill(rank, 1, round);
+            attend(&a, 0);
+            for (unsigned r = 0; r < RANKS; r++)
+                HR_MODEL_CHECK(vars.buffer[r][0]($) == input(r, 0, round));
+            if (round == 1)
+                attend(&a, 0);
+        }
+    }
+
+    /* A sum in place, then one that is applied. */
+    void sums(unsigned rank, unsigned blocks, size_t count, bool crowded)
+    {
+        struct hr_attendance a = attendance(rank);
+        a.crowded = crowded;
+        a.helpers = 1;
+        fill(rank, blocks, 1);
+        attend(&a, count);
+        expect_sums(rank, blocks, 1);
+        fill(rank, blocks, 2);
+        a.apply = apply;
+        attend(&a, count);
+        expect_applied(blocks, 2);
+    }
+};
+
+struct barrier_of_2 : meeting_suite<2> {
+    void thread(unsigned rank)
+    {
+        barriers(rank);
+    }
+};
+
+struct barrier_of_3 : meeting_suite<3> {
+    void thread(unsigned rank)
+    {
+        barriers(rank);
+    }
+};
+
+struct sum_of_2 : meeting_suite<2> {
+    void thread(unsigned rank)
+    {
+        sums(rank, 2, 2 * BLOCK, false);
+    }
+};
+
+struct sum_of_3 : meeting_suite<3> {
+    void thread(unsigned rank)
+    {
+        sums(rank, 3, 3 * BLOCK, false);
+    }
+};
+
+struct sum_crowded : meeting_suite<3> {
+    void thread(unsigned rank)
+    {
+        sums(rank, 9, 9 * BLOCK, true);
+    }
+};
+
+struct sum_by_last : meeting_suite<3> {
+    void thread(unsigned rank)
+    {
+        sums(rank, 1, ALONE / sizeof(float), false);
+    }
+};
+
+struct seat : meeting_suite<2> {
+    enum { CALLS = 3 };
+
+    void thread(unsigned rank)
+    {
+        struct hr_call call;
+        for (uint64_t k = 1; k <= CALLS; k++)
+            if (rank == 0) {
+                call = {k, 10 * k + 1, (uint32_t)(10 * k + 2), (uint32_t)(10 * k + 3)};
+                hr_seat_say(&meeting->seat[0], &call);
+            } else if (hr_seat_said(&meeting->seat[0], k, &call)) {
+                HR_MODEL_CHECK(call.sequence == k && call.count == 10 * k + 1);
+                HR_MODEL_CHECK(call.kind == 10 * k + 2 && call.root == 10 * k + 3);
+            }
+    }
+};
+
+int main(void)
+{
+    static const hr_entry entries[] = {
+        HR_SUITE(seat, 5, 8),        HR_SUITE(barrier_of_2, 4, 5), HR_SUITE(sum_of_2, 3, 4),
+        HR_SUITE(barrier_of_3, 1, 2), HR_SUITE(sum_of_3, 1, 2),     HR_SUITE(sum_by_last, 1, 2),
+        HR_SUITE(sum_crowded, 1, 1)};
+    return hr_model_main("meeting: barrier, claimed sum, seat", "group/meeting.c", entries, 7);
+}
