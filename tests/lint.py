@@ -59,10 +59,10 @@ def check_headers_alone(headers, compiler):
 
 def main():
     compiler = sys.argv[1] if len(sys.argv) > 1 else "cc"
-    files = sorted(p for top in ("src", "include", "tests") for p in Path(top).rglob("*.[ch]") if "peers" not in p.parts)
+    files = sorted(p for top in ("src", "include", "tests") for pattern in ("*.[ch]", "*.[ch]pp") for p in Path(top).rglob(pattern) if "peers" not in p.parts)
     for path in files:
         lines = path.read_text().split("\n")
-        limit = 250 if path.suffix == ".h" else 450 if path.parts[0] == "tests" else 400
+        limit = 250 if path.suffix in (".h", ".hpp") else 450 if path.parts[0] == "tests" else 400
         if len(lines) > limit:
             complain(path, 1, f"{len(lines)} lines, at most {limit}")
         if path.parts[0] == "src":
