@@ -62,6 +62,7 @@ static enum hr_status read_options(const struct hr_world_options *o, struct hr_w
     const double timeout = o->timeout > 0 ? o->timeout : o->timeout < 0 ? 0 : USUAL_TIMEOUT_S;
     plan->timeout_ns = (int64_t)(timeout * (double)HR_NS_PER_SECOND);
     plan->spin_ns = hr_spin_budget_ns(o->nranks);
+    plan->yield_ns = hr_yield_budget_ns(o->nranks);
     return HR_OK;
 }
 
@@ -119,6 +120,7 @@ enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **gro
 {
     world->waiter = (struct hr_waiter){.abort = &world->control->abort,
                                        .spin_ns = world->plan->spin_ns,
+                                       .yield_ns = world->plan->yield_ns,
                                        .timeout_ns = world->plan->timeout_ns};
     if (world->plan->pin)
         hr_cpus_pin(world->local_rank, world->plan->group.nranks);

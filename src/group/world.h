@@ -15,7 +15,7 @@ struct hr_world_plan {
     struct hr_group_options small; /* of further groups: slots of another size */
     size_t group_bytes, groups_bytes, arena_bytes, segment_bytes;
     enum hr_launch launch;
-    int64_t timeout_ns, spin_ns;
+    int64_t timeout_ns, spin_ns, yield_ns;
     bool pin;
 };
 

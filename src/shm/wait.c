@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ enum {
     RING = 2,
     LOOK_UP_NS = 50 * 1000 * 1000,
     CROWDED_SPIN_NS = 200,
+    CROWDED_YIELD_NS = 20 * 1000,
     LEAST_SPIN_NS = 2000,
     MOST_SPIN_NS = 50 * 1000,
     POLLS_A_CLOCK = 16, /* reading the clock costs more than a poll */
@@ -63,6 +65,11 @@ static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t
             hr_cpu_relax();
         }
     } while (hr_clock_ns() - start < waiter->spin_ns);
+    while (hr_clock_ns() - start < waiter->yield_ns) {
+        sched_yield();
+        if (ready(arg))
+            return true;
+    }
     return false;
 }
 
@@ -195,4 +202,9 @@ int64_t hr_spin_budget_ns(size_t nthreads)
     return handoff < LEAST_SPIN_NS  ? LEAST_SPIN_NS
            : handoff > MOST_SPIN_NS ? MOST_SPIN_NS
                                     : handoff;
+}
+
+int64_t hr_yield_budget_ns(size_t nthreads)
+{
+    return nthreads > hr_cpus_allowed() ? CROWDED_YIELD_NS : 0;
 }

@@ -14,7 +14,9 @@
  *
  * How long to spin: about one futex hand-off, measured once a process, when every runnable thread
  * has a processor of its own (the partner is running, and parking would cost more than it saves);
- * 200 ns otherwise (the partner may be waiting for our processor).
+ * 200 ns otherwise (the partner may be waiting for our processor). Then a waiter gives its
+ * processor away for 20 us, over and over: that costs a fifth of a hand-off through a futex when the
+ * partner takes it, and little when nobody does.
  *
  * Every wait watches the abort word and has a deadline. Parked waiters look up every 50 ms, so an
  * abort needs no list of who waits where.
@@ -50,6 +52,7 @@ void hr_bell_ring_some(struct hr_bell *bell, uint32_t count);
 struct hr_waiter {
     const struct hr_atom32 *abort; /* nonzero: give up (writer: hr_control_abort) */
     int64_t spin_ns;               /* before parking */
+    int64_t yield_ns;              /* behind that: give the processor away, but stay runnable */
     int64_t timeout_ns;            /* of one wait; 0: none */
     int64_t alarm_ns;              /* set by `ready`: look again at this time; 0: when rung */
     int64_t waited_ns;             /* total, for the accounts */
@@ -87,6 +90,9 @@ static inline void hr_cpu_relax(void)
  * (about a millisecond, with one helper thread that is gone afterwards); call before
  * ranks start. */
 int64_t hr_spin_budget_ns(size_t nthreads);
+
+/* How long they should yield behind that: not at all when each has a processor. */
+int64_t hr_yield_budget_ns(size_t nthreads);
 
 /* The measured time of one hand-off through the kernel, in ns. */
 int64_t hr_handoff_ns(void);

@@ -159,6 +159,7 @@ static enum hr_status prepare(struct hr_run *run)
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
     run->spin_ns = hr_spin_budget_ns(run->nranks + o->ranks_beside);
+    run->yield_ns = hr_yield_budget_ns(run->nranks + o->ranks_beside);
     run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
     return HR_OK;
 }

@@ -61,7 +61,7 @@ struct hr_run {
     struct hr_eval_cell *cells;   /* (neval) */
     struct hr_curve_point *curve; /* (curve_room) */
     size_t neval, curve_room;
-    int64_t spin_ns, timeout_ns;
+    int64_t spin_ns, yield_ns, timeout_ns;
     /* Carried over from a checkpoint. */
     double resumed_epoch_loss;
     uint64_t resumed_epoch_samples;

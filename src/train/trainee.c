@@ -44,6 +44,7 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
         .run = run,
         .waiter = {.abort = &run->world.control->abort,
                    .spin_ns = run->spin_ns,
+                   .yield_ns = run->yield_ns,
                    .timeout_ns = run->timeout_ns},
         .sampler_epoch = UINT64_MAX,
     };
