@@ -1,15 +1,18 @@
 /* loop.h - the loop of `hogring bench allreduce`, for the peers: what differs between them is only
- * the three calls of struct peer.
+ * the calls of struct peer.
  *
  * barrier       every rank rewrites its whole buffer; barrier; time one all-reduce; barrier. The
  *               time of an iteration is that of its slowest rank.
- * back-to-back  barrier; time BATCH calls in a row, each after a rewrite of the buffer (at the few
- *               bytes this is for, a store or two); the time of a batch is that of its slowest
- *               rank, divided by BATCH.
+ * back-to-back  (a size ending in b) barrier; time BATCH calls in a row, each after a rewrite of
+ *               the buffer (at the few bytes this is for, a store or two); the time of a batch is
+ *               that of its slowest rank, divided by BATCH.
  *
  * Values are integers, so that the sum is exact in any order. Every eighth result is checked,
  * element by element. One JSON line a size is printed as soon as it is known: when a later size
  * hangs, the earlier ones have been told.
+ *
+ * A scout (--scout yes) only looks for the best setting of a peer: its warm-up ends early when it
+ * has taken four times the budget.
  *
  * Common subset of C11 and C++11.
  */
@@ -37,8 +40,9 @@ struct peer {
 };
 
 struct options {
-    size_t size[MOST_SIZES]; /* bytes */
-    int nsizes, warmup, least, back_to_back;
+    size_t size[MOST_SIZES];      /* bytes */
+    int back_to_back[MOST_SIZES]; /* "64b" in the list */
+    int nsizes, warmup, least, scout;
     double budget_s; /* for the timed iterations of one size */
 };
 
@@ -73,20 +77,20 @@ static inline double count_wrong(const struct peer *peer, const float *buffer, s
 }
 
 /* Seconds of one timed iteration of this rank. */
-static inline double iterate(const struct peer *peer, const struct options *options, float *buffer,
-                             size_t count, int k, double *wrong)
+static inline double iterate(const struct peer *peer, int back_to_back, float *buffer, size_t count,
+                             int k, double *wrong)
 {
-    const int calls = options->back_to_back ? BATCH : 1;
-    double began = 0;
-    if (options->back_to_back) {
+    const float value = value_of(peer->rank, k);
+    double began;
+    if (back_to_back) {
         peer->barrier();
         began = now_s();
         for (int c = 0; c < BATCH; c++) {
-            rewrite(buffer, count, value_of(peer->rank, k));
+            rewrite(buffer, count, value);
             peer->all_reduce(buffer, count);
         }
     } else {
-        rewrite(buffer, count, value_of(peer->rank, k));
+        rewrite(buffer, count, value);
         peer->barrier();
         began = now_s();
         peer->all_reduce(buffer, count);
@@ -95,7 +99,7 @@ static inline double iterate(const struct peer *peer, const struct options *opti
     if (k % 8 == 0)
         *wrong += count_wrong(peer, buffer, count, k);
     peer->barrier();
-    return took / calls;
+    return back_to_back ? took / BATCH : took;
 }
 
 static inline int compare_doubles(const void *a, const void *b)
@@ -115,39 +119,50 @@ static inline int iterations_for(const struct peer *peer, const struct options *
     return (int)peer->from_first(n < options->least ? options->least : n);
 }
 
-static inline void print_row(const struct peer *peer, const struct options *options, size_t bytes,
-                             int n, double *slowest, double wrong)
+static inline void print_row(const struct peer *peer, int back_to_back, size_t bytes, int n,
+                             double *slowest, double wrong)
 {
     qsort(slowest, (size_t)n, sizeof *slowest, compare_doubles);
     printf(
         "{\"op\": \"allreduce\", \"bytes\": %zu, \"ranks\": %d, \"loop\": \"%s\", \"iterations\": "
         "%d, \"time_us\": {\"p10\": %.4f, \"p50\": %.4f, \"p90\": %.4f}, \"wrong\": %.0f}\n",
-        bytes, peer->nranks, options->back_to_back ? "back-to-back" : "barrier", n,
-        1e6 * slowest[n / 10], 1e6 * slowest[n / 2], 1e6 * slowest[n * 9 / 10], wrong);
+        bytes, peer->nranks, back_to_back ? "back-to-back" : "barrier", n, 1e6 * slowest[n / 10],
+        1e6 * slowest[n / 2], 1e6 * slowest[n * 9 / 10], wrong);
     fflush(stdout);
 }
 
+/* Returns the seconds of one iteration, of its second half. */
+static inline double warm_up(const struct peer *peer, const struct options *options,
+                             int back_to_back, float *buffer, size_t count, double *wrong)
+{
+    const double began = now_s();
+    double half = began;
+    int k = 0, since = 0;
+    for (; k < options->warmup; k++) {
+        if (options->scout && k >= 5 && peer->from_first(now_s() - began) > 4 * options->budget_s)
+            break;
+        if (k == options->warmup / 2)
+            half = now_s(), since = k;
+        iterate(peer, back_to_back, buffer, count, k, wrong);
+    }
+    return (now_s() - half) / (k - since);
+}
+
 static inline void measure_size(const struct peer *peer, const struct options *options,
-                                float *buffer, size_t bytes)
+                                int back_to_back, float *buffer, size_t bytes)
 {
     static double seconds[MOST_ITERATIONS + 1]; /* the last one carries `wrong` */
     const size_t count = bytes / sizeof(float);
     double wrong = 0;
     peer->prepare(buffer, count);
-    double began = now_s();
-    for (int k = 0; k < options->warmup; k++) {
-        if (k == options->warmup / 2)
-            began = now_s();
-        iterate(peer, options, buffer, count, k, &wrong);
-    }
-    const double each = (now_s() - began) / (options->warmup - options->warmup / 2);
+    const double each = warm_up(peer, options, back_to_back, buffer, count, &wrong);
     const int n = iterations_for(peer, options, bytes, each);
     for (int k = 0; k < n; k++)
-        seconds[k] = iterate(peer, options, buffer, count, k, &wrong);
+        seconds[k] = iterate(peer, back_to_back, buffer, count, k, &wrong);
     seconds[n] = wrong;
     peer->maximum(seconds, n + 1);
     if (peer->rank == 0)
-        print_row(peer, options, bytes, n, seconds, seconds[n]);
+        print_row(peer, back_to_back, bytes, n, seconds, seconds[n]);
 }
 
 /* Page-aligned, as malloc gives large blocks; touched by the first rewrite. */
@@ -160,7 +175,7 @@ static inline void measure_sizes(const struct peer *peer, const struct options *
     if (!buffer)
         abort();
     for (int i = 0; i < options->nsizes; i++)
-        measure_size(peer, options, buffer, options->size[i]);
+        measure_size(peer, options, options->back_to_back[i], buffer, options->size[i]);
     free(buffer);
 }
 
@@ -176,16 +191,18 @@ static inline void parse_options(int argc, char **argv, struct options *options,
         char *value = argv[i + 1];
         if (!strcmp(name, "--sizes")) {
             for (char *at = strtok(value, ","); at && options->nsizes < MOST_SIZES;
-                 at = strtok(NULL, ","))
+                 at = strtok(NULL, ",")) {
+                options->back_to_back[options->nsizes] = strchr(at, 'b') != NULL;
                 options->size[options->nsizes++] = (size_t)strtoull(at, NULL, 10);
+            }
         } else if (!strcmp(name, "--warmup")) {
             options->warmup = atoi(value);
         } else if (!strcmp(name, "--least")) {
             options->least = atoi(value);
         } else if (!strcmp(name, "--seconds")) {
             options->budget_s = atof(value);
-        } else if (!strcmp(name, "--loop")) {
-            options->back_to_back = !strcmp(value, "back-to-back");
+        } else if (!strcmp(name, "--scout")) {
+            options->scout = !strcmp(value, "yes");
         } else if (!other || !other(name, value)) {
             fprintf(stderr, "%s: %s is not known\n", argv[0], name);
             exit(2);
