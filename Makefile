@@ -110,8 +110,8 @@ model:                                         ## the primitives under a memory-
 	then $(MAKE) --no-print-directory run-model; else echo "model: skipped, Relacy (relacy-dev) or g++ is not installed"; fi
 run-model: $(MODELS)
 	@bad=0; for model in $(MODELS); do $$model || bad=1; done; exit $$bad
-peers: all                                     ## side by side with PyTorch and Open MPI; skips what is not installed
-	@sh tests/peers/run.sh
+peers: all                                     ## side by side with Open MPI, MPICH, gloo and PyTorch; skips what is not installed
+	@python3 tests/peers/compare.py $(PEERS)
 lint:                                          ## include order, lengths, each header alone
 	@python3 tests/lint.py $(CC)
 format:                                        ## clang-format in place

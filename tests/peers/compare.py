@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""hogring beside its peers on this machine, in one run: the ratio of medians, with a bootstrap 95 %
+interval, next to the targets. An idle machine gives the only figures worth quoting.
+
+    make peers                              all of it, under 15 minutes
+    tests/peers/compare.py --quick          few rounds and sizes, under 2
+    tests/peers/compare.py --only allreduce|training|primitives
+
+Written to build/peers.json as well. Exits 0 unless somebody's sum is wrong. What is not installed is
+skipped, and said so; Debian: libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev g++ python3-torch.
+"""
+import sys
+sys.dont_write_bytecode = True
+import argparse, glob, json, os, platform, shutil, subprocess, tempfile, time
+
+import allreduce, contenders, primitives, training
+from cells import adopt_orphans, which
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, "build")
+PROGRAMS = os.path.join(BUILD, "peers")
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few rounds and sizes: to see that it works")
+    parser.add_argument("--only", choices=("allreduce", "training", "primitives"))
+    parser.add_argument("--rounds", type=int, help="interleaved rounds [7; quick 3]")
+    parser.add_argument("--ranks", help="numbers of ranks [2,4,8; quick 2,4]")
+    parser.add_argument("--large", action="store_true", help="256M too")
+    parser.add_argument("--limit", type=float, default=60, help="seconds that one launch may take [60]")
+    parser.add_argument("--scout-limit", type=float, help="the same in scouting [20; quick 5]")
+    parser.add_argument("--json", default=os.path.join(BUILD, "peers.json"))
+    options = parser.parse_args(arguments)
+    options.rounds = max(3, options.rounds or (3 if options.quick else 7))
+    options.scout_limit = options.scout_limit or (5 if options.quick else 20)
+    options.ranks = [int(n) for n in (options.ranks or ("2,4" if options.quick else "2,4,8")).split(",")]
+    options.hogring = os.path.join(BUILD, "hogring")
+    return options
+
+
+# --- what is here ---
+
+def cache_sizes():
+    sizes = {}
+    for folder in glob.glob("/sys/devices/system/cpu/cpu0/cache/index*"):
+        level, kind, size = (open(f"{folder}/{name}").read().strip() for name in ("level", "type", "size"))
+        if kind != "Instruction":
+            sizes[f"L{level}"] = int(size.rstrip("KM")) * (1 << 20 if size.endswith("M") else 1 << 10)
+    return sizes or {"L1": 32 << 10, "L2": 512 << 10, "L3": 16 << 20}
+
+
+def machine():
+    with open("/proc/cpuinfo") as file:
+        model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "?")
+    return {"cpu": model, "processors": len(os.sched_getaffinity(0)), "caches": cache_sizes(),
+            "kernel": platform.release(), "architecture": platform.machine(),
+            "page_bytes": os.sysconf("SC_PAGE_SIZE"), "loadavg": open("/proc/loadavg").read().split()[:3],
+            "when": time.strftime("%Y-%m-%d %H:%M")}
+
+
+def compile_program(command, name):
+    """The program's path, or None when it does not build here."""
+    program = os.path.join(PROGRAMS, name)
+    done = subprocess.run([*command, "-o", program], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"skipped: {name} does not build here: {' '.join(done.stderr.split())[:200]}")
+        return None
+    return program
+
+
+def here(*names):
+    return [os.path.join("tests", "peers", name) for name in names]
+
+
+def build_peers():
+    """{name: {"program", "launcher"}} of the all-reduce peers that are installed."""
+    peers = {}
+    for name, kind, packages in (("Open MPI", "openmpi", "libopenmpi-dev openmpi-bin"), ("MPICH", "mpich", "libmpich-dev mpich")):
+        tools = contenders.mpi_launcher(kind)
+        if not tools:
+            print(f"skipped: no {name} (Debian: {packages})")
+            continue
+        program = compile_program([tools[0], "-std=c11", "-O3", "-march=native", *here("mpi_allreduce.c")], f"mpi_allreduce.{kind}")
+        if program:
+            peers[name] = {"program": program, "launcher": tools[1]}
+    if not which("g++") or not os.path.exists("/usr/include/gloo/allreduce.h"):
+        print("skipped: no gloo for C++ (Debian: libgloo-dev g++)")
+        return peers
+    program = compile_program(["g++", "-std=c++17", "-O3", "-march=native", *here("gloo_allreduce.cc"), "-lgloo", "-pthread"],
+                              "gloo_allreduce")
+    if program:
+        peers["gloo"] = {"program": program, "launcher": None}
+    return peers
+
+
+def build_primitives():
+    ours = ["-std=c11", "-D_GNU_SOURCE", "-O3", "-fopenmp-simd", "-Isrc", "-Iinclude"]
+    library = os.path.join("build", "libhogring.a")
+    programs = {"limits": compile_program(["cc", *ours, *here("limits.c"), library, "-pthread", "-lm"], "limits")}
+    object_file = compile_program(["cc", *ours, "-c", *here("spsc_ours.c")], "spsc_ours.o")
+    if not which("g++"):
+        print("skipped: the queue, for want of g++")
+    elif object_file:
+        programs["spsc"] = compile_program(["g++", "-std=c++17", "-O3", *here("spsc.cpp"), object_file, library, "-pthread"], "spsc")
+    return programs
+
+
+# --- the three parts ---
+
+def tell(text):
+    print(f"  ... {text}", file=sys.stderr, flush=True)
+
+
+def run_allreduce(options, facts, scratch):
+    peers = build_peers()
+    options.copy_in = contenders.option_that_works(options.hogring, contenders.COPY_IN)
+    options.back_to_back = contenders.option_that_works(options.hogring, contenders.BACK_TO_BACK)
+    for found, what in ((options.copy_in, "copy-in (A9)"), (options.back_to_back, "the back-to-back loop")):
+        if found is None:
+            print(f"not measured: {what}: this build's bench refuses the option")
+    answer, wrong = [], []
+    for ranks in options.ranks:
+        contest = allreduce.Contest(ranks, facts["processors"], peers, options.hogring, options, scratch, tell)
+        tell(f"all-reduce, {ranks} ranks: scouting {len(contest.settings)} settings")
+        contest.scout()
+        contest.rounds()
+        allreduce.print_contest(contest)
+        answer.append(contest.to_json())
+        wrong += contest.wrong
+    return answer, wrong
+
+
+def main():
+    options = options_of(sys.argv[1:])
+    sys.stdout.reconfigure(line_buffering=True)
+    os.makedirs(PROGRAMS, exist_ok=True)
+    adopt_orphans()
+    facts, wrong, began = machine(), [], time.monotonic()
+    report = {"machine": facts, "quick": options.quick, "rounds": options.rounds}
+    caches = ", ".join(f"{level} {size >> 10} KiB" for level, size in sorted(facts["caches"].items()))
+    print(f"{facts['cpu']}, {facts['processors']} processors, {caches}, Linux {facts['kernel']}, loadavg {' '.join(facts['loadavg'])}")
+    # What the MPIs keep in files belongs into memory; and killed ranks leave theirs behind.
+    scratch = tempfile.mkdtemp(prefix="hogring-peers-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    try:
+        if options.only in (None, "primitives"):
+            report["primitives"] = primitives.run(options, facts, build_primitives(), tell)
+        if options.only in (None, "allreduce"):
+            report["allreduce"], wrong = run_allreduce(options, facts, scratch)
+        if options.only in (None, "training"):
+            report["training"] = training.run(options, tell)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    report["wrong"], report["seconds"] = wrong, round(time.monotonic() - began, 1)
+    with open(options.json, "w") as file:
+        json.dump(report, file, indent=1)
+    print(f"\n{report['seconds']:.0f} s; all figures: {os.path.relpath(options.json)}")
+    for line in wrong:
+        print(f"WRONG SUM: {line}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
