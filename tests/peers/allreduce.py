@@ -20,9 +20,10 @@ def points_of(ranks, options):
     else:
         sizes, small = [4, 16 * K, 64 * K, M, 8 * M], []
     if options.quick:
-        sizes = [4, 16 * K, M, 64 * M] if ranks == 2 else [4, 64 * K, M]
+        sizes = [4, 16 * K, M, 8 * M] if ranks == 2 else [4, 64 * K, M]
         small = small[:1]
-    return [Point("barrier", size) for size in sizes] + [Point("back-to-back", size) for size in small]
+    # A peer that hangs does so at a large size: those come last.
+    return [Point("back-to-back", size) for size in small] + [Point("barrier", size) for size in sizes]
 
 
 def targets(ranks, crowded, point):
@@ -73,9 +74,10 @@ class Contest:
         self.ranks, self.hogring, self.options, self.tell = ranks, hogring, options, tell
         self.crowded = ranks > processors
         self.points = points_of(ranks, options)
-        self.settings = settings_of(peers, ranks, self.crowded, scratch)
+        self.settings = [setting for setting in settings_of(peers, ranks, self.crowded, scratch)
+                         if not options.quick or setting.name in contenders.QUICK]
         self.peers = [name for name in (*MPI, "gloo") if name in peers]
-        self.scouted, self.best, self.samples = {}, {}, {}
+        self.scouted, self.best, self.samples = [], {}, {}
         self.wrong, self.notes, self.facts, self.load = [], [], {}, {}
 
     # --- one launch ---
@@ -118,10 +120,10 @@ class Contest:
     def scout(self):
         extra = ["--scout", "yes", "--seconds", "0.03", "--least", "5"]
         for setting in self.settings:
-            self.scouted[setting] = self._run_peer(setting, self.points, self.options.scout_limit, extra)
+            self.scouted.append((setting, self._run_peer(setting, self.points, self.options.scout_limit, extra)))
         for point in self.points:
             for peer in self.peers:
-                known = [(times[point], setting) for setting, times in self.scouted.items()
+                known = [(times[point], setting) for setting, times in self.scouted
                          if setting.peer == peer and point in times]
                 if known:
                     self.best[peer, point] = min(known, key=lambda pair: pair[0])
@@ -200,7 +202,7 @@ class Contest:
                 "notes": self.notes, "results": list(self.results()),
                 "scouting": [{"peer": setting.peer, "setting": setting.name,
                               "us": {f"{p.loop} {p.bytes}": t for p, t in times.items()}}
-                             for setting, times in self.scouted.items()],
+                             for setting, times in self.scouted],
                 "samples_us": [{"who": who, "loop": p.loop, "bytes": p.bytes, "rounds": line}
                                for (who, p), line in self.samples.items()]}
 
@@ -227,7 +229,11 @@ def print_contest(contest):
               f"{fact['processors_a_rank']} processors a rank")
     print(f"  {'id':3} {'bytes':>6} {'loop':12} {'ours':8} {'us':>9} {'(thread)':>9} {'theirs':>9} {'ratio':>7} "
           f"{'95 %':15} {'must':>5} {'stretch':>7}  {'verdict':17} peer: setting")
-    for r in sorted(contest.results(), key=lambda r: r["id"]):
+    results = sorted(contest.results(), key=lambda r: r["id"])
+    for name in sorted({r["id"] for r in results if r["verdict"] == "not measured"}):
+        points = [f"{size_name(r['bytes'])} ({r['loop']})" for r in results if r["id"] == name and r["verdict"] == "not measured"]
+        contest.notes.append(f"{name} not measured at {', '.join(points)}: this build's bench cannot")
+    for r in (r for r in results if r["verdict"] != "not measured"):
         result = r if r["ratio"] is not None else None
         print(f"  {r['id']:3} {size_name(r['bytes']):>6} {r['loop']:12} {r['ours']:8} {time_name(r['ours_us']):>9} "
               f"{time_name(r['thread_us']):>9} {time_name(r['theirs_us']):>9} {interval(result)} {r['must']:>4}x "
