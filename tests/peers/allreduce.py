@@ -10,6 +10,7 @@ from contenders import Point
 
 K, M = 1 << 10, 1 << 20
 MPI = ("Open MPI", "MPICH")
+NEAR = 1.25   # times the best of its peer: scouted twice
 HOPELESS = 8  # times slower than the best peer of its kind in scouting: not carried into the rounds
 
 
@@ -121,12 +122,23 @@ class Contest:
         extra = ["--scout", "yes", "--seconds", "0.03", "--least", "5"]
         for setting in self.settings:
             self.scouted.append((setting, self._run_peer(setting, self.points, self.options.scout_limit, extra)))
-        for point in self.points:
-            for peer in self.peers:
-                known = [(times[point], setting) for setting, times in self.scouted
-                         if setting.peer == peer and point in times]
-                if known:
-                    self.best[peer, point] = min(known, key=lambda pair: pair[0])
+        self._find_best()
+        # One look may have met somebody else's work: those that came near are looked at again.
+        for setting, times in [] if self.options.quick else self.scouted:
+            near = [point for point, time in times.items() if time < NEAR * self.best[setting.peer, point][0]]
+            again = self._run_peer(setting, near, self.options.scout_limit, extra) if near else {}
+            times.update({point: min(time, times[point]) for point, time in again.items() if point in times})
+        self._find_best()
+        self._drop_hopeless()
+
+    def _find_best(self):
+        for setting, times in self.scouted:
+            for point, time in times.items():
+                known = self.best.get((setting.peer, point))
+                if known is None or time < known[0]:
+                    self.best[setting.peer, point] = (time, setting)
+
+    def _drop_hopeless(self):
         for (peer, point), (time, setting) in list(self.best.items()):
             kind = MPI if peer in MPI and not self.crowded else self.peers if self.crowded else (peer,)
             fastest = min(self.best[p, point][0] for p in kind if (p, point) in self.best)
