@@ -85,7 +85,8 @@ def run_peer(setting, points, limit, extra=()):
     """{point: row}, and the cell. A size at which the program dies is left out and the rest is tried
     once more; a size at which it hangs ends the matter."""
     wanted, got = [p for p in points if not setting.most or p.bytes <= setting.most], {}
-    for _ in range(2):
+    cell = Cell(["true"])
+    for _ in range(2 if wanted else 0):
         sizes = ",".join(f"{p.bytes}{'b' if p.loop == 'back-to-back' else ''}" for p in wanted)
         cell = Cell([*setting.command, "--sizes", sizes, *extra], setting.environment, limit)
         for row in cell.rows:

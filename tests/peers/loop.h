@@ -1,11 +1,11 @@
 /* loop.h - the loop of `hogring bench allreduce`, for the peers: what differs between them is only
  * the calls of struct peer.
  *
- * barrier       every rank rewrites its whole buffer; barrier; time one all-reduce; barrier. The
- *               time of an iteration is that of its slowest rank.
- * back-to-back  (a size ending in b) barrier; time BATCH calls in a row, each after a rewrite of
- *               the buffer (at the few bytes this is for, a store or two); the time of a batch is
- *               that of its slowest rank, divided by BATCH.
+ * barrier       every rank rewrites its whole buffer; barrier; time one all-reduce; barrier
+ * back-to-back  (a size ending in b) the same without the barriers
+ *
+ * The time of an iteration is that of its slowest rank; what is printed is the median over
+ * iterations, with the 10th and 90th percentile.
  *
  * Values are integers, so that the sum is exact in any order. Every eighth result is checked,
  * element by element. One JSON line a size is printed as soon as it is known: when a later size
@@ -27,7 +27,6 @@
 
 #define MOST_ITERATIONS 2000
 #define MOST_SIZES 64
-#define BATCH 100
 
 struct peer {
     int rank, nranks;
@@ -80,26 +79,17 @@ static inline double count_wrong(const struct peer *peer, const float *buffer, s
 static inline double iterate(const struct peer *peer, int back_to_back, float *buffer, size_t count,
                              int k, double *wrong)
 {
-    const float value = value_of(peer->rank, k);
-    double began;
-    if (back_to_back) {
+    rewrite(buffer, count, value_of(peer->rank, k));
+    if (!back_to_back)
         peer->barrier();
-        began = now_s();
-        for (int c = 0; c < BATCH; c++) {
-            rewrite(buffer, count, value);
-            peer->all_reduce(buffer, count);
-        }
-    } else {
-        rewrite(buffer, count, value);
-        peer->barrier();
-        began = now_s();
-        peer->all_reduce(buffer, count);
-    }
+    const double began = now_s();
+    peer->all_reduce(buffer, count);
     const double took = now_s() - began;
     if (k % 8 == 0)
         *wrong += count_wrong(peer, buffer, count, k);
-    peer->barrier();
-    return back_to_back ? took / BATCH : took;
+    if (!back_to_back)
+        peer->barrier();
+    return took;
 }
 
 static inline int compare_doubles(const void *a, const void *b)
