@@ -30,15 +30,61 @@ static void axpy(float *y, float a, const float *x, size_t count)
         y[i] = y[i] + a * x[i];
 }
 
-/* The common case, two ranks: no block between the inputs and the outputs. */
-static void sum_two(float *out0, float *out1, const float *x0, const float *x1, size_t count)
-{
-#pragma omp simd
-    for (size_t i = 0; i < count; i++) {
-        const float sum = x0[i] + x1[i];
-        out0[i] = sum;
-        out1[i] = sum;
+/* The common numbers of ranks have loops of their own: no block between inputs and outputs. Every
+ * output of an all-reduce is one of the inputs, at the same place, or elsewhere; never overlapping.
+ */
+#define T2(i) (x[0][i] + x[1][i])
+#define T3(i) (T2(i) + x[2][i])
+#define T4(i) (T2(i) + (x[2][i] + x[3][i]))
+#define T8(i) (T4(i) + ((x[4][i] + x[5][i]) + (x[6][i] + x[7][i])))
+
+#define SUM_TO_ONE(n)                                                                              \
+    static void sum_##n##_to_one(float *const *outputs, const float *const *inputs, size_t count)  \
+    {                                                                                              \
+        float *const out = outputs[0];                                                             \
+        const float *x[n];                                                                         \
+        for (size_t r = 0; r < n; r++)                                                             \
+            x[r] = inputs[r];                                                                      \
+        _Pragma("omp simd") for (size_t i = 0; i < count; i++) out[i] = T##n(i);                   \
     }
+
+#define SUM_TO_ALL(n)                                                                              \
+    static void sum_##n##_to_all(float *const *outputs, const float *const *inputs, size_t count)  \
+    {                                                                                              \
+        float *out[n];                                                                             \
+        const float *x[n];                                                                         \
+        for (size_t r = 0; r < n; r++) {                                                           \
+            out[r] = outputs[r];                                                                   \
+            x[r] = inputs[r];                                                                      \
+        }                                                                                          \
+        _Pragma("omp simd") for (size_t i = 0; i < count; i++)                                     \
+        {                                                                                          \
+            const float sum = T##n(i);                                                             \
+            for (size_t r = 0; r < n; r++)                                                         \
+                out[r][i] = sum;                                                                   \
+        }                                                                                          \
+    }
+
+SUM_TO_ONE(2)
+SUM_TO_ONE(3)
+SUM_TO_ONE(4)
+SUM_TO_ONE(8)
+SUM_TO_ALL(2)
+SUM_TO_ALL(3)
+SUM_TO_ALL(4)
+SUM_TO_ALL(8)
+
+typedef void (*direct_sum_fn)(float *const *out, const float *const *x, size_t count);
+
+static direct_sum_fn direct_sum(size_t nout, size_t n)
+{
+    static const direct_sum_fn to_one[9] = {
+        [2] = sum_2_to_one, [3] = sum_3_to_one, [4] = sum_4_to_one, [8] = sum_8_to_one};
+    static const direct_sum_fn to_all[9] = {
+        [2] = sum_2_to_all, [3] = sum_3_to_all, [4] = sum_4_to_all, [8] = sum_8_to_all};
+    if (n > 8)
+        return NULL;
+    return nout == 1 ? to_one[n] : nout == n ? to_all[n] : NULL;
 }
 
 static void sum_pair(float *sum, const float *x0, const float *x1, size_t count)
@@ -68,12 +114,9 @@ static void tree_block(float *sum, float (*scratch)[BLOCK], const float *const *
 
 static void tree_sum(float *const *out, size_t nout, const float *const *x, size_t n, size_t count)
 {
-    if (n == 2 && nout == 2) {
-        sum_two(out[0], out[1], x[0], x[1], count);
-        return;
-    }
-    if (n == 2 && nout == 1) {
-        sum_pair(out[0], x[0], x[1], count);
+    const direct_sum_fn direct = direct_sum(nout, n);
+    if (direct) {
+        direct(out, x, count);
         return;
     }
     float sum[BLOCK], scratch[LEVELS][BLOCK];
