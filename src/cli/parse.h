@@ -1,17 +1,8 @@
-/* parse.h - one grammar for numbers, everywhere: counts 12, numbers 0.02, durations 30s 500ms 2m,
- * sizes 4 4K 256M 1G (binary) and 160MB 16GB (decimal). Each returns false when the text is not all
- * of that, and leaves *out alone. */
+/* parse.h - what the command line says, read: numbers as everywhere (base/parse.h), and names. */
 #ifndef HR_CLI_PARSE_H
 #define HR_CLI_PARSE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-bool hr_parse_count(const char *text, uint64_t *out);
-bool hr_parse_number(const char *text, double *out);
-bool hr_parse_seconds(const char *text, double *out);
-bool hr_parse_size(const char *text, uint64_t *out);
+#include "base/parse.h"
 
 /* Which of n names is nearest to `text`, or NULL when none is near (more than a third
  * must change). */

@@ -1,0 +1,19 @@
+/* parse.h - one grammar for numbers, everywhere: counts 12, numbers 0.02, durations 30s 500ms 2m,
+ * sizes 4 4K 256M 1G (binary) and 160MB 16GB (decimal), bandwidths 16GB/s 100Gb/s. Each returns
+ * false when the text is not all of that, and leaves *out alone.
+ */
+#ifndef HR_BASE_PARSE_H
+#define HR_BASE_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool hr_parse_count(const char *text, uint64_t *out);
+bool hr_parse_number(const char *text, double *out);
+bool hr_parse_seconds(const char *text, double *out);
+bool hr_parse_size(const char *text, uint64_t *out);
+/* In bytes a second; GB/s counts bytes, Gb/s bits, both decimal. */
+bool hr_parse_bandwidth(const char *text, double *out);
+
+#endif
