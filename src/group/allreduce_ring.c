@@ -21,14 +21,24 @@ static size_t chunk_behind(const struct hr_circle *circle, const struct hr_plan_
     return circle->first_chunk + (place + n - back % n) % n;
 }
 
-enum hr_status hr_ring_step(struct hr_plan *plan, const struct hr_plan_for *of,
+/* The rank `places` further along the circle. */
+static size_t onward(const struct hr_circle *circle, const struct hr_plan_for *of, size_t places)
+{
+    return (of->rank + (circle->reversed ? of->n - places : places)) % of->n;
+}
+
+enum hr_status hr_ring_send(struct hr_plan *plan, const struct hr_plan_for *of,
                             const struct hr_circle *circle, size_t step)
 {
-    const size_t n = of->n, turn = circle->reversed ? n - 1 : 1;
-    const size_t next = (of->rank + turn) % n, previous = (of->rank + n - turn) % n;
-    const enum hr_action action = step + 1 < n ? HR_ROW_ADD : HR_ROW_COPY;
-    HR_TRY(hr_plan_send(plan, step, HR_OUT, next, chunk_behind(circle, of, step)));
-    return hr_plan_receive(plan, step, action, previous, chunk_behind(circle, of, step + 1));
+    return hr_plan_send(plan, step, HR_OUT, onward(circle, of, 1), chunk_behind(circle, of, step));
+}
+
+enum hr_status hr_ring_receive(struct hr_plan *plan, const struct hr_plan_for *of,
+                               const struct hr_circle *circle, size_t step)
+{
+    const enum hr_action action = step + 1 < of->n ? HR_ROW_ADD : HR_ROW_COPY;
+    return hr_plan_receive(plan, step, action, onward(circle, of, of->n - 1),
+                           chunk_behind(circle, of, step + 1));
 }
 
 static enum hr_status ring(struct hr_plan *plan, const struct hr_plan_for *of)
@@ -36,8 +46,10 @@ static enum hr_status ring(struct hr_plan *plan, const struct hr_plan_for *of)
     const struct hr_circle circle = {.first_chunk = 0};
     plan->nchunks = of->n;
     HR_TRY(hr_plan_take_all(plan, of));
-    for (size_t step = 0; step + 2 < 2 * of->n; step++)
-        HR_TRY(hr_ring_step(plan, of, &circle, step));
+    for (size_t step = 0; step + 2 < 2 * of->n; step++) {
+        HR_TRY(hr_ring_send(plan, of, &circle, step));
+        HR_TRY(hr_ring_receive(plan, of, &circle, step));
+    }
     return HR_OK;
 }
 
