@@ -6,10 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "group/walk_rings.h"
 #include "support/check.h"
 
 static const int64_t MS = 1000000000; /* in ps */
-enum { MB = 1000000 };
+static const uint64_t MB = 1000000;
 
 static void open_topology(const char *what, struct hr_topology *t)
 {
@@ -123,6 +124,34 @@ static void a_star_makes_the_master_wait_for_all(void **state)
         snprintf(what, sizeof what, "star:%d", (int)n);
         assert_int_equal(time_of(what, &hr_allreduce_master_worker, 16 * MB), 2 * (n - 1) * MS);
     }
+}
+
+/* The double ring carries two thirds: 14 steps of N / 24 over 18 GB/s, on all 24 lanes at once. */
+static void the_rings_of_the_nvlink_server_take_5_2_ms(void **state)
+{
+    (void)state;
+    struct hr_topology t;
+    struct hr_rings rings;
+    struct hr_walk walk;
+    open_topology("data/topologies/nvlink-8.txt", &t);
+    CHECK_OK(hr_rings_find(&t, 1000000, &rings));
+    CHECK_OK(hr_walk_rings(&t, &rings, 160 * MB, &walk));
+    CHECK_NEAR(hr_ps_seconds(walk.ps), 2 * 7.0 / 8 * 160e6 / 54e9, 1e-4, 0);
+    assert_int_equal(walk.nsteps, 14);
+    assert_int_equal(walk.messages, 2 * 14 * 8);
+    assert_int_equal(walk.bytes, 14 * 160 * MB);
+    assert_ptr_equal(walk.links.topology, &t);
+    assert_int_equal(walk.step_ps[13], walk.ps);
+    for (size_t w = 0; w < t.nwires; w++) { /* each ring goes round one way only */
+        assert_int_equal(
+            walk.links.channel[2 * w].messages + walk.links.channel[2 * w + 1].messages, 14);
+        CHECK_NEAR((double)(walk.links.channel[2 * w].bytes + walk.links.channel[2 * w + 1].bytes) /
+                       (t.wire[w].lanes * 14.0 / 8 * 160e6 / 3),
+                   1, 1e-4, 0);
+    }
+    hr_walk_fini(&walk);
+    hr_rings_fini(&rings);
+    hr_topology_fini(&t);
 }
 
 /* --- the model --- */
@@ -264,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_ring_takes_2_n_minus_1_steps_of_a_chunk),
         cmocka_unit_test(two_rings_of_half_the_bytes_take_half_the_time),
         cmocka_unit_test(a_star_makes_the_master_wait_for_all),
+        cmocka_unit_test(the_rings_of_the_nvlink_server_take_5_2_ms),
         cmocka_unit_test(sends_queue_for_a_link_and_drains_wait_for_the_reader),
         cmocka_unit_test(rows_that_wait_for_ever_are_named),
         cmocka_unit_test(what_takes_for_ever_is_refused),
