@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/fpenv.h"
+#include "cli/bench_links.h"
 #include "cli/bench_loop.h"
 #include "cli/commands.h"
 #include "cli/parse.h"
@@ -189,6 +190,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
         return hr_fail(HR_E_USAGE, "bench: expected an operation, as \"hogring bench all_reduce\"");
     const bool all = !strcmp(cli->positional[0], "all");
     const struct hr_algorithm *algorithm;
+    HR_TRY(hr_bench_links_refused(cli));
     HR_TRY(read_case(cli, &what));
     if (strcmp(cli->train.algorithm, "all") != 0)
         HR_TRY(hr_algorithm_find(cli->train.algorithm, &algorithm));
@@ -215,7 +217,8 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
 static int run(struct hr_cli *cli)
 {
     static struct rows rows;
-    const enum hr_status status = bench(cli, &rows);
+    const bool links = cli->npositional == 1 && !strcmp(cli->positional[0], "links");
+    const enum hr_status status = links ? hr_bench_links(cli) : bench(cli, &rows);
     return status == HR_OK ? 0 : hr_cli_failed(status);
 }
 
@@ -232,11 +235,21 @@ const struct hr_command hr_command_bench = {
         "link in the best algorithm (all_reduce: 2 (n - 1) / n), in GB/s, as nccl-tests prints\n"
         "them. Each rank has a processor of its own where there are enough. Every eighth result "
         "is\n"
-        "checked, element by element.\n",
+        "checked, element by element.\n\n"
+        "hogring bench links walks the plans of all_reduce over the links of a machine that need\n"
+        "not be there: a path of links is held whole, and what is sent over it arrives when its\n"
+        "last byte has passed. data/topologies/ has some; src/schedule/topology.h says how to\n"
+        "write one.\n",
     .examples = "  hogring bench all_reduce\n"
                 "  hogring bench all_reduce --algorithm all --ranks 4 --sizes 1K:16M --launch "
                 "process --json -\n"
                 "  hogring bench all --type int64 --sizes 64K:64K\n"
-                "  hogring bench all_reduce --algorithm ring --transport copy --link 1GB/s,5us\n",
+                "  hogring bench all_reduce --algorithm ring --transport copy --link 1GB/s,5us\n"
+                "  hogring bench links --topology data/topologies/pcie-4.txt --bytes 160MB\n"
+                "  hogring bench links --topology data/topologies/pcie-4.txt --algorithm "
+                "master-worker --root cpu\n"
+                "  hogring bench links --topology data/topologies/nvlink-8.txt --find-rings\n"
+                "  hogring bench links --topology star:1024 --link 100Gb/s,5us --bytes 1GB\n"
+                "  hogring bench links --sweep\n",
     .run = run,
 };

@@ -24,6 +24,8 @@ struct hr_cli {
     size_t ranks, group_size;
     char sizes[64], transport[32], link[64], topology[1024], type[32], redop[32];
     char buffers[32], loop[32];
+    char bytes[32], root[64]; /* bench links */
+    bool find_rings, sweep;
     const char *positional[4];
     size_t npositional;
     bool given[HR_CLI_OPTIONS]; /* option i of the table stood on the command line or in the file */

@@ -1,0 +1,14 @@
+/* bench_links.h - hogring bench links. */
+#ifndef HR_CLI_BENCH_LINKS_H
+#define HR_CLI_BENCH_LINKS_H
+
+#include "cli/options.h"
+
+/* Walk plans over a topology (--topology, --algorithm, --bytes, --root), or show its rings
+ * (--find-rings), or the laws of parameter servers (--sweep). Prints, and writes --json. */
+HR_CHECKED enum hr_status hr_bench_links(struct hr_cli *cli);
+
+/* HR_E_USAGE when an option of bench links was given, for benches of anything else. */
+HR_CHECKED enum hr_status hr_bench_links_refused(const struct hr_cli *cli);
+
+#endif

@@ -1,0 +1,51 @@
+/* links.h - what `hogring bench links` shows: plans over links, rings, and the laws of servers. */
+#ifndef HR_REPORT_LINKS_H
+#define HR_REPORT_LINKS_H
+
+#include <stdio.h>
+
+#include "group/walk.h"
+#include "schedule/rings.h"
+
+/* One algorithm. */
+struct hr_links_row {
+    char algorithm[64];
+    char formula[64];    /* the textbook's; "": none */
+    double textbook_s;   /* its value; NaN: none */
+    struct hr_walk walk; /* owned by whoever made the row */
+};
+
+struct hr_links_table {
+    const char *name; /* of the topology, as it was asked for */
+    const struct hr_topology *topology;
+    uint64_t bytes;
+    double bandwidth; /* B of the formulas: of the slowest lane at a rank */
+    const char *root; /* name of the master's node */
+    size_t workers;
+    struct hr_links_row row[16];
+    size_t n;
+};
+
+/* Time of one synchronisation round by workers (1 ...) and servers. */
+enum { HR_SWEEP_WORKERS = 32, HR_SWEEP_SERVERS = 4 };
+
+struct hr_sweep {
+    uint64_t bytes;
+    struct hr_link link;
+    size_t servers[HR_SWEEP_SERVERS];
+    double seconds[HR_SWEEP_WORKERS][HR_SWEEP_SERVERS];
+    double slope_s[HR_SWEEP_SERVERS]; /* a worker, fitted where workers >= servers */
+    double law_s[HR_SWEEP_SERVERS];   /* 2 N / (n B) */
+};
+
+void hr_links_print(FILE *out, const struct hr_links_table *table);
+void hr_sweep_print(FILE *out, const struct hr_sweep *sweep);
+void hr_rings_print(FILE *out, const struct hr_topology *topology, const struct hr_rings *rings);
+
+/* The same as {"hogring", "machine", "rows": [...]}; path as in hr_json_write_rows. */
+HR_CHECKED enum hr_status hr_json_write_links(const char *path, const struct hr_links_table *table);
+HR_CHECKED enum hr_status hr_json_write_sweep(const char *path, const struct hr_sweep *sweep);
+HR_CHECKED enum hr_status hr_json_write_rings(const char *path, const struct hr_topology *topology,
+                                              const struct hr_rings *rings);
+
+#endif
