@@ -43,7 +43,8 @@ static const struct option_row rows[] = {
      "bound of ssp; 0 is ps-sync [3]"},
     {"algorithm", TEXT, FIELD(train.algorithm), BOTH | HR_BENCH, "NAME",
      "of all-reduce: auto, direct, one-shot, ring, bidirectional-ring, tree, double-tree, "
-     "halving-doubling, master-worker, hierarchical; bench also: all [auto]"},
+     "halving-doubling, master-worker, hierarchical; bench also: all, and bench links: rings "
+     "[auto]"},
     {"launch", TEXT, FIELD(train.launch), BOTH | HR_BENCH, "HOW", "thread or process [thread]"},
     {"async-lr", TEXT, FIELD(train.async_lr), BOTH, "HOW",
      "asynchronous updates at the same lr, or divide it by the workers [same]"},
