@@ -65,7 +65,8 @@ struct hr_world_options {
     const char *algorithm; /* of all_reduce, as hogring bench --algorithm names them (auto) */
     const char *transport; /* "zero-copy" or "copy": payload through the rings (zero-copy) */
     const char *link;      /* with copy: every link is this slow, "16GB/s,5us" (as memory is) */
-    const char *topology;  /* with copy: links of this topology file, instead of `link` */
+    const char *topology;  /* with copy: the links of this topology (a file, ring:N, star:N) */
+    double slower;         /* those links' bandwidth divided by so much (1) */
     size_t group_size;     /* of hierarchical: ranks a node (2) */
     size_t max_groups;     /* that hr_group_new can make (8) */
     size_t arena_bytes;    /* for hr_group_alloc, each rank (16 MiB) */

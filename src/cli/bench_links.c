@@ -4,12 +4,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/bench_loop.h"
 #include "cli/parse.h"
 #include "group/laws.h"
 #include "group/walk_rings.h"
 #include "report/links.h"
 
-enum { LOOKS = 20000000 }; /* of the search for rings: a second */
+enum {
+    LOOKS = 20000000, /* of the search for rings: a second */
+    EMULATIONS = 3,
+};
+
+/* What the memory of a small machine carries, payload of all ranks together, in bytes/s. */
+static const double CARRIED = 1e9;
 
 struct links {
     const struct hr_cli *cli;
@@ -36,9 +43,9 @@ static enum hr_status check_options(const struct hr_cli *cli)
 {
     static const char *const measured[] = {"ranks", "sizes",   "type",   "redop",  "transport",
                                            "loop",  "buffers", "launch", "timeout"};
-    static const char *const on_topology[] = {"topology", "root", "algorithm", "find-rings",
-                                              "group-size"};
-    static const char *const on_bytes[] = {"bytes", "root", "algorithm", "group-size"};
+    static const char *const on_topology[] = {"topology",   "root",       "algorithm",
+                                              "find-rings", "group-size", "emulate"};
+    static const char *const on_bytes[] = {"bytes", "root", "algorithm", "group-size", "emulate"};
     HR_TRY(refuse(cli, measured, sizeof measured / sizeof *measured, "with bench links"));
     if (cli->sweep)
         HR_TRY(refuse(cli, on_topology, sizeof on_topology / sizeof *on_topology, "with --sweep"));
@@ -56,7 +63,7 @@ static enum hr_status check_options(const struct hr_cli *cli)
 
 enum hr_status hr_bench_links_refused(const struct hr_cli *cli)
 {
-    static const char *const ours[] = {"bytes", "root", "find-rings", "sweep"};
+    static const char *const ours[] = {"bytes", "root", "find-rings", "sweep", "emulate"};
     return refuse(cli, ours, sizeof ours / sizeof *ours, "without \"hogring bench links\"");
 }
 
@@ -102,6 +109,14 @@ static double bandwidth_at_ranks(const struct hr_topology *topology)
     return least;
 }
 
+static double widest(const struct hr_topology *topology)
+{
+    double most = 0;
+    for (size_t w = 0; w < topology->nwires; w++)
+        most = fmax(most, hr_wire_bandwidth(&topology->wire[w]));
+    return most;
+}
+
 static enum hr_status prepare(struct links *links)
 {
     const char *what = links->cli->topology;
@@ -112,6 +127,9 @@ static enum hr_status prepare(struct links *links)
     links->table.bytes = links->bytes;
     links->table.workers = links->topology.nranks;
     links->table.bandwidth = bandwidth_at_ranks(&links->topology);
+    if (links->cli->emulate)
+        links->table.slower =
+            fmax(1, (double)links->topology.nranks * widest(&links->topology) / CARRIED);
     return HR_OK;
 }
 
@@ -138,6 +156,35 @@ static size_t group_size(const struct links *links)
     return n > 1 && n < topology->nranks ? n : 0;
 }
 
+/* Run it for real over throttled rings, as often as a short patience allows. */
+static enum hr_status emulate(struct links *links, const struct hr_algorithm *algorithm,
+                              struct hr_links_row *row)
+{
+    struct hr_bench_row measured = {0};
+    const struct hr_bench_case what = {
+        .world = {.nranks = links->table.workers,
+                  .launch = "thread",
+                  .algorithm = algorithm->name,
+                  .transport = "copy",
+                  .link = hr_cli_was_given(links->cli, "link") ? links->cli->link : NULL,
+                  .topology = links->cli->topology,
+                  .slower = links->table.slower,
+                  .group_size = group_size(links),
+                  .timeout = -1,
+                  .max_groups = 1},
+        .operation = HR_OP_ALL_REDUCE,
+        .bytes = links->bytes,
+        .iterations = EMULATIONS,
+    };
+    if (!links->cli->emulate)
+        return HR_OK;
+    HR_TRY(hr_bench_measure(&what, &measured));
+    if (measured.wrong)
+        return hr_fail(HR_E_FAILED, "%s: %zu elements are wrong", algorithm->name, measured.wrong);
+    row->emulated_s = 1e-6 * measured.p50_us / links->table.slower;
+    return HR_OK;
+}
+
 static enum hr_status add_algorithm(struct links *links, const struct hr_algorithm *algorithm)
 {
     struct hr_links_table *table = &links->table;
@@ -153,6 +200,7 @@ static enum hr_status add_algorithm(struct links *links, const struct hr_algorit
                                             .group_size = nodes ? group_size(links) : 0,
                                             .bytes = links->bytes};
     HR_ASSERT(table->n < sizeof table->row / sizeof *table->row);
+    row->emulated_s = NAN;
     const char *formula = hr_law_formula(algorithm->name);
     snprintf(row->formula, sizeof row->formula, "%s",
              formula && root == workers ? "2 P N / B"
@@ -167,7 +215,7 @@ static enum hr_status add_algorithm(struct links *links, const struct hr_algorit
         snprintf(row->algorithm, sizeof row->algorithm, "%s", algorithm->name);
     HR_TRY(hr_walk(&options, &row->walk));
     table->n++;
-    return HR_OK;
+    return options.n == workers ? emulate(links, algorithm, row) : HR_OK;
 }
 
 static enum hr_status add_rings(struct links *links)
@@ -176,6 +224,7 @@ static enum hr_status add_rings(struct links *links)
     struct hr_links_row *row = &table->row[table->n];
     struct hr_rings rings;
     size_t lanes = 0;
+    row->emulated_s = NAN;
     HR_TRY(hr_rings_find(&links->topology, LOOKS, &rings));
     for (size_t i = 0; i < rings.n; i++)
         lanes += rings.lanes[i];

@@ -19,7 +19,7 @@ enum {
 /* What the ranks of one measurement share. */
 struct bench {
     const struct hr_bench_case *what;
-    size_t count, iterations;
+    size_t count, iterations, warmup;
     double *seconds; /* (nranks, iterations) of each rank's own operations */
     uint64_t *wrong; /* (nranks) */
 };
@@ -184,15 +184,15 @@ static enum hr_status iterate(const struct loop *loop)
     const struct bench *bench = loop->bench;
     const bool barriers = !bench->what->back_to_back;
     double *seconds = bench->seconds + loop->rank * bench->iterations;
-    for (size_t k = 0; k < WARMUP + bench->iterations; k++) {
+    for (size_t k = 0; k < bench->warmup + bench->iterations; k++) {
         fill(bench->what->type, loop->in, loop->in_count, value_of(bench, loop->rank, k));
         if (barriers)
             HR_TRY(hr_barrier(loop->world));
         const int64_t began = hr_clock_ns();
         HR_TRY(operate(loop));
         const int64_t took = hr_clock_ns() - began;
-        if (k >= WARMUP)
-            seconds[k - WARMUP] = hr_seconds(took);
+        if (k >= bench->warmup)
+            seconds[k - bench->warmup] = hr_seconds(took);
         if (k % CHECK_EVERY == 0)
             bench->wrong[loop->rank] += count_wrong(loop, k);
         if (barriers) /* nobody rewrites a buffer that a peer still checks */
@@ -297,8 +297,11 @@ enum hr_status hr_bench_measure(const struct hr_bench_case *what, struct hr_benc
     row->count = bench.count * blocks;
     row->bytes = row->count * elem;
     const bool emulated = what->world.link || what->world.topology;
-    bench.iterations = iterations_for(row->bytes, emulated || n > 2);
-    world.arena_bytes = what->own_memory ? 1 : 2 * row->bytes + 4096;
+    bench.iterations =
+        what->iterations ? what->iterations : iterations_for(row->bytes, emulated || n > 2);
+    bench.warmup = what->iterations ? 1 : WARMUP;
+    const bool apart = facts->blocks || what->operation == HR_OP_SEND;
+    world.arena_bytes = what->own_memory ? 1 : (apart ? 2 : 1) * row->bytes + 4096;
     world.max_groups = 1;
     /* Processes write their times here as well. */
     const size_t bytes = n * (bench.iterations * sizeof *bench.seconds + sizeof *bench.wrong);

@@ -21,6 +21,7 @@ struct hr_bench_case {
     size_t bytes;    /* as nccl-tests count them: of the largest buffer of a rank */
     bool own_memory; /* buffers from malloc, not from the arena */
     bool back_to_back;
+    size_t iterations; /* 0: as many as the size and half a second's patience allow */
 };
 
 /* Measure it; fills the times, the bandwidths, wrong, count and bytes of *row. */

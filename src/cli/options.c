@@ -107,6 +107,8 @@ static const struct option_row rows[] = {
     {"bytes", TEXT, FIELD(bytes), HR_BENCH, "N", "to synchronise: 160MB, 64M [160MB]"},
     {"root", TEXT, FIELD(root), HR_BENCH, "NODE",
      "of master-worker; one that is no gpu is a master without data [the first gpu]"},
+    {"emulate", FLAG, FIELD(emulate), HR_BENCH, NULL,
+     "links: also run the algorithms, over rings as slow in proportion"},
     {"find-rings", FLAG, FIELD(find_rings), HR_BENCH, NULL,
      "decompose the links between gpus into rings"},
     {"sweep", FLAG, FIELD(sweep), HR_BENCH, NULL,

@@ -18,7 +18,7 @@ struct hr_cli {
     struct hr_train_options train;
     char data[1024], json[1024], plot[1024], strategies[512];
     size_t seeds;
-    bool concurrent, quiet, help;
+    bool concurrent, quiet, help, emulate;
     double expect_accuracy; /* 0: none */
     char expect_digest[64];
     size_t ranks, group_size;

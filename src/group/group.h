@@ -51,7 +51,7 @@ struct hr_place {
     struct hr_waiter *waiter;   /* this rank's */
     size_t segment_bytes;       /* buffers in there are reached by all; 0: all buffers are */
     const uint16_t *world_rank; /* (nranks) of the group's ranks; NULL: the same */
-    struct hr_wires *wires;     /* emulated links; NULL: as fast as memory */
+    const struct hr_wires *wires; /* emulated links; NULL: as fast as memory */
 };
 
 /* One call. in and out are NULL where the rank gives or gets nothing. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "base/cpus.h"
@@ -66,11 +67,25 @@ static enum hr_status read_options(const struct hr_world_options *o, struct hr_w
     return HR_OK;
 }
 
+static enum hr_status read_links(const struct hr_world_options *o, struct hr_world_plan *plan)
+{
+    if (!o->link && !o->topology)
+        return HR_OK;
+    if (!plan->group.copies)
+        return hr_fail(HR_E_USAGE, "--%s: links are emulated for --transport copy only",
+                       o->link ? "link" : "topology");
+    HR_TRY(hr_wires_open(&plan->wires, o->nranks, o->link, o->topology,
+                         o->slower > 0 ? o->slower : 1));
+    plan->wires_bytes = hr_round_up(hr_wires_bytes(&plan->wires), HR_LINE);
+    return HR_OK;
+}
+
 enum hr_status hr_world_lay_out(const struct hr_world_options *o, struct hr_world_plan *plan)
 {
     size_t one_group, arenas;
     *plan = (struct hr_world_plan){0};
     HR_TRY(read_options(o, plan));
+    HR_TRY(read_links(o, plan));
     HR_TRY(hr_group_bytes(&plan->group, &plan->group_bytes));
     HR_TRY(hr_group_bytes(&plan->small, &one_group));
     plan->group_bytes = hr_round_up(plan->group_bytes, HR_LINE);
@@ -81,7 +96,8 @@ enum hr_status hr_world_lay_out(const struct hr_world_options *o, struct hr_worl
     const size_t arena = o->arena_bytes ? o->arena_bytes : USUAL_ARENA;
     plan->arena_bytes = hr_round_up(arena, 4096) + 9 * (size_t)HR_LINE;
     if (arena > SIZE_MAX / 2 || !hr_size_mul(plan->arena_bytes, o->nranks, &arenas) ||
-        !hr_size_add(plan->group_bytes + plan->groups_bytes, arenas, &plan->segment_bytes))
+        !hr_size_add(plan->group_bytes + plan->groups_bytes + plan->wires_bytes, arenas,
+                     &plan->segment_bytes))
         return hr_fail(HR_E_NOMEM, "%zu arenas of %zu bytes do not fit into memory", o->nranks,
                        arena);
     return HR_OK;
@@ -106,7 +122,7 @@ static enum hr_status make_group(struct hr_rank_world *world,
         .waiter = &world->waiter,
         .segment_bytes = world->plan->launch == HR_LAUNCH_THREAD ? 0 : world->segment->bytes,
         .world_rank = group->world_rank,
-        .wires = world->wires,
+        .wires = world->plan->wires.nranks ? &world->plan->wires : NULL,
     };
     const enum hr_status status = hr_member_init(&group->member, options, &place, rank);
     if (status != HR_OK)
@@ -122,6 +138,8 @@ enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **gro
                                        .spin_ns = world->plan->spin_ns,
                                        .yield_ns = world->plan->yield_ns,
                                        .timeout_ns = world->plan->timeout_ns};
+    if (world->plan->wires.nranks) /* else the kernel rounds sleeps up by 50 us */
+        prctl(PR_SET_TIMERSLACK, 1);
     if (world->plan->pin)
         hr_cpus_pin(world->local_rank, world->plan->group.nranks);
     return make_group(world, &world->plan->group, world->segment->base, NULL, world->rank, group);
@@ -227,7 +245,7 @@ enum hr_status hr_group_alloc(struct hr_group *group, size_t bytes, void **memor
                        "(arena_bytes)",
                        bytes, left, plan->arena_bytes);
     *memory = (unsigned char *)world->segment->base + plan->group_bytes + plan->groups_bytes +
-              world->rank * plan->arena_bytes + world->arena_used;
+              plan->wires_bytes + world->rank * plan->arena_bytes + world->arena_used;
     world->arena_used += hr_round_up(bytes, HR_LINE);
     return HR_OK;
 }
@@ -237,7 +255,6 @@ enum hr_status hr_group_alloc(struct hr_group *group, size_t bytes, void **memor
 struct spawn {
     struct hr_world_plan plan;
     struct hr_segment segment, control;
-    struct hr_wires *wires;
     hr_rank_fn work;
     void *arg;
 };
@@ -248,7 +265,6 @@ static enum hr_status rank_main(void *arg, size_t rank)
     struct hr_rank_world world = {.plan = &spawn->plan,
                                   .segment = &spawn->segment,
                                   .control = spawn->control.base,
-                                  .wires = spawn->wires,
                                   .rank = rank,
                                   .local_rank = rank};
     struct hr_group *group;
@@ -263,11 +279,14 @@ enum hr_status hr_world_run(const struct hr_world_options *options, hr_rank_fn w
     struct spawn spawn = {.work = work, .arg = arg};
     enum hr_status status;
     bool stuck = false;
-    HR_TRY(hr_world_lay_out(options, &spawn.plan));
+    HR_TRY_GOTO(hr_world_lay_out(options, &spawn.plan), status, out);
     const size_t n = spawn.plan.group.nranks;
     HR_TRY_GOTO(hr_segment_create(hr_control_bytes(n), true, &spawn.control), status, out);
     HR_TRY_GOTO(hr_segment_create(spawn.plan.segment_bytes, false, &spawn.segment), status, out);
     hr_control_init(spawn.control.base, n);
+    spawn.plan.wires.free_at =
+        (struct hr_atom64 *)(void *)((unsigned char *)spawn.segment.base + spawn.plan.group_bytes +
+                                     spawn.plan.groups_bytes);
     HR_TRY_GOTO(hr_group_init(spawn.segment.base, &spawn.plan.group), status, out);
     const struct hr_launch_options launch = {.launch = spawn.plan.launch,
                                              .nranks = n,
@@ -279,6 +298,7 @@ out:
     if (!stuck) {
         hr_segment_destroy(&spawn.segment);
         hr_segment_destroy(&spawn.control);
+        hr_wires_close(&spawn.plan.wires);
     }
     return status;
 }

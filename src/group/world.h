@@ -1,13 +1,14 @@
 /* world.h - inside the public groups of hogring/group.h: where a world's memory lies, and what a
  * rank holds of it.
  *
- *   segment: [ the world's group | room for more groups | arena 0 | arena 1 | ... ]
+ *   segment: [ the world's group | room for more groups | emulated links | arena 0 | arena 1 ... ]
  */
 #ifndef HR_GROUP_WORLD_H
 #define HR_GROUP_WORLD_H
 
 #include "group/group.h"
 #include "group/launch.h"
+#include "schedule/wires.h"
 
 /* What all ranks of a world know; private memory, the same before ranks are forked. */
 struct hr_world_plan {
@@ -17,6 +18,8 @@ struct hr_world_plan {
     enum hr_launch launch;
     int64_t timeout_ns, spin_ns, yield_ns;
     bool pin;
+    struct hr_wires wires; /* emulated links; without ranks: there are none */
+    size_t wires_bytes;
 };
 
 /* What one rank shares with all its groups. */
@@ -24,7 +27,6 @@ struct hr_rank_world {
     const struct hr_world_plan *plan;
     struct hr_segment *segment;
     struct hr_control *control;
-    struct hr_wires *wires;
     struct hr_waiter waiter;
     size_t rank, local_rank;
     size_t groups_used, arena_used; /* bytes */
@@ -36,7 +38,8 @@ struct hr_group {
     uint16_t world_rank[HR_MAX_RANKS];
 };
 
-/* Check the options and compute all sizes. HR_E_USAGE, HR_E_NOMEM. */
+/* Check the options and compute all sizes; finish with hr_wires_close(&plan->wires). HR_E_USAGE,
+ * HR_E_NOMEM, and what topology files can be refused for. */
 HR_CHECKED enum hr_status hr_world_lay_out(const struct hr_world_options *options,
                                            struct hr_world_plan *plan);
 

@@ -1,4 +1,6 @@
 /* What bench links shows, as JSON: fields are only ever added. */
+#include <math.h>
+
 #include "report/json_value.h"
 #include "report/links.h"
 
@@ -41,15 +43,17 @@ static json_t *row_object(const struct hr_links_table *table, const struct hr_li
     char busiest[HR_CHANNEL_NAME];
     const struct hr_walk *walk = &row->walk;
     hr_channel_name(walk->links.topology, hr_links_busiest(&walk->links), busiest);
-    return json_pack("{ss so so so so so so so so so so so so so so}", "op", "links", "algorithm",
-                     hr_json_text(row->algorithm), "topology", hr_json_text(table->name), "root",
-                     hr_json_text(table->root), "workers", hr_json_count(table->workers), "bytes",
-                     hr_json_count(table->bytes), "steps", hr_json_count(walk->nsteps), "seconds",
-                     hr_json_number(hr_ps_seconds(walk->ps)), "textbook_seconds",
-                     hr_json_number(row->textbook_s), "textbook_formula",
-                     hr_json_text_or_null(row->formula), "messages", hr_json_count(walk->messages),
-                     "bytes_sent", hr_json_count(walk->bytes), "busiest", hr_json_text(busiest),
-                     "step_seconds", steps(walk), "links", channels(walk));
+    return json_pack(
+        "{ss so so so so so so so so so so so so so so so so}", "op", "links", "algorithm",
+        hr_json_text(row->algorithm), "topology", hr_json_text(table->name), "root",
+        hr_json_text(table->root), "workers", hr_json_count(table->workers), "bytes",
+        hr_json_count(table->bytes), "steps", hr_json_count(walk->nsteps), "seconds",
+        hr_json_number(hr_ps_seconds(walk->ps)), "textbook_seconds",
+        hr_json_number(row->textbook_s), "textbook_formula", hr_json_text_or_null(row->formula),
+        "messages", hr_json_count(walk->messages), "bytes_sent", hr_json_count(walk->bytes),
+        "busiest", hr_json_text(busiest), "step_seconds", steps(walk), "links", channels(walk),
+        "emulated_seconds", hr_json_number(table->slower > 0 ? row->emulated_s : NAN), "slower",
+        hr_json_number(table->slower > 0 ? table->slower : NAN));
 }
 
 enum hr_status hr_json_write_links(const char *path, const struct hr_links_table *table)

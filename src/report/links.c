@@ -15,16 +15,29 @@ static char *decimal(double bytes, char text[32])
     return text;
 }
 
-static void print_row(FILE *out, const struct hr_links_row *row)
+/* The column of an emulation, if there was one. */
+static const char *emulated_cell(const struct hr_links_table *table, const struct hr_links_row *row,
+                                 char text[32])
 {
-    char name[HR_CHANNEL_NAME], textbook[32] = "-";
+    text[0] = '\0';
+    if (table->slower > 0 && isnan(row->emulated_s))
+        snprintf(text, 32, " %14s", "-");
+    else if (table->slower > 0)
+        snprintf(text, 32, " %14.3f", 1e3 * row->emulated_s);
+    return text;
+}
+
+static void print_row(FILE *out, const struct hr_links_table *table, const struct hr_links_row *row)
+{
+    char name[HR_CHANNEL_NAME], textbook[32] = "-", emulated[32];
     const struct hr_walk *walk = &row->walk;
     const size_t busiest = hr_links_busiest(&walk->links);
     const double busy = (double)walk->links.channel[busiest].busy_ps;
     if (!isnan(row->textbook_s))
         snprintf(textbook, sizeof textbook, "%.6f", 1e3 * row->textbook_s);
-    fprintf(out, "%-26s %6zu %14.6f %14s  %-22s %-20s %6.1f %%\n", row->algorithm, walk->nsteps,
-            1e3 * hr_ps_seconds(walk->ps), textbook, row->formula[0] ? row->formula : "-",
+    fprintf(out, "%-26s %6zu %14.6f%s %14s  %-22s %-20s %6.1f %%\n", row->algorithm, walk->nsteps,
+            1e3 * hr_ps_seconds(walk->ps), emulated_cell(table, row, emulated), textbook,
+            row->formula[0] ? row->formula : "-",
             hr_channel_name(walk->links.topology, busiest, name),
             walk->ps ? 100 * busy / (double)walk->ps : 0);
 }
@@ -36,10 +49,16 @@ void hr_links_print(FILE *out, const struct hr_links_table *table)
     fprintf(out, "# %s: %zu nodes, %zu links; N = %s, P = %zu workers, B = %s/s, master %s\n",
             table->name, topology->nnodes, topology->nwires, decimal((double)table->bytes, bytes),
             table->workers, decimal(table->bandwidth, bandwidth), table->root);
-    fprintf(out, "%-26s %6s %14s %14s  %-22s %-20s %8s\n", "algorithm", "steps", "time (ms)",
-            "textbook (ms)", "textbook's formula", "busiest link", "busy");
+    if (table->slower > 0)
+        fprintf(out,
+                "# emulated: measured over rings slowed down to 1/%.4g of these bandwidths, "
+                "times that\n",
+                table->slower);
+    fprintf(out, "%-26s %6s %14s%s %14s  %-22s %-20s %8s\n", "algorithm", "steps", "time (ms)",
+            table->slower > 0 ? "  emulated (ms)" : "", "textbook (ms)", "textbook's formula",
+            "busiest link", "busy");
     for (size_t i = 0; i < table->n; i++)
-        print_row(out, &table->row[i]);
+        print_row(out, table, &table->row[i]);
 }
 
 void hr_sweep_print(FILE *out, const struct hr_sweep *sweep)

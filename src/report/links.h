@@ -13,6 +13,7 @@ struct hr_links_row {
     char formula[64];    /* the textbook's; "": none */
     double textbook_s;   /* its value; NaN: none */
     struct hr_walk walk; /* owned by whoever made the row */
+    double emulated_s;   /* measured over throttled rings, in the topology's time; NaN: not */
 };
 
 struct hr_links_table {
@@ -22,6 +23,7 @@ struct hr_links_table {
     double bandwidth; /* B of the formulas: of the slowest lane at a rank */
     const char *root; /* name of the master's node */
     size_t workers;
+    double slower; /* what the bandwidths were divided by for the emulation; 0: there was none */
     struct hr_links_row row[16];
     size_t n;
 };

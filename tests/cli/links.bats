@@ -71,3 +71,10 @@ row() {
   refused 2 "--sweep: means nothing without" bench all_reduce --sweep
   refused 2 "--find-rings: means nothing without" bench all_reduce --find-rings
 }
+
+@test "--emulate measures what the walk predicts" {
+  hogring bench links --topology ring:4 --link 1GB/s --bytes 4MB --algorithm ring --emulate --json "$TMP/out.json" | grep -q "emulated (ms)"
+  # 6 steps of 1 MB at 1 GB/s; a busy machine may be late, but links are never faster than they are.
+  [ "$(json "$TMP/out.json" 'round(d["rows"][0]["seconds"], 4) == 0.006 and 0.006 <= d["rows"][0]["emulated_seconds"] < 0.060')" = True ]
+  refused 2 "--emulate: means nothing without" bench all_reduce --emulate
+}
