@@ -183,6 +183,18 @@ static enum hr_status refuse_wrong_sums(const struct rows *rows)
     return HR_OK;
 }
 
+static enum hr_status draw(const struct hr_cli *cli, const struct hr_bench_case *what,
+                           const struct rows *rows)
+{
+    char title[200], links[100] = "";
+    if (cli->link[0] || cli->topology[0])
+        snprintf(links, sizeof links, ", emulated links %.50s %.30s", cli->topology, cli->link);
+    snprintf(title, sizeof title, "%s: %zu ranks on %zu processors (%s, %s%s)", cli->positional[0],
+             what->world.nranks, hr_cpus_allowed(), what->world.launch, what->world.transport,
+             links);
+    return hr_plot_bench(cli->plot, title, rows->row, rows->n);
+}
+
 static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
 {
     struct hr_bench_case what = {0};
@@ -211,6 +223,8 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
     }
     if (cli->json[0])
         HR_TRY(hr_json_write_rows(cli->json, rows->row, rows->n));
+    if (cli->plot[0])
+        HR_TRY(draw(cli, &what, rows));
     return refuse_wrong_sums(rows);
 }
 

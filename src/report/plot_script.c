@@ -5,50 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- quoting and styles */
-
-/* Bytes of the UTF-8 character at text; 0 when what stands there is none. */
-static size_t character_bytes(const char *text)
-{
-    const unsigned char first = (unsigned char)text[0];
-    const size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (n > 1 && (first < 0xc2 || first > 0xf4))
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
-/* In single quotes gnuplot takes everything as it stands (in double quotes it would run what is in
- * backquotes); a quote is doubled. What cannot be shown becomes '?', so that an SVG stays one. */
-static void quote(FILE *out, const char *text, size_t most_characters)
-{
-    size_t shown = 0;
-    fputc('\'', out);
-    for (; *text && shown < most_characters; shown++) {
-        const size_t n = character_bytes(text);
-        if (*text == '\'')
-            fputs("''", out);
-        else if (n == 0 || (unsigned char)*text < ' ' || *text == 0x7f)
-            fputc('?', out);
-        else
-            fwrite(text, 1, n, out);
-        text += n ? n : 1;
-    }
-    fputs(*text ? "...'" : "'", out);
-}
-
-/* Okabe and Ito's colours for all kinds of colour vision, without yellow, which is lost on white.
- * Curves of strategies that give the same bits lie on top of each other: dashes let the colour
- * below show, and points differ in shape. */
-static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                     "#e69f00", "#56b4e9", "#000000"};
-static const char *const dashes[] = {"1", "(10,6)", "(3,4)", "(14,4,3,4)", "(6,3)"};
-static const int points[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
-
-#define CYCLE(table, i) ((table)[(i) % (sizeof(table) / sizeof *(table))])
-
 /* --- data */
 
 /* Evaluations that all runs of the group have. */
@@ -172,27 +128,12 @@ static struct scale scale_of(const struct hr_groups *groups)
     return scale;
 }
 
-static void write_terminal(FILE *out, enum hr_plot_format format)
-{
-    fputs("set encoding utf8\n", out);
-    if (format == HR_PLOT_SVG)
-        fputs("set terminal svg size 1200,860 dynamic noenhanced background rgb 'white' "
-              "font 'Helvetica,Arial,sans-serif,15'\n",
-              out);
-    else
-        fputs(
-            "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) "
-            "set terminal pngcairo size 1200,860 noenhanced background rgb 'white' font 'Sans,12'; "
-            "else set terminal png size 1200,860 truecolor noenhanced\n",
-            out);
-}
-
 static void write_styles(FILE *out, const struct hr_groups *groups)
 {
     for (size_t g = 0; g < groups->n; g++) {
         size_t every = common_points(&groups->group[g]) / 12 + 1; /* a dozen points a line */
         fprintf(out, "set style line %zu lc rgb '%s' dt %s lw 2.2 pt %d ps 1 pi %zu\n", g + 1,
-                CYCLE(colors, g), CYCLE(dashes, g), CYCLE(points, g), every);
+                hr_plot_color(g), hr_plot_dash(g), hr_plot_point(g), every);
     }
     fputs("set border 3 lc rgb '#404040'\n"
           "set tics nomirror out\n"
@@ -217,7 +158,7 @@ static void write_curves(FILE *out, const struct hr_groups *groups, const struct
     for (size_t g = 0; g < groups->n; g++)
         if (groups->group[g].n > 1 && common_points(&groups->group[g]) > 0) {
             fprintf(out, "%s $%s%zu using %d:4:5 with filledcurves lc rgb '%s'", before, panel->y,
-                    g, panel->x, CYCLE(colors, g));
+                    g, panel->x, hr_plot_color(g));
             before = ", \\\n ";
         }
     for (size_t g = 0; g < groups->n; g++)
@@ -265,7 +206,7 @@ static void write_legend(FILE *out, const struct hr_groups *groups, double heigh
           out);
     for (size_t g = 0; g < groups->n; g++) {
         fprintf(out, "%s NaN with linespoints ls %zu title ", g ? ", \\\n " : "", g + 1);
-        quote(out, groups->group[g].label, 60);
+        hr_plot_quote(out, groups->group[g].label, 60);
     }
     fputc('\n', out);
 }
@@ -277,11 +218,11 @@ void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *tit
         {0, 0, 1, "loss"}, {0, 1, 2, "loss"}, {1, 0, 1, "accuracy"}, {1, 1, 2, "accuracy"}};
     const struct scale scale = scale_of(groups);
     const double legend = 0.03 + 0.03 * (double)((groups->n + 2) / 3);
-    write_terminal(out, format);
+    hr_plot_terminal(out, format);
     write_data(out, groups, &scale);
     write_styles(out, groups);
     fputs("set multiplot\nset label 1 ", out);
-    quote(out, title, 110);
+    hr_plot_quote(out, title, 110);
     fputs(" at screen 0.5,0.97 center font ',16'\n", out);
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
         write_panel(out, groups, &scale, &panels[i], legend);

@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 #include "report/groups.h"
-
-enum hr_plot_format { HR_PLOT_SVG, HR_PLOT_PNG };
+#include "report/plot_style.h"
 
 void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *title,
                           const struct hr_groups *groups);

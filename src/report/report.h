@@ -94,4 +94,8 @@ HR_CHECKED enum hr_status hr_json_write_rows(const char *path, const struct hr_b
 HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
                                          const struct hr_run_result *runs, size_t n);
 
+/* Draw times over sizes, a curve an algorithm or operation. As above. */
+HR_CHECKED enum hr_status hr_plot_bench(const char *path, const char *title,
+                                        const struct hr_bench_row *rows, size_t n);
+
 #endif

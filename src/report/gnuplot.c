@@ -1,0 +1,142 @@
+#include "report/gnuplot.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "report/replace.h"
+
+extern char **environ;
+
+/* What goes into gnuplot and what it says. Both are files in memory and not pipes: none of them can
+ * be full, so neither side can wait for the other, and a gnuplot that dies raises no SIGPIPE. */
+struct streams {
+    int script, errors;
+};
+
+static void close_streams(struct streams *streams)
+{
+    if (streams->script >= 0)
+        close(streams->script);
+    if (streams->errors >= 0)
+        close(streams->errors);
+}
+
+static enum hr_status open_streams(struct streams *streams)
+{
+    streams->script = memfd_create("hogring-plot-script", MFD_CLOEXEC);
+    streams->errors = memfd_create("hogring-plot-errors", MFD_CLOEXEC);
+    if (streams->script >= 0 && streams->errors >= 0)
+        return HR_OK;
+    const enum hr_status status = hr_fail_errno(HR_E_NOMEM, "no memory for a plot");
+    close_streams(streams);
+    return status;
+}
+
+static enum hr_status fill_script(int fd, enum hr_plot_format format, hr_script_fn write,
+                                  const void *arg)
+{
+    const int own = dup(fd);
+    FILE *out = own < 0 ? NULL : fdopen(own, "w");
+    if (!out) {
+        if (own >= 0)
+            close(own);
+        return hr_fail(HR_E_NOMEM, "no memory for a plot");
+    }
+    write(out, format, arg);
+    const bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed || lseek(fd, 0, SEEK_SET) != 0)
+        return hr_fail_errno(HR_E_NOMEM, "no memory for a plot");
+    return HR_OK;
+}
+
+/* HR_E_IO with the first line that says something. */
+static enum hr_status explain(const char *path, int wait_status, int errors)
+{
+    char text[400];
+    const ssize_t got = pread(errors, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    char *line = text + strspn(text, " \t\r\n^");
+    line[strcspn(line, "\r\n")] = '\0';
+    if (line[0])
+        return hr_fail(HR_E_IO, "%s: gnuplot: %s", path, line);
+    if (WIFSIGNALED(wait_status))
+        return hr_fail(HR_E_IO, "%s: gnuplot ended by signal %d", path, WTERMSIG(wait_status));
+    return hr_fail(HR_E_IO, "%s: gnuplot drew nothing (exit code %d)", path,
+                   WEXITSTATUS(wait_status));
+}
+
+static enum hr_status start_gnuplot(const struct streams *streams, int picture, const char *path,
+                                    pid_t *child)
+{
+    char name[] = "gnuplot", defaults[] = "-d", from_stdin[] = "-";
+    char *const argv[] = {name, defaults, from_stdin, NULL}; /* -d: without the user's ~/.gnuplot */
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return hr_fail(HR_E_NOMEM, "no memory for a plot");
+    int cause = posix_spawn_file_actions_adddup2(&actions, streams->script, STDIN_FILENO);
+    cause = cause ? cause : posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
+    cause =
+        cause ? cause : posix_spawn_file_actions_adddup2(&actions, streams->errors, STDERR_FILENO);
+    cause = cause ? cause : posix_spawnp(child, name, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (cause == ENOENT)
+        return hr_fail(HR_E_IO,
+                       "%s: gnuplot, which draws it, is not installed: "
+                       "apt install gnuplot-nox",
+                       path);
+    errno = cause;
+    return cause ? hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be started", path) : HR_OK;
+}
+
+static enum hr_status run_gnuplot(const struct streams *streams, int picture, const char *path)
+{
+    pid_t child;
+    int wait_status;
+    struct stat drawn;
+    HR_TRY(start_gnuplot(streams, picture, path, &child));
+    while (waitpid(child, &wait_status, 0) < 0)
+        if (errno != EINTR)
+            return hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be waited for", path);
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 ||
+        (fstat(picture, &drawn) == 0 && S_ISREG(drawn.st_mode) && drawn.st_size == 0))
+        return explain(path, wait_status, streams->errors);
+    return HR_OK;
+}
+
+static enum hr_status draw(const struct streams *streams, const char *path)
+{
+    struct hr_replace replace;
+    HR_TRY(hr_replace_begin(&replace, path));
+    const enum hr_status status = run_gnuplot(streams, replace.fd, path);
+    if (status == HR_OK)
+        return hr_replace_commit(&replace);
+    hr_replace_abandon(&replace);
+    return status;
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && !strcmp(path + length - tail, ending);
+}
+
+enum hr_status hr_gnuplot_draw(const char *path, hr_script_fn write, const void *arg)
+{
+    struct streams streams;
+    if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
+        return hr_fail(HR_E_USAGE, "%s: expected a name that ends in .svg or .png", path);
+    HR_TRY(open_streams(&streams));
+    const enum hr_plot_format format = ends_in(path, ".svg") ? HR_PLOT_SVG : HR_PLOT_PNG;
+    enum hr_status status = fill_script(streams.script, format, write, arg);
+    if (status == HR_OK)
+        status = draw(&streams, path);
+    close_streams(&streams);
+    return status;
+}
