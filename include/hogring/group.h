@@ -13,8 +13,8 @@
  *           group of all. count: elements, never bytes. block: what one rank gives or gets.
  * Memory    a buffer is the caller's. Any memory will do. Ranks that are processes reach each
  *           other's buffers in place when they come from hr_group_alloc, and otherwise copy through
- *           rings; in one call either all ranks' buffers come from there or none does (buffers
- *           of a few KiB are always copied, and may lie anywhere). Threads reach everything.
+ *           rings. In one all_reduce either all ranks' buffers come from there or none does
+ *           (HR_E_MISMATCH). Threads reach everything.
  * In place  where a call says so, input and output may be the same memory, which saves a copy.
  *           Otherwise they must not overlap.
  * Calls     all ranks of a group call the same operations in the same order with the same count,
