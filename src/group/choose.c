@@ -16,7 +16,8 @@ static struct hr_choice choose_all_reduce(const struct hr_member *member, const 
     const bool is_auto = o->algorithm == &hr_allreduce_auto;
     const size_t bytes = hr_job_bytes(job);
     const bool small = bytes <= HR_NOTICE_BYTES;
-    const bool reached = is_reached(place, job->in) && is_reached(place, job->out);
+    const bool reached =
+        job->count == 0 || (is_reached(place, job->in) && is_reached(place, job->out));
     if (o->plan_only || o->copies)
         return (struct hr_choice){HR_BY_PLAN, is_auto ? &hr_allreduce_direct : o->algorithm, false};
     if (is_auto && small && (!reached || (!o->crowded && bytes <= o->one_shot_bytes)))

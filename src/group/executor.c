@@ -170,7 +170,7 @@ static void sum_row(struct hr_member *member, const struct hr_row *row)
     for (size_t r = 0; r < member->options.nranks; r++)
         if (by_rank[r])
             in[n++] = by_rank[r];
-    if (n > 1 || in[0] != out)
+    if (region.bytes && (n > 1 || in[0] != out)) /* of nothing, the buffers may be NULL */
         hr_element_tree(member->job.kind, &out, 1, in, n, region.bytes / ex->layout.elem_bytes);
     for (size_t k = 0; k < ex->nkept; k++)
         if (ex->kept[k].in_place)
