@@ -2,6 +2,7 @@
 #ifndef HR_TESTS_SUPPORT_WORLDS_H
 #define HR_TESTS_SUPPORT_WORLDS_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "hogring/group.h"
