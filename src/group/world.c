@@ -1,5 +1,6 @@
 #include "group/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -270,6 +271,8 @@ static enum hr_status rank_main(void *arg, size_t rank)
     struct hr_group *group;
     HR_TRY(hr_world_enter(&world, &group));
     const enum hr_status status = spawn->work(group, spawn->arg);
+    if (spawn->plan.launch == HR_LAUNCH_PROCESS)
+        fflush(NULL); /* a rank ends by _exit, and what it has printed should not be lost */
     hr_group_free(group);
     return status;
 }
@@ -293,6 +296,7 @@ enum hr_status hr_world_run(const struct hr_world_options *options, hr_rank_fn w
                                              .control = spawn.control.base,
                                              .main = rank_main,
                                              .arg = &spawn};
+    fflush(NULL); /* else what the caller has printed would be printed by every rank */
     status = hr_launch_run(&launch, &stuck);
 out:
     if (!stuck) {
