@@ -7,6 +7,8 @@ B       := build/$(CONFIG)
 # The release build is what people run, so it stands where they look for it.
 BIN     := $(if $(filter release,$(CONFIG)),build,$(B))
 
+PREFIX  ?= /usr/local
+DESTDIR ?=
 CC      ?= cc
 AR      ?= ar
 CFLAGS  ?= -g
@@ -17,7 +19,7 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wstrict-prototypes -Wmissi
 SAN.asan := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
 SAN.tsan := -fsanitize=thread
 OPT     := $(if $(filter release,$(CONFIG)),-O3,-O1)
-HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -pthread $(WARN) -MMD -MP \
+HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(WARN) -MMD -MP \
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(CFLAGS)
 HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
@@ -39,7 +41,11 @@ Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps demo check test long peers asan tsan lint format clean list units show-demo run-tests model run-model
+SONAME  := libhogring.so.0
+HEADERS := $(wildcard include/hogring/*.h)
+
+.PHONY: all help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
+  model run-model
 .SECONDARY:
 
 # Debian's names; on other systems `make deps` only says what is missing.
@@ -54,6 +60,13 @@ $(BIN)/hogring: $(CLI) $(BIN)/libhogring.a
 $(BIN)/libhogring.a: $(OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
+# The shared library shows what the public headers declare, and nothing else.
+$(B)/hogring.map: $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	@{ echo '{ global:'; $(CC) -E -P -Iinclude include/hogring/hogring.h | grep -o '\bhr_[a-z0-9_]*(' | sort -u | tr '(' ';'; \
+	   echo 'local: *; };'; } >$@
+$(B)/$(SONAME): $(OBJECTS) $(B)/hogring.map
+	$(call say,LINK) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(B)/hogring.map $(HR_LDFLAGS) -o $@ $(OBJECTS) $(HR_LIBS)
 $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) $(HR_LDFLAGS) -o $@ $^ -lcmocka $(HR_LIBS)
 $(B)/%.o: %.c Makefile
@@ -88,6 +101,31 @@ show-demo:
 	  --plot build/demo.svg --json build/demo.json --checkpoint-dir build/demo-checkpoints
 	@echo; echo "picture      $(CURDIR)/build/demo.svg"; echo "all figures  $(CURDIR)/build/demo.json"
 	@echo "checkpoints  $(CURDIR)/build/demo-checkpoints/<strategy>/latest"
+
+define PC_FILE
+prefix=$(PREFIX)
+libdir=$${prefix}/lib
+includedir=$${prefix}/include
+
+Name: hogring
+Description: data-parallel training on one machine: collectives and messages over shared memory
+Version: $(VERSION)
+Cflags: -I$${includedir}
+Libs: -L$${libdir} -lhogring
+Libs.private: -pthread $(HR_LIBS)
+endef
+export PC_FILE
+install: all $(B)/$(SONAME)                    ## command, libraries, headers, hogring.pc: PREFIX, DESTDIR
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/hogring)
+	install -m 755 $(BIN)/hogring $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BIN)/libhogring.a $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(B)/$(SONAME) $(DESTDIR)$(PREFIX)/lib
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libhogring.so
+	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/hogring
+	@echo "$$PC_FILE" >$(DESTDIR)$(PREFIX)/lib/pkgconfig/hogring.pc
+uninstall:                                     ## remove what install put there
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
+	rm -rf $(DESTDIR)$(PREFIX)/include/hogring
 
 # --- tests --------------------------------------------------------------------------------------
 units: $(TESTS)

@@ -1,0 +1,11 @@
+/* hogring.h - all of hogring's public headers. Link with what `pkg-config --libs hogring` says. */
+#ifndef HOGRING_HOGRING_H
+#define HOGRING_HOGRING_H
+
+#include "hogring/status.h"     /* what calls return, and the sentence that goes with an error */
+#include "hogring/group.h"      /* ranks, groups, collectives and messages */
+#include "hogring/data.h"       /* data sets: opened by name, gathered by index */
+#include "hogring/train.h"      /* data-parallel training runs, and evaluating what came of them */
+#include "hogring/checkpoint.h" /* checkpoints and safetensors files, checked on the way in */
+
+#endif

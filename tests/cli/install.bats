@@ -1,0 +1,70 @@
+# make install, and a program that knows nothing of this repository but what pkg-config says.
+load support
+
+# With the compiler and build of this run: under a sanitizer the library needs the sanitizer's.
+install_here() {
+  case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
+  make -s install DESTDIR="$TMP/root" PREFIX=/opt/hogring >"$TMP/out" 2>&1 || { cat "$TMP/out"; return 1; }
+  root=$TMP/root/opt/hogring
+  export PKG_CONFIG_PATH=$root/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$TMP/root
+}
+
+# said PROGRAM LAUNCH: all ranks say their sums, and the ring its own; nothing is lost, or said twice.
+said() {
+  "$@" | sort >"$TMP/said"
+  echo "four ranks, each a $2" >"$TMP/wanted"
+  printf 'rank %d of 4: sums 4 and 6\n' 0 1 2 3 >>"$TMP/wanted"
+  echo 'round the ring: 6' >>"$TMP/wanted"
+  diff "$TMP/wanted" "$TMP/said"
+}
+
+@test "the example links with the shared library, as threads and as processes" {
+  install_here
+  # shellcheck disable=SC2046
+  cc tests/examples/ring_of_sums.c -o "$TMP/ring" $(pkg-config --cflags --libs hogring)
+  export LD_LIBRARY_PATH=$root/lib
+  ldd "$TMP/ring" | grep -q "libhogring.so.0 => $root/lib"
+  said "$TMP/ring" thread
+  said "$TMP/ring" process
+}
+
+@test "the example links with the static library" {
+  install_here
+  rm "$root"/lib/libhogring.so*
+  # shellcheck disable=SC2046
+  cc tests/examples/ring_of_sums.c -o "$TMP/ring" $(pkg-config --cflags --libs --static hogring)
+  said "$TMP/ring" thread
+  said "$TMP/ring" process
+}
+
+@test "a C++ program includes the header and links" {
+  command -v c++ >/dev/null || skip "no C++ compiler"
+  install_here
+  printf '#include <hogring/hogring.h>\nint main() { return hr_status_str(HR_OK)[0] != %s; }\n' "'o'" >"$TMP/plus.cpp"
+  # shellcheck disable=SC2046
+  c++ -Wall -Wextra -Werror "$TMP/plus.cpp" -o "$TMP/plus" $(pkg-config --cflags --libs hogring)
+  LD_LIBRARY_PATH=$root/lib "$TMP/plus"
+}
+
+@test "the shared library shows what the headers declare, and nothing else" {
+  install_here
+  nm -D --defined-only "$root/lib/libhogring.so" | awk '{print $3}' | sort >"$TMP/shown"
+  grep -qx hr_all_reduce "$TMP/shown"
+  grep -qx hr_train "$TMP/shown"
+  [ -z "$(grep -vx 'hr_[a-z0-9_]*' "$TMP/shown")" ]
+  while read -r name; do
+    grep -qw "$name" include/hogring/*.h || { echo "$name is in no header"; return 1; }
+  done <"$TMP/shown"
+}
+
+@test "the installed command runs" {
+  install_here
+  "$root/bin/hogring" --version
+}
+
+@test "uninstall leaves no file behind" {
+  install_here
+  make -s uninstall DESTDIR="$TMP/root" PREFIX=/opt/hogring
+  [ -z "$(find "$TMP/root" ! -type d)" ]
+  [ ! -d "$root/include/hogring" ]
+}
