@@ -46,12 +46,19 @@ static struct hr_region region_of(const struct hr_executor *ex, const struct hr_
     return hr_layout_region(&ex->layout, row->chunk, row->span);
 }
 
+/* A byte of a buffer. In integers: where there are no elements, the buffer may be NULL, and block 0
+ * of one that has not got it lies outside. */
+static unsigned char *at(const struct hr_executor *ex, uint8_t buffer, size_t offset)
+{
+    return (unsigned char *)((uintptr_t)ex->base[buffer] + offset);
+}
+
 /* Push what goes of one row; true when all of it went. */
 static bool push(struct hr_member *member, const struct hr_row *row)
 {
     struct hr_executor *ex = &member->executor;
     const struct hr_region region = region_of(ex, row);
-    struct hr_parcel parcel = {.data = ex->base[row->buffer] + region.begin,
+    struct hr_parcel parcel = {.data = at(ex, row->buffer, region.begin),
                                .bytes = region.bytes,
                                .done = ex->sent_bytes[row->peer]};
     const enum hr_push result =
@@ -116,7 +123,7 @@ static enum hr_status take_in(struct hr_member *member, const struct hr_row *row
                               const struct hr_arrival *arrival, bool *keep)
 {
     struct hr_executor *ex = &member->executor;
-    unsigned char *mine = ex->base[row->buffer] + region_of(ex, row).begin + ex->received;
+    unsigned char *mine = at(ex, row->buffer, region_of(ex, row).begin + ex->received);
     *keep = row->action == HR_ROW_RECV && arrival->in_place;
     if (*keep)
         ex->kept[ex->nkept++] =
@@ -161,12 +168,13 @@ static void sum_row(struct hr_member *member, const struct hr_row *row)
     struct hr_executor *ex = &member->executor;
     const struct hr_region region = region_of(ex, row);
     const void *by_rank[HR_MAX_RANKS] = {0}, *in[HR_MAX_RANKS];
-    void *out = ex->base[row->buffer] + region.begin;
+    void *out = at(ex, row->buffer, region.begin);
     size_t n = 0;
-    by_rank[member->rank] = ex->base[HR_IN] + region.begin;
+    by_rank[member->rank] = at(ex, HR_IN, region.begin);
     for (size_t k = 0; k < ex->nkept; k++)
-        by_rank[ex->kept[k].peer] =
-            ex->kept[k].in_place ? ex->kept[k].at : ex->landing + ex->kept[k].landed;
+        by_rank[ex->kept[k].peer] = ex->kept[k].in_place
+                                        ? ex->kept[k].at
+                                        : (void *)((uintptr_t)ex->landing + ex->kept[k].landed);
     for (size_t r = 0; r < member->options.nranks; r++)
         if (by_rank[r])
             in[n++] = by_rank[r];
@@ -182,8 +190,7 @@ static void take_row(struct hr_executor *ex, const struct hr_row *row)
 {
     const struct hr_region region = region_of(ex, row);
     if (region.bytes)
-        memmove(ex->base[HR_OUT] + region.begin, ex->base[row->buffer] + region.begin,
-                region.bytes);
+        memmove(at(ex, HR_OUT, region.begin), at(ex, row->buffer, region.begin), region.bytes);
 }
 
 static bool drained(struct hr_member *member)

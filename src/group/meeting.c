@@ -43,6 +43,12 @@ bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call 
     return hr_atom64_load_relaxed(&seat->said[0]) == sequence;
 }
 
+/* What lies `offset` from the segment; in integers, because threads' own memory lies anywhere. */
+static void *address_of(const struct hr_attendance *a, size_t offset)
+{
+    return (void *)((uintptr_t)a->segment + offset);
+}
+
 /* Reduce elements [begin, end) of everybody's input, at most a block. */
 static void reduce_range(const struct hr_attendance *a, size_t begin, size_t end)
 {
@@ -51,8 +57,8 @@ static void reduce_range(const struct hr_attendance *a, size_t begin, size_t end
     const void *in[HR_VEC_MAX_INPUTS];
     const size_t at = begin * hr_type_bytes(a->kind.type);
     for (size_t r = 0; r < a->nranks; r++) {
-        in[r] = a->segment + a->meeting->seat[r].in + at;
-        out[r] = a->segment + a->meeting->seat[r].out + at;
+        in[r] = address_of(a, a->meeting->seat[r].in + at);
+        out[r] = address_of(a, a->meeting->seat[r].out + at);
     }
     if (!a->apply) {
         hr_element_tree(a->kind, out, a->nranks, in, a->nranks, end - begin);
