@@ -175,10 +175,11 @@ static enum hr_status check_list(const struct hr_group *world, const size_t *ran
 /* The ranks that call agree about the list: one checks it against the others'. */
 static enum hr_status check_agreement(struct hr_group *world, const size_t *ranks, size_t n)
 {
-    int64_t mine[2] = {(int64_t)n, 0}, least[2], most[2];
+    uint64_t digest = 0;
+    int64_t least[2], most[2];
     for (size_t i = 0; i < n; i++)
-        mine[1] = mine[1] * 67 + (int64_t)ranks[i] % (1 << 20) + 1;
-    mine[1] &= INT64_MAX >> 1;
+        digest = digest * 67 + ranks[i] + 1;
+    const int64_t mine[2] = {(int64_t)n, (int64_t)(digest >> 1)};
     HR_TRY(hr_all_reduce(world, mine, least, 2, HR_INT64, HR_MIN));
     HR_TRY(hr_all_reduce(world, mine, most, 2, HR_INT64, HR_MAX));
     if (memcmp(least, most, sizeof least) != 0)
