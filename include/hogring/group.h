@@ -154,7 +154,7 @@ HR_API_CHECKED enum hr_status hr_all_to_all(struct hr_group *group, const void *
 /* --- messages ----------------------------------------------------------------------------------
  * Between two ranks they arrive in the order in which they were sent, and the receiver's count and
  * type have to be the sender's (HR_E_MISMATCH). A send may wait for its receive. What was begun
- * goes on only while its rank waits for a message of the same group; in a collective it rests. */
+ * goes on while its rank waits in a call of the same group, a collective too. */
 
 HR_API_CHECKED enum hr_status hr_send(struct hr_group *group, const void *buffer, size_t count,
                                       enum hr_type type, size_t to);

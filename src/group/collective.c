@@ -2,10 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "group/choose.h"
 #include "group/lane.h"
+#include "group/mail.h"
 #include "group/planned.h"
 
+enum { MAIL_LOOK_NS = 100 * 1000 };
 enum { POLLS_A_LOOK = 8 }; /* twice while hr_wait_until spins, five times a second when parked */
 
 /* --- the accounts --- */
@@ -233,10 +236,13 @@ enum hr_status hr_member_finish(struct hr_member *member)
     return member->status;
 }
 
-/* Over, or to be parked elsewhere. */
+/* Over, or to be parked elsewhere. Messages that are under way go on meanwhile; their bell may be
+ * another than the one that a rank is parked on here, so it looks again before long. */
 static bool is_elsewhere(void *arg)
 {
     struct hr_member *member = arg;
+    if (member->mail && hr_mail_progress(member->mail))
+        member->place.waiter->alarm_ns = hr_clock_ns() + MAIL_LOOK_NS;
     return hr_member_test(member) || hr_member_bell(member) != member->parked_on;
 }
 

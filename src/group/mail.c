@@ -29,6 +29,7 @@ struct queue {
 struct hr_mail {
     size_t nranks;
     struct queue *to, *from; /* (nranks) */
+    size_t pending;          /* requests that are not over */
 };
 
 enum hr_status hr_mail_create(size_t nranks, struct hr_mail **out)
@@ -117,16 +118,23 @@ static void progress_queue(struct queue *queue)
         if (!request->over)
             return;
         account(request);
+        request->member->mail->pending--;
         queue->first = request->next;
     }
+}
+
+bool hr_mail_progress(struct hr_mail *mail)
+{
+    for (size_t peer = 0; peer < 2 * mail->nranks && mail->pending; peer++)
+        progress_queue(&mail->to[peer]);
+    return mail->pending != 0;
 }
 
 static bool is_over(void *arg)
 {
     struct hr_request *request = arg;
-    struct hr_mail *mail = request->member->mail;
-    for (size_t peer = 0; peer < 2 * mail->nranks && !request->over; peer++)
-        progress_queue(&mail->to[peer]);
+    if (!request->over)
+        hr_mail_progress(request->member->mail);
     return request->over;
 }
 
@@ -152,6 +160,7 @@ static enum hr_status make(struct hr_member *member, struct queue *queue, struct
     else
         queue->first = request;
     queue->last = request;
+    member->mail->pending++;
     progress_queue(queue);
     *out = request;
     return HR_OK;

@@ -9,6 +9,8 @@
 #ifndef HR_GROUP_MAIL_H
 #define HR_GROUP_MAIL_H
 
+#include <stdbool.h>
+
 #include "group/group.h"
 
 struct hr_mail;
@@ -27,6 +29,9 @@ HR_CHECKED enum hr_status hr_mail_send(struct hr_member *member, const void *buf
 HR_CHECKED enum hr_status hr_mail_receive(struct hr_member *member, void *buffer, size_t count,
                                           enum hr_type type, size_t from,
                                           struct hr_request **request);
+
+/* Make what progress can be made with all requests; true while some are not over. */
+bool hr_mail_progress(struct hr_mail *mail);
 
 /* Wait until it is over; the request is gone. */
 HR_CHECKED enum hr_status hr_mail_wait(struct hr_request *request);

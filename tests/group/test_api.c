@@ -185,6 +185,40 @@ static void a_message_is_received_as_it_was_sent(void **state)
     }
 }
 
+/* Larger than a lane's slots, between processes that do not reach each other's memory. */
+enum { LARGE = 1 << 20 };
+
+static enum hr_status send_across_a_barrier(struct hr_group *world, void *arg)
+{
+    struct hr_request *request;
+    int32_t *x = malloc(LARGE * sizeof *x);
+    (void)arg;
+    RANK_CHECK(x, "no memory");
+    for (size_t i = 0; i < LARGE; i++)
+        x[i] = hr_group_rank(world) ? 0 : (int32_t)i;
+    if (hr_group_rank(world) == 0) {
+        HR_TRY(hr_isend(world, x, LARGE, HR_INT32, 1, &request));
+        HR_TRY(hr_barrier(world));
+        HR_TRY(hr_wait(request));
+    } else {
+        HR_TRY(hr_recv(world, x, LARGE, HR_INT32, 0));
+        HR_TRY(hr_barrier(world));
+    }
+    for (size_t i = 0; i < LARGE; i++)
+        RANK_CHECK(x[i] == (int32_t)i, "element %zu is %d", i, x[i]);
+    free(x);
+    return HR_OK;
+}
+
+static void a_message_goes_on_while_its_rank_waits_for_others(void **state)
+{
+    (void)state;
+    const struct hr_world_options options = {.nranks = 2, .launch = "process", .timeout = 5};
+    if (!ranks_can_fork())
+        skip();
+    CHECK_OK(hr_world_run(&options, send_across_a_barrier, NULL));
+}
+
 static enum hr_status mix_memory(struct hr_group *world, void *arg)
 {
     static float own[4096];
@@ -318,6 +352,7 @@ int main(void)
         cmocka_unit_test(the_first_failure_ends_the_world),
         cmocka_unit_test(a_wait_ends_with_its_timeout),
         cmocka_unit_test(a_message_is_received_as_it_was_sent),
+        cmocka_unit_test(a_message_goes_on_while_its_rank_waits_for_others),
         cmocka_unit_test(processes_that_mix_memory_in_an_all_reduce_are_told),
         cmocka_unit_test(lists_of_ranks_are_checked),
         cmocka_unit_test(groups_have_an_end),
