@@ -85,7 +85,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 $(B)/tests/model/%.o: tests/model/%.cpp Makefile
 	@mkdir -p $(@D)
 	$(call say,CXX) $(CXX) -std=gnu++14 -O2 -fpermissive -w -pthread -MMD -MP -Itests/model -Isrc -Iinclude -c -o $@ $<
-$(B)/tests/model/%: $(B)/tests/model/%.o $(B)/tests/model/model.o
+$(MODELS): $(B)/tests/model/%: $(B)/tests/model/%.o $(B)/tests/model/model.o
 	$(call say,LINK) $(CXX) -pthread -o $@ $^
 -include $(MODELS:=.d) $(B)/tests/model/model.d
 -include $(OBJECTS:.o=.d) $(CLI:.o=.d) $(TESTS:=.d) $(SUPPORT:.o=.d)
