@@ -53,6 +53,7 @@ void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status st
     control->failure.rank = (uint32_t)rank;
     snprintf(control->failure.message, sizeof control->failure.message, "%s", message);
     hr_atom32_store_release(&control->abort, 1); /* partner: every wait, hr_control_failure */
+    hr_abort_wake(&control->abort);
     for (size_t r = 0; r < control->nranks; r++)
         hr_bell_ring(&control->rank[r].bell);
     hr_bell_ring(&control->launcher_bell);

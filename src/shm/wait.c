@@ -23,18 +23,55 @@ enum {
     POLLS_A_CLOCK = 16, /* reading the clock costs more than a poll */
 };
 
-/* Sleep while the word is `seen`; true when the time ran out, nobody having woken us.
- * Shared, not FUTEX_PRIVATE: the word may lie in memory of several processes. */
-static bool futex_wait(struct hr_atom32 *word, uint32_t seen, int64_t ns)
+static struct timespec timespec_of(int64_t ns)
 {
-    const struct timespec limit = {ns / HR_NS_PER_SECOND, ns % HR_NS_PER_SECOND};
-    return syscall(SYS_futex, &word->word, FUTEX_WAIT, seen, &limit, NULL, 0) != 0 &&
-           errno == ETIMEDOUT;
+    return (struct timespec){ns / HR_NS_PER_SECOND, ns % HR_NS_PER_SECOND};
+}
+
+/* Sleep while the word is `seen`; -1 with errno ETIMEDOUT when the time ran out.
+ * Shared, not FUTEX_PRIVATE: the word may lie in memory of several processes. */
+static long futex_wait(struct hr_atom32 *word, uint32_t seen, int64_t ns)
+{
+    const struct timespec limit = timespec_of(ns);
+    return syscall(SYS_futex, &word->word, FUTEX_WAIT, seen, &limit, NULL, 0);
+}
+
+/* The same while also `other` is 0: sleep on two words at a time. Linux 5.16; ENOSYS before. */
+static long futex_wait_both(struct hr_atom32 *word, uint32_t seen, const struct hr_atom32 *other,
+                            int64_t ns)
+{
+#ifdef SYS_futex_waitv
+    const struct timespec until = timespec_of(hr_clock_ns() + ns);
+    const struct futex_waitv words[] = {
+        {.val = seen, .uaddr = (uintptr_t)&word->word, .flags = FUTEX_32},
+        {.val = 0, .uaddr = (uintptr_t)&other->word, .flags = FUTEX_32}};
+    return syscall(SYS_futex_waitv, words, 2, 0, &until, CLOCK_MONOTONIC);
+#else
+    (void)word, (void)seen, (void)other, (void)ns;
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
+/* Sleep while the bell's word is `seen` and nobody aborts; true when the time ran out, nobody
+ * having woken us. Where a thread cannot sleep on two words it learns of an abort when it wakes. */
+static bool sleep_on(struct hr_bell *bell, uint32_t seen, const struct hr_atom32 *abort, int64_t ns)
+{
+    if (futex_wait_both(&bell->word, seen, abort, ns) >= 0)
+        return false;
+    if (errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT)
+        return errno == ETIMEDOUT;
+    return futex_wait(&bell->word, seen, ns) != 0 && errno == ETIMEDOUT;
 }
 
 static void futex_wake(struct hr_atom32 *word, uint32_t count)
 {
     syscall(SYS_futex, &word->word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+void hr_abort_wake(struct hr_atom32 *abort)
+{
+    futex_wake(abort, INT_MAX);
 }
 
 void hr_bell_ring(struct hr_bell *bell)
@@ -89,7 +126,7 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
     }
     waiter->parks++;
     const bool rings = !waiter->alarm_ns;
-    const bool overslept = futex_wait(&bell->word, seen, longest) && rings;
+    const bool overslept = sleep_on(bell, seen, waiter->abort, longest) && rings;
     if (!ready(arg))
         return false;
     waiter->missed += overslept; /* a late processor after a wake-up in time does not count */
@@ -143,32 +180,17 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
 
 enum { HANDOFFS = 50 };
 
-struct pair {
-    struct hr_atom32 turn, never;
-    struct hr_bell bell[2];
-};
-
-struct side {
-    struct pair *pair;
-    uint32_t mine;
-};
-
-static bool my_turn(void *arg)
+/* On a bare futex: on a bell, a ring often comes before the other has fallen asleep, and what we
+ * want to know is how long being woken takes. */
+static void play(struct hr_atom32 *whose, uint32_t mine)
 {
-    const struct side *side = arg;
-    return hr_atom32_load_relaxed(&side->pair->turn) % 2 == side->mine; /* partner: play */
-}
-
-static void play(struct pair *pair, uint32_t mine)
-{
-    struct side side = {pair, mine};
-    struct hr_waiter waiter = {.abort = &pair->never, .timeout_ns = HR_NS_PER_SECOND};
     for (uint32_t k = 0; k < HANDOFFS; k++) {
-        if (hr_wait_until(&waiter, &pair->bell[mine], my_turn, &side, "calibration") != HR_OK)
-            return;
-        /* Partner: my_turn. Relaxed: the turn is all there is, and the bell hands it over. */
-        hr_atom32_store_relaxed(&pair->turn, 2 * k + mine + 1);
-        hr_bell_ring(&pair->bell[1 - mine]);
+        uint32_t turn; /* relaxed: it is all that is handed over; partner: the store below */
+        while ((turn = hr_atom32_fetch_and_relaxed(whose, ~0u)) % 2 != mine) /* never stale */
+            if (futex_wait(whose, turn, HR_NS_PER_SECOND) != 0 && errno == ETIMEDOUT)
+                return;
+        hr_atom32_store_relaxed(whose, 2 * k + mine + 1);
+        futex_wake(whose, 1);
     }
 }
 
@@ -183,12 +205,12 @@ int64_t hr_handoff_ns(void)
     static int64_t measured;
     if (measured)
         return measured;
-    struct pair pair = {0};
+    struct hr_atom32 whose = {0};
     pthread_t second;
-    if (pthread_create(&second, NULL, play_second, &pair) != 0)
+    if (pthread_create(&second, NULL, play_second, &whose) != 0)
         return MOST_SPIN_NS;
     const int64_t start = hr_clock_ns();
-    play(&pair, 0);
+    play(&whose, 0);
     pthread_join(second, NULL);
     measured = (hr_clock_ns() - start) / (2 * HANDOFFS) + 1;
     return measured;

@@ -18,8 +18,9 @@
  * processor away for 20 us, over and over: that costs a fifth of a hand-off through a futex when
  * the partner takes it, and little when nobody does.
  *
- * Every wait watches the abort word and has a deadline. Parked waiters look up every 50 ms, so an
- * abort needs no list of who waits where.
+ * Every wait watches the abort word and has a deadline. Whoever parks sleeps on its bell and on the
+ * abort word at a time (futex_waitv), so an abort wakes all at once and needs no list of who waits
+ * where; before Linux 5.16 they look up every 50 ms, which they do in any case.
  *
  * Threads: any number may ring; any number may park on one bell.
  * Test: tests/shm/test_wait.c
@@ -75,6 +76,9 @@ HR_CHECKED enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell
 
 /* HR_E_ABORTED when the abort word is set: for work that never waits, which must look by itself. */
 HR_CHECKED enum hr_status hr_wait_check(const struct hr_waiter *waiter);
+
+/* Wake whoever is parked with this abort word. Call after the store that set it. */
+void hr_abort_wake(struct hr_atom32 *abort);
 
 /* A pause for spin loops. */
 static inline void hr_cpu_relax(void)

@@ -142,17 +142,17 @@ struct some_one : bell_suite<2> {
 };
 
 struct calibration : hr_suite<2> {
-    struct pair pair;
+    struct hr_atom32 whose;
 
     void setup()
     {
-        memset(&pair, 0, sizeof pair);
-        hr_model_share(pair.turn, pair.never, pair.bell[0].word, pair.bell[1].word);
+        memset(&whose, 0, sizeof whose);
+        hr_model_share(whose);
     }
 
     void thread(unsigned index)
     {
-        play(&pair, index);
+        play(&whose, index);
     }
 };
 

@@ -75,10 +75,15 @@ static long hr_futex_wake(const uint32_t *word, uint32_t count)
     return woken;
 }
 
-long hr_model_syscall(long number, uint32_t *word, int operation, uint32_t value, ...)
+long hr_model_syscall(long number, const void *address, int operation, uint32_t value, ...)
 {
+    if (number == SYS_futex_waitv) { /* an old kernel: what a second word adds is not modelled */
+        errno = ENOSYS;
+        return -1;
+    }
     if (number != SYS_futex)
         abort();
+    const uint32_t *word = (const uint32_t *)address;
     return operation == FUTEX_WAIT ? hr_futex_wait(word, value) : hr_futex_wake(word, value);
 }
 /* --- searches --- */

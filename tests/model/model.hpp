@@ -43,7 +43,7 @@
 /* Do sleepers look up by themselves? If not, a ring that is lost is a deadlock. For setup(). */
 extern bool hr_model_timed;
 
-long hr_model_syscall(long number, uint32_t *word, int operation, uint32_t value, ...);
+long hr_model_syscall(long number, const void *address, int operation, uint32_t value, ...);
 #define syscall hr_model_syscall
 
 /* What `threads` threads do; made anew for each schedule, as what Relacy watches must be. */
