@@ -3,9 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,34 +15,17 @@
 #include "base/log.h"
 #include "base/philox.h"
 #include "base/size.h"
+#include "shm/process.h"
 
 enum { NAME_TRIES = 16, PIECE = 16 << 20 };
-
-/* When process `pid` was started, in clock ticks since boot (field 22 of its stat); 0: no such
- * process, or no answer. With the pid it names a process for ever, though pids come back. */
-static unsigned long long start_time(long pid)
-{
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return 0;
-    const size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    const char *field = strrchr(text, ')'); /* the name before it may hold anything */
-    for (int skip = 0; field && skip < 20; skip++)
-        field = strchr(field + 1, ' ');
-    return field ? strtoull(field, NULL, 10) : 0;
-}
 
 static int open_new_name(char *name, size_t size)
 {
     for (uint64_t attempt = 0; attempt < NAME_TRIES; attempt++) {
         const struct hr_philox random =
             hr_random_block((uint64_t)hr_clock_ns(), HR_STREAM_NAME, attempt, (uint32_t)getpid());
-        snprintf(name, size, "/hogring.%ld.%llu.%08x", (long)getpid(), start_time(getpid()),
-                 random.v[0]);
+        snprintf(name, size, "/hogring.%ld.%llu.%08x", (long)getpid(),
+                 hr_process_start_time(getpid()), random.v[0]);
         const int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -150,13 +131,6 @@ void hr_segment_destroy(struct hr_segment *segment)
     *segment = (struct hr_segment){0};
 }
 
-/* Is process `pid`, started then, gone for sure? Failing to ask proves nothing. */
-static bool is_dead(long pid, unsigned long long started)
-{
-    const unsigned long long now = start_time(pid);
-    return now ? now != started : kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-}
-
 /* Is this a name of ours whose process is gone? */
 static bool is_orphan(const char *file)
 {
@@ -167,7 +141,7 @@ static bool is_orphan(const char *file)
     if (sscanf(file, "hogring.%ld.%llu.", &pid, &started) != 2 || pid <= 0)
         return false;
     snprintf(path, sizeof path, "/dev/shm/%s", file);
-    return lstat(path, &info) == 0 && info.st_uid == geteuid() && is_dead(pid, started);
+    return lstat(path, &info) == 0 && info.st_uid == geteuid() && hr_process_is_dead(pid, started);
 }
 
 size_t hr_segment_sweep(void)

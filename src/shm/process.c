@@ -1,0 +1,66 @@
+#include "shm/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What /proc/<pid>/stat says; `state` is 0 when it says nothing. */
+struct stat_line {
+    char state;                 /* field 3 */
+    long threads;               /* field 20 */
+    unsigned long long started; /* field 22 */
+};
+
+static struct stat_line read_stat(long pid)
+{
+    struct stat_line line = {0};
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return line;
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    const char *field = strrchr(text, ')'); /* the name before it may hold anything */
+    for (int number = 3; field && number <= 22; number++) {
+        field = strchr(field + 1, ' ');
+        if (field && number == 3)
+            line.state = field[1];
+        else if (field && number == 20)
+            line.threads = strtol(field, NULL, 10);
+        else if (field && number == 22)
+            line.started = strtoull(field, NULL, 10);
+    }
+    return line;
+}
+
+unsigned long long hr_process_start_time(long pid)
+{
+    return read_stat(pid).started;
+}
+
+bool hr_process_is_dead(long pid, unsigned long long started)
+{
+    const struct stat_line now = read_stat(pid);
+    if (!now.started)
+        return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    if (started && now.started != started)
+        return true;
+    /* A first thread that has ended looks like a zombie though others run on. */
+    return (now.state == 'Z' || now.state == 'X') && now.threads <= 1;
+}
+
+int hr_process_open(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+    return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+#else
+    (void)pid;
+    return -1;
+#endif
+}
