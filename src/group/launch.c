@@ -12,11 +12,13 @@
 
 #include "base/clock.h"
 #include "base/fpenv.h"
+#include "group/undertaker.h"
 
 /* For ranks to react to an abort. Then a process is killed; a thread can only be left behind. */
 static const int64_t USUAL_GRACE_NS[] = {
     [HR_LAUNCH_THREAD] = 10 * HR_NS_PER_SECOND, [HR_LAUNCH_PROCESS] = HR_NS_PER_SECOND};
-static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20; /* a death rings no bell: so often we look */
+/* So often we look around, in case nothing rings when a process ends. */
+static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20;
 
 enum { RUNNING, RETURNED_OK, RETURNED_ERROR };
 
@@ -242,9 +244,19 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
     }
 }
 
+static void watch_deaths(const struct hr_launch_options *options, const struct seat *seats,
+                         size_t started, struct hr_undertaker *undertaker)
+{
+    pid_t pids[HR_MAX_RANKS];
+    for (size_t r = 0; r < started; r++)
+        pids[r] = seats[r].pid;
+    hr_undertaker_start(undertaker, &options->control->launcher_bell, pids, started);
+}
+
 enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
 {
     struct seat seats[HR_MAX_RANKS] = {0};
+    struct hr_undertaker undertaker = {0};
     size_t started = 0;
     HR_ASSERT(options->nranks <= HR_MAX_RANKS);
     for (; started < options->nranks; started++) {
@@ -255,6 +267,9 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
             break;
         }
     }
+    if (options->launch == HR_LAUNCH_PROCESS)
+        watch_deaths(options, seats, started, &undertaker);
     *stuck = watch(options, seats, started);
+    hr_undertaker_join(&undertaker);
     return hr_control_failure(options->control);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/philox.h"
+#include "shm/process.h"
 #include "support/check.h"
 #include "support/ranks.h"
 
@@ -170,6 +171,43 @@ static void process_that_leaves_without_a_word_is_lost(void **state)
     check_death(die_with_a_claim, "was killed by signal 9 (Killed) while starting");
 }
 
+static void note_the_time_and_die(struct hr_control *control)
+{
+    hr_control_step(control, 2, (uint64_t)hr_clock_ns());
+    raise(SIGKILL);
+}
+
+/* How long a run goes on after the death of one of its ranks. */
+static int64_t time_a_death(void)
+{
+    void (*die)(struct hr_control *) = note_the_time_and_die;
+    struct ranks ranks = {.nranks = 3, .launch = HR_LAUNCH_PROCESS, .body = die_alone};
+    ranks.tick_ns = 5 * SECOND;
+    ranks.arg = &die;
+    ranks_open(&ranks);
+    CHECK_FAILS(ranks_run(&ranks), HR_E_LOST);
+    const int64_t now = hr_clock_ns();
+    const int64_t died_at = (int64_t)hr_atom64_load_relaxed(&ranks.control->rank[2].step);
+    ranks_close(&ranks);
+    return now - died_at;
+}
+
+/* Looking around takes 50 ms: it happens at the start, before the death, and then again. */
+static void death_is_noticed_at_once(void **state)
+{
+    (void)state;
+    int64_t best = SECOND;
+    const int self = hr_process_open(getpid());
+    if (self < 0)
+        skip();
+    close(self);
+    for (int attempt = 0; attempt < 5; attempt++) {
+        const int64_t took = time_a_death();
+        best = took < best ? took : best;
+    }
+    assert_in_range(best, 0, 20 * MS);
+}
+
 static void lost_rank_is_noticed_though_sigchld_is_ignored(void **state)
 {
     (void)state;
@@ -285,6 +323,7 @@ int main(void)
                                   nothing_is_left),
         cmocka_unit_test_teardown(killed_rank_is_noticed_at_any_moment, nothing_is_left),
         cmocka_unit_test_teardown(process_that_leaves_without_a_word_is_lost, nothing_is_left),
+        cmocka_unit_test_teardown(death_is_noticed_at_once, nothing_is_left),
         cmocka_unit_test_teardown(lost_rank_is_noticed_though_sigchld_is_ignored, nothing_is_left),
         cmocka_unit_test_teardown(stopped_rank_ends_in_a_timeout_and_is_killed, nothing_is_left),
         cmocka_unit_test_teardown(rank_stopped_while_failing_is_killed_and_named, nothing_is_left),
