@@ -144,12 +144,18 @@ enum hr_status hr_wait_check(const struct hr_waiter *waiter)
 static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                                   void *arg, const char *what, int64_t start)
 {
+    int64_t look_at = LOOK_UP_NS; /* counted from the start; by the clock: rings may keep us up */
     if (spin(waiter, ready, arg, start))
         return HR_OK;
     for (;;) {
         if (hr_atom32_load_relaxed(waiter->abort)) /* as in hr_wait_check */
             return hr_fail(HR_E_ABORTED, "another rank failed while this one waited for %s", what);
         const int64_t waited = hr_clock_ns() - start;
+        if (waiter->look && waited >= look_at) {
+            waiter->look(waiter->look_arg);
+            look_at = waited + LOOK_UP_NS;
+            continue;
+        }
         if (waiter->timeout_ns && waited >= waiter->timeout_ns)
             return hr_fail(HR_E_TIMEOUT, "waited %.1f s for %s (--timeout)", hr_seconds(waited),
                            what);

@@ -59,6 +59,8 @@ struct hr_waiter {
     int64_t waited_ns;             /* total, for the accounts */
     uint64_t parks;                /* times it parked */
     uint64_t missed;               /* times it slept 50 ms and then was ready: a ring was lost */
+    void (*look)(void *arg);       /* every 50 ms of a wait: look around, must not block; or NULL */
+    void *look_arg;
 };
 
 typedef bool (*hr_ready_fn)(void *arg);

@@ -270,6 +270,59 @@ static void abort_wakes_whoever_is_parked(void **state)
     assert_in_range(best, 0, 10 * MS);
 }
 
+/* --- looking around ---------------------------------------------------------------------------
+ */
+
+struct lookout {
+    struct hr_atom32 abort;
+    struct gate gate;
+    uint32_t looks, enough;
+    int64_t last, shortest;
+};
+
+/* Sees at its n-th look that somebody is gone, and rings: being woken must not stop the looks. */
+static void look_around(void *arg)
+{
+    struct lookout *lookout = arg;
+    const int64_t now = hr_clock_ns(), apart = now - lookout->last;
+    lookout->shortest = apart < lookout->shortest ? apart : lookout->shortest;
+    lookout->last = now;
+    if (++lookout->looks == lookout->enough)
+        hr_atom32_store_release(&lookout->abort, 1); /* partner: hr_wait_until */
+}
+
+static void *ring_in_vain(void *arg)
+{
+    struct lookout *lookout = arg;
+    while (!hr_atom32_load_acquire(&lookout->abort)) { /* partner: look_around */
+        hr_bell_ring(&lookout->gate.bell);
+        nanosleep(&(struct timespec){.tv_nsec = 3 * MS}, NULL);
+    }
+    return NULL;
+}
+
+static void waiter_looks_around_every_50_ms(void **state)
+{
+    (void)state;
+    for (int rung = 0; rung < 2; rung++) {
+        struct lookout lookout = {.enough = 3, .last = hr_clock_ns(), .shortest = INT64_MAX};
+        struct hr_waiter waiter = parking_waiter();
+        const int64_t start = lookout.last;
+        pthread_t thread;
+        waiter.abort = &lookout.abort;
+        waiter.look = look_around;
+        waiter.look_arg = &lookout;
+        if (rung)
+            assert_int_equal(pthread_create(&thread, NULL, ring_in_vain, &lookout), 0);
+        CHECK_FAILS(wait_for(&waiter, &lookout.gate, 1), HR_E_ABORTED);
+        if (rung)
+            pthread_join(thread, NULL);
+        assert_int_equal(lookout.looks, 3);
+        assert_in_range(lookout.shortest, 50 * MS, HR_NS_PER_SECOND);
+        assert_in_range(hr_clock_ns() - start, 150 * MS, HR_NS_PER_SECOND);
+    }
+}
+
 /* --- cost --------------------------------------------------------------------------------------
  */
 
@@ -330,6 +383,7 @@ int main(void)
         cmocka_unit_test(deadline_is_kept_and_names_what_is_waited_for),
         cmocka_unit_test(abort_ends_a_wait_soon),
         cmocka_unit_test(abort_wakes_whoever_is_parked),
+        cmocka_unit_test(waiter_looks_around_every_50_ms),
         cmocka_unit_test(parked_waiter_leaves_the_processor_alone),
         cmocka_unit_test(spinning_ends_with_its_budget),
         cmocka_unit_test(budget_is_small_when_threads_outnumber_processors),
