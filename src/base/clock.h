@@ -15,6 +15,14 @@ static inline int64_t hr_clock_ns(void)
     return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
 }
 
+/* The same clock as of the last tick of the kernel, some milliseconds ago; four times as cheap. */
+static inline int64_t hr_clock_coarse_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
+}
+
 static inline double hr_seconds(int64_t ns)
 {
     return (double)ns / (double)HR_NS_PER_SECOND;

@@ -18,7 +18,14 @@ const char *hr_phase_str(enum hr_phase phase)
 
 size_t hr_control_bytes(size_t nranks)
 {
-    return sizeof(struct hr_control) + nranks * sizeof(struct hr_rank_status);
+    return sizeof(struct hr_control) +
+           nranks * (sizeof(struct hr_rank_status) + sizeof(struct hr_flight));
+}
+
+struct hr_flight *hr_control_flight(struct hr_control *control, size_t rank)
+{
+    HR_ASSERT(rank < control->nranks);
+    return (struct hr_flight *)(void *)&control->rank[control->nranks] + rank;
 }
 
 void hr_control_init(struct hr_control *control, size_t nranks)

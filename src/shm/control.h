@@ -2,6 +2,7 @@
  *
  *   [ run line | abort line + record | request line | launcher's bell | rank 0 | rank 1 | ... ]
  *   rank r: [ status line: writer rank r | bell line: rung by anybody ]
+ *   behind the ranks: [ flight recorder of rank 0 | of rank 1 | ... ]: writer rank r
  *
  * It is small and keeps its name while the run lives, so that a monitor can attach and a crash can
  * be read afterwards. It holds no pointers.
@@ -11,10 +12,11 @@
 #ifndef HR_SHM_CONTROL_H
 #define HR_SHM_CONTROL_H
 
+#include "shm/flight.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
 
-enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 1 };
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 2 };
 
 /* What a rank is doing; the words appear in messages. */
 #define HR_PHASE_LIST(X)                                                                           \
@@ -64,6 +66,9 @@ size_t hr_control_bytes(size_t nranks);
 
 /* Initialise zeroed memory of that size. */
 void hr_control_init(struct hr_control *control, size_t nranks);
+
+/* The recorder of rank `rank`. It alone writes; others read, any time. */
+struct hr_flight *hr_control_flight(struct hr_control *control, size_t rank);
 
 /* The first step of an abort: true when rank `rank` is the one that fails. */
 bool hr_control_claim(struct hr_control *control, size_t rank);
