@@ -18,9 +18,9 @@ LIBRARIES := zlib jansson libxxhash inih $(if $(filter openblas,$(BLAS)),openbla
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-pass-failed -Werror
 SAN.asan := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
 SAN.tsan := -fsanitize=thread
-OPT     := $(if $(filter release,$(CONFIG)),-O3,-O1)
+OPT     := $(if $(filter release unsafe,$(CONFIG)),-O3,-O1)
 HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(WARN) -MMD -MP \
-  -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) \
+  -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(CFLAGS)
 HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
 HR_LIBS   = $(shell $(PKG) --libs $(LIBRARIES) 2>/dev/null) -lm
@@ -44,7 +44,7 @@ say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
 SONAME  := libhogring.so.0
 HEADERS := $(wildcard include/hogring/*.h)
 
-.PHONY: all help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
+.PHONY: all safety-cost help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
   model run-model
 .SECONDARY:
 
@@ -150,6 +150,9 @@ run-model: $(MODELS)
 	@bad=0; for model in $(MODELS); do $$model || bad=1; done; exit $$bad
 peers: all                                     ## side by side with Open MPI, MPICH, gloo and PyTorch; skips what is not installed
 	@python3 tests/peers/compare.py $(PEERS)
+safety-cost: all                               ## what comparing and recording every call costs, beside a build without
+	@$(MAKE) --no-print-directory CONFIG=unsafe build/unsafe/hogring
+	@sh tests/peers/safety_cost.sh build/hogring build/unsafe/hogring
 lint:                                          ## include order, lengths, each header alone
 	@python3 tests/lint.py $(CC)
 format:                                        ## clang-format in place
@@ -158,4 +161,4 @@ format:                                        ## clang-format in place
 clean:                                         ## remove build/
 	rm -rf build
 help list:                                     ## this list
-	@grep -E '^[a-z]+[a-z ]*:.*##' Makefile | sed -E 's/:.*## */\t/' | expand -t 12
+	@grep -E '^[a-z]+[a-z -]*:.*##' Makefile | sed -E 's/:.*## */\t/' | expand -t 12

@@ -4,6 +4,14 @@
 
 #include "group/layout.h"
 
+/* What is always on, and off only to measure what it costs (make safety-cost): saying and recording
+ * every call, comparing it with everybody's. */
+#ifdef HR_NO_SAFETY
+enum { HR_SAFETY = 0 };
+#else
+enum { HR_SAFETY = 1 };
+#endif
+
 struct hr_call {
     uint64_t sequence; /* of this rank's collectives in the group */
     uint64_t count;    /* elements */

@@ -9,7 +9,7 @@
 #include "group/planned.h"
 
 enum { MAIL_LOOK_NS = 100 * 1000 };
-enum { POLLS_A_LOOK = 8 }; /* twice while hr_wait_until spins, five times a second when parked */
+enum { POLLS_A_LOOK = 256 };
 
 /* --- the accounts --- */
 
@@ -119,7 +119,11 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
     member->polls = 0;
     member->over = false;
     member->status = HR_OK;
-    hr_seat_say(&member->attendance.meeting->seat[member->rank], &member->call);
+    if (HR_SAFETY) {
+        hr_seat_say(&member->attendance.meeting->seat[member->rank], &member->call);
+        hr_flight_begin(member->flight, member->call.sequence, member->call.kind,
+                        member->place.number, member->call.count, hr_clock_coarse_ns());
+    }
     if (choice.way == HR_BY_MEETING)
         start_meeting(member);
     else if (choice.way == HR_BY_NOTICES)
@@ -132,13 +136,17 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
 
 /* --- seeing it through --- */
 
-/* A rank waits for ever when the one that it waits for has called something else. So every now and
- * then we look at what all others say. True: one differs, and the status says so. */
+/* A rank waits for ever when the one that it waits for has called something else. So whenever it
+ * has slept we look at what all others say; not before, since looking takes their lines away from
+ * them. Who never sleeps looks now and then. True: one differs, and the status says so. */
 static bool contradicted(struct hr_member *member)
 {
+    const struct hr_waiter *waiter = member->place.waiter;
     struct hr_call theirs;
-    if (++member->polls % POLLS_A_LOOK != 0)
+    const bool slept = waiter && waiter->parks != member->parks;
+    if (!HR_SAFETY || !(slept || ++member->polls % POLLS_A_LOOK == 0))
         return false;
+    member->parks = waiter ? waiter->parks : 0;
     for (size_t r = 0; r < member->options.nranks && member->status == HR_OK; r++)
         if (hr_seat_said(&member->attendance.meeting->seat[r], member->call.sequence, &theirs) &&
             !hr_call_equal(&theirs, &member->call))
@@ -149,7 +157,7 @@ static bool contradicted(struct hr_member *member)
 /* All have posted: compare the calls. */
 bool hr_member_notices_agree(struct hr_member *member)
 {
-    for (size_t r = 0; r < member->options.nranks; r++) {
+    for (size_t r = 0; HR_SAFETY && r < member->options.nranks; r++) {
         const struct hr_call *theirs = &hr_notices_slot(&member->notices, r)->call;
         if (!hr_call_equal(theirs, &member->call)) {
             member->status = hr_member_mismatch(member, &member->call, r, theirs);
@@ -208,6 +216,8 @@ bool hr_member_test(void *arg)
         return contradicted(member);
     if (member->status == HR_OK && member->job.kind.redop == HR_MEAN)
         divide(member);
+    if (HR_SAFETY && member->status == HR_OK) /* what failed stays unfinished in the record */
+        hr_flight_end(member->flight, hr_clock_coarse_ns());
     return true;
 }
 
@@ -246,16 +256,37 @@ static bool is_elsewhere(void *arg)
     return hr_member_test(member) || hr_member_bell(member) != member->parked_on;
 }
 
-/* A wait that passed its deadline: who has not come? */
+/* What a rank was in last, as its recorder has it: " (barrier number 3 of group 1, finished)". */
+static void describe_last(const struct hr_member *member, size_t rank, char *text, size_t size)
+{
+    const struct hr_place *place = &member->place;
+    const struct hr_flight *flight =
+        hr_control_flight(place->control, place->world_rank ? place->world_rank[rank] : rank);
+    struct hr_flight_entry last;
+    char call[160];
+    if (!hr_flight_read(flight, 0, &last)) {
+        snprintf(text, size, " (it has called nothing)");
+        return;
+    }
+    hr_call_describe(call, sizeof call, &(struct hr_call){last.sequence, last.count, last.kind, 0});
+    snprintf(text, size, " (last: %s%s%.0u%s)", call, last.group ? " of group " : "", last.group,
+             last.end_ns ? ", finished" : "");
+}
+
+/* A wait that passed its deadline: who has not come, and what is the first of them in? */
 static enum hr_status name_missing(const struct hr_member *member)
 {
-    char missing[200] = "", waited[200], call[160];
+    char missing[240] = "", waited[120], call[160], last[220];
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     hr_call_describe(call, sizeof call, &member->call);
     for (size_t r = 0; r < member->options.nranks; r++) {
         const size_t used = strlen(missing);
-        if (hr_seat_sequence(&member->attendance.meeting->seat[r]) < member->call.sequence)
-            snprintf(missing + used, sizeof missing - used, "%s%zu", used ? ", " : "", r);
+        if (hr_seat_sequence(&member->attendance.meeting->seat[r]) >= member->call.sequence)
+            continue;
+        last[0] = '\0';
+        if (!used)
+            describe_last(member, r, last, sizeof last);
+        snprintf(missing + used, sizeof missing - used, "%s%zu%s", used ? ", " : "", r, last);
     }
     return hr_fail(HR_E_TIMEOUT, "%s: %s %s%s", waited, call,
                    missing[0] ? "was not called by rank " : "was called by all ranks", missing);

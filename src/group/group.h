@@ -51,6 +51,7 @@ struct hr_place {
     struct hr_waiter *waiter;   /* this rank's */
     size_t segment_bytes;       /* buffers in there are reached by all; 0: all buffers are */
     const uint16_t *world_rank; /* (nranks) of the group's ranks; NULL: the same */
+    uint32_t number;            /* of the group, 0 being the world's: for people */
     const struct hr_wires *wires; /* emulated links; NULL: as fast as memory */
 };
 
@@ -81,9 +82,11 @@ struct hr_member {
     enum hr_way way;
     struct hr_stripes stripes;
     struct hr_executor executor;
-    size_t polls; /* in which it had to wait */
+    size_t polls;   /* in which it had to wait */
+    uint64_t parks; /* of the waiter, when we last looked for a mismatch */
     struct hr_bell *parked_on;
     bool over;
+    struct hr_flight *flight; /* this rank's recorder */
     enum hr_status status;
     struct hr_traffic traffic[HR_MAX_RANKS];
 };

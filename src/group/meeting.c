@@ -146,7 +146,7 @@ static void help(struct hr_attendance *a)
 static bool calls_agree(struct hr_attendance *a)
 {
     const struct hr_seat *seat = a->meeting->seat;
-    for (size_t r = 0; r < a->nranks; r++)
+    for (size_t r = 0; HR_SAFETY && r < a->nranks; r++)
         if (!hr_call_equal(&seat[r].call, &seat[a->rank].call)) {
             a->odd_one_out = (long)r;
             return false;

@@ -123,6 +123,7 @@ static enum hr_status make_group(struct hr_rank_world *world,
         .waiter = &world->waiter,
         .segment_bytes = world->plan->launch == HR_LAUNCH_THREAD ? 0 : world->segment->bytes,
         .world_rank = group->world_rank,
+        .number = world->groups_made,
         .wires = world->plan->wires.nranks ? &world->plan->wires : NULL,
     };
     const enum hr_status status = hr_member_init(&group->member, options, &place, rank);
@@ -204,6 +205,7 @@ enum hr_status hr_group_new(struct hr_group *world, const size_t *ranks, size_t 
     unsigned char *memory = (unsigned char *)rank_world->segment->base +
                             rank_world->plan->group_bytes + rank_world->groups_used;
     rank_world->groups_used += bytes;
+    rank_world->groups_made++;
     for (size_t i = 0; i < n; i++)
         me = ranks[i] == rank_world->rank ? i : me;
     if (me == 0)

@@ -30,6 +30,7 @@ struct hr_rank_world {
     struct hr_waiter waiter;
     size_t rank, local_rank;
     size_t groups_used, arena_used; /* bytes */
+    uint32_t groups_made;           /* besides the world's */
 };
 
 struct hr_group {
