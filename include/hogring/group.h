@@ -71,7 +71,7 @@ struct hr_world_options {
     size_t max_groups;     /* that hr_group_new can make (8) */
     size_t arena_bytes;    /* for hr_group_alloc, each rank (16 MiB) */
     double timeout;        /* of one wait, seconds (30; negative: none) */
-    int pin;               /* 1: a processor a rank, where there are enough (0) */
+    int pin;               /* 1: ranks keep to processors, shared out evenly (0) */
 };
 
 /* What a rank does. An error ends the world: all others get HR_E_ABORTED. */

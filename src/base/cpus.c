@@ -37,13 +37,14 @@ size_t hr_cpus_allowed(void)
     return limit && limit < mask ? limit : mask;
 }
 
-void hr_cpus_pin(size_t number, size_t threads)
+void hr_cpus_pin(size_t number)
 {
     cpu_set_t all, mine;
     size_t seen = 0;
     CPU_ZERO(&mine);
-    if (sched_getaffinity(0, sizeof all, &all) != 0 || (size_t)CPU_COUNT(&all) < threads)
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) == 0)
         return;
+    number %= (size_t)CPU_COUNT(&all);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &all) && seen++ == number)
             CPU_SET(cpu, &mine);

@@ -8,8 +8,8 @@
  * least 1. HOGRING_CPUS in the environment overrides it. Any thread. */
 size_t hr_cpus_allowed(void);
 
-/* Give this thread processor `number` of those allowed to itself, if there are at least `threads`:
- * two threads that only ever wake one another may else be left on one. Does nothing otherwise. */
-void hr_cpus_pin(size_t number, size_t threads);
+/* Keep this thread on processor `number` of those allowed, counted round and round: threads that
+ * only ever wake one another may else be left on one, or unevenly shared out. */
+void hr_cpus_pin(size_t number);
 
 #endif

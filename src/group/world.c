@@ -143,7 +143,7 @@ enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **gro
     if (world->plan->wires.nranks) /* else the kernel rounds sleeps up by 50 us */
         prctl(PR_SET_TIMERSLACK, 1);
     if (world->plan->pin)
-        hr_cpus_pin(world->local_rank, world->plan->group.nranks);
+        hr_cpus_pin(world->local_rank);
     return make_group(world, &world->plan->group, world->segment->base, NULL, world->rank, group);
 }
 

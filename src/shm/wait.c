@@ -16,7 +16,6 @@ enum {
     PARKED = 1,
     RING = 2,
     LOOK_UP_NS = 50 * 1000 * 1000,
-    CROWDED_SPIN_NS = 200,
     CROWDED_YIELD_NS = 20 * 1000,
     LEAST_SPIN_NS = 2000,
     MOST_SPIN_NS = 50 * 1000,
@@ -95,13 +94,12 @@ void hr_bell_ring_some(struct hr_bell *bell, uint32_t count)
 
 static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t start)
 {
-    do {
+    for (int64_t spun = 0; spun < waiter->spin_ns; spun = hr_clock_ns() - start)
         for (int poll = 0; poll < POLLS_A_CLOCK; poll++) {
             if (ready(arg))
                 return true;
             hr_cpu_relax();
         }
-    } while (hr_clock_ns() - start < waiter->spin_ns);
     while (hr_clock_ns() - start < waiter->yield_ns) {
         sched_yield();
         if (ready(arg))
@@ -171,7 +169,7 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
                              void *arg, const char *what)
 {
     /* What comes at once is not timed: two readings of the clock would take as long. */
-    for (int poll = 0; poll < POLLS_A_CLOCK; poll++) {
+    for (int poll = 0; poll < (waiter->spin_ns ? POLLS_A_CLOCK : 1); poll++) {
         if (ready(arg))
             return HR_OK;
         hr_cpu_relax();
@@ -225,7 +223,7 @@ int64_t hr_handoff_ns(void)
 int64_t hr_spin_budget_ns(size_t nthreads)
 {
     if (nthreads > hr_cpus_allowed())
-        return CROWDED_SPIN_NS;
+        return 0; /* the partner may be waiting for our processor */
     const int64_t handoff = hr_handoff_ns();
     return handoff < LEAST_SPIN_NS  ? LEAST_SPIN_NS
            : handoff > MOST_SPIN_NS ? MOST_SPIN_NS

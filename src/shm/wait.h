@@ -13,8 +13,8 @@
  * nobody parks on costs one locked instruction.
  *
  * How long to spin: about one futex hand-off, measured once a process, when every runnable thread
- * has a processor of its own (the partner is running, and parking would cost more than it saves);
- * 200 ns otherwise (the partner may be waiting for our processor). Then a waiter gives its
+ * has a processor of its own: the partner is running, and parking would cost more than it saves.
+ * Otherwise not at all, since the partner may be waiting for our processor; then a waiter gives its
  * processor away for 20 us, over and over: that costs a fifth of a hand-off through a futex when
  * the partner takes it, and little when nobody does.
  *
