@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -27,6 +28,8 @@ static int open_new_name(char *name, size_t size)
         snprintf(name, size, "/hogring.%ld.%llu.%08x", (long)getpid(),
                  hr_process_start_time(getpid()), random.v[0]);
         const int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            fchmod(fd, 0600); /* whatever the umask took away */
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -108,6 +111,9 @@ enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_segment *ou
         segment.name[0] = '\0';
         HR_TRY(take_unlimited(segment.bytes, errno, &fd));
     }
+    struct stat info = {0};
+    fstat(fd, &info);
+    segment.inode = info.st_ino;
     segment.base = mmap(NULL, segment.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     const int cause = errno;
     close(fd);
@@ -126,9 +132,82 @@ void hr_segment_destroy(struct hr_segment *segment)
 {
     if (segment->base)
         munmap(segment->base, segment->bytes);
+    hr_segment_unlink(segment);
+    *segment = (struct hr_segment){0};
+}
+
+void hr_segment_unlink(struct hr_segment *segment)
+{
     if (segment->name[0])
         shm_unlink(segment->name);
-    *segment = (struct hr_segment){0};
+    segment->name[0] = '\0';
+}
+
+/* --- segments that others find by name --- */
+
+struct path {
+    char text[96];
+};
+
+static struct path path_of(const char *name)
+{
+    struct path path;
+    snprintf(path.text, sizeof path.text, "/dev/shm%s", name);
+    return path;
+}
+
+enum hr_status hr_segment_publish(struct hr_segment *segment, const char *name, bool *exists)
+{
+    HR_ASSERT(segment->name[0]);
+    *exists = false;
+    if (link(path_of(segment->name).text, path_of(name).text) == 0) {
+        hr_segment_unlink(segment);
+        return HR_OK;
+    }
+    *exists = errno == EEXIST;
+    return hr_fail_errno(HR_E_SHM, "%s", path_of(name).text);
+}
+
+static enum hr_status map_whole(int fd, const char *name, struct hr_segment *out)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return hr_fail_errno(HR_E_SHM, "%s", path_of(name).text);
+    if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || info.st_size <= 0)
+        return hr_fail(HR_E_SHM, "%s is no segment of this user", path_of(name).text);
+    struct hr_segment segment = {.bytes = (size_t)info.st_size, .inode = info.st_ino};
+    segment.base = mmap(NULL, segment.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (segment.base == MAP_FAILED)
+        return hr_fail_errno(HR_E_SHM, "cannot map %s, %zu bytes", path_of(name).text,
+                             segment.bytes);
+    *out = segment;
+    return HR_OK;
+}
+
+enum hr_status hr_segment_attach(const char *name, struct hr_segment *out, bool *exists)
+{
+    const int fd = open(path_of(name).text, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    *exists = fd >= 0 || errno != ENOENT;
+    if (fd < 0)
+        return hr_fail_errno(HR_E_SHM, "%s", path_of(name).text);
+    const enum hr_status status = map_whole(fd, name, out);
+    close(fd);
+    return status;
+}
+
+bool hr_segment_remove(const char *name, uint64_t inode)
+{
+    struct stat opened, named;
+    const struct path path = path_of(name);
+    const int fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    /* Under the file's lock nobody else takes its name away, so that it cannot pass to another. */
+    const bool removed = fstat(fd, &opened) == 0 && opened.st_ino == inode &&
+                         flock(fd, LOCK_EX | LOCK_NB) == 0 && stat(path.text, &named) == 0 &&
+                         named.st_ino == inode && unlink(path.text) == 0;
+    close(fd);
+    return removed;
 }
 
 /* Is this a name of ours whose process is gone? */

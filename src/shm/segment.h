@@ -15,13 +15,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
 struct hr_segment {
     void *base; /* zeroed, page-aligned */
     size_t bytes;
-    char name[64]; /* "/hogring...."; "" when there is none to unlink */
+    char name[64];  /* "/hogring...."; "" when there is none to unlink */
+    uint64_t inode; /* of the file: names come back, files do not */
 };
 
 /* HR_E_SHM says bytes needed and free. */
@@ -29,6 +31,22 @@ HR_CHECKED enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_
 
 /* Unmap and unlink. Harmless on a zeroed struct. */
 void hr_segment_destroy(struct hr_segment *segment);
+
+/* Give a named segment another name, known to others, unless that stands already: *exists. From
+ * then on it has no name that hr_segment_destroy unlinks. It appears whole, as it now is. */
+HR_CHECKED enum hr_status hr_segment_publish(struct hr_segment *segment, const char *name,
+                                             bool *exists);
+
+/* Map what another process of this user has named so. HR_E_SHM; *exists is false when there is no
+ * such name. */
+HR_CHECKED enum hr_status hr_segment_attach(const char *name, struct hr_segment *out, bool *exists);
+
+/* Unlink `name` if it still stands for the file `inode`, whoever else does the same or puts another
+ * file in its place. False: somebody else is at it, or has done it. */
+bool hr_segment_remove(const char *name, uint64_t inode);
+
+/* Unlink the name of a named segment; the memory stays. */
+void hr_segment_unlink(struct hr_segment *segment);
 
 /* Remove named segments of this user whose owner is provably dead; returns how many. */
 size_t hr_segment_sweep(void);
