@@ -20,8 +20,6 @@ static const int64_t USUAL_GRACE_NS[] = {
 /* So often we look around, in case nothing rings when a process ends. */
 static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20;
 
-enum { RUNNING, RETURNED_OK, RETURNED_ERROR };
-
 struct seat {
     const struct hr_launch_options *options;
     size_t rank;
@@ -56,7 +54,7 @@ static enum hr_status run_rank(const struct hr_launch_options *options, size_t r
     if (status != HR_OK) /* does nothing when another rank did fail first */
         hr_control_abort(options->control, rank, status, hr_error_message());
     /* Partner: the launcher's is_over. */
-    hr_atom32_store_release(&line->result, status == HR_OK ? RETURNED_OK : RETURNED_ERROR);
+    hr_atom32_store_release(&line->result, status == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
     hr_bell_ring(&options->control->launcher_bell);
     return status;
 }
@@ -123,7 +121,7 @@ static void report_if_lost(struct seat *seat, int wait_status)
     struct hr_control *control = seat->options->control;
     const struct hr_rank_status *line = &control->rank[seat->rank];
     char text[200];
-    if (hr_atom32_load_acquire(&line->result) != RUNNING) /* partner: run_rank */
+    if (hr_atom32_load_acquire(&line->result) != HR_RUNNING) /* partner: run_rank */
         return;
     const char *phase = hr_phase_str((enum hr_phase)hr_atom32_load_relaxed(&line->phase));
     if (wait_status == UNKNOWN)
@@ -143,7 +141,7 @@ static bool is_over(struct seat *seat)
         return true;
     if (seat->options->launch == HR_LAUNCH_THREAD) {
         seat->over =
-            hr_atom32_load_acquire(&seat->options->control->rank[seat->rank].result) != RUNNING;
+            hr_atom32_load_acquire(&seat->options->control->rank[seat->rank].result) != HR_RUNNING;
         if (seat->over)
             pthread_join(seat->thread, NULL);
         return seat->over;

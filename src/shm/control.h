@@ -35,11 +35,14 @@ enum hr_phase {
 
 const char *hr_phase_str(enum hr_phase phase);
 
+enum hr_result { HR_RUNNING, HR_RETURNED_OK, HR_RETURNED_ERROR };
+
 struct hr_rank_status {
     alignas(HR_LINE) struct hr_atom64 pid; /* this line's writer: the rank */
+    struct hr_atom64 started;              /* of ranks without a launcher: its start time; else 0 */
     struct hr_atom64 step;
     struct hr_atom32 phase;  /* enum hr_phase */
-    struct hr_atom32 result; /* 0 running, 1 returned HR_OK, 2 returned an error */
+    struct hr_atom32 result; /* enum hr_result */
     alignas(HR_LINE) struct hr_bell bell;
 };
 
@@ -57,6 +60,7 @@ struct hr_control {
     alignas(HR_LINE) struct hr_atom32 abort; /* nonzero: everybody gives up */
     struct hr_atom32 abort_claimed;          /* 1 + the rank that writes the record; 0: nobody */
     struct hr_failure failure;
+    struct hr_atom32 speaker; /* without a launcher: 1 + the rank that speaks for the dead; or 0 */
     alignas(HR_LINE) struct hr_bell launcher_bell;
     struct hr_rank_status rank[];
 };

@@ -1,0 +1,39 @@
+/* lookout.h - ranks without a launcher watch one another.
+ *
+ * Every rank has its pid and start time in its line of the control block. In each wait a rank looks
+ * every 50 ms whether the others live (one poll on their pidfds, or /proc where there are none).
+ * Whoever finds one dead that has not returned aborts the run in its name; of the survivors one
+ * does, control->speaker says which.
+ *
+ * Threads: one, the rank. Test: tests/group/test_join.c
+ */
+#ifndef HR_GROUP_LOOKOUT_H
+#define HR_GROUP_LOOKOUT_H
+
+#include <poll.h>
+#include <stdbool.h>
+
+#include "shm/control.h"
+
+struct hr_lookout {
+    struct hr_control *control;
+    size_t rank;
+    struct pollfd process[HR_MAX_RANKS]; /* pidfds of the others; -1: none */
+    bool over[HR_MAX_RANKS];             /* that rank has returned: its end is no loss */
+};
+
+void hr_lookout_init(struct hr_lookout *lookout, struct hr_control *control, size_t rank);
+
+/* For hr_waiter's look, with the lookout as argument. */
+void hr_lookout_look(void *lookout);
+
+/* Harmless on a zeroed struct. */
+void hr_lookout_fini(struct hr_lookout *lookout);
+
+/* Was this line taken by a process that is gone? */
+bool hr_rank_is_dead(const struct hr_rank_status *line);
+
+/* Has the rank said that it returned? */
+bool hr_rank_has_returned(const struct hr_rank_status *line);
+
+#endif
