@@ -320,6 +320,7 @@ static void ranks_that_differ_are_told(void **state)
 static void killed_rank_is_named_in_time(void **state)
 {
     char text[128];
+    int64_t most = 0;
     (void)state;
     for (size_t victim = 0; victim < 4; victim++) {
         memset(told_by, 0, MOST * sizeof *told_by);
@@ -332,10 +333,13 @@ static void killed_rank_is_named_in_time(void **state)
         for (size_t i = 0; i < 4; i++) /* the victim last: it may be a zombie */
             if (i != victim) {
                 check_told(i, HR_E_LOST, text);
-                assert_in_range(told_by[i].out_at - killed_at, 0, 250 * MS);
+                const int64_t took = told_by[i].out_at - killed_at;
+                most = took > most ? took : most;
             }
         await_end(victim);
     }
+    print_message("the last survivor was out after %.1f ms\n", 1e3 * hr_seconds(most));
+    assert_in_range(most, 0, 250 * MS);
 }
 
 static void rank_killed_while_they_meet_is_named(void **state)
