@@ -292,6 +292,15 @@ static enum hr_status name_missing(const struct hr_member *member)
                    missing[0] ? "was not called by rank " : "was called by all ranks", missing);
 }
 
+enum hr_status hr_member_name_failure(const struct hr_member *member, const char *what)
+{
+    char text[400];
+    const enum hr_status first = hr_control_failure(member->place.control);
+    snprintf(text, sizeof text, "%s", hr_error_message());
+    return hr_fail(first == HR_E_LOST ? HR_E_LOST : HR_E_ABORTED,
+                   "another rank failed while this one waited for %s: %s", what, text);
+}
+
 enum hr_status hr_member_wait(struct hr_member *member)
 {
     const char *what = hr_operation_facts(member->job.operation)->name;
@@ -301,6 +310,8 @@ enum hr_status hr_member_wait(struct hr_member *member)
             hr_wait_until(member->place.waiter, member->parked_on, is_elsewhere, member, what);
         if (status == HR_E_TIMEOUT)
             return name_missing(member);
+        if (status == HR_E_ABORTED)
+            return hr_member_name_failure(member, what);
         HR_TRY(status);
     }
     return hr_member_finish(member);

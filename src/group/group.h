@@ -134,6 +134,8 @@ HR_CHECKED enum hr_status hr_member_broadcast(struct hr_member *member, float *b
                                               size_t root);
 HR_CHECKED enum hr_status hr_member_barrier(struct hr_member *member);
 
+/* A wait that was aborted: HR_E_LOST, or HR_E_ABORTED, with who failed first, and how. */
+HR_CHECKED enum hr_status hr_member_name_failure(const struct hr_member *member, const char *what);
 /* For the ways: have all who posted called the same? If not, the status says so. */
 bool hr_member_notices_agree(struct hr_member *member);
 /* For the ways: count bytes that crossed to and from a peer, in `messages` messages each way. */

@@ -184,8 +184,12 @@ enum hr_status hr_mail_receive(struct hr_member *member, void *buffer, size_t co
 enum hr_status hr_mail_wait(struct hr_request *request)
 {
     struct hr_member *member = request->member;
-    HR_TRY(hr_wait_until(member->place.waiter, hr_member_bell_of(member, member->rank), is_over,
-                         request, request->sends ? "a send" : "a receive"));
+    const char *what = request->sends ? "a send" : "a receive";
+    const enum hr_status waited = hr_wait_until(
+        member->place.waiter, hr_member_bell_of(member, member->rank), is_over, request, what);
+    if (waited == HR_E_ABORTED)
+        return hr_member_name_failure(member, what);
+    HR_TRY(waited);
     const enum hr_status status = request->status;
     free(request);
     return status;

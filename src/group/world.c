@@ -104,6 +104,12 @@ enum hr_status hr_world_lay_out(const struct hr_world_options *o, struct hr_worl
     return HR_OK;
 }
 
+struct hr_atom64 *hr_world_wires(const struct hr_world_plan *plan, void *segment)
+{
+    return (struct hr_atom64 *)(void *)((unsigned char *)segment + plan->group_bytes +
+                                        plan->groups_bytes);
+}
+
 /* --- a rank's groups --- */
 
 static enum hr_status make_group(struct hr_rank_world *world,
@@ -140,6 +146,7 @@ enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **gro
                                        .spin_ns = world->plan->spin_ns,
                                        .yield_ns = world->plan->yield_ns,
                                        .timeout_ns = world->plan->timeout_ns};
+    hr_control_phase(world->control, world->rank, HR_PHASE_COMMUNICATE);
     if (world->plan->wires.nranks) /* else the kernel rounds sleeps up by 50 us */
         prctl(PR_SET_TIMERSLACK, 1);
     if (world->plan->pin)
@@ -290,9 +297,7 @@ enum hr_status hr_world_run(const struct hr_world_options *options, hr_rank_fn w
     HR_TRY_GOTO(hr_segment_create(hr_control_bytes(n), true, &spawn.control), status, out);
     HR_TRY_GOTO(hr_segment_create(spawn.plan.segment_bytes, false, &spawn.segment), status, out);
     hr_control_init(spawn.control.base, n);
-    spawn.plan.wires.free_at =
-        (struct hr_atom64 *)(void *)((unsigned char *)spawn.segment.base + spawn.plan.group_bytes +
-                                     spawn.plan.groups_bytes);
+    spawn.plan.wires.free_at = hr_world_wires(&spawn.plan, spawn.segment.base);
     HR_TRY_GOTO(hr_group_init(spawn.segment.base, &spawn.plan.group), status, out);
     const struct hr_launch_options launch = {.launch = spawn.plan.launch,
                                              .nranks = n,

@@ -44,6 +44,9 @@ struct hr_group {
 HR_CHECKED enum hr_status hr_world_lay_out(const struct hr_world_options *options,
                                            struct hr_world_plan *plan);
 
+/* Where the words of emulated links lie in the segment. */
+struct hr_atom64 *hr_world_wires(const struct hr_world_plan *plan, void *segment);
+
 /* In a rank: the world as its group. Finish with hr_group_free. */
 HR_CHECKED enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **group);
 

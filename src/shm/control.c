@@ -73,7 +73,9 @@ enum hr_status hr_control_failure(const struct hr_control *control)
     const struct hr_failure *failure = &control->failure;
     if (failure->rank >= control->nranks)
         return hr_fail(failure->status, "%s", failure->message);
-    const struct hr_rank_status *rank = &control->rank[failure->rank];
+    const uint64_t step = hr_atom64_load_relaxed(&control->rank[failure->rank].step);
+    if (!step) /* ranks that only communicate count none */
+        return hr_fail(failure->status, "rank %u: %s", failure->rank, failure->message);
     return hr_fail(failure->status, "rank %u, step %llu: %s", failure->rank,
-                   (unsigned long long)hr_atom64_load_relaxed(&rank->step), failure->message);
+                   (unsigned long long)step, failure->message);
 }

@@ -328,7 +328,7 @@ static void killed_rank_is_named_in_time(void **state)
         await_all(4);
         kill(child[victim], SIGKILL);
         const int64_t killed_at = hr_clock_ns();
-        snprintf(text, sizeof text, "rank %zu, step 0: pid %ld is gone, while communicating",
+        snprintf(text, sizeof text, "rank %zu: pid %ld is gone, while communicating",
                  victim, (long)child[victim]);
         for (size_t i = 0; i < 4; i++) /* the victim last: it may be a zombie */
             if (i != victim) {
@@ -349,7 +349,7 @@ static void rank_killed_while_they_meet_is_named(void **state)
     start(1, &(struct part){1, 3, 0, 0, exchange});
     await_arrivals(2);
     kill(child[1], SIGKILL);
-    check_told(0, HR_E_LOST, "rank 1, step 0: pid");
+    check_told(0, HR_E_LOST, "rank 1: pid");
     await_end(1);
 }
 

@@ -136,7 +136,7 @@ static void run_case(struct kill_case *it)
     if (killer == 0)
         strike(&ranks, it);
     CHECK_FAILS(ranks_run(&ranks), HR_E_LOST);
-    snprintf(text, sizeof text, "rank %zu, step ", it->victim);
+    snprintf(text, sizeof text, "rank %zu", it->victim);
     CHECK_MESSAGE(text);
     CHECK_MESSAGE("was killed by signal 9 (Killed) while communicating");
     assert_int_equal(waitpid(killer, NULL, 0), killer);

@@ -157,7 +157,7 @@ static void no_error_is_lost(void **state)
         ranks.body = claim_that_another_failed;
         ranks_open(&ranks);
         CHECK_FAILS(ranks_run(&ranks), HR_E_ABORTED);
-        CHECK_MESSAGE("rank 2, step 0: says rank 2");
+        CHECK_MESSAGE("rank 2: says rank 2");
         ranks_close(&ranks);
     }
 }
@@ -305,7 +305,7 @@ static void stuck_thread_is_left_alone(void **state)
     options->arg = &ranks;
     assert_int_equal(pthread_key_create(&at_exit_of_thread, tell_that_it_is_gone), 0);
     CHECK_FAILS(hr_launch_run(options, &stuck), HR_E_IO);
-    CHECK_MESSAGE("rank 0, step 0: disk full");
+    CHECK_MESSAGE("rank 0: disk full");
     assert_true(stuck);
     memset(options, 0xff, sizeof *options); /* what follows must not look at it any more */
     hr_atom32_store_release(&stubborn_may_go, 1);

@@ -87,7 +87,7 @@ static void lose_a_rank(struct ranks *ranks, struct attack *attack, const char *
     const int64_t took = hr_clock_ns() - attack->struck_at;
     assert_true(attack->struck_at != 0);
     assert_in_range(took, 0, SECOND);
-    snprintf(text, sizeof text, "rank %zu, step ", attack->victim);
+    snprintf(text, sizeof text, "rank %zu", attack->victim);
     CHECK_MESSAGE(text);
     CHECK_MESSAGE(what);
     assert_true(no_children_left());
@@ -157,7 +157,7 @@ static void check_death(void (*die)(struct hr_control *), const char *what)
     ranks_open(&ranks);
     const int64_t start = hr_clock_ns();
     CHECK_FAILS(ranks_run(&ranks), HR_E_LOST);
-    CHECK_MESSAGE("rank 2, step 0: ");
+    CHECK_MESSAGE("rank 2: ");
     CHECK_MESSAGE(what);
     assert_in_range(hr_clock_ns() - start, 0, SECOND);
     ranks_close(&ranks);
@@ -269,7 +269,7 @@ static void rank_stopped_while_failing_is_killed_and_named(void **state)
     ranks.arg = &die;
     ranks_open(&ranks);
     CHECK_FAILS(ranks_run(&ranks), HR_E_LOST);
-    CHECK_MESSAGE("rank 2, step 0: ");
+    CHECK_MESSAGE("rank 2: ");
     CHECK_MESSAGE("did not react");
     ranks_close(&ranks);
 }
