@@ -2,15 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/fpenv.h"
 #include "cli/bench_links.h"
 #include "cli/bench_loop.h"
+#include "cli/bench_machine.h"
 #include "cli/commands.h"
 #include "cli/parse.h"
 #include "group/tune.h"
-#include "shm/wait.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
 
@@ -210,11 +209,13 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
     if (!all)
         HR_TRY(find_operation(cli->positional[0], &what.operation));
     hr_fp_flush_denormals();
-    if (strcmp(cli->json, "-") != 0)
-        printf("# %zu processors; hand-off through the kernel %.1f us\n"
-               "# auto: one-shot up to %zu bytes, direct above, as measured (%s)\n",
-               hr_cpus_allowed(), (double)hr_handoff_ns() * 1e-3,
+    struct hr_calibration calibration;
+    hr_bench_calibrate(cli->ranks, &calibration);
+    if (strcmp(cli->json, "-") != 0) {
+        hr_bench_print_calibration(&calibration);
+        printf("# auto: one-shot up to %zu bytes, direct above, as measured (%s)\n",
                hr_tune_one_shot_bytes(cli->ranks), hr_tune_file());
+    }
     for (enum hr_operation o = all ? HR_OP_BARRIER : what.operation;
          o < (all ? HR_OPERATIONS : what.operation + 1); o++) {
         what.operation = o;
@@ -222,7 +223,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
             HR_TRY(measure_operation(cli, &what, rows));
     }
     if (cli->json[0])
-        HR_TRY(hr_json_write_rows(cli->json, rows->row, rows->n));
+        HR_TRY(hr_json_write_rows(cli->json, &calibration, rows->row, rows->n));
     if (cli->plot[0])
         HR_TRY(draw(cli, &what, rows));
     return refuse_wrong_sums(rows);
@@ -247,7 +248,7 @@ const struct hr_command hr_command_bench = {
         "Every rank rewrites its input before each operation; an iteration takes as long as its\n"
         "slowest rank; the time is the median. algbw is size / time, busbw algbw x the share of a\n"
         "link in the best algorithm (all_reduce: 2 (n - 1) / n), in GB/s, as nccl-tests prints\n"
-        "them. Each rank has a processor of its own where there are enough. Every eighth result "
+        "them. Ranks keep to processors, shared out evenly. Every eighth result "
         "is\n"
         "checked, element by element.\n\n"
         "hogring bench links walks the plans of all_reduce over the links of a machine that need\n"

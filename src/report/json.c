@@ -229,7 +229,19 @@ static json_t *row_object(const struct hr_bench_row *row)
                      "wrong", hr_json_count(row->wrong));
 }
 
-enum hr_status hr_json_write_rows(const char *path, const struct hr_bench_row *rows, size_t n)
+static json_t *calibration_object(const struct hr_calibration *c)
+{
+    if (!c)
+        return json_null();
+    return json_pack("{so so so so so so}", "handoff_us", hr_json_number(c->handoff_us),
+                     "message_ns", hr_json_number(c->message_ns), "threads",
+                     hr_json_count(c->threads), "memory_gbs", hr_json_number(c->memory_gbs),
+                     "l2_bytes", hr_json_count((uint64_t)c->l2_bytes), "l3_bytes",
+                     hr_json_count((uint64_t)c->l3_bytes));
+}
+
+enum hr_status hr_json_write_rows(const char *path, const struct hr_calibration *calibration,
+                                  const struct hr_bench_row *rows, size_t n)
 {
     json_t *array = json_array();
     int failed = 0;
@@ -239,5 +251,6 @@ enum hr_status hr_json_write_rows(const char *path, const struct hr_bench_row *r
         json_decref(array);
         array = NULL;
     }
-    return hr_json_write(path, json_pack("{so}", "rows", array));
+    return hr_json_write(
+        path, json_pack("{so so}", "calibration", calibration_object(calibration), "rows", array));
 }

@@ -82,9 +82,19 @@ struct hr_bench_row {
     size_t wrong;                /* elements that were not what they had to be */
 };
 
-/* {"hogring", "machine", "rows"} */
-HR_CHECKED enum hr_status hr_json_write_rows(const char *path, const struct hr_bench_row *rows,
-                                             size_t n);
+/* The machine's own times, measured beside the rows. */
+struct hr_calibration {
+    double handoff_us; /* between threads, through the kernel */
+    double message_ns; /* one way, between two processors */
+    size_t threads;    /* that did what follows */
+    double memory_gbs; /* each reading, multiplying and writing memory of its own */
+    long l2_bytes, l3_bytes;
+};
+
+/* {"hogring", "machine", "calibration", "rows"}; calibration may be NULL. */
+HR_CHECKED enum hr_status hr_json_write_rows(const char *path,
+                                             const struct hr_calibration *calibration,
+                                             const struct hr_bench_row *rows, size_t n);
 
 /* --- plot */
 

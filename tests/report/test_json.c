@@ -333,10 +333,15 @@ static void bench_rows_have_every_field(void **state)
                                      .algbw_gbs = 4.5,
                                      .busbw_gbs = 5.5,
                                      .wrong = 6};
-    CHECK_OK(hr_json_write_rows(path, &row, 1));
+    static const struct field calibrated[] = {
+        {"handoff_us", "4.5"}, {"message_ns", "null"}, {"threads", "2"}, {"memory_gbs", "40.0"}};
+    const struct hr_calibration calibration = {
+        .handoff_us = 4.5, .message_ns = NAN, .threads = 2, .memory_gbs = 40};
+    CHECK_OK(hr_json_write_rows(path, &calibration, &row, 1));
     json_t *document = json_load_file(path, 0, NULL);
     EXPECT_FIELDS(json_array_get(json_object_get(document, "rows"), 0), fields);
-    assert_int_equal(json_object_size(document), 3);
+    EXPECT_FIELDS(json_object_get(document, "calibration"), calibrated);
+    assert_int_equal(json_object_size(document), 4);
     json_decref(document);
 }
 
@@ -347,7 +352,7 @@ static void a_dash_is_stdout_and_ends_in_a_newline(void **state)
     const int saved = dup(STDOUT_FILENO);
     const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     dup2(file, STDOUT_FILENO);
-    const enum hr_status status = hr_json_write_rows("-", NULL, 0);
+    const enum hr_status status = hr_json_write_rows("-", NULL, NULL, 0);
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     close(saved);
@@ -370,7 +375,7 @@ static void a_file_is_replaced_through_its_symbolic_link(void **state)
     snprintf(link, sizeof link, "%s/link.json", folder);
     fclose(fopen(path, "w"));
     assert_int_equal(symlink("out.json", link), 0);
-    CHECK_OK(hr_json_write_rows(link, NULL, 0));
+    CHECK_OK(hr_json_write_rows(link, NULL, NULL, 0));
     assert_int_equal(lstat(link, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
     assert_int_equal(stat(path, &info), 0);
@@ -387,7 +392,7 @@ static void what_is_no_regular_file_is_written_to_and_stays(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     const int reader = open(path, O_RDONLY | O_NONBLOCK);
     assert_true(reader >= 0);
-    CHECK_OK(hr_json_write_rows(path, NULL, 0));
+    CHECK_OK(hr_json_write_rows(path, NULL, NULL, 0));
     assert_true(read(reader, text, sizeof text) > 0);
     close(reader);
     assert_int_equal(lstat(path, &info), 0);
@@ -397,16 +402,16 @@ static void what_is_no_regular_file_is_written_to_and_stays(void **state)
 static void errors_name_the_path(void **state)
 {
     (void)state;
-    CHECK_FAILS(hr_json_write_rows("/nowhere/at/all.json", NULL, 0), HR_E_IO);
+    CHECK_FAILS(hr_json_write_rows("/nowhere/at/all.json", NULL, NULL, 0), HR_E_IO);
     CHECK_MESSAGE("/nowhere/at/all.json: cannot be written: No such file");
-    CHECK_FAILS(hr_json_write_rows(folder, NULL, 0), HR_E_IO);
+    CHECK_FAILS(hr_json_write_rows(folder, NULL, NULL, 0), HR_E_IO);
     CHECK_MESSAGE("is a folder");
     struct rlimit none = {0, 0}, usual;
     getrlimit(RLIMIT_FSIZE, &usual);
     none.rlim_max = usual.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &none);
-    const enum hr_status status = hr_json_write_rows(path, NULL, 0);
+    const enum hr_status status = hr_json_write_rows(path, NULL, NULL, 0);
     setrlimit(RLIMIT_FSIZE, &usual);
     assert_int_equal(status, HR_E_IO);
     CHECK_MESSAGE("out.json: cannot be written: File too large");
