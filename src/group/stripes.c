@@ -101,14 +101,14 @@ static void begin_piece(struct hr_member *member, size_t first)
 static void reduce_own(struct hr_member *member)
 {
     const struct hr_region mine = stripe_of(member, member->rank);
-    const unsigned char *segment = member->place.segment;
+    const uintptr_t segment = (uintptr_t)member->place.segment;
     const void *in[HR_MAX_RANKS];
     void *out[HR_MAX_RANKS];
     for (size_t r = 0; r < member->options.nranks; r++) {
         struct whereabouts at;
         memcpy(&at, hr_notices_slot(&member->notices, r)->payload, sizeof at);
-        in[r] = segment + at.in + mine.begin;
-        out[r] = (unsigned char *)(uintptr_t)segment + at.out + mine.begin;
+        in[r] = (const void *)(segment + (uintptr_t)at.in + mine.begin);
+        out[r] = (void *)(segment + (uintptr_t)at.out + mine.begin);
     }
     size_t nout = member->options.nranks;
     if (member->stripes.staged) {
