@@ -128,6 +128,7 @@ static void run_case(struct kill_case *it)
     char text[64];
     ranks.algorithm = it->operation->algorithm;
     ranks.crowded = true;
+    ranks.tick_ns = 10 * HR_NS_PER_SECOND; /* deaths are noticed between ticks */
     ranks.body = call_until_told;
     ranks.arg = it;
     ranks_open(&ranks);
