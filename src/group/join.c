@@ -1,5 +1,6 @@
 #include "group/join.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,27 @@ static bool is_live(const struct hr_control *control)
     return !hr_rank_has_returned(&control->rank[0]) && !hr_rank_is_dead(&control->rank[0]);
 }
 
+/* Nobody uses the run any more, whoever it was: all have returned, or died, or never came. */
+static bool is_deserted(const struct hr_control *control)
+{
+    for (size_t r = 0; r < control->nranks; r++) {
+        const struct hr_rank_status *line = &control->rank[r];
+        if (pid_of(line) && !hr_rank_has_returned(line) && !hr_rank_is_dead(line))
+            return false;
+    }
+    return true;
+}
+
+/* Is it laid out as this version lays out a run? */
+static bool has_form(const struct hr_segment *segment)
+{
+    const struct hr_control *control = segment->base;
+    return segment->bytes >= sizeof *control && !memcmp(control->magic, "HOGRING", 8) &&
+           control->version == HR_CONTROL_VERSION && control->nranks >= 1 &&
+           control->nranks <= HR_MAX_RANKS &&
+           segment->bytes == hr_control_bytes(control->nranks) + sizeof(struct hr_join_board);
+}
+
 static enum hr_status check_form(const struct hr_segment *segment, const struct hr_join *join)
 {
     struct hr_control *control = segment->base;
@@ -64,8 +86,7 @@ static enum hr_status check_form(const struct hr_segment *segment, const struct 
     if (control->version != HR_CONTROL_VERSION)
         return hr_fail(HR_E_USAGE, "run %s was opened by another version of hogring (%u, here %d)",
                        join->options.name, control->version, HR_CONTROL_VERSION);
-    if (control->nranks < 1 || control->nranks > HR_MAX_RANKS ||
-        segment->bytes != hr_control_bytes(control->nranks) + sizeof(struct hr_join_board) ||
+    if (!has_form(segment) ||
         strncmp(board_of(control)->run, join->options.name, sizeof join->options.name) != 0)
         return hr_fail(HR_E_SHM, "/dev/shm%s is not of run %s; remove it", join->file,
                        join->options.name);
@@ -183,10 +204,34 @@ static enum hr_status publish(struct hr_join *join, int64_t start)
     }
 }
 
+/* Remove what runs of this user have left of which nobody lives, whatever their names. */
+static void sweep_runs(void)
+{
+    char prefix[32];
+    const int length = snprintf(prefix, sizeof prefix, "hogring-run.%ld.", (long)geteuid());
+    DIR *dir = opendir("/dev/shm");
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char name[64];
+        struct hr_segment segment;
+        bool exists;
+        if (strncmp(entry->d_name, prefix, (size_t)length) != 0 ||
+            snprintf(name, sizeof name, "/%s", entry->d_name) >= (int)sizeof name ||
+            hr_segment_attach(name, &segment, &exists) != HR_OK)
+            continue;
+        if (has_form(&segment) && is_deserted(segment.base) &&
+            hr_segment_remove(name, segment.inode))
+            shm_unlink(board_of(segment.base)->segment);
+        hr_segment_destroy(&segment);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 static enum hr_status found(struct hr_join *join, int64_t start)
 {
     const struct hr_join_options *options = &join->options;
     hr_segment_sweep();
+    sweep_runs();
     HR_TRY(create(hr_control_bytes(options->nranks) + sizeof(struct hr_join_board),
                   &join->control_segment));
     HR_TRY(create(options->segment_bytes, &join->segment));
@@ -308,17 +353,6 @@ enum hr_status hr_join_open(const struct hr_join_options *options, struct hr_joi
     return status;
 }
 
-/* Nobody uses the run any more, apart from this rank. */
-static bool is_last(const struct hr_join *join)
-{
-    for (size_t r = 0; r < join->control->nranks; r++) {
-        const struct hr_rank_status *line = &join->control->rank[r];
-        if (pid_of(line) && !hr_rank_has_returned(line) && !hr_rank_is_dead(line))
-            return false;
-    }
-    return true;
-}
-
 static void leave(struct hr_join *join, enum hr_status outcome)
 {
     struct hr_control *control = join->control;
@@ -330,7 +364,7 @@ static void leave(struct hr_join *join, enum hr_status outcome)
                             outcome == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
     /* Of two that leave at a time, the second to come here sees that the first has returned. */
     hr_atom64_fetch_add_acq_rel(&join->board->left, 1);
-    if (is_last(join)) {
+    if (is_deserted(control)) {
         shm_unlink(join->board->segment); /* if rank 0 died before it could */
         hr_segment_remove(join->file, join->control_segment.inode);
     }

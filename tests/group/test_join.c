@@ -372,6 +372,23 @@ static void leftovers_of_a_dead_run_are_replaced(void **state)
     }
 }
 
+static void leftovers_of_other_runs_are_swept(void **state)
+{
+    char other[sizeof path];
+    (void)state;
+    start(0, &(struct part){0, 2, 0, 0, exchange}); /* dies with both names in place */
+    await_arrivals(1);
+    kill(child[0], SIGKILL);
+    await_end(0);
+    memcpy(other, path, sizeof other);
+    const pid_t dead = child[0];
+    assert_true(access(other, F_OK) == 0 && segments_of(dead) == 1);
+    setup(state);
+    start_all((struct part){.nranks = 1, .act = exchange});
+    check_told(0, HR_OK, "");
+    assert_true(access(other, F_OK) != 0 && segments_of(dead) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +407,7 @@ int main(void)
                                         nothing_is_left),
         cmocka_unit_test_setup_teardown(leftovers_of_a_dead_run_are_replaced, setup,
                                         nothing_is_left),
+        cmocka_unit_test_setup_teardown(leftovers_of_other_runs_are_swept, setup, nothing_is_left),
     };
     if (!ranks_can_fork()) {
         print_message("skipped: ThreadSanitizer does not see other processes\n");
