@@ -17,8 +17,8 @@ enum {
     RING = 2,
     LOOK_UP_NS = 50 * 1000 * 1000,
     CROWDED_YIELD_NS = 20 * 1000,
-    LEAST_SPIN_NS = 2000,
-    MOST_SPIN_NS = 50 * 1000,
+    LEAST_SPIN_NS = 200 * 1000,
+    MOST_SPIN_NS = 500 * 1000,
     POLLS_A_CLOCK = 16, /* reading the clock costs more than a poll */
 };
 
