@@ -8,43 +8,40 @@
 #include "group/mail.h"
 #include "group/planned.h"
 
-enum { MAIL_LOOK_NS = 100 * 1000 };
-enum { POLLS_A_LOOK = 256 };
+enum {
+    MAIL_LOOK_NS = 100 * 1000, /* how soon a rank in a collective looks after its messages again */
+    POLLS_A_LOOK = 256,        /* at the others' calls, by a rank that never sleeps */
+};
 
 /* --- the accounts --- */
 
-void hr_member_account(struct hr_member *member, size_t peer, uint64_t sent, uint64_t received,
-                       uint64_t messages)
+static void account(struct hr_member *member, size_t peer, uint64_t bytes, uint64_t messages)
 {
     struct hr_traffic *traffic = &member->traffic[peer];
-    traffic->bytes_sent += sent;
-    traffic->bytes_received += received;
+    traffic->bytes_sent += bytes;
+    traffic->bytes_received += bytes;
     traffic->messages_sent += messages;
     traffic->messages_received += messages;
 }
 
-/* A meeting, as the plan of direct would make them. */
-static void account_meeting(struct hr_member *member)
+/* The parts of others' stripes go there, and the own stripe's sum; as much comes back. */
+void hr_member_account_direct(struct hr_member *member, size_t count)
 {
     const size_t n = member->options.nranks;
-    const struct hr_layout layout = {.count = member->job.count,
-                                     .elem_bytes = hr_type_bytes(member->job.kind.type),
-                                     .nchunks = n};
+    const struct hr_layout layout = {
+        .count = count, .elem_bytes = hr_type_bytes(member->job.kind.type), .nchunks = n};
     const uint64_t mine = hr_layout_region(&layout, member->rank, 1).bytes;
-    for (size_t r = 0; r < n; r++) {
-        const uint64_t bytes = mine + hr_layout_region(&layout, r, 1).bytes;
+    for (size_t r = 0; r < n; r++)
         if (r != member->rank)
-            hr_member_account(member, r, bytes, bytes, 2);
-    }
+            account(member, r, mine + hr_layout_region(&layout, r, 1).bytes, 2);
 }
 
 /* Notices, as the plan of one-shot would. */
 static void account_notices(struct hr_member *member)
 {
-    const uint64_t bytes = hr_job_bytes(&member->job);
     for (size_t r = 0; r < member->options.nranks; r++)
         if (r != member->rank)
-            hr_member_account(member, r, bytes, bytes, 1);
+            account(member, r, hr_job_bytes(&member->job), 1);
 }
 
 struct hr_traffic hr_member_traffic(const struct hr_member *member)
@@ -70,7 +67,7 @@ static void start_meeting(struct hr_member *member)
     attendance->apply = job->apply;
     attendance->apply_arg = job->apply_arg;
     if (job->operation != HR_OP_BARRIER)
-        account_meeting(member);
+        hr_member_account_direct(member, job->count);
     if (hr_meeting_enter(attendance, &member->call, job->in, job->out))
         return;
     const size_t peer = (size_t)attendance->odd_one_out;

@@ -138,9 +138,8 @@ HR_CHECKED enum hr_status hr_member_barrier(struct hr_member *member);
 HR_CHECKED enum hr_status hr_member_name_failure(const struct hr_member *member, const char *what);
 /* For the ways: have all who posted called the same? If not, the status says so. */
 bool hr_member_notices_agree(struct hr_member *member);
-/* For the ways: count bytes that crossed to and from a peer, in `messages` messages each way. */
-void hr_member_account(struct hr_member *member, size_t peer, uint64_t sent, uint64_t received,
-                       uint64_t messages);
+/* For the ways: count what the plan of direct sends and receives for `count` elements. */
+void hr_member_account_direct(struct hr_member *member, size_t count);
 
 /* Sent to, and received from, all others. */
 struct hr_traffic hr_member_traffic(const struct hr_member *member);

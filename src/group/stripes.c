@@ -47,16 +47,6 @@ static unsigned char *own_out(const struct hr_member *member)
     return (unsigned char *)member->job.out + member->stripes.first * elem_bytes(member);
 }
 
-static void account(struct hr_member *member)
-{
-    const uint64_t mine = stripe_of(member, member->rank).bytes;
-    for (size_t r = 0; r < member->options.nranks; r++) {
-        const uint64_t bytes = mine + stripe_of(member, r).bytes;
-        if (r != member->rank)
-            hr_member_account(member, r, bytes, bytes, 2);
-    }
-}
-
 /* --- a piece --- */
 
 static void copy_in(struct hr_member *member)
@@ -88,7 +78,7 @@ static void begin_piece(struct hr_member *member, size_t first)
     s->count = s->staged ? hr_min_size(left, HR_STAGE_BYTES / elem_bytes(member)) : left;
     s->reduced = false;
     s->pieces++;
-    account(member);
+    hr_member_account_direct(member, s->count);
     if (s->staged)
         copy_in(member);
     const unsigned char *in = s->staged ? stage_of(member, member->rank) : own_in(member);
