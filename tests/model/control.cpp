@@ -45,7 +45,8 @@ enum hr_status hr_fail(enum hr_status status, const char *format, ...)
     va_list args;
     va_start(args, format);
     unsigned rank = va_arg(args, unsigned);
-    (void)va_arg(args, unsigned long long);
+    if (strstr(format, "step")) /* ranks that count steps */
+        (void)va_arg(args, unsigned long long);
     const char *message = va_arg(args, const char *);
     va_end(args);
     const bool by_rank_0 = status == HR_E_FAILED && rank == 0 && !strcmp(message, "zero");
