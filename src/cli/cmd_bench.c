@@ -152,17 +152,14 @@ static enum hr_status measure_sizes(const struct hr_cli *cli, struct hr_bench_ca
     return HR_OK;
 }
 
-static enum hr_status measure_operation(const struct hr_cli *cli, struct hr_bench_case *what,
-                                        struct rows *rows)
+/* With one algorithm, or with all of them: NULL. */
+static enum hr_status measure_operation(const struct hr_cli *cli, const struct hr_algorithm *only,
+                                        struct hr_bench_case *what, struct rows *rows)
 {
-    const bool all = !strcmp(cli->train.algorithm, "all");
-    const struct hr_algorithm *only = NULL;
     if (strcmp(cli->json, "-") != 0)
         print_head(what, bench_name(what->operation));
-    if (!all)
-        HR_TRY(hr_algorithm_find(cli->train.algorithm, &only));
     for (size_t i = 0; hr_algorithm_at(i); i++) {
-        if (all ? i == 0 : hr_algorithm_at(i) != only)
+        if (only ? hr_algorithm_at(i) != only : i == 0)
             continue; /* auto is one of the others */
         what->world.algorithm = hr_algorithm_at(i)->name;
         HR_TRY(measure_sizes(cli, what, rows));
@@ -200,11 +197,11 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "bench: expected an operation, as \"hogring bench all_reduce\"");
     const bool all = !strcmp(cli->positional[0], "all");
-    const struct hr_algorithm *algorithm;
+    const struct hr_algorithm *only = NULL;
     HR_TRY(hr_bench_links_refused(cli));
     HR_TRY(read_case(cli, &what));
     if (strcmp(cli->train.algorithm, "all") != 0)
-        HR_TRY(hr_algorithm_find(cli->train.algorithm, &algorithm));
+        HR_TRY(hr_algorithm_find(cli->train.algorithm, &only));
     HR_TRY(parse_sizes(cli->sizes, &rows->low, &rows->high));
     if (!all)
         HR_TRY(find_operation(cli->positional[0], &what.operation));
@@ -220,7 +217,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
          o < (all ? HR_OPERATIONS : what.operation + 1); o++) {
         what.operation = o;
         if (is_measured(o))
-            HR_TRY(measure_operation(cli, &what, rows));
+            HR_TRY(measure_operation(cli, only, &what, rows));
     }
     if (cli->json[0])
         HR_TRY(hr_json_write_rows(cli->json, &calibration, rows->row, rows->n));
@@ -248,9 +245,15 @@ const struct hr_command hr_command_bench = {
         "Every rank rewrites its input before each operation; an iteration takes as long as its\n"
         "slowest rank; the time is the median. algbw is size / time, busbw algbw x the share of a\n"
         "link in the best algorithm (all_reduce: 2 (n - 1) / n), in GB/s, as nccl-tests prints\n"
-        "them. Ranks keep to processors, shared out evenly. Every eighth result "
-        "is\n"
-        "checked, element by element.\n\n"
+        "them. Ranks keep to processors, shared out evenly. Every eighth result is checked,\n"
+        "element by element.\n"
+        "\n"
+        "Algorithms add in one order each, whatever the timing. direct, one-shot, tree,\n"
+        "master-worker and hierarchical (nodes of a power of two) give the same bits, those of\n"
+        "the binary tree T(n) over ranks; halving-doubling too where ranks are a power of two.\n"
+        "ring and bidirectional-ring add round the ring; double-tree adds half of the data from\n"
+        "the last rank down. auto is one-shot or direct, by a measurement.\n"
+        "\n"
         "hogring bench links walks the plans of all_reduce over the links of a machine that need\n"
         "not be there: a path of links is held whole, and what is sent over it arrives when its\n"
         "last byte has passed. data/topologies/ has some; src/schedule/topology.h says how to\n"

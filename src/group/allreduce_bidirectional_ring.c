@@ -26,6 +26,5 @@ static enum hr_status bidirectional_ring(struct hr_plan *plan, const struct hr_p
 const struct hr_algorithm hr_allreduce_bidirectional_ring = {
     .name = "bidirectional-ring",
     .order = "ring order, the second half of the data in the opposite direction",
-    .cost = "2 (n - 1) steps, 2 (n - 1) / n S a rank, half each way",
     .plan = bidirectional_ring,
 };

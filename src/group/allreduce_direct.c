@@ -30,7 +30,5 @@ static enum hr_status direct(struct hr_plan *plan, const struct hr_plan_for *of)
 const struct hr_algorithm hr_allreduce_direct = {
     .name = "direct",
     .order = "T(n), leaves in rank order",
-    .cost = "2 steps, 2 (n - 1) / n S a rank",
     .plan = direct,
-    .tree_order = true,
 };

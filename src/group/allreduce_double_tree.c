@@ -37,6 +37,5 @@ static enum hr_status double_tree(struct hr_plan *plan, const struct hr_plan_for
 const struct hr_algorithm hr_allreduce_double_tree = {
     .name = "double-tree",
     .order = "T(n): the first half from rank 0 up, the second from rank n - 1 down",
-    .cost = "2 log2 n steps, 2 (n - 1) S in all, two roots",
     .plan = double_tree,
 };

@@ -80,7 +80,5 @@ static enum hr_status halving_doubling(struct hr_plan *plan, const struct hr_pla
 const struct hr_algorithm hr_allreduce_halving_doubling = {
     .name = "halving-doubling",
     .order = "T(n) where n is a power of two, else T(p) over x_r + x_(r+p)",
-    .cost = "2 log2 p steps, 2 (p - 1) / p S a rank; p: largest power of two up to n; else 2 "
-            "steps of S more",
     .plan = halving_doubling,
 };

@@ -63,7 +63,5 @@ static enum hr_status hierarchical(struct hr_plan *plan, const struct hr_plan_fo
 const struct hr_algorithm hr_allreduce_hierarchical = {
     .name = "hierarchical",
     .order = "T over nodes of T over a node's ranks",
-    .cost = "2 + 2 log2(nodes) steps; between nodes 2 (nodes - 1) S in all",
     .plan = hierarchical,
-    .tree_order = false,
 };

@@ -32,7 +32,5 @@ static enum hr_status master_worker(struct hr_plan *plan, const struct hr_plan_f
 const struct hr_algorithm hr_allreduce_master_worker = {
     .name = "master-worker",
     .order = "T(n), leaves in rank order",
-    .cost = "2 steps, the master (n - 1) S each way",
     .plan = master_worker,
-    .tree_order = true,
 };

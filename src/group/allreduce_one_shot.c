@@ -26,7 +26,5 @@ static enum hr_status one_shot(struct hr_plan *plan, const struct hr_plan_for *o
 const struct hr_algorithm hr_allreduce_one_shot = {
     .name = "one-shot",
     .order = "T(n), leaves in rank order",
-    .cost = "1 step, (n - 1) S a rank",
     .plan = one_shot,
-    .tree_order = true,
 };

@@ -56,6 +56,5 @@ static enum hr_status ring(struct hr_plan *plan, const struct hr_plan_for *of)
 const struct hr_algorithm hr_allreduce_ring = {
     .name = "ring",
     .order = "ring order: chunk c from rank c round to rank c - 1",
-    .cost = "2 (n - 1) steps, 2 (n - 1) / n S a rank",
     .plan = ring,
 };

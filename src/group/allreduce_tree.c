@@ -34,28 +34,30 @@ static bool has_edge(const struct hr_tree *tree, size_t member, size_t level, si
     return *below || (member % (2 * distance) == 0 && *other < tree->n);
 }
 
-enum hr_status hr_tree_reduce(struct hr_plan *plan, const struct hr_tree *tree, size_t member,
-                              size_t level, size_t step)
+/* What the member does on its edge of this level, going up to the root or down from it. */
+static enum hr_status cross(struct hr_plan *plan, const struct hr_tree *tree, size_t member,
+                            size_t level, size_t step, bool up)
 {
     size_t other;
     bool below;
     if (!has_edge(tree, member, level, &other, &below))
         return HR_OK;
-    if (below)
+    if (below == up)
         return hr_plan_send(plan, step, HR_OUT, rank_of(tree, other), tree->chunk);
-    return hr_plan_receive(plan, step, HR_ROW_ADD, rank_of(tree, other), tree->chunk);
+    return hr_plan_receive(plan, step, up ? HR_ROW_ADD : HR_ROW_COPY, rank_of(tree, other),
+                           tree->chunk);
+}
+
+enum hr_status hr_tree_reduce(struct hr_plan *plan, const struct hr_tree *tree, size_t member,
+                              size_t level, size_t step)
+{
+    return cross(plan, tree, member, level, step, true);
 }
 
 enum hr_status hr_tree_broadcast(struct hr_plan *plan, const struct hr_tree *tree, size_t member,
                                  size_t level, size_t step)
 {
-    size_t other;
-    bool below;
-    if (!has_edge(tree, member, level, &other, &below))
-        return HR_OK;
-    if (below)
-        return hr_plan_receive(plan, step, HR_ROW_COPY, rank_of(tree, other), tree->chunk);
-    return hr_plan_send(plan, step, HR_OUT, rank_of(tree, other), tree->chunk);
+    return cross(plan, tree, member, level, step, false);
 }
 
 static enum hr_status tree(struct hr_plan *plan, const struct hr_plan_for *of)
@@ -74,7 +76,5 @@ static enum hr_status tree(struct hr_plan *plan, const struct hr_plan_for *of)
 const struct hr_algorithm hr_allreduce_tree = {
     .name = "tree",
     .order = "T(n), leaves in rank order",
-    .cost = "2 log2 n steps, at most log2 n S a rank, 2 (n - 1) S in all",
     .plan = tree,
-    .tree_order = true,
 };

@@ -14,11 +14,6 @@ uint32_t hr_call_kind(enum hr_operation operation, const struct hr_algorithm *al
            (uint32_t)kind.redop << REDOP_AT | (uint32_t)own_memory << OWN_MEMORY_AT;
 }
 
-enum hr_operation hr_call_operation(uint32_t kind)
-{
-    return (enum hr_operation)(kind & BYTE);
-}
-
 bool hr_call_equal(const struct hr_call *a, const struct hr_call *b)
 {
     return memcmp(a, b, sizeof *a) == 0;
@@ -26,7 +21,7 @@ bool hr_call_equal(const struct hr_call *a, const struct hr_call *b)
 
 void hr_call_describe(char *text, size_t size, const struct hr_call *call)
 {
-    const enum hr_operation operation = hr_call_operation(call->kind);
+    const enum hr_operation operation = (enum hr_operation)(call->kind & BYTE);
     const struct hr_operation_facts *facts = hr_operation_facts(operation);
     const struct hr_algorithm *algorithm = hr_algorithm_at(call->kind >> ALGORITHM_AT & BYTE);
     const char *type = hr_type_name((enum hr_type)(call->kind >> TYPE_AT & NIBBLE));

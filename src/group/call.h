@@ -24,7 +24,6 @@ _Static_assert(sizeof(struct hr_call) == 24, "it has no padding, so memcmp compa
 /* own_memory: buffers that the others do not reach, where that makes a difference. */
 uint32_t hr_call_kind(enum hr_operation operation, const struct hr_algorithm *algorithm,
                       struct hr_kind kind, bool own_memory);
-enum hr_operation hr_call_operation(uint32_t kind);
 
 bool hr_call_equal(const struct hr_call *a, const struct hr_call *b);
 

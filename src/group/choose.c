@@ -3,12 +3,6 @@
 /* Bytes; beyond, it pays that who is early helps who is late. */
 enum { LARGEST_BY_STRIPES = 128 << 10 };
 
-static bool is_reached(const struct hr_place *place, const void *buffer)
-{
-    return !place->segment_bytes ||
-           (uintptr_t)buffer - (uintptr_t)place->segment < place->segment_bytes;
-}
-
 static struct hr_choice choose_all_reduce(const struct hr_member *member, const struct hr_job *job)
 {
     const struct hr_group_options *o = &member->options;
@@ -17,7 +11,7 @@ static struct hr_choice choose_all_reduce(const struct hr_member *member, const 
     const size_t bytes = hr_job_bytes(job);
     const bool small = bytes <= HR_NOTICE_BYTES;
     const bool reached =
-        job->count == 0 || (is_reached(place, job->in) && is_reached(place, job->out));
+        hr_place_reaches(place, job->in, bytes) && hr_place_reaches(place, job->out, bytes);
     if (o->plan_only || o->copies)
         return (struct hr_choice){HR_BY_PLAN, is_auto ? &hr_allreduce_direct : o->algorithm, false};
     if (is_auto && small && (!reached || (!o->crowded && bytes <= o->one_shot_bytes)))

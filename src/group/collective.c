@@ -221,7 +221,7 @@ bool hr_member_test(void *arg)
 struct hr_bell *hr_member_bell_of(const struct hr_member *member, size_t rank)
 {
     const struct hr_place *place = &member->place;
-    return &place->control->rank[place->world_rank ? place->world_rank[rank] : rank].bell;
+    return &place->control->rank[hr_place_world_rank(place, rank)].bell;
 }
 
 struct hr_bell *hr_member_bell(struct hr_member *member)
@@ -258,7 +258,7 @@ static void describe_last(const struct hr_member *member, size_t rank, char *tex
 {
     const struct hr_place *place = &member->place;
     const struct hr_flight *flight =
-        hr_control_flight(place->control, place->world_rank ? place->world_rank[rank] : rank);
+        hr_control_flight(place->control, hr_place_world_rank(place, rank));
     struct hr_flight_entry last;
     char call[160];
     if (!hr_flight_read(flight, 0, &last)) {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/size.h"
 #include "group/group.h"
 #include "group/lane.h"

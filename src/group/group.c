@@ -153,8 +153,7 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
         .crowded = options->crowded,
         .helpers = (uint32_t)options->helpers,
     };
-    member->flight =
-        hr_control_flight(place->control, place->world_rank ? place->world_rank[rank] : rank);
+    member->flight = hr_control_flight(place->control, hr_place_world_rank(place, rank));
     unsigned char *slots = (unsigned char *)place->group + notices_begin(options);
     member->notices = (struct hr_notices){
         .slots = (struct hr_slot *)(void *)slots, .rank = rank, .nranks = options->nranks};

@@ -23,9 +23,9 @@
 #ifndef HR_GROUP_GROUP_H
 #define HR_GROUP_GROUP_H
 
-#include "group/notices.h"
 #include "group/executor.h"
 #include "group/meeting.h"
+#include "group/notices.h"
 #include "group/stripes.h"
 #include "shm/control.h"
 
@@ -54,6 +54,20 @@ struct hr_place {
     uint32_t number;            /* of the group, 0 being the world's: for people */
     const struct hr_wires *wires; /* emulated links; NULL: as fast as memory */
 };
+
+/* The world's number of rank `rank` of the group. */
+static inline size_t hr_place_world_rank(const struct hr_place *place, size_t rank)
+{
+    return place->world_rank ? place->world_rank[rank] : rank;
+}
+
+/* Can all ranks of the group read and write these bytes in place? */
+static inline bool hr_place_reaches(const struct hr_place *place, const void *data, size_t bytes)
+{
+    const uintptr_t offset = (uintptr_t)data - (uintptr_t)place->segment;
+    return !place->segment_bytes || bytes == 0 ||
+           (offset < place->segment_bytes && bytes <= place->segment_bytes - offset);
+}
 
 /* One call. in and out are NULL where the rank gives or gets nothing. */
 struct hr_job {

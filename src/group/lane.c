@@ -12,13 +12,6 @@ enum { COUNT, ROOT, ADDRESS, BYTES, ARRIVES };
 
 static const uint64_t BY_PAYLOAD = UINT64_MAX; /* instead of an address */
 
-static bool is_reached(const struct hr_place *place, const unsigned char *data, size_t bytes)
-{
-    const uintptr_t offset = (uintptr_t)data - (uintptr_t)place->segment;
-    return !place->segment_bytes || bytes == 0 ||
-           (offset < place->segment_bytes && bytes <= place->segment_bytes - offset);
-}
-
 static unsigned char *payload_of(const struct hr_member *member, const struct hr_lane *lane,
                                  const struct hr_message *message)
 {
@@ -64,7 +57,7 @@ enum hr_push hr_lane_push(struct hr_member *member, struct hr_lane *lane, size_t
                           const struct hr_call *call, struct hr_parcel *parcel)
 {
     const struct hr_place *place = &member->place;
-    if (member->options.copies || !is_reached(place, parcel->data, parcel->bytes))
+    if (member->options.copies || !hr_place_reaches(place, parcel->data, parcel->bytes))
         return push_payload(member, lane, peer, call, parcel);
     struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
     if (!message)

@@ -9,8 +9,6 @@
 const struct hr_algorithm hr_allreduce_auto = {
     .name = "auto",
     .order = "T(n), leaves in rank order",
-    .cost = "one-shot for small buffers, direct for others; where, is measured (tune.h)",
-    .tree_order = true,
 };
 
 static const struct hr_algorithm *const algorithms[] = {

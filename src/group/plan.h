@@ -67,9 +67,7 @@ typedef enum hr_status (*hr_plan_fn)(struct hr_plan *plan, const struct hr_plan_
 struct hr_algorithm {
     const char *name;  /* as on the command line */
     const char *order; /* of addition, in words */
-    const char *cost;  /* steps and bytes a rank sends, in words: n ranks, S bytes */
     hr_plan_fn plan;   /* append the rows of rank of->rank to an empty plan and set nchunks */
-    bool tree_order;   /* adds in T(n): the same bits as all others that do */
 };
 
 /* All-reduce algorithms; each stands in a file of its own, allreduce_<name>.c. */

@@ -4,7 +4,6 @@
 
 #include "base/size.h"
 #include "group/group.h"
-#include "group/lane.h"
 
 /* Where a rank's part of a piece lies, from the segment's start: in a notice. */
 struct whereabouts {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/size.h"
+#include "group/lane.h"
 #include "group/tune.h"
 
 enum {
@@ -27,7 +28,7 @@ static size_t slot_bytes_within(size_t bytes, size_t nranks)
 {
     const size_t lanes = nranks * (2 * nranks - 1);
     size_t slot = LARGEST_SLOT;
-    while (slot > LEAST_SLOT && slot * lanes * 8 > bytes)
+    while (slot > LEAST_SLOT && slot * lanes * HR_LANE_SLOTS > bytes)
         slot /= 2;
     return slot;
 }
