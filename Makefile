@@ -23,7 +23,9 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(CFLAGS)
 HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
-HR_LIBS   = $(shell $(PKG) --libs $(LIBRARIES) 2>/dev/null) -lm
+# Only src/nn/team.c uses OpenMP's threads; the sanitizers' builds do without.
+OMP     := $(if $(filter release unsafe,$(CONFIG)),-fopenmp)
+HR_LIBS   = $(OMP) $(shell $(PKG) --libs $(LIBRARIES) 2>/dev/null) -lm
 
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)
 ISAS    := $(if $(findstring x86_64,$(ARCH)),plain v3 v4,plain)
@@ -72,6 +74,7 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(BIN)/libhogring.a
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests) -c -o $@ $<
+$(B)/src/nn/team.o: HR_CFLAGS += $(OMP)
 $(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) -c -o $@ $<

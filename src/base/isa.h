@@ -3,7 +3,8 @@
  * A file named *.isa.c is compiled once for each level below (the Makefile's HR_ISA_SUFFIX names
  * the copy); it defines its functions and a table of pointers to them through HR_ISA_NAME. The
  * module's plain .c file picks the table with HR_ISA_PICK. On other architectures there is only
- * the plain copy. No copy contracts or reorders floating point, so all give the same bits.
+ * the plain copy. No copy contracts or reorders floating point, so all give the same bits, but for
+ * nn/micro.isa.c, which says so.
  *
  * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's.
  */
@@ -12,7 +13,7 @@
 
 enum hr_isa {
     HR_ISA_PLAIN, /* whatever the compiler's default target is */
-    HR_ISA_V3,    /* x86-64-v3: AVX2, FMA units (unused: no contraction) */
+    HR_ISA_V3,    /* x86-64-v3: AVX2 and fused multiply-add (never by contraction) */
     HR_ISA_V4,    /* x86-64-v4: AVX-512 */
 };
 

@@ -1,17 +1,36 @@
-/* flatten - (channels, height, width) becomes (features); the memory stays as it is. */
+/* flatten - (channels, height, width) becomes (features), in PyTorch's order. The network's input
+ * is in that order already, and nothing moves. */
 #include "nn/layer.h"
+#include "nn/planes.h"
 
+/* size[0], size[1]: channels and pixels */
 static enum hr_status fit(struct hr_layer *layer)
 {
-    layer->out = (struct hr_dims){.ndim = 1, .size = {hr_dims_elems(&layer->in)}};
+    const struct hr_dims *in = &layer->in;
+    const size_t channels = in->ndim == 3 ? in->size[0] : 1;
+    layer->size[0] = channels;
+    layer->size[1] = hr_dims_elems(in) / channels;
+    layer->in_place = layer->index == 0 || layer->size[0] == 1 || layer->size[1] == 1;
+    layer->out = (struct hr_dims){.ndim = 1, .size = {hr_dims_elems(in)}};
     return HR_OK;
+}
+
+static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    if (pass->y != pass->x)
+        hr_pixels_to_planes(pass->B, layer->size[0], layer->size[1], pass->x, pass->y);
+}
+
+static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    if (pass->dx != pass->dy)
+        hr_planes_to_pixels(pass->B, layer->size[0], layer->size[1], pass->dy, pass->dx);
 }
 
 const struct hr_layer_type hr_layer_flatten = {
     .name = "flatten",
-    .in_place = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit,
-    .forward = hr_layer_pass_nothing,
-    .backward = hr_layer_pass_nothing,
+    .forward = forward,
+    .backward = backward,
 };

@@ -34,6 +34,11 @@ const char *hr_kernels_name(void)
     return "reference";
 }
 
+bool hr_kernels_are_reference(void)
+{
+    return true;
+}
+
 void hr_kernels_init_process(void)
 {
 }
@@ -82,6 +87,11 @@ void hr_kernels_init_process(void)
 {
     if (selected == &fast)
         use_one_thread();
+}
+
+bool hr_kernels_are_reference(void)
+{
+    return selected == &reference;
 }
 
 /* The configuration reads "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": two words of it. */

@@ -10,6 +10,7 @@
 #ifndef HR_NN_GEMM_H
 #define HR_NN_GEMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -21,6 +22,9 @@ enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
  * forked ranks; asked for in the launcher, it spares each of them the start of BLAS's own helper
  * threads. */
 HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
+
+/* Are the plain C kernels selected, whose bits are the same on every machine? */
+bool hr_kernels_are_reference(void);
 
 /* "OpenBLAS 0.3.21 Zen" or "reference"; static storage. */
 const char *hr_kernels_name(void);

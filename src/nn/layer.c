@@ -85,9 +85,3 @@ enum hr_status hr_layer_parse_nothing(struct hr_layer *layer, const struct hr_la
                        text->words[1], layer->type->name);
     return HR_OK;
 }
-
-void hr_layer_pass_nothing(const struct hr_layer *layer, const struct hr_pass *pass)
-{
-    (void)layer;
-    (void)pass;
-}

@@ -11,13 +11,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
+#include "nn/model.h"
 #include "nn/model_text.h"
 
-enum { HR_LAYER_MAX_TENSORS = 2, HR_LAYER_MAX_SIZE = 1 << 24 };
+enum { HR_LAYER_MAX_TENSORS = 4, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
 
-/* Dimensions of one sample: (features), or (channels, height, width). */
+/* Dimensions of one sample: (features), or (channels, height, width), as PyTorch names them. In
+ * memory the latter is (height, width, channels): the channels of a pixel stand side by side, so
+ * that a filter's row is one run. Only the network's input (data sets) and what stands behind a
+ * flatten are in PyTorch's order (channels, height, width); the two are the same where there is
+ * one channel, or one pixel. */
 struct hr_dims {
     size_t ndim; /* 1 or 3 */
     size_t size[3];
@@ -34,23 +40,38 @@ static inline size_t hr_dims_elems(const struct hr_dims *dims)
 /* "(1, 28, 28)"; returns buffer. */
 const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes);
 
+enum hr_layer_init { HR_INIT_UNIFORM, HR_INIT_ZEROS, HR_INIT_ONES }; /* uniform: by fan_in */
+
 struct hr_layer_tensor {
     const char *name; /* "weight" */
     size_t ndim;      /* 1..4 */
     size_t shape[4];
+    enum hr_layer_init init;
+    enum hr_tensor_role role; /* model.h */
 };
 
 struct hr_layer {
     const struct hr_layer_type *type;
-    size_t size[4]; /* what parse read; each kind says what */
+    size_t index;                    /* in the model */
+    size_t size[HR_LAYER_MAX_SIZES]; /* what parse and fit worked out; each kind says what */
+    double rate;                     /* the same, for what is no size */
     struct hr_dims in, out;
     size_t ntensors; /* fit fills these in, in the order of the parameter array */
     struct hr_layer_tensor tensors[HR_LAYER_MAX_TENSORS];
     size_t fan_in;     /* inputs of one output; bound of the initial values of all its tensors */
     double madds;      /* multiply-adds of one sample's forward pass */
+    bool in_place;     /* fit: backward does not need x, so y may be x in memory, and dx dy; the
+                          model takes this back where others need x */
     bool relu_follows; /* forward also does the work of the relu layer behind it */
     bool done_before;  /* the layer before does this one's forward */
     size_t first_tensor, param_offset; /* in the model's tensors and parameters */
+};
+
+/* What a training batch draws its random numbers by (dropout): the same bits for the same sample
+ * wherever it is computed. */
+struct hr_draw {
+    uint64_t seed, epoch;
+    const uint32_t *samples; /* (B) numbers of the samples in the data set */
 };
 
 /* One batch through one layer. */
@@ -62,16 +83,23 @@ struct hr_pass {
     float *y;            /* (B,out); out in forward, in in backward; is x when in_place */
     const float *dy;     /* (B,out); backward only */
     float *dx;           /* (B,in) out, overwritten; NULL: not wanted; is dy when in_place */
+    void *saved;         /* saved_bytes: what forward leaves for backward; NULL in evaluation */
+    void *scratch;       /* scratch_bytes: as it was left by any other layer */
+    size_t threads;      /* that may share the work (team.h) */
+    const struct hr_draw *draw; /* NULL in evaluation, which is how a layer knows */
 };
 
 struct hr_layer_type {
     const char *name;
-    bool in_place;      /* y and x are the same memory, dy and dx too */
     bool can_fuse_relu; /* forward obeys relu_follows */
     /* words[1..] to layer->size; HR_E_USAGE says what was found and expected. */
     enum hr_status (*parse)(struct hr_layer *layer, const struct hr_layer_text *text);
     /* layer->in is known: fill in out, tensors, fan_in, madds; HR_E_USAGE when it does not fit. */
     enum hr_status (*fit)(struct hr_layer *layer);
+    /* Private memory, 64-byte aligned, for batches of up to B samples; NULL: none. saved is the
+     * layer's own; scratch is shared by all layers and holds nothing between calls. */
+    size_t (*saved_bytes)(const struct hr_layer *layer, size_t B);
+    size_t (*scratch_bytes)(const struct hr_layer *layer, size_t B, size_t threads);
     void (*forward)(const struct hr_layer *layer, const struct hr_pass *pass);
     void (*backward)(const struct hr_layer *layer, const struct hr_pass *pass);
 };
@@ -87,8 +115,5 @@ HR_CHECKED enum hr_status hr_layer_parse(const struct hr_layer_text *text, bool 
 HR_CHECKED enum hr_status hr_layer_parse_size(const char *word, size_t *out);
 HR_CHECKED enum hr_status hr_layer_parse_nothing(struct hr_layer *layer,
                                                  const struct hr_layer_text *text);
-
-/* For forward and backward functions of layers whose memory is already right. */
-void hr_layer_pass_nothing(const struct hr_layer *layer, const struct hr_pass *pass);
 
 #endif

@@ -64,6 +64,7 @@ static enum hr_status build_layer(struct hr_model *model, size_t index, const st
 {
     struct hr_layer *layer = &model->layers[index];
     HR_TRY(hr_layer_parse(&model->text.layers[index], model->text.nlayers == 1, layer));
+    layer->index = index;
     layer->in = *in;
     HR_TRY(layer->type->fit(layer));
     return place_tensors(model, layer);
@@ -128,6 +129,7 @@ static enum hr_status list_tensors(struct hr_model *model)
         for (size_t t = 0; t < layer->ntensors; t++, info++) {
             const struct hr_layer_tensor *tensor = &layer->tensors[t];
             snprintf(info->name, sizeof info->name, "%zu.%s", i, tensor->name);
+            info->role = tensor->role;
             info->ndim = tensor->ndim;
             memcpy(info->shape, tensor->shape, sizeof info->shape);
             info->offset = offset;
@@ -146,7 +148,7 @@ enum hr_status hr_model_create(const char *description, struct hr_shape input, s
     struct hr_model *model = calloc(1, sizeof *model);
     if (!model)
         return hr_fail(HR_E_NOMEM, "no memory for a model");
-    model->features = hr_dims_elems(&in);
+    model->input = in;
     model->classes = classes;
     enum hr_status status;
     HR_TRY_GOTO(hr_model_text_parse(description, &model->text), status, out);
@@ -154,6 +156,8 @@ enum hr_status hr_model_create(const char *description, struct hr_shape input, s
     HR_TRY_GOTO(check_output(model), status, out);
     HR_TRY_GOTO(list_tensors(model), status, out);
     fuse_relus(model);
+    model->pixels_first =
+        in.size[0] > 1 && in.size[1] * in.size[2] > 1 && model->layers[0].type != &hr_layer_flatten;
     *out = model;
     model = NULL;
 out:
@@ -203,20 +207,27 @@ static void fill_uniform(float *w, size_t count, float bound, uint64_t seed, siz
     }
 }
 
-void hr_model_init(const struct hr_model *model, uint64_t seed, float *params)
+static void init_tensor(const struct hr_model *model, const struct hr_layer *layer, size_t t,
+                        uint64_t seed, float *params)
 {
-    for (size_t i = 0; i < model->text.nlayers; i++) {
-        const struct hr_layer *layer = &model->layers[i];
-        const float bound = (float)(1.0 / sqrt((double)layer->fan_in));
-        for (size_t t = 0; t < layer->ntensors; t++) {
-            const size_t index = layer->first_tensor + t;
-            const struct hr_tensor_info *info = &model->tensors[index];
-            fill_uniform(params + info->offset, info->count, bound, seed, index);
-        }
-    }
+    const size_t index = layer->first_tensor + t;
+    const struct hr_tensor_info *info = &model->tensors[index];
+    float *w = params + info->offset;
+    if (layer->tensors[t].init == HR_INIT_UNIFORM)
+        fill_uniform(w, info->count, (float)(1.0 / sqrt((double)layer->fan_in)), seed, index);
+    else
+        for (size_t i = 0; i < info->count; i++)
+            w[i] = layer->tensors[t].init == HR_INIT_ONES ? 1.0f : 0.0f;
 }
 
-double hr_model_flops(const struct hr_model *model)
+void hr_model_init(const struct hr_model *model, uint64_t seed, float *params)
+{
+    for (size_t i = 0; i < model->text.nlayers; i++)
+        for (size_t t = 0; t < model->layers[i].ntensors; t++)
+            init_tensor(model, &model->layers[i], t, seed, params);
+}
+
+double hr_model_madds(const struct hr_model *model)
 {
     double madds = 0;
     for (size_t i = 0; i < model->text.nlayers; i++) {

@@ -29,12 +29,18 @@
 struct hr_model;
 struct hr_workspace;
 
+/* What an update does with a tensor. A statistic (running mean or variance) is not trained: its
+ * "gradient" is minus the sum over samples of the batch's statistic, and the update moves it a
+ * tenth of the way towards their mean. */
+enum hr_tensor_role { HR_TENSOR_TRAINED, HR_TENSOR_STATISTIC };
+
 struct hr_tensor_info {
-    char name[32]; /* "<layer index>.weight" */
+    char name[48]; /* "<layer index>.weight" */
     size_t ndim;   /* 1..4 */
     size_t shape[4];
     size_t offset; /* in floats, from the start of the parameter array */
     size_t count;  /* product of shape */
+    enum hr_tensor_role role;
 };
 
 /* Build the model.
@@ -59,12 +65,25 @@ const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_
  * for weight and bias of a dense layer, from Philox keyed by (seed, tensor, element). */
 void hr_model_init(const struct hr_model *model, uint64_t seed, float *params);
 
-/* Memory for batches of up to max_batch samples; the model must outlive it. HR_E_NOMEM. */
+/* How a workspace computes. Zeros are a fair default. */
+struct hr_workspace_options {
+    size_t threads; /* that share its work; 0: 1. They change no bit. */
+    uint64_t seed;  /* of dropout */
+    /* Called during hr_model_gradient, in the caller's thread, as soon as grads [offset, offset +
+     * count) are final: ranges in falling order, without gaps, together all. NULL: nobody. */
+    void (*done)(void *arg, size_t offset, size_t count);
+    void *arg;
+};
+
+/* Memory for batches of up to max_batch samples; the model must outlive it. `options` is copied;
+ * NULL: zeros. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_workspace_create(const struct hr_model *model, size_t max_batch,
+                                              const struct hr_workspace_options *options,
                                               struct hr_workspace **out);
 void hr_workspace_destroy(struct hr_workspace *workspace);
 
-/* The workspace's input buffers: x (max_batch, features) and y (max_batch), to gather into. */
+/* The workspace's input buffers, to gather into: x (max_batch, channels, height, width) and
+ * y (max_batch). */
 float *hr_workspace_input(struct hr_workspace *workspace);
 uint8_t *hr_workspace_labels(struct hr_workspace *workspace);
 
@@ -73,6 +92,10 @@ struct hr_batch_result {
     size_t correct;  /* samples whose largest logit (first of equals) is the label; never one with a
                       * logit that is not a number */
 };
+
+/* Which samples the next batches are made of, for what is drawn by sample (dropout).
+ *   samples  (B) numbers in the data set; borrowed until the next call */
+void hr_workspace_draw(struct hr_workspace *workspace, uint64_t epoch, const uint32_t *samples);
 
 /* Forward and backward over the first B samples of the workspace's input.
  *   params  (param_count) in
@@ -89,6 +112,6 @@ struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
 
 /* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input); each
  * is two floating-point operations. */
-double hr_model_flops(const struct hr_model *model);
+double hr_model_madds(const struct hr_model *model);
 
 #endif

@@ -12,7 +12,8 @@ struct hr_model {
     struct hr_tensor_info *tensors; /* (ntensors), owned */
     size_t ntensors, param_count;
     size_t first_trained; /* the first layer with tensors; backward ends there */
-    size_t features;      /* of one input sample */
+    struct hr_dims input; /* of one sample */
+    bool pixels_first;    /* the input has to be brought into the layers' order, (H,W,C) */
     size_t classes;
 };
 

@@ -5,6 +5,7 @@
 static enum hr_status fit(struct hr_layer *layer)
 {
     layer->out = layer->in;
+    layer->in_place = true;
     return HR_OK;
 }
 
@@ -20,7 +21,6 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 
 const struct hr_layer_type hr_layer_relu = {
     .name = "relu",
-    .in_place = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .forward = forward,

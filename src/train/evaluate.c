@@ -56,7 +56,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
                        "%s: metadata \"hogring.model\" is missing, so the layers are not known",
                        checkpoint->path);
     HR_TRY(hr_model_create(text, dataset->shape, dataset->classes, &e->model));
-    HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, &e->workspace));
+    HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, NULL, &e->workspace));
     HR_TRY(load_params(e, checkpoint));
     hr_fp_flush_denormals();
     hr_kernels_init_process();

@@ -52,8 +52,9 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
     trainee->samples = malloc(largest_batch(run) * sizeof *trainee->samples);
     if (!trainee->samples)
         return hr_fail(HR_E_NOMEM, "no memory for a batch of %zu samples", largest_batch(run));
-    HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &trainee->workspace), status,
-                out);
+    const struct hr_workspace_options options = {.seed = run->options->seed};
+    HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &trainee->workspace),
+                status, out);
     HR_TRY_GOTO(start_worker(trainee, rank), status, out);
     return HR_OK;
 out:
@@ -94,6 +95,7 @@ static void gather(struct hr_trainee *trainee, const struct hr_batch *share)
     hr_dataset_gather(dataset, &dataset->train, trainee->samples, share->count,
                       hr_workspace_input(trainee->workspace),
                       hr_workspace_labels(trainee->workspace));
+    hr_workspace_draw(trainee->workspace, share->epoch, trainee->samples);
 }
 
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)

@@ -72,7 +72,7 @@ static void draw_batch(struct rig *rig)
 static void rig_init(struct rig *rig, const struct net *net)
 {
     CHECK_OK(hr_model_create(net->list, net->input, net->classes, &rig->model));
-    CHECK_OK(hr_workspace_create(rig->model, MAX_B, &rig->workspace));
+    CHECK_OK(hr_workspace_create(rig->model, MAX_B, NULL, &rig->workspace));
     rig->nparams = hr_model_param_count(rig->model);
     rig->features = hr_shape_elems(net->input);
     rig->params = malloc(rig->nparams * sizeof *rig->params);
@@ -223,7 +223,7 @@ static void bits_do_not_depend_on_the_workspace_or_its_past(void **state)
         gradient(&rig, 3);
         memcpy(want, rig.grads, rig.nparams * sizeof *want);
         used = rig.workspace;
-        CHECK_OK(hr_workspace_create(rig.model, 3, &rig.workspace));
+        CHECK_OK(hr_workspace_create(rig.model, 3, NULL, &rig.workspace));
         load_batch(&rig, 5, 3);
         gradient(&rig, 3);
         CHECK_SAME_FLOATS(rig.grads, want, rig.nparams);

@@ -333,9 +333,9 @@ static void bench_rows_have_every_field(void **state)
                                      .algbw_gbs = 4.5,
                                      .busbw_gbs = 5.5,
                                      .wrong = 6};
-    static const struct field calibrated[] = {
-        {"handoff_us", "4.5"},  {"message_ns", "null"}, {"threads", "2"},
-        {"memory_gbs", "40.0"}, {"l2_bytes", "0"},      {"l3_bytes", "0"}};
+    static const struct field calibrated[] = {{"handoff_us", "4.5"}, {"message_ns", "null"},
+                                              {"threads", "2"},      {"memory_gbs", "40.0"},
+                                              {"l2_bytes", "0"},     {"l3_bytes", "0"}};
     const struct hr_calibration calibration = {
         .handoff_us = 4.5, .message_ns = NAN, .threads = 2, .memory_gbs = 40};
     CHECK_OK(hr_json_write_rows(path, &calibration, &row, 1));

@@ -1,0 +1,23 @@
+#include "nn/micro.h"
+
+#include "base/error.h"
+#include "nn/gemm.h"
+#include "nn/micro_table.h"
+
+static const struct hr_micro_table *table(void)
+{
+    return hr_kernels_are_reference() ? &hr_micro_table_plain : HR_ISA_PICK(hr_micro_table);
+}
+
+size_t hr_micro_columns(void)
+{
+    return table()->columns;
+}
+
+void hr_micro_tile(const struct hr_micro *micro)
+{
+    const struct hr_micro_table *const tiles = table();
+    HR_ASSERT(micro->rows >= 1 && micro->rows <= HR_MICRO_ROWS && micro->columns >= 1 &&
+              micro->columns <= tiles->columns);
+    tiles->tile(micro);
+}

@@ -1,0 +1,15 @@
+/* micro_table.h - the table that each instruction set's copy of micro.isa.c fills. */
+#ifndef HR_NN_MICRO_TABLE_H
+#define HR_NN_MICRO_TABLE_H
+
+#include "base/isa.h"
+#include "nn/micro.h"
+
+struct hr_micro_table {
+    size_t columns;
+    void (*tile)(const struct hr_micro *micro);
+};
+
+HR_ISA_DECLARE(struct hr_micro_table, hr_micro_table);
+
+#endif
