@@ -41,6 +41,10 @@ struct hr_train_options {
     size_t servers;     /* shards of the parameter-server strategies, each a rank of its own */
     uint64_t staleness; /* of ssp, in clocks */
     size_t batch_size;  /* samples a worker and step */
+    size_t global_batch_size;  /* samples a step of all workers; 0: batch_size times workers */
+    char reduce[16];           /* sum, or repro: bits that do not depend on the number of workers */
+    size_t micro_shards;       /* of a global batch, under repro; a power of two */
+    size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
     double lr, momentum, weight_decay;
     char lr_schedule[16]; /* constant, cosine */
@@ -76,6 +80,9 @@ struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
     char model[1024];
     size_t workers, servers, batch_size, global_batch, params;
+    size_t threads_per_worker;
+    size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
+    double repro_cost; /* time of gradients by micro-shards over that of whole ones; 0: not known */
     uint64_t seed, staleness_bound;
     uint64_t steps;   /* index reached: updates since the first run began */
     uint64_t updates; /* of the model in this run */
@@ -103,7 +110,9 @@ void hr_run_result_free(struct hr_run_result *result);
 struct hr_run_info {
     const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
     size_t workers, servers, processors, batch_size, global_batch, params;
-    double lr; /* of the first update */
+    size_t threads_per_worker;
+    size_t micro_shards; /* 0: reduce sum */
+    double lr;           /* of the first update */
     size_t epochs;
     uint64_t steps; /* in the whole run */
     uint64_t first; /* step it begins at */

@@ -37,6 +37,10 @@ static void print_end(FILE *out, const struct hr_run_result *result)
 {
     fprintf(out, "\nweights digest  %s (%llu updates)\n", result->weights_digest,
             (unsigned long long)result->updates);
+    if (result->repro_cost > 0)
+        fprintf(out,
+                "reduce repro    gradients took %.2f times as long as uncut (%zu shards a batch)\n",
+                result->repro_cost, result->micro_shards);
     if (result->checkpoint[0])
         fprintf(out, "checkpoint      %s\n", result->checkpoint);
 }

@@ -31,4 +31,5 @@ const struct hr_algorithm hr_allreduce_direct = {
     .name = "direct",
     .order = "T(n), leaves in rank order",
     .plan = direct,
+    .tree_order = true,
 };

@@ -81,4 +81,5 @@ const struct hr_algorithm hr_allreduce_halving_doubling = {
     .name = "halving-doubling",
     .order = "T(n) where n is a power of two, else T(p) over x_r + x_(r+p)",
     .plan = halving_doubling,
+    .tree_order = true,
 };

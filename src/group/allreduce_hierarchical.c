@@ -64,4 +64,5 @@ const struct hr_algorithm hr_allreduce_hierarchical = {
     .name = "hierarchical",
     .order = "T over nodes of T over a node's ranks",
     .plan = hierarchical,
+    .tree_order = true,
 };

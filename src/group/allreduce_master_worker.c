@@ -33,4 +33,5 @@ const struct hr_algorithm hr_allreduce_master_worker = {
     .name = "master-worker",
     .order = "T(n), leaves in rank order",
     .plan = master_worker,
+    .tree_order = true,
 };

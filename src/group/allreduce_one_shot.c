@@ -27,4 +27,5 @@ const struct hr_algorithm hr_allreduce_one_shot = {
     .name = "one-shot",
     .order = "T(n), leaves in rank order",
     .plan = one_shot,
+    .tree_order = true,
 };

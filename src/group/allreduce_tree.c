@@ -77,4 +77,5 @@ const struct hr_algorithm hr_allreduce_tree = {
     .name = "tree",
     .order = "T(n), leaves in rank order",
     .plan = tree,
+    .tree_order = true,
 };

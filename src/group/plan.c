@@ -9,6 +9,7 @@
 const struct hr_algorithm hr_allreduce_auto = {
     .name = "auto",
     .order = "T(n), leaves in rank order",
+    .tree_order = true,
 };
 
 static const struct hr_algorithm *const algorithms[] = {

@@ -67,6 +67,7 @@ typedef enum hr_status (*hr_plan_fn)(struct hr_plan *plan, const struct hr_plan_
 struct hr_algorithm {
     const char *name;  /* as on the command line */
     const char *order; /* of addition, in words */
+    bool tree_order;   /* adds in T(n) (base/vec.h), where n is a power of two at least */
     hr_plan_fn plan;   /* append the rows of rank of->rank to an empty plan and set nchunks */
 };
 

@@ -46,14 +46,18 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     else
         fprintf(out, "  batch    one update for each minibatch of %zu, lr %.6g\n", info->batch_size,
                 info->lr);
+    if (info->micro_shards)
+        fprintf(out,
+                "  reduce   repro: %zu micro-shards a batch, added in T(%zu) whoever has them\n",
+                info->micro_shards, info->micro_shards);
     fprintf(out, "  course   %zu epoch%s, %s update%s, ", info->epochs, plural(info->epochs),
             hr_human_count(count, info->steps), plural(info->steps));
     if (info->first)
         fprintf(out, "resumed at %s, ", hr_human_count(count, info->first));
     fprintf(out, "seed %llu\n", (unsigned long long)info->seed);
     fprintf(out,
-            "  engine   kernels %s, one thread a worker; transport zero-copy in shared memory\n",
-            info->kernels);
+            "  engine   kernels %s, %zu thread%s a worker; transport zero-copy in shared memory\n",
+            info->kernels, info->threads_per_worker, plural(info->threads_per_worker));
 }
 
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)

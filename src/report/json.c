@@ -64,14 +64,17 @@ static json_t *run_setting(const struct hr_run_result *run)
 {
     const bool bounded = !strcmp(run->strategy, "ssp");
     return json_pack(
-        "{so so so so so so so so so so so so so so}", "strategy", hr_json_text(run->strategy),
-        "algorithm", hr_json_text_or_null(run->algorithm), "order",
+        "{so so so so so so so so so so so so so so so so so}", "strategy",
+        hr_json_text(run->strategy), "algorithm", hr_json_text_or_null(run->algorithm), "order",
         hr_json_text_or_null(run->order), "launch", hr_json_text_or_null(run->launch), "kernels",
         hr_json_text_or_null(run->kernels), "model", hr_json_text_or_null(run->model), "params",
         hr_json_count(run->params), "workers", hr_json_count(run->workers), "servers",
         hr_json_count(run->servers), "batch_size", hr_json_count(run->batch_size), "global_batch",
         hr_json_count(run->global_batch), "seed", hr_json_count(run->seed), "staleness_bound",
-        bounded ? hr_json_count(run->staleness_bound) : json_null(), "lr", hr_json_number(run->lr));
+        bounded ? hr_json_count(run->staleness_bound) : json_null(), "lr", hr_json_number(run->lr),
+        "threads_per_worker", hr_json_count(run->threads_per_worker), "micro_shards",
+        hr_json_count(run->micro_shards), "repro_cost",
+        run->repro_cost > 0 ? hr_json_number(run->repro_cost) : json_null());
 }
 
 /* How far it got. */
@@ -148,6 +151,10 @@ static const struct option_row options_table[] = {
     ROW("servers", SIZE, servers),
     ROW("staleness", COUNT, staleness),
     ROW("batch-size", SIZE, batch_size),
+    ROW("global-batch-size", SIZE, global_batch_size),
+    ROW("reduce", TEXT, reduce),
+    ROW("micro-shards", SIZE, micro_shards),
+    ROW("threads-per-worker", SIZE, threads_per_worker),
     ROW("epochs", SIZE, epochs),
     ROW("lr", NUMBER, lr),
     ROW("momentum", NUMBER, momentum),

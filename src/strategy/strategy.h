@@ -34,7 +34,8 @@ struct hr_worker_stats {
     double epoch_loss; /* sum over the epoch's samples so far */
     int64_t compute_ns, communicate_ns, wait_ns;
     uint64_t bytes_sent, bytes_received;
-    uint64_t max_skew; /* clocks ahead of the slowest when a read was granted */
+    int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
+    uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */

@@ -26,8 +26,11 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->workers = world->workers;
     result->servers = world->servers;
     result->params = world->params;
-    result->batch_size = run->options->batch_size;
-    result->global_batch = run->options->batch_size * world->workers;
+    result->batch_size = run->batch_size;
+    result->global_batch = run->global_batch;
+    result->threads_per_worker = run->options->threads_per_worker;
+    result->micro_shards = run->micro_shards;
+    result->repro_cost = hr_repro_cost(run);
     result->seed = run->options->seed;
     result->staleness_bound = run->options->staleness;
 }

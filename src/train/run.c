@@ -31,6 +31,9 @@ void hr_train_defaults(struct hr_train_options *options)
         .servers = 1,
         .staleness = 3,
         .batch_size = 32,
+        .reduce = "sum",
+        .micro_shards = 8,
+        .threads_per_worker = 1,
         .epochs = 10,
         .lr = 0.05,
         .momentum = 0.9,
@@ -54,6 +57,8 @@ static enum hr_status check_range(const char *flag, double value, double least, 
 static enum hr_status check_numbers(const struct hr_train_options *o)
 {
     HR_TRY(check_range("batch-size", (double)o->batch_size, 1, 1 << 20));
+    HR_TRY(check_range("global-batch-size", (double)o->global_batch_size, 0, 1 << 24));
+    HR_TRY(check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
     HR_TRY(check_range("epochs", (double)o->epochs, 1, 1 << 20));
     HR_TRY(check_range("lr", o->lr, 0, 1e6));
     HR_TRY(check_range("momentum", o->momentum, 0, 1));
@@ -119,13 +124,27 @@ static enum hr_status parse_names(struct hr_run *run)
 #endif
 }
 
+/* --batch-size and --global-batch-size: two ways to say the same. */
+static enum hr_status settle_batch(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    const size_t workers = run->world.workers, global = o->global_batch_size;
+    run->batch_size = global ? (global + workers - 1) / workers : o->batch_size;
+    run->global_batch = global ? global : o->batch_size * workers;
+    if (global && global % workers && !run->world.strategy->synchronous)
+        return hr_fail(HR_E_USAGE,
+                       "--global-batch-size %zu: the %zu workers of %s cannot share it evenly",
+                       global, workers, o->strategy);
+    return HR_OK;
+}
+
 static void plot_course(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     struct hr_course *course = &run->world.course;
     const bool synchronous = run->world.strategy->synchronous;
     course->samples = run->dataset->train.count;
-    course->batch = o->batch_size * (synchronous ? run->world.workers : 1);
+    course->batch = synchronous ? run->global_batch : run->batch_size;
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
     course->end = o->epochs * course->batches_per_epoch;
     if (o->max_steps && o->max_steps < course->end)
@@ -146,8 +165,12 @@ static enum hr_status prepare(struct hr_run *run)
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_model_create(o->model, run->dataset->shape, run->dataset->classes, &run->model));
+    HR_TRY(settle_batch(run));
+    HR_TRY(hr_repro_prepare(run));
     plot_course(run);
-    const bool crowded = run->nranks + o->ranks_beside > hr_cpus_allowed();
+    const size_t busy =
+        run->nranks + o->ranks_beside + run->world.workers * (o->threads_per_worker - 1);
+    const bool crowded = busy > hr_cpus_allowed();
     world->params = hr_model_param_count(run->model);
     world->options = (struct hr_strategy_options){.momentum = (float)o->momentum,
                                                   .weight_decay = (float)o->weight_decay,
@@ -158,8 +181,8 @@ static enum hr_status prepare(struct hr_run *run)
     world->snapshot.momentum_copies = world->strategy->private_momentum ? world->workers : 1;
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
-    run->spin_ns = hr_spin_budget_ns(run->nranks + o->ranks_beside);
-    run->yield_ns = hr_yield_budget_ns(run->nranks + o->ranks_beside);
+    run->spin_ns = hr_spin_budget_ns(busy);
+    run->yield_ns = hr_yield_budget_ns(busy);
     run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
     return HR_OK;
 }
@@ -260,8 +283,10 @@ static void announce(const struct hr_run *run)
         .workers = world->workers,
         .servers = world->servers,
         .processors = hr_cpus_allowed(),
-        .batch_size = o->batch_size,
-        .global_batch = o->batch_size * world->workers,
+        .batch_size = run->batch_size,
+        .global_batch = run->global_batch,
+        .threads_per_worker = o->threads_per_worker,
+        .micro_shards = run->micro_shards,
         .params = world->params,
         .lr = (double)hr_course_lr(course, course->first),
         .epochs = o->epochs,

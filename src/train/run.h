@@ -2,6 +2,7 @@
  *
  *   hr_train (run.c)     options -> sizes -> segment -> initial state -> driver -> result
  *   trainee.c            a worker's own: batches, gradients, its part of evaluations
+ *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
  *   drive_events.c       the driver in which one thread plays all ranks, as pick() draws
@@ -18,6 +19,7 @@
 #include "nn/model.h"
 #include "strategy/strategy.h"
 
+enum { HR_REPRO_MAX_LEVELS = 6, HR_REPRO_MAX_SHARDS = 1 << HR_REPRO_MAX_LEVELS };
 enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
 
 struct hr_eval_cell {
@@ -54,7 +56,9 @@ struct hr_run {
     enum hr_launch launch;
     bool explore;
     uint64_t explore_seed;
-    size_t nranks; /* workers, then servers */
+    size_t nranks;                   /* workers, then servers */
+    size_t batch_size, global_batch; /* of a worker (the largest share), and of all */
+    size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
     struct hr_world world;
     struct hr_segment control_segment, segment;
     struct hr_board *board;
@@ -72,6 +76,12 @@ struct hr_run {
     int64_t began_ns;
 };
 
+/* Memory for adding up a worker's micro-shards. */
+struct hr_repro {
+    size_t shards;                    /* of this worker; 0: reduce sum */
+    float *sums[HR_REPRO_MAX_LEVELS]; /* (params) each, owned: level l holds 2^l shards */
+};
+
 /* A worker and what it computes with; private memory of its rank. */
 struct hr_trainee {
     struct hr_run *run;
@@ -81,6 +91,7 @@ struct hr_trainee {
     uint32_t *samples; /* (largest batch or evaluation block) owned */
     struct hr_sampler sampler;
     uint64_t sampler_epoch;
+    struct hr_repro repro;
 };
 
 /* --- trainee.c */
@@ -91,8 +102,22 @@ void hr_trainee_stop(struct hr_trainee *trainee);
  * not finite. */
 HR_CHECKED enum hr_status hr_trainee_gradient(struct hr_trainee *trainee,
                                               const struct hr_task *task);
+/* Gather a piece of a batch and compute its gradient, the sum over its samples, into grads. */
+struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
+                                                const struct hr_batch *piece, float *grads);
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
 void hr_trainee_evaluate(struct hr_trainee *trainee);
+
+/* --- repro.c */
+/* Check and settle --reduce. */
+HR_CHECKED enum hr_status hr_repro_prepare(struct hr_run *run);
+HR_CHECKED enum hr_status hr_repro_start(struct hr_trainee *trainee);
+void hr_repro_stop(struct hr_trainee *trainee);
+/* The worker's share of the global batch, shard by shard, into its grads. *samples out. */
+struct hr_batch_result hr_repro_gradient(struct hr_trainee *trainee, const struct hr_batch *batch,
+                                         size_t *samples);
+/* Time by shards over time of whole shares; 0: not known. */
+double hr_repro_cost(const struct hr_run *run);
 
 /* --- cut.c: in this order, with a barrier of all workers after each line that says so
  *     hr_cut_may_arrive?  strategy->arrive  strategy->arrived?      barrier

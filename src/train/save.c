@@ -75,7 +75,7 @@ static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
     put(file, "epoch", "%" PRIu64, at.epoch);
     put(file, "position", "%" PRIu64, at.first);
     put(file, "workers", "%zu", run->world.workers);
-    put(file, "batch_size", "%zu", run->options->batch_size);
+    put(file, "batch_size", "%zu", run->batch_size);
     put(file, "lr", "%.9g", (double)hr_course_lr(&run->world.course, run->board->index));
     put(file, "momentum_copies", "%zu", snapshot->momentum_copies);
     put(file, "epoch_samples", "%" PRIu64, run->board->epoch_samples);

@@ -8,7 +8,7 @@
 
 static size_t largest_batch(const struct hr_run *run)
 {
-    const size_t batch = run->options->batch_size;
+    const size_t batch = run->batch_size;
     return batch > HR_EVAL_BLOCK ? batch : HR_EVAL_BLOCK;
 }
 
@@ -52,10 +52,12 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
     trainee->samples = malloc(largest_batch(run) * sizeof *trainee->samples);
     if (!trainee->samples)
         return hr_fail(HR_E_NOMEM, "no memory for a batch of %zu samples", largest_batch(run));
-    const struct hr_workspace_options options = {.seed = run->options->seed};
+    const struct hr_workspace_options options = {.seed = run->options->seed,
+                                                 .threads = run->options->threads_per_worker};
     HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &trainee->workspace),
                 status, out);
     HR_TRY_GOTO(start_worker(trainee, rank), status, out);
+    HR_TRY_GOTO(hr_repro_start(trainee), status, out);
     return HR_OK;
 out:
     hr_workspace_destroy(trainee->workspace);
@@ -65,6 +67,7 @@ out:
 
 void hr_trainee_stop(struct hr_trainee *trainee)
 {
+    hr_repro_stop(trainee);
     trainee->run->world.strategy->stop(&trainee->worker);
     hr_member_fini(&trainee->worker.member);
     hr_workspace_destroy(trainee->workspace);
@@ -98,21 +101,30 @@ static void gather(struct hr_trainee *trainee, const struct hr_batch *share)
     hr_workspace_draw(trainee->workspace, share->epoch, trainee->samples);
 }
 
+struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
+                                                const struct hr_batch *piece, float *grads)
+{
+    gather(trainee, piece);
+    return hr_model_gradient(trainee->run->model, trainee->workspace, trainee->worker.weights,
+                             piece->count, grads);
+}
+
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
     const struct hr_batch batch = hr_course_batch(&worker->world->course, task->index);
     const struct hr_batch share = share_of(worker, batch);
-    gather(trainee, &share);
-    const struct hr_batch_result result = hr_model_gradient(
-        trainee->run->model, trainee->workspace, worker->weights, share.count, worker->grads);
+    size_t samples = share.count;
+    const struct hr_batch_result result =
+        trainee->repro.shards ? hr_repro_gradient(trainee, &batch, &samples)
+                              : hr_trainee_differentiate(trainee, &share, worker->grads);
     if (!isfinite(result.loss_sum))
         return hr_fail(HR_E_DIVERGED,
                        "the loss is not finite (%g) in epoch %llu; a smaller --lr may help",
                        result.loss_sum, (unsigned long long)batch.epoch + 1);
-    worker->samples = share.count;
-    worker->stats->samples += share.count;
-    worker->stats->epoch_samples += share.count;
+    worker->samples = samples;
+    worker->stats->samples += samples;
+    worker->stats->epoch_samples += samples;
     worker->stats->epoch_loss += result.loss_sum;
     hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
     return HR_OK;

@@ -33,6 +33,19 @@ load support
   refused 2 "--resume: from where?" train --resume
 }
 
+@test "reduce repro says what it needs" {
+  refused 2 "--reduce mean: expected sum or repro" train --reduce mean
+  refused 2 "expected --global-batch-size N with it" train --reduce repro
+  refused 2 "ps-async applies gradients as they come" train --reduce repro --global-batch-size 64 --strategy ps-async
+  refused 2 "--algorithm ring adds in another order" train --reduce repro --global-batch-size 64 --algorithm ring
+  refused 2 "3 workers; expected a power of two, at most the 8" train --reduce repro --global-batch-size 64 --workers 3
+  refused 2 "16 workers; expected a power of two, at most the 8" train --reduce repro --global-batch-size 64 --workers 16
+  refused 2 "--micro-shards 6: expected a power of two up to 64" train --reduce repro --global-batch-size 64 --micro-shards 6
+  refused 2 "--global-batch-size 100: the 3 workers of hogwild cannot share it evenly" \
+    train --strategy hogwild --workers 3 --global-batch-size 100
+  refused 2 "--threads-per-worker 0: expected 1 to 256" train --threads-per-worker 0
+}
+
 @test "names that do not exist list those that do" {
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" train --strategy gossip
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" compare --strategies allreduce,gossip
