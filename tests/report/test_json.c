@@ -42,6 +42,9 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .servers = 3,
                                                 .staleness = 4,
                                                 .batch_size = 32,
+                                                .reduce = "sum",
+                                                .micro_shards = 8,
+                                                .threads_per_worker = 1,
                                                 .epochs = 10,
                                                 .lr = 0.1,
                                                 .momentum = 0.9,
@@ -92,6 +95,9 @@ static struct hr_run_result full_run(void)
     run.stale[3] = 1;
     run.stale[7] = 1;
     run.max_skew = 5;
+    run.threads_per_worker = 2;
+    run.micro_shards = 8;
+    run.repro_cost = 1.25;
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
     run.bytes_received = 12;
@@ -150,6 +156,9 @@ static void a_run_has_every_field(void **state)
         {"seed", "7"},
         {"staleness_bound", "3"},
         {"lr", "0.050000000000000003"},
+        {"threads_per_worker", "2"},
+        {"micro_shards", "8"},
+        {"repro_cost", "1.25"},
         {"steps", "460"},
         {"updates", "460"},
         {"samples", "14700"},
@@ -231,6 +240,10 @@ static void the_configuration_is_spelled_as_flags(void **state)
         {"servers", "3"},
         {"staleness", "4"},
         {"batch-size", "32"},
+        {"global-batch-size", "0"},
+        {"reduce", "\"sum\""},
+        {"micro-shards", "8"},
+        {"threads-per-worker", "1"},
         {"epochs", "10"},
         {"lr", "0.10000000000000001"},
         {"momentum", "0.90000000000000002"},
