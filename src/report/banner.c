@@ -36,6 +36,16 @@ static void print_head(FILE *out, const struct hr_run_info *info)
     print_launch(out, info);
 }
 
+static void print_engine(FILE *out, const struct hr_run_info *info)
+{
+    fprintf(out, "  engine   kernels %s, ", info->kernels);
+    if (info->threads_per_worker > 1)
+        fprintf(out, "%zu threads a worker", info->threads_per_worker);
+    else
+        fputs("one thread a worker", out);
+    fputs("; transport zero-copy in shared memory\n", out);
+}
+
 /* The step size is part of a comparison, so it is said in full: what one update is made of. */
 static void print_batch(FILE *out, const struct hr_run_info *info)
 {
@@ -55,9 +65,7 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     if (info->first)
         fprintf(out, "resumed at %s, ", hr_human_count(count, info->first));
     fprintf(out, "seed %llu\n", (unsigned long long)info->seed);
-    fprintf(out,
-            "  engine   kernels %s, %zu thread%s a worker; transport zero-copy in shared memory\n",
-            info->kernels, info->threads_per_worker, plural(info->threads_per_worker));
+    print_engine(out, info);
 }
 
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
