@@ -1,4 +1,4 @@
-/* Where a JSON document goes: a file, through a link, a pipe, standard output; and when it cannot. */
+/* Where a JSON document goes: a file, a link, a pipe, standard output, nowhere. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
