@@ -107,6 +107,11 @@ def build_primitives():
     return programs
 
 
+def build_limit():
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "openblas"], capture_output=True, text=True).stdout.split()
+    return compile_program(["cc", "-std=c11", "-O2", *here("gemm_limit.c"), *flags, "-lopenblas", "-pthread"], "gemm_limit")
+
+
 # --- the three parts ---
 
 def tell(text):
@@ -149,7 +154,7 @@ def main():
         if options.only in (None, "allreduce"):
             report["allreduce"], wrong = run_allreduce(options, facts, scratch)
         if options.only in (None, "training"):
-            report["training"] = training.run(options, tell)
+            report["training"] = training.run(options, build_limit(), tell)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     report["wrong"], report["seconds"] = wrong, round(time.monotonic() - began, 1)

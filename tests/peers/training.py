@@ -1,11 +1,29 @@
-"""Training beside PyTorch: `mlp` on Fashion-MNIST, 2 workers, batch 64 a worker, samples/s."""
-import os, random
+"""Training beside PyTorch, beside independent trainers of our own, and beside the limit that the
+machine's matrix products set: `mlp` and `cnn` on Fashion-MNIST, batch 64 a worker, samples/s."""
+import os, random, threading
 
 from cells import Cell, Load, interval, judge, median, ratio, which
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# (id, strategy of ours, mode of torch_train.py, must, stretch)
-CONTESTS = (("T2", "allreduce", "ddp", 3, 4), ("H1", "hogwild", "hogwild", 1.2, 1.45))
+BATCH, WORKERS = 64, 2
+# Floating-point operations of a sample, forward and backward, no gradient of the network's input.
+FLOP = {"mlp": 2 * (2 * 784 * 256 + 3 * 256 * 128 + 3 * 128 * 10),
+        "cnn": 2 * (2 * 784 * 9 * 32 + 3 * 196 * 288 * 64 + 3 * 3136 * 128 + 3 * 128 * 10)}
+# Steps of a launch: enough to time, few enough for seven rounds of all.
+STEPS = {"mlp": 900, "cnn": 100}
+
+# (id, model, ours, what it is held against, must, stretch)
+CONTESTS = (
+    ("T1", "mlp", ("allreduce", 1), ("torch", "single"), 1.05, 1.15),
+    ("T1", "cnn", ("allreduce", 1), ("torch", "single"), 1.3, 1.6),
+    ("T2", "mlp", ("allreduce", 2), ("torch", "ddp"), 3, 4),
+    ("T2", "cnn", ("allreduce", 2), ("torch", "ddp"), 1.5, 1.9),
+    ("T3", "mlp", ("allreduce", 2), ("alone", "2 trainers"), 0.85, 0.93),
+    ("T3", "cnn", ("allreduce", 2), ("alone", "2 trainers"), 0.97, 0.99),
+    ("T4", "mlp", ("allreduce", 2), ("limit", "GEMM"), 0.65, 0.80),
+    ("T4", "cnn", ("allreduce", 2), ("limit", "GEMM"), 0.70, 0.88),
+    ("H1", "mlp", ("hogwild", 2), ("torch", "hogwild"), 1.2, 1.45),
+)
 
 
 def python_with_torch():
@@ -17,43 +35,109 @@ def python_with_torch():
 
 def samples_a_second(cell):
     row = cell.rows[0] if cell.rows else {}
-    row = row.get("runs", [row])[0]
-    return row.get("samples_per_s")
+    return row.get("runs", [row])[0].get("samples_per_s")
 
 
-def run(options, tell):
-    python, epochs = python_with_torch(), "1" if options.quick else "2"
-    rounds = options.rounds if options.quick else min(options.rounds, 7)
+class Runner:
+    """Knows how to launch a contender and what figure it gives, in samples/s."""
+
+    def __init__(self, options, python, limit_program, tell):
+        self.options, self.python, self.limit_program, self.tell = options, python, limit_program, tell
+        self.shares = {}
+
+    def ours(self, model, strategy, workers, cpus=None):
+        steps = STEPS[model] * (workers if strategy == "hogwild" else 1)
+        command = [self.options.hogring, "train", "--quiet", "--data", "fashion-mnist", "--model", model, "--strategy", strategy,
+                   "--workers", str(workers), "--batch-size", str(BATCH), "--lr", "0.02", "--epochs", "10", "--max-steps", str(steps),
+                   "--json", "-"]
+        cell = Cell((["taskset", "-c", cpus] if cpus else []) + command, {}, 2 * self.options.limit, whole=True)
+        figure = samples_a_second(cell)
+        if figure is None:
+            self.tell(f"{model} {strategy} {workers}: {cell.ended}: {cell.error[:120]}")
+        elif strategy == "allreduce" and workers == WORKERS:
+            self.shares.setdefault(model, []).append(cell.rows[0]["runs"][0]["time"])
+        return figure
+
+    def alone(self, model):
+        """As many trainers that know nothing of one another, each on a processor of its own."""
+        figures = [None] * WORKERS
+        cpus = sorted(os.sched_getaffinity(0))
+
+        def one(i):
+            figures[i] = self.ours(model, "allreduce", 1, str(cpus[i % len(cpus)]))
+
+        threads = [threading.Thread(target=one, args=(i,)) for i in range(WORKERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return None if None in figures else sum(figures)
+
+    def torch(self, model, mode):
+        if not self.python:
+            return None
+        cell = Cell([self.python, os.path.join(HERE, "torch_train.py"), "--mode", mode, "--model", model, "--batch", str(BATCH),
+                     "--workers", str(WORKERS), "--lr", "0.02", "--steps", str(STEPS[model])],
+                    {"OMP_NUM_THREADS": "1"}, 2 * self.options.limit, whole=True)
+        figure = samples_a_second(cell)
+        if figure is None:
+            self.tell(f"{model} torch {mode}: {cell.ended}: {cell.error[:120]}")
+        return figure
+
+    def limit(self, model):
+        if not self.limit_program:
+            return None
+        cell = Cell([self.limit_program, str(WORKERS)], {}, self.options.limit)
+        return cell.rows[0]["gflops"] * 1e9 / FLOP[model] if cell.rows else None
+
+    def figure(self, who):
+        kind, model, *rest = who
+        return {"ours": self.ours, "torch": self.torch, "alone": lambda m, _: self.alone(m),
+                "limit": lambda m, _: self.limit(m)}[kind](model, *rest)
+
+
+def sides(contest):
+    _, model, ours, against, _, _ = contest
+    return ("ours", model, *ours), (against[0], model, against[1])
+
+
+def print_shares(shares):
+    """T5: what of a step is neither forward nor backward. (The update is fused with the sum.)"""
+    for model, times in shares.items():
+        parts = {name: median([t[name] for t in times]) for name in ("compute", "communicate", "wait")}
+        total = sum(parts.values())
+        print(f"  T5  {model}: " + ", ".join(f"{name} {100 * part / total:.1f} %" for name, part in parts.items())
+              + " of the workers' time (2 workers, allreduce; the update counts as compute)")
+
+
+def run(options, limit_program, tell):
+    python, rounds = python_with_torch(), options.rounds if options.quick else min(options.rounds, 7)
     if not python:
-        print("\ntraining: skipped: no python3 with torch (Debian: python3-torch)")
-        return []
-    shared = ["--workers", "2", "--lr", "0.02", "--epochs", epochs]
-    commands = {}
-    for _, strategy, mode, _, _ in CONTESTS:
-        commands["hogring", strategy] = [options.hogring, "train", "--quiet", "--data", "fashion-mnist", "--strategy", strategy,
-                                         "--batch-size", "64", "--json", "-", *shared]
-        commands["torch", mode] = [python, os.path.join(HERE, "torch_train.py"), "--mode", mode, "--model", "mlp",
-                                   "--batch", "64", *shared]
-    samples = {who: [] for who in commands}
+        print("\ntraining: no python3 with torch (Debian: python3-torch): held against ourselves and the limit only")
+    runner = Runner(options, python, limit_program, tell)
+    contenders = list(dict.fromkeys(side for contest in CONTESTS for side in sides(contest)))
+    samples = {who: [] for who in contenders}
     load = Load()
     for number in range(rounds):
-        for who in random.sample(list(commands), len(commands)):
-            cell = Cell(commands[who], {"OMP_NUM_THREADS": "1"} if who[0] == "torch" else {}, 2 * options.limit, whole=True)
-            samples[who].append(samples_a_second(cell))
-            if samples[who][-1] is None:
-                tell(f"{' '.join(who)}: {cell.ended}: {cell.error[:120]}")
+        for who in random.sample(contenders, len(contenders)):
+            samples[who].append(runner.figure(who))
         tell(f"training, round {number + 1} of {rounds}")
     load = load.so_far()
-    print(f"\ntraining: mlp on Fashion-MNIST, 2 workers, batch 64 a worker, {epochs} epochs, samples/s, median of {rounds} rounds; "
+    print(f"\ntraining: Fashion-MNIST, batch {BATCH} a worker, samples/s, median of {rounds} rounds; "
           f"load from others {100 * load['others']:.1f} %, steal {100 * load['steal']:.1f} %")
-    answer = []
-    for name, strategy, mode, must, stretch in CONTESTS:
-        ours, theirs = samples["hogring", strategy], samples["torch", mode]
-        result = ratio(ours, theirs)
-        verdict = judge(result, must, stretch, load)
-        shown = [f"{median(known):10.0f}" if known else f"{'-':>10}"
-                 for known in ([x for x in line if x is not None] for line in (ours, theirs))]
-        print(f"  {name:3} {strategy:10} {shown[0]}   PyTorch {mode:8} {shown[1]} {interval(result)} {must}x {stretch}x  {verdict}")
-        answer.append({"id": name, "ours": strategy, "theirs": mode, "must": must, "stretch": stretch, "load": load,
-                       **(result or {}), "verdict": verdict, "samples_ours": ours, "samples_theirs": theirs})
+    answer = [judged(contest, samples, load) for contest in CONTESTS]
+    print_shares(runner.shares)
     return answer
+
+
+def judged(contest, samples, load):
+    name, model, ours, against, must, stretch = contest
+    mine, theirs = (samples[side] for side in sides(contest))
+    result = ratio(mine, theirs)
+    verdict = judge(result, must, stretch, load)
+    shown = [f"{median(known):9.0f}" if known else f"{'-':>9}"
+             for known in ([x for x in line if x is not None] for line in (mine, theirs))]
+    print(f"  {name:3} {model} {ours[0]:9} x{ours[1]} {shown[0]}   {' '.join(against):16} {shown[1]} {interval(result)} "
+          f"{must} {stretch}  {verdict}")
+    return {"id": name, "model": model, "ours": list(ours), "against": list(against), "must": must, "stretch": stretch, "load": load,
+            **(result or {}), "verdict": verdict, "samples_ours": mine, "samples_against": theirs}
