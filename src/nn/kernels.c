@@ -1,5 +1,7 @@
 #include "nn/kernels.h"
 
+#include <string.h>
+
 #include "nn/kernels_table.h"
 
 void hr_bias_add(size_t B, size_t O, const float *bias, float *y)
@@ -24,5 +26,11 @@ void hr_relu_backward(size_t count, const float *y, const float *dy, float *dx)
 
 void hr_column_sums(size_t B, size_t O, const float *dy, float *db)
 {
-    HR_ISA_PICK(hr_nn_table)->column_sums(B, O, dy, db);
+    memset(db, 0, O * sizeof *db);
+    hr_column_add(B, O, dy, db);
+}
+
+void hr_column_add(size_t B, size_t O, const float *dy, float *db)
+{
+    HR_ISA_PICK(hr_nn_table)->column_add(B, O, dy, db);
 }

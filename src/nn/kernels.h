@@ -26,4 +26,7 @@ void hr_relu_backward(size_t count, const float *y, const float *dy, float *dx);
 /* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), from 0 on; overwritten */
 void hr_column_sums(size_t B, size_t O, const float *dy, float *db);
 
+/* The same, from db on: added to what is there */
+void hr_column_add(size_t B, size_t O, const float *dy, float *db);
+
 #endif

@@ -11,7 +11,7 @@ struct hr_nn_table {
     void (*bias_relu)(size_t B, size_t O, const float *bias, float *y);
     void (*relu)(size_t count, const float *x, float *y);
     void (*relu_backward)(size_t count, const float *y, const float *dy, float *dx);
-    void (*column_sums)(size_t B, size_t O, const float *dy, float *db);
+    void (*column_add)(size_t B, size_t O, const float *dy, float *db);
 };
 
 HR_ISA_DECLARE(struct hr_nn_table, hr_nn_table);

@@ -5,9 +5,8 @@
 
 /* In alphabetical order: messages list them. */
 static const struct hr_layer_type *const types[] = {
-    &hr_layer_dense,
-    &hr_layer_flatten,
-    &hr_layer_relu,
+    &hr_layer_avgpool,       &hr_layer_conv,    &hr_layer_dense, &hr_layer_flatten,
+    &hr_layer_globalavgpool, &hr_layer_maxpool, &hr_layer_relu,
 };
 
 enum { NTYPES = sizeof types / sizeof *types, MAX_CHOICES = NTYPES + 8 };
@@ -62,7 +61,7 @@ enum hr_status hr_layer_parse(const struct hr_layer_text *text, bool alone, stru
     return fail_unknown(text->words[0], alone);
 }
 
-enum hr_status hr_layer_parse_size(const char *word, size_t *out)
+enum hr_status hr_layer_parse_number(const char *word, size_t least, size_t *out)
 {
     size_t value = 0;
     bool valid = *word != '\0';
@@ -71,11 +70,16 @@ enum hr_status hr_layer_parse_size(const char *word, size_t *out)
         value = 10 * value + (size_t)(*c - '0');
         valid = valid && value <= HR_LAYER_MAX_SIZE;
     }
-    if (!valid || value == 0)
-        return hr_fail(HR_E_USAGE, "found \"%.40s\", expected a whole number from 1 to %d", word,
-                       HR_LAYER_MAX_SIZE);
+    if (!valid || value < least)
+        return hr_fail(HR_E_USAGE, "found \"%.40s\", expected a whole number from %zu to %d", word,
+                       least, HR_LAYER_MAX_SIZE);
     *out = value;
     return HR_OK;
+}
+
+enum hr_status hr_layer_parse_size(const char *word, size_t *out)
+{
+    return hr_layer_parse_number(word, 1, out);
 }
 
 enum hr_status hr_layer_parse_nothing(struct hr_layer *layer, const struct hr_layer_text *text)

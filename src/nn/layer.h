@@ -64,6 +64,10 @@ struct hr_layer {
                           model takes this back where others need x */
     bool relu_follows; /* forward also does the work of the relu layer behind it */
     bool done_before;  /* the layer before does this one's forward */
+    size_t absorbs;    /* the layers right behind this one (in memory too), the last of them a
+                          maxpool, whose work it does, forward and backward: then pass->y and
+                          pass->dy are those of the last of them */
+    bool absorbed;     /* by a layer before: nothing is called, and only the last one has a y */
     size_t first_tensor, param_offset; /* in the model's tensors and parameters */
 };
 
@@ -92,6 +96,7 @@ struct hr_pass {
 struct hr_layer_type {
     const char *name;
     bool can_fuse_relu; /* forward obeys relu_follows */
+    bool can_fuse_pool; /* forward and backward obey absorbs */
     /* words[1..] to layer->size; HR_E_USAGE says what was found and expected. */
     enum hr_status (*parse)(struct hr_layer *layer, const struct hr_layer_text *text);
     /* layer->in is known: fill in out, tensors, fan_in, madds; HR_E_USAGE when it does not fit. */
@@ -104,14 +109,17 @@ struct hr_layer_type {
     void (*backward)(const struct hr_layer *layer, const struct hr_pass *pass);
 };
 
-extern const struct hr_layer_type hr_layer_dense, hr_layer_flatten, hr_layer_relu;
+extern const struct hr_layer_type hr_layer_avgpool, hr_layer_conv, hr_layer_dense, hr_layer_flatten,
+    hr_layer_globalavgpool, hr_layer_maxpool, hr_layer_relu;
 
 /* The kind whose name is the first word, its arguments read; HR_E_USAGE offers the closest name.
  * `alone`: the list has no other layer, so the word may also be a misspelled built-in model. */
 HR_CHECKED enum hr_status hr_layer_parse(const struct hr_layer_text *text, bool alone,
                                          struct hr_layer *out);
 
-/* For parse functions: a size from 1 to HR_LAYER_MAX_SIZE; and a layer without arguments. */
+/* For parse functions: a number from `least` to HR_LAYER_MAX_SIZE, a size (from 1), and a layer
+ * without arguments. */
+HR_CHECKED enum hr_status hr_layer_parse_number(const char *word, size_t least, size_t *out);
 HR_CHECKED enum hr_status hr_layer_parse_size(const char *word, size_t *out);
 HR_CHECKED enum hr_status hr_layer_parse_nothing(struct hr_layer *layer,
                                                  const struct hr_layer_text *text);

@@ -113,6 +113,22 @@ static void fuse_relus(struct hr_model *model)
     }
 }
 
+/* A convolution's output is large, and a pool makes it small: neither it nor its gradient need be
+ * stored when both are done together, image by image. */
+static void fuse_pools(struct hr_model *model)
+{
+    for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
+        struct hr_layer *layer = &model->layers[i];
+        const size_t behind = layer->relu_follows ? 2 : 1;
+        if (!layer->type->can_fuse_pool || i + behind >= model->text.nlayers ||
+            layer[behind].type != &hr_layer_maxpool)
+            continue;
+        layer->absorbs = behind;
+        for (size_t j = 1; j <= behind; j++)
+            layer[j].absorbed = true;
+    }
+}
+
 /* The public table of tensors, and where backward ends. */
 static enum hr_status list_tensors(struct hr_model *model)
 {
@@ -156,6 +172,7 @@ enum hr_status hr_model_create(const char *description, struct hr_shape input, s
     HR_TRY_GOTO(check_output(model), status, out);
     HR_TRY_GOTO(list_tensors(model), status, out);
     fuse_relus(model);
+    fuse_pools(model);
     model->pixels_first =
         in.size[0] > 1 && in.size[1] * in.size[2] > 1 && model->layers[0].type != &hr_layer_flatten;
     *out = model;

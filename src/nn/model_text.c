@@ -8,10 +8,14 @@
 
 #include "base/size.h"
 
-static const char *const builtin_names[] = {"softmax", "mlp", NULL};
+static const char *const builtin_names[] = {"softmax", "mlp", "cnn", "lenet", NULL};
 static const char *const builtin_lists[] = {
     "flatten, dense 10",
     "flatten, dense 256, relu, dense 128, relu, dense 10",
+    "conv 32 3x3 pad 1, relu, maxpool 2, conv 64 3x3 pad 1, relu, maxpool 2, "
+    "flatten, dense 128, relu, dense 10",
+    "conv 6 5x5 pad 2, relu, maxpool 2, conv 16 5x5, relu, maxpool 2, "
+    "flatten, dense 120, relu, dense 84, relu, dense 10",
 };
 
 const char *const *hr_model_builtins(void)

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-enum { HR_MODEL_MAX_TEXT = 4095, HR_MODEL_MAX_LAYERS = 256, HR_LAYER_MAX_WORDS = 8 };
+enum { HR_MODEL_MAX_TEXT = 4095, HR_MODEL_MAX_LAYERS = 256, HR_LAYER_MAX_WORDS = 12 };
 
 struct hr_layer_text {
     size_t nwords;                         /* at least 1: the name */

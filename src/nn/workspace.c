@@ -37,6 +37,7 @@ static size_t widest_gradient(const struct hr_model *model)
 {
     size_t widest = 0;
     for (size_t i = model->first_trained; i < model->text.nlayers; i++) {
+        i += model->layers[i].absorbs;
         const size_t elems = hr_dims_elems(&model->layers[i].out);
         widest = elems > widest ? elems : widest;
     }
@@ -88,8 +89,10 @@ static void lay_out_layers(struct hr_workspace *workspace, struct cutter *cutter
     for (size_t i = 0; i < model->text.nlayers; i++) {
         const struct hr_layer *layer = &model->layers[i];
         const size_t saved = saved_bytes(layer, workspace->max_batch);
-        if (!layer->in_place)
-            y = cut(cutter, workspace->max_batch, hr_dims_elems(&layer->out) * sizeof *y);
+        /* What a layer absorbs has no y but for the last one's, which all of them share. */
+        if (!layer->in_place && !layer->absorbed)
+            y = cut(cutter, workspace->max_batch,
+                    hr_dims_elems(&layer[layer->absorbs].out) * sizeof *y);
         void *kept = saved ? cut(cutter, 1, saved) : NULL;
         if (cutter->arena)
             workspace->traces[i] = (struct trace){y, kept};
@@ -208,7 +211,7 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
             pass.saved = NULL;
             pass.draw = NULL;
         }
-        if (!layer->done_before)
+        if (!layer->done_before && !layer->absorbed)
             layer->type->forward(layer, &pass);
     }
     return workspace->traces[model->text.nlayers - 1].y;
@@ -232,6 +235,8 @@ static void backward(struct hr_workspace *workspace, const float *params, size_t
     float *dy = workspace->dy[0], *other = workspace->dy[1];
     for (size_t i = model->text.nlayers; i-- > model->first_trained;) {
         const struct hr_layer *layer = &model->layers[i];
+        if (layer->absorbed)
+            continue;
         struct hr_pass pass = pass_of(workspace, i, params, B);
         pass.grads = grads + layer->param_offset;
         pass.dy = dy;

@@ -25,10 +25,19 @@ static const struct net nets[] = {
     {"flatten, dense 7, dense 5, dense 2", {1, 1, 11}, 2},
     {"flatten, relu, dense 13, relu, relu, dense 4, relu", {3, 4, 2}, 4},
     {"relu, flatten, dense 1, relu, dense 6", {1, 3, 3}, 6},
+    {"conv 3 3x3 pad 1, relu, maxpool 2, flatten, dense 3", {2, 5, 4}, 3},
+    {"conv 3 2x2, maxpool 2, relu, conv 2 2x1 stride 2, flatten, dense 2", {1, 8, 7}, 2},
+    {"avgpool 2, conv 4 3x3 groups 2 pad 1, relu, globalavgpool, flatten", {2, 6, 6}, 4},
+    {"conv 2 3x3 dilation 2 pad 2, avgpool 3 stride 2 pad 1, relu, flatten, dense 3", {1, 4, 5}, 3},
+    {"maxpool 3 stride 2 pad 1, conv 5 1x1, relu, relu, maxpool 2, flatten, dense 2", {2, 7, 8}, 2},
+    {"conv 6 5x5 pad 2, relu, maxpool 2, conv 16 5x5, relu, maxpool 2, flatten, dense 120, relu, "
+     "dense 84, relu, dense 10",
+     {1, 28, 28},
+     10},
     {"flatten, dense 10", {1, 28, 28}, 10},
     {"flatten, dense 256, relu, dense 128, relu, dense 10", {1, 28, 28}, 10},
 };
-enum { NNETS = sizeof nets / sizeof *nets, NSMALL = 5 };
+enum { NNETS = sizeof nets / sizeof *nets, NSMALL = 10 };
 
 /* A model with its memory, a batch in the input, and the twin with the same parameters. */
 struct rig {
@@ -78,7 +87,7 @@ static void rig_init(struct rig *rig, const struct net *net)
     rig->params = malloc(rig->nparams * sizeof *rig->params);
     rig->grads = malloc(rig->nparams * sizeof *rig->grads);
     rig->x = malloc(MAX_B * rig->features * sizeof *rig->x);
-    rig->twin = twin_of(net->list, rig->features);
+    rig->twin = twin_of(net->list, net->input.channels, net->input.height, net->input.width);
     rig->twin_params = malloc(rig->nparams * sizeof *rig->twin_params);
     rig->twin_grads = malloc(rig->nparams * sizeof *rig->twin_grads);
     assert_int_equal(rig->twin.param_count, rig->nparams);

@@ -21,6 +21,10 @@ static void built_ins_stand_for_their_lists(void **state)
     (void)state;
     check_text("softmax", "flatten, dense 10");
     check_text(" mlp\n", "flatten, dense 256, relu, dense 128, relu, dense 10");
+    check_text("cnn", "conv 32 3x3 pad 1, relu, maxpool 2, conv 64 3x3 pad 1, relu, maxpool 2, "
+                      "flatten, dense 128, relu, dense 10");
+    check_text("lenet", "conv 6 5x5 pad 2, relu, maxpool 2, conv 16 5x5, relu, maxpool 2, "
+                        "flatten, dense 120, relu, dense 84, relu, dense 10");
 }
 
 static void blanks_do_not_matter(void **state)
@@ -38,16 +42,17 @@ static void check_error(const char *description, const char *message)
     assert_string_equal(hr_error_message(), message);
 }
 
+#define LAYERS "(layers: avgpool, conv, dense, flatten, globalavgpool, maxpool, relu"
+
 static void errors_name_the_place_and_the_remedy(void **state)
 {
     (void)state;
     static const char *const table[][2] = {
         {"flatten, relu, dens 10", "model: layer 2 \"dens 10\": unknown layer, did you mean "
-                                   "\"dense\"? (layers: dense, flatten, relu)"},
-        {"flatten, lstm 10",
-         "model: layer 1 \"lstm 10\": unknown layer (layers: dense, flatten, relu)"},
-        {"mpl", "model: layer 0 \"mpl\": unknown layer, did you mean \"mlp\"? (layers: dense, "
-                "flatten, relu; models: softmax, mlp)"},
+                                   "\"dense\"? " LAYERS ")"},
+        {"flatten, lstm 10", "model: layer 1 \"lstm 10\": unknown layer " LAYERS ")"},
+        {"mpl", "model: layer 0 \"mpl\": unknown layer, did you mean \"mlp\"? " LAYERS
+                "; models: softmax, mlp, cnn, lenet)"},
         {"flatten, dense x", "model: layer 1 \"dense x\": found \"x\", expected a whole number "
                              "from 1 to 16777216"},
         {"flatten, dense 0", "model: layer 1 \"dense 0\": found \"0\", expected a whole number "
@@ -74,12 +79,61 @@ static void errors_name_the_place_and_the_remedy(void **state)
         {"", "model: layer 0 is empty: expected a layer there"},
         {"flatten,, dense 10", "model: layer 1 is empty: expected a layer there"},
         {"flatten, dense 10,", "model: layer 2 is empty: expected a layer there"},
-        {"flatten, dense 1 2 3 4 5 6 7 8", "model: layer 1 \"dense\": more than 8 words"},
+        {"flatten, dense 1 2 3 4 5 6 7 8 9 10 11 12",
+         "model: layer 1 \"dense\": more than 12 words"},
         {"flatten, dense 16777216, dense 10", "model: layer 1 \"dense 16777216\": the model has "
                                               "more than 2147483648 parameters"},
         {"flatten, re\x1blu",
-         "model: layer 1 \"re?lu\": unknown layer, did you mean \"relu\"? (layers: dense, flatten, "
-         "relu)"},
+         "model: layer 1 \"re?lu\": unknown layer, did you mean \"relu\"? " LAYERS ")"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        check_error(table[i][0], table[i][1]);
+}
+
+static void errors_of_windows_say_what_was_found_and_expected(void **state)
+{
+    (void)state;
+    static const char *const table[][2] = {
+        {"conv 8", "model: layer 0 \"conv 8\": expected the output channels and the size of the "
+                   "filter, as in \"conv 32 3x3\""},
+        {"conv 8 3y3", "model: layer 0 \"conv 8 3y3\": found \"3y3\", expected a whole number from "
+                       "1 to 16777216"},
+        {"conv 8 3x", "model: layer 0 \"conv 8 3x\": found \"\", expected a whole number from 1 to "
+                      "16777216"},
+        {"conv 8 3x3 padding 1", "model: layer 0 \"conv 8 3x3 padding 1\": found \"padding\", "
+                                 "expected one of: stride, pad, dilation, groups"},
+        {"conv 8 3x3 pad", "model: layer 0 \"conv 8 3x3 pad\": expected a number behind \"pad\""},
+        {"conv 8 3x3 pad -1",
+         "model: layer 0 \"conv 8 3x3 pad -1\": found \"-1\", expected a whole "
+         "number from 0 to 16777216"},
+        {"conv 8 3x3 stride 0", "model: layer 0 \"conv 8 3x3 stride 0\": found \"0\", expected a "
+                                "whole number from 1 to 16777216"},
+        {"conv 8 3x3 stride 257",
+         "model: layer 0 \"conv 8 3x3 stride 257\": found stride 257, expected at most 256"},
+        {"conv 8 3x3 groups 2", "model: layer 0 \"conv 8 3x3 groups 2\": 2 groups do not divide 1 "
+                                "input and 8 output channels"},
+        {"conv 8 15x15 dilation 2",
+         "model: layer 0 \"conv 8 15x15 dilation 2\": its input has shape (1, 28, 28), with pad 0 "
+         "too small for a window of 15x15, dilation 2"},
+        {"conv 8 1x1 pad 16777216",
+         "model: layer 0 \"conv 8 1x1 pad 16777216\": an input of shape (1, 28, 28) with pad "
+         "16777216 has more than 2147483648 elements"},
+        {"conv 16777216 1x1", "model: layer 0 \"conv 16777216 1x1\": 16777216 channels of 28x28 "
+                              "outputs are more than 2^31 numbers"},
+        {"flatten, conv 8 3x3",
+         "model: layer 1 \"conv 8 3x3\": its input has shape (784), expected an image (channels, "
+         "height, width)"},
+        {"maxpool",
+         "model: layer 0 \"maxpool\": expected the size of the window, as in \"maxpool 2\""},
+        {"maxpool 17", "model: layer 0 \"maxpool 17\": found a window of 17x17, expected at most "
+                       "256 pixels"},
+        {"avgpool 3 pad 2", "model: layer 0 \"avgpool 3 pad 2\": found pad 2, expected at most "
+                            "half the window of 3x3"},
+        {"avgpool 2x3", "model: layer 0 \"avgpool 2x3\": expected a stride behind a window of 2x3"},
+        {"avgpool 29", "model: layer 0 \"avgpool 29\": its input has shape (1, 28, 28), with pad 0 "
+                       "too small for a window of 29x29, dilation 1"},
+        {"globalavgpool 2", "model: layer 0 \"globalavgpool 2\": found \"2\", expected nothing "
+                            "behind \"globalavgpool\""},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         check_error(table[i][0], table[i][1]);
@@ -127,6 +181,7 @@ int main(void)
         cmocka_unit_test(built_ins_stand_for_their_lists),
         cmocka_unit_test(blanks_do_not_matter),
         cmocka_unit_test(errors_name_the_place_and_the_remedy),
+        cmocka_unit_test(errors_of_windows_say_what_was_found_and_expected),
         cmocka_unit_test(a_model_without_parameters_is_refused),
         cmocka_unit_test(inputs_without_a_size_are_refused),
         cmocka_unit_test(too_long_texts_are_refused),

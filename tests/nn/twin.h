@@ -11,13 +11,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/conv_twin.h"
 #include "support/check.h"
 
-enum { TWIN_MAX_LAYERS = 8, TWIN_MAX_WIDTH = 784 };
+enum { TWIN_MAX_LAYERS = 13, TWIN_MAX_WIDTH = 4704 };
 
 struct twin_layer {
-    char kind;              /* 'f'latten, 'r'elu, 'd'ense */
+    char kind;              /* 'f'latten, 'r'elu, 'd'ense; 'c'onv, 'm'axpool, 'a'vgpool: conv */
     size_t in, out, offset; /* widths; of the weight (out,in) in the parameters, the bias behind */
+    struct conv_twin conv;
 };
 
 struct twin {
@@ -25,16 +27,26 @@ struct twin {
     struct twin_layer layers[TWIN_MAX_LAYERS];
 };
 
-static inline struct twin twin_of(const char *list, size_t features)
+/* Samples are images (C,H,W). */
+static inline struct twin twin_of(const char *list, size_t C, size_t H, size_t W)
 {
     struct twin twin = {0};
-    size_t width = features;
+    size_t width = C * H * W;
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 2 : NULL) {
         struct twin_layer *layer = &twin.layers[twin.nlayers++];
         *layer = (struct twin_layer){.kind = *at, .in = width, .out = width};
         layer->offset = twin.param_count;
+        layer->conv = conv_twin_of(at, C, H, W);
         if (sscanf(at, "dense %zu", &layer->out) == 1)
             twin.param_count += layer->out * layer->in + layer->out;
+        if (layer->conv.kind) {
+            layer->kind = layer->conv.kind;
+            C = layer->conv.O;
+            H = layer->conv.OH;
+            W = layer->conv.OW;
+            layer->out = C * H * W;
+            twin.param_count += conv_twin_params(&layer->conv);
+        }
         width = layer->out;
     }
     twin.classes = width;
@@ -49,7 +61,9 @@ static inline void twin_forward(const struct twin *twin, const double *params, t
     for (size_t i = 0; i < twin->nlayers; i++) {
         const struct twin_layer *layer = &twin->layers[i];
         const double *weight = params + layer->offset, *bias = weight + layer->out * layer->in;
-        for (size_t o = 0; o < layer->out; o++) {
+        if (layer->conv.kind)
+            conv_twin_forward(&layer->conv, weight, v[i], v[i + 1]);
+        for (size_t o = 0; o < layer->out && !layer->conv.kind; o++) {
             double y = v[i][o];
             if (layer->kind == 'r')
                 y = fmax(y, 0);
@@ -63,8 +77,8 @@ static inline void twin_forward(const struct twin *twin, const double *params, t
     }
 }
 
-/* How near the sample's numbers come to where relu bends: closer than rounding, and float and
- * double would rightly disagree. Exact zeros are zero in both. */
+/* How near the sample's numbers come to where relu or maxpool bends: closer than rounding, and
+ * float and double would rightly disagree. Exact zeros are zero in both. */
 static inline double twin_nearest_bend(const struct twin *twin, const double *params,
                                        const float *sample)
 {
@@ -73,10 +87,15 @@ static inline double twin_nearest_bend(const struct twin *twin, const double *pa
     for (size_t k = 0; k < twin->layers[0].in; k++)
         v[0][k] = (double)sample[k];
     twin_forward(twin, params, v);
-    for (size_t i = 0; i < twin->nlayers; i++)
+    for (size_t i = 0; i < twin->nlayers; i++) {
         for (size_t o = 0; twin->layers[i].kind == 'r' && o < twin->layers[i].in; o++)
             if (v[i][o] != 0)
                 nearest = fmin(nearest, fabs(v[i][o]));
+        struct conv_nearest gaps = {v[i], v[i + 1], nearest};
+        if (twin->layers[i].kind == 'm')
+            conv_twin_each(&twin->layers[i].conv, conv_twin_near, &gaps);
+        nearest = gaps.nearest;
+    }
     return nearest;
 }
 
@@ -88,7 +107,15 @@ static inline void twin_backward(const struct twin *twin, const double *params, 
         const struct twin_layer *layer = &twin->layers[i];
         const double *weight = params + layer->offset;
         double dx[TWIN_MAX_WIDTH] = {0};
-        for (size_t o = 0; o < layer->out; o++) {
+        const struct conv_arrays arrays = {.params = weight,
+                                           .x = v[i],
+                                           .y = v[i + 1],
+                                           .dy = d,
+                                           .dx = dx,
+                                           .grads = grads + layer->offset};
+        if (layer->conv.kind)
+            conv_twin_backward(&layer->conv, &arrays);
+        for (size_t o = 0; o < layer->out && !layer->conv.kind; o++) {
             if (layer->kind == 'f')
                 dx[o] = d[o];
             if (layer->kind == 'r')

@@ -1,0 +1,104 @@
+/* Convolution, gradient of x: each pixel gathers from dy, phase by phase (conv_plan.h); images are
+ * shared out among the threads. */
+#include <string.h>
+
+#include "nn/conv_job.h"
+#include "nn/pool.h"
+#include "nn/team.h"
+
+static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
+                      struct hr_conv_memory *out)
+{
+    struct hr_conv_views views = {base, 0};
+    const struct hr_sliding *s = &conv->slide;
+    const struct hr_window *w = &s->window;
+    const size_t taps = w->height * w->width * conv->Og;
+    *out = (struct hr_conv_memory){0};
+    out->phases = hr_conv_view(&views, w->stride * w->stride, sizeof(struct hr_phase));
+    out->pixel = hr_conv_view(&views, s->H * s->W, sizeof(uint32_t));
+    out->tap = hr_conv_view(&views, taps, sizeof(uint32_t));
+    out->panels =
+        hr_conv_view(&views, conv->groups * hr_panels_elems(taps, conv->Cg), sizeof(float));
+    out->frames = hr_conv_view(&views, threads * hr_frame_elems(&conv->dy_frame), sizeof(float));
+    out->planes = hr_conv_view(&views, threads * s->H * s->W * conv->Cg, sizeof(float));
+    return views.used;
+}
+
+size_t hr_conv_data_bytes(const struct hr_conv *conv, size_t threads)
+{
+    struct hr_conv_memory unused;
+    return lay_out(conv, threads, NULL, &unused);
+}
+
+/* The b-th image of dy, or what the pool makes of it, in the middle of a frame. */
+static const float *framed_dy(const struct hr_conv_job *job, size_t b, float *own)
+{
+    const struct hr_pass *pass = job->pass;
+    const struct hr_frame *frame = &job->conv.dy_frame;
+    const float *dy = pass->dy + b * job->out;
+    if (!job->pool)
+        return hr_conv_framed(frame, dy, own);
+    const uint8_t *places = pass->saved;
+    hr_pool_max_back(&job->pool_window, job->relu ? pass->y + b * job->out : NULL, dy,
+                     places + b * job->out, own + hr_frame_origin(frame),
+                     frame->width * frame->channels);
+    return own;
+}
+
+/* What a phase has computed, side by side, to its pixels of dx. */
+static void scatter(const struct hr_conv_job *job, const struct hr_phase *phase, const float *from,
+                    float *dx)
+{
+    const struct hr_sliding *s = &job->conv.slide;
+    const size_t stride = s->window.stride, count = job->conv.Cg;
+    for (size_t y = 0; y < phase->rows; y++)
+        for (size_t x = 0; x < phase->columns; x++, from += count)
+            memcpy(dx + ((phase->y + y * stride) * s->W + phase->x + x * stride) * s->C, from,
+                   count * sizeof *dx);
+}
+
+static void data_image(void *arg, size_t b, size_t thread)
+{
+    const struct hr_conv_job *job = arg;
+    const struct hr_conv *conv = &job->conv;
+    const size_t stride = conv->slide.window.stride, pixels = conv->slide.H * conv->slide.W;
+    const float *image =
+        framed_dy(job, b, job->memory.frames + thread * hr_frame_elems(&conv->dy_frame));
+    float *strip = job->memory.planes + thread * pixels * conv->Cg;
+    for (size_t n = 0; n < stride * stride; n++) {
+        const struct hr_phase *phase = &job->memory.phases[n];
+        const size_t panels = hr_panels_elems(phase->patches.ntaps, conv->Cg);
+        for (size_t g = 0; g < conv->groups; g++) {
+            float *dx = job->pass->dx + b * job->in + g * conv->Cg;
+            const struct hr_matrix y = stride == 1 ? (struct hr_matrix){dx, conv->Cg, conv->slide.C}
+                                                   : (struct hr_matrix){strip, conv->Cg, conv->Cg};
+            hr_patches_multiply(&phase->patches, image + g * conv->Og,
+                                job->memory.panels + phase->panels + g * panels, NULL, false, &y);
+            if (stride > 1)
+                scatter(job, phase, strip, dx);
+        }
+    }
+}
+
+void hr_conv_backward_data(struct hr_conv_job *job)
+{
+    const struct hr_pass *pass = job->pass;
+    const struct hr_conv *conv = &job->conv;
+    const size_t stride = conv->slide.window.stride;
+    lay_out(conv, pass->threads, pass->scratch, &job->memory);
+    uint32_t *pixel = job->memory.pixel, *tap = job->memory.tap;
+    size_t panels = 0;
+    for (size_t n = 0; n < stride * stride; n++) {
+        struct hr_phase *phase = &job->memory.phases[n];
+        *phase = hr_conv_phase(conv, n, pixel, tap);
+        phase->panels = panels;
+        pixel += phase->patches.npixels;
+        tap += phase->patches.ntaps;
+        for (size_t g = 0; g < conv->groups; g++) {
+            hr_conv_phase_pack(conv, n, g, pass->params, job->memory.panels + panels);
+            panels += hr_panels_elems(phase->patches.ntaps, conv->Cg);
+        }
+    }
+    hr_conv_zero_frames(&conv->dy_frame, pass->threads, job->memory.frames);
+    hr_team_run(pass->threads, pass->B, data_image, job);
+}

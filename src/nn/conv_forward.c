@@ -1,0 +1,58 @@
+/* Convolution, forward: y = patches of x * weights; images are shared out among the threads. */
+#include "nn/conv_job.h"
+#include "nn/pool.h"
+#include "nn/team.h"
+
+static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
+                      struct hr_conv_memory *out)
+{
+    struct hr_conv_views views = {base, 0};
+    const size_t panels = hr_panels_elems(conv->ntaps, conv->Og);
+    *out = (struct hr_conv_memory){0};
+    out->pixel = hr_conv_view(&views, conv->slide.OH * conv->slide.OW, sizeof(uint32_t));
+    out->tap = hr_conv_view(&views, conv->ntaps, sizeof(uint32_t));
+    out->panels = hr_conv_view(&views, conv->groups * panels, sizeof(float));
+    out->frames = hr_conv_view(&views, threads * hr_frame_elems(&conv->x_frame), sizeof(float));
+    out->planes = hr_conv_view(&views, threads * hr_conv_plane_elems(conv), sizeof(float));
+    return views.used;
+}
+
+size_t hr_conv_forward_bytes(const struct hr_conv *conv, size_t threads)
+{
+    struct hr_conv_memory unused;
+    return lay_out(conv, threads, NULL, &unused);
+}
+
+static void forward_image(void *arg, size_t b, size_t thread)
+{
+    const struct hr_conv_job *job = arg;
+    const struct hr_conv *conv = &job->conv;
+    const struct hr_pass *pass = job->pass;
+    const float *bias = pass->params + conv->O * conv->ntaps;
+    const float *image =
+        hr_conv_framed(&conv->x_frame, pass->x + b * job->in,
+                       job->memory.frames + thread * hr_frame_elems(&conv->x_frame));
+    float *y = pass->y + b * job->out;
+    float *plane = job->pool ? job->memory.planes + thread * hr_conv_plane_elems(conv) : y;
+    for (size_t g = 0; g < conv->groups; g++)
+        hr_patches_multiply(&job->patches, image + g * conv->Cg,
+                            job->memory.panels + g * hr_panels_elems(conv->ntaps, conv->Og),
+                            bias + g * conv->Og, job->relu,
+                            &(struct hr_matrix){plane + g * conv->Og, conv->Og, conv->O});
+    uint8_t *places = pass->saved;
+    if (job->pool)
+        hr_pool_max(&job->pool_window, plane, y, places ? places + b * job->out : NULL);
+}
+
+void hr_conv_forward(struct hr_conv_job *job)
+{
+    const struct hr_pass *pass = job->pass;
+    const struct hr_conv *conv = &job->conv;
+    lay_out(conv, pass->threads, pass->scratch, &job->memory);
+    job->patches = hr_conv_patches(conv, job->memory.pixel, job->memory.tap);
+    for (size_t g = 0; g < conv->groups; g++)
+        hr_conv_pack(conv, g, pass->params,
+                     job->memory.panels + g * hr_panels_elems(conv->ntaps, conv->Og));
+    hr_conv_zero_frames(&conv->x_frame, pass->threads, job->memory.frames);
+    hr_team_run(pass->threads, pass->B, forward_image, job);
+}

@@ -1,0 +1,49 @@
+#include "nn/conv_job.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "nn/micro.h"
+
+const struct hr_layer *hr_conv_pool(const struct hr_layer *layer)
+{
+    return layer->absorbs ? layer + layer->absorbs : NULL;
+}
+
+struct hr_conv_job hr_conv_job_of(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    struct hr_conv_job job = {.pass = pass,
+                              .conv = hr_conv_of(layer),
+                              .relu = layer->relu_follows,
+                              .pool = hr_conv_pool(layer),
+                              .in = hr_dims_elems(&layer->in)};
+    if (job.pool)
+        job.pool_window = hr_sliding_of(job.pool);
+    job.out = hr_dims_elems(job.pool ? &job.pool->out : &layer->out);
+    return job;
+}
+
+void *hr_conv_view(struct hr_conv_views *views, size_t count, size_t size)
+{
+    void *at = views->base ? views->base + views->used : NULL;
+    views->used += hr_round_up(count * size, 64);
+    return at;
+}
+
+size_t hr_conv_plane_elems(const struct hr_conv *conv)
+{
+    return conv->slide.OH * conv->slide.OW * conv->O + HR_MICRO_MAX_COLUMNS;
+}
+
+const float *hr_conv_framed(const struct hr_frame *frame, const float *image, float *own)
+{
+    if (hr_frame_is_bare(frame))
+        return image;
+    hr_frame_fill(frame, image, own);
+    return own;
+}
+
+void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, float *frames)
+{
+    memset(frames, 0, threads * hr_frame_elems(frame) * sizeof *frames);
+}

@@ -1,0 +1,58 @@
+/* conv_job.h - inside of the conv layer: what its three passes have in common. Each is a file:
+ * conv_forward.c, conv_data.c (dx), conv_weights.c (dweight and dbias).
+ */
+#ifndef HR_NN_CONV_JOB_H
+#define HR_NN_CONV_JOB_H
+
+#include "nn/conv_plan.h"
+
+/* What a pass needs of the scratch memory; the others' are NULL. */
+struct hr_conv_memory {
+    uint32_t *pixel, *tap;   /* tables of patches */
+    struct hr_phase *phases; /* (stride * stride) */
+    float *panels;           /* packed weights */
+    float *frames;           /* (threads, frame) */
+    float *planes;           /* (threads, plane) outputs of an image, or gradients */
+    float *dw;               /* (groups, ntaps, Og) */
+};
+
+/* One pass over one batch. */
+struct hr_conv_job {
+    const struct hr_pass *pass;
+    struct hr_conv conv;
+    bool relu;                     /* follows */
+    const struct hr_layer *pool;   /* does too, or NULL */
+    struct hr_sliding pool_window; /* of the pool */
+    size_t in, out;                /* floats of a sample of x and of y, which may be the pool's */
+    struct hr_conv_memory memory;
+    struct hr_patches patches;
+};
+
+/* The pool whose work the layer does, or NULL. */
+const struct hr_layer *hr_conv_pool(const struct hr_layer *layer);
+struct hr_conv_job hr_conv_job_of(const struct hr_layer *layer, const struct hr_pass *pass);
+
+/* The three passes, and the bytes of scratch that each wants. */
+void hr_conv_forward(struct hr_conv_job *job);
+void hr_conv_backward_data(struct hr_conv_job *job);
+void hr_conv_backward_weights(struct hr_conv_job *job);
+size_t hr_conv_forward_bytes(const struct hr_conv *conv, size_t threads);
+size_t hr_conv_data_bytes(const struct hr_conv *conv, size_t threads);
+size_t hr_conv_weights_bytes(const struct hr_conv *conv, size_t threads);
+
+/* Views into scratch memory, one after another; without memory, only counted. */
+struct hr_conv_views {
+    unsigned char *base; /* NULL: count */
+    size_t used;
+};
+
+void *hr_conv_view(struct hr_conv_views *views, size_t count, size_t size);
+
+/* Floats of an image's output, and room for a tile to read on behind the last of it. */
+size_t hr_conv_plane_elems(const struct hr_conv *conv);
+
+/* The image with zeros around it: itself, or a copy in `own`, where the zeros are already. */
+const float *hr_conv_framed(const struct hr_frame *frame, const float *image, float *own);
+void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, float *frames);
+
+#endif

@@ -1,0 +1,186 @@
+#include "nn/conv_plan.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+/* dy with zeros around it, along one side: with `lead` of them before, pixel a of the padded input
+ * (in strides) finds what tap t gave to at a + lead - t * dilation / stride. */
+static void frame_side(size_t size, size_t out, size_t length, const struct hr_window *window,
+                       size_t *lead, size_t *whole)
+{
+    const size_t last = (size - 1 + window->pad) / window->stride;
+    *lead = (length - 1) * window->dilation / window->stride;
+    *whole = *lead + (last + 1 > out ? last + 1 : out);
+}
+
+struct hr_conv hr_conv_of(const struct hr_layer *layer)
+{
+    struct hr_conv conv = {
+        .slide = hr_sliding_of(layer), .O = layer->size[5], .groups = layer->size[6]};
+    const struct hr_sliding *s = &conv.slide;
+    const struct hr_window *w = &s->window;
+    conv.Cg = s->C / conv.groups;
+    conv.Og = conv.O / conv.groups;
+    conv.ntaps = w->height * w->width * conv.Cg;
+    conv.x_frame =
+        (struct hr_frame){s->C, s->H, s->W, w->pad, w->pad, s->H + 2 * w->pad, s->W + 2 * w->pad};
+    struct hr_frame *dy = &conv.dy_frame;
+    *dy = (struct hr_frame){.channels = conv.O, .H = s->OH, .W = s->OW};
+    frame_side(s->H, s->OH, w->height, w, &dy->top, &dy->height);
+    frame_side(s->W, s->OW, w->width, w, &dy->left, &dy->width);
+    return conv;
+}
+
+size_t hr_frame_elems(const struct hr_frame *frame)
+{
+    return frame->height * frame->width * frame->channels;
+}
+
+bool hr_frame_is_bare(const struct hr_frame *frame)
+{
+    return frame->height == frame->H && frame->width == frame->W;
+}
+
+size_t hr_frame_origin(const struct hr_frame *frame)
+{
+    return (frame->top * frame->width + frame->left) * frame->channels;
+}
+
+void hr_frame_fill(const struct hr_frame *frame, const float *image, float *to)
+{
+    const size_t row = frame->W * frame->channels, step = frame->width * frame->channels;
+    to += hr_frame_origin(frame);
+    for (size_t y = 0; y < frame->H; y++)
+        memcpy(to + y * step, image + y * row, row * sizeof *to);
+}
+
+/* --- forward and the weights' gradient --- */
+
+struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, uint32_t *tap)
+{
+    const struct hr_sliding *s = &conv->slide;
+    const struct hr_window *w = &s->window;
+    const size_t step = s->C, row = conv->x_frame.width * step;
+    size_t npixels = 0, ntaps = 0;
+    for (size_t y = 0; y < s->OH; y++)
+        for (size_t x = 0; x < s->OW; x++)
+            pixel[npixels++] = (uint32_t)(w->stride * (y * row + x * step));
+    for (size_t ky = 0; ky < w->height; ky++)
+        for (size_t kx = 0; kx < w->width; kx++)
+            for (size_t c = 0; c < conv->Cg; c++)
+                tap[ntaps++] = (uint32_t)(w->dilation * (ky * row + kx * step) + c);
+    return (struct hr_patches){npixels, ntaps, pixel, tap};
+}
+
+/* weight[o][c][ky][kx] of group g stands at the g-th group's beginning + this. */
+static size_t weight_at(const struct hr_conv *conv, size_t o, size_t c, size_t spot)
+{
+    const size_t spots = conv->slide.window.height * conv->slide.window.width;
+    return (o * conv->Cg + c) * spots + spot;
+}
+
+void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *panels)
+{
+    weight += g * conv->Og * conv->ntaps;
+    memset(panels, 0, hr_panels_elems(conv->ntaps, conv->Og) * sizeof *panels);
+    for (size_t o = 0; o < conv->Og; o++)
+        for (size_t k = 0; k < conv->ntaps; k++)
+            panels[hr_panels_at(conv->ntaps, k, o)] =
+                weight[weight_at(conv, o, k % conv->Cg, k / conv->Cg)];
+}
+
+void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float *dweight)
+{
+    dweight += g * conv->Og * conv->ntaps;
+    for (size_t o = 0; o < conv->Og; o++)
+        for (size_t k = 0; k < conv->ntaps; k++)
+            dweight[weight_at(conv, o, k % conv->Cg, k / conv->Cg)] = dw[k * conv->Og + o];
+}
+
+/* --- backward-data --- */
+
+/* A phase along one side. */
+struct side {
+    size_t remainder; /* (pixel + pad) % stride of its pixels */
+    size_t first, count,
+        base; /* its first pixel in dx, how many, and the first's (+ pad) / stride */
+};
+
+static struct side side_of(size_t size, size_t remainder, const struct hr_window *window)
+{
+    const size_t stride = window->stride;
+    const size_t first = (remainder + stride - window->pad % stride) % stride;
+    const size_t count = first < size ? (size - first - 1) / stride + 1 : 0;
+    return (struct side){remainder, first, count, (first + window->pad) / stride};
+}
+
+/* Does tap number `k` along one side touch the pixels of this remainder? */
+static bool touches(size_t k, size_t remainder, const struct hr_window *window)
+{
+    return k * window->dilation % window->stride == remainder;
+}
+
+/* The next place of the filter from `spot` on that the phase is made of; behind the last: their
+ * number. */
+static size_t next_spot(const struct hr_conv *conv, size_t number, size_t spot, size_t *ky,
+                        size_t *kx)
+{
+    const struct hr_window *w = &conv->slide.window;
+    for (; spot < w->height * w->width; spot++) {
+        *ky = spot / w->width;
+        *kx = spot % w->width;
+        if (touches(*ky, number / w->stride, w) && touches(*kx, number % w->stride, w))
+            break;
+    }
+    return spot;
+}
+
+static size_t phase_taps(const struct hr_conv *conv, size_t number, uint32_t *tap)
+{
+    const struct hr_window *w = &conv->slide.window;
+    const struct hr_frame *frame = &conv->dy_frame;
+    const size_t spots = w->height * w->width;
+    size_t ntaps = 0, ky, kx;
+    for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++) {
+        const size_t y = frame->top - ky * w->dilation / w->stride;
+        const size_t x = frame->left - kx * w->dilation / w->stride;
+        for (size_t o = 0; o < conv->Og; o++)
+            tap[ntaps++] = (uint32_t)((y * frame->width + x) * frame->channels + o);
+    }
+    return ntaps;
+}
+
+struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
+                              uint32_t *tap)
+{
+    const struct hr_sliding *s = &conv->slide;
+    const struct hr_frame *frame = &conv->dy_frame;
+    const struct side rows = side_of(s->H, number / s->window.stride, &s->window);
+    const struct side columns = side_of(s->W, number % s->window.stride, &s->window);
+    struct hr_phase phase = {
+        .y = rows.first, .x = columns.first, .rows = rows.count, .columns = columns.count};
+    size_t npixels = 0;
+    for (size_t y = 0; y < rows.count; y++)
+        for (size_t x = 0; x < columns.count; x++)
+            pixel[npixels++] =
+                (uint32_t)(((rows.base + y) * frame->width + columns.base + x) * frame->channels);
+    const size_t ntaps = phase_taps(conv, number, tap);
+    phase.patches = (struct hr_patches){npixels, ntaps, pixel, tap};
+    return phase;
+}
+
+void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
+                        float *panels)
+{
+    const size_t spots = conv->slide.window.height * conv->slide.window.width;
+    size_t ntaps = 0, k = 0, ky, kx;
+    for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
+        ntaps += conv->Og;
+    weight += g * conv->Og * conv->ntaps;
+    memset(panels, 0, hr_panels_elems(ntaps, conv->Cg) * sizeof *panels);
+    for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
+        for (size_t o = 0; o < conv->Og; o++, k++)
+            for (size_t c = 0; c < conv->Cg; c++)
+                panels[hr_panels_at(ntaps, k, c)] = weight[weight_at(conv, o, c, spot)];
+}

@@ -1,0 +1,70 @@
+/* conv_plan.h - where everything of a convolution stands: the tables of patches, the weights as
+ * panels, the images with zeros around them. Plain arithmetic on shapes; the arithmetic on floats
+ * is in patches.h.
+ *
+ * Backward-data is the same product as forward: each pixel of dx gathers from dy what it gave to.
+ * With a stride S, pixels fall into S*S phases by which taps of the filter ever touch them; each
+ * phase is a convolution of its own over dy, without stride.
+ *
+ * Threads: pure functions on the caller's memory.      Test: tests/nn/test_conv.c
+ */
+#ifndef HR_NN_CONV_PLAN_H
+#define HR_NN_CONV_PLAN_H
+
+#include "nn/patches.h"
+#include "nn/window.h"
+
+/* An image of (H,W,channels) with zeros around it, (height,width,channels) in all. */
+struct hr_frame {
+    size_t channels, H, W;
+    size_t top, left, height, width;
+};
+
+struct hr_conv {
+    struct hr_sliding slide;
+    size_t O, groups, Cg, Og; /* channels of a group: in, out */
+    size_t ntaps;             /* of a group's filter: height * width * Cg */
+    struct hr_frame x_frame;  /* for forward and the weights' gradient */
+    struct hr_frame dy_frame; /* for backward-data */
+};
+
+struct hr_conv hr_conv_of(const struct hr_layer *layer);
+
+size_t hr_frame_elems(const struct hr_frame *frame);
+/* No zeros needed: the image itself will do. */
+bool hr_frame_is_bare(const struct hr_frame *frame);
+/* Floats before the image's first pixel. */
+size_t hr_frame_origin(const struct hr_frame *frame);
+/* Copy an image into its place; the zeros around it must be there already. */
+void hr_frame_fill(const struct hr_frame *frame, const float *image, float *to);
+
+/* --- forward and the weights' gradient --- */
+
+/* pixel (OH*OW) and tap (ntaps) of the first group; the g-th's image begins g * Cg floats later. */
+struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, uint32_t *tap);
+
+/* panels (ntaps, Og) of group g, of weight (O,Cg,KH,KW) */
+void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *panels);
+
+/* group g of dweight (O,Cg,KH,KW) = dw (ntaps,Og) */
+void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float *dweight);
+
+/* --- backward-data --- */
+
+/* One phase: pixels (y, x) of dx with (y + pad) % stride == phase_y, and the same for x. */
+struct hr_phase {
+    struct hr_patches patches;  /* over a dy_frame; the g-th group's begins g * Og floats later */
+    size_t y, x, rows, columns; /* the first pixel in dx, and how many along each side */
+    size_t panels;              /* floats before this phase's in the packed weights */
+};
+
+/* Tables of phase number [0, stride * stride).
+ *   pixel  (rows * columns) out      tap  (Og * KH * KW at most) out */
+struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
+                              uint32_t *tap);
+
+/* panels (phase's taps, Cg) of group g, of weight (O,Cg,KH,KW) */
+void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
+                        float *panels);
+
+#endif
