@@ -45,8 +45,8 @@ struct hr_tensor_info {
 
 /* Build the model.
  *   description  a built-in name (softmax, mlp, cnn, lenet) or a layer list; HR_E_USAGE with the
- *                place in the text when it does not parse, when the layers do not fit one another, when there
- *                is nothing to learn, or more than 2^31 parameters
+ *                place in the text when it does not parse, when the layers do not fit one
+ *                another, when there is nothing to learn, or more than 2^31 parameters
  *   input        shape of one sample
  *   classes      the last layer must have this many outputs (HR_E_USAGE says both numbers)
  *   out          destroy with hr_model_destroy */
