@@ -1,16 +1,67 @@
-/* Pooling, compiled once for each instruction set (see base/isa.h): one pass over the channels of
- * a pixel for each place of a window. */
+/* Pooling, compiled once for each instruction set (see base/isa.h): window by window, a vector of
+ * channels at a time, the window's places innermost, so that what is kept stays in registers. */
 #include "nn/pool_table.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* One place of one window: which it is, and where its pixel stands. */
-struct spot {
-    size_t number; /* in the window */
-    size_t at;     /* first channel of the pixel */
-};
+#if defined __AVX512F__
+enum { LANES = 16 };
+#elif defined __AVX2__
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef int32_t bits __attribute__((vector_size(4 * LANES)));
+typedef uint8_t bytes __attribute__((vector_size(LANES)));
+typedef float loose_vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef uint8_t loose_bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
+
+/* Up to LANES floats or bytes; the last channels of a pixel may be fewer, and then there may be
+ * nothing behind them. */
+static inline vec load(const float *from, size_t count)
+{
+    if (count >= LANES)
+        return *(const loose_vec *)from;
+    vec value = {0};
+    memcpy(&value, from, count * sizeof *from);
+    return value;
+}
+
+static inline void store(float *to, vec value, size_t count)
+{
+    if (count >= LANES)
+        *(loose_vec *)to = value;
+    else
+        memcpy(to, &value, count * sizeof *to);
+}
+
+static inline bits load_places(const uint8_t *from, size_t count)
+{
+    bytes value = {0};
+    if (count >= LANES)
+        value = *(const loose_bytes *)from;
+    else
+        memcpy(&value, from, count);
+    return __builtin_convertvector(value, bits);
+}
+
+static inline void store_places(uint8_t *to, bits value, size_t count)
+{
+    const bytes narrow = __builtin_convertvector(value, bytes);
+    if (count >= LANES)
+        *(loose_bytes *)to = narrow;
+    else
+        memcpy(to, &narrow, count);
+}
+
+static inline vec choose(bits mask, vec yes, vec no)
+{
+    return (vec)((mask & (bits)yes) | (~mask & (bits)no));
+}
 
 /* What of a window lies on the image, along one side: places [from, to), the first at `first`. */
 struct span {
@@ -26,26 +77,14 @@ static struct span span_of(size_t position, size_t size, size_t length, size_t s
     return (struct span){from < to ? from : to, to, begin + from - pad};
 }
 
-typedef void (*spot_fn)(void *arg, size_t pixel, struct spot spot);
-
-/* Call fn for each place of each window: windows row by row, places row by row. */
-static inline __attribute__((always_inline)) void for_each_spot(const struct hr_sliding *s,
-                                                                size_t x_row, void *arg, spot_fn fn)
-{
-    const struct hr_window *w = &s->window;
-    for (size_t oy = 0, pixel = 0; oy < s->OH; oy++) {
-        const struct span rows = span_of(oy, s->H, w->height, w->stride, w->pad);
-        for (size_t ox = 0; ox < s->OW; ox++, pixel++) {
-            const struct span columns = span_of(ox, s->W, w->width, w->stride, w->pad);
-            for (size_t r = rows.from; r < rows.to; r++)
-                for (size_t c = columns.from; c < columns.to; c++)
-                    fn(arg, pixel,
-                       (struct spot){r * w->width + c,
-                                     (rows.first + r - rows.from) * x_row +
-                                         (columns.first + c - columns.from) * s->C});
-        }
-    }
-}
+/* One window, without what lies on the padding. */
+struct window {
+    size_t pixel;         /* of y */
+    size_t at;            /* floats before the first channel of its first pixel */
+    size_t first, wide;   /* number of its first place; places in a row, the padding's too */
+    size_t rows, columns; /* of the window that there are */
+    size_t row, step;     /* floats from a row of the image to the next, from a pixel to the next */
+};
 
 struct work {
     size_t C;
@@ -54,73 +93,101 @@ struct work {
     uint8_t *place;
     const uint8_t *chosen;
     float area;
+    bool apart; /* no two windows touch */
 };
 
-/* Larger, or no number: then it stays. */
-static inline bool beats(float x, float best)
-{
-    return x > best || isnan(x);
-}
+typedef void (*window_fn)(const struct work *work, const struct window *window);
 
-static inline void take_max(void *arg, size_t pixel, struct spot spot)
+/* Call fn for each window, row by row. */
+static inline __attribute__((always_inline)) void
+for_each_window(const struct hr_sliding *s, size_t x_row, const struct work *work, window_fn fn)
 {
-    const struct work *work = arg;
-    const float *x = work->x + spot.at;
-    float *y = work->out + pixel * work->C;
-    uint8_t *place = work->place + pixel * work->C;
-    const uint8_t number = (uint8_t)spot.number;
-#pragma omp simd
-    for (size_t c = 0; c < work->C; c++) {
-        const bool better = beats(x[c], y[c]);
-        y[c] = better ? x[c] : y[c];
-        place[c] = better ? number : place[c];
+    const struct hr_window *w = &s->window;
+    struct window window = {.wide = w->width, .row = x_row, .step = s->C};
+    for (size_t oy = 0; oy < s->OH; oy++) {
+        const struct span rows = span_of(oy, s->H, w->height, w->stride, w->pad);
+        for (size_t ox = 0; ox < s->OW; ox++, window.pixel++) {
+            const struct span columns = span_of(ox, s->W, w->width, w->stride, w->pad);
+            window.at = rows.first * x_row + columns.first * s->C;
+            window.first = rows.from * w->width + columns.from;
+            window.rows = rows.to - rows.from;
+            window.columns = columns.to - columns.from;
+            fn(work, &window);
+        }
     }
 }
 
-static inline void take_max_only(void *arg, size_t pixel, struct spot spot)
+/* The channels from c on, as many as a vector has, of a window of rows x columns. */
+typedef void (*block_fn)(const struct work *work, const struct window *window, size_t c,
+                         size_t rows, size_t columns);
+
+/* All blocks of a window. 2x2, whole, is what nearly all pools are: its loops are unrolled. */
+static inline __attribute__((always_inline)) void
+for_each_block(const struct work *work, const struct window *window, block_fn block)
 {
-    const struct work *work = arg;
-    const float *x = work->x + spot.at;
-    float *y = work->out + pixel * work->C;
-#pragma omp simd
-    for (size_t c = 0; c < work->C; c++)
-        y[c] = beats(x[c], y[c]) ? x[c] : y[c];
+    if (window->rows == 2 && window->columns == 2)
+        for (size_t c = 0; c < work->C; c += LANES)
+            block(work, window, c, 2, 2);
+    else
+        for (size_t c = 0; c < work->C; c += LANES)
+            block(work, window, c, window->rows, window->columns);
+}
+
+/* --- largest --- */
+
+static inline __attribute__((always_inline)) void max_block(const struct work *work,
+                                                            const struct window *window, size_t c,
+                                                            size_t rows, size_t columns)
+{
+    const size_t count = work->C - c;
+    const float *x = work->x + window->at + c;
+    vec best = (vec){0} - INFINITY;
+    bits place = (bits){0} + (int32_t)window->first;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < columns; k++) {
+            const vec value = load(x + r * window->row + k * window->step, count);
+            const bits better = (value > best) | (value != value); /* no number: it stays */
+            const bits number = (bits){0} + (int32_t)(window->first + r * window->wide + k);
+            best = choose(better, value, best);
+            place = (better & number) | (~better & place);
+        }
+    store(work->out + window->pixel * work->C + c, best, count);
+    if (work->place)
+        store_places(work->place + window->pixel * work->C + c, place, count);
+}
+
+static inline void max_window(const struct work *work, const struct window *window)
+{
+    for_each_block(work, window, max_block);
 }
 
 static void max(const struct hr_sliding *s, const float *x, float *y, uint8_t *place)
 {
-    struct work work = {.C = s->C, .x = x, .out = y, .place = place};
-    const size_t count = s->OH * s->OW * s->C;
-    for (size_t i = 0; i < count; i++)
-        y[i] = -INFINITY;
-    if (place) {
-        memset(place, 0, count);
-        for_each_spot(s, s->W * s->C, &work, take_max);
-    } else {
-        for_each_spot(s, s->W * s->C, &work, take_max_only);
-    }
+    const struct work work = {.C = s->C, .x = x, .out = y, .place = place};
+    for_each_window(s, s->W * s->C, &work, max_window);
 }
 
-static inline void give_to_place(void *arg, size_t pixel, struct spot spot)
+static inline __attribute__((always_inline)) void
+max_back_block(const struct work *work, const struct window *window, size_t c, size_t rows,
+               size_t columns)
 {
-    const struct work *work = arg;
-    const float *y = work->y + pixel * work->C, *dy = work->dy + pixel * work->C;
-    const uint8_t *chosen = work->chosen + pixel * work->C;
-    float *dx = work->out + spot.at;
-#pragma omp simd
-    for (size_t c = 0; c < work->C; c++)
-        dx[c] += chosen[c] == spot.number && !(y[c] <= 0.0f) ? dy[c] : 0.0f;
+    const size_t count = work->C - c, at = window->pixel * work->C + c;
+    const bits place = load_places(work->chosen + at, count);
+    vec d = load(work->dy + at, count);
+    if (work->y)
+        d = (vec)((bits)d & ~(bits)(load(work->y + at, count) <= 0.0f));
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < columns; k++) {
+            float *dx = work->out + window->at + r * window->row + k * window->step + c;
+            const bits number = (bits){0} + (int32_t)(window->first + r * window->wide + k);
+            const vec share = (vec)((place == number) & (bits)d);
+            store(dx, work->apart ? share : load(dx, count) + share, count);
+        }
 }
 
-static inline void give_to_place_unmasked(void *arg, size_t pixel, struct spot spot)
+static inline void max_back_window(const struct work *work, const struct window *window)
 {
-    const struct work *work = arg;
-    const float *dy = work->dy + pixel * work->C;
-    const uint8_t *chosen = work->chosen + pixel * work->C;
-    float *dx = work->out + spot.at;
-#pragma omp simd
-    for (size_t c = 0; c < work->C; c++)
-        dx[c] += chosen[c] == spot.number ? dy[c] : 0.0f;
+    for_each_block(work, window, max_back_block);
 }
 
 static void zero_rows(const struct hr_sliding *s, float *dx, size_t x_row)
@@ -132,51 +199,67 @@ static void zero_rows(const struct hr_sliding *s, float *dx, size_t x_row)
 static void max_back(const struct hr_sliding *s, const float *y, const float *dy,
                      const uint8_t *place, float *dx, size_t x_row)
 {
+    const struct hr_window *w = &s->window;
     struct work work = {.C = s->C, .y = y, .dy = dy, .out = dx, .chosen = place};
-    zero_rows(s, dx, x_row);
-    if (y)
-        for_each_spot(s, x_row, &work, give_to_place);
-    else
-        for_each_spot(s, x_row, &work, give_to_place_unmasked);
+    work.apart = w->stride >= w->height && w->stride >= w->width;
+    const bool covered = w->pad == 0 && w->height == w->stride && w->width == w->stride &&
+                         s->H == s->OH * w->stride && s->W == s->OW * w->stride;
+    if (!covered)
+        zero_rows(s, dx, x_row);
+    for_each_window(s, x_row, &work, max_back_window);
 }
 
-static inline void take_sum(void *arg, size_t pixel, struct spot spot)
+/* --- mean --- */
+
+static inline __attribute__((always_inline)) void mean_block(const struct work *work,
+                                                             const struct window *window, size_t c,
+                                                             size_t rows, size_t columns)
 {
-    const struct work *work = arg;
-    const float *x = work->x + spot.at;
-    float *y = work->out + pixel * work->C;
-#pragma omp simd
-    for (size_t c = 0; c < work->C; c++)
-        y[c] += x[c];
+    const size_t count = work->C - c;
+    const float *x = work->x + window->at + c;
+    vec sum = {0};
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < columns; k++)
+            sum += load(x + r * window->row + k * window->step, count);
+    store(work->out + window->pixel * work->C + c, sum / work->area, count);
+}
+
+static inline void mean_window(const struct work *work, const struct window *window)
+{
+    for_each_block(work, window, mean_block);
 }
 
 static void mean(const struct hr_sliding *s, const float *x, float *y)
 {
-    struct work work = {.C = s->C, .x = x, .out = y};
-    const float area = (float)(s->window.height * s->window.width);
-    const size_t count = s->OH * s->OW * s->C;
-    memset(y, 0, count * sizeof *y);
-    for_each_spot(s, s->W * s->C, &work, take_sum);
-    for (size_t i = 0; i < count; i++)
-        y[i] = y[i] / area;
+    const struct work work = {
+        .C = s->C, .x = x, .out = y, .area = (float)(s->window.height * s->window.width)};
+    for_each_window(s, s->W * s->C, &work, mean_window);
 }
 
-static inline void give_share(void *arg, size_t pixel, struct spot spot)
+static inline __attribute__((always_inline)) void
+mean_back_block(const struct work *work, const struct window *window, size_t c, size_t rows,
+                size_t columns)
 {
-    const struct work *work = arg;
-    const float *dy = work->dy + pixel * work->C;
-    float *dx = work->out + spot.at;
-#pragma omp simd
-    for (size_t c = 0; c < work->C; c++)
-        dx[c] += dy[c] / work->area;
+    const size_t count = work->C - c;
+    const vec share = load(work->dy + window->pixel * work->C + c, count) / work->area;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < columns; k++) {
+            float *dx = work->out + window->at + r * window->row + k * window->step + c;
+            store(dx, load(dx, count) + share, count);
+        }
+}
+
+static inline void mean_back_window(const struct work *work, const struct window *window)
+{
+    for_each_block(work, window, mean_back_block);
 }
 
 static void mean_back(const struct hr_sliding *s, const float *dy, float *dx)
 {
-    struct work work = {.C = s->C, .dy = dy, .out = dx};
-    work.area = (float)(s->window.height * s->window.width);
+    const struct work work = {
+        .C = s->C, .dy = dy, .out = dx, .area = (float)(s->window.height * s->window.width)};
     zero_rows(s, dx, s->W * s->C);
-    for_each_spot(s, s->W * s->C, &work, give_share);
+    for_each_window(s, s->W * s->C, &work, mean_back_window);
 }
 
 const struct hr_pool_table HR_ISA_NAME(hr_pool_table) = {max, max_back, mean, mean_back};
