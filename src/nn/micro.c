@@ -21,3 +21,10 @@ void hr_micro_tile(const struct hr_micro *micro)
               micro->columns <= tiles->columns);
     tiles->tile(micro);
 }
+
+void hr_micro_tall(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows)
+{
+    const struct hr_micro_table *const tiles = table();
+    HR_ASSERT(micro->offset && micro->columns >= 1 && micro->columns <= tiles->columns);
+    tiles->tall(micro, a, row, nrows);
+}

@@ -45,4 +45,8 @@ size_t hr_micro_columns(void);
 
 void hr_micro_tile(const struct hr_micro *micro);
 
+/* Tiles one below the other, as if by hr_micro_tile: row i of c, i < nrows, is made of
+ * a[row[i] + offset[k]]. micro->offset is needed; micro->a and micro->rows are not looked at. */
+void hr_micro_tall(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows);
+
 #endif

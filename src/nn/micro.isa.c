@@ -3,32 +3,10 @@
  * of b and a value of a. The only file in which the copies differ in their bits: see micro.h. */
 #include "nn/micro_table.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "base/size.h"
+#include "nn/simd.h"
 
-#if defined __AVX512F__
-enum { LANES = 16 };
-#elif defined __AVX2__
-enum { LANES = 8 };
-#else
-enum { LANES = 4 };
-#endif
 enum { ROWS = HR_MICRO_ROWS, COLUMNS = 2 * LANES };
-
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef int32_t bits __attribute__((vector_size(4 * LANES)));
-typedef float loose_vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-
-static inline vec load(const float *from)
-{
-    return *(const loose_vec *)from;
-}
-
-static inline void store(float *to, vec value)
-{
-    *(loose_vec *)to = value;
-}
 
 /* c + a * b, in one rounding where the machine has it. */
 static inline vec multiply_add(float a, vec b, vec c)
@@ -46,9 +24,10 @@ struct sums {
     vec left[ROWS], right[ROWS];
 };
 
-/* The sums over k; `offset` is micro->offset or, as a constant, NULL. */
+/* The sums over k; `offset` is micro->offset or, as a constant, NULL; `wide` is a constant too:
+ * whether there is a right half at all. */
 static inline __attribute__((always_inline)) struct sums multiply(const struct hr_micro *micro,
-                                                                  const uint32_t *offset)
+                                                                  const uint32_t *offset, bool wide)
 {
     const float *const *a = micro->a;
     const float *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3], *a4 = a[4], *a5 = a[5];
@@ -57,9 +36,10 @@ static inline __attribute__((always_inline)) struct sums multiply(const struct h
     struct sums sum = {0};
     for (size_t k = 0, at = 0; k < K; k++, at += step, b += b_stride) {
         const size_t o = offset ? offset[k] : at;
-        const vec left = load(b), right = load(b + LANES);
+        const vec left = load(b), right = wide ? load(b + LANES) : left;
 #define ROW(i)                                                                                     \
     sum.left[i] = multiply_add(a##i[o], left, sum.left[i]);                                        \
+    if (wide)                                                                                      \
     sum.right[i] = multiply_add(a##i[o], right, sum.right[i])
         ROW(0);
         ROW(1);
@@ -78,56 +58,69 @@ static inline vec relu_of(vec x)
     return (vec)((bits)x & ~(bits)(x < 0.0f));
 }
 
-/* One whole row of the tile: sums in, what micro asks for out. */
-static inline void finish(const struct hr_micro *micro, vec left, vec right, float *c)
+/* Half a row of the tile, columns [j, j + count): sums in, what micro asks for out. */
+static inline __attribute__((always_inline)) void finish(const struct hr_micro *micro, vec sum,
+                                                         float *c, size_t j, size_t count)
 {
-    if (micro->bias) {
-        left += load(micro->bias);
-        right += load(micro->bias + LANES);
-    }
-    if (micro->relu) {
-        left = relu_of(left);
-        right = relu_of(right);
-    }
-    if (micro->add) {
-        left = load(c) + left;
-        right = load(c + LANES) + right;
-    }
-    store(c, left);
-    store(c + LANES, right);
+    if (micro->bias)
+        sum += load_part(micro->bias + j, count);
+    if (micro->relu)
+        sum = relu_of(sum);
+    if (micro->add)
+        sum = load_part(c + j, count) + sum;
+    store_part(c + j, sum, count);
 }
 
-/* A tile at the lower or right edge of c: whole rows go to a buffer, and as much as there is room
- * for on to c. */
-static void finish_edge(const struct hr_micro *micro, const struct sums *sum)
+/* A tile at the lower or right edge of c. */
+static inline void finish_edge(const struct hr_micro *micro, const struct sums *sum)
 {
-    float row[COLUMNS] = {0}, bias[COLUMNS] = {0};
-    struct hr_micro whole = *micro;
-    if (micro->bias) {
-        for (size_t j = 0; j < micro->columns; j++)
-            bias[j] = micro->bias[j];
-        whole.bias = bias;
-    }
+    const size_t left = hr_min_size(micro->columns, LANES), right = micro->columns - left;
     for (size_t i = 0; i < micro->rows; i++) {
         float *c = micro->c + i * micro->c_stride;
-        for (size_t j = 0; micro->add && j < micro->columns; j++)
-            row[j] = c[j];
-        finish(&whole, sum->left[i], sum->right[i], row);
-        for (size_t j = 0; j < micro->columns; j++)
-            c[j] = row[j];
+        finish(micro, sum->left[i], c, 0, left);
+        if (right)
+            finish(micro, sum->right[i], c, LANES, right);
     }
 }
 
-static void tile(const struct hr_micro *micro)
+static inline __attribute__((always_inline)) void one_tile(const struct hr_micro *micro,
+                                                           const uint32_t *offset)
 {
-    const struct sums sum = micro->offset ? multiply(micro, micro->offset) : multiply(micro, NULL);
+    if (micro->columns <= LANES) {
+        const struct sums sum = multiply(micro, offset, false);
+        finish_edge(micro, &sum);
+        return;
+    }
+    const struct sums sum = multiply(micro, offset, true);
     if (micro->columns < COLUMNS || micro->rows < ROWS) {
         finish_edge(micro, &sum);
         return;
     }
 #pragma GCC unroll 6
-    for (size_t i = 0; i < ROWS; i++)
-        finish(micro, sum.left[i], sum.right[i], micro->c + i * micro->c_stride);
+    for (size_t i = 0; i < ROWS; i++) {
+        float *c = micro->c + i * micro->c_stride;
+        finish(micro, sum.left[i], c, 0, LANES);
+        finish(micro, sum.right[i], c, LANES, LANES);
+    }
 }
 
-const struct hr_micro_table HR_ISA_NAME(hr_micro_table) = {COLUMNS, tile};
+static void tile(const struct hr_micro *micro)
+{
+    if (micro->offset)
+        one_tile(micro, micro->offset);
+    else
+        one_tile(micro, NULL);
+}
+
+static void tall(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows)
+{
+    struct hr_micro next = *micro;
+    for (size_t first = 0; first < nrows; first += ROWS, next.c += ROWS * next.c_stride) {
+        next.rows = hr_min_size(ROWS, nrows - first);
+        for (size_t i = 0; i < ROWS; i++)
+            next.a[i] = a + row[first + (i < next.rows ? i : 0)];
+        one_tile(&next, next.offset);
+    }
+}
+
+const struct hr_micro_table HR_ISA_NAME(hr_micro_table) = {COLUMNS, tile, tall};

@@ -6,39 +6,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#if defined __AVX512F__
-enum { LANES = 16 };
-#elif defined __AVX2__
-enum { LANES = 8 };
-#else
-enum { LANES = 4 };
-#endif
+#include "nn/simd.h"
 
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef int32_t bits __attribute__((vector_size(4 * LANES)));
 typedef uint8_t bytes __attribute__((vector_size(LANES)));
-typedef float loose_vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef uint8_t loose_bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-/* Up to LANES floats or bytes; the last channels of a pixel may be fewer, and then there may be
- * nothing behind them. */
-static inline vec load(const float *from, size_t count)
-{
-    if (count >= LANES)
-        return *(const loose_vec *)from;
-    vec value = {0};
-    memcpy(&value, from, count * sizeof *from);
-    return value;
-}
-
-static inline void store(float *to, vec value, size_t count)
-{
-    if (count >= LANES)
-        *(loose_vec *)to = value;
-    else
-        memcpy(to, &value, count * sizeof *to);
-}
-
+/* The last channels of a pixel may be fewer than a vector has, and there may be nothing behind. */
 static inline bits load_places(const uint8_t *from, size_t count)
 {
     bytes value = {0};
@@ -99,8 +72,10 @@ struct work {
 typedef void (*window_fn)(const struct work *work, const struct window *window);
 
 /* Call fn for each window, row by row. */
-static inline __attribute__((always_inline)) void
-for_each_window(const struct hr_sliding *s, size_t x_row, const struct work *work, window_fn fn)
+static inline __attribute__((always_inline)) void for_each_window(const struct hr_sliding *s,
+                                                                  size_t x_row,
+                                                                  const struct work *work,
+                                                                  window_fn fn)
 {
     const struct hr_window *w = &s->window;
     struct window window = {.wide = w->width, .row = x_row, .step = s->C};
@@ -122,8 +97,9 @@ typedef void (*block_fn)(const struct work *work, const struct window *window, s
                          size_t rows, size_t columns);
 
 /* All blocks of a window. 2x2, whole, is what nearly all pools are: its loops are unrolled. */
-static inline __attribute__((always_inline)) void
-for_each_block(const struct work *work, const struct window *window, block_fn block)
+static inline __attribute__((always_inline)) void for_each_block(const struct work *work,
+                                                                 const struct window *window,
+                                                                 block_fn block)
 {
     if (window->rows == 2 && window->columns == 2)
         for (size_t c = 0; c < work->C; c += LANES)
@@ -145,13 +121,13 @@ static inline __attribute__((always_inline)) void max_block(const struct work *w
     bits place = (bits){0} + (int32_t)window->first;
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++) {
-            const vec value = load(x + r * window->row + k * window->step, count);
+            const vec value = load_part(x + r * window->row + k * window->step, count);
             const bits better = (value > best) | (value != value); /* no number: it stays */
             const bits number = (bits){0} + (int32_t)(window->first + r * window->wide + k);
             best = choose(better, value, best);
             place = (better & number) | (~better & place);
         }
-    store(work->out + window->pixel * work->C + c, best, count);
+    store_part(work->out + window->pixel * work->C + c, best, count);
     if (work->place)
         store_places(work->place + window->pixel * work->C + c, place, count);
 }
@@ -167,21 +143,22 @@ static void max(const struct hr_sliding *s, const float *x, float *y, uint8_t *p
     for_each_window(s, s->W * s->C, &work, max_window);
 }
 
-static inline __attribute__((always_inline)) void
-max_back_block(const struct work *work, const struct window *window, size_t c, size_t rows,
-               size_t columns)
+static inline __attribute__((always_inline)) void max_back_block(const struct work *work,
+                                                                 const struct window *window,
+                                                                 size_t c, size_t rows,
+                                                                 size_t columns)
 {
     const size_t count = work->C - c, at = window->pixel * work->C + c;
     const bits place = load_places(work->chosen + at, count);
-    vec d = load(work->dy + at, count);
+    vec d = load_part(work->dy + at, count);
     if (work->y)
-        d = (vec)((bits)d & ~(bits)(load(work->y + at, count) <= 0.0f));
+        d = (vec)((bits)d & ~(bits)(load_part(work->y + at, count) <= 0.0f));
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++) {
             float *dx = work->out + window->at + r * window->row + k * window->step + c;
             const bits number = (bits){0} + (int32_t)(window->first + r * window->wide + k);
             const vec share = (vec)((place == number) & (bits)d);
-            store(dx, work->apart ? share : load(dx, count) + share, count);
+            store_part(dx, work->apart ? share : load_part(dx, count) + share, count);
         }
 }
 
@@ -220,8 +197,8 @@ static inline __attribute__((always_inline)) void mean_block(const struct work *
     vec sum = {0};
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++)
-            sum += load(x + r * window->row + k * window->step, count);
-    store(work->out + window->pixel * work->C + c, sum / work->area, count);
+            sum += load_part(x + r * window->row + k * window->step, count);
+    store_part(work->out + window->pixel * work->C + c, sum / work->area, count);
 }
 
 static inline void mean_window(const struct work *work, const struct window *window)
@@ -236,16 +213,17 @@ static void mean(const struct hr_sliding *s, const float *x, float *y)
     for_each_window(s, s->W * s->C, &work, mean_window);
 }
 
-static inline __attribute__((always_inline)) void
-mean_back_block(const struct work *work, const struct window *window, size_t c, size_t rows,
-                size_t columns)
+static inline __attribute__((always_inline)) void mean_back_block(const struct work *work,
+                                                                  const struct window *window,
+                                                                  size_t c, size_t rows,
+                                                                  size_t columns)
 {
     const size_t count = work->C - c;
-    const vec share = load(work->dy + window->pixel * work->C + c, count) / work->area;
+    const vec share = load_part(work->dy + window->pixel * work->C + c, count) / work->area;
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++) {
             float *dx = work->out + window->at + r * window->row + k * window->step + c;
-            store(dx, load(dx, count) + share, count);
+            store_part(dx, load_part(dx, count) + share, count);
         }
 }
 

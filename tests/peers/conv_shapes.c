@@ -1,5 +1,6 @@
-/* conv_shapes.c - how fast convolutions run: GFLOP/s of each pass of each shape, as a share of what
- * OpenBLAS's sgemm of 1024^3 reaches in the same rounds, one thread.
+/* conv_shapes.c - how fast convolutions run: GFLOP/s of each pass of each shape, and of the whole
+ * gradient of the built-in models, as a share of what OpenBLAS's sgemm of 1024^3 reaches in the same
+ * rounds. One thread, processor time, so that others on the machine disturb less.
  *
  *     make && cc -O2 -Isrc -Iinclude tests/peers/conv_shapes.c build/libhogring.a -fopenmp \
  *       $(pkg-config --libs openblas zlib jansson libxxhash inih) -lm -o build/conv_shapes
@@ -10,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "nn/gemm.h"
 #include "nn/layer.h"
 #include "nn/micro.h"
@@ -76,8 +77,7 @@ static void bench_init(struct bench *bench, const struct shape *shape, size_t B)
         layer->absorbs = 2;
     }
     const size_t params = layer->size[5] * (layer->fan_in + 1);
-    const size_t in = hr_dims_elems(&layer->in),
-                 out = hr_dims_elems(&layer[layer->absorbs].out);
+    const size_t in = hr_dims_elems(&layer->in), out = hr_dims_elems(&layer[layer->absorbs].out);
     bench->flops = 2 * layer->madds * (double)B;
     bench->pass = (struct hr_pass){.B = B,
                                    .params = floats(params, 4),
@@ -93,7 +93,9 @@ static void bench_init(struct bench *bench, const struct shape *shape, size_t B)
 
 static double now(void)
 {
-    return (double)hr_clock_ns() * 1e-9;
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* Backward-data is what backward with dx takes more than without. */
@@ -112,6 +114,36 @@ static void bench_round(struct bench *bench, int round)
     bench->seconds[0][round] = t1 - t0;
     bench->seconds[1][round] = (t3 - t2) - (t2 - t1);
     bench->seconds[2][round] = t2 - t1;
+}
+
+/* The gradient of a whole model. */
+struct whole {
+    const char *name;
+    struct hr_model *model;
+    struct hr_workspace *workspace;
+    float *params, *grads;
+    double seconds[MAX_ROUNDS];
+};
+
+static void whole_init(struct whole *whole, const char *name, size_t B)
+{
+    whole->name = name;
+    if (hr_model_create(name, (struct hr_shape){1, 28, 28}, 10, &whole->model) ||
+        hr_workspace_create(whole->model, B, NULL, &whole->workspace))
+        exit(1);
+    whole->params = floats(hr_model_param_count(whole->model), 4);
+    whole->grads = floats(hr_model_param_count(whole->model), 4);
+    hr_model_init(whole->model, 1, whole->params);
+}
+
+static void whole_round(struct whole *whole, size_t B, int round)
+{
+    float *x = hr_workspace_input(whole->workspace);
+    for (size_t i = 0; i < B * 784; i++)
+        x[i] = (float)(i * 2654435761u >> 16 & 255) / 255;
+    const double t0 = now();
+    hr_model_gradient(whole->model, whole->workspace, whole->params, B, whole->grads);
+    whole->seconds[round] = now() - t0;
 }
 
 static double gemm_seconds(const float *a, const float *b, float *c)
@@ -137,6 +169,8 @@ int main(int argc, char **argv)
 {
     static struct bench benches[NSHAPES];
     static double gemm[MAX_ROUNDS];
+    static struct whole wholes[3];
+    static const char *const models[] = {"cnn", "lenet", "mlp"};
     const int rounds = argc > 1 ? atoi(argv[1]) : 7;
     const size_t B = argc > 2 ? (size_t)atoi(argv[2]) : 64;
     float *a = floats(N * N, 4), *b = floats(N * N, 4), *c = floats(N * N, 4);
@@ -145,10 +179,14 @@ int main(int argc, char **argv)
     hr_kernels_init_process();
     for (size_t s = 0; s < NSHAPES; s++)
         bench_init(&benches[s], &shapes[s], B);
+    for (size_t m = 0; m < 3; m++)
+        whole_init(&wholes[m], models[m], B);
     for (int round = -1; round < rounds; round++) { /* the first is not counted */
         gemm[round < 0 ? 0 : round] = gemm_seconds(a, b, c);
         for (size_t s = 0; s < NSHAPES; s++)
             bench_round(&benches[s], round < 0 ? 0 : round);
+        for (size_t m = 0; m < 3; m++)
+            whole_round(&wholes[m], B, round < 0 ? 0 : round);
     }
     const double roof = 2.0 * N * N * N / median(gemm, rounds) * 1e-9;
     printf("sgemm 1024^3 %.1f GFLOP/s; batch %zu; GFLOP/s (share) of forward, backward-data, "
@@ -167,6 +205,12 @@ int main(int argc, char **argv)
             printf(" %6.1f (%.2f)", rate, rate / roof);
         }
         printf("  %7.3f %7.3f %7.3f\n", ms[0], ms[1], ms[2]);
+    }
+    for (size_t m = 0; m < 3; m++) {
+        const double s = median(wholes[m].seconds, rounds);
+        const double rate = 2 * hr_model_madds(wholes[m].model) * (double)B / s * 1e-9;
+        printf("%-7s gradient: %8.3f ms, %8.0f samples/s, %6.1f GFLOP/s (%.3f)\n", wholes[m].name,
+               s * 1e3, (double)B / s, rate, rate / roof);
     }
     return 0;
 }
