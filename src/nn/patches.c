@@ -30,17 +30,25 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
     }
 }
 
+/* Pixels that are summed in one go: that much of dy stays in the nearest cache while all rows of dw
+ * pass over it. */
+enum { RUN = 256 };
+
 void hr_patches_correlate(const struct hr_patches *patches, const float *image,
                           const struct hr_matrix *dy, size_t from, size_t to, bool add, float *dw)
 {
-    const size_t width = hr_micro_columns();
-    struct hr_micro micro = {
-        .K = patches->npixels, .offset = patches->pixel, .b_stride = dy->stride, .add = add};
-    micro.c_stride = dy->columns;
+    const size_t width = hr_micro_columns(), runs = (patches->npixels + RUN - 1) / RUN;
+    struct hr_micro micro = {.b_stride = dy->stride, .c_stride = dy->columns};
     for (size_t j = 0; j < dy->columns; j += width) {
-        micro.b = dy->at + j;
         micro.columns = hr_min_size(width, dy->columns - j);
         micro.c = dw + from * dy->columns + j;
-        hr_micro_tall(&micro, image, patches->tap + from, to - from);
+        for (size_t r = 0; r < runs; r++) {
+            const size_t first = hr_cut(patches->npixels, runs, r);
+            micro.K = hr_cut(patches->npixels, runs, r + 1) - first;
+            micro.offset = patches->pixel + first;
+            micro.b = dy->at + first * dy->stride + j;
+            micro.add = add || r > 0;
+            hr_micro_tall(&micro, image, patches->tap + from, to - from);
+        }
     }
 }

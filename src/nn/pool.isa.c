@@ -8,29 +8,6 @@
 
 #include "nn/simd.h"
 
-typedef uint8_t bytes __attribute__((vector_size(LANES)));
-typedef uint8_t loose_bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
-
-/* The last channels of a pixel may be fewer than a vector has, and there may be nothing behind. */
-static inline bits load_places(const uint8_t *from, size_t count)
-{
-    bytes value = {0};
-    if (count >= LANES)
-        value = *(const loose_bytes *)from;
-    else
-        memcpy(&value, from, count);
-    return __builtin_convertvector(value, bits);
-}
-
-static inline void store_places(uint8_t *to, bits value, size_t count)
-{
-    const bytes narrow = __builtin_convertvector(value, bytes);
-    if (count >= LANES)
-        *(loose_bytes *)to = narrow;
-    else
-        memcpy(to, &narrow, count);
-}
-
 static inline vec choose(bits mask, vec yes, vec no)
 {
     return (vec)((mask & (bits)yes) | (~mask & (bits)no));
@@ -129,7 +106,7 @@ static inline __attribute__((always_inline)) void max_block(const struct work *w
         }
     store_part(work->out + window->pixel * work->C + c, best, count);
     if (work->place)
-        store_places(work->place + window->pixel * work->C + c, place, count);
+        store_bytes(work->place + window->pixel * work->C + c, place, count);
 }
 
 static inline void max_window(const struct work *work, const struct window *window)
@@ -149,7 +126,7 @@ static inline __attribute__((always_inline)) void max_back_block(const struct wo
                                                                  size_t columns)
 {
     const size_t count = work->C - c, at = window->pixel * work->C + c;
-    const bits place = load_places(work->chosen + at, count);
+    const bits place = load_bytes(work->chosen + at, count);
     vec d = load_part(work->dy + at, count);
     if (work->y)
         d = (vec)((bits)d & ~(bits)(load_part(work->y + at, count) <= 0.0f));

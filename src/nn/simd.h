@@ -75,4 +75,40 @@ static inline void store_part(float *to, vec value, size_t count)
 #endif
 }
 
+/* Whole numbers from 0 to 255, a byte each in memory; the first `count` lanes, as above. Compilers
+ * take these conversions apart into single numbers, so they are spelled out. */
+static inline bits load_bytes(const uint8_t *from, size_t count)
+{
+    uint8_t whole[LANES] = {0};
+    if (count < LANES)
+        from = memcpy(whole, from, count);
+#if defined __AVX512F__
+    return (bits)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
+#elif defined __AVX2__
+    return (bits)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
+#else
+    bits value;
+    for (size_t i = 0; i < LANES; i++)
+        value[i] = from[i];
+    return value;
+#endif
+}
+
+static inline void store_bytes(uint8_t *to, bits value, size_t count)
+{
+    uint8_t whole[LANES], *at = count < LANES ? whole : to;
+#if defined __AVX512F__
+    _mm_storeu_si128((__m128i *)(void *)at, _mm512_cvtepi32_epi8((__m512i)value));
+#elif defined __AVX2__
+    const __m128i low = _mm256_castsi256_si128((__m256i)value);
+    const __m128i words = _mm_packs_epi32(low, _mm256_extracti128_si256((__m256i)value, 1));
+    _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(words, words));
+#else
+    for (size_t i = 0; i < LANES; i++)
+        at[i] = (uint8_t)value[i];
+#endif
+    if (count < LANES)
+        memcpy(to, whole, count);
+}
+
 #endif
