@@ -22,6 +22,12 @@ void hr_micro_tile(const struct hr_micro *micro)
     tiles->tile(micro);
 }
 
+void hr_micro_strip(const struct hr_micro *micro, size_t b_next)
+{
+    HR_ASSERT(micro->rows >= 1 && micro->rows <= HR_MICRO_ROWS);
+    table()->strip(micro, b_next);
+}
+
 void hr_micro_tall(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows)
 {
     const struct hr_micro_table *const tiles = table();

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HR_MICRO_ROWS = 6, HR_MICRO_MAX_COLUMNS = 32 };
+enum { HR_MICRO_ROWS = 6, HR_MICRO_FEW_ROWS = 4, HR_MICRO_MAX_COLUMNS = 32 };
 
 struct hr_micro {
     size_t K;
@@ -44,6 +44,10 @@ struct hr_micro {
 size_t hr_micro_columns(void);
 
 void hr_micro_tile(const struct hr_micro *micro);
+
+/* Tiles side by side, for any number of columns: the p-th has its panel at b + p * b_next, and its
+ * columns of c and bias are those from p * hr_micro_columns() on. */
+void hr_micro_strip(const struct hr_micro *micro, size_t b_next);
 
 /* Tiles one below the other, as if by hr_micro_tile: row i of c, i < nrows, is made of
  * a[row[i] + offset[k]]. micro->offset is needed; micro->a and micro->rows are not looked at. */

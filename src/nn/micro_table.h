@@ -8,6 +8,7 @@
 struct hr_micro_table {
     size_t columns;
     void (*tile)(const struct hr_micro *micro);
+    void (*strip)(const struct hr_micro *micro, size_t b_next);
     void (*tall)(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows);
 };
 

@@ -123,7 +123,38 @@ static void whole_tiles_are_what_the_definition_says(void **state)
     fill_all();
     for (size_t n = runnable(copies); n-- > 0;)
         for (unsigned way = 0; way < 32; way++)
-            check_way(&copies[n], MAX_K, ROWS, copies[n].table->columns, way);
+            for (size_t rows = HR_MICRO_FEW_ROWS; rows <= ROWS; rows += 2)
+                check_way(&copies[n], MAX_K, rows, copies[n].table->columns, way);
+}
+
+static void strips_are_tiles_side_by_side(void **state)
+{
+    (void)state;
+    struct copy copies[3];
+    fill_all();
+    for (size_t n = runnable(copies); n-- > 0;)
+        for (size_t columns = 1; columns <= STRIDE; columns++) {
+            const size_t width = copies[n].table->columns;
+            struct hr_micro micro = {.K = 11, .a_step = STEP, .b_stride = STRIDE, .rows = 5};
+            micro.c_stride = STRIDE;
+            memcpy(got, old, sizeof got);
+            memcpy(want, old, sizeof want);
+            for (size_t i = 0; i < ROWS; i++)
+                micro.a[i] = a[i];
+            for (size_t j = 0; j < columns; j += width) {
+                micro.b = b + j / width * 3;
+                micro.bias = columns <= WIDTH ? bias + j : NULL;
+                micro.columns = columns - j < width ? columns - j : width;
+                micro.c = want + j;
+                copies[n].table->tile(&micro);
+            }
+            micro.b = b;
+            micro.bias = columns <= WIDTH ? bias : NULL;
+            micro.columns = columns;
+            micro.c = got;
+            copies[n].table->strip(&micro, 3);
+            CHECK_SAME_FLOATS(got, want, ROWS * STRIDE);
+        }
 }
 
 static void relu_keeps_what_is_no_number(void **state)
@@ -168,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_are_what_the_definition_says),
         cmocka_unit_test(whole_tiles_are_what_the_definition_says),
+        cmocka_unit_test(strips_are_tiles_side_by_side),
         cmocka_unit_test(relu_keeps_what_is_no_number),
         cmocka_unit_test(the_plain_tile_gives_the_bits_of_the_reference_product),
     };
