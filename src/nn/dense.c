@@ -31,25 +31,53 @@ static enum hr_status fit(struct hr_layer *layer)
     return HR_OK;
 }
 
+/* Sums over inputs forward, over samples for dW, over outputs for dx. */
+static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threads)
+{
+    const size_t I = layer->in.size[0], O = layer->out.size[0], widest = I > O ? I : O;
+    return hr_gemm_scratch_bytes(widest > B ? widest : B, threads);
+}
+
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     const size_t B = pass->B, I = layer->in.size[0], O = layer->out.size[0];
     const float *weight = pass->params, *bias = weight + O * I; /* (O,I), (O) */
-    hr_gemm_nt(B, O, I, pass->x, weight, pass->y);
-    if (layer->relu_follows)
-        hr_bias_relu(B, O, bias, pass->y);
-    else
-        hr_bias_add(B, O, bias, pass->y);
+    hr_gemm(&(struct hr_gemm){.form = HR_GEMM_NT,
+                              .M = B,
+                              .N = O,
+                              .K = I,
+                              .a = pass->x,
+                              .b = weight,
+                              .c = pass->y,
+                              .bias = bias,
+                              .relu = layer->relu_follows,
+                              .scratch = pass->scratch,
+                              .threads = pass->threads});
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     const size_t B = pass->B, I = layer->in.size[0], O = layer->out.size[0];
     float *dweight = pass->grads, *dbias = dweight + O * I; /* (O,I), (O) */
-    hr_gemm_tn(O, I, B, pass->dy, pass->x, dweight);
+    struct hr_gemm gemm = {.form = HR_GEMM_TN,
+                           .M = O,
+                           .N = I,
+                           .K = B,
+                           .a = pass->dy,
+                           .b = pass->x,
+                           .c = dweight,
+                           .scratch = pass->scratch,
+                           .threads = pass->threads};
+    hr_gemm(&gemm);
     hr_column_sums(B, O, pass->dy, dbias);
-    if (pass->dx)
-        hr_gemm_nn(B, I, O, pass->dy, pass->params, pass->dx);
+    if (!pass->dx)
+        return;
+    gemm.form = HR_GEMM_NN;
+    gemm.M = B;
+    gemm.K = O;
+    gemm.b = pass->params;
+    gemm.c = pass->dx;
+    hr_gemm(&gemm);
 }
 
 const struct hr_layer_type hr_layer_dense = {
@@ -57,6 +85,7 @@ const struct hr_layer_type hr_layer_dense = {
     .can_fuse_relu = true,
     .parse = parse,
     .fit = fit,
+    .scratch_bytes = scratch_bytes,
     .forward = forward,
     .backward = backward,
 };

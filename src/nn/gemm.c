@@ -10,15 +10,21 @@
 #include <pthread.h>
 #endif
 
+#include "base/isa.h"
+#include "base/size.h"
 #include "nn/gemm_naive.h"
+#include "nn/kernels.h"
+#include "nn/product.h"
 
-typedef void (*hr_gemm_fn)(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
-
-struct kernels {
-    hr_gemm_fn nn, nt, tn;
-};
-
-static const struct kernels reference = {hr_gemm_naive_nn, hr_gemm_naive_nt, hr_gemm_naive_tn};
+static void naive(const struct hr_gemm *g)
+{
+    if (g->form == HR_GEMM_NN)
+        hr_gemm_naive_nn(g->M, g->N, g->K, g->a, g->b, g->c);
+    else if (g->form == HR_GEMM_NT)
+        hr_gemm_naive_nt(g->M, g->N, g->K, g->a, g->b, g->c);
+    else
+        hr_gemm_naive_tn(g->M, g->N, g->K, g->a, g->b, g->c);
+}
 
 #ifdef HR_NO_BLAS
 
@@ -43,30 +49,31 @@ void hr_kernels_init_process(void)
 {
 }
 
-static const struct kernels *const selected = &reference;
+static void multiply_long(const struct hr_gemm *g)
+{
+    naive(g);
+}
 
 #else
 
-static void blas_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+static enum hr_kernels selected = HR_KERNELS_FAST;
+
+static void blas(const struct hr_gemm *g)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)M, (blasint)N, (blasint)K, 1.0f,
-                a, (blasint)K, b, (blasint)N, 0.0f, c, (blasint)N);
+    const bool a_turned = g->form == HR_GEMM_TN, b_turned = g->form == HR_GEMM_NT;
+    cblas_sgemm(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans,
+                b_turned ? CblasTrans : CblasNoTrans, (blasint)g->M, (blasint)g->N, (blasint)g->K,
+                1.0f, g->a, (blasint)(a_turned ? g->M : g->K), g->b,
+                (blasint)(b_turned ? g->K : g->N), 0.0f, g->c, (blasint)g->N);
 }
 
-static void blas_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+static void multiply_long(const struct hr_gemm *g)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)M, (blasint)N, (blasint)K, 1.0f,
-                a, (blasint)K, b, (blasint)K, 0.0f, c, (blasint)N);
+    if (selected == HR_KERNELS_FAST)
+        blas(g);
+    else
+        naive(g);
 }
-
-static void blas_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
-{
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)M, (blasint)N, (blasint)K, 1.0f,
-                a, (blasint)M, b, (blasint)N, 0.0f, c, (blasint)N);
-}
-
-static const struct kernels fast = {blas_nn, blas_nt, blas_tn};
-static const struct kernels *selected = &fast;
 
 /* Only when it is needed: in a forked child the call would start OpenBLAS's helper threads, which
  * a fork takes away, before it puts them aside. A setting made before the fork is inherited. */
@@ -78,36 +85,37 @@ static void use_one_thread(void)
 
 enum hr_status hr_kernels_select(enum hr_kernels kernels)
 {
-    selected = kernels == HR_KERNELS_FAST ? &fast : &reference;
+    selected = kernels;
     hr_kernels_init_process();
     return HR_OK;
 }
 
 void hr_kernels_init_process(void)
 {
-    if (selected == &fast)
+    if (selected == HR_KERNELS_FAST)
         use_one_thread();
 }
 
 bool hr_kernels_are_reference(void)
 {
-    return selected == &reference;
+    return selected == HR_KERNELS_REFERENCE;
 }
 
 /* The configuration reads "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": two words of it. */
-static char blas_name[96];
+static char blas_name[112];
 
 static void write_blas_name(void)
 {
     char library[32] = "OpenBLAS", version[32] = "";
     sscanf(openblas_get_config(), "%31s %31s", library, version);
-    snprintf(blas_name, sizeof blas_name, "%s %s %.24s", library, version, openblas_get_corename());
+    snprintf(blas_name, sizeof blas_name, "%s %s %.24s, tiles %s", library, version,
+             openblas_get_corename(), hr_isa_name());
 }
 
 const char *hr_kernels_name(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (selected != &fast)
+    if (selected != HR_KERNELS_FAST)
         return "reference";
     pthread_once(&once, write_blas_name);
     return blas_name;
@@ -115,30 +123,96 @@ const char *hr_kernels_name(void)
 
 #endif
 
-/* False when there is nothing left to multiply: BLAS wants leading dimensions of 1 at least, so the
- * empty products never reach it. */
-static bool has_work(size_t M, size_t N, size_t K, float *c)
+/* --- our own --- */
+
+static struct hr_product product_of(const struct hr_gemm *g)
 {
-    HR_ASSERT(M <= INT_MAX && N <= INT_MAX && K <= INT_MAX);
-    if (K == 0 && M && N)
-        memset(c, 0, M * N * sizeof *c);
-    return M && N && K;
+    const bool a_turned = g->form == HR_GEMM_TN, b_turned = g->form == HR_GEMM_NT;
+    return (struct hr_product){
+        .rows = g->M,
+        .columns = g->N,
+        .K = g->K,
+        .a = g->a,
+        .a_row = a_turned ? 1 : g->K,
+        .a_step = a_turned ? g->M : 1,
+        .b = g->b,
+        .b_step = b_turned ? 1 : g->N,
+        .b_column = b_turned ? g->K : 1,
+        .c = g->c,
+        .c_row = g->N,
+        .c_column = 1,
+        .bias = g->bias,
+        .relu = g->relu,
+        .scratch = g->scratch,
+        .threads = g->threads,
+    };
 }
 
-void hr_gemm_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+/* C^T = B A^T, so that a is packed and b is read in place. */
+static struct hr_product turned(const struct hr_product *p)
 {
-    if (has_work(M, N, K, c))
-        selected->nn(M, N, K, a, b, c);
+    struct hr_product other = *p;
+    other.rows = p->columns;
+    other.columns = p->rows;
+    other.a = p->b;
+    other.a_row = p->b_column;
+    other.a_step = p->b_step;
+    other.b = p->a;
+    other.b_step = p->a_step;
+    other.b_column = p->a_row;
+    other.c_row = p->c_column;
+    other.c_column = p->c_row;
+    return other;
 }
 
-void hr_gemm_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+/* Packing b takes about a cycle for three floats, storing c by columns one for each; with few
+ * samples and a large weight matrix it is better to pack the samples. */
+static bool better_turned(const struct hr_gemm *g)
 {
-    if (has_work(M, N, K, c))
-        selected->nt(M, N, K, a, b, c);
+    return g->form == HR_GEMM_NT && g->N > g->M && (g->N - g->M) * g->K > 4 * g->M * g->N;
 }
 
-void hr_gemm_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+static void multiply_own(const struct hr_gemm *g)
 {
-    if (has_work(M, N, K, c))
-        selected->tn(M, N, K, a, b, c);
+    const struct hr_product product = product_of(g), other = turned(&product);
+    hr_product(better_turned(g) ? &other : &product);
+}
+
+/* --- which --- */
+
+static bool is_own(const struct hr_gemm *g)
+{
+    const size_t longest = g->form == HR_GEMM_TN ? HR_GEMM_OWN_K_TN : HR_GEMM_OWN_K;
+    return g->K <= longest && (hr_isa() != HR_ISA_PLAIN || hr_kernels_are_reference());
+}
+
+size_t hr_gemm_scratch_bytes(size_t K, size_t threads)
+{
+    return hr_product_scratch_bytes(hr_min_size(K, HR_GEMM_OWN_K), threads);
+}
+
+static void add_bias(const struct hr_gemm *g)
+{
+    if (g->bias && g->relu)
+        hr_bias_relu(g->M, g->N, g->bias, g->c);
+    else if (g->bias)
+        hr_bias_add(g->M, g->N, g->bias, g->c);
+    else if (g->relu)
+        hr_relu(g->M * g->N, g->c, g->c);
+}
+
+void hr_gemm(const struct hr_gemm *g)
+{
+    HR_ASSERT(g->M <= INT_MAX && g->N <= INT_MAX && g->K <= INT_MAX && g->threads >= 1);
+    if (g->M == 0 || g->N == 0)
+        return;
+    if (g->K > 0 && is_own(g)) {
+        multiply_own(g);
+        return;
+    }
+    if (g->K > 0)
+        multiply_long(g);
+    else
+        memset(g->c, 0, g->M * g->N * sizeof *g->c);
+    add_bias(g);
 }

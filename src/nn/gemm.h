@@ -1,7 +1,13 @@
-/* gemm.h - the one seam to BLAS: row-major single-precision matrix products.
+/* gemm.h - row-major single-precision matrix products, and the one seam to BLAS.
  *
- * The fast kernel is OpenBLAS's sgemm, one thread a caller; the reference is plain C
- * (gemm_naive.c), used by builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with
+ * Who multiplies is decided by the shape alone:
+ *   products of our own (product.h)   sums of up to HR_GEMM_OWN_K terms, HR_GEMM_OWN_K_TN for tn
+ *   OpenBLAS's sgemm, one thread      longer ones; and all of them where there are no fused
+ *                                     multiply-adds to build on (base/isa.h: plain)
+ * Measured on Zen 3 (AVX2) as OpenBLAS's time over our own, tests/peers/gemm_shapes.c: see README
+ *
+ * The reference is the same code on the plain tile, whose bits are those of gemm_naive.h and the
+ * same on every machine: builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with
  * `--kernels reference`. The choice is made once, before ranks start.
  *
  * Threads: any number may call at once, each with its own memory. No BLAS call is ever made in a
@@ -26,19 +32,37 @@ HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
 /* Are the plain C kernels selected, whose bits are the same on every machine? */
 bool hr_kernels_are_reference(void);
 
-/* "OpenBLAS 0.3.21 Zen" or "reference"; static storage. */
+/* "OpenBLAS 0.3.21 Zen, tiles v3" or "reference"; static storage. */
 const char *hr_kernels_name(void);
 
 /* Once in every process that will compute, after the last fork and before the first product: one
  * BLAS thread. */
 void hr_kernels_init_process(void);
 
-/* C (M,N) = A (M,K) * B (K,N), each possibly stored transposed:
- *   nn: a (M,K), b (K,N)    nt: a (M,K), b (N,K)    tn: a (K,M), b (K,N)
- * c is overwritten; aliasing: none. K = 0 gives zeros; M or N = 0 does nothing. Each dimension is
- * at most INT_MAX (asserted). */
-void hr_gemm_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
-void hr_gemm_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
-void hr_gemm_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
+/* How the operands are stored: the second letter of a pair says n as it is, t transposed. */
+enum hr_gemm_form {
+    HR_GEMM_NN, /* a (M,K), b (K,N) */
+    HR_GEMM_NT, /* a (M,K), b (N,K) */
+    HR_GEMM_TN, /* a (K,M), b (K,N) */
+};
+
+/* The longest sums of our own products. */
+enum { HR_GEMM_OWN_K = 4096, HR_GEMM_OWN_K_TN = 192 };
+
+/* C (M,N) = A (M,K) * B (K,N), then + bias, then max(0, .). */
+struct hr_gemm {
+    enum hr_gemm_form form;
+    size_t M, N, K; /* at most INT_MAX (asserted); K = 0: the sums are zero; M or N = 0: nothing */
+    const float *a, *b;
+    float *c;          /* (M,N), overwritten; aliasing: none */
+    const float *bias; /* (N), added to every row; NULL: none */
+    bool relu;         /* NaN stays NaN */
+    void *scratch;     /* hr_gemm_scratch_bytes(K or more, threads or more), 64-byte aligned */
+    size_t threads;    /* that may share the work; at least 1. They change no bit. */
+};
+
+void hr_gemm(const struct hr_gemm *gemm);
+
+size_t hr_gemm_scratch_bytes(size_t K, size_t threads);
 
 #endif
