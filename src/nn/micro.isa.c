@@ -41,10 +41,10 @@ INLINE void step(struct sums *sum, const float *const *a, size_t o, const float 
     }
 }
 
-X
- * a constant too: is there a right half? The barrier keeps the compiler from beginning a k before
- * the one in front of it is done, for which there are no registers, and from moving on six pointers
- * where one index will do. Unrolled by 2, 4 or 8 the loop was no faster. */
+/* The sums over k of `rows` rows, 4 or 6; `offset` is micro->offset or, as a constant, NULL, and
+ * `wide`, a constant too, whether there is a right half. The barrier keeps the compiler from
+ * beginning a k before the one in front of it is done, for which there are no registers, and from
+ * moving on six pointers where one index will do. Unrolled by 2, 4 or 8 the loop was no faster. */
 INLINE struct sums multiply(const struct hr_micro *micro, const uint32_t *offset, size_t rows,
                             bool wide)
 {
