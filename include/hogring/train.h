@@ -46,6 +46,7 @@ struct hr_train_options {
     size_t micro_shards;       /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
+    size_t epoch_size; /* samples an epoch; 0: those of the training split */
     double lr, momentum, weight_decay;
     char lr_schedule[16]; /* constant, cosine */
     double warmup_epochs;

@@ -49,7 +49,11 @@ static const struct option_row rows[] = {
     {"async-lr", TEXT, FIELD(train.async_lr), BOTH, "HOW",
      "asynchronous updates at the same lr, or divide it by the workers [same]"},
     {"", FLAG, 0, 0, BOTH, NULL, "Training"},
-    {"epochs", COUNT, FIELD(train.epochs), BOTH, "N", "passes over the data [10]"},
+    {"epochs", COUNT, FIELD(train.epochs), BOTH, "N",
+     "each a pass over the data, or --epoch-size samples [10]"},
+    {"epoch-size", COUNT, FIELD(train.epoch_size), BOTH, "N",
+     "samples an epoch, after which evaluation, checkpoints and the rate come; passes run on "
+     "through epochs [the size of the training set]"},
     {"batch-size", COUNT, FIELD(train.batch_size), BOTH, "N", "samples a worker and step [32]"},
     {"global-batch-size", COUNT, FIELD(train.global_batch_size), BOTH, "N",
      "samples a step of all workers, instead of --batch-size [batch-size times workers]"},

@@ -156,6 +156,7 @@ static const struct option_row options_table[] = {
     ROW("micro-shards", SIZE, micro_shards),
     ROW("threads-per-worker", SIZE, threads_per_worker),
     ROW("epochs", SIZE, epochs),
+    ROW("epoch-size", SIZE, epoch_size),
     ROW("lr", NUMBER, lr),
     ROW("momentum", NUMBER, momentum),
     ROW("weight-decay", NUMBER, weight_decay),

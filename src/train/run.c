@@ -60,6 +60,7 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
     HR_TRY(check_range("global-batch-size", (double)o->global_batch_size, 0, 1 << 24));
     HR_TRY(check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
     HR_TRY(check_range("epochs", (double)o->epochs, 1, 1 << 20));
+    HR_TRY(check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
     HR_TRY(check_range("lr", o->lr, 0, 1e6));
     HR_TRY(check_range("momentum", o->momentum, 0, 1));
     HR_TRY(check_range("weight-decay", o->weight_decay, 0, 1e6));
@@ -143,7 +144,8 @@ static void plot_course(struct hr_run *run)
     const struct hr_train_options *o = run->options;
     struct hr_course *course = &run->world.course;
     const bool synchronous = run->world.strategy->synchronous;
-    course->samples = run->dataset->train.count;
+    course->pass = run->dataset->train.count;
+    course->samples = o->epoch_size ? o->epoch_size : course->pass;
     course->batch = synchronous ? run->global_batch : run->batch_size;
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
     course->end = o->epochs * course->batches_per_epoch;

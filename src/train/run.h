@@ -1,7 +1,8 @@
 /* run.h - one training run: what the launcher prepares and the ranks share.
  *
  *   hr_train (run.c)     options -> sizes -> segment -> initial state -> driver -> result
- *   trainee.c            a worker's own: batches, gradients, its part of evaluations
+ *   input.c              a batch index -> the floats and labels of a worker's share
+ *   trainee.c            a worker's own: gradients, its part of evaluations
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
@@ -13,11 +14,11 @@
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
 
-#include "data/sampler.h"
 #include "group/launch.h"
 #include "hogring/train.h"
 #include "nn/model.h"
 #include "strategy/strategy.h"
+#include "train/input.h"
 
 enum { HR_REPRO_MAX_LEVELS = 6, HR_REPRO_MAX_SHARDS = 1 << HR_REPRO_MAX_LEVELS };
 enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
@@ -88,9 +89,7 @@ struct hr_trainee {
     struct hr_worker worker;
     struct hr_waiter waiter;
     struct hr_workspace *workspace;
-    uint32_t *samples; /* (largest batch or evaluation block) owned */
-    struct hr_sampler sampler;
-    uint64_t sampler_epoch;
+    struct hr_input input;
     struct hr_repro repro;
 };
 

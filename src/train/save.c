@@ -10,7 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "train/run.h"
 
-enum { MODEL_METADATA = 4, TRAINER_METADATA = 12 };
+enum { MODEL_METADATA = 4, TRAINER_METADATA = 16 };
 
 static void put(struct hr_tensor_file *file, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -74,6 +74,7 @@ static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
     put(file, "data", "%s", run->dataset->digest);
     put(file, "epoch", "%" PRIu64, at.epoch);
     put(file, "position", "%" PRIu64, at.first);
+    put(file, "epoch_size", "%" PRIu64, run->world.course.samples);
     put(file, "workers", "%zu", run->world.workers);
     put(file, "batch_size", "%zu", run->batch_size);
     put(file, "lr", "%.9g", (double)hr_course_lr(&run->world.course, run->board->index));
@@ -138,10 +139,29 @@ static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const ch
                    checkpoint->path, what, saved ? saved : "(unknown)", ours);
 }
 
+/* Where it stands, in samples since the first run began. Epochs may have another size in this run;
+ * then the losses of the one that it broke off say nothing about one of ours. */
+static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                     uint64_t *samples)
+{
+    uint64_t epoch, position, size = run->world.course.pass;
+    HR_TRY(number_of(checkpoint, "epoch", &epoch));
+    HR_TRY(number_of(checkpoint, "position", &position));
+    if (hr_metadata_get(&checkpoint->trainer, "epoch_size")) /* the first ones had none */
+        HR_TRY(number_of(checkpoint, "epoch_size", &size));
+    *samples = epoch * size + position;
+    if (size != run->world.course.samples)
+        return HR_OK;
+    HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
+    const char *loss = hr_metadata_get(&checkpoint->trainer, "epoch_loss");
+    run->resumed_epoch_loss = loss ? strtod(loss, NULL) : 0;
+    return HR_OK;
+}
+
 enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const struct hr_course *course = &run->world.course;
-    uint64_t seed, epoch, position;
+    uint64_t seed, samples;
     char ours[32];
     HR_TRY(same_text(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
                      hr_model_text(run->model)));
@@ -150,17 +170,14 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
     HR_TRY(number_of(checkpoint, "seed", &seed));
     snprintf(ours, sizeof ours, "%" PRIu64, run->options->seed);
     HR_TRY(same_text(checkpoint, "--seed", hr_metadata_get(&checkpoint->trainer, "seed"), ours));
-    HR_TRY(number_of(checkpoint, "epoch", &epoch));
-    HR_TRY(number_of(checkpoint, "position", &position));
-    HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
-    if (position % course->batch != 0 || position >= course->samples)
+    HR_TRY(resume_samples(run, checkpoint, &samples));
+    const uint64_t epoch = samples / course->samples, position = samples % course->samples;
+    if (position % course->batch != 0)
         return hr_fail(HR_E_USAGE,
                        "--resume %s: it stands at sample %" PRIu64
                        " of an epoch, which is no multiple of this "
                        "run's %" PRIu64 " samples a step",
                        checkpoint->path, position, course->batch);
-    const char *loss = hr_metadata_get(&checkpoint->trainer, "epoch_loss");
-    run->resumed_epoch_loss = loss ? strtod(loss, NULL) : 0;
     run->world.course.first = epoch * course->batches_per_epoch + position / course->batch;
     return HR_OK;
 }

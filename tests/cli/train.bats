@@ -17,6 +17,11 @@ load support
   json "$TMP/out.json" 'd["hogring"]'
 }
 
+@test "an epoch is as many samples as --epoch-size says" {
+  hogring train --model softmax --epochs 3 --epoch-size 1000 --quiet --json "$TMP/out.json"
+  [ "$(json "$TMP/out.json" '[p["samples"] for p in d["runs"][0]["curve"]], d["config"]["epoch-size"]')" = "([1000, 2000, 3000], 1000)" ]
+}
+
 @test "expectations decide the exit code" {
   digest=$(hogring train "${quick[@]}" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"][0]["weights_digest"])')
   hogring train "${quick[@]}" --expect-digest "$digest"

@@ -40,6 +40,35 @@ static void updates_are_one_a_step_or_one_a_minibatch(void **state)
     }
 }
 
+static void an_epoch_is_as_many_samples_as_asked(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 100, 1437, 1439, 4000};
+    for (size_t i = 0; i < NSTRATEGIES; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            struct hr_train_options options = run_options(all[i], 3);
+            options.epoch_size = sizes[s];
+            struct hr_run_result result = run_train(&options);
+            assert_int_equal(result.ncurve, 2);
+            assert_int_equal(result.curve[0].samples, sizes[s]);
+            assert_int_equal(result.curve[1].samples, 2 * sizes[s]);
+            CHECK_NEAR(result.curve[1].epoch, 2, 0, 0);
+            hr_run_result_free(&result);
+        }
+}
+
+static void epochs_of_the_size_of_the_data_change_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NSTRATEGIES; i++) {
+        char want[33];
+        struct hr_train_options options = run_options(all[i], i < 2 ? 3 : 1);
+        run_digest(&options, want);
+        options.epoch_size = run_digits()->train.count;
+        CHECK_DIGEST(&options, want);
+    }
+}
+
 /* Learning rate 0: the losses of two first batches differ only if the batches do. */
 static void each_epoch_has_an_order_of_its_own(void **state)
 {
@@ -80,11 +109,10 @@ static void evaluation_has_the_same_bits_for_any_number_of_workers(void **state)
 }
 
 /* Train to step k and stop; go on from the checkpoint to the end. */
-static void check_resume(const char *strategy, size_t workers, uint64_t k, const char *want)
+static void check_resume(struct hr_train_options options, uint64_t k, const char *want)
 {
     char folder[64];
     run_folder_make(folder);
-    struct hr_train_options options = run_options(strategy, workers);
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     options.max_steps = k;
     struct hr_run_result result = run_train(&options);
@@ -106,8 +134,42 @@ static void resumed_is_never_stopped(void **state)
         struct hr_train_options options = run_options(all[i], workers);
         run_digest(&options, want);
         for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-            check_resume(all[i], workers, steps[k], want);
+            check_resume(options, steps[k], want);
     }
+}
+
+/* 500 samples are 11 steps of 48; the data end in the third epoch. */
+static void resumed_is_never_stopped_in_virtual_epochs(void **state)
+{
+    (void)state;
+    static const uint64_t steps[] = {3, 11, 32, 33};
+    char want[33];
+    struct hr_train_options options = run_options("allreduce", 3);
+    options.epoch_size = 500;
+    options.epochs = 4;
+    run_digest(&options, want);
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+        check_resume(options, steps[k], want);
+}
+
+/* From 2 epochs of 480 to epochs of 720: 960 samples are one and a third; 1440 - 960 are left. */
+static void a_resumed_run_may_have_epochs_of_another_size(void **state)
+{
+    (void)state;
+    char folder[64];
+    run_folder_make(folder);
+    struct hr_train_options options = run_options("allreduce", 3);
+    options.epoch_size = 480;
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    struct hr_run_result result = run_train(&options);
+    hr_run_result_free(&result);
+    options.epoch_size = 720;
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    result = run_train(&options);
+    assert_int_equal(result.samples, 480);
+    assert_int_equal(result.steps, 30);
+    hr_run_result_free(&result);
+    run_folder_remove(folder);
 }
 
 static void saving_on_the_way_changes_nothing(void **state)
@@ -239,9 +301,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_sample_is_trained_on_once_an_epoch),
         cmocka_unit_test(updates_are_one_a_step_or_one_a_minibatch),
+        cmocka_unit_test(an_epoch_is_as_many_samples_as_asked),
+        cmocka_unit_test(epochs_of_the_size_of_the_data_change_nothing),
         cmocka_unit_test(each_epoch_has_an_order_of_its_own),
         cmocka_unit_test(evaluation_has_the_same_bits_for_any_number_of_workers),
         cmocka_unit_test(resumed_is_never_stopped),
+        cmocka_unit_test(resumed_is_never_stopped_in_virtual_epochs),
+        cmocka_unit_test(a_resumed_run_may_have_epochs_of_another_size),
         cmocka_unit_test(saving_on_the_way_changes_nothing),
         cmocka_unit_test(a_resumed_run_may_have_other_workers),
         cmocka_unit_test(divergence_is_named_and_keeps_the_last_checkpoint),
