@@ -47,6 +47,8 @@ struct hr_train_options {
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
     size_t epoch_size; /* samples an epoch; 0: those of the training split */
+    char augment[64];  /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
+    bool normalize;    /* (x - mean) / std of each channel, measured over the training split */
     double lr, momentum, weight_decay;
     char lr_schedule[16]; /* constant, cosine */
     double warmup_epochs;

@@ -127,7 +127,7 @@ static json_t *run_array(const struct hr_run_result *runs, size_t n)
 
 /* --- the configuration */
 
-enum kind { TEXT, SIZE, COUNT, NUMBER };
+enum kind { TEXT, SIZE, COUNT, NUMBER, TRUTH };
 
 struct option_row {
     const char *flag;
@@ -157,6 +157,8 @@ static const struct option_row options_table[] = {
     ROW("threads-per-worker", SIZE, threads_per_worker),
     ROW("epochs", SIZE, epochs),
     ROW("epoch-size", SIZE, epoch_size),
+    ROW("augment", TEXT, augment),
+    ROW("normalize", TRUTH, normalize),
     ROW("lr", NUMBER, lr),
     ROW("momentum", NUMBER, momentum),
     ROW("weight-decay", NUMBER, weight_decay),
@@ -187,6 +189,8 @@ static json_t *option_value(const struct hr_train_options *options, const struct
         return hr_json_count(*(const uint64_t *)field);
     case NUMBER:
         return hr_json_number(*(const double *)field);
+    case TRUTH:
+        return json_boolean(*(const bool *)field);
     }
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* input.h - what a worker computes from: its share of a batch index, as floats.
  *
  *   index -> batch (course.h) -> share of this worker -> pieces of passes -> samples (sampler.h)
- *         -> gathered into x (n, features), y (n)
+ *         -> gathered into x (n, features), y (n) -> augmented, scaled (data/transform.h)
  *
  * A pure function of (run, rank, index), so that whoever decodes, and when, decides no bit.
  *
@@ -25,6 +25,7 @@ struct hr_input {
     size_t rank;
     uint32_t *samples; /* (max_samples) owned; numbers of what was decoded last */
     uint64_t pass;     /* over the data, of the first of them */
+    float *plane;      /* (height * width) owned; scratch of augmentation */
     struct hr_sampler sampler;
     uint64_t sampler_pass; /* whose order it is */
 };
@@ -41,7 +42,7 @@ struct hr_batch hr_input_share(const struct hr_input *input, uint64_t index);
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
 void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint8_t *y);
 
-/* Decode samples first .. first + n - 1 of the test split. No allocation. */
+/* Decode samples first .. first + n - 1 of the test split; never augmented. No allocation. */
 void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint8_t *y);
 
 #endif

@@ -166,6 +166,7 @@ static enum hr_status prepare(struct hr_run *run)
     HR_TRY(check_numbers(o));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
+    HR_TRY(hr_augment_parse(o->augment, run->dataset->shape, &run->augment));
     HR_TRY(hr_model_create(o->model, run->dataset->shape, run->dataset->classes, &run->model));
     HR_TRY(settle_batch(run));
     HR_TRY(hr_repro_prepare(run));
@@ -309,6 +310,8 @@ static void announce(const struct hr_run *run)
 static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     HR_TRY(prepare(run));
+    if (run->options->normalize)
+        HR_TRY(hr_scaling_measure(run->dataset, &run->scaling));
     if (checkpoint)
         HR_TRY(hr_resume_position(run, checkpoint));
     if (run->world.course.first >= run->world.course.end)
@@ -336,6 +339,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
 static void finish(struct hr_run *run)
 {
     hr_model_destroy(run->model);
+    hr_scaling_free(&run->scaling);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
 }

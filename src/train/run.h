@@ -14,6 +14,7 @@
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
 
+#include "data/transform.h"
 #include "group/launch.h"
 #include "hogring/train.h"
 #include "nn/model.h"
@@ -53,6 +54,8 @@ struct hr_run {
     const struct hr_observer *observer;
     struct hr_run_result *result;
     struct hr_model *model;
+    struct hr_augment augment;
+    struct hr_scaling scaling; /* of no channels without --normalize */
     const char *strategy_name;
     enum hr_launch launch;
     bool explore;
@@ -151,6 +154,11 @@ HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
                                              const struct hr_checkpoint *checkpoint);
 HR_CHECKED enum hr_status hr_resume_state(struct hr_run *run,
                                           const struct hr_checkpoint *checkpoint);
+
+/* The scaling that a checkpoint's model was trained with, of no channels when there was none; free
+ * with hr_scaling_free. HR_E_FORMAT when it is not for `channels`. */
+HR_CHECKED enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
+                                          struct hr_scaling *out);
 
 /* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
  * or unlike. */

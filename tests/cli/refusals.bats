@@ -64,6 +64,11 @@ load support
   refused 2 "flatten" train --model "dense 10"
 }
 
+@test "augmentation that does not fit the data" {
+  refused 2 "--augment spin: expected flip, crop:PAD" train --augment spin
+  refused 2 "--augment crop:8: expected crop:1 to crop:7 for images of 8 x 8" train --augment crop:8
+}
+
 @test "missing data names the package" {
   FASHION_MNIST="$TMP/none" refused 3 "dataset-fashion-mnist" train --data fashion-mnist
   refused 3 "$TMP/nowhere" train --data "$TMP/nowhere"

@@ -60,6 +60,14 @@ load support
   refused 2 "model" train --model mlp --epochs 9 --quiet --resume "$TMP/c"
 }
 
+@test "a checkpoint carries the scaling of its data" {
+  hogring train --model softmax --epochs 2 --quiet --normalize --augment crop:1 --checkpoint-dir "$TMP/c" --json "$TMP/out.json"
+  hogring eval "$TMP/c" --json "$TMP/eval.json"
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["test_accuracy"], d["config"]["normalize"], d["config"]["augment"]')" = \
+    "$(json "$TMP/eval.json" 'd["test_accuracy"], True, "crop:1"')" ]
+  refused 2 "it was trained with --normalize on, this run has off" train --model softmax --epochs 3 --quiet --resume "$TMP/c"
+}
+
 @test "a damaged checkpoint is passed over for the one before, and said so" {
   hogring train --model softmax --epochs 2 --quiet --checkpoint-dir "$TMP/c"
   printf '\xff' | dd of="$TMP/c/latest/model.safetensors" bs=1 seek=700 conv=notrunc status=none

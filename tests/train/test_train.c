@@ -232,6 +232,60 @@ static void divergence_is_named_and_keeps_the_last_checkpoint(void **state)
     }
 }
 
+/* Evaluation apart from the run, with the scaling that stands in the checkpoint, is the run's. */
+static void a_scaled_run_is_resumed_and_evaluated_with_its_scaling(void **state)
+{
+    (void)state;
+    char folder[64], want[33], text[1024];
+    double loss, accuracy;
+    struct hr_train_options options = run_options("allreduce", 3);
+    run_digest(&options, want);
+    options.normalize = true;
+    struct hr_run_result whole = run_train(&options);
+    assert_string_not_equal(whole.weights_digest, want);
+    check_resume(options, 29, whole.weights_digest);
+    run_folder_make(folder);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    CHECK_DIGEST(&options, whole.weights_digest);
+    CHECK_OK(hr_evaluate_checkpoint(folder, run_digits(), &loss, &accuracy, text));
+    CHECK_NEAR(loss, whole.test_loss, 1e-6, 0);
+    CHECK_NEAR(accuracy, whole.test_accuracy, 0, 0);
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    options.epochs = 3;
+    options.normalize = false;
+    struct hr_run_result result;
+    CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_USAGE);
+    CHECK_MESSAGE("trained with --normalize on, this run has off");
+    hr_run_result_free(&whole);
+    run_folder_remove(folder);
+}
+
+/* Only the training batches are, and by what they are, not by who decodes them. */
+static void augmentation_knows_no_workers_order_or_launch(void **state)
+{
+    (void)state;
+    char plain[33], want[33];
+    struct hr_train_options options = run_options("allreduce", 3);
+    run_digest(&options, plain);
+    snprintf(options.augment, sizeof options.augment, "flip,crop:1");
+    run_digest(&options, want);
+    assert_string_not_equal(want, plain);
+    check_resume(options, 31, want);
+    snprintf(options.schedule, sizeof options.schedule, "explore:3");
+    CHECK_DIGEST(&options, want);
+    options = run_options("ps-sync", 3);
+    snprintf(options.augment, sizeof options.augment, "flip,crop:1");
+    CHECK_DIGEST(&options, want);
+    options.lr = 0; /* the initial weights, evaluated */
+    struct hr_run_result with = run_train(&options);
+    options.augment[0] = '\0';
+    struct hr_run_result without = run_train(&options);
+    assert_memory_equal(&with.test_loss, &without.test_loss, sizeof with.test_loss);
+    assert_true(with.train_loss != without.train_loss);
+    hr_run_result_free(&with);
+    hr_run_result_free(&without);
+}
+
 /* Asked to stop at the first look, which may be before or after any step. */
 static int stop_at_once(void *arg)
 {
@@ -311,6 +365,8 @@ int main(void)
         cmocka_unit_test(saving_on_the_way_changes_nothing),
         cmocka_unit_test(a_resumed_run_may_have_other_workers),
         cmocka_unit_test(divergence_is_named_and_keeps_the_last_checkpoint),
+        cmocka_unit_test(a_scaled_run_is_resumed_and_evaluated_with_its_scaling),
+        cmocka_unit_test(augmentation_knows_no_workers_order_or_launch),
         cmocka_unit_test(a_request_to_stop_saves_and_can_be_resumed),
         cmocka_unit_test(wrong_options_are_refused_with_what_was_expected),
     };
