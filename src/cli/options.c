@@ -68,6 +68,8 @@ static const struct option_row rows[] = {
      "of training images: flip, crop:PAD (random crop behind PAD zeros), or flip,crop:PAD [none]"},
     {"normalize", FLAG, FIELD(train.normalize), BOTH, NULL,
      "scale each channel (or feature) by mean and deviation of the training set"},
+    {"prefetch", COUNT, FIELD(train.prefetch), BOTH, "N",
+     "a thread beside each worker decodes up to N batches ahead; 0: none [0]"},
     {"lr", NUMBER, FIELD(train.lr), BOTH, "RATE", "learning rate [0.05]"},
     {"momentum", NUMBER, FIELD(train.momentum), BOTH, "M", "of SGD [0.9]"},
     {"weight-decay", NUMBER, FIELD(train.weight_decay), BOTH, "D", "of SGD [0]"},

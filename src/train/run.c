@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
+#include "train/prefetch.h"
 
 static size_t default_workers(void)
 {
@@ -61,6 +62,7 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
     HR_TRY(check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
     HR_TRY(check_range("epochs", (double)o->epochs, 1, 1 << 20));
     HR_TRY(check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
+    HR_TRY(check_range("prefetch", (double)o->prefetch, 0, HR_PREFETCH_MAX));
     HR_TRY(check_range("lr", o->lr, 0, 1e6));
     HR_TRY(check_range("momentum", o->momentum, 0, 1));
     HR_TRY(check_range("weight-decay", o->weight_decay, 0, 1e6));

@@ -2,6 +2,7 @@
  *
  *   hr_train (run.c)     options -> sizes -> segment -> initial state -> driver -> result
  *   input.c              a batch index -> the floats and labels of a worker's share
+ *   prefetch.c           a thread that does that ahead of a worker
  *   trainee.c            a worker's own: gradients, its part of evaluations
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
@@ -94,6 +95,7 @@ struct hr_trainee {
     struct hr_workspace *workspace;
     struct hr_input input;
     struct hr_repro repro;
+    struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
 /* --- trainee.c */

@@ -2,7 +2,9 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "base/clock.h"
 #include "nn/gemm.h"
+#include "train/prefetch.h"
 #include "train/run.h"
 
 static size_t largest_batch(const struct hr_run *run)
@@ -36,6 +38,26 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
     return status;
 }
 
+/* One thread that plays all ranks has nobody to decode ahead of, and micro-shards are decoded one
+ * by one. */
+static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
+{
+    const struct hr_run *run = trainee->run;
+    const struct hr_world *world = &run->world;
+    const struct hr_prefetch_options options = {
+        .run = run,
+        .rank = rank,
+        .ahead = run->options->prefetch,
+        .max_samples = run->batch_size,
+        .first = world->course.first + (world->strategy->synchronous ? 0 : rank),
+        .end = world->course.end,
+        .stride = world->strategy->synchronous ? 1 : world->workers,
+    };
+    if (!options.ahead || run->explore || run->micro_shards)
+        return HR_OK;
+    return hr_prefetch_start(&options, &trainee->prefetch);
+}
+
 enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, size_t rank)
 {
     enum hr_status status;
@@ -52,10 +74,12 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
                                                  .threads = run->options->threads_per_worker};
     HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &trainee->workspace),
                 status, out);
+    HR_TRY_GOTO(start_prefetch(trainee, rank), status, out);
     HR_TRY_GOTO(start_worker(trainee, rank), status, out);
     HR_TRY_GOTO(hr_repro_start(trainee), status, out);
     return HR_OK;
 out:
+    hr_prefetch_stop(trainee->prefetch);
     hr_workspace_destroy(trainee->workspace);
     hr_input_fini(&trainee->input);
     return status;
@@ -66,17 +90,45 @@ void hr_trainee_stop(struct hr_trainee *trainee)
     hr_repro_stop(trainee);
     trainee->run->world.strategy->stop(&trainee->worker);
     hr_member_fini(&trainee->worker.member);
+    hr_prefetch_stop(trainee->prefetch);
     hr_workspace_destroy(trainee->workspace);
     hr_input_fini(&trainee->input);
+}
+
+/* Have a part of batch `index` where the workspace reads it: all of this worker's, if it was
+ * decoded ahead. */
+static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64_t index)
+{
+    struct hr_worker_stats *stats = trainee->worker.stats;
+    struct hr_workspace *workspace = trainee->workspace;
+    struct hr_input *input = &trainee->input;
+    const int64_t began = hr_clock_ns();
+    const struct hr_prefetched *ahead =
+        trainee->prefetch ? hr_prefetch_take(trainee->prefetch, index) : NULL;
+    hr_workspace_lend(workspace, ahead ? ahead->x : NULL, ahead ? ahead->y : NULL);
+    if (!ahead)
+        hr_input_decode(input, part, hr_workspace_input(workspace), hr_workspace_labels(workspace));
+    hr_workspace_draw(workspace, ahead ? ahead->pass : input->pass,
+                      ahead ? ahead->samples : input->samples);
+    stats->prefetch_hits += ahead != NULL;
+    stats->prefetch_misses += trainee->prefetch && !ahead;
+    if (!trainee->run->explore) /* there nobody keeps accounts of time */
+        stats->load_ns += hr_clock_ns() - began;
+}
+
+static struct hr_batch_result differentiate(struct hr_trainee *trainee, const struct hr_batch *part,
+                                            uint64_t index)
+{
+    struct hr_worker *worker = &trainee->worker;
+    load(trainee, part, index);
+    return hr_model_gradient(trainee->run->model, trainee->workspace, worker->weights, part->count,
+                             worker->grads);
 }
 
 struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
                                                 const struct hr_batch *piece, float *grads)
 {
-    struct hr_input *input = &trainee->input;
-    hr_input_decode(input, piece, hr_workspace_input(trainee->workspace),
-                    hr_workspace_labels(trainee->workspace));
-    hr_workspace_draw(trainee->workspace, input->pass, input->samples);
+    load(trainee, piece, UINT64_MAX);
     return hr_model_gradient(trainee->run->model, trainee->workspace, trainee->worker.weights,
                              piece->count, grads);
 }
@@ -87,9 +139,9 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
     const struct hr_batch batch = hr_course_batch(&worker->world->course, task->index);
     const struct hr_batch share = hr_input_share(&trainee->input, task->index);
     size_t samples = share.count;
-    const struct hr_batch_result result =
-        trainee->repro.shards ? hr_repro_gradient(trainee, &batch, &samples)
-                              : hr_trainee_differentiate(trainee, &share, worker->grads);
+    const struct hr_batch_result result = trainee->repro.shards
+                                              ? hr_repro_gradient(trainee, &batch, &samples)
+                                              : differentiate(trainee, &share, task->index);
     if (!isfinite(result.loss_sum))
         return hr_fail(HR_E_DIVERGED,
                        "the loss is not finite (%g) in epoch %llu; a smaller --lr may help",
@@ -106,6 +158,7 @@ void hr_trainee_evaluate(struct hr_trainee *trainee)
 {
     const struct hr_run *run = trainee->run;
     const size_t tests = run->dataset->test.count;
+    hr_workspace_lend(trainee->workspace, NULL, NULL);
     for (size_t block = trainee->worker.rank; block < run->neval; block += run->world.workers) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);

@@ -14,6 +14,7 @@ load support
   refused 2 "--epochs many: expected a whole number" train --epochs many
   refused 2 "--epochs -1: expected a whole number" train --epochs=-1
   refused 2 "--lr 0.1x: expected a number" train --lr 0.1x
+  refused 2 "--prefetch 65: expected 0 to 64" train --prefetch 65
   refused 2 "--epoch-size half: expected a whole number" train --epoch-size half
   refused 2 "--epoch-size 1.09951e+13: expected 0 to" train --epoch-size 10995116277760
   refused 2 "--timeout 3 parsecs: expected a time" train --timeout "3 parsecs"
