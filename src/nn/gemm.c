@@ -10,15 +10,12 @@
 #include <pthread.h>
 #endif
 
+#include "base/log.h"
+#include "nn/gemm_check.h"
 #include "nn/gemm_naive.h"
 
-typedef void (*hr_gemm_fn)(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
-
-struct kernels {
-    hr_gemm_fn nn, nt, tn;
-};
-
-static const struct kernels reference = {hr_gemm_naive_nn, hr_gemm_naive_nt, hr_gemm_naive_tn};
+static const struct hr_gemm_kernels reference = {hr_gemm_naive_nn, hr_gemm_naive_nt,
+                                                 hr_gemm_naive_tn};
 
 #ifdef HR_NO_BLAS
 
@@ -43,7 +40,7 @@ void hr_kernels_init_process(void)
 {
 }
 
-static const struct kernels *const selected = &reference;
+static const struct hr_gemm_kernels *const selected = &reference;
 
 #else
 
@@ -65,8 +62,8 @@ static void blas_tn(size_t M, size_t N, size_t K, const float *a, const float *b
                 a, (blasint)M, b, (blasint)N, 0.0f, c, (blasint)N);
 }
 
-static const struct kernels fast = {blas_nn, blas_nt, blas_tn};
-static const struct kernels *selected = &fast;
+static const struct hr_gemm_kernels fast = {blas_nn, blas_nt, blas_tn};
+static const struct hr_gemm_kernels *selected = &fast;
 
 /* Only when it is needed: in a forked child the call would start OpenBLAS's helper threads, which
  * a fork takes away, before it puts them aside. A setting made before the fork is inherited. */
@@ -76,10 +73,42 @@ static void use_one_thread(void)
         openblas_set_num_threads(1);
 }
 
+/* What is known of BLAS in this process: checked once, before ranks start. */
+static struct {
+    bool known, good;
+    const struct hr_gemm_kernels *instead; /* tests: check these */
+    int deadline_ms;
+} trust = {.deadline_ms = 2000};
+
+void hr_kernels_suspect(const struct hr_gemm_kernels *instead, int deadline_ms)
+{
+    trust.known = false;
+    trust.instead = instead;
+    trust.deadline_ms = deadline_ms;
+}
+
+static bool blas_is_trusted(void)
+{
+    static const char *const threading[] = {"sequential", "pthreads", "OpenMP"};
+    if (trust.known)
+        return trust.good;
+    const enum hr_gemm_verdict verdict =
+        hr_gemm_check(trust.instead ? trust.instead : &fast, trust.deadline_ms);
+    trust.known = true;
+    trust.good = verdict == HR_GEMM_GOOD || verdict == HR_GEMM_UNKNOWN;
+    if (!trust.good)
+        hr_log(HR_LOG_WARNING,
+               "two threads that multiply at once got %s from \"%s\" (%s): going on with the "
+               "reference kernels, which are slow",
+               hr_gemm_verdict_str(verdict), openblas_get_config(),
+               threading[openblas_get_parallel() % 3]);
+    return trust.good;
+}
+
 enum hr_status hr_kernels_select(enum hr_kernels kernels)
 {
-    selected = kernels == HR_KERNELS_FAST ? &fast : &reference;
-    hr_kernels_init_process();
+    use_one_thread(); /* before the check, whose child inherits it */
+    selected = kernels == HR_KERNELS_FAST && blas_is_trusted() ? &fast : &reference;
     return HR_OK;
 }
 

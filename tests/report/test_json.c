@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "support/check.h"
 #include "support/sample_runs.h"
+
 static char folder[64], path[96];
 
 static int make_folder(void **state)
@@ -96,8 +97,7 @@ static struct hr_run_result full_run(void)
     run.micro_shards = 8;
     run.repro_cost = 1.25;
     run.load_s = 0.125;
-    run.prefetch_hits = 40;
-    run.prefetch_misses = 2;
+    run.prefetch_hits = 40, run.prefetch_misses = 2;
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
     run.bytes_received = 12;
