@@ -12,6 +12,13 @@ load support
   [ "$(json "$TMP/out.json" 'd["runs"][0]["samples"]')" = 1438 ]
 }
 
+@test "too many workers for the processors are told, with numbers, unless quiet" {
+  HOGRING_CPUS=1 hogring train --model softmax --epochs 1 --workers 3 2>"$TMP/stderr" >/dev/null
+  grep -q "warning: 3 workers take turns on 1 processor (affinity mask" "$TMP/stderr"
+  HOGRING_CPUS=1 hogring train "${quick[@]}" --workers 3 2>"$TMP/stderr" >/dev/null
+  [ ! -s "$TMP/stderr" ]
+}
+
 @test "JSON on stdout is nothing but JSON" {
   hogring train "${quick[@]}" --json - 2>/dev/null >"$TMP/out.json"
   json "$TMP/out.json" 'd["hogring"]'
