@@ -46,6 +46,10 @@ struct hr_train_options {
     size_t micro_shards;       /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
+    size_t epoch_size; /* samples an epoch; 0: those of the training split */
+    char augment[64];  /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
+    bool normalize;    /* (x - mean) / std of each channel, measured over the training split */
+    size_t prefetch;   /* batches that a thread decodes ahead, for each worker; 0: none */
     double lr, momentum, weight_decay;
     char lr_schedule[16]; /* constant, cosine */
     double warmup_epochs;
@@ -96,6 +100,8 @@ struct hr_run_result {
         stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */
     uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most (ssp, ps-*) */
     double compute_s, communicate_s, wait_s; /* summed over workers */
+    double load_s; /* as these: workers decoding, or waiting for, what they compute from */
+    uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, and not */
     uint64_t bytes_sent, bytes_received;     /* by workers */
     size_t ncurve;
     struct hr_curve_point *curve; /* owned */

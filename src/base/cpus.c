@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static size_t affinity(void)
 {
@@ -13,11 +14,14 @@ static size_t affinity(void)
     return count > 0 ? (size_t)count : 1;
 }
 
-/* Control groups, version 2: "max 100000" or "150000 100000" (quota and period in us). */
-static size_t quota(void)
+/* Control groups, version 2: "max 100000" or "150000 100000" (quota and period in us); 0: no
+ * limit. */
+static size_t quota_of(const char *group)
 {
+    char path[1200];
     long allowed = 0, period = 0;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+    FILE *file = fopen(path, "r");
     if (!file)
         return 0;
     const int fields = fscanf(file, "%ld %ld", &allowed, &period);
@@ -27,14 +31,52 @@ static size_t quota(void)
     return (size_t)((allowed + period - 1) / period);
 }
 
-size_t hr_cpus_allowed(void)
+/* The line "0::/user.slice/..." of /proc/self/cgroup; "" in a container, whose group is the root
+ * that it sees. */
+static void own_group(char *group, size_t size)
+{
+    char line[1100];
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    group[0] = '\0';
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, "0::/", 4)) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(group, size, "%s", line + 3);
+        }
+    if (file)
+        fclose(file);
+}
+
+/* The tightest of our group and those above it. */
+static size_t quota(void)
+{
+    char group[1100];
+    size_t tightest = 0;
+    own_group(group, sizeof group);
+    for (char *slash = group + strlen(group); slash; slash = strrchr(group, '/')) {
+        *slash = '\0';
+        const size_t limit = quota_of(group);
+        if (limit && (!tightest || limit < tightest))
+            tightest = limit;
+    }
+    return tightest;
+}
+
+struct hr_cpu_budget hr_cpu_budget(void)
 {
     const char *asked = getenv("HOGRING_CPUS");
     const long forced = asked ? strtol(asked, NULL, 10) : 0;
+    struct hr_cpu_budget budget = {.affinity = affinity(), .quota = quota()};
+    budget.allowed =
+        budget.quota && budget.quota < budget.affinity ? budget.quota : budget.affinity;
     if (forced > 0)
-        return (size_t)forced;
-    const size_t mask = affinity(), limit = quota();
-    return limit && limit < mask ? limit : mask;
+        budget.allowed = (size_t)forced;
+    return budget;
+}
+
+size_t hr_cpus_allowed(void)
+{
+    return hr_cpu_budget().allowed;
 }
 
 void hr_cpus_pin(size_t number)

@@ -4,8 +4,14 @@
 
 #include <stddef.h>
 
-/* The affinity mask's processors, cut by the control group's quota (cpu.max, rounded up); at
- * least 1. HOGRING_CPUS in the environment overrides it. Any thread. */
+struct hr_cpu_budget {
+    size_t affinity; /* processors in the affinity mask, at least 1 */
+    size_t quota;    /* of the control group or one above it (cpu.max, rounded up); 0: none */
+    size_t allowed;  /* the smaller of the two; HOGRING_CPUS in the environment overrides it */
+};
+
+/* Reads files: not for loops. Any thread. */
+struct hr_cpu_budget hr_cpu_budget(void);
 size_t hr_cpus_allowed(void);
 
 /* Keep this thread on processor `number` of those allowed, counted round and round: threads that

@@ -17,7 +17,8 @@ enum hr_stream {
     HR_STREAM_SHUFFLE = 2,  /* order of samples: counter = (epoch, round) */
     HR_STREAM_SCHEDULE = 3, /* explored schedules: counter = (choice) */
     HR_STREAM_TEST = 4,
-    HR_STREAM_NAME = 5, /* random names of segments and temporary folders */
+    HR_STREAM_NAME = 5,    /* random names of segments and temporary folders */
+    HR_STREAM_AUGMENT = 6, /* flips and crops: counter = (pass, sample) */
 };
 
 struct hr_philox {

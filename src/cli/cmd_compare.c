@@ -113,7 +113,7 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
         const struct hr_observer observer =
             hr_watch_begin(&watch, options, cli->data, options->strategy, cli->quiet);
         const enum hr_status status = hr_train(options, dataset, &observer, &contest->results[i]);
-        hr_watch_end(&watch);
+        hr_watch_end(&watch, status == HR_OK ? &contest->results[i] : NULL);
         hr_contest_note(contest, i, status, hr_error_message());
     }
     return HR_OK;

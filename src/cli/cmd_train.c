@@ -55,7 +55,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
     const enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
-    hr_watch_end(&watch);
+    hr_watch_end(&watch, status == HR_OK ? result : NULL);
     if (status != HR_OK && result->checkpoint[0])
         return hr_fail(status, "%s (last good checkpoint: %s)", hr_error_message(),
                        result->checkpoint);

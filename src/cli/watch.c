@@ -6,8 +6,11 @@
 static void on_start(void *arg, const struct hr_run_info *info)
 {
     const struct hr_watch *watch = arg;
+    char advice[HR_ADVICE_MAX];
     if (watch->banner)
         hr_banner_print(stderr, info, watch->data);
+    if (!watch->quiet && hr_advice_before(info, advice))
+        hr_log(HR_LOG_WARNING, "%s", advice);
 }
 
 static void on_progress(void *arg, const struct hr_progress *progress)
@@ -45,7 +48,10 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
     };
 }
 
-void hr_watch_end(struct hr_watch *watch)
+void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
 {
+    char advice[HR_ADVICE_MAX];
     hr_progress_view_end(&watch->view);
+    if (!watch->quiet && result && hr_advice_after(result, advice))
+        hr_log(HR_LOG_INFO, "%s", advice);
 }

@@ -14,6 +14,7 @@ struct hr_watch {
 /* label: before each progress line, "" for none. The observer borrows watch. */
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const char *label, bool quiet);
-void hr_watch_end(struct hr_watch *watch);
+/* result: for a word of advice; NULL when there is none. */
+void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result);
 
 #endif

@@ -11,7 +11,9 @@
 #endif
 
 #include "base/isa.h"
+#include "base/log.h"
 #include "base/size.h"
+#include "nn/gemm_check.h"
 #include "nn/gemm_naive.h"
 #include "nn/kernels.h"
 #include "nn/product.h"
@@ -83,10 +85,61 @@ static void use_one_thread(void)
         openblas_set_num_threads(1);
 }
 
+/* As the check wants them. */
+static void blas_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    blas(&(struct hr_gemm){.form = HR_GEMM_NN, .M = M, .N = N, .K = K, .a = a, .b = b, .c = c});
+}
+
+static void blas_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    blas(&(struct hr_gemm){.form = HR_GEMM_NT, .M = M, .N = N, .K = K, .a = a, .b = b, .c = c});
+}
+
+static void blas_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
+{
+    blas(&(struct hr_gemm){.form = HR_GEMM_TN, .M = M, .N = N, .K = K, .a = a, .b = b, .c = c});
+}
+
+static const struct hr_gemm_kernels fast = {blas_nn, blas_nt, blas_tn};
+
+/* What is known of BLAS in this process: checked once, before ranks start. */
+static struct {
+    bool known, good;
+    const struct hr_gemm_kernels *instead; /* tests: check these */
+    int deadline_ms;
+} trust = {.deadline_ms = 2000};
+
+void hr_kernels_suspect(const struct hr_gemm_kernels *instead, int deadline_ms)
+{
+    trust.known = false;
+    trust.instead = instead;
+    trust.deadline_ms = deadline_ms;
+}
+
+static bool blas_is_trusted(void)
+{
+    static const char *const threading[] = {"sequential", "pthreads", "OpenMP"};
+    if (trust.known)
+        return trust.good;
+    const enum hr_gemm_verdict verdict =
+        hr_gemm_check(trust.instead ? trust.instead : &fast, trust.deadline_ms);
+    trust.known = true;
+    trust.good = verdict == HR_GEMM_GOOD || verdict == HR_GEMM_UNKNOWN;
+    if (!trust.good)
+        hr_log(HR_LOG_WARNING,
+               "two threads that multiply at once got %s from \"%s\" (%s): going on with the "
+               "reference kernels, which are slow",
+               hr_gemm_verdict_str(verdict), openblas_get_config(),
+               threading[openblas_get_parallel() % 3]);
+    return trust.good;
+}
+
 enum hr_status hr_kernels_select(enum hr_kernels kernels)
 {
-    selected = kernels;
-    hr_kernels_init_process();
+    use_one_thread(); /* before the check, whose child inherits it */
+    selected =
+        kernels == HR_KERNELS_FAST && blas_is_trusted() ? HR_KERNELS_FAST : HR_KERNELS_REFERENCE;
     return HR_OK;
 }
 

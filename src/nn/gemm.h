@@ -24,9 +24,10 @@
 enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
 
 /* Choose the kernels; HR_E_USAGE when FAST is asked of a build without BLAS (default there:
- * REFERENCE). FAST also sets BLAS to one thread, which multiplies nothing and is inherited by
- * forked ranks; asked for in the launcher, it spares each of them the start of BLAS's own helper
- * threads. */
+ * REFERENCE). FAST is first tried in a child process (gemm_check.h), once a process; when it fails
+ * there, one line of warning says so and REFERENCE is taken. It also sets BLAS to one thread, which
+ * multiplies nothing and is inherited by forked ranks; asked for in the launcher, it spares each of
+ * them the start of BLAS's own helper threads. */
 HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
 
 /* Are the plain C kernels selected, whose bits are the same on every machine? */

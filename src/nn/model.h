@@ -87,6 +87,10 @@ void hr_workspace_destroy(struct hr_workspace *workspace);
 float *hr_workspace_input(struct hr_workspace *workspace);
 uint8_t *hr_workspace_labels(struct hr_workspace *workspace);
 
+/* Let the passes that follow read their batch from the caller's memory instead: x (B, features) and
+ * labels (B), which the passes may overwrite; NULL, NULL: from the workspace's own again. */
+void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint8_t *labels);
+
 struct hr_batch_result {
     double loss_sum; /* of the samples' cross entropies; not finite when training diverged */
     size_t correct;  /* samples whose largest logit (first of equals) is the label; never one with a

@@ -21,9 +21,11 @@ struct hr_workspace {
     struct hr_workspace_options options;
     struct hr_draw draw;
     struct hr_arena arena; /* everything below */
-    float *input;          /* (max_batch, features) as data sets have it */
+    float *own_input;      /* (max_batch, features) as data sets have it */
+    uint8_t *own_labels;   /* (max_batch) */
+    float *input;          /* own_input, or lent */
     float *x;              /* the same in the layers' order; may be input */
-    uint8_t *labels;       /* (max_batch) */
+    uint8_t *labels;       /* own_labels, or lent */
     struct trace *traces;  /* (nlayers) */
     float *dy[2];          /* (max_batch, widest): gradient of a layer's output and of its input */
     void *scratch;         /* of all layers in turn */
@@ -105,10 +107,12 @@ static void lay_out(struct hr_workspace *workspace, struct cutter *cutter)
     const struct hr_model *model = workspace->model;
     const size_t B = workspace->max_batch, features = hr_dims_elems(&model->input);
     const size_t scratch = scratch_bytes(model, B, workspace->options.threads);
-    workspace->input = workspace->x = cut(cutter, B, features * sizeof(float));
+    workspace->own_input = cut(cutter, B, features * sizeof(float));
+    workspace->input = workspace->x = workspace->own_input;
     if (model->pixels_first)
         workspace->x = cut(cutter, B, features * sizeof(float));
-    workspace->labels = cut(cutter, B, sizeof *workspace->labels);
+    workspace->own_labels = cut(cutter, B, sizeof *workspace->labels);
+    workspace->labels = workspace->own_labels;
     workspace->traces = cut(cutter, model->text.nlayers, sizeof *workspace->traces);
     lay_out_layers(workspace, cutter);
     for (int i = 0; i < 2; i++)
@@ -169,6 +173,19 @@ float *hr_workspace_input(struct hr_workspace *workspace)
 uint8_t *hr_workspace_labels(struct hr_workspace *workspace)
 {
     return workspace->labels;
+}
+
+void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint8_t *labels)
+{
+    const struct hr_model *model = workspace->model;
+    const float *before = workspace->x;
+    workspace->input = x ? x : workspace->own_input;
+    workspace->labels = labels ? labels : workspace->own_labels;
+    if (model->pixels_first) /* layers read a copy */
+        return;
+    workspace->x = workspace->input;
+    for (size_t i = 0; i < model->text.nlayers && workspace->traces[i].y == before; i++)
+        workspace->traces[i].y = workspace->x; /* the first layers that work in place work there */
 }
 
 void hr_workspace_draw(struct hr_workspace *workspace, uint64_t epoch, const uint32_t *samples)

@@ -1,5 +1,7 @@
 /* Runs as JSON. The names are a contract with scripts: fields are only ever added.
  *
+ * "time": compute, communicate, wait and load (decoding, or waiting for, the input) are disjoint.
+ *
  * "staleness": p50, p99 and histogram count updates by staleness, 0, 1, 2, ...; the histogram ends
  * at its last number that is not 0. Bucket 255 holds all updates of staleness 255 and more, so a
  * quantile of 255 means at least that; max is exact. Without updates mean and quantiles are null.
@@ -95,11 +97,13 @@ static json_t *run_outcome(const struct hr_run_result *run)
 /* What it cost, and its course. */
 static json_t *run_account(const struct hr_run_result *run)
 {
-    return json_pack("{so s{so so so} s{so so} so}", "staleness", staleness(run), "time", "compute",
-                     hr_json_number(run->compute_s), "communicate",
-                     hr_json_number(run->communicate_s), "wait", hr_json_number(run->wait_s),
-                     "bytes", "sent", hr_json_count(run->bytes_sent), "received",
-                     hr_json_count(run->bytes_received), "curve", curve(run));
+    return json_pack(
+        "{so s{so so so so} s{so so} s{so so} so}", "staleness", staleness(run), "time", "compute",
+        hr_json_number(run->compute_s), "communicate", hr_json_number(run->communicate_s), "wait",
+        hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "prefetch", "hits",
+        hr_json_count(run->prefetch_hits), "misses", hr_json_count(run->prefetch_misses), "bytes",
+        "sent", hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
+        "curve", curve(run));
 }
 
 static json_t *run_object(const struct hr_run_result *run)
@@ -127,7 +131,7 @@ static json_t *run_array(const struct hr_run_result *runs, size_t n)
 
 /* --- the configuration */
 
-enum kind { TEXT, SIZE, COUNT, NUMBER };
+enum kind { TEXT, SIZE, COUNT, NUMBER, TRUTH };
 
 struct option_row {
     const char *flag;
@@ -156,6 +160,10 @@ static const struct option_row options_table[] = {
     ROW("micro-shards", SIZE, micro_shards),
     ROW("threads-per-worker", SIZE, threads_per_worker),
     ROW("epochs", SIZE, epochs),
+    ROW("epoch-size", SIZE, epoch_size),
+    ROW("augment", TEXT, augment),
+    ROW("normalize", TRUTH, normalize),
+    ROW("prefetch", SIZE, prefetch),
     ROW("lr", NUMBER, lr),
     ROW("momentum", NUMBER, momentum),
     ROW("weight-decay", NUMBER, weight_decay),
@@ -186,6 +194,8 @@ static json_t *option_value(const struct hr_train_options *options, const struct
         return hr_json_count(*(const uint64_t *)field);
     case NUMBER:
         return hr_json_number(*(const double *)field);
+    case TRUTH:
+        return json_boolean(*(const bool *)field);
     }
     return NULL;
 }

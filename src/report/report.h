@@ -1,6 +1,7 @@
 /* report.h - what people and programs get to see of a run.
  *
  *   banner.c     who trains what, how, and what the strategy guarantees
+ *   advice.c     what a user may want to change, with numbers
  *   progress.c   a line that is redrawn on a terminal; one line an epoch elsewhere
  *   table.c      one row a strategy; with several seeds mean and deviation, and a verdict in words
  *   json.c       the same for programs: fields are only ever added
@@ -24,6 +25,15 @@
 /* Six lines: strategy, algorithm and order of addition, workers, servers, launch; model; data; what
  * one update is made of and its learning rate; epochs, updates, seed; the guarantee. */
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data);
+
+/* --- advice: one line each, without a newline; false when there is nothing to say */
+
+enum { HR_ADVICE_MAX = 400 };
+
+/* Before a run: more than twice as many ranks as processors. */
+bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX]);
+/* After it: communication and waiting took more of the workers' time than computing. */
+bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX]);
 
 /* --- progress */
 

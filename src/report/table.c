@@ -14,6 +14,7 @@ enum { CELL_MAX = 168 };
 struct table {
     const struct hr_groups *groups;
     double target; /* 0: no such column */
+    bool loads;    /* somebody spent more than 1 % of the time on input */
 };
 
 typedef void (*cell_fn)(const struct hr_run_group *group, char *cell);
@@ -82,11 +83,32 @@ static void cell_staleness(const struct hr_run_group *group, char *cell)
         snprintf(cell, CELL_MAX, "-");
 }
 
+/* Percent of the workers' time that went into input; not a number when there is no time. */
+static double load_percent(const struct hr_run_group *group)
+{
+    double load = 0, all = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct hr_run_result *run = group->run[i];
+        load += run->load_s;
+        all += run->load_s + run->compute_s + run->communicate_s + run->wait_s;
+    }
+    return 100 * load / all;
+}
+
+static void cell_load(const struct hr_run_group *group, char *cell)
+{
+    const double percent = load_percent(group);
+    if (isfinite(percent))
+        snprintf(cell, CELL_MAX, "%.1f", percent);
+    else
+        snprintf(cell, CELL_MAX, "-");
+}
+
 static void cell_time(const struct hr_run_group *group, char *cell)
 {
     double compute = 0, communicate = 0, wait = 0;
     for (size_t i = 0; i < group->n; i++) {
-        compute += group->run[i]->compute_s;
+        compute += group->run[i]->compute_s + group->run[i]->load_s;
         communicate += group->run[i]->communicate_s;
         wait += group->run[i]->wait_s;
     }
@@ -116,20 +138,32 @@ static void cell_target(const struct hr_run_group *group, char *cell)
 struct column {
     const char *over, *head; /* the two lines of its header */
     cell_fn cell;
+    bool (*shown)(const struct table *table); /* NULL: always */
 };
 
+static bool has_target(const struct table *table)
+{
+    return table->target > 0;
+}
+
+static bool has_loads(const struct table *table)
+{
+    return table->loads;
+}
+
 static const struct column columns[] = {
-    {"", "strategy", cell_label},
-    {"test", "accuracy %", cell_accuracy},
-    {"test", "loss", cell_test_loss},
-    {"train", "loss", cell_train_loss},
-    {"", "seconds", cell_seconds},
-    {"", "samples/s", cell_rate},
-    {"", "updates", cell_updates},
-    {"", "lr", cell_lr},
-    {"staleness", "mean/max", cell_staleness},
-    {"time %", "c/c/w", cell_time},
-    {"seconds", "to target", cell_target},
+    {"", "strategy", cell_label, NULL},
+    {"test", "accuracy %", cell_accuracy, NULL},
+    {"test", "loss", cell_test_loss, NULL},
+    {"train", "loss", cell_train_loss, NULL},
+    {"", "seconds", cell_seconds, NULL},
+    {"", "samples/s", cell_rate, NULL},
+    {"", "updates", cell_updates, NULL},
+    {"", "lr", cell_lr, NULL},
+    {"staleness", "mean/max", cell_staleness, NULL},
+    {"time %", "c/c/w", cell_time, NULL},
+    {"time %", "input", cell_load, has_loads},
+    {"seconds", "to target", cell_target, has_target},
 };
 
 enum { NCOLUMNS = sizeof columns / sizeof *columns };
@@ -143,9 +177,9 @@ static size_t width_of(const char *text)
     return width;
 }
 
-static size_t column_count(const struct table *table)
+static bool is_shown(const struct table *table, size_t column)
 {
-    return table->target > 0 ? NCOLUMNS : NCOLUMNS - 1;
+    return !columns[column].shown || columns[column].shown(table);
 }
 
 static size_t column_width(const struct table *table, const struct column *column)
@@ -173,11 +207,13 @@ static void print_cell(FILE *out, size_t number, const char *text, size_t width)
 
 static void print_header(FILE *out, const struct table *table, const size_t *widths)
 {
-    for (size_t c = 0; c < column_count(table); c++)
-        print_cell(out, c, columns[c].over, widths[c]);
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        if (is_shown(table, c))
+            print_cell(out, c, columns[c].over, widths[c]);
     fputc('\n', out);
-    for (size_t c = 0; c < column_count(table); c++)
-        print_cell(out, c, columns[c].head, widths[c]);
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        if (is_shown(table, c))
+            print_cell(out, c, columns[c].head, widths[c]);
     fputc('\n', out);
 }
 
@@ -185,7 +221,9 @@ static void print_rows(FILE *out, const struct table *table, const size_t *width
 {
     char cell[CELL_MAX];
     for (size_t g = 0; g < table->groups->n; g++) {
-        for (size_t c = 0; c < column_count(table); c++) {
+        for (size_t c = 0; c < NCOLUMNS; c++) {
+            if (!is_shown(table, c))
+                continue;
             columns[c].cell(&table->groups->group[g], cell);
             print_cell(out, c, cell, widths[c]);
         }
@@ -210,6 +248,8 @@ static void print_notes(FILE *out, const struct table *table)
     for (size_t g = 0; g < table->groups->n; g++)
         interrupted |= table->groups->group[g].interrupted;
     fputs("c/c/w: compute / communicate / wait, of the workers' time", out);
+    if (table->loads)
+        fputs("; input: of it, loading batches", out);
     if (table->target > 0)
         fprintf(out, "; target: test accuracy %.4g %%", 100 * table->target);
     if (table->groups->most > 1)
@@ -227,7 +267,9 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
         fprintf(out, "(no table: %s)\n", hr_error_message());
         return;
     }
-    const struct table table = {.groups = &groups, .target = target};
+    struct table table = {.groups = &groups, .target = target};
+    for (size_t g = 0; g < groups.n; g++)
+        table.loads |= load_percent(&groups.group[g]) > 1;
     for (size_t c = 0; c < NCOLUMNS; c++)
         widths[c] = column_width(&table, &columns[c]);
     print_header(out, &table, widths);

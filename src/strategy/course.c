@@ -15,6 +15,18 @@ struct hr_batch hr_course_batch(const struct hr_course *course, uint64_t index)
     };
 }
 
+struct hr_piece hr_course_piece(const struct hr_course *course, const struct hr_batch *batch,
+                                uint64_t done)
+{
+    const uint64_t position = batch->epoch * course->samples + batch->first + done;
+    const uint64_t first = position % course->pass;
+    return (struct hr_piece){
+        .pass = position / course->pass,
+        .first = first,
+        .count = min_u64(batch->count - done, course->pass - first),
+    };
+}
+
 float hr_course_lr(const struct hr_course *course, uint64_t index)
 {
     const struct hr_batch batch = hr_course_batch(course, index);

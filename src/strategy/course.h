@@ -5,6 +5,10 @@
  * rate, evaluation, checkpoints and the end of the run all follow from the index, so they agree
  * between ranks without being agreed on, and a checkpoint's position is one number.
  *
+ * An *epoch* is so many samples, by default a pass over the data. Positions run on from epoch to
+ * epoch and from pass to pass, so where an epoch is no whole number of passes a batch may straddle
+ * two; each pass is still an exact permutation.
+ *
  * A *cut* is an index at which everybody has finished everything before it and has begun nothing
  * after it: the ends of epochs, multiples of checkpoint_every, and the end of the run.
  */
@@ -18,6 +22,7 @@
 
 struct hr_course {
     uint64_t samples;           /* in an epoch */
+    uint64_t pass;              /* samples in a pass over the data */
     uint64_t batch;             /* samples an index stands for (the last of an epoch: fewer) */
     uint64_t batches_per_epoch; /* ceil(samples / batch) */
     uint64_t first, end;        /* indices of this run: [first, end) */
@@ -27,10 +32,19 @@ struct hr_course {
 };
 
 struct hr_batch {
-    uint64_t epoch, first, count; /* positions [first, first + count) of the epoch's order */
+    uint64_t epoch, first, count; /* samples [first, first + count) of the epoch */
 };
 
 struct hr_batch hr_course_batch(const struct hr_course *course, uint64_t index);
+
+/* Part of a pass: positions [first, first + count) of the order of pass `pass`. */
+struct hr_piece {
+    uint64_t pass, first, count;
+};
+
+/* The samples of a batch from its `done`-th on, as far as one pass reaches; done < batch->count. */
+struct hr_piece hr_course_piece(const struct hr_course *course, const struct hr_batch *batch,
+                                uint64_t done);
 
 /* The learning rate of the update of that index. */
 float hr_course_lr(const struct hr_course *course, uint64_t index);

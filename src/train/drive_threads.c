@@ -41,14 +41,14 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
 static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
-    const int64_t began = hr_clock_ns();
+    const int64_t began = hr_clock_ns(), loaded = worker->stats->load_ns;
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMPUTE);
     hr_control_step(worker->world->control, worker->rank, task->index);
     HR_TRY(hr_trainee_gradient(trainee, task));
     const int64_t computed = hr_clock_ns(), updated = worker->update_ns;
     worker->world->strategy->offer(worker);
     const int64_t update = worker->update_ns - updated;
-    worker->stats->compute_ns += computed - began + update;
+    worker->stats->compute_ns += computed - began + update - (worker->stats->load_ns - loaded);
     worker->stats->communicate_ns += hr_clock_ns() - computed - update;
     return HR_OK;
 }

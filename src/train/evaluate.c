@@ -13,6 +13,7 @@ struct evaluation {
     struct hr_model *model;
     struct hr_workspace *workspace;
     float *params; /* (params) */
+    struct hr_scaling scaling;
     uint32_t samples[HR_EVAL_BLOCK];
 };
 
@@ -38,6 +39,7 @@ static void run_blocks(struct evaluation *e, const struct hr_dataset *dataset, d
             e->samples[i] = (uint32_t)(first + i);
         hr_dataset_gather(dataset, &dataset->test, e->samples, count,
                           hr_workspace_input(e->workspace), hr_workspace_labels(e->workspace));
+        hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
         const struct hr_batch_result result =
             hr_model_evaluate(e->model, e->workspace, e->params, count);
         loss_sum += result.loss_sum;
@@ -58,6 +60,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     HR_TRY(hr_model_create(text, dataset->shape, dataset->classes, &e->model));
     HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, NULL, &e->workspace));
     HR_TRY(load_params(e, checkpoint));
+    HR_TRY(hr_load_scaling(checkpoint, dataset->shape.channels, &e->scaling));
     hr_fp_flush_denormals();
     hr_kernels_init_process();
     run_blocks(e, dataset, loss, accuracy);
@@ -77,6 +80,7 @@ enum hr_status hr_evaluate_checkpoint(const char *path, const struct hr_dataset 
     if (status == HR_OK)
         snprintf(model_text, sizeof((struct hr_train_options *)0)->model, "%s",
                  hr_model_text(e.model));
+    hr_scaling_free(&e.scaling);
     hr_workspace_destroy(e.workspace);
     hr_model_destroy(e.model);
     free(e.params);

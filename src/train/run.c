@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
+#include "train/prefetch.h"
 
 static size_t default_workers(void)
 {
@@ -60,6 +61,8 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
     HR_TRY(check_range("global-batch-size", (double)o->global_batch_size, 0, 1 << 24));
     HR_TRY(check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
     HR_TRY(check_range("epochs", (double)o->epochs, 1, 1 << 20));
+    HR_TRY(check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
+    HR_TRY(check_range("prefetch", (double)o->prefetch, 0, HR_PREFETCH_MAX));
     HR_TRY(check_range("lr", o->lr, 0, 1e6));
     HR_TRY(check_range("momentum", o->momentum, 0, 1));
     HR_TRY(check_range("weight-decay", o->weight_decay, 0, 1e6));
@@ -143,7 +146,8 @@ static void plot_course(struct hr_run *run)
     const struct hr_train_options *o = run->options;
     struct hr_course *course = &run->world.course;
     const bool synchronous = run->world.strategy->synchronous;
-    course->samples = run->dataset->train.count;
+    course->pass = run->dataset->train.count;
+    course->samples = o->epoch_size ? o->epoch_size : course->pass;
     course->batch = synchronous ? run->global_batch : run->batch_size;
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
     course->end = o->epochs * course->batches_per_epoch;
@@ -164,6 +168,7 @@ static enum hr_status prepare(struct hr_run *run)
     HR_TRY(check_numbers(o));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
+    HR_TRY(hr_augment_parse(o->augment, run->dataset->shape, &run->augment));
     HR_TRY(hr_model_create(o->model, run->dataset->shape, run->dataset->classes, &run->model));
     HR_TRY(settle_batch(run));
     HR_TRY(hr_repro_prepare(run));
@@ -307,6 +312,8 @@ static void announce(const struct hr_run *run)
 static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     HR_TRY(prepare(run));
+    if (run->options->normalize)
+        HR_TRY(hr_scaling_measure(run->dataset, &run->scaling));
     if (checkpoint)
         HR_TRY(hr_resume_position(run, checkpoint));
     if (run->world.course.first >= run->world.course.end)
@@ -334,6 +341,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
 static void finish(struct hr_run *run)
 {
     hr_model_destroy(run->model);
+    hr_scaling_free(&run->scaling);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
 }

@@ -1,7 +1,9 @@
 /* run.h - one training run: what the launcher prepares and the ranks share.
  *
  *   hr_train (run.c)     options -> sizes -> segment -> initial state -> driver -> result
- *   trainee.c            a worker's own: batches, gradients, its part of evaluations
+ *   input.c              a batch index -> the floats and labels of a worker's share
+ *   prefetch.c           a thread that does that ahead of a worker
+ *   trainee.c            a worker's own: gradients, its part of evaluations
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
@@ -13,11 +15,12 @@
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
 
-#include "data/sampler.h"
+#include "data/transform.h"
 #include "group/launch.h"
 #include "hogring/train.h"
 #include "nn/model.h"
 #include "strategy/strategy.h"
+#include "train/input.h"
 
 enum { HR_REPRO_MAX_LEVELS = 6, HR_REPRO_MAX_SHARDS = 1 << HR_REPRO_MAX_LEVELS };
 enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
@@ -52,6 +55,8 @@ struct hr_run {
     const struct hr_observer *observer;
     struct hr_run_result *result;
     struct hr_model *model;
+    struct hr_augment augment;
+    struct hr_scaling scaling; /* of no channels without --normalize */
     const char *strategy_name;
     enum hr_launch launch;
     bool explore;
@@ -88,10 +93,9 @@ struct hr_trainee {
     struct hr_worker worker;
     struct hr_waiter waiter;
     struct hr_workspace *workspace;
-    uint32_t *samples; /* (largest batch or evaluation block) owned */
-    struct hr_sampler sampler;
-    uint64_t sampler_epoch;
+    struct hr_input input;
     struct hr_repro repro;
+    struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
 /* --- trainee.c */
@@ -152,6 +156,11 @@ HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
                                              const struct hr_checkpoint *checkpoint);
 HR_CHECKED enum hr_status hr_resume_state(struct hr_run *run,
                                           const struct hr_checkpoint *checkpoint);
+
+/* The scaling that a checkpoint's model was trained with, of no channels when there was none; free
+ * with hr_scaling_free. HR_E_FORMAT when it is not for `channels`. */
+HR_CHECKED enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
+                                          struct hr_scaling *out);
 
 /* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
  * or unlike. */

@@ -10,7 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "train/run.h"
 
-enum { MODEL_METADATA = 4, TRAINER_METADATA = 12 };
+enum { MODEL_METADATA = 4, TRAINER_METADATA = 16, SCALING_TENSORS = 2 };
 
 static void put(struct hr_tensor_file *file, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -58,6 +58,18 @@ static void fill_model(const struct hr_run *run, struct hr_tensor_file *file)
     put(file, "hogring.step", "%" PRIu64, run->board->index);
 }
 
+/* Mean and deviation of --normalize stand in the trainer's file: the model's is a state_dict and
+ * nothing else. */
+static void add_scaling(const struct hr_scaling *scaling, struct hr_tensor_file *file)
+{
+    const struct hr_tensor_info info = {
+        .name = "normalize", .ndim = 1, .shape = {scaling->channels}, .count = scaling->channels};
+    if (scaling->channels == 0)
+        return;
+    add_tensor(file, &info, "", ".mean", scaling->mean);
+    add_tensor(file, &info, "", ".std", scaling->std);
+}
+
 static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
 {
     const struct hr_snapshot *snapshot = &run->world.snapshot;
@@ -69,11 +81,13 @@ static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
             add_tensor(file, hr_model_tensor(run->model, i), prefix, ".momentum_buffer",
                        snapshot->momentum + copy * run->world.params);
     }
+    add_scaling(&run->scaling, file);
     put(file, "strategy", "%s", run->strategy_name);
     put(file, "seed", "%" PRIu64, run->options->seed);
     put(file, "data", "%s", run->dataset->digest);
     put(file, "epoch", "%" PRIu64, at.epoch);
     put(file, "position", "%" PRIu64, at.first);
+    put(file, "epoch_size", "%" PRIu64, run->world.course.samples);
     put(file, "workers", "%zu", run->world.workers);
     put(file, "batch_size", "%zu", run->batch_size);
     put(file, "lr", "%.9g", (double)hr_course_lr(&run->world.course, run->board->index));
@@ -84,7 +98,8 @@ static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
 
 size_t hr_save_bytes(const struct hr_run *run)
 {
-    return (1 + run->world.snapshot.momentum_copies) * run->world.params * sizeof(float) + 65536;
+    return (1 + run->world.snapshot.momentum_copies) * run->world.params * sizeof(float) +
+           2 * run->scaling.channels * sizeof(float) + 65536;
 }
 
 enum hr_status hr_save(struct hr_run *run)
@@ -93,7 +108,7 @@ enum hr_status hr_save(struct hr_run *run)
     const size_t tensors = hr_model_tensor_count(run->model);
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     struct hr_tensor *all =
-        calloc(tensors * (1 + run->world.snapshot.momentum_copies), sizeof *all);
+        calloc(tensors * (1 + run->world.snapshot.momentum_copies) + SCALING_TENSORS, sizeof *all);
     struct hr_metadata *metadata = calloc(MODEL_METADATA + TRAINER_METADATA, sizeof *metadata);
     if (!checkpoint || !all || !metadata) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
@@ -138,29 +153,48 @@ static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const ch
                    checkpoint->path, what, saved ? saved : "(unknown)", ours);
 }
 
+/* Where it stands, in samples since the first run began. Epochs may have another size in this run;
+ * then the losses of the one that it broke off say nothing about one of ours. */
+static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                     uint64_t *samples)
+{
+    uint64_t epoch, position, size = run->world.course.pass;
+    HR_TRY(number_of(checkpoint, "epoch", &epoch));
+    HR_TRY(number_of(checkpoint, "position", &position));
+    if (hr_metadata_get(&checkpoint->trainer, "epoch_size")) /* the first ones had none */
+        HR_TRY(number_of(checkpoint, "epoch_size", &size));
+    *samples = epoch * size + position;
+    if (size != run->world.course.samples)
+        return HR_OK;
+    HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
+    const char *loss = hr_metadata_get(&checkpoint->trainer, "epoch_loss");
+    run->resumed_epoch_loss = loss ? strtod(loss, NULL) : 0;
+    return HR_OK;
+}
+
 enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const struct hr_course *course = &run->world.course;
-    uint64_t seed, epoch, position;
+    uint64_t seed, samples;
     char ours[32];
     HR_TRY(same_text(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
                      hr_model_text(run->model)));
     HR_TRY(same_text(checkpoint, "data", hr_metadata_get(&checkpoint->trainer, "data"),
                      run->dataset->digest));
+    HR_TRY(same_text(checkpoint, "--normalize",
+                     hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
+                     run->scaling.channels ? "on" : "off"));
     HR_TRY(number_of(checkpoint, "seed", &seed));
     snprintf(ours, sizeof ours, "%" PRIu64, run->options->seed);
     HR_TRY(same_text(checkpoint, "--seed", hr_metadata_get(&checkpoint->trainer, "seed"), ours));
-    HR_TRY(number_of(checkpoint, "epoch", &epoch));
-    HR_TRY(number_of(checkpoint, "position", &position));
-    HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
-    if (position % course->batch != 0 || position >= course->samples)
+    HR_TRY(resume_samples(run, checkpoint, &samples));
+    const uint64_t epoch = samples / course->samples, position = samples % course->samples;
+    if (position % course->batch != 0)
         return hr_fail(HR_E_USAGE,
                        "--resume %s: it stands at sample %" PRIu64
                        " of an epoch, which is no multiple of this "
                        "run's %" PRIu64 " samples a step",
                        checkpoint->path, position, course->batch);
-    const char *loss = hr_metadata_get(&checkpoint->trainer, "epoch_loss");
-    run->resumed_epoch_loss = loss ? strtod(loss, NULL) : 0;
     run->world.course.first = epoch * course->batches_per_epoch + position / course->batch;
     return HR_OK;
 }
@@ -177,6 +211,27 @@ enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
         return hr_fail(HR_E_FORMAT, "%s: tensor %s does not have the shape and type of the model's",
                        checkpoint->path, name);
     memcpy(params + info->offset, tensor->data, tensor->bytes);
+    return HR_OK;
+}
+
+enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
+                               struct hr_scaling *out)
+{
+    const struct hr_tensor_info info = {.ndim = 1, .shape = {channels}, .count = channels};
+    *out = (struct hr_scaling){0};
+    if (!hr_tensor_get(&checkpoint->trainer, "normalize.mean"))
+        return HR_OK;
+    HR_TRY(hr_scaling_create(channels, out));
+    const char *const names[] = {"normalize.mean", "normalize.std"};
+    float *const to[] = {out->mean, out->std};
+    for (size_t i = 0; i < SCALING_TENSORS; i++) {
+        const enum hr_status status =
+            hr_load_tensor(checkpoint, &checkpoint->trainer, &info, names[i], to[i]);
+        if (status != HR_OK) {
+            hr_scaling_free(out);
+            return status;
+        }
+    }
     return HR_OK;
 }
 

@@ -1,9 +1,10 @@
-/* A worker's own work: which samples, which gradient, which part of an evaluation. */
+/* A worker's own work: which gradient, which part of an evaluation. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/size.h"
+#include "base/clock.h"
 #include "nn/gemm.h"
+#include "train/prefetch.h"
 #include "train/run.h"
 
 static size_t largest_batch(const struct hr_run *run)
@@ -37,6 +38,26 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
     return status;
 }
 
+/* One thread that plays all ranks has nobody to decode ahead of, and micro-shards are decoded one
+ * by one. */
+static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
+{
+    const struct hr_run *run = trainee->run;
+    const struct hr_world *world = &run->world;
+    const struct hr_prefetch_options options = {
+        .run = run,
+        .rank = rank,
+        .ahead = run->options->prefetch,
+        .max_samples = run->batch_size,
+        .first = world->course.first + (world->strategy->synchronous ? 0 : rank),
+        .end = world->course.end,
+        .stride = world->strategy->synchronous ? 1 : world->workers,
+    };
+    if (!options.ahead || run->explore || run->micro_shards)
+        return HR_OK;
+    return hr_prefetch_start(&options, &trainee->prefetch);
+}
+
 enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, size_t rank)
 {
     enum hr_status status;
@@ -46,22 +67,21 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
                    .spin_ns = run->spin_ns,
                    .yield_ns = run->yield_ns,
                    .timeout_ns = run->timeout_ns},
-        .sampler_epoch = UINT64_MAX,
     };
     hr_kernels_init_process();
-    trainee->samples = malloc(largest_batch(run) * sizeof *trainee->samples);
-    if (!trainee->samples)
-        return hr_fail(HR_E_NOMEM, "no memory for a batch of %zu samples", largest_batch(run));
+    HR_TRY(hr_input_init(&trainee->input, run, rank, largest_batch(run)));
     const struct hr_workspace_options options = {.seed = run->options->seed,
                                                  .threads = run->options->threads_per_worker};
     HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &trainee->workspace),
                 status, out);
+    HR_TRY_GOTO(start_prefetch(trainee, rank), status, out);
     HR_TRY_GOTO(start_worker(trainee, rank), status, out);
     HR_TRY_GOTO(hr_repro_start(trainee), status, out);
     return HR_OK;
 out:
+    hr_prefetch_stop(trainee->prefetch);
     hr_workspace_destroy(trainee->workspace);
-    free(trainee->samples);
+    hr_input_fini(&trainee->input);
     return status;
 }
 
@@ -70,41 +90,45 @@ void hr_trainee_stop(struct hr_trainee *trainee)
     hr_repro_stop(trainee);
     trainee->run->world.strategy->stop(&trainee->worker);
     hr_member_fini(&trainee->worker.member);
+    hr_prefetch_stop(trainee->prefetch);
     hr_workspace_destroy(trainee->workspace);
-    free(trainee->samples);
+    hr_input_fini(&trainee->input);
 }
 
-/* This worker's part of a batch: all of it, or its share of a global batch. Shares differ by at
- * most one sample, and may be empty. */
-static struct hr_batch share_of(const struct hr_worker *worker, struct hr_batch batch)
+/* Have a part of batch `index` where the workspace reads it: all of this worker's, if it was
+ * decoded ahead. */
+static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64_t index)
 {
-    const struct hr_world *world = worker->world;
-    if (!world->strategy->synchronous)
-        return batch;
-    const uint64_t begin = hr_cut(batch.count, world->workers, worker->rank);
-    const uint64_t end = hr_cut(batch.count, world->workers, worker->rank + 1);
-    return (struct hr_batch){batch.epoch, batch.first + begin, end - begin};
+    struct hr_worker_stats *stats = trainee->worker.stats;
+    struct hr_workspace *workspace = trainee->workspace;
+    struct hr_input *input = &trainee->input;
+    const int64_t began = hr_clock_ns();
+    const struct hr_prefetched *ahead =
+        trainee->prefetch ? hr_prefetch_take(trainee->prefetch, index) : NULL;
+    hr_workspace_lend(workspace, ahead ? ahead->x : NULL, ahead ? ahead->y : NULL);
+    if (!ahead)
+        hr_input_decode(input, part, hr_workspace_input(workspace), hr_workspace_labels(workspace));
+    hr_workspace_draw(workspace, ahead ? ahead->pass : input->pass,
+                      ahead ? ahead->samples : input->samples);
+    stats->prefetch_hits += ahead != NULL;
+    stats->prefetch_misses += trainee->prefetch && !ahead;
+    if (!trainee->run->explore) /* there nobody keeps accounts of time */
+        stats->load_ns += hr_clock_ns() - began;
 }
 
-static void gather(struct hr_trainee *trainee, const struct hr_batch *share)
+static struct hr_batch_result differentiate(struct hr_trainee *trainee, const struct hr_batch *part,
+                                            uint64_t index)
 {
-    const struct hr_dataset *dataset = trainee->run->dataset;
-    if (share->epoch != trainee->sampler_epoch) {
-        trainee->sampler =
-            hr_sampler_of(trainee->run->options->seed, share->epoch, dataset->train.count);
-        trainee->sampler_epoch = share->epoch;
-    }
-    hr_sampler_fill(&trainee->sampler, share->first, share->count, trainee->samples);
-    hr_dataset_gather(dataset, &dataset->train, trainee->samples, share->count,
-                      hr_workspace_input(trainee->workspace),
-                      hr_workspace_labels(trainee->workspace));
-    hr_workspace_draw(trainee->workspace, share->epoch, trainee->samples);
+    struct hr_worker *worker = &trainee->worker;
+    load(trainee, part, index);
+    return hr_model_gradient(trainee->run->model, trainee->workspace, worker->weights, part->count,
+                             worker->grads);
 }
 
 struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
                                                 const struct hr_batch *piece, float *grads)
 {
-    gather(trainee, piece);
+    load(trainee, piece, UINT64_MAX);
     return hr_model_gradient(trainee->run->model, trainee->workspace, trainee->worker.weights,
                              piece->count, grads);
 }
@@ -113,11 +137,11 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
 {
     struct hr_worker *worker = &trainee->worker;
     const struct hr_batch batch = hr_course_batch(&worker->world->course, task->index);
-    const struct hr_batch share = share_of(worker, batch);
+    const struct hr_batch share = hr_input_share(&trainee->input, task->index);
     size_t samples = share.count;
-    const struct hr_batch_result result =
-        trainee->repro.shards ? hr_repro_gradient(trainee, &batch, &samples)
-                              : hr_trainee_differentiate(trainee, &share, worker->grads);
+    const struct hr_batch_result result = trainee->repro.shards
+                                              ? hr_repro_gradient(trainee, &batch, &samples)
+                                              : differentiate(trainee, &share, task->index);
     if (!isfinite(result.loss_sum))
         return hr_fail(HR_E_DIVERGED,
                        "the loss is not finite (%g) in epoch %llu; a smaller --lr may help",
@@ -133,15 +157,13 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
 void hr_trainee_evaluate(struct hr_trainee *trainee)
 {
     const struct hr_run *run = trainee->run;
-    const struct hr_split *test = &run->dataset->test;
+    const size_t tests = run->dataset->test.count;
+    hr_workspace_lend(trainee->workspace, NULL, NULL);
     for (size_t block = trainee->worker.rank; block < run->neval; block += run->world.workers) {
         const size_t first = block * HR_EVAL_BLOCK;
-        const size_t count = hr_min_size(HR_EVAL_BLOCK, test->count - first);
-        for (size_t i = 0; i < count; i++)
-            trainee->samples[i] = (uint32_t)(first + i);
-        hr_dataset_gather(run->dataset, test, trainee->samples, count,
-                          hr_workspace_input(trainee->workspace),
-                          hr_workspace_labels(trainee->workspace));
+        const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
+        hr_input_decode_test(&trainee->input, first, count, hr_workspace_input(trainee->workspace),
+                             hr_workspace_labels(trainee->workspace));
         const struct hr_batch_result result =
             hr_model_evaluate(run->model, trainee->workspace, run->world.snapshot.weights, count);
         run->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};

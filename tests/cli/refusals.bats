@@ -14,6 +14,9 @@ load support
   refused 2 "--epochs many: expected a whole number" train --epochs many
   refused 2 "--epochs -1: expected a whole number" train --epochs=-1
   refused 2 "--lr 0.1x: expected a number" train --lr 0.1x
+  refused 2 "--prefetch 65: expected 0 to 64" train --prefetch 65
+  refused 2 "--epoch-size half: expected a whole number" train --epoch-size half
+  refused 2 "--epoch-size 1.09951e+13: expected 0 to" train --epoch-size 10995116277760
   refused 2 "--timeout 3 parsecs: expected a time" train --timeout "3 parsecs"
   refused 2 "a value is missing" train --epochs
   refused 2 "--quiet: takes no value" train --quiet=yes
@@ -60,6 +63,11 @@ load support
   refused 2 "10" train --model "flatten, dense 11"
   refused 2 'did you mean "dense"' train --model "flatten, dens 10"
   refused 2 "flatten" train --model "dense 10"
+}
+
+@test "augmentation that does not fit the data" {
+  refused 2 "--augment spin: expected flip, crop:PAD" train --augment spin
+  refused 2 "--augment crop:8: expected crop:1 to crop:7 for images of 8 x 8" train --augment crop:8
 }
 
 @test "missing data names the package" {

@@ -12,9 +12,21 @@ load support
   [ "$(json "$TMP/out.json" 'd["runs"][0]["samples"]')" = 1438 ]
 }
 
+@test "too many workers for the processors are told, with numbers, unless quiet" {
+  HOGRING_CPUS=1 hogring train --model softmax --epochs 1 --workers 3 2>"$TMP/stderr" >/dev/null
+  grep -q "warning: 3 workers take turns on 1 processor (affinity mask" "$TMP/stderr"
+  HOGRING_CPUS=1 hogring train "${quick[@]}" --workers 3 2>"$TMP/stderr" >/dev/null
+  [ ! -s "$TMP/stderr" ]
+}
+
 @test "JSON on stdout is nothing but JSON" {
   hogring train "${quick[@]}" --json - 2>/dev/null >"$TMP/out.json"
   json "$TMP/out.json" 'd["hogring"]'
+}
+
+@test "an epoch is as many samples as --epoch-size says" {
+  hogring train --model softmax --epochs 3 --epoch-size 1000 --quiet --json "$TMP/out.json"
+  [ "$(json "$TMP/out.json" '[p["samples"] for p in d["runs"][0]["curve"]], d["config"]["epoch-size"]')" = "([1000, 2000, 3000], 1000)" ]
 }
 
 @test "expectations decide the exit code" {
@@ -53,6 +65,14 @@ load support
   refused 2 "more --epochs would go on" train --model softmax --epochs 4 --quiet --resume "$TMP/c"
   refused 2 "--seed" train --model softmax --epochs 9 --seed 2 --quiet --resume "$TMP/c"
   refused 2 "model" train --model mlp --epochs 9 --quiet --resume "$TMP/c"
+}
+
+@test "a checkpoint carries the scaling of its data" {
+  hogring train --model softmax --epochs 2 --quiet --normalize --augment crop:1 --checkpoint-dir "$TMP/c" --json "$TMP/out.json"
+  hogring eval "$TMP/c" --json "$TMP/eval.json"
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["test_accuracy"], d["config"]["normalize"], d["config"]["augment"]')" = \
+    "$(json "$TMP/eval.json" 'd["test_accuracy"], True, "crop:1"')" ]
+  refused 2 "it was trained with --normalize on, this run has off" train --model softmax --epochs 3 --quiet --resume "$TMP/c"
 }
 
 @test "a damaged checkpoint is passed over for the one before, and said so" {

@@ -42,6 +42,10 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .micro_shards = 8,
                                                 .threads_per_worker = 1,
                                                 .epochs = 10,
+                                                .epoch_size = 50000,
+                                                .augment = "flip,crop:2",
+                                                .normalize = true,
+                                                .prefetch = 2,
                                                 .lr = 0.1,
                                                 .momentum = 0.9,
                                                 .weight_decay = 1e-4,
@@ -83,17 +87,17 @@ static struct hr_curve_point points[] = {
 static struct hr_run_result full_run(void)
 {
     struct hr_run_result run = sample_run("ssp", 7, 1.0 / 3);
-    run.stale_updates = 100;
-    run.stale_sum = 65;
+    run.stale_updates = 100, run.stale_sum = 65;
     run.stale_max = 7;
     run.stale[0] = 60;
     run.stale[1] = 38;
-    run.stale[3] = 1;
-    run.stale[7] = 1;
+    run.stale[3] = run.stale[7] = 1;
     run.max_skew = 5;
     run.threads_per_worker = 2;
     run.micro_shards = 8;
     run.repro_cost = 1.25;
+    run.load_s = 0.125;
+    run.prefetch_hits = 40, run.prefetch_misses = 2;
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
     run.bytes_received = 12;
@@ -171,7 +175,8 @@ static void a_run_has_every_field(void **state)
         {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
                       "\"histogram\":[60,38,0,1,0,0,0,1]}"},
         {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
-                 "\"wait\":0.45000000000000001}"},
+                 "\"wait\":0.45000000000000001,\"load\":0.125}"},
+        {"prefetch", "{\"hits\":40,\"misses\":2}"},
         {"bytes", "{\"sent\":1099511627776,\"received\":12}"},
         {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
                   "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
@@ -241,6 +246,10 @@ static void the_configuration_is_spelled_as_flags(void **state)
         {"micro-shards", "8"},
         {"threads-per-worker", "1"},
         {"epochs", "10"},
+        {"epoch-size", "50000"},
+        {"augment", "\"flip,crop:2\""},
+        {"normalize", "true"},
+        {"prefetch", "2"},
         {"lr", "0.10000000000000001"},
         {"momentum", "0.90000000000000002"},
         {"weight-decay", "0.0001"},

@@ -53,6 +53,37 @@ static void one_seed_gives_plain_numbers(void **state)
     /* clang-format on */
 }
 
+/* 0.3 of 3.3 s, counted as compute; the other run, at just 1 %, would not bring the column. */
+static void loading_has_a_column_where_it_matters(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.97), sample_run("ssp", 1, 0.95)};
+    runs[1].compute_s -= 0.03;
+    runs[1].load_s = 0.03;
+    runs[0].load_s = 0.3;
+    /* clang-format off */
+    expect_table(runs, 2, 0,
+        "                        test    test   train"
+            "                                     staleness    time %  time %\n"
+        "strategy          accuracy %    loss    loss"
+            "  seconds  samples/s  updates    lr   mean/max     c/c/w   input\n"
+        "allreduce direct       97.00  0.2500  0.1250"
+            "     1.50      9.80k      460  0.05          -   77/9/14     9.1\n"
+        "ssp s=3                95.00  0.2500  0.1250"
+            "     1.50      9.80k      460  0.05          -  75/10/15     1.0\n"
+        "c/c/w: compute / communicate / wait, of the "
+            "workers' time; input: of it, loading batches\n");
+    expect_table(runs + 1, 1, 0,
+        "                test    test   train"
+            "                                     staleness    time %\n"
+        "strategy  accuracy %    loss    loss"
+            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
+        "ssp s=3        95.00  0.2500  0.1250"
+            "     1.50      9.80k      460  0.05          -  75/10/15\n"
+        "c/c/w: compute / communicate / wait, of the workers' time\n");
+    /* clang-format on */
+}
+
 static void several_seeds_give_mean_and_deviation(void **state)
 {
     (void)state;
@@ -149,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_seed_gives_plain_numbers),
+        cmocka_unit_test(loading_has_a_column_where_it_matters),
         cmocka_unit_test(several_seeds_give_mean_and_deviation),
         cmocka_unit_test(a_target_adds_its_column),
         cmocka_unit_test(no_runs_print_nothing),

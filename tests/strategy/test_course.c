@@ -7,6 +7,7 @@ static struct hr_course course_of_ten(void)
 {
     return (struct hr_course){
         .samples = 10,
+        .pass = 10,
         .batch = 4,
         .batches_per_epoch = 3,
         .end = 8,
@@ -24,6 +25,26 @@ static void batches_cover_each_epoch_and_the_last_is_short(void **state)
         const struct hr_batch got = hr_course_batch(&course, index);
         assert_memory_equal(&got, &want[index], sizeof got);
     }
+}
+
+/* Epochs of 10 over passes of 7: batch 1 straddles the first two passes, batch 4 the next. */
+static void a_batch_may_straddle_passes(void **state)
+{
+    (void)state;
+    static const struct hr_piece want[] = {{0, 0, 4}, {0, 4, 3}, {1, 0, 1}, {1, 1, 2},
+                                           {1, 3, 4}, {2, 0, 4}, {2, 4, 2}};
+    struct hr_course course = course_of_ten();
+    course.pass = 7;
+    size_t n = 0;
+    for (uint64_t index = 0; index < 6; index++) {
+        const struct hr_batch batch = hr_course_batch(&course, index);
+        for (uint64_t done = 0; done < batch.count; n++) {
+            const struct hr_piece got = hr_course_piece(&course, &batch, done);
+            assert_memory_equal(&got, &want[n], sizeof got);
+            done += got.count;
+        }
+    }
+    assert_int_equal(n, sizeof want / sizeof *want);
 }
 
 static void cuts_are_ends_of_epochs_saves_and_the_end(void **state)
@@ -62,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_cover_each_epoch_and_the_last_is_short),
+        cmocka_unit_test(a_batch_may_straddle_passes),
         cmocka_unit_test(cuts_are_ends_of_epochs_saves_and_the_end),
         cmocka_unit_test(the_rate_follows_the_samples_seen),
     };

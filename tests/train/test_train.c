@@ -40,6 +40,35 @@ static void updates_are_one_a_step_or_one_a_minibatch(void **state)
     }
 }
 
+static void an_epoch_is_as_many_samples_as_asked(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 100, 1437, 1439, 4000};
+    for (size_t i = 0; i < NSTRATEGIES; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            struct hr_train_options options = run_options(all[i], 3);
+            options.epoch_size = sizes[s];
+            struct hr_run_result result = run_train(&options);
+            assert_int_equal(result.ncurve, 2);
+            assert_int_equal(result.curve[0].samples, sizes[s]);
+            assert_int_equal(result.curve[1].samples, 2 * sizes[s]);
+            CHECK_NEAR(result.curve[1].epoch, 2, 0, 0);
+            hr_run_result_free(&result);
+        }
+}
+
+static void epochs_of_the_size_of_the_data_change_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NSTRATEGIES; i++) {
+        char want[33];
+        struct hr_train_options options = run_options(all[i], i < 2 ? 3 : 1);
+        run_digest(&options, want);
+        options.epoch_size = run_digits()->train.count;
+        CHECK_DIGEST(&options, want);
+    }
+}
+
 /* Learning rate 0: the losses of two first batches differ only if the batches do. */
 static void each_epoch_has_an_order_of_its_own(void **state)
 {
@@ -80,11 +109,10 @@ static void evaluation_has_the_same_bits_for_any_number_of_workers(void **state)
 }
 
 /* Train to step k and stop; go on from the checkpoint to the end. */
-static void check_resume(const char *strategy, size_t workers, uint64_t k, const char *want)
+static void check_resume(struct hr_train_options options, uint64_t k, const char *want)
 {
     char folder[64];
     run_folder_make(folder);
-    struct hr_train_options options = run_options(strategy, workers);
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     options.max_steps = k;
     struct hr_run_result result = run_train(&options);
@@ -106,8 +134,42 @@ static void resumed_is_never_stopped(void **state)
         struct hr_train_options options = run_options(all[i], workers);
         run_digest(&options, want);
         for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-            check_resume(all[i], workers, steps[k], want);
+            check_resume(options, steps[k], want);
     }
+}
+
+/* 500 samples are 11 steps of 48; the data end in the third epoch. */
+static void resumed_is_never_stopped_in_virtual_epochs(void **state)
+{
+    (void)state;
+    static const uint64_t steps[] = {3, 11, 32, 33};
+    char want[33];
+    struct hr_train_options options = run_options("allreduce", 3);
+    options.epoch_size = 500;
+    options.epochs = 4;
+    run_digest(&options, want);
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+        check_resume(options, steps[k], want);
+}
+
+/* From 2 epochs of 480 to epochs of 720: 960 samples are one and a third; 1440 - 960 are left. */
+static void a_resumed_run_may_have_epochs_of_another_size(void **state)
+{
+    (void)state;
+    char folder[64];
+    run_folder_make(folder);
+    struct hr_train_options options = run_options("allreduce", 3);
+    options.epoch_size = 480;
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    struct hr_run_result result = run_train(&options);
+    hr_run_result_free(&result);
+    options.epoch_size = 720;
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    result = run_train(&options);
+    assert_int_equal(result.samples, 480);
+    assert_int_equal(result.steps, 30);
+    hr_run_result_free(&result);
+    run_folder_remove(folder);
 }
 
 static void saving_on_the_way_changes_nothing(void **state)
@@ -168,6 +230,60 @@ static void divergence_is_named_and_keeps_the_last_checkpoint(void **state)
         hr_checkpoint_free(&checkpoint);
         run_folder_remove(folder);
     }
+}
+
+/* Evaluation apart from the run, with the scaling that stands in the checkpoint, is the run's. */
+static void a_scaled_run_is_resumed_and_evaluated_with_its_scaling(void **state)
+{
+    (void)state;
+    char folder[64], want[33], text[1024];
+    double loss, accuracy;
+    struct hr_train_options options = run_options("allreduce", 3);
+    run_digest(&options, want);
+    options.normalize = true;
+    struct hr_run_result whole = run_train(&options);
+    assert_string_not_equal(whole.weights_digest, want);
+    check_resume(options, 29, whole.weights_digest);
+    run_folder_make(folder);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    CHECK_DIGEST(&options, whole.weights_digest);
+    CHECK_OK(hr_evaluate_checkpoint(folder, run_digits(), &loss, &accuracy, text));
+    CHECK_NEAR(loss, whole.test_loss, 1e-6, 0);
+    CHECK_NEAR(accuracy, whole.test_accuracy, 0, 0);
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    options.epochs = 3;
+    options.normalize = false;
+    struct hr_run_result result;
+    CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_USAGE);
+    CHECK_MESSAGE("trained with --normalize on, this run has off");
+    hr_run_result_free(&whole);
+    run_folder_remove(folder);
+}
+
+/* Only the training batches are, and by what they are, not by who decodes them. */
+static void augmentation_knows_no_workers_order_or_launch(void **state)
+{
+    (void)state;
+    char plain[33], want[33];
+    struct hr_train_options options = run_options("allreduce", 3);
+    run_digest(&options, plain);
+    snprintf(options.augment, sizeof options.augment, "flip,crop:1");
+    run_digest(&options, want);
+    assert_string_not_equal(want, plain);
+    check_resume(options, 31, want);
+    snprintf(options.schedule, sizeof options.schedule, "explore:3");
+    CHECK_DIGEST(&options, want);
+    options = run_options("ps-sync", 3);
+    snprintf(options.augment, sizeof options.augment, "flip,crop:1");
+    CHECK_DIGEST(&options, want);
+    options.lr = 0; /* the initial weights, evaluated */
+    struct hr_run_result with = run_train(&options);
+    options.augment[0] = '\0';
+    struct hr_run_result without = run_train(&options);
+    assert_memory_equal(&with.test_loss, &without.test_loss, sizeof with.test_loss);
+    assert_true(with.train_loss != without.train_loss);
+    hr_run_result_free(&with);
+    hr_run_result_free(&without);
 }
 
 /* Asked to stop at the first look, which may be before or after any step. */
@@ -239,12 +355,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_sample_is_trained_on_once_an_epoch),
         cmocka_unit_test(updates_are_one_a_step_or_one_a_minibatch),
+        cmocka_unit_test(an_epoch_is_as_many_samples_as_asked),
+        cmocka_unit_test(epochs_of_the_size_of_the_data_change_nothing),
         cmocka_unit_test(each_epoch_has_an_order_of_its_own),
         cmocka_unit_test(evaluation_has_the_same_bits_for_any_number_of_workers),
         cmocka_unit_test(resumed_is_never_stopped),
+        cmocka_unit_test(resumed_is_never_stopped_in_virtual_epochs),
+        cmocka_unit_test(a_resumed_run_may_have_epochs_of_another_size),
         cmocka_unit_test(saving_on_the_way_changes_nothing),
         cmocka_unit_test(a_resumed_run_may_have_other_workers),
         cmocka_unit_test(divergence_is_named_and_keeps_the_last_checkpoint),
+        cmocka_unit_test(a_scaled_run_is_resumed_and_evaluated_with_its_scaling),
+        cmocka_unit_test(augmentation_knows_no_workers_order_or_launch),
         cmocka_unit_test(a_request_to_stop_saves_and_can_be_resumed),
         cmocka_unit_test(wrong_options_are_refused_with_what_was_expected),
     };

@@ -1,0 +1,157 @@
+#include "nn/gemm_check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "nn/gemm_naive.h"
+
+enum { THREADS = 2, ROUNDS = 4, MOST_M = 64, MOST_N = 128, MOST_K = 196, NSHAPES = 3, NKINDS = 3 };
+
+/* Batch 64 through a layer, a share of it through the next, and an odd one: blocked and left-over
+ * paths of a kernel both. */
+static const struct {
+    size_t M, N, K;
+} shapes[NSHAPES] = {{MOST_M, MOST_N, MOST_K}, {32, 10, 128}, {33, 65, 31}};
+
+/* Sums of at most 196 products of numbers in [-1, 1): rounding stays below 1e-4. */
+static const float TOLERANCE = 1e-3f;
+
+static const struct hr_gemm_kernels reference = {hr_gemm_naive_nn, hr_gemm_naive_nt,
+                                                 hr_gemm_naive_tn};
+
+/* The child's memory, and the parent's only on paper: it never touches it. */
+static float a[MOST_M * MOST_K], b[MOST_K * MOST_N], want[NSHAPES][NKINDS][MOST_M * MOST_N],
+    got[THREADS][MOST_M * MOST_N];
+
+const char *hr_gemm_verdict_str(enum hr_gemm_verdict verdict)
+{
+    static const char *const texts[] = {[HR_GEMM_GOOD] = "right products",
+                                        [HR_GEMM_WRONG] = "wrong products",
+                                        [HR_GEMM_CRASHED] = "a crash",
+                                        [HR_GEMM_HUNG] = "no end",
+                                        [HR_GEMM_UNKNOWN] = "no process to try in"};
+    return texts[verdict];
+}
+
+/* --- in the child --- */
+
+static void multiply(const struct hr_gemm_kernels *kernels, size_t shape, size_t kind, float *c)
+{
+    const hr_gemm_fn functions[NKINDS] = {kernels->nn, kernels->nt, kernels->tn};
+    functions[kind](shapes[shape].M, shapes[shape].N, shapes[shape].K, a, b, c);
+}
+
+static bool is_near(const float *x, const float *y, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(fabsf(x[i] - y[i]) <= TOLERANCE)) /* false for NaN */
+            return false;
+    return true;
+}
+
+struct tester {
+    const struct hr_gemm_kernels *kernels;
+    pthread_barrier_t *together;
+    float *c;
+    bool good;
+};
+
+static void *test_main(void *arg)
+{
+    struct tester *tester = arg;
+    tester->good = true;
+    pthread_barrier_wait(tester->together);
+    for (size_t i = 0; i < ROUNDS * NSHAPES * NKINDS; i++) {
+        const size_t shape = i / NKINDS % NSHAPES, kind = i % NKINDS;
+        multiply(tester->kernels, shape, kind, tester->c);
+        tester->good &= is_near(tester->c, want[shape][kind], shapes[shape].M * shapes[shape].N);
+    }
+    return NULL;
+}
+
+static void fill(float *x, size_t count, uint32_t sequence)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = 2 * hr_random_unit(hr_random_block(1, HR_STREAM_TEST, i / 4, sequence).v[i % 4]) - 1;
+}
+
+static bool both_are_right(const struct hr_gemm_kernels *kernels)
+{
+    pthread_t threads[THREADS];
+    struct tester testers[THREADS];
+    pthread_barrier_t together;
+    bool good = true;
+    fill(a, sizeof a / sizeof *a, 1);
+    fill(b, sizeof b / sizeof *b, 2);
+    for (size_t i = 0; i < NSHAPES * NKINDS; i++)
+        multiply(&reference, i / NKINDS, i % NKINDS, want[i / NKINDS][i % NKINDS]);
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (size_t t = 0; t < THREADS; t++) {
+        testers[t] = (struct tester){kernels, &together, got[t], false};
+        if (pthread_create(&threads[t], NULL, test_main, &testers[t]) != 0)
+            return t == 0; /* too few threads to find anything out; alone it would wait for ever */
+    }
+    for (size_t t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        good &= testers[t].good;
+    }
+    return good;
+}
+
+static _Noreturn void child_main(const struct hr_gemm_kernels *kernels, int out)
+{
+    const struct rlimit no_core = {0, 0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &no_core);
+    const unsigned char verdict = both_are_right(kernels) ? HR_GEMM_GOOD : HR_GEMM_WRONG;
+    _exit(write(out, &verdict, 1) == 1 ? 0 : 1);
+}
+
+/* --- in the parent --- */
+
+/* The byte that the child sends; the end of the pipe without one means that it died. */
+static enum hr_gemm_verdict hear(int in, int deadline_ms)
+{
+    struct pollfd readable = {.fd = in, .events = POLLIN};
+    unsigned char verdict;
+    int events;
+    do
+        events = poll(&readable, 1, deadline_ms);
+    while (events < 0 && errno == EINTR);
+    if (events == 0)
+        return HR_GEMM_HUNG;
+    if (events > 0 && read(in, &verdict, 1) == 1)
+        return (enum hr_gemm_verdict)verdict;
+    return HR_GEMM_CRASHED;
+}
+
+enum hr_gemm_verdict hr_gemm_check(const struct hr_gemm_kernels *kernels, int deadline_ms)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return HR_GEMM_UNKNOWN;
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        child_main(kernels, ends[1]);
+    }
+    close(ends[1]);
+    const enum hr_gemm_verdict verdict = child < 0 ? HR_GEMM_UNKNOWN : hear(ends[0], deadline_ms);
+    close(ends[0]);
+    if (child < 0)
+        return verdict;
+    kill(child, SIGKILL); /* it has answered, died, or hangs */
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    return verdict;
+}

@@ -1,0 +1,38 @@
+/* What a user may want to change, with the numbers that say so. */
+#include <stdio.h>
+
+#include "base/cpus.h"
+#include "report/report.h"
+
+bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
+{
+    const struct hr_cpu_budget budget = hr_cpu_budget();
+    const size_t threads = info->workers + info->servers;
+    char quota[32] = "none", servers[48] = "";
+    if (threads <= 2 * info->processors)
+        return false;
+    if (budget.quota)
+        snprintf(quota, sizeof quota, "%zu", budget.quota);
+    if (info->servers)
+        snprintf(servers, sizeof servers, " and %zu server%s", info->servers,
+                 info->servers == 1 ? "" : "s");
+    snprintf(text, HR_ADVICE_MAX,
+             "%zu workers%s take turns on %zu processor%s (affinity mask %zu, cgroup quota %s): "
+             "good for trying things out, not for speed",
+             info->workers, servers, info->processors, info->processors == 1 ? "" : "s",
+             budget.affinity, quota);
+    return true;
+}
+
+bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
+{
+    const double worth_it = 0.1; /* seconds: below, it is over before anybody has read this */
+    const double useful = run->compute_s + run->load_s, other = run->communicate_s + run->wait_s;
+    if (run->workers < 2 || other <= useful || other < worth_it)
+        return false;
+    snprintf(text, HR_ADVICE_MAX,
+             "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; a "
+             "larger --batch-size (now %zu) or fewer --workers would be faster",
+             run->strategy, run->workers, useful, other, run->batch_size);
+    return true;
+}

@@ -1,0 +1,75 @@
+#include "train/input.h"
+
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "train/run.h"
+
+enum hr_status hr_input_init(struct hr_input *input, const struct hr_run *run, size_t rank,
+                             size_t max_samples)
+{
+    *input = (struct hr_input){.run = run, .rank = rank, .sampler_pass = UINT64_MAX};
+    input->samples = malloc(max_samples * sizeof *input->samples);
+    input->plane = malloc(run->dataset->shape.height * run->dataset->shape.width * sizeof(float));
+    if (!input->samples || !input->plane) {
+        hr_input_fini(input);
+        return hr_fail(HR_E_NOMEM, "no memory for a batch of %zu samples", max_samples);
+    }
+    return HR_OK;
+}
+
+void hr_input_fini(struct hr_input *input)
+{
+    free(input->samples);
+    free(input->plane);
+    input->samples = NULL;
+    input->plane = NULL;
+}
+
+struct hr_batch hr_input_share(const struct hr_input *input, uint64_t index)
+{
+    const struct hr_world *world = &input->run->world;
+    const struct hr_batch batch = hr_course_batch(&world->course, index);
+    if (!world->strategy->synchronous)
+        return batch;
+    const uint64_t begin = hr_cut(batch.count, world->workers, input->rank);
+    const uint64_t end = hr_cut(batch.count, world->workers, input->rank + 1);
+    return (struct hr_batch){batch.epoch, batch.first + begin, end - begin};
+}
+
+static void decode_piece(struct hr_input *input, const struct hr_piece *piece, uint32_t *samples,
+                         float *x, uint8_t *y)
+{
+    const struct hr_run *run = input->run;
+    const struct hr_dataset *dataset = run->dataset;
+    const struct hr_augment_key key = {run->options->seed, piece->pass, samples};
+    if (piece->pass != input->sampler_pass) {
+        input->sampler = hr_sampler_of(run->options->seed, piece->pass, dataset->train.count);
+        input->sampler_pass = piece->pass;
+    }
+    hr_sampler_fill(&input->sampler, piece->first, piece->count, samples);
+    hr_dataset_gather(dataset, &dataset->train, samples, piece->count, x, y);
+    hr_augment_apply(&run->augment, dataset->shape, &key, piece->count, x, input->plane);
+}
+
+void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint8_t *y)
+{
+    const struct hr_run *run = input->run;
+    const size_t features = hr_shape_elems(run->dataset->shape);
+    for (uint64_t done = 0; done < part->count;) {
+        const struct hr_piece piece = hr_course_piece(&run->world.course, part, done);
+        input->pass = done ? input->pass : piece.pass;
+        decode_piece(input, &piece, input->samples + done, x + done * features, y + done);
+        done += piece.count;
+    }
+    hr_scaling_apply(&run->scaling, run->dataset->shape, part->count, x);
+}
+
+void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint8_t *y)
+{
+    const struct hr_dataset *dataset = input->run->dataset;
+    for (size_t i = 0; i < n; i++)
+        input->samples[i] = (uint32_t)(first + i);
+    hr_dataset_gather(dataset, &dataset->test, input->samples, n, x, y);
+    hr_scaling_apply(&input->run->scaling, dataset->shape, n, x);
+}

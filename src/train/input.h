@@ -1,0 +1,48 @@
+/* input.h - what a worker computes from: its share of a batch index, as floats.
+ *
+ *   index -> batch (course.h) -> share of this worker -> pieces of passes -> samples (sampler.h)
+ *         -> gathered into x (n, features), y (n) -> augmented, scaled (data/transform.h)
+ *
+ * A pure function of (run, rank, index), so that whoever decodes, and when, decides no bit.
+ *
+ * Threads: a struct hr_input belongs to one thread; what it reads of the run is constant.
+ */
+#ifndef HR_TRAIN_INPUT_H
+#define HR_TRAIN_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "data/sampler.h"
+#include "strategy/course.h"
+
+struct hr_run;
+
+/* Who decodes, and with what; private memory of one thread. */
+struct hr_input {
+    const struct hr_run *run; /* borrowed */
+    size_t rank;
+    uint32_t *samples; /* (max_samples) owned; numbers of what was decoded last */
+    uint64_t pass;     /* over the data, of the first of them */
+    float *plane;      /* (height * width) owned; scratch of augmentation */
+    struct hr_sampler sampler;
+    uint64_t sampler_pass; /* whose order it is */
+};
+
+/* For batches (and blocks of the test split) of up to max_samples. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_run *run,
+                                        size_t rank, size_t max_samples);
+void hr_input_fini(struct hr_input *input);
+
+/* The worker's part of a batch: all of it, or its share of a global batch. Shares differ by at
+ * most one sample, and may be empty. */
+struct hr_batch hr_input_share(const struct hr_input *input, uint64_t index);
+
+/* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
+void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint8_t *y);
+
+/* Decode samples first .. first + n - 1 of the test split; never augmented. No allocation. */
+void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint8_t *y);
+
+#endif

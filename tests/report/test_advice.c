@@ -1,0 +1,59 @@
+/* Advice is given with its numbers, and only where there is something to gain. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "support/check.h"
+#include "support/sample_runs.h"
+
+static void too_many_ranks_for_the_processors_are_counted(void **state)
+{
+    (void)state;
+    char text[HR_ADVICE_MAX];
+    struct hr_run_info info = {.workers = 7, .servers = 1, .processors = 4};
+    assert_false(hr_advice_before(&info, text));
+    info.workers = 8;
+    assert_true(hr_advice_before(&info, text));
+    assert_non_null(strstr(text, "8 workers and 1 server take turns on 4 processors (affinity "));
+    assert_non_null(strstr(text, "cgroup quota "));
+}
+
+/* 2.25 s of computing against 0.75 s of the rest; then against 2.3 s. */
+static void more_communication_than_computing_is_told(void **state)
+{
+    (void)state;
+    char text[HR_ADVICE_MAX];
+    struct hr_run_result run = sample_run("ssp", 1, 0.9);
+    assert_false(hr_advice_after(&run, text));
+    run.wait_s = 2;
+    assert_true(hr_advice_after(&run, text));
+    assert_string_equal(text, "ssp: the 2 workers computed for 2.25 s and communicated or waited "
+                              "for 2.30 s; a larger --batch-size (now 32) or fewer --workers "
+                              "would be faster");
+    run.load_s = 0.1;
+    assert_false(hr_advice_after(&run, text)); /* loading is useful work */
+    run.load_s = 0;
+    run.workers = 1;
+    assert_false(hr_advice_after(&run, text));
+}
+
+static void a_run_of_an_instant_gets_no_advice(void **state)
+{
+    (void)state;
+    char text[HR_ADVICE_MAX];
+    struct hr_run_result run = sample_run("ssp", 1, 0.9);
+    run.compute_s = 0.01;
+    run.communicate_s = 0.04;
+    run.wait_s = 0.05;
+    assert_false(hr_advice_after(&run, text));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_ranks_for_the_processors_are_counted),
+        cmocka_unit_test(more_communication_than_computing_is_told),
+        cmocka_unit_test(a_run_of_an_instant_gets_no_advice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
