@@ -33,9 +33,8 @@ static const struct option_row rows[] = {
     {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN, "NAME",
      "allreduce, ps-sync, ps-async, ssp, hogwild [allreduce]"},
     {"strategies", TEXT, FIELD(strategies), HR_COMPARE, "LIST",
-     "what to compare, with settings of their own behind colons: "
-     "allreduce:algorithm=ring,ssp:staleness=1 "
-     "[allreduce,ps-sync,ps-async,ssp,hogwild]"},
+     "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
+     "ssp:staleness=1 [allreduce,ps-sync,ps-async,ssp,hogwild]"},
     {"workers", COUNT, FIELD(train.workers), BOTH, "N", "1 to 64 [processors allowed, at least 2]"},
     {"servers", COUNT, FIELD(train.servers), BOTH, "S",
      "shards of the parameter server, each a rank [1]"},
@@ -52,8 +51,7 @@ static const struct option_row rows[] = {
     {"epochs", COUNT, FIELD(train.epochs), BOTH, "N",
      "each a pass over the data, or --epoch-size samples [10]"},
     {"epoch-size", COUNT, FIELD(train.epoch_size), BOTH, "N",
-     "samples an epoch, after which evaluation, checkpoints and the rate come; passes run on "
-     "through epochs [the size of the training set]"},
+     "samples an epoch; passes run on through epochs [the training set]"},
     {"batch-size", COUNT, FIELD(train.batch_size), BOTH, "N", "samples a worker and step [32]"},
     {"global-batch-size", COUNT, FIELD(train.global_batch_size), BOTH, "N",
      "samples a step of all workers, instead of --batch-size [batch-size times workers]"},
@@ -65,9 +63,8 @@ static const struct option_row rows[] = {
     {"threads-per-worker", COUNT, FIELD(train.threads_per_worker), BOTH, "N",
      "threads that share a worker's computing; they change no bit [1]"},
     {"augment", TEXT, FIELD(train.augment), BOTH, "HOW",
-     "of training images: flip, crop:PAD (random crop behind PAD zeros), or flip,crop:PAD [none]"},
-    {"normalize", FLAG, FIELD(train.normalize), BOTH, NULL,
-     "scale each channel (or feature) by mean and deviation of the training set"},
+     "of training images: flip, crop:PAD (behind PAD zeros), or flip,crop:PAD [none]"},
+    {"normalize", FLAG, FIELD(train.normalize), BOTH, NULL, "scale each channel to mean 0, std 1"},
     {"prefetch", COUNT, FIELD(train.prefetch), BOTH, "N",
      "a thread beside each worker decodes up to N batches ahead; 0: none [0]"},
     {"lr", NUMBER, FIELD(train.lr), BOTH, "RATE", "learning rate [0.05]"},
@@ -116,8 +113,7 @@ static const struct option_row rows[] = {
     {"link", TEXT, FIELD(link), HR_BENCH, "BANDWIDTH,LATENCY",
      "emulate, between any two ranks, a link of its own: 1GB/s,5us (transport copy)"},
     {"topology", TEXT, FIELD(topology), HR_BENCH, "FILE",
-     "emulate the links of a topology, as data/topologies/ring-8.txt (transport copy); bench "
-     "links: "
+     "emulate a topology's links, as data/topologies/ring-8.txt (transport copy); bench links: "
      "walk them; there also star:N and ring:N, whose links are like --link [16GB/s]"},
     {"buffers", TEXT, FIELD(buffers), HR_BENCH, "WHERE",
      "arena: in shared memory; private: from malloc, as MPI's programs have them [arena]"},
@@ -203,10 +199,7 @@ static const char *expected(enum kind kind)
 
 static bool store_text(char *field, size_t size, const char *value)
 {
-    if (strlen(value) >= size)
-        return false;
-    memcpy(field, value, strlen(value) + 1);
-    return true;
+    return (size_t)snprintf(field, size, "%s", value) < size;
 }
 
 static bool store(struct hr_cli *cli, const struct option_row *row, const char *value)
