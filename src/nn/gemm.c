@@ -233,15 +233,20 @@ static void multiply_own(const struct hr_gemm *g)
 
 /* --- which --- */
 
+static const size_t own_K[] = {
+    [HR_GEMM_NN] = HR_GEMM_OWN_K_NN,
+    [HR_GEMM_NT] = HR_GEMM_OWN_K_NT,
+    [HR_GEMM_TN] = HR_GEMM_OWN_K_TN,
+};
+
 static bool is_own(const struct hr_gemm *g)
 {
-    const size_t longest = g->form == HR_GEMM_TN ? HR_GEMM_OWN_K_TN : HR_GEMM_OWN_K;
-    return g->K <= longest && (hr_isa() != HR_ISA_PLAIN || hr_kernels_are_reference());
+    return g->K <= own_K[g->form] && (hr_isa() != HR_ISA_PLAIN || hr_kernels_are_reference());
 }
 
 size_t hr_gemm_scratch_bytes(size_t K, size_t threads)
 {
-    return hr_product_scratch_bytes(hr_min_size(K, HR_GEMM_OWN_K), threads);
+    return hr_product_scratch_bytes(hr_min_size(K, HR_GEMM_OWN_K_NT), threads);
 }
 
 static void add_bias(const struct hr_gemm *g)

@@ -87,19 +87,40 @@ static inline four relu_of(four x)
     return (four)((bits)x & ~(bits)(x < 0.0f));
 }
 
+static inline four finish(const struct hr_turn *turn, four x, four bias)
+{
+    if (turn->bias)
+        x += bias;
+    return turn->relu ? relu_of(x) : x;
+}
+
 /* The first four rows of columns j .. j + 3. */
 static void put_square(const struct hr_turn *turn, size_t j)
 {
     const float *from = turn->tile + j;
     const size_t stride = turn->stride;
+    const four bias = turn->bias ? load(turn->bias) : (four){0};
     four rows[4] = {load(from), load(from + stride), load(from + 2 * stride),
                     load(from + 3 * stride)};
     turn_square(rows);
-    for (size_t l = 0; l < 4; l++) {
-        if (turn->bias)
-            rows[l] += load(turn->bias);
-        store(turn->c + (j + l) * turn->c_stride, turn->relu ? relu_of(rows[l]) : rows[l]);
-    }
+    for (size_t l = 0; l < 4; l++)
+        store(turn->c + (j + l) * turn->c_stride, finish(turn, rows[l], bias));
+}
+
+/* The fifth and the sixth row of the same. */
+static void put_pairs(const struct hr_turn *turn, size_t j)
+{
+    const four fifth = load(turn->tile + 4 * turn->stride + j);
+    const four sixth = load(turn->tile + 5 * turn->stride + j);
+    four bias = {0};
+    if (turn->bias)
+        bias = (four){turn->bias[4], turn->bias[5], turn->bias[4], turn->bias[5]};
+    const four low = __builtin_shufflevector(fifth, sixth, 0, 4, 1, 5);
+    const four high = __builtin_shufflevector(fifth, sixth, 2, 6, 3, 7);
+    const four pairs[2] = {finish(turn, low, bias), finish(turn, high, bias)};
+    float *c = turn->c + j * turn->c_stride + 4;
+    for (size_t l = 0; l < 4; l++, c += turn->c_stride)
+        memcpy(c, (const float *)pairs + 2 * l, 2 * sizeof *c);
 }
 
 static inline void put_one(const struct hr_turn *turn, size_t i, size_t j)
@@ -113,9 +134,13 @@ static inline void put_one(const struct hr_turn *turn, size_t i, size_t j)
 void hr_turn(const struct hr_turn *turn)
 {
     const size_t squares = turn->rows < 4 ? 0 : turn->columns / 4 * 4;
-    for (size_t j = 0; j < squares; j += 4)
+    const size_t done = turn->rows < 6 ? 4 : 6;
+    for (size_t j = 0; j < squares; j += 4) {
         put_square(turn, j);
+        if (done == 6)
+            put_pairs(turn, j);
+    }
     for (size_t j = 0; j < turn->columns; j++)
-        for (size_t i = j < squares ? 4 : 0; i < turn->rows; i++)
+        for (size_t i = j < squares ? done : 0; i < turn->rows; i++)
             put_one(turn, i, j);
 }

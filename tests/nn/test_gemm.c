@@ -131,8 +131,10 @@ static void chosen_kernels_multiply_every_shape(void **state)
 static void long_sums_are_added_up_too(void **state)
 {
     (void)state;
-    static const size_t lengths[] = {HR_GEMM_OWN_K_TN, HR_GEMM_OWN_K_TN + 1, 1000, HR_GEMM_OWN_K,
-                                     HR_GEMM_OWN_K + 1};
+    static const size_t lengths[] = {
+        HR_GEMM_OWN_K_TN,     HR_GEMM_OWN_K_TN + 1, HR_GEMM_OWN_K_NN,
+        HR_GEMM_OWN_K_NN + 1, HR_GEMM_OWN_K_NT,     HR_GEMM_OWN_K_NT + 1,
+    };
     fill_all();
     for (size_t f = 0; f < NFORMS; f++)
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)

@@ -1,5 +1,5 @@
 """The ring beside a queue of bare items (P1), the sum kernel beside a copy (P3), and the all-reduce
-beside the least that it could take (A6, A7)."""
+beside the least that it could take (A6, A7); our matrix products beside OpenBLAS's (P5, P6)."""
 import random
 
 import contenders
@@ -95,8 +95,29 @@ def efficiency(options, facts, program, tell):
     return answer
 
 
+def products(options, program):
+    """P5 on the dense layers; P6: shares of the multiply-add peak, of 1024^3 and of the layers of mlp at 128 samples or more."""
+    load = Load()
+    cell = Cell([program, str(min(options.rounds, 9)), "64,256" if options.quick else "32,64,128,256"], {}, 10 * options.limit)
+    load = load.so_far()
+    if cell.ended != "ok" or not cell.rows:
+        print(f"\nproducts: no result: {cell.ended}: {cell.error}")
+        return []
+    *rows, total = cell.rows
+    print(f"\nmatrix products, one thread, ours and OpenBLAS's, GFLOP/s of processor time; {load_line(load)}")
+    for row in rows:
+        print(f"  {row['layer']:8} {row['form']}  {row['M']:4} x {row['N']:4} x {row['K']:4}  ours {row['ours']:6.1f}  "
+              f"OpenBLAS {row['openblas']:6.1f}  {row['ratio']:5.2f}x  of the peak {row['ours'] / row['fma_peak']:.2f}")
+    large = [r["ours"] / r["fma_peak"] for r in rows if r["layer"].startswith("mlp") and max(r["M"], r["K"]) >= 128 and r["N"] > 10 < r["M"]]
+    print(f"  P5  least {total['least']:.2f}x (>= 0.95x), geometric mean {total['geomean']:.2f}x (>= 1.15x, 1.4x)")
+    print(f"  P6  layers of mlp without those of 10 outputs: {min(large):.2f} to {max(large):.2f} of the peak (>= 0.80, 0.88)")
+    return [{"id": "P5", **total, "load": load}, *rows]
+
+
 def run(options, facts, programs, tell):
     answer = {}
+    if programs.get("gemm"):
+        answer["products"] = products(options, programs["gemm"])
     if programs.get("spsc"):
         answer["rings"] = rings(options, programs["spsc"])
     if programs.get("limits"):
