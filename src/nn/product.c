@@ -13,7 +13,8 @@ enum {
     PANELS_TO_TURN = 4,       /* that are turned round at a time */
     MADDS_TO_SHARE = 1 << 17, /* below, threads cost more than they do */
     ROWS = HR_MICRO_ROWS,
-    GROUP = 8 * ROWS, /* rows of a packed at a time */
+    ROWS_IN_PLACE = 72, /* up to as many, b is read where it is */
+    GROUP = 8 * ROWS,   /* rows of a packed at a time */
 };
 
 /* How the work is cut: the same for all tasks of a product. */
@@ -28,8 +29,10 @@ struct cut {
 /* The rows and columns of one task. */
 struct part {
     size_t row, rows, column, columns;
-    float *block;  /* its part of b, packed */
-    float *packed; /* (K,GROUP): rows of a, when packed */
+    float *block; /* room for its part of b, packed */
+    const float *b;
+    size_t b_stride, b_next; /* b in panels, as hr_micro_strip wants them */
+    float *packed;           /* (K,GROUP): rows of a, when packed */
 };
 
 static size_t panels_of_block(size_t K, size_t width)
@@ -100,7 +103,7 @@ static void multiply_in_place(const struct hr_product *p, const struct part *par
     micro->c_stride = p->c_row;
     micro->bias = p->bias ? p->bias + part->column : NULL;
     micro->relu = p->relu;
-    hr_micro_strip(micro, p->K * micro->b_stride);
+    hr_micro_strip(micro, part->b_next);
 }
 
 /* The same into a c stored by columns: through a buffer, a few panels at a time. */
@@ -108,13 +111,13 @@ static void multiply_and_turn(const struct hr_product *p, const struct part *par
                               struct hr_micro *micro)
 {
     float tile[ROWS * PANELS_TO_TURN * HR_MICRO_MAX_COLUMNS];
-    const size_t most = PANELS_TO_TURN * micro->b_stride;
+    const size_t width = hr_micro_columns(), most = PANELS_TO_TURN * width;
     for (size_t j = 0; j < part->columns; j += most) {
         micro->columns = hr_min_size(most, part->columns - j);
-        micro->b = part->block + j * p->K;
+        micro->b = part->b + j / width * part->b_next;
         micro->c = tile;
         micro->c_stride = most;
-        hr_micro_strip(micro, p->K * micro->b_stride);
+        hr_micro_strip(micro, part->b_next);
         hr_turn(&(struct hr_turn){.rows = micro->rows,
                                   .columns = micro->columns,
                                   .tile = tile,
@@ -135,20 +138,42 @@ static size_t next_rows(size_t at, size_t count)
     return left == 2 * HR_MICRO_FEW_ROWS ? HR_MICRO_FEW_ROWS : hr_min_size(left, ROWS);
 }
 
-static void multiply_part(const struct hr_product *p, const struct part *part, size_t width)
+static void multiply_rows(const struct hr_product *p, const struct part *part)
 {
-    const bool pack_a = p->a_step != 1 && part->columns > (PANELS_TO_PACK_A - 1) * width;
-    pack_block(p, part, width);
+    const size_t enough = (PANELS_TO_PACK_A - 1) * hr_micro_columns();
+    const bool pack_a = p->a_step != 1 && part->columns > enough;
     for (size_t i = 0, rows; i < part->rows; i += rows) {
         const size_t row = part->row + i;
         rows = next_rows(i, part->rows);
-        struct hr_micro micro = {.K = p->K, .b = part->block, .b_stride = width, .rows = rows};
+        struct hr_micro micro = {.K = p->K, .b = part->b, .b_stride = part->b_stride, .rows = rows};
         point_at_rows(p, part, row, pack_a, &micro);
         if (p->c_column == 1)
             multiply_in_place(p, part, row, &micro);
         else
             multiply_and_turn(p, part, row, &micro);
     }
+}
+
+/* With few rows, b is not worth packing, but for the part of a panel at its end. */
+static void multiply_part(const struct hr_product *p, struct part part, size_t width)
+{
+    const size_t columns = part.columns;
+    if (p->b_column == 1 && part.rows <= ROWS_IN_PLACE) {
+        part.columns -= columns % width;
+        part.b = p->b + part.column;
+        part.b_stride = p->b_step;
+        part.b_next = width;
+        multiply_rows(p, &part);
+        part.column += part.columns;
+        part.columns = columns % width;
+    }
+    if (part.columns == 0)
+        return;
+    pack_block(p, &part, width);
+    part.b = part.block;
+    part.b_stride = width;
+    part.b_next = width * p->K;
+    multiply_rows(p, &part);
 }
 
 static void one_task(void *arg, size_t task, size_t thread)
@@ -163,7 +188,7 @@ static void one_task(void *arg, size_t task, size_t thread)
     part.columns = hr_min_size(end, p->columns) - part.column;
     part.block = (float *)p->scratch + thread * cut->scratch_floats;
     part.packed = part.block + cut->scratch_floats - GROUP * p->K;
-    multiply_part(p, &part, cut->width);
+    multiply_part(p, part, cut->width);
 }
 
 void hr_product(const struct hr_product *p)

@@ -2,9 +2,12 @@
  *
  *     c[i][j] = sum over k = 0, 1, ... of a[i][k] * b[k][j]  (+ bias)  (relu)
  *
- *     b in blocks of columns, packed (pack.h) to stay in the second cache level  | one task of a
- *       rows of a, six or four at a time, in place or, when strided, packed      | team is a part
- *         panels of the block: one register tile each                            | of both
+ *     b in blocks of columns, packed (pack.h) to stay in the second cache level,
+ *       or, when few rows of a follow, in place
+ *       rows of a, six or four at a time, in place or, when strided, packed
+ *         panels of the block: one register tile each
+ *
+ * One task of a team is a part of the rows by a part of the columns.
  *
  * Order: micro.h's, so the bits of an element depend on its row of a and column of b alone: on no
  * block, no edge, no thread.
