@@ -7,9 +7,9 @@
  * Measured on Zen 3 (AVX2) as OpenBLAS 0.3.21's time over ours (tests/peers/gemm_shapes.c): dense
  * layers of the built-in models at batch 32 to 256, 88 products, geometric mean 1.35: forward 1.0
  * to 1.46, dW 1.1 to 1.55 (of ten outputs 1.7 to 2.2), dx 1.0 to 1.37 (from ten outputs 2); where
- * both are OpenBLAS's, 0.93 to 1.03, which is what the figures can be trusted to. Beyond the limits:
- * tn of 256 terms 0.90 to 0.99, of 1024 0.7; nn of 2048 0.91, of 8192 0.90; nt of 8192 0.99 to 1.12. AVX-512
- * was not measured.
+ * both are OpenBLAS's, 0.93 to 1.03, which is as far as the figures can be trusted. Beyond the
+ * limits: tn of 256 terms 0.90 to 0.99, of 1024 0.7; nn of 2048 0.91, of 8192 0.90; nt of 8192
+ * 0.99 to 1.12. AVX-512 was not measured.
  *
  * The reference is the same code on the plain tile, whose bits are those of gemm_naive.h and the
  * same on every machine: builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with
