@@ -1,5 +1,5 @@
-/* Convolution, gradient of x: each pixel gathers from dy, phase by phase (conv_plan.h); parts of the
- * batch are shared out among the threads. */
+/* Convolution, gradient of x: each pixel gathers from dy, phase by phase (conv_plan.h). Parts of
+ * the batch are shared out among the threads. */
 #include <string.h>
 
 #include "nn/conv_job.h"

@@ -1,4 +1,5 @@
-/* Convolution, forward: y = patches of x * weights; parts of the batch are shared out among the threads. */
+/* Convolution, forward: y = patches of x * weights. Parts of the batch are shared out among the
+ * threads. */
 #include "nn/conv_job.h"
 #include "nn/pool.h"
 #include "nn/team.h"

@@ -34,7 +34,7 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
 
 /* Pixels that are summed in one go: that much of dy stays in the nearest cache while all rows of dw
  * pass over it. */
-enum { RUN = 256 };
+enum { RUN = 512 };
 
 /* Columns [0, width) of rows of dy side by side: rows that are a power of two apart would fall on
  * top of one another in the cache. */
