@@ -8,10 +8,10 @@
 #include "nn/team.h"
 
 enum {
-    BLOCK_FLOATS = 64 * 1024,  /* of b: 256 KiB, half of a second level of 512 KiB */
-    PANELS_TO_PACK_A = 4,      /* strided rows of a are worth packing when as many panels follow */
-    PANELS_TO_TURN = 4,        /* that are turned round at a time */
-    MADDS_TO_SHARE = 1 << 17,  /* below, threads cost more than they do */
+    BLOCK_FLOATS = 64 * 1024, /* of b: 256 KiB, half of a second level of 512 KiB */
+    PANELS_TO_PACK_A = 4,     /* strided rows of a are worth packing when as many panels follow */
+    PANELS_TO_TURN = 4,       /* that are turned round at a time */
+    MADDS_TO_SHARE = 1 << 17, /* below, threads cost more than they do */
     ROWS = HR_MICRO_ROWS,
     GROUP = 8 * ROWS, /* rows of a packed at a time */
 };
@@ -19,10 +19,10 @@ enum {
 /* How the work is cut: the same for all tasks of a product. */
 struct cut {
     const struct hr_product *product;
-    size_t width;                     /* of a panel */
-    size_t column_parts, row_parts;   /* tasks = their product */
-    size_t npanels;                   /* in all */
-    size_t scratch_floats;            /* of a thread */
+    size_t width;                   /* of a panel */
+    size_t column_parts, row_parts; /* tasks = their product */
+    size_t npanels;                 /* in all */
+    size_t scratch_floats;          /* of a thread */
 };
 
 /* The rows and columns of one task. */

@@ -130,7 +130,10 @@ static void threads_change_no_bit(void **state)
 {
     (void)state;
     static const size_t shapes[][3] = {
-        {200, 150, 16}, {7, 150, 1000}, {151, 7, 900}, {2, 150, 999},
+        {200, 150, 16},
+        {7, 150, 1000},
+        {151, 7, 900},
+        {2, 150, 999},
     };
     static float alone[MAX_C];
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)

@@ -13,7 +13,7 @@ B = 64
 FLAGS = ["openblas", "zlib", "jansson", "libxxhash", "inih"]
 
 def build():
-    libraries = subprocess.run(["pkg-config", "--libs", *FLAGS], capture_output=True, text=True, check=True).stdout.split()
+    libraries = subprocess.run(["pkg-config", "--cflags", "--libs", *FLAGS], capture_output=True, text=True, check=True).stdout.split()
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-Isrc", "-Iinclude", "tests/peers/conv_shapes.c", "build/libhogring.a", "-fopenmp",
                     *libraries, "-lm", "-o", "build/conv_shapes"], check=True)
 
