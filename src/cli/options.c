@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
     {"data", TEXT, FIELD(data), BOTH | HR_EVAL, "NAME",
      "digits (built in), fashion-mnist, or a folder with the four MNIST-named IDX files [digits]"},
     {"model", TEXT, FIELD(train.model), BOTH, "LAYERS",
-     "softmax, mlp, or layers: \"flatten, dense 64, relu, dense 10\" [mlp]"},
+     "softmax, mlp, cnn, lenet, or layers: \"flatten, dense 64, relu, dense 10\" [mlp]"},
     {"", FLAG, 0, 0, BOTH, NULL, "Workers and how they are kept in step"},
     {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN, "NAME",
      "allreduce, ps-sync, ps-async, ssp, hogwild [allreduce]"},

@@ -1,4 +1,5 @@
-/* Convolution, forward: y = patches of x * weights; images are shared out among the threads. */
+/* Convolution, forward: y = patches of x * weights. Parts of the batch are shared out among the
+ * threads. */
 #include "nn/conv_job.h"
 #include "nn/pool.h"
 #include "nn/team.h"
@@ -9,7 +10,8 @@ static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char 
     struct hr_conv_views views = {base, 0};
     const size_t panels = hr_panels_elems(conv->ntaps, conv->Og);
     *out = (struct hr_conv_memory){0};
-    out->pixel = hr_conv_view(&views, conv->slide.OH * conv->slide.OW, sizeof(uint32_t));
+    out->pixel = hr_conv_view(&views, conv->x_frame.images * conv->slide.OH * conv->slide.OW,
+                              sizeof(uint32_t));
     out->tap = hr_conv_view(&views, conv->ntaps, sizeof(uint32_t));
     out->panels = hr_conv_view(&views, conv->groups * panels, sizeof(float));
     out->frames = hr_conv_view(&views, threads * hr_frame_elems(&conv->x_frame), sizeof(float));
@@ -23,25 +25,31 @@ size_t hr_conv_forward_bytes(const struct hr_conv *conv, size_t threads)
     return lay_out(conv, threads, NULL, &unused);
 }
 
-static void forward_image(void *arg, size_t b, size_t thread)
+static void forward_part(void *arg, size_t task, size_t thread)
 {
     const struct hr_conv_job *job = arg;
     const struct hr_conv *conv = &job->conv;
     const struct hr_pass *pass = job->pass;
     const float *bias = pass->params + conv->O * conv->ntaps;
-    const float *image =
-        hr_conv_framed(&conv->x_frame, pass->x + b * job->in,
+    const struct hr_conv_part part = hr_conv_part_of(&conv->x_frame, pass->B, task);
+    const size_t b = part.first;
+    struct hr_patches patches = job->patches;
+    patches.npixels = part.count * conv->slide.OH * conv->slide.OW;
+    const float *images =
+        hr_conv_framed(&conv->x_frame, pass->x + b * job->in, part.count,
                        job->memory.frames + thread * hr_frame_elems(&conv->x_frame));
     float *y = pass->y + b * job->out;
     float *plane = job->pool ? job->memory.planes + thread * hr_conv_plane_elems(conv) : y;
     for (size_t g = 0; g < conv->groups; g++)
-        hr_patches_multiply(&job->patches, image + g * conv->Cg,
+        hr_patches_multiply(&patches, images + g * conv->Cg,
                             job->memory.panels + g * hr_panels_elems(conv->ntaps, conv->Og),
                             bias + g * conv->Og, job->relu,
                             &(struct hr_matrix){plane + g * conv->Og, conv->Og, conv->O});
     uint8_t *places = pass->saved;
-    if (job->pool)
-        hr_pool_max(&job->pool_window, plane, y, places ? places + b * job->out : NULL);
+    const size_t plane_elems = conv->slide.OH * conv->slide.OW * conv->O;
+    for (size_t n = 0; job->pool && n < part.count; n++)
+        hr_pool_max(&job->pool_window, plane + n * plane_elems, y + n * job->out,
+                    places ? places + (b + n) * job->out : NULL);
 }
 
 void hr_conv_forward(struct hr_conv_job *job)
@@ -54,5 +62,5 @@ void hr_conv_forward(struct hr_conv_job *job)
         hr_conv_pack(conv, g, pass->params,
                      job->memory.panels + g * hr_panels_elems(conv->ntaps, conv->Og));
     hr_conv_zero_frames(&conv->x_frame, pass->threads, job->memory.frames);
-    hr_team_run(pass->threads, pass->B, forward_image, job);
+    hr_team_run(pass->threads, hr_conv_parts(&conv->x_frame, pass->B), forward_part, job);
 }

@@ -32,14 +32,26 @@ void *hr_conv_view(struct hr_conv_views *views, size_t count, size_t size)
 
 size_t hr_conv_plane_elems(const struct hr_conv *conv)
 {
-    return conv->slide.OH * conv->slide.OW * conv->O + HR_MICRO_MAX_COLUMNS;
+    return conv->x_frame.images * conv->slide.OH * conv->slide.OW * conv->O + HR_MICRO_MAX_COLUMNS;
 }
 
-const float *hr_conv_framed(const struct hr_frame *frame, const float *image, float *own)
+size_t hr_conv_parts(const struct hr_frame *frame, size_t B)
+{
+    return (B + frame->images - 1) / frame->images;
+}
+
+struct hr_conv_part hr_conv_part_of(const struct hr_frame *frame, size_t B, size_t task)
+{
+    const size_t first = task * frame->images;
+    return (struct hr_conv_part){first, hr_min_size(frame->images, B - first)};
+}
+
+const float *hr_conv_framed(const struct hr_frame *frame, const float *images, size_t count,
+                            float *own)
 {
     if (hr_frame_is_bare(frame))
-        return image;
-    hr_frame_fill(frame, image, own);
+        return images;
+    hr_frame_fill(frame, images, count, own);
     return own;
 }
 

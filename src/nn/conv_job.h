@@ -12,7 +12,7 @@ struct hr_conv_memory {
     struct hr_phase *phases; /* (stride * stride) */
     float *panels;           /* packed weights */
     float *frames;           /* (threads, frame) */
-    float *planes;           /* (threads, plane) outputs of an image, or gradients */
+    float *planes;           /* (threads, plane) outputs of a part, or gradients */
     float *dw;               /* (groups, ntaps, Og) */
 };
 
@@ -48,11 +48,20 @@ struct hr_conv_views {
 
 void *hr_conv_view(struct hr_conv_views *views, size_t count, size_t size);
 
-/* Floats of an image's output, and room for a tile to read on behind the last of it. */
+/* Floats of the outputs of a part, and room for a tile to read on behind the last of them. */
 size_t hr_conv_plane_elems(const struct hr_conv *conv);
 
-/* The image with zeros around it: itself, or a copy in `own`, where the zeros are already. */
-const float *hr_conv_framed(const struct hr_frame *frame, const float *image, float *own);
+/* Images [first, first + count) that are computed at once, as the task's number says. */
+struct hr_conv_part {
+    size_t first, count;
+};
+
+size_t hr_conv_parts(const struct hr_frame *frame, size_t B);
+struct hr_conv_part hr_conv_part_of(const struct hr_frame *frame, size_t B, size_t task);
+
+/* Images with zeros around them: themselves, or a copy in `own`, where the zeros are already. */
+const float *hr_conv_framed(const struct hr_frame *frame, const float *images, size_t count,
+                            float *own);
 void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, float *frames);
 
 #endif

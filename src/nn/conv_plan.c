@@ -14,6 +14,15 @@ static void frame_side(size_t size, size_t out, size_t length, const struct hr_w
     *whole = *lead + (last + 1 > out ? last + 1 : out);
 }
 
+/* As many images as make some hundred pixels, but not more than the cache holds well. */
+static size_t images_at_once(size_t pixels, const struct hr_frame *frame)
+{
+    enum { PIXELS = 256, ELEMS = 1 << 16 };
+    const size_t by_size = ELEMS / hr_frame_image_elems(frame);
+    const size_t images = hr_min_size(PIXELS / pixels, by_size);
+    return images ? images : 1;
+}
+
 struct hr_conv hr_conv_of(const struct hr_layer *layer)
 {
     struct hr_conv conv = {
@@ -23,16 +32,25 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
     conv.Cg = s->C / conv.groups;
     conv.Og = conv.O / conv.groups;
     conv.ntaps = w->height * w->width * conv.Cg;
-    conv.x_frame =
-        (struct hr_frame){s->C, s->H, s->W, w->pad, w->pad, s->H + 2 * w->pad, s->W + 2 * w->pad};
+    struct hr_frame *x = &conv.x_frame;
+    *x = (struct hr_frame){.channels = s->C, .H = s->H, .W = s->W, .top = w->pad, .left = w->pad};
+    x->height = s->H + 2 * w->pad;
+    x->width = s->W + 2 * w->pad;
+    x->images = images_at_once(s->OH * s->OW, x);
     struct hr_frame *dy = &conv.dy_frame;
     *dy = (struct hr_frame){.channels = conv.O, .H = s->OH, .W = s->OW};
     frame_side(s->H, s->OH, w->height, w, &dy->top, &dy->height);
     frame_side(s->W, s->OW, w->width, w, &dy->left, &dy->width);
+    dy->images = images_at_once(s->H * s->W, dy);
     return conv;
 }
 
 size_t hr_frame_elems(const struct hr_frame *frame)
+{
+    return frame->images * hr_frame_image_elems(frame);
+}
+
+size_t hr_frame_image_elems(const struct hr_frame *frame)
 {
     return frame->height * frame->width * frame->channels;
 }
@@ -47,12 +65,21 @@ size_t hr_frame_origin(const struct hr_frame *frame)
     return (frame->top * frame->width + frame->left) * frame->channels;
 }
 
-void hr_frame_fill(const struct hr_frame *frame, const float *image, float *to)
+void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to)
 {
     const size_t row = frame->W * frame->channels, step = frame->width * frame->channels;
     to += hr_frame_origin(frame);
-    for (size_t y = 0; y < frame->H; y++)
-        memcpy(to + y * step, image + y * row, row * sizeof *to);
+    for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
+        for (size_t y = 0; y < frame->H; y++, images += row)
+            memcpy(to + y * step, images, row * sizeof *to);
+}
+
+/* The table of one image's pixels, behind it those of the others; returns how many in all. */
+static size_t repeat_pixels(const struct hr_frame *frame, uint32_t *pixel, size_t count)
+{
+    for (size_t i = count; i < frame->images * count; i++)
+        pixel[i] = pixel[i - count] + (uint32_t)hr_frame_image_elems(frame);
+    return frame->images * count;
 }
 
 /* --- forward and the weights' gradient --- */
@@ -66,6 +93,7 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
     for (size_t y = 0; y < s->OH; y++)
         for (size_t x = 0; x < s->OW; x++)
             pixel[npixels++] = (uint32_t)(w->stride * (y * row + x * step));
+    npixels = repeat_pixels(&conv->x_frame, pixel, npixels);
     for (size_t ky = 0; ky < w->height; ky++)
         for (size_t kx = 0; kx < w->width; kx++)
             for (size_t c = 0; c < conv->Cg; c++)
@@ -165,6 +193,7 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
         for (size_t x = 0; x < columns.count; x++)
             pixel[npixels++] =
                 (uint32_t)(((rows.base + y) * frame->width + columns.base + x) * frame->channels);
+    npixels = repeat_pixels(frame, pixel, npixels);
     const size_t ntaps = phase_taps(conv, number, tap);
     phase.patches = (struct hr_patches){npixels, ntaps, pixel, tap};
     return phase;

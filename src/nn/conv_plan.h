@@ -14,10 +14,13 @@
 #include "nn/patches.h"
 #include "nn/window.h"
 
-/* An image of (H,W,channels) with zeros around it, (height,width,channels) in all. */
+/* Images of (H,W,channels) one behind the other, each with zeros around it: (height,width,channels)
+ * in all. Small ones are computed several at a time, so that there is more to do for each weight
+ * that is fetched. */
 struct hr_frame {
     size_t channels, H, W;
     size_t top, left, height, width;
+    size_t images;
 };
 
 struct hr_conv {
@@ -30,17 +33,19 @@ struct hr_conv {
 
 struct hr_conv hr_conv_of(const struct hr_layer *layer);
 
-size_t hr_frame_elems(const struct hr_frame *frame);
+size_t hr_frame_elems(const struct hr_frame *frame);       /* of all images */
+size_t hr_frame_image_elems(const struct hr_frame *frame); /* of one, with its zeros */
 /* No zeros needed: the image itself will do. */
 bool hr_frame_is_bare(const struct hr_frame *frame);
 /* Floats before the image's first pixel. */
 size_t hr_frame_origin(const struct hr_frame *frame);
-/* Copy an image into its place; the zeros around it must be there already. */
-void hr_frame_fill(const struct hr_frame *frame, const float *image, float *to);
+/* Copy images into their places; the zeros around them must be there already. */
+void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to);
 
 /* --- forward and the weights' gradient --- */
 
-/* pixel (OH*OW) and tap (ntaps) of the first group; the g-th's image begins g * Cg floats later. */
+/* pixel (images, OH*OW) and tap (ntaps) of the first group; the g-th's image begins g * Cg floats
+ * later. Fewer images are fewer pixels. */
 struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, uint32_t *tap);
 
 /* panels (ntaps, Og) of group g, of weight (O,Cg,KH,KW) */
@@ -59,7 +64,7 @@ struct hr_phase {
 };
 
 /* Tables of phase number [0, stride * stride).
- *   pixel  (rows * columns) out      tap  (Og * KH * KW at most) out */
+ *   pixel  (images, rows * columns) out      tap  (Og * KH * KW at most) out */
 struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
                               uint32_t *tap);
 

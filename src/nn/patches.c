@@ -1,5 +1,7 @@
 #include "nn/patches.h"
 
+#include <string.h>
+
 #include "base/size.h"
 #include "nn/micro.h"
 
@@ -32,13 +34,24 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
 
 /* Pixels that are summed in one go: that much of dy stays in the nearest cache while all rows of dw
  * pass over it. */
-enum { RUN = 256 };
+enum { RUN = 512 };
+
+/* Columns [0, width) of rows of dy side by side: rows that are a power of two apart would fall on
+ * top of one another in the cache. */
+static void pack(const struct hr_matrix *dy, const float *from, size_t rows, size_t width,
+                 float *panel)
+{
+    for (size_t r = 0; r < rows; r++)
+        memcpy(panel + r * width, from + r * dy->stride, width * sizeof *panel);
+}
 
 void hr_patches_correlate(const struct hr_patches *patches, const float *image,
                           const struct hr_matrix *dy, size_t from, size_t to, bool add, float *dw)
 {
+    _Alignas(64) float panel[RUN * HR_MICRO_MAX_COLUMNS];
     const size_t width = hr_micro_columns(), runs = (patches->npixels + RUN - 1) / RUN;
-    struct hr_micro micro = {.b_stride = dy->stride, .c_stride = dy->columns};
+    const bool packed = dy->stride > width && to - from > 4 * HR_MICRO_ROWS;
+    struct hr_micro micro = {.b_stride = packed ? width : dy->stride, .c_stride = dy->columns};
     for (size_t j = 0; j < dy->columns; j += width) {
         micro.columns = hr_min_size(width, dy->columns - j);
         micro.c = dw + from * dy->columns + j;
@@ -48,6 +61,10 @@ void hr_patches_correlate(const struct hr_patches *patches, const float *image,
             micro.offset = patches->pixel + first;
             micro.b = dy->at + first * dy->stride + j;
             micro.add = add || r > 0;
+            if (packed) {
+                pack(dy, micro.b, micro.K, width, panel);
+                micro.b = panel;
+            }
             hr_micro_tall(&micro, image, patches->tap + from, to - from);
         }
     }

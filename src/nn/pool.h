@@ -4,7 +4,7 @@
  * becomes which pixel of y. All copies give the same bits; NaN passes through.
  *
  * Threads: pure functions on the caller's memory.
- * Test: tests/nn/test_pool.c, against naive twins, bit by bit.
+ * Test: tests/nn/test_conv.c, against a twin in double precision.
  */
 #ifndef HR_NN_POOL_H
 #define HR_NN_POOL_H

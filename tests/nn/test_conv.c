@@ -217,6 +217,7 @@ static const struct sweep sweeps[] = {
     {"conv 7 2x3", 2, 4, 6},
     {"conv 8 3x2 pad 1 stride 2", 3, 7, 8},
     {"conv 3 3x3 stride 3 pad 2", 4, 10, 11},
+    {"conv 3 3x3 pad 1", 2, 24, 25},
     {"conv 5 3x3 stride 2 pad 1", 4, 8, 8},
     {"conv 2 1x1 stride 3 pad 1", 2, 5, 4},
     {"conv 3 2x2 stride 3", 2, 8, 7},
