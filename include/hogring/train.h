@@ -29,6 +29,8 @@
 extern "C" {
 #endif
 
+#define HR_BY_OPTIMIZER (-1.0)
+
 struct hr_train_options {
     char strategy[32];
     char algorithm[32]; /* of all-reduce: auto, direct, ring, master-worker */
@@ -46,14 +48,23 @@ struct hr_train_options {
     size_t micro_shards;       /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
-    size_t epoch_size; /* samples an epoch; 0: those of the training split */
-    char augment[64];  /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
-    bool normalize;    /* (x - mean) / std of each channel, measured over the training split */
-    size_t prefetch;   /* batches that a thread decodes ahead, for each worker; 0: none */
-    double lr, momentum, weight_decay;
-    char lr_schedule[16]; /* constant, cosine */
-    double warmup_epochs;
-    char async_lr[16]; /* same, or divide: lr / workers in asynchronous strategies */
+    size_t epoch_size;  /* samples an epoch; 0: those of the training split */
+    char augment[64];   /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
+    bool normalize;     /* (x - mean) / std of each channel, measured over the training split */
+    size_t prefetch;    /* batches that a thread decodes ahead, for each worker; 0: none */
+    char optimizer[16]; /* sgd, adagrad, adam, adamw, lars, lamb */
+    double lr, weight_decay, eps;    /* HR_BY_OPTIMIZER: the optimizer's default */
+    double momentum;                 /* of sgd and lars */
+    bool nesterov;                   /* sgd */
+    double beta1, beta2;             /* of adam, adamw and lamb */
+    double trust_coefficient;        /* of lars */
+    double clip_norm;                /* largest norm of the mean gradient; 0: any */
+    char lr_schedule[16];            /* constant, step, cosine, linear */
+    double warmup_epochs;            /* the rate rises from 0 */
+    double lr_step_epochs, lr_gamma; /* step: the rate is multiplied by gamma every so many */
+    char scale_lr[16];               /* none, linear, sqrt: with the samples of one update ... */
+    size_t base_batch_size;          /* ... over these; 0: the samples of one worker's batch */
+    char async_lr[16];               /* same, or divide: lr / workers in asynchronous strategies */
     uint64_t seed;
     uint64_t max_steps;        /* 0: no limit; updates of the model */
     double max_seconds;        /* from the start of the run; 0: no limit */
@@ -69,6 +80,10 @@ struct hr_train_options {
 /* The documented defaults. */
 void hr_train_defaults(struct hr_train_options *options);
 
+/* Put the optimizer's defaults in place of HR_BY_OPTIMIZER, as hr_train does for itself.
+ * HR_E_USAGE: there is no such optimizer. */
+enum hr_status hr_train_complete(struct hr_train_options *options);
+
 /* One point of a learning curve: an evaluation. */
 struct hr_curve_point {
     uint64_t samples;
@@ -82,7 +97,7 @@ enum { HR_RESULT_STALENESS_BUCKETS = 256 };
 
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
-    char model[1024];
+    char model[1024], optimizer[16];
     size_t workers, servers, batch_size, global_batch, params;
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
@@ -115,6 +130,8 @@ void hr_run_result_free(struct hr_run_result *result);
 /* What a run is about to do. */
 struct hr_run_info {
     const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
+    const char *optimizer; /* name and settings: "adam, beta1 0.9, ..." */
+    const char *lr_course; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, processors, batch_size, global_batch, params;
     size_t threads_per_worker;
     size_t micro_shards; /* 0: reduce sum */

@@ -1,11 +1,11 @@
 #include "cli/options.h"
 
 #include <getopt.h>
-#include <ini.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/config.h"
 #include "cli/parse.h"
 
 enum kind { FLAG, TEXT, COUNT, COUNT64, NUMBER, SECONDS, OPTIONAL_TEXT, CONFIG };
@@ -67,16 +67,39 @@ static const struct option_row rows[] = {
     {"normalize", FLAG, FIELD(train.normalize), BOTH, NULL, "scale each channel to mean 0, std 1"},
     {"prefetch", COUNT, FIELD(train.prefetch), BOTH, "N",
      "a thread beside each worker decodes up to N batches ahead; 0: none [0]"},
-    {"lr", NUMBER, FIELD(train.lr), BOTH, "RATE", "learning rate [0.05]"},
-    {"momentum", NUMBER, FIELD(train.momentum), BOTH, "M", "of SGD [0.9]"},
-    {"weight-decay", NUMBER, FIELD(train.weight_decay), BOTH, "D", "of SGD [0]"},
-    {"lr-schedule", TEXT, FIELD(train.lr_schedule), BOTH, "NAME", "constant or cosine [constant]"},
-    {"warmup-epochs", NUMBER, FIELD(train.warmup_epochs), BOTH, "E",
-     "the rate rises over so many epochs [0]"},
     {"seed", COUNT64, FIELD(train.seed), BOTH, "N", "of initial weights and data order [1]"},
     {"seeds", COUNT, FIELD(seeds), HR_COMPARE, "N", "repeat with seeds seed .. seed + N - 1 [1]"},
     {"concurrent", FLAG, FIELD(concurrent), HR_COMPARE, NULL,
      "all strategies at once, side by side, sharing the processors"},
+    {"", FLAG, 0, 0, BOTH, NULL, "Updates"},
+    {"optimizer", TEXT, FIELD(train.optimizer), BOTH, "NAME",
+     "sgd, adagrad, adam, adamw, lars, lamb [sgd]"},
+    {"lr", NUMBER, FIELD(train.lr), BOTH, "RATE",
+     "learning rate [sgd 0.05, adagrad 0.01, adam and adamw 0.001, lars 1, lamb 0.005]"},
+    {"momentum", NUMBER, FIELD(train.momentum), BOTH, "M", "of sgd and lars [0.9]"},
+    {"nesterov", FLAG, FIELD(train.nesterov), BOTH, NULL, "sgd: look ahead along the momentum"},
+    {"beta1", NUMBER, FIELD(train.beta1), BOTH, "B", "of adam, adamw, lamb: first moment [0.9]"},
+    {"beta2", NUMBER, FIELD(train.beta2), BOTH, "B", "of adam, adamw, lamb: second moment [0.999]"},
+    {"eps", NUMBER, FIELD(train.eps), BOTH, "E",
+     "added to the divisor [adam and adamw 1e-8, adagrad 1e-10, lamb 1e-6]"},
+    {"weight-decay", NUMBER, FIELD(train.weight_decay), BOTH, "D",
+     "[adamw and lamb 0.01, lars 0.0005, others 0]"},
+    {"trust-coefficient", NUMBER, FIELD(train.trust_coefficient), BOTH, "T", "of lars [0.001]"},
+    {"clip-norm", NUMBER, FIELD(train.clip_norm), BOTH, "X",
+     "scale the mean gradient down where its norm is larger; 0: never [0]"},
+    {"lr-schedule", TEXT, FIELD(train.lr_schedule), BOTH, "NAME",
+     "constant, step, cosine or linear [constant]"},
+    {"warmup-epochs", NUMBER, FIELD(train.warmup_epochs), BOTH, "E",
+     "the rate rises over so many epochs [0]"},
+    {"lr-step-epochs", NUMBER, FIELD(train.lr_step_epochs), BOTH, "E",
+     "schedule step: epochs between steps [1]"},
+    {"lr-gamma", NUMBER, FIELD(train.lr_gamma), BOTH, "G",
+     "schedule step: each multiplies the rate by this [0.1]"},
+    {"scale-lr", TEXT, FIELD(train.scale_lr), BOTH, "HOW",
+     "multiply the rate by the samples of one update over --base-batch-size (linear), by their "
+     "square root (sqrt), or not (none) [none]"},
+    {"base-batch-size", COUNT, FIELD(train.base_batch_size), BOTH, "N",
+     "samples that --lr is meant for [the batch size of one worker]"},
     {"", FLAG, 0, 0, BOTH, NULL, "Limits"},
     {"max-steps", COUNT64, FIELD(train.max_steps), BOTH, "N",
      "stop after so many updates of the model"},
@@ -185,6 +208,8 @@ static enum hr_status unknown_option(const char *name, unsigned command, const c
 static const char *expected(enum kind kind)
 {
     switch (kind) {
+    case FLAG:
+        return "true or false";
     case COUNT:
     case COUNT64:
         return "a whole number";
@@ -202,14 +227,21 @@ static bool store_text(char *field, size_t size, const char *value)
     return (size_t)snprintf(field, size, "%s", value) < size;
 }
 
+/* "" is what the command line says; files and lists of settings have words. */
+static bool store_flag(bool *field, const char *value)
+{
+    const bool no = !strcmp(value, "false"), yes = !strcmp(value, "true") || !value[0];
+    *field = yes;
+    return yes || no;
+}
+
 static bool store(struct hr_cli *cli, const struct option_row *row, const char *value)
 {
     void *field = (char *)cli + row->offset;
     uint64_t count;
     switch (row->kind) {
     case FLAG:
-        *(bool *)field = true;
-        return true;
+        return store_flag(field, value);
     case TEXT:
     case OPTIONAL_TEXT:
         return store_text(field, row->size, value);
@@ -230,47 +262,6 @@ static bool store(struct hr_cli *cli, const struct option_row *row, const char *
     return false;
 }
 
-/* --- configuration files --- */
-
-struct config_reader {
-    struct hr_cli *cli;
-    enum hr_command_bit command;
-    const char *path;
-    enum hr_status status;
-};
-
-/* Sections are commands: [train] holds for train only; keys before any section hold for all. */
-static int config_line(void *arg, const char *section, const char *name, const char *value)
-{
-    struct config_reader *reader = arg;
-    static const struct {
-        const char *name;
-        enum hr_command_bit bit;
-    } sections[] = {{"train", HR_TRAIN}, {"compare", HR_COMPARE}};
-    char where[300];
-    if (reader->status != HR_OK)
-        return 1;
-    for (size_t i = 0; section[0] && i < sizeof sections / sizeof *sections; i++)
-        if (!strcmp(section, sections[i].name) && sections[i].bit != reader->command)
-            return 1;
-    snprintf(where, sizeof where, "%.280s: ", reader->path);
-    reader->status = hr_cli_set(reader->cli, reader->command, name, value, where);
-    return 1;
-}
-
-static enum hr_status read_config(struct hr_cli *cli, enum hr_command_bit command, const char *path)
-{
-    struct config_reader reader = {cli, command, path, HR_OK};
-    const int result = ini_parse(path, config_line, &reader);
-    if (reader.status != HR_OK)
-        return reader.status;
-    if (result < 0)
-        return hr_fail_errno(HR_E_IO, "--config %s: cannot be read", path);
-    if (result > 0)
-        return hr_fail(HR_E_FORMAT, "--config %s: line %d is not \"name = value\"", path, result);
-    return HR_OK;
-}
-
 enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                           const char *value, const char *where)
 {
@@ -279,7 +270,7 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
         return unknown_option(name, command, where);
     if (row->kind == CONFIG)
         return where[0] ? hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where)
-                        : read_config(cli, command, value);
+                        : hr_config_read(cli, command, value);
     if (!store(cli, row, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
                        expected(row->kind));

@@ -43,9 +43,9 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
         HR_TRY(hr_json_write_runs(cli->json, &cli->train, dataset, runs, n));
     if (!cli->plot[0] || n == 0)
         return HR_OK;
-    snprintf(title, sizeof title, "%s on %s, %zu workers x batch %zu, lr %g, momentum %g",
-             cli->train.model, dataset->name, runs[0].workers, cli->train.batch_size, cli->train.lr,
-             cli->train.momentum);
+    snprintf(title, sizeof title, "%s on %s, %zu workers x batch %zu, %s, lr %g", cli->train.model,
+             dataset->name, runs[0].workers, cli->train.batch_size, cli->train.optimizer,
+             cli->train.lr);
     return hr_plot_curves(cli->plot, title, runs, n);
 }
 

@@ -56,6 +56,8 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     else
         fprintf(out, "  batch    one update for each minibatch of %zu, lr %.6g\n", info->batch_size,
                 info->lr);
+    if (info->optimizer)
+        fprintf(out, "  update   %s; %s\n", info->optimizer, info->lr_course);
     if (info->micro_shards)
         fprintf(out,
                 "  reduce   repro: %zu micro-shards a batch, added in T(%zu) whoever has them\n",

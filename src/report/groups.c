@@ -38,6 +38,11 @@ static void lr_detail(const struct hr_run_result *run, char *text, size_t size)
     snprintf(text, size, "lr %.4g", run->lr);
 }
 
+static void optimizer_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "%s", run->optimizer);
+}
+
 static void workers_detail(const struct hr_run_result *run, char *text, size_t size)
 {
     snprintf(text, size, "%zu workers", run->workers);
@@ -63,8 +68,8 @@ static void model_detail(const struct hr_run_result *run, char *text, size_t siz
     snprintf(text, size, "%.40s", run->model);
 }
 
-static const detail_fn details[] = {lr_detail,     workers_detail, batch_detail,
-                                    launch_detail, kernels_detail, model_detail};
+static const detail_fn details[] = {optimizer_detail, lr_detail,      workers_detail, batch_detail,
+                                    launch_detail,    kernels_detail, model_detail};
 
 enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 64 };
 

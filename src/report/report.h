@@ -22,8 +22,9 @@
 
 /* --- banner */
 
-/* Six lines: strategy, algorithm and order of addition, workers, servers, launch; model; data; what
- * one update is made of and its learning rate; epochs, updates, seed; the guarantee. */
+/* Strategy, algorithm and order of addition, workers, servers, launch; model; data; what one update
+ * is made of and its learning rate; optimizer and what its rate does; epochs, updates, seed; the
+ * guarantee. */
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data);
 
 /* --- advice: one line each, without a newline; false when there is nothing to say */

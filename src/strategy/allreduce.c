@@ -3,11 +3,12 @@
  *   Story    every worker has a replica of the weights. A step: each computes the gradient of its
  *            share of the global batch; the gradients are summed over workers (--algorithm), and
  *            all replicas are updated alike. Either
- *              fused    (direct) whoever sums a block of gradients updates that block's momentum,
- *                       of which there is one, and weights, and writes these into all replicas:
- *                       the sum never travels, and nobody repeats another's update; or
- *              apart    (the others) everybody has the sum, and updates its own replica with a
- *                       momentum of its own.
+ *              fused    (direct) whoever sums a block of gradients updates that block's weights and
+ *                       optimiser's state, of which there is one, and writes the weights into all
+ *                       replicas: the sum never travels, and nobody repeats another's update; or
+ *              apart    (the others, and wherever an update needs norms: --clip-norm, lars, lamb)
+ *                       everybody has the sum, and measures and updates its own replica with a
+ *                       state of its own.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
  *            first is checked at every cut, the second by the tests (direct = master-worker).
  *   Source   the fused form is ZeRO-1 by stripes: Rajbhandari et al., SC 2020.
@@ -19,19 +20,19 @@
 
 static bool is_fused(const struct hr_world *world)
 {
-    return hr_can_apply(&world->group_options);
+    return hr_can_apply(&world->group_options) && !hr_optimizer_needs_norms(&world->optimizer);
 }
 
-/* The strategy's memory: the one momentum of the fused form. */
+/* The strategy's memory: the one state of the fused form. */
 static size_t bytes(const struct hr_world *world)
 {
-    return is_fused(world) ? world->params * sizeof(float) : 0;
+    return is_fused(world) ? hr_state_floats(world) * sizeof(float) : 0;
 }
 
 static void init(struct hr_world *world)
 {
     if (is_fused(world))
-        memcpy(world->own, world->snapshot.momentum, world->params * sizeof(float));
+        memcpy(world->own, world->snapshot.state, bytes(world));
 }
 
 static enum hr_status start(struct hr_worker *worker)
@@ -40,15 +41,16 @@ static enum hr_status start(struct hr_worker *worker)
     memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
     worker->bell = &world->control->rank[worker->rank].bell;
     if (!is_fused(world))
-        return hr_momentum_start(worker, 0);
-    worker->momentum = world->own;
+        return hr_state_start(worker, 0);
+    worker->state = world->own;
+    worker->applied = world->snapshot.applied[0];
     return HR_OK;
 }
 
 static void stop(struct hr_worker *worker)
 {
     if (!is_fused(worker->world))
-        hr_momentum_stop(worker);
+        hr_state_stop(worker);
 }
 
 /* offer has begun all there is to begin; what is left is to see it through. */
@@ -65,7 +67,7 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     const struct hr_world *world = worker->world;
     const int64_t began = hr_clock_ns();
     float *first = world->weights[0] + begin;
-    hr_sgd_update(first, worker->momentum + begin, sum, count, &worker->sgd);
+    hr_step_update(&worker->step, begin, count, first, worker->state, sum);
     for (size_t w = 1; w < world->workers; w++)
         memcpy(world->weights[w] + begin, first, count * sizeof *first);
     worker->update_ns += hr_clock_ns() - began;
@@ -75,8 +77,9 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
 static void update_replica(struct hr_worker *worker)
 {
     const int64_t began = hr_clock_ns();
-    hr_sgd_update(worker->weights, worker->momentum, worker->grads, worker->world->params,
-                  &worker->sgd);
+    hr_step_measure(&worker->step, worker->weights, worker->state, worker->grads, worker->ratio);
+    hr_step_update(&worker->step, 0, worker->world->params, worker->weights, worker->state,
+                   worker->grads);
     worker->update_ns += hr_clock_ns() - began;
 }
 
@@ -98,7 +101,8 @@ static void offer(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     const uint64_t index = worker->index - 1; /* of the batch in hand */
-    worker->sgd = hr_sgd_for(world, index, hr_course_batch(&world->course, index).count);
+    worker->step =
+        hr_step_for(world, index, hr_course_batch(&world->course, index).count, ++worker->applied);
     if (is_fused(world))
         hr_member_reduce_apply_start(&worker->member, worker->grads, world->params, apply, worker);
     else
@@ -112,7 +116,10 @@ static void export_part(struct hr_worker *worker)
     const struct hr_traffic traffic = hr_member_traffic(&worker->member);
     worker->stats->bytes_sent = traffic.bytes_sent;
     worker->stats->bytes_received = traffic.bytes_received;
-    hr_export_stripe(worker, worker->weights, worker->momentum);
+    const struct hr_range stripe = hr_export_stripe(worker);
+    hr_export_state(worker->world, worker->state, stripe.begin, stripe.count);
+    if (worker->rank == 0)
+        worker->world->snapshot.applied[0] = worker->applied;
 }
 
 /* The snapshot is made of stripes of all replicas, so a replica that equals it equals them all. */

@@ -28,7 +28,7 @@ struct hr_course {
     uint64_t first, end;        /* indices of this run: [first, end) */
     uint64_t checkpoint_every;  /* indices; 0: only at the ends of epochs */
     struct hr_lr_schedule lr;
-    double lr_factor; /* --async-lr divide: 1 / workers */
+    double lr_factor; /* --scale-lr, and --async-lr divide: 1 / workers */
 };
 
 struct hr_batch {

@@ -3,7 +3,9 @@
  *   Story    a worker copies the shared weights to memory of its own (pull), computes a gradient
  *            there, and applies its update to the shared weights (push). Reads and writes are
  *            relaxed atomic pairs of floats: no weight is ever torn, and BLAS never touches a live
- *            one. Momentum is each worker's own.
+ *            one. The optimiser's state is each worker's own; where an update needs norms
+ *            (--clip-norm, lars, lamb), they are those of the worker's own gradient, its state, and
+ *            the weights it pulled.
  *   Promise  no torn values; an update that meets another's between its load and its store is lost.
  *   Order    each worker pushes from its own stripe on, so that two rarely meet on one line.
  *   Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
@@ -55,7 +57,7 @@ static void init(struct hr_world *world)
 static enum hr_status start(struct hr_worker *worker)
 {
     worker->bell = &worker->world->control->rank[worker->rank].bell;
-    return hr_momentum_start(worker, worker->rank);
+    return hr_state_start(worker, worker->rank);
 }
 
 static uint64_t pushes_of_others(const struct hr_worker *worker)
@@ -115,7 +117,8 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 /* Update live weights [begin, end), begin even, a block at a time: load, update privately with the
  * vector kernel, store. A block is long enough that its loads do not stall on stores still on their
  * way to the cache, and short enough that another's update rarely falls between load and store. */
-static void push_range(struct hr_worker *worker, size_t begin, size_t end, const struct hr_sgd *sgd)
+static void push_range(struct hr_worker *worker, size_t begin, size_t end,
+                       const struct hr_step *step)
 {
     enum { BLOCK = 256 };
     struct hr_atom64 *live = live_weights(worker->world);
@@ -123,7 +126,7 @@ static void push_range(struct hr_worker *worker, size_t begin, size_t end, const
     for (size_t at = begin; at < end; at += BLOCK) {
         const size_t count = hr_min_size(BLOCK, end - at);
         load_floats(live, at / 2, block, count);
-        hr_sgd_update(block, worker->momentum + at, worker->grads + at, count, sgd);
+        hr_step_update(step, at, count, block, worker->state, worker->grads + at);
         store_floats(live, at / 2, block, count);
     }
 }
@@ -131,10 +134,11 @@ static void push_range(struct hr_worker *worker, size_t begin, size_t end, const
 static void push(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
-    const struct hr_sgd sgd = hr_sgd_for(world, worker->index, worker->samples);
+    struct hr_step step = hr_step_for(world, worker->index, worker->samples, ++worker->applied);
     const size_t own = hr_stripe_begin(world->params, world->workers, worker->rank);
-    push_range(worker, own, world->params, &sgd);
-    push_range(worker, 0, own, &sgd);
+    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
+    push_range(worker, own, world->params, &step);
+    push_range(worker, 0, own, &step);
 }
 
 static void offer(struct hr_worker *worker)
@@ -156,19 +160,20 @@ static void export_part(struct hr_worker *worker)
     pull(worker);
     worker->stats->bytes_received -=
         params * sizeof(float); /* a snapshot is no traffic of training */
-    hr_export_stripe(worker, worker->weights, NULL);
-    memcpy(world->snapshot.momentum + worker->rank * params, worker->momentum,
-           params * sizeof(float));
+    hr_export_stripe(worker);
+    const size_t floats = hr_state_floats(world);
+    memcpy(world->snapshot.state + worker->rank * floats, worker->state, floats * sizeof(float));
+    world->snapshot.applied[worker->rank] = worker->applied;
 }
 
 const struct hr_strategy hr_strategy_hogwild = {
     .name = "hogwild",
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
-    .private_momentum = true,
+    .private_state = true,
     .bytes = bytes,
     .init = init,
     .start = start,
-    .stop = hr_momentum_stop,
+    .stop = hr_state_stop,
     .request = hr_tell_nobody,
     .ready = hr_always_ready,
     .accept = accept,

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "strategy/table.h"
 
-/* --- memory: [requests and replies | weights | momentum | scratch] --- */
+/* --- memory: [requests and replies | weights | scratch | ratio | state] --- */
 
 static size_t ring_bytes(void)
 {
@@ -18,14 +18,15 @@ static size_t rings_bytes(const struct hr_world *world)
     return 2 * world->workers * world->servers * ring_bytes();
 }
 
-static size_t array_bytes(const struct hr_world *world)
+static size_t array_bytes(size_t floats)
 {
-    return hr_round_up(world->params * sizeof(float), HR_LINE);
+    return hr_round_up(floats * sizeof(float), HR_LINE);
 }
 
 size_t hr_server_bytes(const struct hr_world *world)
 {
-    return rings_bytes(world) + 3 * array_bytes(world);
+    return rings_bytes(world) + 2 * array_bytes(world->params) +
+           array_bytes(hr_ratio_floats(world)) + array_bytes(hr_state_floats(world));
 }
 
 static struct hr_ring *ring_at(const struct hr_world *world, size_t worker, size_t shard,
@@ -45,25 +46,30 @@ struct hr_ring *hr_server_replies(const struct hr_world *world, size_t worker, s
     return ring_at(world, worker, shard, 1);
 }
 
-static float *array_at(const struct hr_world *world, size_t number)
-{
-    return (float *)(void *)((unsigned char *)world->own + rings_bytes(world) +
-                             number * array_bytes(world));
-}
-
 float *hr_server_weights(const struct hr_world *world)
 {
-    return array_at(world, 0);
+    return (float *)(void *)((unsigned char *)world->own + rings_bytes(world));
 }
 
-float *hr_server_momentum(const struct hr_world *world)
+/* The array behind one of so many floats. */
+static float *behind(float *array, size_t floats)
 {
-    return array_at(world, 1);
+    return (float *)(void *)((unsigned char *)array + array_bytes(floats));
 }
 
 float *hr_server_scratch(const struct hr_world *world)
 {
-    return array_at(world, 2);
+    return behind(hr_server_weights(world), world->params);
+}
+
+float *hr_server_ratio(const struct hr_world *world)
+{
+    return behind(hr_server_scratch(world), world->params);
+}
+
+float *hr_server_state(const struct hr_world *world)
+{
+    return behind(hr_server_ratio(world), hr_ratio_floats(world));
 }
 
 void hr_server_init(struct hr_world *world)

@@ -19,6 +19,9 @@
  *   Gate     a PULL of a worker with clock c (pushes since the cut) is taken when every live
  *            worker's clock is at least c - s: s = 0 synchronous, --staleness for ssp, unbounded
  *            for ps-async. Live: neither arrived at the cut nor done.
+ *   State    the optimiser's is cut like the weights. Norms (--clip-norm, lars, lamb) are those of
+ *            the gradient that an update is made with, a push or the sum of all; as nobody sees
+ *            more than a shard, they need --servers 1.
  *   Safety   a worker overwrites its gradient only after the reply to a PULL, which its ring puts
  *            behind its PUSH; the shard overwrites a worker's weights only while it waits for them.
  */
@@ -50,10 +53,12 @@ void hr_server_init(struct hr_world *world);
 struct hr_ring *hr_server_requests(const struct hr_world *world, size_t worker, size_t shard);
 struct hr_ring *hr_server_replies(const struct hr_world *world, size_t worker, size_t shard);
 
-/* The servers' weights, momentum and scratch, (params) each. */
+/* The servers' weights and scratch, (params) each; ratio (tensors), used where there is one shard;
+ * state (nstates, params). */
 float *hr_server_weights(const struct hr_world *world);
-float *hr_server_momentum(const struct hr_world *world);
 float *hr_server_scratch(const struct hr_world *world);
+float *hr_server_ratio(const struct hr_world *world);
+float *hr_server_state(const struct hr_world *world);
 
 /* Send: the ring has room by construction (asserted), and the peer's bell is rung. */
 void hr_server_send(const struct hr_world *world, struct hr_ring *ring, size_t to_rank,

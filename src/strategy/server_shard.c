@@ -14,11 +14,15 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, si
         .first = first,
         .count = hr_stripe_begin(world->params, world->servers, number + 1) - first,
         .weights = hr_server_weights(world) + first,
-        .momentum = hr_server_momentum(world) + first,
+        .state = hr_server_state(world),
+        .ratio = hr_server_ratio(world),
         .sum = hr_server_scratch(world) + first,
+        .before = world->snapshot.applied[0],
     };
+    HR_ASSERT(world->servers == 1 || !hr_optimizer_needs_norms(&world->optimizer));
     memcpy(shard->weights, world->snapshot.weights + first, shard->count * sizeof(float));
-    memcpy(shard->momentum, world->snapshot.momentum + first, shard->count * sizeof(float));
+    for (size_t at = first; at < hr_state_floats(world); at += world->params)
+        memcpy(shard->state + at, world->snapshot.state + at, shard->count * sizeof(float));
     return HR_OK;
 }
 
@@ -102,9 +106,10 @@ static void take_pull(struct hr_shard *shard, size_t worker)
 /* The one update expression, with the gradient sum g of `samples` samples for batch `index`. */
 static void update(struct hr_shard *shard, const float *g, size_t samples, uint64_t index)
 {
-    const struct hr_sgd sgd = hr_sgd_for(shard->world, index, samples);
-    hr_sgd_update(shard->weights, shard->momentum, g, shard->count, &sgd);
-    shard->version++;
+    const uint64_t number = shard->before + ++shard->version;
+    struct hr_step step = hr_step_for(shard->world, index, samples, number);
+    hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
+    hr_step_update(&step, shard->first, shard->count, shard->weights, shard->state, g);
 }
 
 static void update_with_sum(struct hr_shard *shard)
@@ -148,7 +153,9 @@ static void take_cut(struct hr_shard *shard, size_t worker)
         if (!shard->worker[w].arrived)
             return;
     memcpy(world->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
-    memcpy(world->snapshot.momentum + shard->first, shard->momentum, shard->count * sizeof(float));
+    hr_export_state(world, shard->state, shard->first, shard->count);
+    if (shard->number == 0)
+        world->snapshot.applied[0] = shard->before + shard->version;
     for (size_t w = 0; w < world->workers; w++) {
         shard->worker[w].arrived = false;
         shard->worker[w].clock = 0; /* everybody has seen everything: nobody is ahead */

@@ -60,41 +60,55 @@ void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
         stats->stale_max = staleness;
 }
 
-void hr_export_stripe(struct hr_worker *worker, const float *weights, const float *momentum)
+struct hr_range hr_export_stripe(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     const size_t begin = hr_stripe_begin(world->params, world->workers, worker->rank);
-    const size_t bytes =
-        (hr_stripe_begin(world->params, world->workers, worker->rank + 1) - begin) * sizeof(float);
-    memcpy(world->snapshot.weights + begin, weights + begin, bytes);
-    if (momentum)
-        memcpy(world->snapshot.momentum + begin, momentum + begin, bytes);
+    const size_t end = hr_stripe_begin(world->params, world->workers, worker->rank + 1);
+    memcpy(world->snapshot.weights + begin, worker->weights + begin, (end - begin) * sizeof(float));
+    return (struct hr_range){begin, end - begin};
 }
 
-enum hr_status hr_momentum_start(struct hr_worker *worker, size_t copy)
+size_t hr_state_floats(const struct hr_world *world)
 {
-    const size_t params = worker->world->params;
-    worker->momentum = malloc(params * sizeof *worker->momentum);
-    if (!worker->momentum)
-        return hr_fail(HR_E_NOMEM, "no memory for the momentum of %zu parameters", params);
-    memcpy(worker->momentum, worker->world->snapshot.momentum + copy * params,
-           params * sizeof(float));
+    return hr_optimizer_state_floats(&world->optimizer);
+}
+
+size_t hr_ratio_floats(const struct hr_world *world)
+{
+    return world->optimizer.nsegments;
+}
+
+void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count)
+{
+    for (size_t at = begin; at < hr_state_floats(world); at += world->params)
+        memcpy(world->snapshot.state + at, state + at, count * sizeof(float));
+}
+
+enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
+{
+    const struct hr_world *world = worker->world;
+    const size_t floats = hr_state_floats(world);
+    worker->state = malloc((floats + hr_ratio_floats(world)) * sizeof(float));
+    if (!worker->state)
+        return hr_fail(HR_E_NOMEM, "no memory for the %s state of %zu parameters",
+                       world->optimizer.rule->name, world->params);
+    worker->ratio = worker->state + floats;
+    worker->applied = world->snapshot.applied[copy];
+    memcpy(worker->state, world->snapshot.state + copy * floats, floats * sizeof(float));
     return HR_OK;
 }
 
-void hr_momentum_stop(struct hr_worker *worker)
+void hr_state_stop(struct hr_worker *worker)
 {
-    free(worker->momentum);
+    free(worker->state);
 }
 
-struct hr_sgd hr_sgd_for(const struct hr_world *world, uint64_t index, size_t samples)
+struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
+                           uint64_t number)
 {
-    return (struct hr_sgd){
-        .lr = hr_course_lr(&world->course, index),
-        .momentum = world->options.momentum,
-        .weight_decay = world->options.weight_decay,
-        .inverse_count = hr_sgd_inverse_count(samples),
-    };
+    return hr_step_of(&world->optimizer, (double)hr_course_lr(&world->course, index), samples,
+                      number);
 }
 
 void hr_tell_nobody(struct hr_worker *worker)

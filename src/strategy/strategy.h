@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "group/group.h"
-#include "optim/sgd.h"
+#include "optim/optimizer.h"
 #include "schedule/pick.h"
 #include "strategy/course.h"
 
@@ -57,15 +57,15 @@ struct hr_dispenser {
 
 /* The state of the model at a cut: what evaluation reads and checkpoints hold. */
 struct hr_snapshot {
-    float *weights;         /* (params) */
-    float *momentum;        /* (momentum_copies, params) */
-    size_t momentum_copies; /* 1, or one a worker where momentum is private (hogwild) */
+    float *weights;      /* (params) */
+    float *state;        /* (state_copies, nstates, params) the optimiser's */
+    uint64_t *applied;   /* (state_copies) updates ever made to that copy */
+    size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
 };
 
 struct hr_strategy;
 
 struct hr_strategy_options {
-    float momentum, weight_decay;
     uint64_t staleness; /* ssp */
 };
 
@@ -74,6 +74,7 @@ struct hr_strategy_options {
 struct hr_world {
     const struct hr_strategy *strategy;
     struct hr_strategy_options options;
+    struct hr_optimizer optimizer;
     struct hr_course course;
     struct hr_group_options group_options;
     size_t workers, servers, params;
@@ -105,8 +106,10 @@ struct hr_worker {
     struct hr_worker_stats *stats;
     struct hr_bell *bell;   /* what to park on while ready() is false */
     float *weights, *grads; /* (params) world->weights[rank], world->grads[rank] */
-    float *momentum;        /* (params) owned, or shared memory; NULL where a server has it */
-    struct hr_sgd sgd;      /* allreduce: of the update in progress */
+    float *state;           /* (nstates, params) owned, or shared memory; NULL: a server has it */
+    float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
+    uint64_t applied;       /* updates ever made to state */
+    struct hr_step step;    /* allreduce: the update in progress */
     uint64_t index;         /* of the batch in hand, or (synchronous) of the next */
     uint64_t cut;           /* synchronous: the next cut */
     size_t samples;         /* in the gradient in hand */
@@ -119,9 +122,12 @@ struct hr_worker {
 struct hr_shard {
     struct hr_world *world;
     size_t number, first, count; /* parameters [first, first + count) */
-    float *weights, *momentum;   /* (count) in the segment */
+    float *weights;              /* (count) in the segment */
+    float *state;                /* (nstates, params) in the segment: that of all shards */
+    float *ratio;                /* (tensors) for hr_step_measure */
     float *sum;                  /* (count) scratch for T(n) */
-    uint64_t version;            /* updates applied */
+    uint64_t version;            /* updates applied in this run */
+    uint64_t before;             /* updates made to state before it */
     size_t ndone;
     struct {
         uint64_t clock;     /* pushes applied since the last cut */
@@ -139,7 +145,7 @@ struct hr_strategy {
     const char *guarantee; /* printed at the start */
     bool synchronous;      /* one update a global batch; indices and shares are fixed beforehand */
     bool served;           /* has server ranks */
-    bool private_momentum; /* one momentum a worker */
+    bool private_state;    /* a state of the optimiser for each worker */
     bool bounded;          /* obeys options.staleness */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
@@ -179,8 +185,14 @@ const struct hr_strategy *hr_strategy_at(size_t i);
  * request to stop into an index here; everybody learns it with the sum of that step. */
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
 
-/* The update of batch `index` with a gradient that is the sum over `samples` samples. */
-struct hr_sgd hr_sgd_for(const struct hr_world *world, uint64_t index, size_t samples);
+/* The update of batch `index` with a gradient that is the sum over `samples` samples, the
+ * `number`th (from 1) of its state. */
+struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
+                           uint64_t number);
+
+/* Floats of one state, and of what hr_step_measure needs beside it. */
+size_t hr_state_floats(const struct hr_world *world);
+size_t hr_ratio_floats(const struct hr_world *world);
 
 /* Count one update's staleness. */
 void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
@@ -191,12 +203,18 @@ static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t strip
     return hr_chunk_begin(count, HR_LINE / sizeof(float), nstripes, stripe);
 }
 
-/* Copy this worker's stripe of [weights | momentum] into the snapshot; momentum may be NULL. */
-void hr_export_stripe(struct hr_worker *worker, const float *weights, const float *momentum);
+/* Copy elements [begin, begin + count) of a state's arrays into the snapshot's first copy. */
+void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count);
 
-/* Take a private momentum of (params) floats and load copy `copy` of the snapshot's into it. */
-HR_CHECKED enum hr_status hr_momentum_start(struct hr_worker *worker, size_t copy);
-void hr_momentum_stop(struct hr_worker *worker);
+/* Take a private state, and ratio, and load copy `copy` of the snapshot's into it. */
+HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
+void hr_state_stop(struct hr_worker *worker);
+
+/* Copy this worker's stripe of the weights into the snapshot; returns where it lies. */
+struct hr_range {
+    size_t begin, count;
+};
+struct hr_range hr_export_stripe(struct hr_worker *worker);
 
 /* For strategies without owners: nobody to ask or to tell, and always an answer. */
 void hr_tell_nobody(struct hr_worker *worker);

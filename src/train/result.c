@@ -23,6 +23,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
              run->explore ? "events" : hr_launch_name(run->launch));
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
     snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->model));
+    snprintf(result->optimizer, sizeof result->optimizer, "%s", world->optimizer.rule->name);
     result->workers = world->workers;
     result->servers = world->servers;
     result->params = world->params;

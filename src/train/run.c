@@ -13,42 +13,9 @@
 #include "nn/gemm.h"
 #include "train/prefetch.h"
 
-static size_t default_workers(void)
-{
-    const size_t processors = hr_cpus_allowed();
-    return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
-}
-
-void hr_train_defaults(struct hr_train_options *options)
-{
-    *options = (struct hr_train_options){
-        .strategy = "allreduce",
-        .algorithm = "auto",
-        .model = "mlp",
-        .launch = "thread",
-        .schedule = "free",
-        .kernels = "fast",
-        .workers = default_workers(),
-        .servers = 1,
-        .staleness = 3,
-        .batch_size = 32,
-        .reduce = "sum",
-        .micro_shards = 8,
-        .threads_per_worker = 1,
-        .epochs = 10,
-        .lr = 0.05,
-        .momentum = 0.9,
-        .lr_schedule = "constant",
-        .async_lr = "same",
-        .seed = 1,
-        .timeout = 30,
-        .keep = 3,
-    };
-}
-
 /* --- from options --- */
 
-static enum hr_status check_range(const char *flag, double value, double least, double most)
+enum hr_status hr_check_range(const char *flag, double value, double least, double most)
 {
     if (value >= least && value <= most)
         return HR_OK;
@@ -57,19 +24,15 @@ static enum hr_status check_range(const char *flag, double value, double least, 
 
 static enum hr_status check_numbers(const struct hr_train_options *o)
 {
-    HR_TRY(check_range("batch-size", (double)o->batch_size, 1, 1 << 20));
-    HR_TRY(check_range("global-batch-size", (double)o->global_batch_size, 0, 1 << 24));
-    HR_TRY(check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
-    HR_TRY(check_range("epochs", (double)o->epochs, 1, 1 << 20));
-    HR_TRY(check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
-    HR_TRY(check_range("prefetch", (double)o->prefetch, 0, HR_PREFETCH_MAX));
-    HR_TRY(check_range("lr", o->lr, 0, 1e6));
-    HR_TRY(check_range("momentum", o->momentum, 0, 1));
-    HR_TRY(check_range("weight-decay", o->weight_decay, 0, 1e6));
-    HR_TRY(check_range("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
-    HR_TRY(check_range("timeout", o->timeout, 0, 1e6));
-    HR_TRY(check_range("max-seconds", o->max_seconds, 0, 1e9));
-    HR_TRY(check_range("target-accuracy", o->target_accuracy, 0, 1));
+    HR_TRY(hr_check_range("batch-size", (double)o->batch_size, 1, 1 << 20));
+    HR_TRY(hr_check_range("global-batch-size", (double)o->global_batch_size, 0, 1 << 24));
+    HR_TRY(hr_check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
+    HR_TRY(hr_check_range("epochs", (double)o->epochs, 1, 1 << 20));
+    HR_TRY(hr_check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
+    HR_TRY(hr_check_range("prefetch", (double)o->prefetch, 0, HR_PREFETCH_MAX));
+    HR_TRY(hr_check_range("timeout", o->timeout, 0, 1e6));
+    HR_TRY(hr_check_range("max-seconds", o->max_seconds, 0, 1e9));
+    HR_TRY(hr_check_range("target-accuracy", o->target_accuracy, 0, 1));
     return HR_OK;
 }
 
@@ -115,7 +78,6 @@ static enum hr_status parse_names(struct hr_run *run)
         world->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
     HR_TRY(parse_schedule(run, o->schedule));
-    HR_TRY(hr_lr_kind_parse(o->lr_schedule, &world->course.lr.kind));
     if (!reference && strcmp(o->kernels, "fast") != 0)
         return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", o->kernels);
     if (strcmp(o->async_lr, "same") != 0 && strcmp(o->async_lr, "divide") != 0)
@@ -154,17 +116,13 @@ static void plot_course(struct hr_run *run)
     if (o->max_steps && o->max_steps < course->end)
         course->end = o->max_steps;
     course->checkpoint_every = o->checkpoint_dir[0] ? o->checkpoint_every : 0;
-    course->lr.peak = o->lr;
-    course->lr.warmup_epochs = o->warmup_epochs;
-    course->lr.epochs = (double)o->epochs;
-    course->lr_factor =
-        !synchronous && !strcmp(o->async_lr, "divide") ? 1.0 / (double)run->world.workers : 1.0;
 }
 
 static enum hr_status prepare(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = &run->settled;
     struct hr_world *world = &run->world;
+    HR_TRY(hr_train_complete(&run->settled));
     HR_TRY(check_numbers(o));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
@@ -173,17 +131,17 @@ static enum hr_status prepare(struct hr_run *run)
     HR_TRY(settle_batch(run));
     HR_TRY(hr_repro_prepare(run));
     plot_course(run);
+    HR_TRY(hr_recipe_rate(run));
+    HR_TRY(hr_recipe_optimizer(run));
     const size_t busy =
         run->nranks + o->ranks_beside + run->world.workers * (o->threads_per_worker - 1);
     const bool crowded = busy > hr_cpus_allowed();
     world->params = hr_model_param_count(run->model);
-    world->options = (struct hr_strategy_options){.momentum = (float)o->momentum,
-                                                  .weight_decay = (float)o->weight_decay,
-                                                  .staleness = o->staleness};
+    world->options = (struct hr_strategy_options){.staleness = o->staleness};
     world->group_options.nranks = world->workers;
     world->group_options.crowded = crowded;
     world->group_options.helpers = hr_cpus_allowed() - 1;
-    world->snapshot.momentum_copies = world->strategy->private_momentum ? world->workers : 1;
+    world->snapshot.state_copies = world->strategy->private_state ? world->workers : 1;
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
     run->spin_ns = hr_spin_budget_ns(busy);
@@ -229,8 +187,10 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
     run->cells = carve(&carver, run->neval * sizeof *run->cells);
     run->curve = carve(&carver, run->curve_room * sizeof *run->curve);
     world->snapshot.weights = carve_arena(&carver, world->params);
-    world->snapshot.momentum =
-        carve_arena(&carver, world->params * world->snapshot.momentum_copies);
+    world->snapshot.state =
+        carve_arena(&carver, hr_state_floats(world) * world->snapshot.state_copies);
+    world->snapshot.applied =
+        carve(&carver, world->snapshot.state_copies * sizeof *world->snapshot.applied);
     for (size_t w = 0; w < world->workers; w++) {
         world->weights[w] = carve_arena(&carver, world->params);
         world->grads[w] = carve_arena(&carver, world->params);
@@ -277,6 +237,9 @@ static void announce(const struct hr_run *run)
     const struct hr_world *world = &run->world;
     const struct hr_course *course = &world->course;
     const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
+    char optimizer[160], rate[160];
+    hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
+    hr_recipe_rate_text(run, rate, sizeof rate);
     const struct hr_run_info info = {
         .strategy = run->strategy_name,
         .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
@@ -285,6 +248,8 @@ static void announce(const struct hr_run *run)
         .guarantee = world->strategy->guarantee,
         .model = hr_model_text(run->model),
         .kernels = hr_kernels_name(),
+        .optimizer = optimizer,
+        .lr_course = rate,
         .workers = world->workers,
         .servers = world->servers,
         .processors = hr_cpus_allowed(),
@@ -342,6 +307,7 @@ static void finish(struct hr_run *run)
 {
     hr_model_destroy(run->model);
     hr_scaling_free(&run->scaling);
+    free(run->tensors);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
 }
@@ -358,7 +324,8 @@ enum hr_status hr_train(const struct hr_train_options *options, const struct hr_
         free(run);
         return hr_fail(HR_E_NOMEM, "no memory for a run");
     }
-    *run = (struct hr_run){.options = options,
+    *run = (struct hr_run){.options = &run->settled,
+                           .settled = *options,
                            .dataset = dataset,
                            .observer = observer ? observer : &nobody,
                            .result = result};
@@ -382,7 +349,8 @@ enum hr_status hr_train_check(const struct hr_train_options *options,
     struct hr_run *run = calloc(1, sizeof *run);
     if (!run)
         return hr_fail(HR_E_NOMEM, "no memory for a run");
-    run->options = options;
+    run->settled = *options;
+    run->options = &run->settled;
     run->dataset = dataset;
     const enum hr_status status = prepare(run);
     finish(run);

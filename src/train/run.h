@@ -4,6 +4,8 @@
  *   input.c              a batch index -> the floats and labels of a worker's share
  *   prefetch.c           a thread that does that ahead of a worker
  *   trainee.c            a worker's own: gradients, its part of evaluations
+ *   defaults.c           what an option is when nobody says it
+ *   recipe.c             the optimiser and the learning rate
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
@@ -61,9 +63,11 @@ struct hr_run {
     enum hr_launch launch;
     bool explore;
     uint64_t explore_seed;
-    size_t nranks;                   /* workers, then servers */
-    size_t batch_size, global_batch; /* of a worker (the largest share), and of all */
-    size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
+    size_t nranks;                    /* workers, then servers */
+    size_t batch_size, global_batch;  /* of a worker (the largest share), and of all */
+    size_t micro_shards;              /* of a global batch, under --reduce repro; else 0 */
+    struct hr_train_options settled;  /* what options points to */
+    struct hr_param_segment *tensors; /* (tensors) owned: what the optimiser knows of the model */
     struct hr_world world;
     struct hr_segment control_segment, segment;
     struct hr_board *board;
@@ -111,6 +115,15 @@ struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
                                                 const struct hr_batch *piece, float *grads);
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
 void hr_trainee_evaluate(struct hr_trainee *trainee);
+
+/* --- recipe.c: the model and the batch are known. */
+HR_CHECKED enum hr_status hr_recipe_optimizer(struct hr_run *run);
+HR_CHECKED enum hr_status hr_recipe_rate(struct hr_run *run); /* behind plot_course */
+/* "adam, betas 0.9 0.999, eps 1e-08" and "lr 0.001 after 1 epoch of warm-up, linear to 0". */
+void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size);
+void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size);
+/* A number that an option may have; HR_E_USAGE names both. */
+HR_CHECKED enum hr_status hr_check_range(const char *flag, double value, double least, double most);
 
 /* --- repro.c */
 /* Check and settle --reduce. */

@@ -10,7 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "train/run.h"
 
-enum { MODEL_METADATA = 4, TRAINER_METADATA = 16, SCALING_TENSORS = 2 };
+enum { MODEL_METADATA = 4, TRAINER_METADATA = 16, SCALING_TENSORS = 2, STEP_TENSORS = 1 };
 
 static void put(struct hr_tensor_file *file, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -40,8 +40,8 @@ static void add_tensor(struct hr_tensor_file *file, const struct hr_tensor_info 
     snprintf(tensor->name, sizeof tensor->name, "%s%s%s", prefix, info->name, suffix);
 }
 
-/* "" where momentum is one; "worker.3." where each worker has its own. */
-static void momentum_prefix(char *prefix, size_t size, size_t copies, size_t copy)
+/* "" where the state is one; "worker.3." where each worker has its own. */
+static void state_prefix(char *prefix, size_t size, size_t copies, size_t copy)
 {
     prefix[0] = '\0';
     if (copies > 1)
@@ -70,19 +70,49 @@ static void add_scaling(const struct hr_scaling *scaling, struct hr_tensor_file 
     add_tensor(file, &info, "", ".std", scaling->std);
 }
 
-static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
+/* Array `array` of state copy `copy`. */
+static float *state_array(const struct hr_run *run, size_t copy, size_t array)
+{
+    const struct hr_world *world = &run->world;
+    return world->snapshot.state + copy * hr_state_floats(world) + array * world->params;
+}
+
+static void fill_state(const struct hr_run *run, size_t copy, size_t array,
+                       struct hr_tensor_file *file)
+{
+    char prefix[32], suffix[32];
+    state_prefix(prefix, sizeof prefix, run->world.snapshot.state_copies, copy);
+    snprintf(suffix, sizeof suffix, ".%s", run->world.optimizer.rule->state_names[array]);
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
+        if (hr_model_tensor(run->model, i)->role == HR_TENSOR_TRAINED)
+            add_tensor(file, hr_model_tensor(run->model, i), prefix, suffix,
+                       state_array(run, copy, array));
+}
+
+/* "step" (state_copies): updates made to each copy, as PyTorch's optimizers count them. */
+static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
 {
     const struct hr_snapshot *snapshot = &run->world.snapshot;
+    for (size_t copy = 0; copy < snapshot->state_copies; copy++)
+        for (size_t array = 0; array < run->world.optimizer.rule->nstates; array++)
+            fill_state(run, copy, array, file);
+    file->tensors[file->ntensors++] = (struct hr_tensor){
+        .name = "step",
+        .dtype = HR_I64,
+        .ndim = 1,
+        .shape = {snapshot->state_copies},
+        .bytes = snapshot->state_copies * sizeof *snapshot->applied,
+        .data = snapshot->applied,
+    };
+}
+
+static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
+{
     const struct hr_batch at = hr_course_batch(&run->world.course, run->board->index);
-    for (size_t copy = 0; copy < snapshot->momentum_copies; copy++) {
-        char prefix[32];
-        momentum_prefix(prefix, sizeof prefix, snapshot->momentum_copies, copy);
-        for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
-            add_tensor(file, hr_model_tensor(run->model, i), prefix, ".momentum_buffer",
-                       snapshot->momentum + copy * run->world.params);
-    }
+    fill_states(run, file);
     add_scaling(&run->scaling, file);
     put(file, "strategy", "%s", run->strategy_name);
+    put(file, "optimizer", "%s", run->world.optimizer.rule->name);
     put(file, "seed", "%" PRIu64, run->options->seed);
     put(file, "data", "%s", run->dataset->digest);
     put(file, "epoch", "%" PRIu64, at.epoch);
@@ -91,14 +121,20 @@ static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
     put(file, "workers", "%zu", run->world.workers);
     put(file, "batch_size", "%zu", run->batch_size);
     put(file, "lr", "%.9g", (double)hr_course_lr(&run->world.course, run->board->index));
-    put(file, "momentum_copies", "%zu", snapshot->momentum_copies);
+    put(file, "state_copies", "%zu", run->world.snapshot.state_copies);
     put(file, "epoch_samples", "%" PRIu64, run->board->epoch_samples);
     put(file, "epoch_loss", "%.17g", run->board->epoch_loss);
 }
 
+/* Arrays of (params) floats in the state of all copies. */
+static size_t state_arrays(const struct hr_run *run)
+{
+    return run->world.snapshot.state_copies * run->world.optimizer.rule->nstates;
+}
+
 size_t hr_save_bytes(const struct hr_run *run)
 {
-    return (1 + run->world.snapshot.momentum_copies) * run->world.params * sizeof(float) +
+    return (1 + state_arrays(run)) * run->world.params * sizeof(float) +
            2 * run->scaling.channels * sizeof(float) + 65536;
 }
 
@@ -108,7 +144,7 @@ enum hr_status hr_save(struct hr_run *run)
     const size_t tensors = hr_model_tensor_count(run->model);
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     struct hr_tensor *all =
-        calloc(tensors * (1 + run->world.snapshot.momentum_copies) + SCALING_TENSORS, sizeof *all);
+        calloc(tensors * (1 + state_arrays(run)) + STEP_TENSORS + SCALING_TENSORS, sizeof *all);
     struct hr_metadata *metadata = calloc(MODEL_METADATA + TRAINER_METADATA, sizeof *metadata);
     if (!checkpoint || !all || !metadata) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
@@ -187,6 +223,8 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
     HR_TRY(number_of(checkpoint, "seed", &seed));
     snprintf(ours, sizeof ours, "%" PRIu64, run->options->seed);
     HR_TRY(same_text(checkpoint, "--seed", hr_metadata_get(&checkpoint->trainer, "seed"), ours));
+    HR_TRY(same_text(checkpoint, "--optimizer", hr_metadata_get(&checkpoint->trainer, "optimizer"),
+                     run->options->optimizer));
     HR_TRY(resume_samples(run, checkpoint, &samples));
     const uint64_t epoch = samples / course->samples, position = samples % course->samples;
     if (position % course->batch != 0)
@@ -235,36 +273,53 @@ enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t ch
     return HR_OK;
 }
 
-/* Momentum copy `copy` of this run from copy `copy` of `saved`; where the numbers of copies differ,
- * from the first: a run with other workers or another strategy is a new run from the
- * same weights. */
-static enum hr_status load_momentum(struct hr_run *run, const struct hr_checkpoint *checkpoint,
-                                    size_t copy, size_t saved)
+static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                 const char *prefix, size_t copy, size_t array)
 {
-    const struct hr_snapshot *snapshot = &run->world.snapshot;
     for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
-        char prefix[32], name[128];
-        momentum_prefix(prefix, sizeof prefix, saved,
-                        saved == snapshot->momentum_copies ? copy : 0);
-        snprintf(name, sizeof name, "%s%s.momentum_buffer", prefix, info->name);
+        char name[128];
+        if (info->role != HR_TENSOR_TRAINED)
+            continue;
+        snprintf(name, sizeof name, "%s%s.%s", prefix, info->name,
+                 run->world.optimizer.rule->state_names[array]);
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->trainer, info, name,
-                              snapshot->momentum + copy * run->world.params));
+                              state_array(run, copy, array)));
     }
+    return HR_OK;
+}
+
+/* State copy `copy` of this run from copy `copy` of `saved`; where the numbers of copies differ,
+ * from the first: a run with other workers or another strategy is a new run from the
+ * same weights. */
+static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                 size_t copy, size_t saved)
+{
+    const size_t from = saved == run->world.snapshot.state_copies ? copy : 0;
+    const struct hr_tensor *steps = hr_tensor_get(&checkpoint->trainer, "step");
+    char prefix[32];
+    if (!steps || !saved || steps->dtype != HR_I64 || steps->bytes != saved * sizeof(int64_t))
+        return hr_fail(HR_E_FORMAT, "%s: tensor step is missing, or is not one number a state",
+                       checkpoint->path);
+    memcpy(&run->world.snapshot.applied[copy], (const int64_t *)steps->data + from,
+           sizeof(int64_t));
+    state_prefix(prefix, sizeof prefix, saved, from);
+    for (size_t array = 0; array < run->world.optimizer.rule->nstates; array++)
+        HR_TRY(load_array(run, checkpoint, prefix, copy, array));
     return HR_OK;
 }
 
 enum hr_status hr_resume_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     uint64_t saved;
-    HR_TRY(number_of(checkpoint, "momentum_copies", &saved));
+    HR_TRY(number_of(checkpoint, "state_copies", &saved));
     for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name,
                               run->world.snapshot.weights));
     }
-    for (size_t copy = 0; copy < run->world.snapshot.momentum_copies; copy++)
-        HR_TRY(load_momentum(run, checkpoint, copy, saved));
+    for (size_t copy = 0; copy < run->world.snapshot.state_copies; copy++)
+        HR_TRY(load_state(run, checkpoint, copy, saved));
     run->world.stats[0].epoch_loss = run->resumed_epoch_loss;
     run->world.stats[0].epoch_samples = run->resumed_epoch_samples;
     return HR_OK;

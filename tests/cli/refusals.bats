@@ -49,14 +49,48 @@ load support
   refused 2 "--threads-per-worker 0: expected 1 to 256" train --threads-per-worker 0
 }
 
+@test "options that mean nothing under the optimizer, the schedule or the scale" {
+  refused 2 "--nesterov: means nothing with --optimizer adam (it belongs to sgd)" train --optimizer adam --nesterov
+  refused 2 "--momentum: means nothing with --optimizer lamb (it belongs to sgd and lars)" train --optimizer lamb --momentum 0.5
+  refused 2 "--beta1: means nothing with --optimizer sgd" train --beta1 0.5
+  refused 2 "--beta2: means nothing with --optimizer adagrad" train --optimizer adagrad --beta2 0.5
+  refused 2 "--eps: means nothing with --optimizer lars" train --optimizer lars --eps 1e-3
+  refused 2 "--trust-coefficient: means nothing with --optimizer sgd (it belongs to lars)" train --trust-coefficient 1
+  refused 2 "--lr-step-epochs: means nothing with --lr-schedule constant (it belongs to step)" train --lr-step-epochs 3
+  refused 2 "--lr-gamma: means nothing with --lr-schedule cosine (it belongs to step)" train --lr-schedule cosine --lr-gamma 0.5
+  refused 2 "--base-batch-size: means nothing with --scale-lr none" train --base-batch-size 32
+}
+
+@test "numbers of an update out of range" {
+  refused 2 "--beta1 1: expected 0 to less than 1" train --optimizer adam --beta1 1
+  refused 2 "--beta2 2: expected 0 to less than 1" train --optimizer adam --beta2 2
+  refused 2 "--eps 2: expected 0 to 1" train --optimizer adam --eps 2
+  refused 2 "--lr-step-epochs 0: expected more than 0" train --lr-schedule step --lr-step-epochs 0
+  refused 2 "--lr-gamma 1e+07: expected 0 to 1e+06" train --lr-schedule step --lr-gamma 1e7
+  refused 2 "--trust-coefficient 1e+07" train --optimizer lars --trust-coefficient 1e7
+  refused 2 "--clip-norm -1: expected a number, not negative" train --clip-norm=-1
+  refused 2 "--nesterov: looks ahead along the momentum" train --nesterov --momentum 0
+  refused 2 "--scale-lr half: expected linear, sqrt or none" train --scale-lr half
+  refused 2 "expected --base-batch-size N with it" train --scale-lr sqrt --reduce repro --global-batch-size 64
+}
+
+@test "norms need all parameters on one server" {
+  refused 2 "--clip-norm 1: it needs norms over whole tensors, which 2 servers hold in pieces; expected --servers 1" \
+    train --strategy ps-sync --servers 2 --clip-norm 1
+  refused 2 "--optimizer lars: it needs norms" train --strategy ssp --servers 3 --optimizer lars
+  hogring train "${quick[@]}" --strategy ps-async --optimizer lamb --clip-norm 1
+}
+
 @test "names that do not exist list those that do" {
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" train --strategy gossip
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" compare --strategies allreduce,gossip
   refused 2 "--workers 0: expected 1 to 64" compare --workers 0
   refused 2 "there are: auto, direct, one-shot, ring, bidirectional-ring, tree" train --algorithm star
+  refused 2 "there are: sgd, adagrad, adam, adamw, lars, lamb" train --optimizer rmsprop
+  refused 2 "--nesterov maybe: expected true or false" compare --strategies allreduce:nesterov=maybe
   refused 2 "expected thread or process" train --launch fiber
   refused 2 "expected free or explore:SEED" train --schedule explore:x
-  refused 2 "constant" train --lr-schedule linear
+  refused 2 "expected constant, step, cosine or linear" train --lr-schedule square
 }
 
 @test "a model that does not fit the data says both sizes" {

@@ -107,6 +107,19 @@ load support
   refused 2 "--lr fast: expected a number" compare --strategies ssp:lr=fast
 }
 
+@test "an optimizer, its schedule and its clipping work from the command line" {
+  hogring train --model softmax --epochs 3 --optimizer adamw --lr 0.001 --lr-schedule linear --warmup-epochs 1 --clip-norm 1 \
+    --scale-lr linear --workers 2 --json "$TMP/out.json" 2>"$TMP/stderr"
+  grep -qF "update   adamw, betas 0.9 0.999, eps 1e-08, weight decay 0.01, norm clipped at 1; lr 0.002 (0.001 times 2) after 1 epoch of warm-up, linear to 0" "$TMP/stderr"
+  [ "$(json "$TMP/out.json" 'd["config"]["optimizer"], d["config"]["eps"], d["runs"][0]["optimizer"]')" = "('adamw', 1e-08, 'adamw')" ]
+  hogring compare --model softmax --epochs 1 --quiet --optimizer adam --lr 0.001 --json "$TMP/out.json"
+  [ "$(json "$TMP/out.json" '{(r["optimizer"], r["lr"]) for r in d["runs"]}')" = "{('adam', 0.001)}" ]
+  hogring compare --model softmax --epochs 1 --quiet --strategies allreduce:nesterov=true,allreduce:optimizer=adam,hogwild:optimizer=lars:lr=2 \
+    --json "$TMP/out.json" >"$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[(r["optimizer"], r["lr"]) for r in d["runs"]]')" = "[('sgd', 0.05), ('adam', 0.001), ('lars', 2.0)]" ]
+  grep -q "^allreduce direct adam" "$TMP/stdout"
+}
+
 @test "side by side gives the synchronous digests of one after another" {
   hogring compare --model softmax --epochs 1 --quiet --json "$TMP/a.json"
   hogring compare --model softmax --epochs 1 --quiet --concurrent --json "$TMP/b.json"

@@ -99,3 +99,17 @@ float *run_weights(struct hr_train_options options, size_t *params)
     run_folder_remove(folder);
     return weights;
 }
+
+void run_check_resume(struct hr_train_options options, uint64_t k, const char *want)
+{
+    char folder[64];
+    run_folder_make(folder);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    options.max_steps = k;
+    struct hr_run_result result = run_train(&options);
+    hr_run_result_free(&result);
+    options.max_steps = 0;
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    CHECK_DIGEST(&options, want);
+    run_folder_remove(folder);
+}

@@ -31,4 +31,7 @@ void run_folder_remove(const char *path);
 /* Weights at the end of a run, (params) malloc'd; the run saves to a folder of its own. */
 float *run_weights(struct hr_train_options options, size_t *params);
 
+/* Train to step k and stop; go on from the checkpoint to the end, which must have this digest. */
+void run_check_resume(struct hr_train_options options, uint64_t k, const char *want);
+
 #endif

@@ -108,21 +108,6 @@ static void evaluation_has_the_same_bits_for_any_number_of_workers(void **state)
     assert_true(loss > 2 && loss < 3); /* about log 10 */
 }
 
-/* Train to step k and stop; go on from the checkpoint to the end. */
-static void check_resume(struct hr_train_options options, uint64_t k, const char *want)
-{
-    char folder[64];
-    run_folder_make(folder);
-    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
-    options.max_steps = k;
-    struct hr_run_result result = run_train(&options);
-    hr_run_result_free(&result);
-    options.max_steps = 0;
-    snprintf(options.resume, sizeof options.resume, "%s", folder);
-    CHECK_DIGEST(&options, want);
-    run_folder_remove(folder);
-}
-
 /* The 30 steps of one epoch end at step 30; 29 and 31 are its neighbours. */
 static void resumed_is_never_stopped(void **state)
 {
@@ -134,7 +119,7 @@ static void resumed_is_never_stopped(void **state)
         struct hr_train_options options = run_options(all[i], workers);
         run_digest(&options, want);
         for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-            check_resume(options, steps[k], want);
+            run_check_resume(options, steps[k], want);
     }
 }
 
@@ -149,7 +134,7 @@ static void resumed_is_never_stopped_in_virtual_epochs(void **state)
     options.epochs = 4;
     run_digest(&options, want);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-        check_resume(options, steps[k], want);
+        run_check_resume(options, steps[k], want);
 }
 
 /* From 2 epochs of 480 to epochs of 720: 960 samples are one and a third; 1440 - 960 are left. */
@@ -243,7 +228,7 @@ static void a_scaled_run_is_resumed_and_evaluated_with_its_scaling(void **state)
     options.normalize = true;
     struct hr_run_result whole = run_train(&options);
     assert_string_not_equal(whole.weights_digest, want);
-    check_resume(options, 29, whole.weights_digest);
+    run_check_resume(options, 29, whole.weights_digest);
     run_folder_make(folder);
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     CHECK_DIGEST(&options, whole.weights_digest);
@@ -270,7 +255,7 @@ static void augmentation_knows_no_workers_order_or_launch(void **state)
     snprintf(options.augment, sizeof options.augment, "flip,crop:1");
     run_digest(&options, want);
     assert_string_not_equal(want, plain);
-    check_resume(options, 31, want);
+    run_check_resume(options, 31, want);
     snprintf(options.schedule, sizeof options.schedule, "explore:3");
     CHECK_DIGEST(&options, want);
     options = run_options("ps-sync", 3);

@@ -1,0 +1,12 @@
+/* config.h - options from a file, one "name = value" a line. */
+#ifndef HR_CLI_CONFIG_H
+#define HR_CLI_CONFIG_H
+
+#include "cli/options.h"
+
+/* Read the file's options into cli, as if they stood on the command line. HR_E_IO, HR_E_FORMAT and
+ * HR_E_USAGE name the file. */
+HR_CHECKED enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command,
+                                         const char *path);
+
+#endif

@@ -1,0 +1,186 @@
+#include "optim/optimizer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "optim/optimizer_table.h"
+
+/* --- the rules there are. Rates: sgd's is ours, lars and lamb have none of their own either. */
+
+static const struct hr_rule rules[HR_NRULES] = {
+    [HR_SGD] = {HR_SGD, "sgd", 1, {"momentum_buffer"}, false, 0.05, 0, 0},
+    [HR_ADAGRAD] = {HR_ADAGRAD, "adagrad", 1, {"sum"}, false, 0.01, 0, 1e-10},
+    [HR_ADAM] = {HR_ADAM, "adam", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0, 1e-8},
+    [HR_ADAMW] = {HR_ADAMW, "adamw", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0.01, 1e-8},
+    [HR_LARS] = {HR_LARS, "lars", 1, {"momentum_buffer"}, true, 1, 0.0005, 0},
+    [HR_LAMB] = {HR_LAMB, "lamb", 2, {"exp_avg", "exp_avg_sq"}, true, 0.005, 0.01, 1e-6},
+};
+
+const struct hr_rule *hr_rule_at(size_t i)
+{
+    return i < HR_NRULES ? &rules[i] : NULL;
+}
+
+enum hr_status hr_rule_find(const char *name, const struct hr_rule **out)
+{
+    char known[128] = "";
+    for (size_t i = 0; i < HR_NRULES; i++) {
+        if (!strcmp(name, rules[i].name)) {
+            *out = &rules[i];
+            return HR_OK;
+        }
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rules[i].name);
+    }
+    return hr_fail(HR_E_USAGE, "--optimizer %s: there is no such optimizer (there are: %s)", name,
+                   known);
+}
+
+size_t hr_optimizer_state_floats(const struct hr_optimizer *optimizer)
+{
+    return optimizer->rule->nstates * optimizer->params;
+}
+
+bool hr_optimizer_needs_norms(const struct hr_optimizer *optimizer)
+{
+    return optimizer->rule->has_ratio || optimizer->clip_norm > 0;
+}
+
+struct hr_step hr_step_of(const struct hr_optimizer *o, double lr, size_t n, uint64_t t)
+{
+    const float inverse_count = n ? 1.0f / (float)n : 0.0f;
+    return (struct hr_step){
+        .optimizer = o,
+        .inverse_count = inverse_count,
+        .scale = inverse_count,
+        .lr = (float)lr,
+        .momentum = (float)o->momentum,
+        .weight_decay = (float)o->weight_decay,
+        .eps = (float)o->eps,
+        .beta1 = (float)o->beta1,
+        .beta2 = (float)o->beta2,
+        .rest1 = (float)(1 - o->beta1),
+        .rest2 = (float)(1 - o->beta2),
+        .correction1 = (float)(1 / (1 - pow(o->beta1, (double)t))),
+        .root2 = (float)sqrt(1 - pow(o->beta2, (double)t)),
+    };
+}
+
+/* --- norms --- */
+
+/* Where the block that holds element `at` of a segment ends. */
+static size_t block_end(const struct hr_param_segment *segment, size_t at)
+{
+    return hr_min_size((at / HR_NORM_BLOCK + 1) * HR_NORM_BLOCK, segment->begin + segment->count);
+}
+
+static double sum_of_squares(const float *x, const struct hr_param_segment *segment)
+{
+    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    double sum = 0;
+    for (size_t at = segment->begin, end; at < segment->begin + segment->count; at = end) {
+        end = block_end(segment, at);
+        sum += table->sum_squares(x + at, end - at);
+    }
+    return sum;
+}
+
+/* min(1, clip_norm / (norm + 1e-6)), the norm being that of g / n */
+static double clipping_factor(const struct hr_step *step, const float *g)
+{
+    const struct hr_optimizer *o = step->optimizer;
+    double sum = 0;
+    for (size_t i = 0; i < o->nsegments; i++)
+        if (o->segments[i].role == HR_SEGMENT_TRAINED)
+            sum += sum_of_squares(g, &o->segments[i]);
+    const double factor = o->clip_norm / (sqrt(sum) * (double)step->inverse_count + 1e-6);
+    return factor < 1 ? factor : 1;
+}
+
+static double lars_ratio(const struct hr_step *step, const struct hr_param_segment *segment,
+                         const float *w, const float *g)
+{
+    const struct hr_optimizer *o = step->optimizer;
+    const double weights = sqrt(sum_of_squares(w, segment));
+    const double mean = sqrt(sum_of_squares(g, segment)) * (double)step->scale;
+    return weights > 0 && mean > 0 ? o->trust * weights / (mean + o->weight_decay * weights) : 1;
+}
+
+/* Moves the moments on the way: the direction is made of the new ones. */
+static double lamb_ratio(const struct hr_step *step, const struct hr_param_segment *segment,
+                         const float *w, float *state, const float *g)
+{
+    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    float *m = state, *v = state + step->optimizer->params, z[HR_NORM_BLOCK];
+    double sum = 0;
+    for (size_t at = segment->begin, end; at < segment->begin + segment->count; at = end) {
+        end = block_end(segment, at);
+        table->lamb_moments(m + at, v + at, g + at, end - at, step);
+        table->lamb_direction(z, w + at, m + at, v + at, end - at, step);
+        sum += table->sum_squares(z, end - at);
+    }
+    const double weights = sqrt(sum_of_squares(w, segment)), direction = sqrt(sum);
+    return weights > 0 && direction > 0 ? weights / direction : 1;
+}
+
+void hr_step_measure(struct hr_step *step, const float *w, float *state, const float *g,
+                     float *ratio)
+{
+    const struct hr_optimizer *o = step->optimizer;
+    if (o->clip_norm > 0)
+        step->scale = (float)((double)step->inverse_count * clipping_factor(step, g));
+    if (!o->rule->has_ratio)
+        return;
+    for (size_t i = 0; i < o->nsegments; i++) {
+        const struct hr_param_segment *segment = &o->segments[i];
+        ratio[i] = 1;
+        if (segment->role == HR_SEGMENT_TRAINED)
+            ratio[i] = (float)(o->rule->id == HR_LARS ? lars_ratio(step, segment, w, g)
+                                                      : lamb_ratio(step, segment, w, state, g));
+    }
+    step->ratio = ratio;
+}
+
+/* --- updates --- */
+
+/* The segment that holds an element. */
+static size_t segment_at(const struct hr_optimizer *o, size_t element)
+{
+    size_t low = 0, high = o->nsegments;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (o->segments[middle].begin <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static hr_update_fn update_of(const struct hr_optimizer *o, enum hr_segment_role role)
+{
+    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    if (role == HR_SEGMENT_STATISTIC)
+        return table->statistic;
+    return o->rule->id == HR_SGD && o->nesterov ? table->nesterov : table->update[o->rule->id];
+}
+
+void hr_step_update(const struct hr_step *step, size_t begin, size_t count, float *w, float *state,
+                    const float *g)
+{
+    const struct hr_optimizer *o = step->optimizer;
+    const size_t end = begin + count;
+    for (size_t s = segment_at(o, begin), at = begin; at < end; s++) {
+        const struct hr_param_segment *segment = &o->segments[s];
+        const size_t stop = hr_min_size(end, segment->begin + segment->count);
+        float *s0 = o->rule->nstates > 0 ? state + at : NULL;
+        float *s1 = o->rule->nstates > 1 ? state + o->params + at : NULL;
+        struct hr_step local = *step;
+        if (step->ratio)
+            local.lr *= step->ratio[s];
+        update_of(o, segment->role)(w + (at - begin), s0, s1, g + (at - begin), stop - at, &local);
+        at = stop;
+    }
+}

@@ -1,0 +1,114 @@
+/* optimizer.h - update rules: from the sum of n samples' gradients to new weights.
+ *
+ * Below d is the mean gradient, d = scale * g, where scale = 1 / n (times the clipping factor): the
+ * only division by the number of samples. lr is the rate of this update, t counts the updates of
+ * this state from 1, c1 = 1 / (1 - beta1^t), c2 = 1 - beta2^t. State begins at 0.
+ *
+ *   sgd      d += weight_decay w;  m = momentum m + d;  w -= lr m
+ *            nesterov:                                  w -= lr (d + momentum m)
+ *   adagrad  d += weight_decay w;  s += d^2;  w -= lr d / (sqrt(s) + eps)
+ *   adam     d += weight_decay w;  m = beta1 m + (1 - beta1) d;  v = beta2 v + (1 - beta2) d^2
+ *            w -= lr u,  u = c1 m / (sqrt(v) / sqrt(c2) + eps)
+ *   adamw    w *= 1 - lr weight_decay;  m, v, u as adam with the bare d;  w -= lr u
+ *   lars     r = trust |w| / (|d| + weight_decay |w|), of each tensor
+ *            m = momentum m + lr r (d + weight_decay w);  w -= m
+ *   lamb     m, v, u as adam with the bare d;  z = u + weight_decay w
+ *            r = |w| / |z|, of each tensor;  w -= lr r z
+ * r = 1 where one of its norms is 0.
+ *
+ * sgd, adagrad, adam, adamw: torch.optim's rules and defaults (dampening 0, lr_decay 0, amsgrad
+ * off), equal to rounding. lars: You, Gitman, Ginsburg, arXiv 1708.03888, Algorithm 1. lamb: You et
+ * al., arXiv 1904.00962, Algorithm 2, phi the identity. Each expression stands in rules.h, once;
+ * every strategy and every instruction set uses it, so that all give the same bits.
+ *
+ * Segments: the parameter array is a row of tensors. A STATISTIC (a running mean or variance) is
+ * not trained: its g is minus the sum over samples of the batch's statistic, and whatever the rule
+ * and the options, w -= 0.1 (g / n + w): PyTorch's running average with momentum 0.1. It needs no
+ * state and is no part of any norm.
+ *
+ * Clipping: where the norm of the mean gradient over all trained tensors is more than clip_norm,
+ * d is multiplied by clip_norm / (norm + 1e-6), as torch.nn.utils.clip_grad_norm_ does.
+ *
+ * Norms are sums of squares in double over blocks of elements, cut by flat index and by tensor,
+ * folded in order: their bits depend on the values alone.
+ *
+ * Threads: pure functions on the caller's memory. Arrays must not overlap.
+ */
+#ifndef HR_OPTIM_OPTIMIZER_H
+#define HR_OPTIM_OPTIMIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { HR_OPTIMIZER_MAX_STATES = 2 };
+
+enum hr_rule_id { HR_SGD, HR_ADAGRAD, HR_ADAM, HR_ADAMW, HR_LARS, HR_LAMB, HR_NRULES };
+
+struct hr_rule {
+    enum hr_rule_id id;
+    const char *name;
+    size_t nstates;
+    const char *state_names[HR_OPTIMIZER_MAX_STATES]; /* as in PyTorch's state_dict */
+    bool has_ratio;                                   /* needs norms of each tensor */
+    double lr, weight_decay, eps;                     /* defaults */
+};
+
+enum hr_segment_role { HR_SEGMENT_TRAINED, HR_SEGMENT_STATISTIC };
+
+struct hr_param_segment {
+    size_t begin, count;
+    enum hr_segment_role role;
+};
+
+/* The optimiser of a run; immutable. */
+struct hr_optimizer {
+    const struct hr_rule *rule;
+    double momentum, weight_decay, beta1, beta2, eps, trust;
+    double clip_norm; /* 0: no clipping */
+    bool nesterov;
+    /* (nsegments) in order, without gaps, together [0, params); borrowed */
+    const struct hr_param_segment *segments;
+    size_t nsegments, params;
+};
+
+/* The constants of one update. */
+struct hr_step {
+    const struct hr_optimizer *optimizer;
+    float inverse_count, scale; /* 1 / n, rounded once; and times the clipping factor */
+    float lr, momentum, weight_decay, eps;
+    float beta1, beta2, rest1, rest2; /* rest: 1 - beta */
+    float correction1, root2;         /* c1, sqrt(c2) */
+    const float *ratio;               /* (nsegments) r; NULL: all 1 */
+};
+
+/* The rule of that name; HR_E_USAGE lists the names. */
+HR_CHECKED enum hr_status hr_rule_find(const char *name, const struct hr_rule **out);
+/* The i-th rule; NULL past the end. */
+const struct hr_rule *hr_rule_at(size_t i);
+
+/* Floats of state: the rule's arrays, (nstates, params). */
+size_t hr_optimizer_state_floats(const struct hr_optimizer *optimizer);
+
+/* Must updates be measured before they are made? */
+bool hr_optimizer_needs_norms(const struct hr_optimizer *optimizer);
+
+/* Update number t (from 1) of a state, with gradients that are sums over n samples. */
+struct hr_step hr_step_of(const struct hr_optimizer *optimizer, double lr, size_t n, uint64_t t);
+
+/* The clipping factor and the ratios of this step, where they are needed, else nothing. Once, over
+ * the whole array, before any of it is updated.
+ *   w (params) in, state (nstates, params) in and out (lamb's moments move here), g (params) in
+ *   ratio (nsegments) out; borrowed by the step */
+void hr_step_measure(struct hr_step *step, const float *w, float *state, const float *g,
+                     float *ratio);
+
+/* Update elements [begin, begin + count).
+ *   w (count) in and out, g (count) in: both begin at element `begin`
+ *   state (nstates, params) in and out: the whole of it */
+void hr_step_update(const struct hr_step *step, size_t begin, size_t count, float *w, float *state,
+                    const float *g);
+
+#endif

@@ -1,0 +1,60 @@
+/* What an option is when nobody says it. */
+#include "base/cpus.h"
+#include "group/group.h"
+#include "hogring/train.h"
+#include "optim/optimizer.h"
+
+static size_t default_workers(void)
+{
+    const size_t processors = hr_cpus_allowed();
+    return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
+}
+
+void hr_train_defaults(struct hr_train_options *options)
+{
+    *options = (struct hr_train_options){
+        .strategy = "allreduce",
+        .algorithm = "auto",
+        .model = "mlp",
+        .launch = "thread",
+        .schedule = "free",
+        .kernels = "fast",
+        .workers = default_workers(),
+        .servers = 1,
+        .staleness = 3,
+        .batch_size = 32,
+        .reduce = "sum",
+        .micro_shards = 8,
+        .threads_per_worker = 1,
+        .epochs = 10,
+        .optimizer = "sgd",
+        .lr = HR_BY_OPTIMIZER,
+        .weight_decay = HR_BY_OPTIMIZER,
+        .eps = HR_BY_OPTIMIZER,
+        .momentum = 0.9,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .trust_coefficient = 0.001,
+        .lr_schedule = "constant",
+        .lr_step_epochs = 1,
+        .lr_gamma = 0.1,
+        .scale_lr = "none",
+        .async_lr = "same",
+        .seed = 1,
+        .timeout = 30,
+        .keep = 3,
+    };
+}
+
+enum hr_status hr_train_complete(struct hr_train_options *options)
+{
+    const struct hr_rule *rule;
+    HR_TRY(hr_rule_find(options->optimizer, &rule));
+    if (options->lr < 0)
+        options->lr = rule->lr;
+    if (options->weight_decay < 0)
+        options->weight_decay = rule->weight_decay;
+    if (options->eps < 0)
+        options->eps = rule->eps;
+    return HR_OK;
+}

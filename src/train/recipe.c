@@ -1,0 +1,175 @@
+/* How weights are updated: from options to the optimiser, its segments, and the learning rate. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/run.h"
+
+static enum hr_status check_numbers(const struct hr_train_options *o)
+{
+    const double below_one = nextafter(1, 0);
+    HR_TRY(hr_check_range("lr", o->lr, 0, 1e6));
+    HR_TRY(hr_check_range("weight-decay", o->weight_decay, 0, 1e6));
+    HR_TRY(hr_check_range("eps", o->eps, 0, 1));
+    HR_TRY(hr_check_range("momentum", o->momentum, 0, 1));
+    if (!(o->beta1 >= 0 && o->beta1 <= below_one))
+        return hr_fail(HR_E_USAGE, "--beta1 %g: expected 0 to less than 1", o->beta1);
+    if (!(o->beta2 >= 0 && o->beta2 <= below_one))
+        return hr_fail(HR_E_USAGE, "--beta2 %g: expected 0 to less than 1", o->beta2);
+    HR_TRY(hr_check_range("trust-coefficient", o->trust_coefficient, 0, 1e6));
+    HR_TRY(hr_check_range("clip-norm", o->clip_norm, 0, 1e30));
+    HR_TRY(hr_check_range("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
+    HR_TRY(hr_check_range("lr-gamma", o->lr_gamma, 0, 1e6));
+    HR_TRY(hr_check_range("base-batch-size", (double)o->base_batch_size, 0, 1 << 24));
+    if (!(o->lr_step_epochs > 0))
+        return hr_fail(HR_E_USAGE, "--lr-step-epochs %g: expected more than 0", o->lr_step_epochs);
+    if (o->nesterov && o->momentum <= 0)
+        return hr_fail(HR_E_USAGE, "--nesterov: looks ahead along the momentum, expected "
+                                   "--momentum of more than 0");
+    return HR_OK;
+}
+
+/* Norms are taken over all parameters, and no shard has all where there are several. */
+static enum hr_status check_servers(const struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    const struct hr_optimizer *optimizer = &run->world.optimizer;
+    char option[64];
+    if (run->world.servers <= 1 || !hr_optimizer_needs_norms(optimizer))
+        return HR_OK;
+    if (optimizer->clip_norm > 0)
+        snprintf(option, sizeof option, "--clip-norm %g", o->clip_norm);
+    else
+        snprintf(option, sizeof option, "--optimizer %.16s", o->optimizer);
+    return hr_fail(HR_E_USAGE,
+                   "%s: it needs norms over whole tensors, which %zu servers hold in pieces; "
+                   "expected --servers 1",
+                   option, run->world.servers);
+}
+
+enum hr_status hr_recipe_optimizer(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_optimizer *optimizer = &run->world.optimizer;
+    const size_t n = hr_model_tensor_count(run->model);
+    *optimizer = (struct hr_optimizer){
+        .momentum = o->momentum,
+        .weight_decay = o->weight_decay,
+        .beta1 = o->beta1,
+        .beta2 = o->beta2,
+        .eps = o->eps,
+        .trust = o->trust_coefficient,
+        .clip_norm = o->clip_norm,
+        .nesterov = o->nesterov,
+        .nsegments = n,
+        .params = hr_model_param_count(run->model),
+    };
+    HR_TRY(check_numbers(o));
+    HR_TRY(hr_rule_find(o->optimizer, &optimizer->rule));
+    HR_TRY(check_servers(run));
+    optimizer->segments = run->tensors = calloc(n, sizeof *run->tensors);
+    if (!run->tensors)
+        return hr_fail(HR_E_NOMEM, "no memory to list %zu tensors", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        run->tensors[i] = (struct hr_param_segment){
+            .begin = info->offset,
+            .count = info->count,
+            .role = info->role == HR_TENSOR_STATISTIC ? HR_SEGMENT_STATISTIC : HR_SEGMENT_TRAINED,
+        };
+    }
+    return HR_OK;
+}
+
+/* --- the rate --- */
+
+/* Samples of one update over the base. Linear: Goyal et al., arXiv 1706.02677; square root:
+ * Krizhevsky, arXiv 1404.5997, which keeps the variance of an update. */
+static enum hr_status scale_of(const struct hr_run *run, double *out)
+{
+    const struct hr_train_options *o = run->options;
+    const size_t base = o->base_batch_size ? o->base_batch_size : run->batch_size;
+    const double times = (double)run->world.course.batch / (double)base;
+    *out = 1;
+    if (!strcmp(o->scale_lr, "none"))
+        return HR_OK;
+    if (strcmp(o->scale_lr, "linear") != 0 && strcmp(o->scale_lr, "sqrt") != 0)
+        return hr_fail(HR_E_USAGE, "--scale-lr %s: expected linear, sqrt or none", o->scale_lr);
+    if (run->micro_shards && !o->base_batch_size)
+        return hr_fail(HR_E_USAGE,
+                       "--scale-lr %s: with --reduce repro the rate must not depend on the number "
+                       "of workers; expected --base-batch-size N with it",
+                       o->scale_lr);
+    *out = !strcmp(o->scale_lr, "linear") ? times : sqrt(times);
+    return HR_OK;
+}
+
+enum hr_status hr_recipe_rate(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_course *course = &run->world.course;
+    const bool divides = !run->world.strategy->synchronous && !strcmp(o->async_lr, "divide");
+    double scale;
+    HR_TRY(hr_lr_kind_parse(o->lr_schedule, &course->lr.kind));
+    HR_TRY(scale_of(run, &scale));
+    course->lr.peak = o->lr;
+    course->lr.warmup_epochs = o->warmup_epochs;
+    course->lr.epochs = (double)o->epochs;
+    course->lr.step_epochs = o->lr_step_epochs;
+    course->lr.gamma = o->lr_gamma;
+    course->lr_factor = divides ? scale / (double)run->world.workers : scale;
+    return HR_OK;
+}
+
+/* --- in words --- */
+
+/* Append to a text; what does not fit is cut. */
+static void add(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add(char *text, size_t size, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_optimizer *o = &run->world.optimizer;
+    const enum hr_rule_id id = o->rule->id;
+    snprintf(text, size, "%s", o->rule->name);
+    if (id == HR_SGD || id == HR_LARS)
+        add(text, size, ", %smomentum %g", o->nesterov && id == HR_SGD ? "Nesterov " : "",
+            o->momentum);
+    if (id == HR_ADAM || id == HR_ADAMW || id == HR_LAMB)
+        add(text, size, ", betas %g %g", o->beta1, o->beta2);
+    if (id == HR_LARS)
+        add(text, size, ", trust %g", o->trust);
+    if (o->rule->eps > 0)
+        add(text, size, ", eps %g", o->eps);
+    if (o->weight_decay > 0)
+        add(text, size, ", weight decay %g", o->weight_decay);
+    if (o->clip_norm > 0)
+        add(text, size, ", norm clipped at %g", o->clip_norm);
+}
+
+void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_course *course = &run->world.course;
+    const double peak = course->lr.peak * course->lr_factor;
+    snprintf(text, size, "lr %.6g", peak);
+    if (course->lr_factor != 1)
+        add(text, size, " (%g times %.6g)", course->lr.peak, course->lr_factor);
+    if (course->lr.warmup_epochs > 0)
+        add(text, size, " after %g epoch%s of warm-up", course->lr.warmup_epochs,
+            course->lr.warmup_epochs == 1 ? "" : "s");
+    if (course->lr.kind == HR_LR_STEP)
+        add(text, size, ", times %g every %g epochs", course->lr.gamma, course->lr.step_epochs);
+    else if (course->lr.kind != HR_LR_CONSTANT)
+        add(text, size, ", %s to 0", hr_lr_kind_name(course->lr.kind));
+}
