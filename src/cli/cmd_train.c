@@ -133,6 +133,7 @@ const struct hr_command hr_command_train = {
         "  hogring train\n"
         "  hogring train --strategy hogwild --workers 4 --epochs 20 --plot hogwild.svg\n"
         "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 --checkpoint-dir runs/mlp\n"
+        "  hogring train --optimizer adamw --lr-schedule linear --warmup-epochs 1 --clip-norm 1\n"
         "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n",
     .run = run,
 };

@@ -80,6 +80,26 @@ static void options_of_an_update_are_obeyed(void **state)
     }
 }
 
+/* Norms are folded by flat index, so under --reduce repro they know no number of workers either. */
+static void norms_do_not_depend_on_the_number_of_workers(void **state)
+{
+    (void)state;
+    for (size_t o = NLOCAL; o < NOPTIMIZERS; o++) {
+        char want[33] = "";
+        for (size_t workers = 1; workers <= 4; workers *= 2) {
+            struct hr_train_options options = run_options("allreduce", workers);
+            choose(&options, o, 0.5);
+            snprintf(options.reduce, sizeof options.reduce, "repro");
+            options.global_batch_size = 100;
+            options.epochs = 1;
+            if (workers == 1)
+                run_digest(&options, want);
+            else
+                CHECK_DIGEST(&options, want);
+        }
+    }
+}
+
 /* State and its number of updates are both gone on with: adam's first steps depend on the latter
  * most. */
 static void every_optimizer_resumes(void **state)
@@ -149,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_worker_is_serial_whatever_the_optimizer),
         cmocka_unit_test(fused_apart_and_served_agree_whatever_the_optimizer),
+        cmocka_unit_test(norms_do_not_depend_on_the_number_of_workers),
         cmocka_unit_test(options_of_an_update_are_obeyed),
         cmocka_unit_test(every_optimizer_resumes),
         cmocka_unit_test(another_optimizer_cannot_resume),
