@@ -190,7 +190,8 @@ static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const ch
 }
 
 /* Where it stands, in samples since the first run began. Epochs may have another size in this run;
- * then the losses of the one that it broke off say nothing about one of ours. */
+ * then the losses of the one that it broke off say nothing about one of ours. Nor do they at an
+ * epoch's end, where they are those of the epoch that had just ended. */
 static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                      uint64_t *samples)
 {
@@ -200,7 +201,7 @@ static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpo
     if (hr_metadata_get(&checkpoint->trainer, "epoch_size")) /* the first ones had none */
         HR_TRY(number_of(checkpoint, "epoch_size", &size));
     *samples = epoch * size + position;
-    if (size != run->world.course.samples)
+    if (size != run->world.course.samples || position == 0)
         return HR_OK;
     HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
     const char *loss = hr_metadata_get(&checkpoint->trainer, "epoch_loss");

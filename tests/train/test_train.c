@@ -157,6 +157,30 @@ static void a_resumed_run_may_have_epochs_of_another_size(void **state)
     run_folder_remove(folder);
 }
 
+/* Step 30 ends an epoch: its loss is told, and no part of the next one's. Step 31 does not. */
+static void the_training_loss_of_an_epoch_is_its_own_after_resuming(void **state)
+{
+    (void)state;
+    struct hr_train_options options = run_options("allreduce", 3);
+    struct hr_run_result whole = run_train(&options);
+    for (uint64_t k = 30; k <= 31; k++) {
+        char folder[64];
+        run_folder_make(folder);
+        options = run_options("allreduce", 3);
+        snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+        options.max_steps = k;
+        struct hr_run_result result = run_train(&options);
+        hr_run_result_free(&result);
+        snprintf(options.resume, sizeof options.resume, "%s", folder);
+        options.max_steps = 0;
+        result = run_train(&options);
+        CHECK_NEAR(result.train_loss, whole.train_loss, 1e-12, 0);
+        hr_run_result_free(&result);
+        run_folder_remove(folder);
+    }
+    hr_run_result_free(&whole);
+}
+
 static void saving_on_the_way_changes_nothing(void **state)
 {
     (void)state;
@@ -347,6 +371,7 @@ int main(void)
         cmocka_unit_test(resumed_is_never_stopped),
         cmocka_unit_test(resumed_is_never_stopped_in_virtual_epochs),
         cmocka_unit_test(a_resumed_run_may_have_epochs_of_another_size),
+        cmocka_unit_test(the_training_loss_of_an_epoch_is_its_own_after_resuming),
         cmocka_unit_test(saving_on_the_way_changes_nothing),
         cmocka_unit_test(a_resumed_run_may_have_other_workers),
         cmocka_unit_test(divergence_is_named_and_keeps_the_last_checkpoint),
