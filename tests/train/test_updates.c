@@ -23,7 +23,7 @@ static void one_worker_is_serial_whatever_the_optimizer(void **state)
         char serial[33];
         struct hr_train_options options = run_options("allreduce", 1);
         choose(&options, o / 2, o % 2 ? 0.5 : 0);
-        options.epochs = 1;
+        options.max_steps = 20;
         run_digest(&options, serial);
         for (size_t i = 1; i < NSTRATEGIES; i++) {
             snprintf(options.strategy, sizeof options.strategy, "%s", all[i]);
@@ -41,14 +41,14 @@ static void fused_apart_and_served_agree_whatever_the_optimizer(void **state)
         struct hr_train_options options = run_options("allreduce", 3);
         choose(&options, o / 2, o % 2 ? 0.5 : 0);
         options.nesterov = true;
-        options.epochs = 1;
+        options.max_steps = 20;
         run_digest(&options, want);
         snprintf(options.algorithm, sizeof options.algorithm, "master-worker");
         CHECK_DIGEST(&options, want);
         options = run_options("ps-sync", 3);
         choose(&options, o / 2, o % 2 ? 0.5 : 0);
         options.nesterov = true;
-        options.epochs = 1;
+        options.max_steps = 20;
         CHECK_DIGEST(&options, want);
         options.servers = 2;
         if (o / 2 < NLOCAL && o % 2 == 0)
