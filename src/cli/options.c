@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include <getopt.h>
-#include <ini.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,28 @@ struct option_row {
 
 #define FIELD(member) offsetof(struct hr_cli, member), sizeof(((struct hr_cli *)0)->member)
 #define BOTH (HR_TRAIN | HR_COMPARE)
-#define ALL (BOTH | HR_EVAL | HR_INSPECT | HR_BENCH)
+#define DATA (BOTH | HR_EVAL | HR_DATA)
+#define ALL (DATA | HR_INSPECT | HR_BENCH)
 
 /* A row with an empty name begins a section of --help. */
 static const struct option_row rows[] = {
-    {"", FLAG, 0, 0, BOTH | HR_EVAL, NULL, "Data and model"},
-    {"data", TEXT, FIELD(data), BOTH | HR_EVAL, "NAME",
-     "digits (built in), fashion-mnist, or a folder with the four MNIST-named IDX files [digits]"},
+    {"", FLAG, 0, 0, DATA, NULL, "Data and model"},
+    {"data", TEXT, FIELD(data), DATA, "NAME",
+     "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder of "
+     "IDX, CIFAR or npy files [digits]"},
+    {"test-data", TEXT, FIELD(data_options.test_data), DATA, "FILE",
+     "test samples, in the format of --data (CSV, libsvm)"},
+    {"test-fraction", NUMBER, FIELD(data_options.test_fraction), DATA, "X",
+     "without them: held out of --data, always the same ones [0.2]"},
+    {"header", TEXT, FIELD(data_options.header), DATA, "HOW",
+     "CSV: the first line has names: yes, no or auto [auto]"},
+    {"label-column", TEXT, FIELD(data_options.label_column), DATA, "COLUMN",
+     "CSV: a name, or a number from 1 [label, class, target or y, else the last]"},
+    {"index-base", TEXT, FIELD(data_options.index_base), DATA, "BASE",
+     "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0 [auto]"},
+    {"features", COUNT, FIELD(data_options.feature_count), DATA, "N",
+     "libsvm: how many features [the largest index]"},
+    {"out", TEXT, FIELD(out), HR_DATA, "FILE", "data pack: write here"},
     {"model", TEXT, FIELD(train.model), BOTH, "LAYERS",
      "softmax, mlp, or layers: \"flatten, dense 64, relu, dense 10\" [mlp]"},
     {"", FLAG, 0, 0, BOTH, NULL, "Workers and how they are kept in step"},
@@ -158,6 +172,7 @@ void hr_cli_defaults(struct hr_cli *cli)
         .loop = "barrier",
     };
     hr_train_defaults(&cli->train);
+    hr_data_defaults(&cli->data_options);
 }
 
 static const struct option_row *find_row(const char *name, unsigned command)
@@ -230,47 +245,6 @@ static bool store(struct hr_cli *cli, const struct option_row *row, const char *
     return false;
 }
 
-/* --- configuration files --- */
-
-struct config_reader {
-    struct hr_cli *cli;
-    enum hr_command_bit command;
-    const char *path;
-    enum hr_status status;
-};
-
-/* Sections are commands: [train] holds for train only; keys before any section hold for all. */
-static int config_line(void *arg, const char *section, const char *name, const char *value)
-{
-    struct config_reader *reader = arg;
-    static const struct {
-        const char *name;
-        enum hr_command_bit bit;
-    } sections[] = {{"train", HR_TRAIN}, {"compare", HR_COMPARE}};
-    char where[300];
-    if (reader->status != HR_OK)
-        return 1;
-    for (size_t i = 0; section[0] && i < sizeof sections / sizeof *sections; i++)
-        if (!strcmp(section, sections[i].name) && sections[i].bit != reader->command)
-            return 1;
-    snprintf(where, sizeof where, "%.280s: ", reader->path);
-    reader->status = hr_cli_set(reader->cli, reader->command, name, value, where);
-    return 1;
-}
-
-static enum hr_status read_config(struct hr_cli *cli, enum hr_command_bit command, const char *path)
-{
-    struct config_reader reader = {cli, command, path, HR_OK};
-    const int result = ini_parse(path, config_line, &reader);
-    if (reader.status != HR_OK)
-        return reader.status;
-    if (result < 0)
-        return hr_fail_errno(HR_E_IO, "--config %s: cannot be read", path);
-    if (result > 0)
-        return hr_fail(HR_E_FORMAT, "--config %s: line %d is not \"name = value\"", path, result);
-    return HR_OK;
-}
-
 enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                           const char *value, const char *where)
 {
@@ -279,7 +253,7 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
         return unknown_option(name, command, where);
     if (row->kind == CONFIG)
         return where[0] ? hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where)
-                        : read_config(cli, command, value);
+                        : hr_cli_read_config(cli, command, value);
     if (!store(cli, row, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
                        expected(row->kind));
