@@ -18,6 +18,7 @@ LIBRARIES := zlib jansson libxxhash inih $(if $(filter openblas,$(BLAS)),openbla
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-pass-failed -Werror
 SAN.asan := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
 SAN.tsan := -fsanitize=thread
+SAN.fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
 OPT     := $(if $(filter release unsafe,$(CONFIG)),-O3,-O1)
 HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(WARN) -MMD -MP \
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
@@ -37,6 +38,7 @@ KERNELS := $(wildcard src/*/*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
 CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/cli/*.c))
 TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/*/test_*.c)))
+FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))
 SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
@@ -47,7 +49,7 @@ SONAME  := libhogring.so.0
 HEADERS := $(wildcard include/hogring/*.h)
 
 .PHONY: all safety-cost help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
-  model run-model
+  model run-model fuzz run-fuzz
 .SECONDARY:
 
 # Debian's names; on other systems `make deps` only says what is missing.
@@ -84,6 +86,8 @@ $(B)/%.isa.$(1).o: %.isa.c Makefile
 	$$(call say,CC) $(CC) $$(HR_CFLAGS) $(MARCH.$(1)) -DHR_ISA_SUFFIX=_$(1) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
+$(FUZZERS): $(B)/%: $(B)/%.o $(BIN)/libhogring.a
+	$(call say,LINK) $(CC) -fsanitize=fuzzer $(HR_LDFLAGS) -o $@ $^ $(HR_LIBS)
 # Models are C++: the real text of the primitives on the atomics of a checker (tests/model/model.hpp).
 $(B)/tests/model/%.o: tests/model/%.cpp Makefile
 	@mkdir -p $(@D)
@@ -91,7 +95,7 @@ $(B)/tests/model/%.o: tests/model/%.cpp Makefile
 $(MODELS): $(B)/tests/model/%: $(B)/tests/model/%.o $(B)/tests/model/model.o
 	$(call say,LINK) $(CXX) -pthread -o $@ $^
 -include $(MODELS:=.d) $(B)/tests/model/model.d
--include $(OBJECTS:.o=.d) $(CLI:.o=.d) $(TESTS:=.d) $(SUPPORT:.o=.d)
+-include $(FUZZERS:=.d) $(OBJECTS:.o=.d) $(CLI:.o=.d) $(TESTS:=.d) $(SUPPORT:.o=.d)
 
 # --- for people ---------------------------------------------------------------------------------
 deps:                                          ## install the Debian packages that are missing
@@ -151,6 +155,13 @@ model:                                         ## the primitives under a memory-
 	then $(MAKE) --no-print-directory run-model; else echo "model: skipped, Relacy (relacy-dev) or g++ is not installed"; fi
 run-model: $(MODELS)
 	@bad=0; for model in $(MODELS); do $$model || bad=1; done; exit $$bad
+# Skipped where clang cannot link a fuzzer.
+fuzz:                                          ## every parser fuzzed for FUZZ_SECONDS (60) each
+	@mkdir -p build && echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' >build/fuzz_probe.c
+	@if clang -fsanitize=fuzzer,address,undefined -w -o build/fuzz_probe build/fuzz_probe.c 2>/dev/null; \
+	then $(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzz; else echo "fuzz: skipped, clang with libFuzzer is not installed"; fi
+run-fuzz: $(FUZZERS)
+	@tests/fuzz/run.sh $(FUZZERS)
 peers: all                                     ## side by side with Open MPI, MPICH, gloo and PyTorch; skips what is not installed
 	@python3 tests/peers/compare.py $(PEERS)
 safety-cost: all                               ## what comparing and recording every call costs, beside a build without

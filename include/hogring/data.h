@@ -1,10 +1,11 @@
-/* data.h - labelled data sets: read once, kept as bytes, scaled when a batch is gathered.
+/* data.h - labelled data sets: read once, kept as they are stored, made floats when gathered.
  *
  * A data set is two splits (train, test) of samples of one shape (channels, height, width), each
- * sample one byte a feature, with one label in [0, classes).
+ * with one label in [0, classes). Tables have the shape (columns, 1, 1). Features are bytes times a
+ * scale, floats, or sparse rows; whichever they are, a gathered batch is dense floats, C,H,W.
  *
- * Formats: IDX (http://yann.lecun.com/exdb/mnist/, restated in the source), plain or gzip, told
- * apart by content and not by name.
+ * Formats: IDX (MNIST), CIFAR-10 and CIFAR-100 binary, npy pairs, CSV and TSV, libsvm, and packed
+ * (src/data/packed.h), told apart by content first and by name second. All but packed may be gzip.
  *
  * Threads: a data set is read-only after hr_dataset_open; any number of threads, and processes
  * forked afterwards, may gather from it at once. hr_dataset_open reads the environment.
@@ -30,34 +31,71 @@ static inline size_t hr_shape_elems(struct hr_shape shape)
     return shape.channels * shape.height * shape.width;
 }
 
-struct hr_split {
-    size_t count;          /* samples */
-    const uint8_t *pixels; /* (count, channels * height * width), owned by the data set */
-    const uint8_t *labels; /* (count), each < classes */
+enum hr_features {
+    HR_FEATURES_BYTES,  /* unsigned bytes; times `scale` they are the network's input */
+    HR_FEATURES_FLOATS, /* as they are */
+    HR_FEATURES_SPARSE, /* rows of (column, value) pairs; what is not there is 0 */
 };
+
+/* Owned by the data set; which of the arrays are there depends on its `features`. */
+struct hr_split {
+    size_t count;          /* samples, below 2^31 */
+    const uint8_t *pixels; /* BYTES: (count, channels * height * width) */
+    const float *values;   /* FLOATS: (count, channels * height * width); SPARSE: (rows[count]) */
+    const uint64_t *rows;  /* SPARSE: (count + 1); sample i has pairs rows[i] .. rows[i + 1] - 1 */
+    const uint32_t *columns; /* SPARSE: (rows[count]), ascending in a row */
+    const uint32_t *labels;  /* (count), each < classes */
+};
+
+enum { HR_MAX_CLASSES = 1 << 24 };
+
+/* What the files do not say. Zero is not a default: call hr_data_defaults. */
+struct hr_data_options {
+    char test_data[1024];   /* a file of the same format with the test split; "" */
+    double test_fraction;   /* without one: held out of a single file, in (0, 1) [0.2] */
+    char header[8];         /* CSV: yes, no, auto (found by looking) [auto] */
+    char label_column[256]; /* CSV: a name, or a number from 1; "": the column named label, class,
+                                target or y, else the last */
+    char index_base[8];     /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
+    size_t feature_count;   /* libsvm: columns; 0: the largest index there is */
+};
+
+void hr_data_defaults(struct hr_data_options *options);
 
 struct hr_dataset {
     char name[256];        /* what was asked for: "digits", "fashion-mnist" or a path */
+    char format[16];       /* "idx", "cifar-10", "cifar-100", "npy", "csv", "libsvm", "packed" */
     struct hr_shape shape; /* of one sample */
-    size_t classes;        /* largest label + 1 over both splits; 10 for the named sets */
-    float scale;           /* a pixel byte times this is the network's input */
+    enum hr_features features;
+    size_t classes; /* distinct labels; largest label + 1 for IDX; 10 and 100 for CIFAR */
+    const char *const *class_names; /* (classes), or NULL where they are "0", "1", ... */
+    float scale;                    /* of bytes; 1 for floats and sparse */
     struct hr_split train, test;
-    char digest[33]; /* XXH3-128 over shape, counts, pixels, labels, hex */
-    void *storage;   /* owned memory behind the splits */
+    char digest[33]; /* XXH3-128 over shape, counts, features, labels, hex; whatever the format */
+    struct hr_data_options options; /* as opened */
+    void *storage;                  /* owned memory behind the splits */
 };
 
 /* Open a data set.
- *   name  "digits"         1,797 images of 8x8, inside the library; scale 1/16
- *         "fashion-mnist"  Debian's package dataset-fashion-mnist (or the folder that the
- *                          environment variable FASHION_MNIST names); scale 1/255
- *         anything else    a folder with the four MNIST-named files, each raw or .gz, spelled
- *                          train-images-idx3-ubyte or train-images.idx3-ubyte (the first that is
- *                          there, raw before .gz); scale 1/255
- *   out   written only on success; close with hr_dataset_close
+ *   name     "digits"         1,797 images of 8x8, inside the library; scale 1/16
+ *            "fashion-mnist"  Debian's package dataset-fashion-mnist (or the folder that the
+ *                             environment variable FASHION_MNIST names); scale 1/255
+ *            a folder         with the four MNIST-named files (raw or .gz), the CIFAR .bin files,
+ *                             or X_train.npy, y_train.npy, X_test.npy, y_test.npy; bytes are
+ *                             scaled by 1/255
+ *            a file           CSV, TSV, libsvm or packed
+ *   options  NULL: the defaults. One that means nothing for the format is HR_E_USAGE.
+ *   out      written only on success; close with hr_dataset_close
+ * A label may be any text or number: the distinct ones are sorted (as numbers when all are) and
+ * numbered from 0, and keep their names.
  * Errors: HR_E_IO (missing: says which file, and which package to install), HR_E_FORMAT (says file,
- * what was found, what was expected), HR_E_USAGE (a name over 255 bytes), HR_E_NOMEM. Sizes are
- * checked against 8 GiB a file and against the bytes that are there before memory is taken; for
- * gzip, memory grows with what has really been inflated. */
+ * place, what was found, what was expected), HR_E_USAGE, HR_E_NOMEM. Sizes are checked against 8
+ * GiB a file and against the bytes that are there before memory is taken; for gzip and text, memory
+ * grows with what has really been read. */
+enum hr_status hr_dataset_open_with(const char *name, const struct hr_data_options *options,
+                                    struct hr_dataset *out);
+
+/* The same with the defaults. */
 enum hr_status hr_dataset_open(const char *name, struct hr_dataset *out);
 
 /* Give the memory back; harmless on a zeroed struct. */
@@ -66,11 +104,11 @@ void hr_dataset_close(struct hr_dataset *dataset);
 /* Gather n samples into a batch.
  *   split    of `dataset`
  *   samples  (n) indices < split->count
- *   x        (n, features) out, scaled
+ *   x        (n, features) out, scaled; sparse rows are made dense
  *   y        (n) out, labels
  * Pure; no allocation. */
 void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *split,
-                       const uint32_t *samples, size_t n, float *x, uint8_t *y);
+                       const uint32_t *samples, size_t n, float *x, uint32_t *y);
 
 #ifdef __cplusplus
 }

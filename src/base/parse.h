@@ -16,4 +16,10 @@ bool hr_parse_size(const char *text, uint64_t *out);
 /* In bytes a second; GB/s counts bytes, Gb/s bits, both decimal. */
 bool hr_parse_bandwidth(const char *text, double *out);
 
+/* A real number as files hold it: all `bytes` bytes of text (no 0 behind them needed) are
+ * [+-]digits[.digits][e[+-]digits], at most HR_REAL_MAX_BYTES of them, and the value is finite.
+ * Whatever the locale, the point is a point. Correctly rounded. */
+enum { HR_REAL_MAX_BYTES = 127 };
+bool hr_parse_real(const char *text, size_t bytes, double *out);
+
 #endif

@@ -21,7 +21,7 @@ static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
     double loss, accuracy;
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
-    HR_TRY(hr_dataset_open(cli->data, dataset));
+    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     HR_TRY(hr_evaluate_checkpoint(cli->positional[0], dataset, &loss, &accuracy, model));
     if (cli->json[0])
         HR_TRY(write_json(cli, model, loss, accuracy));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "data/format.h"
 #include "hogring/checkpoint.h"
 #include "report/json_value.h"
 
@@ -95,13 +96,24 @@ static enum hr_status inspect_checkpoint(const struct hr_cli *cli, struct hr_che
     return status;
 }
 
+/* A file that is no .safetensors, or a folder that some data format knows. A checkpoint's folder
+ * holds none of their files. */
+static bool is_data(const char *path)
+{
+    const struct hr_format *format = NULL;
+    return hr_format_find(path, &format) == HR_OK && format && format != &hr_format_idx;
+}
+
 static enum hr_status inspect(const struct hr_cli *cli)
 {
     if (cli->npositional != 1)
-        return hr_fail(HR_E_USAGE,
-                       "inspect: which checkpoint? (hogring inspect DIR or FILE.safetensors)");
+        return hr_fail(
+            HR_E_USAGE,
+            "inspect: which checkpoint or data? (hogring inspect DIR, FILE.safetensors or FILE)");
     if (is_safetensors(cli->positional[0]))
         return inspect_file(cli);
+    if (is_data(cli->positional[0]))
+        return hr_cli_data_info(cli, cli->positional[0]);
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
@@ -118,14 +130,15 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_inspect = {
     .name = "inspect",
-    .summary = "show what a checkpoint holds, and verify it",
+    .summary = "show what a checkpoint or data file holds, and verify it",
     .bit = HR_INSPECT,
-    .usage = "CHECKPOINT|FILE.safetensors [--json FILE]",
+    .usage = "CHECKPOINT|FILE.safetensors|DATA [--json FILE]",
     .story = "Prints names, shapes, types, bytes and metadata. A checkpoint's digests are "
              "verified; of a folder\n"
              "of checkpoints the newest good one is shown. A single .safetensors file of any "
              "origin is checked\n"
-             "against the format.\n",
+             "against the format. Of data, shape, counts and classes are shown (as hogring data "
+             "info does).\n",
     .examples = "  hogring inspect runs/mlp\n  hogring inspect model.safetensors --json -\n",
     .run = run,
 };

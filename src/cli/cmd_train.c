@@ -87,7 +87,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_train_complete(&cli->train));
     HR_TRY(check_updates(cli));
     HR_TRY(hr_outcome_check(cli));
-    HR_TRY(hr_dataset_open(cli->data, dataset));
+    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
     const enum hr_status status = hr_train(&cli->train, dataset, &observer, result);

@@ -17,9 +17,12 @@ struct hr_command {
 };
 
 extern const struct hr_command hr_command_train, hr_command_compare, hr_command_eval,
-    hr_command_inspect, hr_command_bench;
+    hr_command_inspect, hr_command_bench, hr_command_data;
 
 /* Print "hogring: <message>" for a failed call and return its exit code. */
 int hr_cli_failed(enum hr_status status);
+
+/* Print what a data set holds, or write it as JSON (hogring data info, hogring inspect FILE). */
+HR_CHECKED enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name);
 
 #endif

@@ -20,13 +20,28 @@ struct option_row {
 
 #define FIELD(member) offsetof(struct hr_cli, member), sizeof(((struct hr_cli *)0)->member)
 #define BOTH (HR_TRAIN | HR_COMPARE)
-#define ALL (BOTH | HR_EVAL | HR_INSPECT | HR_BENCH)
+#define DATA (BOTH | HR_EVAL | HR_DATA)
+#define ALL (DATA | HR_INSPECT | HR_BENCH)
 
 /* A row with an empty name begins a section of --help. */
 static const struct option_row rows[] = {
-    {"", FLAG, 0, 0, BOTH | HR_EVAL, NULL, "Data and model"},
-    {"data", TEXT, FIELD(data), BOTH | HR_EVAL, "NAME",
-     "digits (built in), fashion-mnist, or a folder with the four MNIST-named IDX files [digits]"},
+    {"", FLAG, 0, 0, DATA, NULL, "Data and model"},
+    {"data", TEXT, FIELD(data), DATA, "NAME",
+     "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder of "
+     "IDX, CIFAR or npy files [digits]"},
+    {"test-data", TEXT, FIELD(data_options.test_data), DATA, "FILE",
+     "test samples, in the format of --data (CSV, libsvm)"},
+    {"test-fraction", NUMBER, FIELD(data_options.test_fraction), DATA, "X",
+     "without them: held out of --data, always the same ones [0.2]"},
+    {"header", TEXT, FIELD(data_options.header), DATA, "HOW",
+     "CSV: the first line has names: yes, no or auto [auto]"},
+    {"label-column", TEXT, FIELD(data_options.label_column), DATA, "COLUMN",
+     "CSV: a name, or a number from 1 [label, class, target or y, else the last]"},
+    {"index-base", TEXT, FIELD(data_options.index_base), DATA, "BASE",
+     "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0 [auto]"},
+    {"features", COUNT, FIELD(data_options.feature_count), DATA, "N",
+     "libsvm: how many features [the largest index]"},
+    {"out", TEXT, FIELD(out), HR_DATA, "FILE", "data pack: write here"},
     {"model", TEXT, FIELD(train.model), BOTH, "LAYERS",
      "softmax, mlp, cnn, lenet, or layers: \"flatten, dense 64, relu, dense 10\" [mlp]"},
     {"", FLAG, 0, 0, BOTH, NULL, "Workers and how they are kept in step"},
@@ -181,6 +196,7 @@ void hr_cli_defaults(struct hr_cli *cli)
         .loop = "barrier",
     };
     hr_train_defaults(&cli->train);
+    hr_data_defaults(&cli->data_options);
 }
 
 static const struct option_row *find_row(const char *name, unsigned command)

@@ -11,11 +11,20 @@
 
 enum { HR_CLI_OPTIONS = 96 }; /* at most */
 
-enum hr_command_bit { HR_TRAIN = 1, HR_COMPARE = 2, HR_EVAL = 4, HR_INSPECT = 8, HR_BENCH = 16 };
+enum hr_command_bit {
+    HR_TRAIN = 1,
+    HR_COMPARE = 2,
+    HR_EVAL = 4,
+    HR_INSPECT = 8,
+    HR_BENCH = 16,
+    HR_DATA = 32
+};
 
 /* What the command line says; defaults first. */
 struct hr_cli {
     struct hr_train_options train;
+    struct hr_data_options data_options;
+    char out[1024];
     char data[1024], json[1024], plot[1024], strategies[512];
     size_t seeds;
     bool concurrent, quiet, help, emulate;

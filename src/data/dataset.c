@@ -1,97 +1,216 @@
-/* Opening: find four files, read each, check that they belong together, digest them. */
+/* Opening: what is it, read it, number the classes, hold samples out, check, digest. */
 #include "hogring/data.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <xxhash.h>
-
-#include "base/error.h"
 #include "base/size.h"
-#include "data/digits.h"
+#include "data/format.h"
 #include "data/idx.h"
 
-enum { FILES = 4, TRAIN_IMAGES = 0, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS, PATH_BYTES = 512 };
+static const struct hr_format *const formats[] = {&hr_format_packed, &hr_format_npy,
+                                                  &hr_format_cifar,  &hr_format_idx,
+                                                  &hr_format_libsvm, &hr_format_csv};
 
-/* What `storage` of a data set points to. */
-struct files {
-    struct hr_idx idx[FILES];
-};
-
-/* As MNIST names them: images have 3 dimensions, labels 1. */
-static const struct file_kind {
-    const char *stem;
-    size_t ndim;
-} kinds[FILES] = {{"train-images", 3}, {"train-labels", 1}, {"t10k-images", 3}, {"t10k-labels", 1}};
-
-static void free_files(struct files *files)
+void hr_data_defaults(struct hr_data_options *options)
 {
-    for (int i = 0; files && i < FILES; i++)
-        hr_idx_free(&files->idx[i]);
-    free(files);
+    *options =
+        (struct hr_data_options){.test_fraction = 0.2, .header = "auto", .index_base = "auto"};
 }
 
-/* The path of one of the four files under the first of its spellings that is there. */
-static enum hr_status find_file(const char *folder, const struct file_kind *kind,
-                                char path[PATH_BYTES])
+void hr_storage_free(struct hr_storage *storage)
 {
-    static const char *const spellings[] = {"%s/%s-idx%zu-ubyte", "%s/%s.idx%zu-ubyte",
-                                            "%s/%s-idx%zu-ubyte.gz", "%s/%s.idx%zu-ubyte.gz"};
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
-        if (snprintf(path, PATH_BYTES, spellings[i], folder, kind->stem, kind->ndim) >= PATH_BYTES)
-            return hr_fail(HR_E_IO,
-                           "the path of a data folder has %zu bytes, expected fewer than %d",
-                           strlen(folder), PATH_BYTES - 40);
-        if (access(path, F_OK) == 0)
-            return HR_OK;
-        if (errno != ENOENT)
-            return hr_fail_errno(HR_E_IO, "%s: cannot be reached", path);
-    }
-    return hr_fail(HR_E_IO, "%s: no file %s-idx%zu-ubyte there (nor %s.idx%zu-ubyte, nor .gz)",
-                   folder, kind->stem, kind->ndim, kind->stem, kind->ndim);
+    hr_table_free(&storage->train);
+    hr_table_free(&storage->test);
+    hr_labels_free(&storage->labels);
+    hr_classes_free(&storage->naming);
+    free(storage->names);
+    if (storage->map)
+        munmap(storage->map, storage->map_bytes);
+    *storage = (struct hr_storage){0};
 }
 
-static enum hr_status read_folder(const char *folder, struct files *files)
+/* --- what is it */
+
+bool hr_folder_has(const char *folder, const char *name)
 {
+    char path[4096];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return length < (int)sizeof path && access(path, F_OK) == 0;
+}
+
+enum hr_status hr_format_find(const char *path, const struct hr_format **out)
+{
+    struct hr_probe probe = {.path = path};
     struct stat info;
-    if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode))
-        return hr_fail(HR_E_IO, "%s: is a file, expected the folder of the four MNIST-named files",
-                       folder);
-    for (int i = 0; i < FILES; i++) {
-        char path[PATH_BYTES];
-        HR_TRY(find_file(folder, &kinds[i], path));
-        HR_TRY(hr_idx_read_file(path, kinds[i].ndim, &files->idx[i]));
-    }
+    *out = NULL;
+    if (stat(path, &info))
+        return hr_fail_errno(HR_E_IO, "%s: cannot be reached", path);
+    probe.folder = S_ISDIR(info.st_mode);
+    if (!probe.folder)
+        HR_TRY(hr_bytes_peek_file(path, probe.head, sizeof probe.head, &probe.bytes));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && !*out; i++)
+        if (formats[i]->matches(&probe))
+            *out = formats[i];
     return HR_OK;
 }
 
-static enum hr_status read_digits(struct files *files)
+/* --- options */
+
+static bool is_one_of(const char *text, const char *a, const char *b, const char *c)
 {
-    static const uint8_t *const blobs[FILES][2] = {
-        {hr_digits_train_images, hr_digits_train_images_end},
-        {hr_digits_train_labels, hr_digits_train_labels_end},
-        {hr_digits_test_images, hr_digits_test_images_end},
-        {hr_digits_test_labels, hr_digits_test_labels_end},
+    return !strcmp(text, a) || !strcmp(text, b) || !strcmp(text, c);
+}
+
+static enum hr_status check_options(const struct hr_data_options *options)
+{
+    if (!(options->test_fraction > 0 && options->test_fraction < 1))
+        return hr_fail(HR_E_USAGE, "--test-fraction %g: expected more than 0 and less than 1",
+                       options->test_fraction);
+    if (!is_one_of(options->header, "yes", "no", "auto"))
+        return hr_fail(HR_E_USAGE, "--header %s: expected yes, no or auto", options->header);
+    if (!is_one_of(options->index_base, "0", "1", "auto"))
+        return hr_fail(HR_E_USAGE, "--index-base %s: expected 0, 1 or auto", options->index_base);
+    if (options->feature_count > UINT32_MAX / 2)
+        return hr_fail(HR_E_USAGE, "--features %zu: expected at most 2^31 - 1",
+                       options->feature_count);
+    return HR_OK;
+}
+
+/* An option that would be ignored is refused. */
+static enum hr_status check_meaning(const char *name, const struct hr_format *format,
+                                    const struct hr_data_options *options)
+{
+    struct hr_data_options defaults;
+    hr_data_defaults(&defaults);
+    const struct {
+        const char *flag;
+        unsigned bit;
+        bool given;
+    } rows[] = {
+        {"test-data", HR_OPTION_TEST_DATA, options->test_data[0]},
+        {"test-fraction", HR_OPTION_TEST_FRACTION,
+         options->test_fraction < defaults.test_fraction ||
+             options->test_fraction > defaults.test_fraction},
+        {"header", HR_OPTION_HEADER, strcmp(options->header, defaults.header) != 0},
+        {"label-column", HR_OPTION_LABEL_COLUMN, options->label_column[0]},
+        {"index-base", HR_OPTION_INDEX_BASE, strcmp(options->index_base, defaults.index_base) != 0},
+        {"features", HR_OPTION_FEATURES, options->feature_count},
     };
-    for (int i = 0; i < FILES; i++) {
-        const size_t bytes = (size_t)((uintptr_t)blobs[i][1] - (uintptr_t)blobs[i][0]);
-        char name[PATH_BYTES];
-        snprintf(name, sizeof name, "digits: %s", kinds[i].stem);
-        HR_TRY(hr_idx_read_memory(name, blobs[i][0], bytes, kinds[i].ndim, &files->idx[i]));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given && !(format->options & rows[i].bit))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s data (%s)", rows[i].flag,
+                           format->name, name);
+    if (options->test_data[0] && rows[1].given)
+        return hr_fail(HR_E_USAGE, "--test-fraction: means nothing with --test-data");
+    return HR_OK;
+}
+
+/* --- finishing */
+
+static void renumber(struct hr_table *table, const uint32_t *class_of)
+{
+    for (size_t i = 0; i < table->count; i++)
+        table->labels[i] = class_of[table->labels[i]];
+}
+
+static size_t largest_label(const struct hr_table *table)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->labels[i] > largest)
+            largest = table->labels[i];
+    return largest;
+}
+
+static enum hr_status count_classes(const char *name, struct hr_storage *storage)
+{
+    if (storage->labels.count) {
+        HR_TRY(hr_labels_finish(&storage->labels, name, &storage->naming));
+        renumber(&storage->train, storage->naming.class_of);
+        renumber(&storage->test, storage->naming.class_of);
+        storage->classes = storage->naming.count;
+    } else if (!storage->classes) {
+        const size_t train = largest_label(&storage->train), test = largest_label(&storage->test);
+        storage->classes = 1 + (train > test ? train : test);
     }
     return HR_OK;
 }
 
-static enum hr_status read_fashion_mnist(struct files *files)
+static enum hr_status check_tables(const char *name, const struct hr_storage *storage)
+{
+    const struct hr_table *tables[] = {&storage->train, &storage->test};
+    const struct hr_shape *a = &tables[0]->shape, *b = &tables[1]->shape;
+    for (int i = 0; i < 2; i++)
+        if (tables[i]->count >= HR_IDX_MAX_COUNT)
+            return hr_fail(HR_E_FORMAT, "%s: has %zu samples, expected fewer than %zu", name,
+                           tables[i]->count, HR_IDX_MAX_COUNT);
+    if (!tables[0]->count || !hr_shape_elems(*a))
+        return hr_fail(HR_E_FORMAT, "%s: has %zu samples of %zu features, expected some", name,
+                       tables[0]->count, hr_shape_elems(*a));
+    if (!tables[1]->count)
+        return HR_OK;
+    if (tables[0]->features != tables[1]->features)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: test features have another type than train features, "
+                       "expected the same",
+                       name);
+    if (a->channels != b->channels || a->height != b->height || a->width != b->width)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: train samples are %zux%zux%zu, test samples are %zux%zux%zu, expected "
+                       "the same",
+                       name, a->channels, a->height, a->width, b->channels, b->height, b->width);
+    return HR_OK;
+}
+
+static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *storage)
+{
+    const char *name = dataset->name;
+    HR_TRY(check_tables(name, storage));
+    HR_TRY(count_classes(name, storage));
+    if (!storage->test.count)
+        HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
+                                 &storage->test));
+    dataset->shape = storage->train.shape;
+    dataset->features = storage->train.features;
+    dataset->classes = storage->classes;
+    dataset->class_names = storage->names ? storage->names : storage->naming.names;
+    dataset->scale = storage->scale;
+    dataset->train = hr_table_split(&storage->train);
+    dataset->test = hr_table_split(&storage->test);
+    if (!storage->digest[0])
+        return hr_dataset_digest(dataset, dataset->digest);
+    memcpy(dataset->digest, storage->digest, sizeof dataset->digest);
+    return HR_OK;
+}
+
+enum hr_status hr_dataset_finish(const char *name, const struct hr_format *format,
+                                 const struct hr_data_options *options, struct hr_storage *storage,
+                                 struct hr_dataset *out)
+{
+    struct hr_dataset dataset = {.options = *options, .storage = storage};
+    snprintf(dataset.name, sizeof dataset.name, "%s", name);
+    snprintf(dataset.format, sizeof dataset.format, "%s", format->name);
+    const enum hr_status st = finish(&dataset, storage);
+    if (st == HR_OK)
+        *out = dataset;
+    return st;
+}
+
+/* --- opening */
+
+static enum hr_status open_fashion_mnist(const struct hr_data_options *options,
+                                         struct hr_storage *storage)
 {
     const char *folder = getenv("FASHION_MNIST");
     if (!folder || !*folder)
         folder = "/usr/share/datasets/fashion-mnist";
-    const enum hr_status st = read_folder(folder, files);
+    const enum hr_status st = hr_format_idx.open(folder, options, storage);
     if (st != HR_E_IO)
         return st;
     char cause[400];
@@ -99,127 +218,68 @@ static enum hr_status read_fashion_mnist(struct files *files)
     return hr_fail(st, "%s; `apt install dataset-fashion-mnist` or use `--data digits`", cause);
 }
 
-static enum hr_status read_named(const char *name, struct files *files)
+static enum hr_status open_path(const char *name, const struct hr_data_options *options,
+                                struct hr_storage *storage, const struct hr_format **format)
 {
-    if (!strcmp(name, "digits"))
-        return read_digits(files);
-    if (!strcmp(name, "fashion-mnist"))
-        return read_fashion_mnist(files);
     if (access(name, F_OK) && errno == ENOENT)
         return hr_fail(HR_E_IO,
-                       "there is no data set \"%s\": expected digits, fashion-mnist, or a folder "
-                       "that exists",
+                       "there is no data set \"%s\": expected digits, fashion-mnist, or a file or "
+                       "folder that exists",
                        name);
-    return read_folder(name, files);
-}
-
-/* One split's counts agree and are not nothing. */
-static enum hr_status check_split(const char *name, const char *split, const struct hr_idx *images,
-                                  const struct hr_idx *labels)
-{
-    if (images->dims[0] != labels->dims[0])
-        return hr_fail(HR_E_FORMAT, "%s: %s has %zu images and %zu labels, expected as many", name,
-                       split, images->dims[0], labels->dims[0]);
-    if (images->bytes == 0)
-        return hr_fail(HR_E_FORMAT, "%s: %s has %zu images of %zux%zu, expected at least one pixel",
-                       name, split, images->dims[0], images->dims[1], images->dims[2]);
-    return HR_OK;
-}
-
-static enum hr_status check_files(const char *name, const struct files *files)
-{
-    const struct hr_idx *train = &files->idx[TRAIN_IMAGES], *test = &files->idx[TEST_IMAGES];
-    HR_TRY(check_split(name, "train", train, &files->idx[TRAIN_LABELS]));
-    HR_TRY(check_split(name, "t10k (test)", test, &files->idx[TEST_LABELS]));
-    if (train->dims[1] != test->dims[1] || train->dims[2] != test->dims[2])
+    HR_TRY(hr_format_find(name, format));
+    if (!*format)
         return hr_fail(HR_E_FORMAT,
-                       "%s: train images are %zux%zu, t10k (test) images are %zux%zu, expected the "
-                       "same",
-                       name, train->dims[1], train->dims[2], test->dims[1], test->dims[2]);
+                       "%s: is no data that is known here, expected packed, CSV or libsvm (or a "
+                       "folder of IDX, CIFAR or npy files)",
+                       name);
+    HR_TRY(check_meaning(name, *format, options));
+    return (*format)->open(name, options, storage);
+}
+
+static enum hr_status open_named(const char *name, const struct hr_data_options *options,
+                                 struct hr_storage *storage, const struct hr_format **format)
+{
+    const bool digits = !strcmp(name, "digits"), fashion = !strcmp(name, "fashion-mnist");
+    HR_TRY(check_options(options));
+    if (!digits && !fashion)
+        return open_path(name, options, storage, format);
+    *format = &hr_format_idx;
+    HR_TRY(check_meaning(name, *format, options));
+    return digits ? hr_idx_open_digits(storage) : open_fashion_mnist(options, storage);
+}
+
+enum hr_status hr_dataset_open_with(const char *name, const struct hr_data_options *options,
+                                    struct hr_dataset *out)
+{
+    struct hr_data_options defaults;
+    const struct hr_format *format;
+    hr_data_defaults(&defaults);
+    options = options ? options : &defaults;
+    if (strlen(name) >= sizeof out->name)
+        return hr_fail(HR_E_USAGE, "the name of a data set has %zu bytes, expected at most %zu",
+                       strlen(name), sizeof out->name - 1);
+    struct hr_storage *storage = calloc(1, sizeof *storage);
+    if (!storage)
+        return hr_fail(HR_E_NOMEM, "%s: no memory", name);
+    enum hr_status st;
+    HR_TRY_GOTO(open_named(name, options, storage, &format), st, out);
+    HR_TRY_GOTO(hr_dataset_finish(name, format, options, storage, out), st, out);
     return HR_OK;
-}
-
-static size_t largest_label(const struct hr_split *split)
-{
-    size_t largest = 0;
-    for (size_t i = 0; i < split->count; i++)
-        if (split->labels[i] > largest)
-            largest = split->labels[i];
-    return largest;
-}
-
-/* Little-endian, so that a digest means the same on every machine. */
-static void digest_size(XXH3_state_t *state, size_t size)
-{
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)size >> 8 * i);
-    XXH3_128bits_update(state, bytes, sizeof bytes);
-}
-
-/* Sizes go first, so that no two data sets feed the same bytes. */
-static enum hr_status digest(struct hr_dataset *dataset)
-{
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return hr_fail(HR_E_NOMEM, "%s: no memory for a digest", dataset->name);
-    XXH3_128bits_reset(state);
-    digest_size(state, dataset->shape.channels);
-    digest_size(state, dataset->shape.height);
-    digest_size(state, dataset->shape.width);
-    const struct hr_split *splits[] = {&dataset->train, &dataset->test};
-    for (int i = 0; i < 2; i++) {
-        digest_size(state, splits[i]->count);
-        XXH3_128bits_update(state, splits[i]->pixels,
-                            splits[i]->count * hr_shape_elems(dataset->shape));
-        XXH3_128bits_update(state, splits[i]->labels, splits[i]->count);
-    }
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
-    XXH3_freeState(state);
-    for (size_t i = 0; i < sizeof canonical.digest; i++)
-        snprintf(dataset->digest + 2 * i, 3, "%02x", canonical.digest[i]);
-    return HR_OK;
-}
-
-static struct hr_dataset describe(const char *name, struct files *files)
-{
-    const struct hr_idx *idx = files->idx;
-    struct hr_dataset dataset = {
-        .shape = {1, idx[TRAIN_IMAGES].dims[1], idx[TRAIN_IMAGES].dims[2]},
-        .scale = strcmp(name, "digits") ? 1.0f / 255.0f : 1.0f / 16.0f,
-        .train = {idx[TRAIN_LABELS].bytes, idx[TRAIN_IMAGES].data, idx[TRAIN_LABELS].data},
-        .test = {idx[TEST_LABELS].bytes, idx[TEST_IMAGES].data, idx[TEST_LABELS].data},
-        .storage = files,
-    };
-    snprintf(dataset.name, sizeof dataset.name, "%s", name);
-    const size_t train = largest_label(&dataset.train), test = largest_label(&dataset.test);
-    dataset.classes = 1 + (train > test ? train : test);
-    return dataset;
+out:
+    hr_storage_free(storage);
+    free(storage);
+    return st;
 }
 
 enum hr_status hr_dataset_open(const char *name, struct hr_dataset *out)
 {
-    if (strlen(name) >= sizeof out->name)
-        return hr_fail(HR_E_USAGE, "the name of a data set has %zu bytes, expected at most %zu",
-                       strlen(name), sizeof out->name - 1);
-    struct files *files = calloc(1, sizeof *files);
-    if (!files)
-        return hr_fail(HR_E_NOMEM, "%s: no memory", name);
-    enum hr_status st;
-    HR_TRY_GOTO(read_named(name, files), st, out);
-    HR_TRY_GOTO(check_files(name, files), st, out);
-    struct hr_dataset dataset = describe(name, files);
-    HR_TRY_GOTO(digest(&dataset), st, out);
-    *out = dataset;
-    return HR_OK;
-out:
-    free_files(files);
-    return st;
+    return hr_dataset_open_with(name, NULL, out);
 }
 
 void hr_dataset_close(struct hr_dataset *dataset)
 {
-    free_files(dataset->storage);
+    if (dataset->storage)
+        hr_storage_free(dataset->storage);
+    free(dataset->storage);
     *dataset = (struct hr_dataset){0};
 }

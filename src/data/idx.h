@@ -47,4 +47,8 @@ HR_CHECKED enum hr_status hr_idx_read_memory(const char *name, const void *memor
 /* Harmless on a zeroed struct. */
 void hr_idx_free(struct hr_idx *idx);
 
+/* The data set inside the library (format.h). */
+struct hr_storage;
+HR_CHECKED enum hr_status hr_idx_open_digits(struct hr_storage *storage);
+
 #endif

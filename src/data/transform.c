@@ -192,7 +192,7 @@ static void gather_block(const struct walk *walk, size_t first, size_t n)
 {
     const struct hr_dataset *dataset = walk->dataset;
     uint32_t samples[BLOCK];
-    uint8_t labels[BLOCK];
+    uint32_t labels[BLOCK];
     for (size_t i = 0; i < n; i++)
         samples[i] = (uint32_t)(first + i);
     hr_dataset_gather(dataset, &dataset->train, samples, n, walk->x, labels);

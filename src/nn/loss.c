@@ -36,7 +36,7 @@ static struct row row_loss(size_t C, const float *x, size_t label, float *dx)
 }
 
 struct hr_batch_result hr_softmax_loss(size_t B, size_t C, const float *logits,
-                                       const uint8_t *labels, float *dlogits)
+                                       const uint32_t *labels, float *dlogits)
 {
     struct hr_batch_result result = {0};
     for (size_t b = 0; b < B; b++) {

@@ -18,6 +18,6 @@
  *   labels   (B) in, each < C
  *   dlogits  (B,C) out, overwritten; NULL when no gradient is wanted; never logits */
 struct hr_batch_result hr_softmax_loss(size_t B, size_t C, const float *logits,
-                                       const uint8_t *labels, float *dlogits);
+                                       const uint32_t *labels, float *dlogits);
 
 #endif

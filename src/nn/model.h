@@ -85,11 +85,11 @@ void hr_workspace_destroy(struct hr_workspace *workspace);
 /* The workspace's input buffers, to gather into: x (max_batch, channels, height, width) and
  * y (max_batch). */
 float *hr_workspace_input(struct hr_workspace *workspace);
-uint8_t *hr_workspace_labels(struct hr_workspace *workspace);
+uint32_t *hr_workspace_labels(struct hr_workspace *workspace);
 
 /* Let the passes that follow read their batch from the caller's memory instead: x (B, features) and
  * labels (B), which the passes may overwrite; NULL, NULL: from the workspace's own again. */
-void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint8_t *labels);
+void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels);
 
 struct hr_batch_result {
     double loss_sum; /* of the samples' cross entropies; not finite when training diverged */

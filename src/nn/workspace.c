@@ -22,10 +22,10 @@ struct hr_workspace {
     struct hr_draw draw;
     struct hr_arena arena; /* everything below */
     float *own_input;      /* (max_batch, features) as data sets have it */
-    uint8_t *own_labels;   /* (max_batch) */
+    uint32_t *own_labels;  /* (max_batch) */
     float *input;          /* own_input, or lent */
     float *x;              /* the same in the layers' order; may be input */
-    uint8_t *labels;       /* own_labels, or lent */
+    uint32_t *labels;      /* own_labels, or lent */
     struct trace *traces;  /* (nlayers) */
     float *dy[2];          /* (max_batch, widest): gradient of a layer's output and of its input */
     void *scratch;         /* of all layers in turn */
@@ -170,12 +170,12 @@ float *hr_workspace_input(struct hr_workspace *workspace)
     return workspace->input;
 }
 
-uint8_t *hr_workspace_labels(struct hr_workspace *workspace)
+uint32_t *hr_workspace_labels(struct hr_workspace *workspace)
 {
     return workspace->labels;
 }
 
-void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint8_t *labels)
+void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels)
 {
     const struct hr_model *model = workspace->model;
     const float *before = workspace->x;

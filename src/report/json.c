@@ -212,12 +212,23 @@ static json_t *option_value(const struct hr_train_options *options, const struct
     return NULL;
 }
 
+static json_t *data_options(const struct hr_data_options *options)
+{
+    return json_pack("{so so so so so so}", "test-data", hr_json_text_or_null(options->test_data),
+                     "test-fraction", hr_json_number(options->test_fraction), "header",
+                     hr_json_text_or_null(options->header), "label-column",
+                     hr_json_text_or_null(options->label_column), "index-base",
+                     hr_json_text_or_null(options->index_base), "features",
+                     hr_json_count(options->feature_count));
+}
+
 static json_t *data_object(const struct hr_dataset *dataset)
 {
     return json_pack(
-        "{so so so so so}", "name", hr_json_text(dataset->name), "digest",
-        hr_json_text_or_null(dataset->digest), "train", hr_json_count(dataset->train.count), "test",
-        hr_json_count(dataset->test.count), "classes", hr_json_count(dataset->classes));
+        "{so so so so so so so}", "name", hr_json_text(dataset->name), "format",
+        hr_json_text_or_null(dataset->format), "digest", hr_json_text_or_null(dataset->digest),
+        "train", hr_json_count(dataset->train.count), "test", hr_json_count(dataset->test.count),
+        "classes", hr_json_count(dataset->classes), "options", data_options(&dataset->options));
 }
 
 static json_t *config_object(const struct hr_train_options *options,

@@ -38,7 +38,7 @@ struct hr_batch hr_input_share(const struct hr_input *input, uint64_t index)
 }
 
 static void decode_piece(struct hr_input *input, const struct hr_piece *piece, uint32_t *samples,
-                         float *x, uint8_t *y)
+                         float *x, uint32_t *y)
 {
     const struct hr_run *run = input->run;
     const struct hr_dataset *dataset = run->dataset;
@@ -52,7 +52,7 @@ static void decode_piece(struct hr_input *input, const struct hr_piece *piece, u
     hr_augment_apply(&run->augment, dataset->shape, &key, piece->count, x, input->plane);
 }
 
-void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint8_t *y)
+void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y)
 {
     const struct hr_run *run = input->run;
     const size_t features = hr_shape_elems(run->dataset->shape);
@@ -65,7 +65,7 @@ void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float 
     hr_scaling_apply(&run->scaling, run->dataset->shape, part->count, x);
 }
 
-void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint8_t *y)
+void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint32_t *y)
 {
     const struct hr_dataset *dataset = input->run->dataset;
     for (size_t i = 0; i < n; i++)

@@ -40,9 +40,9 @@ void hr_input_fini(struct hr_input *input);
 struct hr_batch hr_input_share(const struct hr_input *input, uint64_t index);
 
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
-void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint8_t *y);
+void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y);
 
 /* Decode samples first .. first + n - 1 of the test split; never augmented. No allocation. */
-void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint8_t *y);
+void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint32_t *y);
 
 #endif

@@ -29,7 +29,7 @@ struct hr_prefetch;
 struct hr_prefetched {
     uint64_t index;
     float *x;          /* (share, features) */
-    uint8_t *y;        /* (share) */
+    uint32_t *y;       /* (share) */
     uint32_t *samples; /* (share) their numbers */
     uint64_t pass;     /* over the data, of the first of them */
 };

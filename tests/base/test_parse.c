@@ -1,6 +1,11 @@
 /* The grammar of numbers: units, and what is refused. */
 #include "base/parse.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/philox.h"
 #include "support/check.h"
 
 static void bandwidths_count_bytes_or_bits(void **state)
@@ -41,12 +46,55 @@ static void sizes_are_binary_or_decimal(void **state)
     assert_false(hr_parse_size("160 MB", &bytes) || hr_parse_size("-1", &bytes));
 }
 
+/* Against strtod in the C locale, over lengths and exponents on both sides of the fast path. */
+static void reals_are_what_strtod_says(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < check_count(20000, 2000000); i++) {
+        const struct hr_philox r = hr_random_block(check_seed(), HR_STREAM_TEST, i, 0);
+        const int digits = 1 + (int)(r.v[2] % 22), exponent = (int)(r.v[3] % 60) - 30;
+        char text[80];
+        snprintf(text, sizeof text, "%s%.*s.%ue%d", r.v[2] & 1024 ? "-" : "", digits,
+                 "9007199254740993123456", r.v[0] % 1000, exponent);
+        double got;
+        assert_true(hr_parse_real(text, strlen(text), &got));
+        const double want = strtod(text, NULL);
+        if (memcmp(&got, &want, sizeof got) != 0)
+            fail_msg("%s is %a, expected %a", text, got, want);
+    }
+    double got;
+    assert_true(hr_parse_real("18446744073709551616", 20, &got) && got == 0x1p64);
+    assert_true(hr_parse_real("1.5,rest", 3, &got) && got == 1.5);
+    assert_true(hr_parse_real(".5e-1", 5, &got) && got == 0.05);
+    assert_true(hr_parse_real("-0", 2, &got) && got == 0);
+}
+
+static void what_is_no_real_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",    ".",    "+",     "-.",   "1e",    "1e+",
+                                      "e5",  "0x10", "nan",   "inf",  "1 ",    " 1",
+                                      "1,5", "--1",  "1.2.3", "1e5.", "1e999", "1_0"};
+    char longest[130];
+    memset(longest, '1', sizeof longest);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double got = -7;
+        assert_false(hr_parse_real(bad[i], strlen(bad[i]), &got));
+        CHECK_NEAR(got, -7, 0, 0);
+    }
+    double got;
+    assert_true(hr_parse_real(longest, HR_REAL_MAX_BYTES, &got));
+    assert_false(hr_parse_real(longest, HR_REAL_MAX_BYTES + 1, &got));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bandwidths_count_bytes_or_bits),
         cmocka_unit_test(what_is_no_bandwidth_is_refused),
         cmocka_unit_test(sizes_are_binary_or_decimal),
+        cmocka_unit_test(reals_are_what_strtod_says),
+        cmocka_unit_test(what_is_no_real_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

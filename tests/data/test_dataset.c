@@ -56,7 +56,7 @@ static void digits_are_what_they_were(void **state)
     (void)state;
     static const uint8_t first_train[] = {0, 0, 5, 13, 9, 1, 0, 0, 0, 0, 13, 15, 10, 15, 5, 0};
     static const uint8_t first_test[] = {0, 0, 0, 1, 11, 0, 0, 0, 0, 0, 0, 7, 8, 0, 0, 0};
-    static const uint8_t train_labels[] = {0, 1, 2, 3, 5, 6, 7, 8, 0, 1};
+    static const uint32_t train_labels[] = {0, 1, 2, 3, 5, 6, 7, 8, 0, 1};
     static const size_t train[] = {151, 161, 143, 131, 147, 154, 150, 136, 127, 138};
     static const size_t test[] = {27, 21, 34, 52, 34, 28, 31, 43, 47, 42};
     struct hr_dataset digits;
@@ -96,7 +96,7 @@ static void fashion_mnist_is_what_debian_ships(void **state)
         print_message("skipped: dataset-fashion-mnist is not installed\n");
         skip();
     }
-    static const uint8_t labels[] = {9, 0, 0, 3, 0}, test_labels[] = {9, 2, 1, 1, 6};
+    static const uint32_t labels[] = {9, 0, 0, 3, 0}, test_labels[] = {9, 2, 1, 1, 6};
     struct hr_dataset fashion;
     unsetenv("FASHION_MNIST");
     CHECK_OK(hr_dataset_open("fashion-mnist", &fashion));
@@ -163,11 +163,13 @@ static void a_folder_is_read_in_all_spellings(void **state)
 static void a_name_that_is_nothing_says_what_there_is(void **state)
 {
     refuses("mnist-of-nowhere", HR_E_IO,
-            "no data set \"mnist-of-nowhere\": expected digits, fashion-mnist, or a folder");
-    refuses("", HR_E_IO, "expected digits, fashion-mnist, or a folder");
+            "no data set \"mnist-of-nowhere\": expected digits, fashion-mnist, or a file or");
+    refuses("", HR_E_IO, "expected digits, fashion-mnist, or a file or");
     refuses(path_in(*state, "absent"), HR_E_IO, "absent\": expected digits");
     write_file(path_in(*state, "plain"), "x", 1);
-    refuses(path_in(*state, "plain"), HR_E_IO, "plain: is a file, expected the folder");
+    refuses(path_in(*state, "plain"), HR_E_FORMAT, "plain: line 1: one column, expected at least");
+    write_file(path_in(*state, "plain"), "\0x", 2);
+    refuses(path_in(*state, "plain"), HR_E_FORMAT, "plain: is no data that is known here");
     refuses(path_in(*state, "plain/deeper"), HR_E_IO, "cannot be reached: Not a directory");
     char longest[257] = {0};
     memset(longest, 'x', 256);
@@ -269,7 +271,7 @@ static void gather_copies_scales_and_labels(void **state)
     samples[1] = samples[0];
     samples[2] = 358;
     float x[BATCH * FEATURES + 1], want[BATCH * FEATURES];
-    uint8_t y[BATCH + 1] = {[BATCH] = 0xee};
+    uint32_t y[BATCH + 1] = {[BATCH] = 0xee};
     x[BATCH * FEATURES] = -7.0f;
     hr_dataset_gather(&digits, &digits.test, samples, BATCH, x, y);
     for (size_t i = 0; i < BATCH * FEATURES; i++)
@@ -291,7 +293,7 @@ static void gather_rounds_once(void **state)
     CHECK_OK(hr_dataset_open(*state, &dataset));
     enum { FEATURES = 17 * 23 };
     float x[2 * FEATURES], want[2 * FEATURES];
-    uint8_t y[2];
+    uint32_t y[2];
     hr_dataset_gather(&dataset, &dataset.train, (uint32_t[]){4, 1}, 2, x, y);
     for (size_t i = 0; i < FEATURES; i++) {
         want[i] = (float)((4 * FEATURES + i) % 251) * (1.0f / 255.0f);

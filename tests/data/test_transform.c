@@ -151,7 +151,7 @@ static void check_scaling(struct hr_dataset dataset, struct hr_shape shape)
     const size_t pixels = shape.height * shape.width;
     float *x = malloc(count * features * sizeof *x);
     uint32_t *all = malloc(count * sizeof *all);
-    uint8_t *y = malloc(count);
+    uint32_t *y = malloc(count * sizeof *y);
     assert_true(x && all && y);
     for (uint32_t i = 0; i < count; i++)
         all[i] = i;

@@ -45,7 +45,7 @@ struct rig {
     struct hr_workspace *workspace;
     size_t nparams, features;
     float *params, *grads, *x; /* (nparams) twice, (MAX_B, features) */
-    uint8_t y[MAX_B];
+    uint32_t y[MAX_B];
     struct twin twin;
     double *twin_params, *twin_grads; /* (nparams) */
 };
@@ -54,7 +54,7 @@ static void load_batch(struct rig *rig, size_t from, size_t B)
 {
     memcpy(hr_workspace_input(rig->workspace), rig->x + from * rig->features,
            B * rig->features * sizeof *rig->x);
-    memcpy(hr_workspace_labels(rig->workspace), rig->y + from, B);
+    memcpy(hr_workspace_labels(rig->workspace), rig->y + from, B * sizeof *rig->y);
 }
 
 static void draw_sample(struct rig *rig, size_t b, uint32_t attempt)
@@ -63,7 +63,7 @@ static void draw_sample(struct rig *rig, size_t b, uint32_t attempt)
         const size_t i = b * rig->features + k;
         const struct hr_philox r = hr_random_block(check_seed(), HR_STREAM_TEST, i, attempt);
         rig->x[i] = hr_random_unit(r.v[0]) - 0.4f;
-        rig->y[b] = (uint8_t)(r.v[1] % rig->twin.classes);
+        rig->y[b] = (uint32_t)(r.v[1] % rig->twin.classes);
     }
 }
 

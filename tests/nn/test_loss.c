@@ -8,14 +8,14 @@
 enum { MAX_B = 64, MAX_C = 17 };
 
 static float logits[MAX_B * MAX_C], dlogits[MAX_B * MAX_C];
-static uint8_t labels[MAX_B];
+static uint32_t labels[MAX_B];
 
 static void fill_with_reals(size_t C)
 {
     for (size_t i = 0; i < MAX_B * MAX_C; i++) {
         const struct hr_philox r = hr_random_block(check_seed(), HR_STREAM_TEST, i, (uint32_t)C);
         logits[i] = 20 * hr_random_unit(r.v[0]) - 10;
-        labels[i % MAX_B] = (uint8_t)(r.v[1] % C);
+        labels[i % MAX_B] = (uint32_t)(r.v[1] % C);
     }
 }
 
@@ -68,7 +68,7 @@ static void huge_logits_give_a_finite_loss(void **state)
     (void)state;
     const float x[2][3] = {{1e30f, -1e30f, 0}, {-1e38f, 1e38f, 1e38f}};
     float dx[2][3];
-    const struct hr_batch_result got = hr_softmax_loss(2, 3, x[0], (const uint8_t[]){1, 2}, dx[0]);
+    const struct hr_batch_result got = hr_softmax_loss(2, 3, x[0], (const uint32_t[]){1, 2}, dx[0]);
     CHECK_NEAR(got.loss_sum, 2e30, 1e-6, 0);
     CHECK_NEAR_FLOATS(dx[0], ((const float[]){1, -1, 0}), 3, 0, 0);
     CHECK_NEAR_FLOATS(dx[1], ((const float[]){0, 0.5f, -0.5f}), 3, 1e-6, 0);
@@ -78,8 +78,8 @@ static void first_of_equal_logits_is_the_answer(void **state)
 {
     (void)state;
     const float x[2][3] = {{1, 2, 2}, {1, 2, 2}};
-    assert_int_equal(hr_softmax_loss(2, 3, x[0], (const uint8_t[]){1, 2}, NULL).correct, 1);
-    assert_int_equal(hr_softmax_loss(2, 3, x[0], (const uint8_t[]){2, 2}, NULL).correct, 0);
+    assert_int_equal(hr_softmax_loss(2, 3, x[0], (const uint32_t[]){1, 2}, NULL).correct, 1);
+    assert_int_equal(hr_softmax_loss(2, 3, x[0], (const uint32_t[]){2, 2}, NULL).correct, 0);
 }
 
 static void logits_that_are_no_numbers_are_never_right(void **state)
@@ -88,7 +88,7 @@ static void logits_that_are_no_numbers_are_never_right(void **state)
     for (size_t bad = 0; bad < 3; bad++) {
         float x[3] = {3, 2, 1};
         x[bad] = NAN;
-        for (uint8_t label = 0; label < 3; label++) {
+        for (uint32_t label = 0; label < 3; label++) {
             const struct hr_batch_result got = hr_softmax_loss(1, 3, x, &label, NULL);
             assert_true(isnan(got.loss_sum));
             assert_int_equal(got.correct, 0);
@@ -100,11 +100,11 @@ static void losses_are_rounded_to_float_and_added_in_double(void **state)
 {
     (void)state;
     const float x[2] = {0, 0};
-    const struct hr_batch_result one = hr_softmax_loss(1, 2, x, (const uint8_t[]){0}, NULL);
+    const struct hr_batch_result one = hr_softmax_loss(1, 2, x, (const uint32_t[]){0}, NULL);
     assert_true(one.loss_sum == (double)logf(2.0f));
     const float rows[6] = {0, 0, 1e9f, 0, 0, 0};
     const struct hr_batch_result three =
-        hr_softmax_loss(3, 2, rows, (const uint8_t[]){0, 1, 0}, NULL);
+        hr_softmax_loss(3, 2, rows, (const uint32_t[]){0, 1, 0}, NULL);
     assert_true(three.loss_sum == 1e9 + 2 * one.loss_sum);
 }
 

@@ -134,7 +134,7 @@ static inline void twin_backward(const struct twin *twin, const double *params, 
 /* Sum of the B losses; grads (param_count) is overwritten, or NULL.
  *   x (B,features)   y (B) */
 static inline double twin_gradient(const struct twin *twin, const double *params, const float *x,
-                                   const uint8_t *y, size_t B, double *grads)
+                                   const uint32_t *y, size_t B, double *grads)
 {
     static twin_values v;
     const size_t features = twin->layers[0].in, C = twin->classes;

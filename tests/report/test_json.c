@@ -75,6 +75,12 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .ranks_beside = 1};
 
 static const struct hr_dataset dataset = {.name = "digits",
+                                          .format = "csv",
+                                          .options = {.test_fraction = 0.25,
+                                                      .header = "auto",
+                                                      .label_column = "y",
+                                                      .index_base = "1",
+                                                      .feature_count = 7},
                                           .classes = 10,
                                           .digest = "abc",
                                           .train = {.count = 1500},
@@ -241,8 +247,11 @@ static void the_configuration_is_spelled_as_flags(void **state)
 {
     (void)state;
     static const struct field fields[] = {
-        {"data", "{\"name\":\"digits\",\"digest\":\"abc\",\"train\":1500,\"test\":297,"
-                 "\"classes\":10}"},
+        {"data",
+         "{\"name\":\"digits\",\"format\":\"csv\",\"digest\":\"abc\",\"train\":1500,\"test\":297,"
+         "\"classes\":10,"
+         "\"options\":{\"test-data\":null,\"test-fraction\":0.25,\"header\":\"auto\","
+         "\"label-column\":\"y\",\"index-base\":\"1\",\"features\":7}}"},
         {"strategy", "\"ssp\""},
         {"algorithm", "\"auto\""},
         {"model", "\"mlp\""},

@@ -15,7 +15,7 @@ static int compare_hashes(const void *a, const void *b)
 }
 
 /* FNV-1a over a sample and its label. */
-static uint64_t hash_of(const float *x, size_t features, uint8_t label)
+static uint64_t hash_of(const float *x, size_t features, uint32_t label)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ label;
     for (size_t i = 0; i < features; i++) {
@@ -45,7 +45,7 @@ static void hash_stream(const struct hr_run *run, uint64_t *hashes, size_t count
     const size_t features = hr_shape_elems(run->dataset->shape);
     const size_t ranks = run->world.strategy->synchronous ? run->world.workers : 1;
     static float x[BATCH * 64];
-    static uint8_t y[BATCH];
+    static uint32_t y[BATCH];
     struct hr_input input[8];
     size_t n = 0;
     assert_int_equal(features, 64);
@@ -68,7 +68,7 @@ static void hash_training_split(uint64_t *hashes)
     const struct hr_dataset *digits = run_digits();
     for (uint32_t i = 0; i < digits->train.count; i++) {
         float x[64];
-        uint8_t y;
+        uint32_t y;
         hr_dataset_gather(digits, &digits->train, &i, 1, x, &y);
         hashes[i] = hash_of(x, 64, y);
     }

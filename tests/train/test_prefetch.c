@@ -32,14 +32,14 @@ static struct hr_run run_of(const struct hr_train_options *options, const char *
 static bool check_take(struct hr_prefetch *prefetch, struct hr_input *input, uint64_t index)
 {
     float want[BATCH * FEATURES];
-    uint8_t labels[BATCH];
+    uint32_t labels[BATCH];
     const struct hr_prefetched *got = hr_prefetch_take(prefetch, index);
     if (!got)
         return false;
     const struct hr_batch share = hr_input_share(input, index);
     hr_input_decode(input, &share, want, labels);
     CHECK_SAME_FLOATS(got->x, want, share.count * FEATURES);
-    assert_memory_equal(got->y, labels, share.count);
+    assert_memory_equal(got->y, labels, share.count * sizeof *labels);
     assert_memory_equal(got->samples, input->samples, share.count * sizeof *got->samples);
     assert_int_equal(got->pass, input->pass);
     memset(got->x, 0xff, BATCH * FEATURES * sizeof *got->x);

@@ -1,0 +1,153 @@
+/* hogring data - look at data, pack it, verify what was packed. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "data/packed.h"
+#include "report/json_value.h"
+
+static const char *features_name(enum hr_features features)
+{
+    static const char *const names[] = {"bytes", "floats", "sparse"};
+    return names[features];
+}
+
+/* Share of the features that are stored, of both splits; 1 unless sparse. */
+static double density(const struct hr_dataset *d)
+{
+    if (d->features != HR_FEATURES_SPARSE)
+        return 1;
+    const double cells =
+        (double)(d->train.count + d->test.count) * (double)hr_shape_elems(d->shape);
+    return (double)(d->train.rows[d->train.count] + d->test.rows[d->test.count]) / cells;
+}
+
+static void count_labels(const struct hr_split *split, size_t label, size_t *count)
+{
+    for (size_t i = 0; i < split->count; i++)
+        *count += split->labels[i] == label;
+}
+
+static void print_classes(const struct hr_dataset *d)
+{
+    enum { SHOWN = 20 };
+    printf("classes   %zu\n", d->classes);
+    for (size_t c = 0; c < d->classes && c < SHOWN; c++) {
+        size_t train = 0, test = 0;
+        count_labels(&d->train, c, &train);
+        count_labels(&d->test, c, &test);
+        printf("  %5zu   %8zu train %8zu test", c, train, test);
+        printf(d->class_names ? "   %s\n" : "\n", d->class_names ? d->class_names[c] : "");
+    }
+    if (d->classes > SHOWN)
+        printf("  ...\n");
+}
+
+static void print_info(const struct hr_dataset *d)
+{
+    printf("%s: %s\n", d->name, d->format);
+    printf("shape     %zux%zux%zu = %zu features, %s", d->shape.channels, d->shape.height,
+           d->shape.width, hr_shape_elems(d->shape), features_name(d->features));
+    if (d->features == HR_FEATURES_BYTES)
+        printf(" times %g", (double)d->scale);
+    if (d->features == HR_FEATURES_SPARSE)
+        printf(", %.4g %% stored", 100 * density(d));
+    printf("\nsamples   %zu train, %zu test\n", d->train.count, d->test.count);
+    print_classes(d);
+    printf("digest    %s\n", d->digest);
+}
+
+static json_t *info_json(const struct hr_dataset *d)
+{
+    json_t *names = d->class_names ? json_array() : json_null();
+    for (size_t i = 0; d->class_names && i < d->classes; i++)
+        json_array_append_new(names, hr_json_text(d->class_names[i]));
+    return json_pack("{so so s[III] so so so so so so so so}", "name", hr_json_text(d->name),
+                     "format", hr_json_text(d->format), "shape", (json_int_t)d->shape.channels,
+                     (json_int_t)d->shape.height, (json_int_t)d->shape.width, "features",
+                     hr_json_text(features_name(d->features)), "scale", hr_json_number(d->scale),
+                     "density", hr_json_number(density(d)), "train", hr_json_count(d->train.count),
+                     "test", hr_json_count(d->test.count), "classes", hr_json_count(d->classes),
+                     "class_names", names, "digest", hr_json_text(d->digest));
+}
+
+enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)
+{
+    struct hr_dataset dataset;
+    HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
+    if (strcmp(cli->json, "-") != 0)
+        print_info(&dataset);
+    const enum hr_status st = cli->json[0] ? hr_json_write(cli->json, info_json(&dataset)) : HR_OK;
+    hr_dataset_close(&dataset);
+    return st;
+}
+
+static enum hr_status pack(const struct hr_cli *cli, const char *name)
+{
+    struct hr_dataset dataset;
+    if (!cli->out[0])
+        return hr_fail(HR_E_USAGE, "data pack: where to? (hogring data pack --data X --out FILE)");
+    HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
+    const enum hr_status st = hr_packed_write(cli->out, &dataset);
+    if (st == HR_OK)
+        printf("%s: %zu train and %zu test samples packed, digest %s\n", cli->out,
+               dataset.train.count, dataset.test.count, dataset.digest);
+    hr_dataset_close(&dataset);
+    return st;
+}
+
+static enum hr_status verify(const struct hr_cli *cli, const char *name)
+{
+    (void)cli;
+    HR_TRY(hr_packed_verify(name));
+    printf("%s: every digest verified\n", name);
+    return HR_OK;
+}
+
+static enum hr_status dispatch(const struct hr_cli *cli)
+{
+    static const struct {
+        const char *name;
+        enum hr_status (*run)(const struct hr_cli *cli, const char *name);
+        bool packs;
+    } jobs[] = {{"pack", pack, true}, {"verify", verify, false}, {"info", hr_cli_data_info, false}};
+    const char *job = cli->npositional ? cli->positional[0] : "";
+    const char *name = cli->npositional > 1 ? cli->positional[1] : cli->data;
+    if (cli->npositional > 2 || (cli->npositional == 2 && hr_cli_was_given(cli, "data")))
+        return hr_fail(HR_E_USAGE, "data %s: one data set at a time, found more", job);
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        if (strcmp(job, jobs[i].name) != 0)
+            continue;
+        if (cli->out[0] && !jobs[i].packs)
+            return hr_fail(HR_E_USAGE, "--out: means nothing for data %s", job);
+        return jobs[i].run(cli, name);
+    }
+    return hr_fail(HR_E_USAGE, "data %s: expected data pack, data verify or data info", job);
+}
+
+static int run(struct hr_cli *cli)
+{
+    const enum hr_status status = dispatch(cli);
+    return status == HR_OK ? 0 : hr_cli_failed(status);
+}
+
+const struct hr_command hr_command_data = {
+    .name = "data",
+    .summary = "look at data, pack it into one file that is memory-mapped, verify it",
+    .bit = HR_DATA,
+    .usage = "info|pack|verify [FILE] [OPTIONS]",
+    .story =
+        "info shows how a data set is understood: shape, samples, classes, digest. The format is "
+        "told by the\n"
+        "content. pack writes both splits into one file, from which training starts at once: the "
+        "samples, their\n"
+        "order and the digest are those of the source. verify compares every byte of a packed "
+        "file with its\n"
+        "digests. Labels may be any text; the distinct ones are sorted and numbered from 0.\n",
+    .examples = "  hogring data info --data iris.csv --label-column species\n"
+                "  hogring data pack --data train.libsvm --test-data test.libsvm --out news.hrp\n"
+                "  hogring data verify news.hrp\n"
+                "  hogring train --data news.hrp --model \"dense 20\"\n",
+    .run = run,
+};

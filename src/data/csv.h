@@ -1,0 +1,33 @@
+/* csv.h - tables as text: CSV, TSV and ; separated, quoted as RFC 4180 has it.
+ *
+ *     sepal length,sepal width,species        a header, or none
+ *     5.1,3.5,"setosa"
+ *     4.9,3.0,setosa                          lines end in LF or CR LF
+ *
+ * - The separator is the one of , tab ; that the first line has most of. Blank lines are skipped,
+ *   blanks around a field too, and a UTF-8 byte order mark at the start.
+ * - The first line is a header when none of its fields is a number, or one of them is the name of
+ *   the label column; --header yes or no decides otherwise.
+ * - The label column: --label-column as a name of the header or a number from 1; else the first
+ *   named label, class, target or y (any case); else the last.
+ * - Labels are any text; all other fields are finite numbers (base/parse.h), and none is empty.
+ *
+ * Errors: HR_E_FORMAT with file, line and column, what was found and what was expected.
+ * Threads: none. Test: tests/data/test_csv.c
+ */
+#ifndef HR_DATA_CSV_H
+#define HR_DATA_CSV_H
+
+#include "base/error.h"
+#include "data/labels.h"
+#include "data/table.h"
+
+enum { HR_CSV_MAX_FIELD = 1024 };
+
+/* Parse `bytes` bytes of text. Labels are numbers of `labels`, to which they are added.
+ *   out   floats of shape (columns - 1, 1, 1); written only on success, free with hr_table_free */
+HR_CHECKED enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
+                                       const struct hr_data_options *options,
+                                       struct hr_labels *labels, struct hr_table *out);
+
+#endif

@@ -1,0 +1,79 @@
+/* format.h - one row for each data format: how it is recognised, and how it is opened.
+ *
+ * dataset.c walks the table below in order; the first that recognises a file or folder opens it.
+ * Each parser also has an entry point over memory (idx.h, csv.h, ...), which the fuzzers use.
+ */
+#ifndef HR_DATA_FORMAT_H
+#define HR_DATA_FORMAT_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "data/bytes.h"
+#include "data/labels.h"
+#include "data/table.h"
+#include "hogring/data.h"
+
+enum { HR_PROBE_BYTES = 4096 };
+
+/* What can be seen of a path without reading it whole. */
+struct hr_probe {
+    const char *path;
+    bool folder;
+    size_t bytes;              /* at head */
+    char head[HR_PROBE_BYTES]; /* the first of a file's content, inflated */
+};
+
+/* What an opened format leaves; dataset.c finishes it. */
+struct hr_storage {
+    struct hr_table train, test; /* test.count 0: to be held out of train */
+    float scale;
+    size_t classes;           /* 0: largest label + 1 */
+    struct hr_labels labels;  /* when it has any, the tables' labels are its numbers */
+    struct hr_classes naming; /* made from `labels` */
+    const char **names;       /* of the classes, when the format says them; owned */
+    char digest[33];          /* when the format says it */
+    void *map;                /* a mapping that tables borrow from */
+    size_t map_bytes;
+};
+
+/* Options that mean something to a format. */
+enum hr_data_option_bit {
+    HR_OPTION_TEST_DATA = 1,
+    HR_OPTION_TEST_FRACTION = 2,
+    HR_OPTION_HEADER = 4,
+    HR_OPTION_LABEL_COLUMN = 8,
+    HR_OPTION_INDEX_BASE = 16,
+    HR_OPTION_FEATURES = 32,
+};
+
+struct hr_format {
+    const char *name;
+    unsigned options;
+    bool (*matches)(const struct hr_probe *probe);
+    /* Fill a zeroed storage; the caller frees it whatever the outcome. */
+    enum hr_status (*open)(const char *path, const struct hr_data_options *options,
+                           struct hr_storage *storage);
+};
+
+extern const struct hr_format hr_format_packed, hr_format_npy, hr_format_cifar, hr_format_idx,
+    hr_format_libsvm, hr_format_csv;
+
+/* The format of a file or folder that is there; NULL when nothing recognises it. HR_E_IO. */
+HR_CHECKED enum hr_status hr_format_find(const char *path, const struct hr_format **out);
+
+/* Is there `folder`/`name`? */
+bool hr_folder_has(const char *folder, const char *name);
+
+/* A data set from what was opened: classes, held out samples, checks, digest. *out is written on
+ * success only; it then owns `storage`, which hr_dataset_close frees. */
+HR_CHECKED enum hr_status hr_dataset_finish(const char *name, const struct hr_format *format,
+                                            const struct hr_data_options *options,
+                                            struct hr_storage *storage, struct hr_dataset *out);
+
+void hr_storage_free(struct hr_storage *storage);
+
+/* XXH3-128 over shape, counts, features and labels, as hex; whatever the format and scale. */
+HR_CHECKED enum hr_status hr_dataset_digest(const struct hr_dataset *dataset, char digest[33]);
+
+#endif

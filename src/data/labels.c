@@ -1,0 +1,164 @@
+#include "data/labels.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/parse.h"
+#include "hogring/data.h"
+
+enum { FIRST_SLOTS = 64 };
+
+static const char *text_of(const struct hr_labels *labels, size_t number)
+{
+    return (const char *)labels->texts.data + ((const size_t *)labels->offsets.data)[number];
+}
+
+/* The slot of this text, or the free one where it belongs. */
+static size_t find_slot(const struct hr_labels *labels, const char *text, size_t bytes)
+{
+    size_t slot = XXH3_64bits(text, bytes) & (labels->nslots - 1);
+    for (; labels->slots[slot]; slot = (slot + 1) & (labels->nslots - 1)) {
+        const char *there = text_of(labels, labels->slots[slot] - 1);
+        if (!strncmp(there, text, bytes) && !there[bytes])
+            break;
+    }
+    return slot;
+}
+
+/* Twice as many slots, so that at most half are taken. */
+static enum hr_status more_slots(struct hr_labels *labels, const char *name)
+{
+    const size_t nslots = labels->nslots ? 2 * labels->nslots : FIRST_SLOTS;
+    void *slots;
+    HR_TRY(hr_take(name, nslots * sizeof *labels->slots, &slots));
+    free(labels->slots);
+    labels->slots = slots;
+    labels->nslots = nslots;
+    for (size_t i = 0; i < labels->count; i++) {
+        const char *text = text_of(labels, i);
+        labels->slots[find_slot(labels, text, strlen(text))] = (uint32_t)i + 1;
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_labels_add(struct hr_labels *labels, const char *name, const char *text,
+                             size_t bytes, uint32_t *number)
+{
+    HR_ASSERT(bytes >= 1 && bytes <= HR_LABEL_MAX_BYTES);
+    if (2 * labels->count >= labels->nslots)
+        HR_TRY(more_slots(labels, name));
+    const size_t slot = find_slot(labels, text, bytes), offset = labels->texts.bytes;
+    if (!labels->slots[slot]) {
+        if (labels->count == HR_MAX_CLASSES)
+            return hr_fail(HR_E_FORMAT,
+                           "%s: has more than %d distinct labels, expected at most that", name,
+                           HR_MAX_CLASSES);
+        HR_TRY(hr_array_add(&labels->offsets, name, &offset, sizeof offset));
+        HR_TRY(hr_array_add(&labels->texts, name, text, bytes));
+        HR_TRY(hr_array_add(&labels->texts, name, "", 1));
+        labels->slots[slot] = (uint32_t)++labels->count;
+    }
+    *number = labels->slots[slot] - 1;
+    return HR_OK;
+}
+
+/* --- classes */
+
+struct entry {
+    const char *text;
+    double value; /* 0 unless all are numbers */
+    uint32_t number;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return strcmp(x->text, y->text);
+}
+
+/* Returns whether all are numbers. */
+static bool list_entries(const struct hr_labels *labels, struct entry *entries)
+{
+    bool numbers = true;
+    for (size_t i = 0; i < labels->count; i++) {
+        entries[i] = (struct entry){.text = text_of(labels, i), .number = (uint32_t)i};
+        numbers =
+            numbers && hr_parse_real(entries[i].text, strlen(entries[i].text), &entries[i].value);
+    }
+    for (size_t i = 0; i < labels->count && !numbers; i++)
+        entries[i].value = 0;
+    return numbers;
+}
+
+/* One class for each value; of equal numbers the shortest text gives the name. */
+static void number_classes(const struct entry *entries, size_t n, bool numbers,
+                           struct hr_classes *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool same = i && numbers && entries[i].value == entries[i - 1].value;
+        if (!same)
+            out->names[out->count++] = entries[i].text;
+        else if (strlen(entries[i].text) < strlen(out->names[out->count - 1]))
+            out->names[out->count - 1] = entries[i].text;
+        out->class_of[entries[i].number] = (uint32_t)out->count - 1;
+    }
+}
+
+static bool are_plain_counts(const struct hr_classes *classes)
+{
+    char text[24];
+    for (size_t i = 0; i < classes->count; i++) {
+        snprintf(text, sizeof text, "%zu", i);
+        if (strcmp(text, classes->names[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+enum hr_status hr_labels_finish(const struct hr_labels *labels, const char *name,
+                                struct hr_classes *out)
+{
+    struct hr_classes classes = {0};
+    void *entries = NULL, *class_of = NULL, *names = NULL;
+    enum hr_status st;
+    HR_TRY_GOTO(hr_take(name, labels->count * sizeof(struct entry), &entries), st, out);
+    HR_TRY_GOTO(hr_take(name, labels->count * sizeof *classes.class_of, &class_of), st, out);
+    HR_TRY_GOTO(hr_take(name, labels->count * sizeof *classes.names, &names), st, out);
+    classes.class_of = class_of;
+    classes.names = names;
+    const bool numbers = list_entries(labels, entries);
+    qsort(entries, labels->count, sizeof(struct entry), compare);
+    number_classes(entries, labels->count, numbers, &classes);
+    if (are_plain_counts(&classes)) {
+        free(names);
+        classes.names = NULL;
+    }
+    *out = classes;
+    class_of = names = NULL;
+out:
+    free(entries);
+    free(class_of);
+    free(names);
+    return st;
+}
+
+void hr_labels_free(struct hr_labels *labels)
+{
+    free(labels->texts.data);
+    free(labels->offsets.data);
+    free(labels->slots);
+    *labels = (struct hr_labels){0};
+}
+
+void hr_classes_free(struct hr_classes *classes)
+{
+    free(classes->class_of);
+    free(classes->names);
+    *classes = (struct hr_classes){0};
+}

@@ -1,0 +1,140 @@
+#include "data/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "data/bytes.h"
+#include "data/sampler.h"
+
+void hr_table_free(struct hr_table *table)
+{
+    if (!table->borrowed) {
+        free(table->pixels);
+        free(table->values);
+        free(table->rows);
+        free(table->columns);
+        free(table->labels);
+    }
+    *table = (struct hr_table){0};
+}
+
+struct hr_split hr_table_split(const struct hr_table *table)
+{
+    return (struct hr_split){
+        .count = table->count,
+        .pixels = table->pixels,
+        .values = table->values,
+        .rows = table->rows,
+        .columns = table->columns,
+        .labels = table->labels,
+    };
+}
+
+size_t hr_table_pairs(const struct hr_table *table)
+{
+    return table->features == HR_FEATURES_SPARSE ? table->rows[table->count] : 0;
+}
+
+/* Arrays of a table like `from`, for `count` samples and `pairs` pairs. */
+static enum hr_status make_arrays(const char *name, const struct hr_table *from, size_t count,
+                                  size_t pairs, struct hr_table *out)
+{
+    const size_t elems = hr_shape_elems(from->shape);
+    void *taken[4] = {0};
+    *out = (struct hr_table){.features = from->features, .shape = from->shape, .count = count};
+    HR_TRY(hr_take(name, count * sizeof *out->labels, &taken[0]));
+    out->labels = taken[0];
+    switch (from->features) {
+    case HR_FEATURES_BYTES:
+        HR_TRY(hr_take(name, count * elems, &taken[1]));
+        out->pixels = taken[1];
+        break;
+    case HR_FEATURES_FLOATS:
+        HR_TRY(hr_take(name, count * elems * sizeof *out->values, &taken[1]));
+        out->values = taken[1];
+        break;
+    case HR_FEATURES_SPARSE:
+        HR_TRY(hr_take(name, pairs * sizeof *out->values, &taken[1]));
+        out->values = taken[1];
+        HR_TRY(hr_take(name, (count + 1) * sizeof *out->rows, &taken[2]));
+        out->rows = taken[2];
+        HR_TRY(hr_take(name, pairs * sizeof *out->columns, &taken[3]));
+        out->columns = taken[3];
+    }
+    return HR_OK;
+}
+
+static void copy_sample(const struct hr_table *from, size_t i, struct hr_table *to, size_t at)
+{
+    const size_t elems = hr_shape_elems(from->shape);
+    to->labels[at] = from->labels[i];
+    if (from->features == HR_FEATURES_BYTES)
+        memcpy(to->pixels + at * elems, from->pixels + i * elems, elems);
+    if (from->features == HR_FEATURES_FLOATS)
+        memcpy(to->values + at * elems, from->values + i * elems, elems * sizeof *to->values);
+    if (from->features != HR_FEATURES_SPARSE)
+        return;
+    const size_t first = from->rows[i], n = from->rows[i + 1] - first, begin = to->rows[at];
+    to->rows[at + 1] = begin + n;
+    if (!n)
+        return;
+    memcpy(to->values + begin, from->values + first, n * sizeof *to->values);
+    memcpy(to->columns + begin, from->columns + first, n * sizeof *to->columns);
+}
+
+/* The samples whose mark is `mark`, in order; freed by the caller whatever the outcome. */
+static enum hr_status copy_marked(const char *name, const struct hr_table *from,
+                                  const uint8_t *marks, uint8_t mark, struct hr_table *out)
+{
+    size_t count = 0, pairs = 0, at = 0;
+    for (size_t i = 0; i < from->count; i++)
+        if (marks[i] == mark) {
+            count++;
+            pairs += from->rows ? from->rows[i + 1] - from->rows[i] : 0;
+        }
+    HR_TRY(make_arrays(name, from, count, pairs, out));
+    for (size_t i = 0; i < from->count; i++)
+        if (marks[i] == mark)
+            copy_sample(from, i, out, at++);
+    return HR_OK;
+}
+
+/* Mark the samples to hold out; they are the first of an epoch that no training reaches. */
+static void mark_test(uint8_t *marks, size_t count, double fraction)
+{
+    const size_t wanted = (size_t)((double)count * fraction + 0.5);
+    const size_t tests = hr_min_size(wanted ? wanted : 1, count - 1);
+    const struct hr_sampler sampler = hr_sampler_of(0, UINT64_MAX, count);
+    for (size_t i = 0; i < tests; i++) {
+        uint32_t sample;
+        hr_sampler_fill(&sampler, i, 1, &sample);
+        marks[sample] = 1;
+    }
+}
+
+enum hr_status hr_table_hold_out(const char *name, struct hr_table *table, double fraction,
+                                 struct hr_table *test)
+{
+    struct hr_table halves[2] = {{0}, {0}};
+    void *marks = NULL;
+    enum hr_status st;
+    if (table->count < 2)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: has %zu samples, expected at least 2: one to train on and one to test",
+                       name, table->count);
+    HR_TRY_GOTO(hr_take(name, table->count, &marks), st, out);
+    mark_test(marks, table->count, fraction);
+    HR_TRY_GOTO(copy_marked(name, table, marks, 0, &halves[0]), st, out);
+    HR_TRY_GOTO(copy_marked(name, table, marks, 1, &halves[1]), st, out);
+    hr_table_free(table);
+    *table = halves[0];
+    *test = halves[1];
+    free(marks);
+    return HR_OK;
+out:
+    free(marks);
+    hr_table_free(&halves[0]);
+    hr_table_free(&halves[1]);
+    return st;
+}

@@ -1,0 +1,41 @@
+/* table.h - the samples of one split, as a format's parser leaves them.
+ *
+ * Threads: none. Errors: HR_E_FORMAT, HR_E_NOMEM, naming the file. Test: tests/data/test_table.c
+ */
+#ifndef HR_DATA_TABLE_H
+#define HR_DATA_TABLE_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "hogring/data.h"
+
+struct hr_table {
+    enum hr_features features;
+    struct hr_shape shape;
+    size_t count;
+    /* Owned unless `borrowed`; the same arrays as in struct hr_split. */
+    uint8_t *pixels;
+    float *values;
+    uint64_t *rows;
+    uint32_t *columns;
+    uint32_t *labels;
+    bool borrowed;
+};
+
+/* Harmless on a zeroed struct. */
+void hr_table_free(struct hr_table *table);
+
+/* A view. */
+struct hr_split hr_table_split(const struct hr_table *table);
+
+/* Pairs of a sparse table; 0 for others. */
+size_t hr_table_pairs(const struct hr_table *table);
+
+/* Take round(fraction * count) samples, at least 1 and not all, out of `table` into `test`: the
+ * first ones of a fixed pseudo-random order (Philox with seed 0), so that they depend on the count
+ * alone. Both keep the order of the file. HR_E_FORMAT when there are not two samples. */
+HR_CHECKED enum hr_status hr_table_hold_out(const char *name, struct hr_table *table,
+                                            double fraction, struct hr_table *test);
+
+#endif

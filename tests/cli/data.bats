@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# Data of every format trains; packing changes nothing.
+load support
+
+# Two heaps of points (three for CIFAR's size) in every format, from one generator.
+make_data() {
+  python3 - "$TMP" <<'PY'
+import random, struct, sys
+from pathlib import Path
+top, r = Path(sys.argv[1]), random.Random(5)
+samples = [([r.gauss(3 * (i % 3) - 3, .7), r.gauss(2 - 4 * (i % 3 == 1), .7)], i % 3) for i in range(600)]
+(top / "a.csv").write_text("u,v,kind\n" + "".join(f"{x[0]:.5f},{x[1]:.5f},{'abc'[y]}\n" for x, y in samples))
+(top / "a.tsv").write_text("".join(f"{'abc'[y]}\t{x[0]:.5f}\t{x[1]:.5f}\n" for x, y in samples))
+(top / "a.txt").write_text("".join(f"{y} 1:{x[0]:.5f} 2:{x[1]:.5f}\n" for x, y in samples))
+def npy(name, descr, shape, data):
+    header = str({"descr": descr, "fortran_order": False, "shape": shape}) + "\n"
+    (top / "npy" / name).write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + data)
+(top / "npy").mkdir()
+for split, part in ("train", samples[:500]), ("test", samples[500:]):
+    npy(f"X_{split}.npy", "<f4", (len(part), 2), b"".join(struct.pack("<2f", *x) for x, _ in part))
+    npy(f"y_{split}.npy", "<i8", (len(part),), b"".join(struct.pack("<q", y) for _, y in part))
+(top / "cifar").mkdir()
+for i, name in enumerate([f"data_batch_{k}.bin" for k in range(1, 6)] + ["test_batch.bin"]):
+    (top / "cifar" / name).write_bytes(b"".join(bytes([y]) + bytes([20 + 100 * y] * 1024 + [r.randrange(256)] * 2048) for y in (r.randrange(3) for _ in range(60))))
+PY
+}
+
+trains() { hogring train --workers 2 --batch-size 8 --epochs 1 --quiet --lr 0.02 "$@"; }
+linear=(--model "flatten, dense 3")
+
+@test "CSV, TSV, libsvm and npy data train to a sensible accuracy in one epoch" {
+  make_data
+  trains --data "$TMP/a.csv" "${linear[@]}" --expect-accuracy 0.9
+  trains --data "$TMP/a.tsv" --header no --label-column 1 "${linear[@]}" --expect-accuracy 0.9
+  trains --data "$TMP/a.txt" --index-base 1 --features 2 "${linear[@]}" --expect-accuracy 0.9
+  trains --data "$TMP/npy" "${linear[@]}" --expect-accuracy 0.9
+}
+
+@test "CIFAR data train, on one channel of three" {
+  make_data
+  hogring train --data "$TMP/cifar" --model "flatten, dense 10" --batch-size 8 --epochs 3 --quiet --lr 0.002 --expect-accuracy 0.6
+}
+
+@test "packed data give the weights of their source, and eval and compare take them" {
+  make_data
+  for source in a.csv a.txt npy cifar; do
+    model="flatten, dense $([ $source = cifar ] && echo 10 || echo 3)"
+    hogring data pack --data "$TMP/$source" --out "$TMP/p.hrp"
+    hogring data verify "$TMP/p.hrp"
+    trains --data "$TMP/$source" --model "$model" --json "$TMP/a.json"
+    trains --data "$TMP/p.hrp" --model "$model" --json "$TMP/b.json" --checkpoint-dir "$TMP/c.$source"
+    for key in 'd["runs"][0]["weights_digest"]' 'd["config"]["data"]["digest"]' 'd["config"]["data"]["test"]'; do
+      [ "$(json "$TMP/a.json" "$key")" = "$(json "$TMP/b.json" "$key")" ]
+    done
+  done
+  hogring eval "$TMP/c.a.csv" --data "$TMP/a.csv" --test-fraction 0.5 --expect-accuracy 0.9
+  hogring compare --data "$TMP/a.csv" "${linear[@]}" --strategies allreduce,hogwild --epochs 1 --quiet >/dev/null
+}
+
+@test "a test file is used whole, and the options stand in the JSON" {
+  make_data
+  trains --data "$TMP/a.csv" --test-data "$TMP/a.csv" --label-column kind "${linear[@]}" --json "$TMP/out.json"
+  [ "$(json "$TMP/out.json" 'd["config"]["data"]["test"]')" = 600 ]
+  [ "$(json "$TMP/out.json" 'd["config"]["data"]["options"]["label-column"]')" = kind ]
+}
+
+@test "info and inspect tell what data hold" {
+  make_data
+  hogring data info --data "$TMP/a.csv" >"$TMP/info"
+  grep -q "a.csv: csv" "$TMP/info"
+  grep -q "480 train, 120 test" "$TMP/info"
+  hogring inspect "$TMP/a.txt" | grep -q "sparse, 100 % stored"
+  hogring inspect "$TMP/npy" --json - >"$TMP/out.json"
+  [ "$(json "$TMP/out.json" 'd["shape"]')" = "[2, 1, 1]" ]
+  hogring help | grep -q "^  data "
+  hogring data --help | grep -q "hogring data pack"
+}
+
+@test "wrong data and wrong use are refused in one line" {
+  make_data
+  printf 'a,b\n1,2\nnan,3\n' >"$TMP/x"
+  refused 3 "line 3, column 1: \"nan\", expected a finite number" train --data "$TMP/x"
+  refused 2 "--header maybe: expected yes, no or auto" train --data "$TMP/a.csv" --header maybe
+  refused 2 "--index-base 2: expected 0, 1 or auto" train --data "$TMP/a.txt" --index-base 2
+  refused 2 "--test-fraction 0: expected more than 0" train --data "$TMP/a.csv" --test-fraction 0
+  refused 2 "--features: means nothing for csv data" train --data "$TMP/a.csv" --features 3
+  refused 2 "--test-data: means nothing for idx data" train --test-data "$TMP/a.csv"
+  refused 2 "--label-column nobody: expected a name of the header" train --data "$TMP/a.csv" --label-column nobody
+  refused 2 "where to?" data pack --data "$TMP/a.csv"
+  refused 2 "--out: means nothing for data info" data info --out x
+  refused 2 "expected data pack, data verify or data info" data park
+  refused 3 "does not begin as packed data does" data verify "$TMP/a.csv"
+  hogring data pack --data "$TMP/a.csv" --out "$TMP/p"
+  printf 'x' | dd of="$TMP/p" bs=1 seek=600 conv=notrunc status=none
+  refused 3 "section 0 (bytes 512 + 3840) is damaged" data verify "$TMP/p"
+}

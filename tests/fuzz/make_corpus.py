@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Writes the seeds of tests/fuzz/corpus anew: python3 tests/fuzz/make_corpus.py HOGRING"""
+import gzip, json, struct, subprocess, sys, tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent / "corpus"
+
+def seed(target, name, data):
+    (ROOT / target).mkdir(parents=True, exist_ok=True)
+    (ROOT / target / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+
+def npy(descr, shape, data, version=1):
+    header = str({"descr": descr, "fortran_order": False, "shape": shape}) + " \n"
+    size = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + size + header.encode() + data
+
+def packed(hogring, name, text, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder) / name, Path(folder) / "out"
+        source.write_text(text)
+        subprocess.run([hogring, "data", "pack", "--data", source, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
+        return out.read_bytes()
+
+def main(hogring):
+    seed("csv", "header", "\0a,b,y\n1,2.5,cat\r\n-3e2,.5,\"do\"\"g\"\n")
+    seed("csv", "plain", "\2" "1;2;0\n3;4;1\n\n")
+    seed("csv", "tabs", "\4\xef\xbb\xbf1\t2\n3\t4\n".encode("latin1"))
+    seed("csv", "quoted", "\3\"x\ny\", y ,z\n1,2,3\n")
+    seed("npy", "f4", npy("<f4", (2, 3), struct.pack("<6f", 1, 2, 3, 4, 5, 6)))
+    seed("npy", "f8big", npy(">f8", (2, 1, 2), struct.pack(">4d", 1, 2, 3, 4), 2))
+    seed("npy", "u1", npy("|u1", (1, 1, 2, 2), b"\0\1\2\3"))
+    seed("npy", "i8", npy("<i8", (3,), struct.pack("<3q", -1, 0, 7), 3))
+    seed("libsvm", "pairs", "\0+1 1:0.5 7:1.25\n-1 2:1 # note\n")
+    seed("libsvm", "zero", "\1" "0 qid:3 0:1 3:1e-3\n1\n\n2 5:1\n")
+    seed("libsvm", "features", "\5" "1 1:1 8:1\n0 2:2\n1 3:1\n")
+    seed("cifar", "ten", bytes([0, 0, 9, 3]))
+    seed("cifar", "hundred", bytes([1, 19, 99, 0, 5]))
+    seed("cifar", "wrong", bytes([0, 10]))
+    idx = struct.pack(">4B3I", 0, 0, 8, 3, 2, 2, 2) + bytes(8)
+    seed("idx", "images", b"\2" + idx)
+    seed("idx", "labels", b"\0" + struct.pack(">4BI", 0, 0, 8, 1, 3) + b"\0\1\2")
+    seed("idx", "gzip", b"\2" + gzip.compress(idx, mtime=0))
+    seed("packed", "floats", packed(hogring, "x.csv", "1,2,a\n3,4,b\n5,6,a\n"))
+    seed("packed", "sparse", packed(hogring, "x.libsvm", "1 1:2 3:4\n0 2:1\n1\n"))
+    header = json.dumps({"__metadata__": {"format": "pt"}, "w": {"dtype": "F32", "shape": [1, 2], "data_offsets": [0, 8]}}).encode()
+    seed("safetensors", "one", struct.pack("<Q", len(header)) + header + bytes(8))
+    seed("safetensors", "none", struct.pack("<Q", 2) + b"{}")
+    for i, text in enumerate(["softmax", "mlp", "flatten, dense 256 , relu\n, dense 10", "flatten,dense,10"]):
+        seed("model_text", str(i), "\0" + text)
+
+main(sys.argv[1])
