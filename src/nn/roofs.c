@@ -2,10 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/median.h"
 #include "base/size.h"
 #include "base/vec.h"
@@ -80,17 +80,11 @@ struct hr_roof_meter {
     struct hr_arena arena;
 };
 
-static size_t cache_bytes(int name)
-{
-    const long bytes = sysconf(name); /* 0 or -1 where it is not known */
-    return bytes > 0 ? (size_t)bytes : 0;
-}
-
 /* Half of L1 and L2; of L3, which threads share, a quarter; and more than there is of it. */
 static void choose_levels(struct hr_roof_meter *meter)
 {
-    const size_t l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE), l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE),
-                 l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE), least = (size_t)64 << 20;
+    const size_t l1 = hr_cpus_cache_bytes(1), l2 = hr_cpus_cache_bytes(2),
+                 l3 = hr_cpus_cache_bytes(3), least = (size_t)64 << 20;
     const size_t room = 2 * l3 > least ? 2 * l3 : least;
     meter->sweep_bytes[HR_LEVEL_L1] = l1 / 2;
     meter->sweep_bytes[HR_LEVEL_L2] = l2 / 2;
