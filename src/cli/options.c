@@ -1,29 +1,18 @@
 #include "cli/options.h"
 
-#include <getopt.h>
 #include <ini.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options_table.h"
 #include "cli/parse.h"
-
-enum kind { FLAG, TEXT, COUNT, COUNT64, NUMBER, SECONDS, OPTIONAL_TEXT, CONFIG };
-
-struct option_row {
-    const char *name;
-    enum kind kind;
-    size_t offset, size; /* of the field in struct hr_cli */
-    unsigned commands;
-    const char *metavar, *help;
-};
 
 #define FIELD(member) offsetof(struct hr_cli, member), sizeof(((struct hr_cli *)0)->member)
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define ALL (BOTH | HR_EVAL | HR_INSPECT | HR_BENCH)
 
-/* A row with an empty name begins a section of --help. */
-static const struct option_row rows[] = {
+static const struct hr_option_row rows[] = {
     {"", FLAG, 0, 0, BOTH | HR_EVAL, NULL, "Data and model"},
     {"data", TEXT, FIELD(data), BOTH | HR_EVAL, "NAME",
      "digits (built in), fashion-mnist, or a folder with the four MNIST-named IDX files [digits]"},
@@ -142,6 +131,11 @@ static const struct option_row rows[] = {
 enum { NROWS = sizeof rows / sizeof *rows };
 _Static_assert((size_t)NROWS <= (size_t)HR_CLI_OPTIONS, "struct hr_cli remembers which were given");
 
+const struct hr_option_row *hr_option_at(size_t i)
+{
+    return i < NROWS ? &rows[i] : NULL;
+}
+
 void hr_cli_defaults(struct hr_cli *cli)
 {
     *cli = (struct hr_cli){
@@ -160,7 +154,7 @@ void hr_cli_defaults(struct hr_cli *cli)
     hr_train_defaults(&cli->train);
 }
 
-static const struct option_row *find_row(const char *name, unsigned command)
+static const struct hr_option_row *find_row(const char *name, unsigned command)
 {
     for (size_t i = 0; i < NROWS; i++)
         if (rows[i].name[0] && !strcmp(rows[i].name, name) && (rows[i].commands & command))
@@ -168,7 +162,7 @@ static const struct option_row *find_row(const char *name, unsigned command)
     return NULL;
 }
 
-static enum hr_status unknown_option(const char *name, unsigned command, const char *where)
+enum hr_status hr_option_unknown(const char *name, unsigned command, const char *where)
 {
     const char *names[NROWS];
     size_t n = 0;
@@ -182,7 +176,7 @@ static enum hr_status unknown_option(const char *name, unsigned command, const c
     return hr_fail(HR_E_USAGE, "%s--%s: no such option here (--help lists them)", where, name);
 }
 
-static const char *expected(enum kind kind)
+static const char *expected(enum hr_option_kind kind)
 {
     switch (kind) {
     case COUNT:
@@ -202,7 +196,7 @@ static bool store_text(char *field, size_t size, const char *value)
     return (size_t)snprintf(field, size, "%s", value) < size;
 }
 
-static bool store(struct hr_cli *cli, const struct option_row *row, const char *value)
+static bool store(struct hr_cli *cli, const struct hr_option_row *row, const char *value)
 {
     void *field = (char *)cli + row->offset;
     uint64_t count;
@@ -274,9 +268,9 @@ static enum hr_status read_config(struct hr_cli *cli, enum hr_command_bit comman
 enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                           const char *value, const char *where)
 {
-    const struct option_row *row = find_row(name, command);
+    const struct hr_option_row *row = find_row(name, command);
     if (!row)
-        return unknown_option(name, command, where);
+        return hr_option_unknown(name, command, where);
     if (row->kind == CONFIG)
         return where[0] ? hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where)
                         : read_config(cli, command, value);
@@ -293,107 +287,4 @@ bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
         if (!strcmp(rows[i].name, name) && cli->given[i])
             return true;
     return false;
-}
-
-/* --- the command line --- */
-
-enum { FIRST_ROW = 256 }; /* getopt_long answers FIRST_ROW + row; letters answer themselves */
-
-static void list_for_getopt(struct option *list, enum hr_command_bit command)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < NROWS; i++) {
-        if (!rows[i].name[0] || !(rows[i].commands & command))
-            continue;
-        list[n++] = (struct option){
-            .name = rows[i].name,
-            .has_arg = rows[i].kind == FLAG            ? no_argument
-                       : rows[i].kind == OPTIONAL_TEXT ? optional_argument
-                                                       : required_argument,
-            .val = FIRST_ROW + (int)i,
-        };
-    }
-    list[n] = (struct option){0};
-}
-
-static enum hr_status refuse(int answer, char **argv, enum hr_command_bit command)
-{
-    char name[64];
-    const char *text = argv[optind - 1];
-    if (answer == ':')
-        return hr_fail(HR_E_USAGE, "%s: a value is missing (%s %s)", text, text,
-                       rows[optopt - FIRST_ROW].metavar);
-    if (optopt >= FIRST_ROW)
-        return hr_fail(HR_E_USAGE, "--%s: takes no value", rows[optopt - FIRST_ROW].name);
-    if (strncmp(text, "--", 2) != 0)
-        return hr_fail(HR_E_USAGE, "-%c: options begin with two dashes (--help lists them)",
-                       optopt);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(text + 2, "="), text + 2);
-    return unknown_option(name, command, "");
-}
-
-static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
-                                   char **argv, int answer)
-{
-    if (answer == 'h')
-        return hr_cli_set(cli, command, "help", "", "");
-    if (answer < FIRST_ROW)
-        return refuse(answer, argv, command);
-    const struct option_row *row = &rows[answer - FIRST_ROW];
-    /* getopt wants --resume=DIR; people write --resume DIR. */
-    if (row->kind == OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
-        optarg = argv[optind++];
-    return hr_cli_set(cli, command, row->name, optarg ? optarg : "", "");
-}
-
-enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc, char **argv)
-{
-    struct option list[NROWS + 1];
-    list_for_getopt(list, command);
-    opterr = 0;
-    for (int answer; (answer = getopt_long(argc, argv, ":h", list, NULL)) != -1;)
-        HR_TRY(parse_option(cli, command, argc, argv, answer));
-    for (; optind < argc; optind++) {
-        if (cli->npositional == sizeof cli->positional / sizeof *cli->positional)
-            return hr_fail(HR_E_USAGE, "%s: too many arguments", argv[optind]);
-        cli->positional[cli->npositional++] = argv[optind];
-    }
-    if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
-        memcpy(cli->train.resume, cli->train.checkpoint_dir, sizeof cli->train.resume);
-    if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
-        return hr_fail(HR_E_USAGE, "--resume: from where? name a folder, or give --checkpoint-dir");
-    return HR_OK;
-}
-
-/* --- help --- */
-
-/* Text in lines of at most 66 letters, behind an indent of 28. */
-static void print_wrapped(FILE *out, const char *text)
-{
-    enum { WIDTH = 66, INDENT = 28 };
-    while (strlen(text) > WIDTH) {
-        int cut = WIDTH;
-        while (cut > 0 && text[cut] != ' ')
-            cut--;
-        fprintf(out, "%.*s\n%*s", cut, text, INDENT, "");
-        text += cut + 1;
-    }
-    fprintf(out, "%s\n", text);
-}
-
-void hr_cli_print_options(FILE *out, enum hr_command_bit command)
-{
-    for (size_t i = 0; i < NROWS; i++) {
-        if (!(rows[i].commands & command))
-            continue;
-        if (!rows[i].name[0]) {
-            fprintf(out, "\n%s:\n", rows[i].help);
-            continue;
-        }
-        char flag[64];
-        snprintf(flag, sizeof flag, "--%s %s", rows[i].name,
-                 rows[i].metavar ? rows[i].metavar : "");
-        fprintf(out, "  %-25s ", flag);
-        print_wrapped(out, rows[i].help);
-    }
 }
