@@ -115,6 +115,7 @@ struct hr_run_result {
         stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */
     uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most (ssp, ps-*) */
     double compute_s, communicate_s, wait_s; /* summed over workers */
+    double forward_s, backward_s;            /* of compute_s; what is left of it is updating */
     double load_s; /* as these: workers decoding, or waiting for, what they compute from */
     uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, and not */
     uint64_t bytes_sent, bytes_received;     /* by workers */

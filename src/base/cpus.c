@@ -1,9 +1,15 @@
 #include "base/cpus.h"
 
 #include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/parse.h"
 
 static size_t affinity(void)
 {
@@ -91,4 +97,38 @@ void hr_cpus_pin(size_t number)
         if (CPU_ISSET(cpu, &all) && seen++ == number)
             CPU_SET(cpu, &mine);
     sched_setaffinity(0, sizeof mine, &mine);
+}
+
+/* The first word of a file of the cache's description; false when there is none. */
+static bool cache_word(int index, const char *name, char word[32])
+{
+    char path[100];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    FILE *file = fopen(path, "r");
+    const bool found = file && fscanf(file, "%31s", word) == 1;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static size_t sysconf_bytes(int level)
+{
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
+    const long bytes = sysconf(names[level - 1]);
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+size_t hr_cpus_cache_bytes(int level)
+{
+    char word[32];
+    HR_ASSERT(level >= 1 && level <= 3);
+    for (int index = 0; cache_word(index, "level", word); index++) {
+        uint64_t bytes; /* "32K" */
+        if (strtol(word, NULL, 10) == level && cache_word(index, "type", word) &&
+            strcmp(word, "Instruction") != 0 && cache_word(index, "size", word) &&
+            hr_parse_size(word, &bytes))
+            return bytes;
+    }
+    return sysconf_bytes(level);
 }

@@ -41,12 +41,9 @@ static enum hr_status refuse(const struct hr_cli *cli, const char *const *names,
 
 static enum hr_status check_options(const struct hr_cli *cli)
 {
-    static const char *const measured[] = {"ranks", "sizes",   "type",   "redop",  "transport",
-                                           "loop",  "buffers", "launch", "timeout"};
     static const char *const on_topology[] = {"topology",   "root",       "algorithm",
                                               "find-rings", "group-size", "emulate"};
     static const char *const on_bytes[] = {"bytes", "root", "algorithm", "group-size", "emulate"};
-    HR_TRY(refuse(cli, measured, sizeof measured / sizeof *measured, "with bench links"));
     if (cli->sweep)
         HR_TRY(refuse(cli, on_topology, sizeof on_topology / sizeof *on_topology, "with --sweep"));
     if (cli->find_rings)
@@ -59,12 +56,6 @@ static enum hr_status check_options(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE, "--link: the file %s says how fast its links are",
                        cli->topology);
     return HR_OK;
-}
-
-enum hr_status hr_bench_links_refused(const struct hr_cli *cli)
-{
-    static const char *const ours[] = {"bytes", "root", "find-rings", "sweep", "emulate"};
-    return refuse(cli, ours, sizeof ours / sizeof *ours, "without \"hogring bench links\"");
 }
 
 static enum hr_status read_numbers(struct links *links)

@@ -8,7 +8,4 @@
  * (--find-rings), or the laws of parameter servers (--sweep). Prints, and writes --json. */
 HR_CHECKED enum hr_status hr_bench_links(struct hr_cli *cli);
 
-/* HR_E_USAGE when an option of bench links was given, for benches of anything else. */
-HR_CHECKED enum hr_status hr_bench_links_refused(const struct hr_cli *cli);
-
 #endif

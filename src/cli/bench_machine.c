@@ -114,8 +114,8 @@ void hr_bench_calibrate(size_t nranks, struct hr_calibration *calibration)
                                            .message_ns = message_ns(),
                                            .threads = threads,
                                            .memory_gbs = memory_gbs(threads),
-                                           .l2_bytes = sysconf(_SC_LEVEL2_CACHE_SIZE),
-                                           .l3_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE)};
+                                           .l2_bytes = (long)hr_cpus_cache_bytes(2),
+                                           .l3_bytes = (long)hr_cpus_cache_bytes(3)};
 }
 
 void hr_bench_print_calibration(const struct hr_calibration *c)

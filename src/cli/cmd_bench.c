@@ -4,6 +4,8 @@
 
 #include "base/cpus.h"
 #include "base/fpenv.h"
+#include "cli/bench_kinds.h"
+#include "cli/bench_layers.h"
 #include "cli/bench_links.h"
 #include "cli/bench_loop.h"
 #include "cli/bench_machine.h"
@@ -52,10 +54,11 @@ static enum hr_status find_operation(const char *asked, enum hr_operation *out)
             return HR_OK;
         }
     }
-    return hr_fail(HR_E_USAGE,
-                   "bench %s: expected all_reduce, reduce, broadcast, reduce_scatter, all_gather, "
-                   "gather, scatter, all_to_all, barrier, sendrecv, or all",
-                   asked);
+    return hr_fail(
+        HR_E_USAGE,
+        "bench %s: expected all_reduce, reduce, broadcast, reduce_scatter, all_gather, "
+        "gather, scatter, all_to_all, barrier, sendrecv, or all; or layers, train, links",
+        asked);
 }
 
 static enum hr_status parse_sizes(const char *text, uint64_t *low, uint64_t *high)
@@ -198,7 +201,6 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
         return hr_fail(HR_E_USAGE, "bench: expected an operation, as \"hogring bench all_reduce\"");
     const bool all = !strcmp(cli->positional[0], "all");
     const struct hr_algorithm *only = NULL;
-    HR_TRY(hr_bench_links_refused(cli));
     HR_TRY(read_case(cli, &what));
     if (strcmp(cli->train.algorithm, "all") != 0)
         HR_TRY(hr_algorithm_find(cli->train.algorithm, &only));
@@ -229,18 +231,24 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
 static int run(struct hr_cli *cli)
 {
     static struct rows rows;
-    const bool links = cli->npositional == 1 && !strcmp(cli->positional[0], "links");
-    const enum hr_status status = links ? hr_bench_links(cli) : bench(cli, &rows);
+    const enum hr_bench_kind kind = hr_bench_kind_of(cli);
+    enum hr_status status = hr_bench_check_options(cli, kind);
+    if (status == HR_OK)
+        status = kind == HR_BENCH_LINKS    ? hr_bench_links(cli)
+                 : kind == HR_BENCH_LAYERS ? hr_bench_layers(cli)
+                 : kind == HR_BENCH_TRAIN  ? hr_bench_train(cli)
+                                           : bench(cli, &rows);
     return status == HR_OK ? 0 : hr_cli_failed(status);
 }
 
 const struct hr_command hr_command_bench = {
     .name = "bench",
-    .summary = "measure collectives over sizes",
+    .summary = "measure collectives, layers and training",
     .bit = HR_BENCH,
-    .usage = "OPERATION [OPTIONS]",
+    .usage = "OPERATION|layers|train|links [OPTIONS]",
     .story =
-        "OPERATION: all_reduce, reduce, broadcast, reduce_scatter, all_gather, gather, scatter,\n"
+        "OPERATION: all_reduce, reduce, broadcast, "
+        "reduce_scatter, all_gather, gather, scatter,\n"
         "all_to_all, barrier, sendrecv, or all of them.\n"
         "Every rank rewrites its input before each operation; an iteration takes as long as its\n"
         "slowest rank; the time is the median. algbw is size / time, busbw algbw x the share of a\n"
@@ -257,7 +265,30 @@ const struct hr_command hr_command_bench = {
         "hogring bench links walks the plans of all_reduce over the links of a machine that need\n"
         "not be there: a path of links is held whole, and what is sent over it arrives when its\n"
         "last byte has passed. data/topologies/ has some; src/schedule/topology.h says how to\n"
-        "write one.\n",
+        "write one.\n"
+        "\n"
+        "hogring bench layers times every layer of a network inside whole training steps: "
+        "forward,\n"
+        "backward weights (the gradients of its parameters) and backward data (of its input). "
+        "Beside\n"
+        "them, in turns, it measures two roofs of the machine with as many threads: the best rate "
+        "of\n"
+        "multiplying, and of reading and writing in L1, L2, L3 and DRAM. A layer's work is "
+        "counted\n"
+        "from shapes: two operations a multiply-add, and every input, output, parameter and "
+        "gradient\n"
+        "once; the memory roof is that of the smallest level which holds these bytes. What "
+        "reaches\n"
+        "the larger share of its roof binds: compute (only fewer operations or a faster machine\n"
+        "help), memory (fuse, or move less), or overhead, where both are under 10 % (larger "
+        "batches\n"
+        "help, or a better kernel). --plot draws the roofline.\n"
+        "\n"
+        "hogring bench train trains each built-in model for a second and shows samples/s, the "
+        "share\n"
+        "of the compute roof of all workers' threads together that this is, and where the "
+        "workers'\n"
+        "time goes.\n",
     .examples = "  hogring bench all_reduce\n"
                 "  hogring bench all_reduce --algorithm all --ranks 4 --sizes 1K:16M --launch "
                 "process --json -\n"
@@ -268,6 +299,9 @@ const struct hr_command hr_command_bench = {
                 "master-worker --root cpu\n"
                 "  hogring bench links --topology data/topologies/nvlink-8.txt --find-rings\n"
                 "  hogring bench links --topology star:1024 --link 100Gb/s,5us --bytes 1GB\n"
-                "  hogring bench links --sweep\n",
+                "  hogring bench links --sweep\n"
+                "  hogring bench layers --model mlp --batch-size 64 --plot roofline.svg\n"
+                "  hogring bench layers --model cnn --input 3x32x32 --threads-per-worker 2\n"
+                "  hogring bench train --model mlp,cnn --workers 2 --batch-size 64\n",
     .run = run,
 };

@@ -1,23 +1,12 @@
 #include "cli/options.h"
 
-#include <getopt.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/config.h"
-#include "cli/help.h"
+#include "cli/options_table.h"
 #include "cli/parse.h"
-
-enum kind { FLAG, TEXT, COUNT, COUNT64, NUMBER, SECONDS, OPTIONAL_TEXT, CONFIG };
-
-struct option_row {
-    const char *name;
-    enum kind kind;
-    size_t offset, size; /* of the field in struct hr_cli */
-    unsigned commands;
-    const char *metavar, *help;
-};
 
 #define FIELD(member) offsetof(struct hr_cli, member), sizeof(((struct hr_cli *)0)->member)
 #define BOTH (HR_TRAIN | HR_COMPARE)
@@ -25,11 +14,11 @@ struct option_row {
 #define ALL (DATA | HR_INSPECT | HR_BENCH)
 
 /* A row with an empty name begins a section of --help. */
-static const struct option_row rows[] = {
-    {"", FLAG, 0, 0, DATA, NULL, "Data and model"},
-    {"data", TEXT, FIELD(data), DATA, "NAME",
+static const struct hr_option_row rows[] = {
+    {"", FLAG, 0, 0, DATA | HR_BENCH, NULL, "Data and model"},
+    {"data", TEXT, FIELD(data), DATA | HR_BENCH, "NAME",
      "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder of "
-     "IDX, CIFAR or npy files [digits]"},
+     "IDX, CIFAR or npy files [digits; bench: none]"},
     {"test-data", TEXT, FIELD(data_options.test_data), DATA, "FILE",
      "test samples, in the format of --data (CSV, libsvm)"},
     {"test-fraction", NUMBER, FIELD(data_options.test_fraction), DATA, "X",
@@ -43,16 +32,21 @@ static const struct option_row rows[] = {
     {"features", COUNT, FIELD(data_options.feature_count), DATA, "N",
      "libsvm: how many features [the largest index]"},
     {"out", TEXT, FIELD(out), HR_DATA, "FILE", "data pack: write here"},
-    {"model", TEXT, FIELD(train.model), BOTH, "LAYERS",
-     "softmax, mlp, cnn, lenet, or layers: \"flatten, dense 64, relu, dense 10\" [mlp]"},
-    {"", FLAG, 0, 0, BOTH, NULL, "Workers and how they are kept in step"},
-    {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN, "NAME",
+    {"model", TEXT, FIELD(train.model), BOTH | HR_BENCH, "LAYERS",
+     "softmax, mlp, cnn, lenet, or layers: \"flatten, dense 64, relu, dense 10\" [mlp; bench "
+     "train: all that are built in, or some, as mlp,cnn]"},
+    {"input", TEXT, FIELD(input), HR_BENCH, "CxHxW",
+     "bench layers and train, without --data: random numbers of this shape [1x28x28]"},
+    {"classes", COUNT, FIELD(classes), HR_BENCH, "N", "of random labels, with --input [10]"},
+    {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Workers and how they are kept in step"},
+    {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN | HR_BENCH, "NAME",
      "allreduce, ps-sync, ps-async, ssp, hogwild [allreduce]"},
     {"strategies", TEXT, FIELD(strategies), HR_COMPARE, "LIST",
      "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
      "ssp:staleness=1 [allreduce,ps-sync,ps-async,ssp,hogwild]"},
-    {"workers", COUNT, FIELD(train.workers), BOTH, "N", "1 to 64 [processors allowed, at least 2]"},
-    {"servers", COUNT, FIELD(train.servers), BOTH, "S",
+    {"workers", COUNT, FIELD(train.workers), BOTH | HR_BENCH, "N",
+     "1 to 64 [processors allowed, at least 2]"},
+    {"servers", COUNT, FIELD(train.servers), BOTH | HR_BENCH, "S",
      "shards of the parameter server, each a rank [1]"},
     {"staleness", COUNT64, FIELD(train.staleness), BOTH, "CLOCKS",
      "bound of ssp; 0 is ps-sync [3]"},
@@ -63,12 +57,13 @@ static const struct option_row rows[] = {
     {"launch", TEXT, FIELD(train.launch), BOTH | HR_BENCH, "HOW", "thread or process [thread]"},
     {"async-lr", TEXT, FIELD(train.async_lr), BOTH, "HOW",
      "asynchronous updates at the same lr, or divide it by the workers [same]"},
-    {"", FLAG, 0, 0, BOTH, NULL, "Training"},
+    {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Training"},
     {"epochs", COUNT, FIELD(train.epochs), BOTH, "N",
      "each a pass over the data, or --epoch-size samples [10]"},
     {"epoch-size", COUNT, FIELD(train.epoch_size), BOTH, "N",
      "samples an epoch; passes run on through epochs [the training set]"},
-    {"batch-size", COUNT, FIELD(train.batch_size), BOTH, "N", "samples a worker and step [32]"},
+    {"batch-size", COUNT, FIELD(train.batch_size), BOTH | HR_BENCH, "N",
+     "samples a worker and step [32]"},
     {"global-batch-size", COUNT, FIELD(train.global_batch_size), BOTH, "N",
      "samples a step of all workers, instead of --batch-size [batch-size times workers]"},
     {"reduce", TEXT, FIELD(train.reduce), BOTH, "HOW",
@@ -76,7 +71,7 @@ static const struct option_row rows[] = {
      "--global-batch-size [sum]"},
     {"micro-shards", COUNT, FIELD(train.micro_shards), BOTH, "N",
      "pieces that repro cuts a global batch into; at least the workers, a power of two [8]"},
-    {"threads-per-worker", COUNT, FIELD(train.threads_per_worker), BOTH, "N",
+    {"threads-per-worker", COUNT, FIELD(train.threads_per_worker), BOTH | HR_BENCH, "N",
      "threads that share a worker's computing; they change no bit [1]"},
     {"augment", TEXT, FIELD(train.augment), BOTH, "HOW",
      "of training images: flip, crop:PAD (behind PAD zeros), or flip,crop:PAD [none]"},
@@ -116,10 +111,11 @@ static const struct option_row rows[] = {
      "square root (sqrt), or not (none) [none]"},
     {"base-batch-size", COUNT, FIELD(train.base_batch_size), BOTH, "N",
      "samples that --lr is meant for [the batch size of one worker]"},
-    {"", FLAG, 0, 0, BOTH, NULL, "Limits"},
+    {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Limits"},
     {"max-steps", COUNT64, FIELD(train.max_steps), BOTH, "N",
      "stop after so many updates of the model"},
-    {"max-seconds", SECONDS, FIELD(train.max_seconds), BOTH, "T", "stop after so long: 90s, 5m"},
+    {"max-seconds", SECONDS, FIELD(train.max_seconds), BOTH | HR_BENCH, "T",
+     "stop after so long: 90s, 5m (bench layers and train: for a model [1s])"},
     {"timeout", SECONDS, FIELD(train.timeout), BOTH | HR_BENCH, "T",
      "longest any wait may take; 0: no limit [30s]"},
     {"", FLAG, 0, 0, BOTH, NULL, "Checkpoints"},
@@ -133,7 +129,7 @@ static const struct option_row rows[] = {
     {"", FLAG, 0, 0, ALL, NULL, "Results"},
     {"json", TEXT, FIELD(json), ALL, "FILE", "write everything as JSON; - for stdout"},
     {"plot", TEXT, FIELD(plot), BOTH | HR_BENCH, "FILE",
-     "draw loss and accuracy (bench: times over sizes): .svg or .png"},
+     "draw loss and accuracy (bench: times over sizes; bench layers: the roofline): .svg or .png"},
     {"expect-accuracy", NUMBER, FIELD(expect_accuracy), BOTH | HR_EVAL, "X",
      "exit 1 when the test accuracy is less"},
     {"expect-digest", TEXT, FIELD(expect_digest), HR_TRAIN, "D",
@@ -168,10 +164,10 @@ static const struct option_row rows[] = {
      "decompose the links between gpus into rings"},
     {"sweep", FLAG, FIELD(sweep), HR_BENCH, NULL,
      "1 to 32 workers with 1 to 8 parameter servers, links like --link"},
-    {"", FLAG, 0, 0, BOTH, NULL, "For tests and experts"},
+    {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "For tests and experts"},
     {"schedule", TEXT, FIELD(train.schedule), BOTH, "HOW",
      "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED [free]"},
-    {"kernels", TEXT, FIELD(train.kernels), BOTH, "WHICH",
+    {"kernels", TEXT, FIELD(train.kernels), BOTH | HR_BENCH, "WHICH",
      "fast (OpenBLAS) or reference (plain C) [fast]"},
     {"config", CONFIG, 0, 0, BOTH, "FILE",
      "read options from FILE, one \"name = value\" a line, as if they stood here"},
@@ -180,6 +176,11 @@ static const struct option_row rows[] = {
 
 enum { NROWS = sizeof rows / sizeof *rows };
 _Static_assert((size_t)NROWS <= (size_t)HR_CLI_OPTIONS, "struct hr_cli remembers which were given");
+
+const struct hr_option_row *hr_option_at(size_t i)
+{
+    return i < NROWS ? &rows[i] : NULL;
+}
 
 void hr_cli_defaults(struct hr_cli *cli)
 {
@@ -190,6 +191,8 @@ void hr_cli_defaults(struct hr_cli *cli)
         .ranks = 2,
         .sizes = "4:64M",
         .bytes = "160MB",
+        .input = "1x28x28",
+        .classes = 10,
         .transport = "zero-copy",
         .type = "float32",
         .redop = "sum",
@@ -200,7 +203,7 @@ void hr_cli_defaults(struct hr_cli *cli)
     hr_data_defaults(&cli->data_options);
 }
 
-static const struct option_row *find_row(const char *name, unsigned command)
+static const struct hr_option_row *find_row(const char *name, unsigned command)
 {
     for (size_t i = 0; i < NROWS; i++)
         if (rows[i].name[0] && !strcmp(rows[i].name, name) && (rows[i].commands & command))
@@ -208,7 +211,7 @@ static const struct option_row *find_row(const char *name, unsigned command)
     return NULL;
 }
 
-static enum hr_status unknown_option(const char *name, unsigned command, const char *where)
+enum hr_status hr_option_unknown(const char *name, unsigned command, const char *where)
 {
     const char *names[NROWS];
     size_t n = 0;
@@ -222,7 +225,7 @@ static enum hr_status unknown_option(const char *name, unsigned command, const c
     return hr_fail(HR_E_USAGE, "%s--%s: no such option here (--help lists them)", where, name);
 }
 
-static const char *expected(enum kind kind)
+static const char *expected(enum hr_option_kind kind)
 {
     switch (kind) {
     case FLAG:
@@ -252,7 +255,7 @@ static bool store_flag(bool *field, const char *value)
     return yes || no;
 }
 
-static bool store(struct hr_cli *cli, const struct option_row *row, const char *value)
+static bool store(struct hr_cli *cli, const struct hr_option_row *row, const char *value)
 {
     void *field = (char *)cli + row->offset;
     uint64_t count;
@@ -282,9 +285,9 @@ static bool store(struct hr_cli *cli, const struct option_row *row, const char *
 enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                           const char *value, const char *where)
 {
-    const struct option_row *row = find_row(name, command);
+    const struct hr_option_row *row = find_row(name, command);
     if (!row)
-        return unknown_option(name, command, where);
+        return hr_option_unknown(name, command, where);
     if (row->kind == CONFIG)
         return where[0] ? hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where)
                         : hr_config_read(cli, command, value);
@@ -301,89 +304,4 @@ bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
         if (!strcmp(rows[i].name, name) && cli->given[i])
             return true;
     return false;
-}
-
-/* --- the command line --- */
-
-enum { FIRST_ROW = 256 }; /* getopt_long answers FIRST_ROW + row; letters answer themselves */
-
-static void list_for_getopt(struct option *list, enum hr_command_bit command)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < NROWS; i++) {
-        if (!rows[i].name[0] || !(rows[i].commands & command))
-            continue;
-        list[n++] = (struct option){
-            .name = rows[i].name,
-            .has_arg = rows[i].kind == FLAG            ? no_argument
-                       : rows[i].kind == OPTIONAL_TEXT ? optional_argument
-                                                       : required_argument,
-            .val = FIRST_ROW + (int)i,
-        };
-    }
-    list[n] = (struct option){0};
-}
-
-static enum hr_status refuse(int answer, char **argv, enum hr_command_bit command)
-{
-    char name[64];
-    const char *text = argv[optind - 1];
-    if (answer == ':')
-        return hr_fail(HR_E_USAGE, "%s: a value is missing (%s %s)", text, text,
-                       rows[optopt - FIRST_ROW].metavar);
-    if (optopt >= FIRST_ROW)
-        return hr_fail(HR_E_USAGE, "--%s: takes no value", rows[optopt - FIRST_ROW].name);
-    if (strncmp(text, "--", 2) != 0)
-        return hr_fail(HR_E_USAGE, "-%c: options begin with two dashes (--help lists them)",
-                       optopt);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(text + 2, "="), text + 2);
-    return unknown_option(name, command, "");
-}
-
-static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
-                                   char **argv, int answer)
-{
-    if (answer == 'h')
-        return hr_cli_set(cli, command, "help", "", "");
-    if (answer < FIRST_ROW)
-        return refuse(answer, argv, command);
-    const struct option_row *row = &rows[answer - FIRST_ROW];
-    /* getopt wants --resume=DIR; people write --resume DIR. */
-    if (row->kind == OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
-        optarg = argv[optind++];
-    return hr_cli_set(cli, command, row->name, optarg ? optarg : "", "");
-}
-
-enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc, char **argv)
-{
-    struct option list[NROWS + 1];
-    list_for_getopt(list, command);
-    opterr = 0;
-    for (int answer; (answer = getopt_long(argc, argv, ":h", list, NULL)) != -1;)
-        HR_TRY(parse_option(cli, command, argc, argv, answer));
-    for (; optind < argc; optind++) {
-        if (cli->npositional == sizeof cli->positional / sizeof *cli->positional)
-            return hr_fail(HR_E_USAGE, "%s: too many arguments", argv[optind]);
-        cli->positional[cli->npositional++] = argv[optind];
-    }
-    if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
-        memcpy(cli->train.resume, cli->train.checkpoint_dir, sizeof cli->train.resume);
-    if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
-        return hr_fail(HR_E_USAGE, "--resume: from where? name a folder, or give --checkpoint-dir");
-    return HR_OK;
-}
-
-/* --- help --- */
-
-void hr_cli_print_options(FILE *out, enum hr_command_bit command)
-{
-    for (size_t i = 0; i < NROWS; i++) {
-        if (!(rows[i].commands & command))
-            continue;
-        if (!rows[i].name[0]) {
-            fprintf(out, "\n%s:\n", rows[i].help);
-            continue;
-        }
-        hr_help_option(out, rows[i].name, rows[i].metavar, rows[i].help);
-    }
 }

@@ -20,6 +20,7 @@
 #ifndef HR_NN_MODEL_H
 #define HR_NN_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,6 +66,13 @@ const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_
  * for weight and bias of a dense layer, from Philox keyed by (seed, tensor, element). */
 void hr_model_init(const struct hr_model *model, uint64_t seed, float *params);
 
+struct hr_layer;
+struct hr_pass;
+/* Stands between a workspace and its layers, to see what a layer is asked and to ask it (layer.h):
+ * nobody else does. */
+typedef void (*hr_layer_watch)(void *arg, const struct hr_layer *layer, const struct hr_pass *pass,
+                               bool backward);
+
 /* How a workspace computes. Zeros are a fair default. */
 struct hr_workspace_options {
     size_t threads; /* that share its work; 0: 1. They change no bit. */
@@ -72,7 +80,8 @@ struct hr_workspace_options {
     /* Called during hr_model_gradient, in the caller's thread, as soon as grads [offset, offset +
      * count) are final: ranges in falling order, without gaps, together all. NULL: nobody. */
     void (*done)(void *arg, size_t offset, size_t count);
-    void *arg;
+    hr_layer_watch watch; /* NULL: layers are asked directly */
+    void *arg;            /* of both */
 };
 
 /* Memory for batches of up to max_batch samples; the model must outlive it. `options` is copied;
@@ -95,6 +104,7 @@ struct hr_batch_result {
     double loss_sum; /* of the samples' cross entropies; not finite when training diverged */
     size_t correct;  /* samples whose largest logit (first of equals) is the label; never one with a
                       * logit that is not a number */
+    int64_t forward_ns; /* of hr_model_gradient: its forward pass and the loss */
 };
 
 /* Which samples the next batches are made of, for what is drawn by sample (dropout).

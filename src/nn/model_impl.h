@@ -1,4 +1,4 @@
-/* model_impl.h - inside of struct hr_model, for model.c and workspace.c only. */
+/* model_impl.h - inside of struct hr_model, for model.c, workspace.c and profile.c only. */
 #ifndef HR_NN_MODEL_IMPL_H
 #define HR_NN_MODEL_IMPL_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/size.h"
 #include "nn/loss.h"
 #include "nn/model_impl.h"
@@ -212,6 +213,15 @@ static struct hr_pass pass_of(const struct hr_workspace *workspace, size_t i, co
     };
 }
 
+static void ask(const struct hr_workspace *workspace, const struct hr_layer *layer,
+                const struct hr_pass *pass, bool backward)
+{
+    if (workspace->options.watch)
+        workspace->options.watch(workspace->options.arg, layer, pass, backward);
+    else
+        (backward ? layer->type->backward : layer->type->forward)(layer, pass);
+}
+
 /* Returns the logits (B, classes). */
 static const float *forward(struct hr_workspace *workspace, const float *params, size_t B,
                             bool training)
@@ -229,7 +239,7 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
             pass.draw = NULL;
         }
         if (!layer->done_before && !layer->absorbed)
-            layer->type->forward(layer, &pass);
+            ask(workspace, layer, &pass, false);
     }
     return workspace->traces[model->text.nlayers - 1].y;
 }
@@ -260,7 +270,7 @@ static void backward(struct hr_workspace *workspace, const float *params, size_t
         pass.dx = layer->in_place ? dy : other;
         if (i == model->first_trained)
             pass.dx = NULL;
-        layer->type->backward(layer, &pass);
+        ask(workspace, layer, &pass, true);
         say_done(workspace, layer);
         if (!layer->in_place) {
             other = dy;
@@ -274,9 +284,11 @@ struct hr_batch_result hr_model_gradient(const struct hr_model *model,
                                          size_t B, float *grads)
 {
     HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
+    const int64_t began = hr_clock_ns();
     const float *logits = forward(workspace, params, B, true);
-    const struct hr_batch_result result =
+    struct hr_batch_result result =
         hr_softmax_loss(B, model->classes, logits, workspace->labels, workspace->dy[0]);
+    result.forward_ns = hr_clock_ns() - began;
     backward(workspace, params, B, grads);
     return result;
 }

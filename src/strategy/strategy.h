@@ -33,7 +33,8 @@ struct hr_worker_stats {
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     int64_t compute_ns, communicate_ns, wait_ns;
-    int64_t load_ns; /* decoding, or waiting for, what it computes from */
+    int64_t forward_ns, backward_ns; /* of compute_ns */
+    int64_t load_ns;                 /* decoding, or waiting for, what it computes from */
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */

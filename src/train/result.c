@@ -45,6 +45,8 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->compute_s += hr_seconds(stats->compute_ns);
     result->communicate_s += hr_seconds(stats->communicate_ns);
     result->wait_s += hr_seconds(stats->wait_ns);
+    result->forward_s += hr_seconds(stats->forward_ns);
+    result->backward_s += hr_seconds(stats->backward_ns);
     result->load_s += hr_seconds(stats->load_ns);
     result->prefetch_hits += stats->prefetch_hits;
     result->prefetch_misses += stats->prefetch_misses;

@@ -1,8 +1,8 @@
 /* A worker's own work: which gradient, which part of an evaluation. */
 #include <math.h>
 
-#include "base/size.h"
 #include "base/clock.h"
+#include "base/size.h"
 #include "nn/gemm.h"
 #include "train/prefetch.h"
 #include "train/run.h"
@@ -116,21 +116,32 @@ static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64
         stats->load_ns += hr_clock_ns() - began;
 }
 
+/* The gradient of what was loaded. */
+static struct hr_batch_result gradient(struct hr_trainee *trainee, size_t count, float *grads)
+{
+    struct hr_worker_stats *stats = trainee->worker.stats;
+    const int64_t began = hr_clock_ns();
+    const struct hr_batch_result result = hr_model_gradient(trainee->run->model, trainee->workspace,
+                                                            trainee->worker.weights, count, grads);
+    if (!trainee->run->explore) {
+        stats->forward_ns += result.forward_ns;
+        stats->backward_ns += hr_clock_ns() - began - result.forward_ns;
+    }
+    return result;
+}
+
 static struct hr_batch_result differentiate(struct hr_trainee *trainee, const struct hr_batch *part,
                                             uint64_t index)
 {
-    struct hr_worker *worker = &trainee->worker;
     load(trainee, part, index);
-    return hr_model_gradient(trainee->run->model, trainee->workspace, worker->weights, part->count,
-                             worker->grads);
+    return gradient(trainee, part->count, trainee->worker.grads);
 }
 
 struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
                                                 const struct hr_batch *piece, float *grads)
 {
     load(trainee, piece, UINT64_MAX);
-    return hr_model_gradient(trainee->run->model, trainee->workspace, trainee->worker.weights,
-                             piece->count, grads);
+    return gradient(trainee, piece->count, grads);
 }
 
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)

@@ -193,7 +193,8 @@ static void a_run_has_every_field(void **state)
         {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
                       "\"histogram\":[60,38,0,1,0,0,0,1]}"},
         {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
-                 "\"wait\":0.45000000000000001,\"load\":0.125}"},
+                 "\"wait\":0.45000000000000001,\"load\":0.125,\"forward\":0.5,"
+                 "\"backward\":0.75}"},
         {"prefetch", "{\"hits\":40,\"misses\":2}"},
         {"bytes", "{\"sent\":1099511627776,\"received\":12}"},
         {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"

@@ -34,6 +34,8 @@ static inline struct hr_run_result sample_run(const char *strategy, uint64_t see
         .lr = 0.05,
         .target_seconds = -1,
         .compute_s = 2.25,
+        .forward_s = 0.5,
+        .backward_s = 0.75,
         .communicate_s = 0.3,
         .wait_s = 0.45,
     };

@@ -87,6 +87,19 @@ static void each_epoch_has_an_order_of_its_own(void **state)
     hr_run_result_free(&second);
 }
 
+static void computing_is_forward_backward_and_updating(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"allreduce", "ssp", "hogwild"};
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        const struct hr_train_options options = run_options(strategies[i], 2);
+        struct hr_run_result result = run_train(&options);
+        assert_true(result.forward_s > 0 && result.backward_s > 0);
+        assert_true(result.forward_s + result.backward_s <= result.compute_s);
+        hr_run_result_free(&result);
+    }
+}
+
 /* Learning rate 0: the weights are the initial ones, so only the evaluation is compared. */
 static void evaluation_has_the_same_bits_for_any_number_of_workers(void **state)
 {
@@ -367,6 +380,7 @@ int main(void)
         cmocka_unit_test(an_epoch_is_as_many_samples_as_asked),
         cmocka_unit_test(epochs_of_the_size_of_the_data_change_nothing),
         cmocka_unit_test(each_epoch_has_an_order_of_its_own),
+        cmocka_unit_test(computing_is_forward_backward_and_updating),
         cmocka_unit_test(evaluation_has_the_same_bits_for_any_number_of_workers),
         cmocka_unit_test(resumed_is_never_stopped),
         cmocka_unit_test(resumed_is_never_stopped_in_virtual_epochs),

@@ -1,0 +1,20 @@
+/* bench_data.h - what the benches of networks feed them: a data set that was named, or numbers made
+ * up in a shape that was asked for. */
+#ifndef HR_CLI_BENCH_DATA_H
+#define HR_CLI_BENCH_DATA_H
+
+#include "cli/options.h"
+
+struct hr_bench_data {
+    struct hr_dataset dataset;
+    void *made_up; /* owned; NULL: the data set was opened */
+    char name[64]; /* "digits", "random 1x28x28 in 10 classes" */
+};
+
+/* --data D, or --input CxHxW with --classes N; HR_E_USAGE when both are given. A made-up set has
+ * some 64 MiB of samples to train on, where `whole`; else one. */
+HR_CHECKED enum hr_status hr_bench_data_open(const struct hr_cli *cli, bool whole,
+                                             struct hr_bench_data *out);
+void hr_bench_data_close(struct hr_bench_data *data);
+
+#endif

@@ -1,0 +1,20 @@
+/* bench_kinds.h - the four kinds of `hogring bench`, and which options belong to which. */
+#ifndef HR_CLI_BENCH_KINDS_H
+#define HR_CLI_BENCH_KINDS_H
+
+#include "cli/options.h"
+
+enum hr_bench_kind {
+    HR_BENCH_COLLECTIVES = 1, /* bench all_reduce, ...: anything that is none of the others */
+    HR_BENCH_LINKS = 2,
+    HR_BENCH_LAYERS = 4,
+    HR_BENCH_TRAIN = 8,
+};
+
+/* What the first argument asks for. */
+enum hr_bench_kind hr_bench_kind_of(const struct hr_cli *cli);
+
+/* HR_E_USAGE: an option was given that means nothing to that kind, or a second argument. */
+HR_CHECKED enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_bench_kind kind);
+
+#endif

@@ -1,0 +1,74 @@
+/* hogring bench layers - where the time of a step goes, and what binds each part of it. */
+#include "cli/bench_layers.h"
+
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "cli/bench_data.h"
+#include "cli/outcome.h"
+#include "nn/gemm.h"
+#include "report/layers.h"
+
+enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };
+
+static enum hr_status check(const struct hr_cli *cli)
+{
+    const struct hr_train_options *o = &cli->train;
+    if (o->batch_size < 1 || o->batch_size > MOST_BATCH)
+        return hr_fail(HR_E_USAGE, "--batch-size %zu: expected 1 to %d", o->batch_size, MOST_BATCH);
+    if (o->threads_per_worker < 1 || o->threads_per_worker > MOST_THREADS)
+        return hr_fail(HR_E_USAGE, "--threads-per-worker %zu: expected 1 to %d",
+                       o->threads_per_worker, MOST_THREADS);
+    if (!strcmp(o->kernels, "fast"))
+        return hr_kernels_select(HR_KERNELS_FAST);
+    if (!strcmp(o->kernels, "reference"))
+        return hr_kernels_select(HR_KERNELS_REFERENCE);
+    return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", o->kernels);
+}
+
+static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *profile)
+{
+    char title[200];
+    if (strcmp(cli->json, "-") != 0) {
+        hr_roofs_print(stdout, &profile->roofs);
+        hr_layers_print(stdout, profile);
+    }
+    if (cli->json[0])
+        HR_TRY(hr_json_write_layers(cli->json, profile, hr_kernels_name()));
+    snprintf(title, sizeof title, "%.100s: batch %zu, %zu thread%s", cli->train.model,
+             profile->batch_size, profile->threads, profile->threads == 1 ? "" : "s");
+    return cli->plot[0] ? hr_plot_layers(cli->plot, title, profile) : HR_OK;
+}
+
+static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_data *data,
+                              struct hr_profile *profile)
+{
+    const struct hr_train_options *o = &cli->train;
+    const double seconds = hr_cli_was_given(cli, "max-seconds") ? o->max_seconds : 1;
+    struct hr_model *model;
+    HR_TRY(hr_model_create(o->model, data->dataset.shape, data->dataset.classes, &model));
+    if (strcmp(cli->json, "-") != 0)
+        printf("# layers of \"%s\" on %s: %zu parameters, batch %zu, %zu thread%s, kernels %s\n",
+               hr_model_text(model), data->name, hr_model_param_count(model), o->batch_size,
+               o->threads_per_worker, o->threads_per_worker == 1 ? "" : "s", hr_kernels_name());
+    const enum hr_status status =
+        hr_profile_measure(model, o->batch_size, o->threads_per_worker, seconds, profile);
+    hr_model_destroy(model);
+    return status;
+}
+
+enum hr_status hr_bench_layers(struct hr_cli *cli)
+{
+    struct hr_bench_data data;
+    struct hr_profile profile = {0};
+    HR_TRY(hr_outcome_check(cli));
+    HR_TRY(check(cli));
+    HR_TRY(hr_bench_data_open(cli, false, &data));
+    hr_fp_flush_denormals();
+    enum hr_status status = measure(cli, &data, &profile);
+    if (status == HR_OK)
+        status = show(cli, &profile);
+    hr_profile_free(&profile);
+    hr_bench_data_close(&data);
+    return status;
+}

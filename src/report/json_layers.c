@@ -1,0 +1,114 @@
+/* Layers and training speed as JSON. Rates are per second, sizes in bytes, times in seconds. */
+#include "report/json_value.h"
+#include "report/layers.h"
+
+static json_t *roofs_object(const struct hr_roofs *roofs)
+{
+    json_t *memory = json_array();
+    int failed = memory == NULL;
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        if (roofs->level_bytes[level] > 0)
+            failed |= json_array_append_new(
+                memory, json_pack("{ss so so}", "level", hr_level_name(level), "holds_bytes",
+                                  hr_json_number(roofs->level_bytes[level]), "bytes_per_s",
+                                  hr_json_number(roofs->bytes_per_s[level])));
+    if (failed) {
+        json_decref(memory);
+        return NULL;
+    }
+    return json_pack("{so so ss so so so}", "threads", hr_json_count(roofs->threads), "flops_per_s",
+                     hr_json_number(hr_roofs_flops(roofs)), "source", hr_roofs_flops_source(roofs),
+                     "blas_flops_per_s", hr_json_number(roofs->blas_flops), "tile_flops_per_s",
+                     hr_json_number(roofs->tile_flops), "memory", memory);
+}
+
+static json_t *row_object(const struct hr_profile *profile, const struct hr_profile_row *row)
+{
+    const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
+    const int known = row->seconds > 0;
+    return json_pack("{so ss so so so so so so ss so so so}", "layer", hr_json_text(row->layer),
+                     "part", hr_part_name(row->part), "seconds", hr_json_number(row->seconds),
+                     "share", hr_json_number(row->seconds / profile->step_s), "madds",
+                     hr_json_number(row->work.madds), "bytes", hr_json_number(row->work.bytes),
+                     "flops_per_s", hr_json_number(j.flops), "bytes_per_s",
+                     hr_json_number(j.bytes_per_s), "level", hr_level_name(j.level),
+                     "of_compute_roof", hr_json_number(j.of_compute), "of_memory_roof",
+                     hr_json_number(j.of_memory), "bound",
+                     known ? json_string(hr_bound_name(j.bound)) : json_null());
+}
+
+static json_t *rows_array(const struct hr_profile *profile)
+{
+    json_t *array = json_array();
+    int failed = array == NULL;
+    for (size_t i = 0; i < profile->n; i++)
+        failed |= json_array_append_new(array, row_object(profile, &profile->rows[i]));
+    if (failed) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+static json_t *total_object(const struct hr_profile *profile)
+{
+    const double flops = 2 * profile->madds / profile->step_s;
+    return json_pack("{so so so so so so}", "seconds", hr_json_number(profile->step_s), "steps",
+                     hr_json_count(profile->steps), "madds", hr_json_number(profile->madds),
+                     "flops_per_s", hr_json_number(flops), "of_compute_roof",
+                     hr_json_number(flops / hr_roofs_flops(&profile->roofs)), "samples_per_s",
+                     hr_json_number((double)profile->batch_size / profile->step_s));
+}
+
+enum hr_status hr_json_write_layers(const char *path, const struct hr_profile *profile,
+                                    const char *kernels)
+{
+    double share[HR_BOUNDS];
+    hr_profile_shares(profile, share);
+    json_t *bound = json_pack("{so so so}", "compute", hr_json_number(share[HR_BOUND_COMPUTE]),
+                              "memory", hr_json_number(share[HR_BOUND_MEMORY]), "overhead",
+                              hr_json_number(share[HR_BOUND_OVERHEAD]));
+    return hr_json_write(
+        path,
+        json_pack("{ss so so so so so so so so}", "kernels", kernels, "roofs",
+                  roofs_object(&profile->roofs), "model", hr_json_text(profile->model), "params",
+                  hr_json_count(profile->params), "batch_size", hr_json_count(profile->batch_size),
+                  "threads_per_worker", hr_json_count(profile->threads), "rows",
+                  rows_array(profile), "total", total_object(profile), "bound", bound));
+}
+
+static json_t *speed_object(const struct hr_speed_row *row)
+{
+    const struct hr_run_result *r = &row->result;
+    double share[HR_SPEED_PARTS];
+    hr_speed_parts(r, share);
+    json_t *time = json_pack("{so so so so so so}", "load", hr_json_number(share[HR_SPEED_LOAD]),
+                             "forward", hr_json_number(share[HR_SPEED_FORWARD]), "backward",
+                             hr_json_number(share[HR_SPEED_BACKWARD]), "update",
+                             hr_json_number(share[HR_SPEED_UPDATE]), "communicate",
+                             hr_json_number(share[HR_SPEED_COMMUNICATE]), "wait",
+                             hr_json_number(share[HR_SPEED_WAIT]));
+    return json_pack(
+        "{so so so so so so so so so so so so so so so}", "model", hr_json_text(row->model),
+        "layers", hr_json_text(r->model), "params", hr_json_count(r->params), "strategy",
+        hr_json_text(r->strategy), "launch", hr_json_text(r->launch), "kernels",
+        hr_json_text(r->kernels), "workers", hr_json_count(r->workers), "threads_per_worker",
+        hr_json_count(r->threads_per_worker), "batch_size", hr_json_count(r->batch_size),
+        "samples_per_s", hr_json_number(r->samples_per_s), "flops_per_sample",
+        hr_json_number(2 * row->madds), "flops_per_s", hr_json_number(hr_speed_flops(row)),
+        "roof_flops_per_s", hr_json_number(row->roof_flops), "of_compute_roof",
+        hr_json_number(hr_speed_share(row)), "time", time);
+}
+
+enum hr_status hr_json_write_speed(const char *path, const struct hr_speed_row *rows, size_t n)
+{
+    json_t *array = json_array();
+    int failed = array == NULL;
+    for (size_t i = 0; i < n; i++)
+        failed |= json_array_append_new(array, speed_object(&rows[i]));
+    if (failed) {
+        json_decref(array);
+        array = NULL;
+    }
+    return hr_json_write(path, json_pack("{so}", "rows", array));
+}

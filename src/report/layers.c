@@ -1,0 +1,167 @@
+#include "report/layers.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- the machine --- */
+
+void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
+{
+    fprintf(out, "# roofs, %zu thread%s: compute %.1f GFLOP/s (%s", roofs->threads,
+            roofs->threads == 1 ? "" : "s", hr_roofs_flops(roofs) * 1e-9,
+            hr_roofs_flops_source(roofs));
+    if (roofs->blas_flops > 0)
+        fprintf(out, "; OpenBLAS at 1024^3 %.1f, register tile in L1 %.1f",
+                roofs->blas_flops * 1e-9, roofs->tile_flops * 1e-9);
+    fputs("); memory, read and written,", out);
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        if (roofs->level_bytes[level] > 0)
+            fprintf(out, " %s %.1f", hr_level_name(level), roofs->bytes_per_s[level] * 1e-9);
+    fputs(" GB/s\n", out);
+}
+
+/* --- layers --- */
+
+static int widest_name(const struct hr_profile *profile)
+{
+    size_t widest = strlen("whole step");
+    for (size_t i = 0; i < profile->n; i++)
+        if (strlen(profile->rows[i].layer) > widest)
+            widest = strlen(profile->rows[i].layer);
+    return (int)widest;
+}
+
+static void print_row(FILE *out, const struct hr_profile_row *row, const struct hr_profile *profile,
+                      int width)
+{
+    fprintf(out, "%-*s  %-16s %10.1f %6.1f%%", width, row->layer, hr_part_name(row->part),
+            row->seconds * 1e6, 100 * row->seconds / profile->step_s);
+    if (!(row->seconds > 0)) {
+        fprintf(out, "   too short to be told apart\n");
+        return;
+    }
+    const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
+    if (row->work.madds > 0)
+        fprintf(out, " %9.1f %7.0f%%", j.flops * 1e-9, 100 * j.of_compute);
+    else
+        fprintf(out, " %9s %8s", "-", "-");
+    fprintf(out, " %9.1f %7.0f%% %-5s %s\n", j.bytes_per_s * 1e-9, 100 * j.of_memory,
+            hr_level_name(j.level), hr_bound_name(j.bound));
+}
+
+static double seconds_of_rows(const struct hr_profile *profile)
+{
+    double sum = 0;
+    for (size_t i = 0; i < profile->n; i++)
+        sum += profile->rows[i].seconds;
+    return sum;
+}
+
+static void print_totals(FILE *out, const struct hr_profile *profile, int width)
+{
+    const double rows = seconds_of_rows(profile);
+    const double flops = 2 * profile->madds / profile->step_s;
+    fprintf(out, "%-*s  %-16s %10.1f %6.1f%%\n", width, "between them", "",
+            (profile->step_s - rows) * 1e6, 100 * (1 - rows / profile->step_s));
+    fprintf(out, "%-*s  %-16s %10.1f %6.1f%% %9.1f %7.0f%%   %.0f samples/s\n", width, "whole step",
+            "", profile->step_s * 1e6, 100.0, flops * 1e-9,
+            100 * flops / hr_roofs_flops(&profile->roofs),
+            (double)profile->batch_size / profile->step_s);
+}
+
+/* The row that takes longest among those bound so; NULL: none is. */
+static const struct hr_profile_row *longest(const struct hr_profile *profile, enum hr_bound bound)
+{
+    const struct hr_profile_row *found = NULL;
+    for (size_t i = 0; i < profile->n; i++) {
+        const struct hr_profile_row *row = &profile->rows[i];
+        if (row->seconds > 0 &&
+            hr_roofs_judge(&profile->roofs, row->work, row->seconds).bound == bound &&
+            (!found || row->seconds > found->seconds))
+            found = row;
+    }
+    return found;
+}
+
+/* "83 % of the layers' time is bound by compute (most in 1 dense 256, backward weights: 74 % of
+ * that roof)" */
+static void print_verdict(FILE *out, const struct hr_profile *profile)
+{
+    double share[HR_BOUNDS];
+    const char *lead = "";
+    hr_profile_shares(profile, share);
+    for (enum hr_bound bound = 0; bound < HR_BOUNDS; bound++) {
+        const struct hr_profile_row *row = longest(profile, bound);
+        if (!row || share[bound] < 0.005)
+            continue;
+        const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
+        fprintf(out,
+                "%s%.0f %% of the layers' time is bound by %s, most of it in \"%s\" %s (%.0f %%"
+                " of the %s roof)",
+                lead, 100 * share[bound], hr_bound_name(bound), row->layer, hr_part_name(row->part),
+                100 * fmax(j.of_compute, j.of_memory),
+                j.of_compute >= j.of_memory ? "compute" : hr_level_name(j.level));
+        lead = ";\n";
+    }
+    fputs(".\n", out);
+}
+
+void hr_layers_print(FILE *out, const struct hr_profile *profile)
+{
+    const int width = widest_name(profile);
+    fprintf(out, "%-*s  %-16s %10s %7s %9s %8s %9s %8s %-5s %s\n", width, "layer", "part",
+            "time (us)", "share", "GFLOP/s", "of roof", "GB/s", "of roof", "in", "bound by");
+    for (size_t i = 0; i < profile->n; i++)
+        print_row(out, &profile->rows[i], profile, width);
+    print_totals(out, profile, width);
+    fputc('\n', out);
+    print_verdict(out, profile);
+}
+
+/* --- training --- */
+
+double hr_speed_flops(const struct hr_speed_row *row)
+{
+    return 2 * row->madds * row->result.samples_per_s;
+}
+
+double hr_speed_share(const struct hr_speed_row *row)
+{
+    return hr_speed_flops(row) / row->roof_flops;
+}
+
+void hr_speed_parts(const struct hr_run_result *r, double share[HR_SPEED_PARTS])
+{
+    const double all = r->load_s + r->compute_s + r->communicate_s + r->wait_s;
+    const double seconds[HR_SPEED_PARTS] = {
+        [HR_SPEED_LOAD] = r->load_s,
+        [HR_SPEED_FORWARD] = r->forward_s,
+        [HR_SPEED_BACKWARD] = r->backward_s,
+        [HR_SPEED_UPDATE] = fmax(0, r->compute_s - r->forward_s - r->backward_s),
+        [HR_SPEED_COMMUNICATE] = r->communicate_s,
+        [HR_SPEED_WAIT] = r->wait_s,
+    };
+    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
+        share[i] = all > 0 ? seconds[i] / all : 0;
+}
+
+void hr_speed_print_head(FILE *out)
+{
+    fprintf(out, "%-10s %10s %12s %9s %8s  %7s %7s %8s %7s %11s %6s\n", "model", "samples/s",
+            "FLOP/sample", "GFLOP/s", "of roof", "load", "forward", "backward", "update",
+            "communicate", "wait");
+}
+
+void hr_speed_print(FILE *out, const struct hr_speed_row *row)
+{
+    double share[HR_SPEED_PARTS];
+    hr_speed_parts(&row->result, share);
+    fprintf(
+        out,
+        "%-10s %10.0f %11.3gM %9.1f %7.0f%%  %6.1f%% %6.1f%% %7.1f%% %6.1f%% %10.1f%% %5.1f%%\n",
+        row->model, row->result.samples_per_s, 2e-6 * row->madds, hr_speed_flops(row) * 1e-9,
+        100 * hr_speed_share(row), 100 * share[HR_SPEED_LOAD], 100 * share[HR_SPEED_FORWARD],
+        100 * share[HR_SPEED_BACKWARD], 100 * share[HR_SPEED_UPDATE],
+        100 * share[HR_SPEED_COMMUNICATE], 100 * share[HR_SPEED_WAIT]);
+    fflush(out);
+}

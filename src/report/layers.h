@@ -1,0 +1,61 @@
+/* layers.h - what `hogring bench layers` and `hogring bench train` have measured, for people and
+ * programs.
+ *
+ *   layers.c        tables and words          json_layers.c   JSON: fields are only ever added
+ *   plot_layers.c   the roofline, by gnuplot
+ */
+#ifndef HR_REPORT_LAYERS_H
+#define HR_REPORT_LAYERS_H
+
+#include <stdio.h>
+
+#include "hogring/train.h"
+#include "nn/profile.h"
+
+/* Lines that begin with #: the roofs. */
+void hr_roofs_print(FILE *out, const struct hr_roofs *roofs);
+
+/* The table, the totals, and a sentence on what binds the step. */
+void hr_layers_print(FILE *out, const struct hr_profile *profile);
+
+/* {"hogring", "machine", "kernels", "roofs", "model", ..., "rows", "total", "bound"} */
+HR_CHECKED enum hr_status hr_json_write_layers(const char *path, const struct hr_profile *profile,
+                                               const char *kernels);
+
+/* Arithmetic intensity against GFLOP/s, both logarithmic: roofs as lines, a point a layer and part
+ * that multiplies. Errors as hr_plot_curves (report.h). */
+HR_CHECKED enum hr_status hr_plot_layers(const char *path, const char *title,
+                                         const struct hr_profile *profile);
+
+/* One model of `hogring bench train`. */
+struct hr_speed_row {
+    const char *model;           /* as asked for */
+    struct hr_run_result result; /* of training; its curve is not owned */
+    double madds;                /* of a sample, forward and backward */
+    double roof_flops;           /* all workers' threads together, measured beside it */
+};
+
+/* FLOP/s reached, and its share of the roof (target T4: 0.65 to 0.88). */
+double hr_speed_flops(const struct hr_speed_row *row);
+double hr_speed_share(const struct hr_speed_row *row);
+
+/* Time of all workers by what they did; together 1. */
+enum hr_speed_part {
+    HR_SPEED_LOAD,
+    HR_SPEED_FORWARD,
+    HR_SPEED_BACKWARD,
+    HR_SPEED_UPDATE,
+    HR_SPEED_COMMUNICATE,
+    HR_SPEED_WAIT,
+    HR_SPEED_PARTS
+};
+void hr_speed_parts(const struct hr_run_result *result, double share[HR_SPEED_PARTS]);
+
+void hr_speed_print_head(FILE *out);
+void hr_speed_print(FILE *out, const struct hr_speed_row *row);
+
+/* {"hogring", "machine", "rows"} */
+HR_CHECKED enum hr_status hr_json_write_speed(const char *path, const struct hr_speed_row *rows,
+                                              size_t n);
+
+#endif

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# bench layers and bench train: every part once, shares that add up, and one line for what cannot be.
+load support
+
+small=(--model "flatten, dense 16, relu, dense 10" --input 1x8x8 --batch-size 8 --max-seconds 0.02)
+
+@test "bench layers shows every part of every layer, and which roof binds it" {
+  hogring bench layers "${small[@]}" --json "$TMP/out.json" >"$TMP/table"
+  grep -q "^# roofs, 1 thread: compute .* L1 .* DRAM .* GB/s" "$TMP/table"
+  grep -q "^1 dense 16, relu  *forward .*\(compute\|memory\|overhead\)$" "$TMP/table"
+  grep -q "of the layers' time is bound by" "$TMP/table"
+  [ "$(json "$TMP/out.json" '[(r["layer"].split()[0], r["part"]) for r in d["rows"]]')" = \
+    "[('1', 'forward'), ('3', 'forward'), ('softmax', 'loss'), ('3', 'backward weights'), ('3', 'backward data'), ('2', 'backward data'), ('1', 'backward weights')]" ]
+  [ "$(json "$TMP/out.json" 'd["rows"][0]["madds"], d["rows"][0]["bytes"]')" = "(8192.0, 6720.0)" ]
+  [ "$(json "$TMP/out.json" 'd["total"]["madds"]')" = "$((8 * (2 * 64 * 16 + 3 * 16 * 10))).0" ]
+  [ "$(json "$TMP/out.json" 'abs(sum(d["bound"].values()) - 1) < 1e-9')" = True ]
+  [ "$(json "$TMP/out.json" 'd["batch_size"], d["threads_per_worker"], d["params"], sorted({"level", "holds_bytes", "bytes_per_s"} - set(d["roofs"]["memory"][-1]))')" = "(8, 1, 1210, [])" ]
+  [ "$(json "$TMP/out.json" 'sorted({"seconds", "share", "flops_per_s", "bytes_per_s", "level", "of_compute_roof", "of_memory_roof", "bound"} - set(d["rows"][0]))')" = "[]" ]
+}
+
+@test "bench layers takes data, threads and kernels, and draws the roofline" {
+  hogring bench layers --data digits --model softmax --batch-size 4 --threads-per-worker 2 --kernels reference --max-seconds 0.02 \
+    --plot "$TMP/roof.svg" --json - >"$TMP/out.json"
+  [ "$(json "$TMP/out.json" 'd["kernels"], d["threads_per_worker"], d["roofs"]["threads"], d["roofs"]["blas_flops_per_s"]')" = "('reference', 2, 2, 0.0)" ]
+  grep -q "floating-point operations for each byte" "$TMP/roof.svg"
+  grep -q "1 dense 10" "$TMP/roof.svg"
+}
+
+@test "bench train shows samples a second, shares of the time, and the share of the roof" {
+  hogring bench train --model softmax,mlp --input 1x8x8 --workers 2 --max-seconds 0.1 --json "$TMP/out.json" >"$TMP/table"
+  grep -q "^mlp .*%" "$TMP/table"
+  [ "$(json "$TMP/out.json" '[r["model"] for r in d["rows"]]')" = "['softmax', 'mlp']" ]
+  [ "$(json "$TMP/out.json" '[abs(sum(r["time"].values()) - 1) < 1e-6 for r in d["rows"]]')" = "[True, True]" ]
+  [ "$(json "$TMP/out.json" 'd["rows"][0]["flops_per_sample"]')" = "$((2 * 2 * 64 * 10)).0" ]
+  [ "$(json "$TMP/out.json" '[abs(r["of_compute_roof"] * r["roof_flops_per_s"] / (r["samples_per_s"] * r["flops_per_sample"]) - 1) < 1e-9 for r in d["rows"]]')" = "[True, True]" ]
+  [ "$(json "$TMP/out.json" 'd["rows"][0]["time"].keys() == {"load", "forward", "backward", "update", "communicate", "wait"}')" = True ]
+}
+
+@test "bench train has strategies, processes, layer lists, and passes over built-ins that do not fit" {
+  hogring bench train --strategy ps-async --servers 1 --launch process --workers 2 --model "flatten, dense 10" --data digits --max-seconds 0.1 \
+    --json - >"$TMP/out.json"
+  [ "$(json "$TMP/out.json" '[(r["model"], r["strategy"], r["launch"], r["workers"]) for r in d["rows"]]')" = "[('flatten, dense 10', 'ps-async', 'process', 2)]" ]
+  hogring bench train --input 1x4x4 --workers 1 --max-seconds 0.05 >"$TMP/table"
+  grep -q "^# without lenet: model: layer " "$TMP/table"
+  grep -q "^mlp " "$TMP/table"
+}
+
+@test "bench layers and bench train refuse what they cannot do, in one line" {
+  refused 2 "--input 28x28: expected CHANNELSxHEIGHTxWIDTH" bench layers --input 28x28
+  refused 2 "--input 1x0x3: expected" bench layers --input 1x0x3
+  refused 2 "--input 1x2x3x4: expected" bench train --input 1x2x3x4
+  refused 2 "--classes 257: expected 1 to 256" bench layers --classes 257
+  refused 2 "--input: means nothing with --data" bench layers --input 1x8x8 --data digits
+  refused 2 "--batch-size 0: expected 1 to" bench layers --batch-size 0
+  refused 2 "--threads-per-worker 0: expected 1 to 256" bench layers --threads-per-worker 0
+  refused 2 "--kernels slow: expected fast or reference" bench layers --kernels slow
+  refused 2 'did you mean "dense"' bench layers --model "flatten, dens 10"
+  refused 2 "there are: allreduce" bench train --strategy gossip
+  refused 2 "--workers 0: expected 1 to 64" bench train --workers 0
+  refused 2 "no built-in model fits" bench train --classes 9 --json -
+  refused 2 "--workers: means nothing with bench layers" bench layers --workers 2
+  refused 2 "--plot: means nothing with bench train" bench train --plot "$TMP/x.svg"
+  refused 2 "--ranks: means nothing with bench layers" bench layers --ranks 2
+  refused 2 '--batch-size: means nothing without "hogring bench layers"' bench all_reduce --batch-size 2
+  refused 2 '--workers: means nothing without "hogring bench train"' bench all_reduce --workers 2
+  refused 2 'expected nothing behind "layers"' bench layers mlp
+  refused 2 "expected a name that ends in .svg or .png" bench layers --plot "$TMP/x.pdf"
+}

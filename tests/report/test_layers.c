@@ -1,0 +1,119 @@
+/* What bench layers and bench train say about figures that are known. */
+#include <math.h>
+#include <string.h>
+
+#include "report/layers.h"
+#include "support/capture.h"
+#include "support/check.h"
+
+/* 100 GFLOP/s; 10 GB/s out of everything. Half of the step multiplies, a quarter moves data, an
+ * eighth does neither, and an eighth is between the rows. */
+static struct hr_profile_row rows[] = {
+    {"0 dense 10, relu", HR_PART_FORWARD, {.madds = 160e6, .bytes = 1e3}, 4e-3},
+    {"1 relu", HR_PART_DATA, {.bytes = 10e6}, 2e-3},
+    {"softmax loss", HR_PART_LOSS, {.bytes = 10}, 1e-3},
+    {"2 dense 10", HR_PART_DATA, {.madds = 1, .bytes = 10}, 0},
+};
+static const struct hr_profile profile = {
+    .model = (char *)(size_t) "dense 10",
+    .batch_size = 16,
+    .threads = 1,
+    .steps = 5,
+    .madds = 160e6,
+    .n = 4,
+    .rows = rows,
+    .step_s = 8e-3,
+    .roofs = {.threads = 1,
+              .tile_flops = 100e9,
+              .bytes_per_s = {10e9, 10e9, 10e9, 10e9},
+              .level_bytes = {32 << 10, 512 << 10, 0, INFINITY}},
+};
+
+static void check_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+static void a_table_says_what_binds_a_step(void **state)
+{
+    (void)state;
+    struct capture capture;
+    capture_begin(&capture);
+    hr_layers_print(capture.out, &profile);
+    char *text = capture_end(&capture);
+    check_has(text, "0 dense 10, relu  forward              4000.0   50.0%      80.0      80%");
+    check_has(text, "      0.0       0% L1    compute\n");
+    check_has(text, "      5.0      50% DRAM  memory\n");
+    check_has(text, "too short to be told apart\n");
+    check_has(text, "between them                           1000.0   12.5%\n");
+    check_has(text, "8000.0  100.0%      40.0      40%   2000 samples/s\n");
+    check_has(text,
+              "57 % of the layers' time is bound by compute, most of it in \"0 dense 10, relu\" "
+              "forward (80 % of the compute roof);\n29 % ");
+    check_has(text, "\"1 relu\" backward data (50 % of the DRAM roof);\n14 % ");
+    free(text);
+}
+
+static void roofs_name_their_sources_and_levels(void **state)
+{
+    (void)state;
+    struct capture capture;
+    struct hr_roofs roofs = profile.roofs;
+    capture_begin(&capture);
+    hr_roofs_print(capture.out, &roofs);
+    roofs.blas_flops = 120e9;
+    hr_roofs_print(capture.out, &roofs);
+    char *text = capture_end(&capture);
+    check_has(text, "1 thread: compute 100.0 GFLOP/s (register tile); memory");
+    check_has(text, "L1 10.0 L2 10.0 DRAM 10.0 GB/s\n");
+    check_has(text,
+              "compute 120.0 GFLOP/s (OpenBLAS; OpenBLAS at 1024^3 120.0, register tile in L1 "
+              "100.0)");
+    free(text);
+}
+
+/* 1000 samples/s of 1 GFLOP on a roof of 4 TFLOP/s; 10 s, of which 1, 2, 3, 1, 2, 1. */
+static const struct hr_speed_row speed = {
+    .model = "mlp",
+    .result = {.samples_per_s = 1000,
+               .compute_s = 6,
+               .load_s = 1,
+               .forward_s = 2,
+               .backward_s = 3,
+               .communicate_s = 2,
+               .wait_s = 1},
+    .madds = 0.5e9,
+    .roof_flops = 4e12,
+};
+
+static void speed_is_held_against_the_roof(void **state)
+{
+    (void)state;
+    CHECK_NEAR(hr_speed_flops(&speed), 1e12, 1e-12, 0);
+    CHECK_NEAR(hr_speed_share(&speed), 0.25, 1e-12, 0);
+}
+
+static void parts_of_the_workers_time_make_one(void **state)
+{
+    (void)state;
+    static const double want[HR_SPEED_PARTS] = {0.1, 0.2, 0.3, 0.1, 0.2, 0.1};
+    double share[HR_SPEED_PARTS];
+    hr_speed_parts(&speed.result, share);
+    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
+        CHECK_NEAR(share[i], want[i], 1e-12, 0);
+    const struct hr_run_result nothing = {0};
+    hr_speed_parts(&nothing, share);
+    assert_true(share[HR_SPEED_WAIT] == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_says_what_binds_a_step),
+        cmocka_unit_test(roofs_name_their_sources_and_levels),
+        cmocka_unit_test(speed_is_held_against_the_roof),
+        cmocka_unit_test(parts_of_the_workers_time_make_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
