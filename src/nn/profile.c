@@ -226,7 +226,7 @@ static void add_loss(struct bench *bench, struct hr_profile *out)
     *row = (struct hr_profile_row){
         .layer = "softmax loss",
         .part = HR_PART_LOSS,
-        .work.bytes = 2 * sizeof(float) * logits + (double)bench->B,
+        .work.bytes = 2 * sizeof(float) * logits + sizeof(uint32_t) * (double)bench->B,
         .seconds = hr_median(bench->watch.loss.s, bench->watch.loss.n),
     };
 }
