@@ -43,9 +43,13 @@ struct hr_train_options {
     size_t servers;     /* shards of the parameter-server strategies, each a rank of its own */
     uint64_t staleness; /* of ssp, in clocks */
     size_t batch_size;  /* samples a worker and step */
-    size_t global_batch_size;  /* samples a step of all workers; 0: batch_size times workers */
-    char reduce[16];           /* sum, or repro: bits that do not depend on the number of workers */
-    size_t micro_shards;       /* of a global batch, under repro; a power of two */
+    size_t global_batch_size; /* samples a step of all workers; 0: batch_size times workers */
+    char overlap[8];          /* on: gradients are summed in buckets while backward goes on; off */
+    char bucket_size[16];     /* bytes that a bucket has at least: 256K, 1M */
+    char transport[16];  /* zero-copy, or copy: gradients travel through the rings (allreduce) */
+    char link[64];       /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
+    char reduce[16];     /* sum, or repro: bits that do not depend on the number of workers */
+    size_t micro_shards; /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
     size_t epoch_size;  /* samples an epoch; 0: those of the training split */

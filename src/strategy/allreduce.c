@@ -9,6 +9,8 @@
  *              apart    (the others, and wherever an update needs norms: --clip-norm, lars, lamb)
  *                       everybody has the sum, and measures and updates its own replica with a
  *                       state of its own.
+ *            Gradients are summed at once, or (--overlap) in buckets while backward goes on:
+ *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
  *            first is checked at every cut, the second by the tests (direct = master-worker).
  *   Source   the fused form is ZeRO-1 by stripes: Rajbhandari et al., SC 2020.
@@ -35,31 +37,6 @@ static void init(struct hr_world *world)
         memcpy(world->own, world->snapshot.state, bytes(world));
 }
 
-static enum hr_status start(struct hr_worker *worker)
-{
-    struct hr_world *world = worker->world;
-    memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
-    worker->bell = &world->control->rank[worker->rank].bell;
-    if (!is_fused(world))
-        return hr_state_start(worker, 0);
-    worker->state = world->own;
-    worker->applied = world->snapshot.applied[0];
-    return HR_OK;
-}
-
-static void stop(struct hr_worker *worker)
-{
-    if (!is_fused(worker->world))
-        hr_state_stop(worker);
-}
-
-/* offer has begun all there is to begin; what is left is to see it through. */
-static bool ready(void *arg)
-{
-    struct hr_worker *worker = arg;
-    return !worker->offered || hr_member_test(&worker->member);
-}
-
 /* Fused: update one block, once, and write it into all replicas. */
 static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
@@ -73,6 +50,39 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     worker->update_ns += hr_clock_ns() - began;
 }
 
+static enum hr_status start(struct hr_worker *worker)
+{
+    struct hr_world *world = worker->world;
+    memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
+    worker->bell = &world->control->rank[worker->rank].bell;
+    worker->buckets = (struct hr_buckets){
+        .member = &worker->member,
+        .grads = worker->grads,
+        .params = world->params,
+        .least = world->options.overlap ? world->options.bucket_params : world->params,
+        .apply = is_fused(world) ? apply : NULL,
+        .arg = worker,
+    };
+    if (!is_fused(world))
+        return hr_state_start(worker, 0);
+    worker->state = world->own;
+    worker->applied = world->snapshot.applied[0];
+    return HR_OK;
+}
+
+static void stop(struct hr_worker *worker)
+{
+    if (!is_fused(worker->world))
+        hr_state_stop(worker);
+}
+
+/* offer has begun what was left to begin; now it is to be seen through. */
+static bool ready(void *arg)
+{
+    struct hr_worker *worker = arg;
+    return !worker->offered || hr_buckets_test(&worker->buckets);
+}
+
 /* Apart: update this worker's replica. */
 static void update_replica(struct hr_worker *worker)
 {
@@ -83,10 +93,21 @@ static void update_replica(struct hr_worker *worker)
     worker->update_ns += hr_clock_ns() - began;
 }
 
+/* The update of the batch that is about to be computed: its first bucket may be summed, and
+ * applied, before the last is computed. (Weights that backward still needs are not touched by then:
+ * a bucket is applied when all ranks have left its layers behind.) */
+static void prepare_update(struct hr_worker *worker, uint64_t index)
+{
+    const struct hr_world *world = worker->world;
+    worker->step =
+        hr_step_for(world, index, hr_course_batch(&world->course, index).count, ++worker->applied);
+    hr_buckets_reset(&worker->buckets);
+}
+
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     if (worker->offered) {
-        HR_TRY(hr_member_finish(&worker->member));
+        HR_TRY(hr_buckets_finish(&worker->buckets));
         worker->offered = false;
         if (!is_fused(worker->world))
             update_replica(worker);
@@ -94,20 +115,20 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         hr_stats_staleness(worker->stats, 0);
     }
     hr_next_synchronous(worker, task);
+    if (task->kind == HR_TASK_BATCH)
+        prepare_update(worker, task->index);
     return HR_OK;
+}
+
+static void final(struct hr_worker *worker, size_t offset)
+{
+    hr_buckets_final(&worker->buckets, offset);
 }
 
 static void offer(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
-    const uint64_t index = worker->index - 1; /* of the batch in hand */
-    worker->step =
-        hr_step_for(world, index, hr_course_batch(&world->course, index).count, ++worker->applied);
-    if (is_fused(world))
-        hr_member_reduce_apply_start(&worker->member, worker->grads, world->params, apply, worker);
-    else
-        hr_member_all_reduce_start(&worker->member, worker->grads, world->params);
-    worker->bell = hr_member_bell(&worker->member);
+    hr_buckets_final(&worker->buckets, 0);
+    worker->bell = worker->buckets.bell;
     worker->offered = true;
 }
 
@@ -145,6 +166,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
+    .final = final,
     .offer = offer,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,

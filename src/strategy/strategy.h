@@ -1,6 +1,6 @@
 /* strategy.h - how replicas are kept in step, behind one table of functions.
  *
- *   Worker   request -> ready? -> accept -> gradient -> offer -> request -> ...
+ *   Worker   request -> ready? -> accept -> gradient (final ...) -> offer -> request -> ...
  *            ask for weights and a batch; has the answer come; take it; (train/ computes); hand in
  *   Owner    enabled? -> take one input -> enabled? -> ...          (a parameter server's shard)
  *
@@ -21,6 +21,7 @@
 #include "group/group.h"
 #include "optim/optimizer.h"
 #include "schedule/pick.h"
+#include "strategy/buckets.h"
 #include "strategy/course.h"
 
 enum { HR_STALENESS_BUCKETS = 256 };
@@ -67,7 +68,9 @@ struct hr_snapshot {
 struct hr_strategy;
 
 struct hr_strategy_options {
-    uint64_t staleness; /* ssp */
+    uint64_t staleness;   /* ssp */
+    bool overlap;         /* allreduce: sum what is final while backward goes on */
+    size_t bucket_params; /* that a bucket has at least */
 };
 
 /* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
@@ -111,12 +114,13 @@ struct hr_worker {
     float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
     uint64_t applied;       /* updates ever made to state */
     struct hr_step step;    /* allreduce: the update in progress */
-    uint64_t index;         /* of the batch in hand, or (synchronous) of the next */
-    uint64_t cut;           /* synchronous: the next cut */
-    size_t samples;         /* in the gradient in hand */
-    bool offered;           /* a gradient is on its way and its fate is not known */
-    uint64_t pushes_seen;   /* hogwild: pushes of others when the weights in hand were read */
-    int64_t update_ns;      /* spent in updates, in all: computing, though it happens in accept */
+    struct hr_buckets buckets; /* allreduce */
+    uint64_t index;            /* of the batch in hand, or (synchronous) of the next */
+    uint64_t cut;              /* synchronous: the next cut */
+    size_t samples;            /* in the gradient in hand */
+    bool offered;              /* a gradient is on its way and its fate is not known */
+    uint64_t pushes_seen;      /* hogwild: pushes of others when the weights in hand were read */
+    int64_t update_ns; /* spent in updates, in all: computing, though it happens in accept */
 };
 
 /* A parameter server's shard; private memory of its rank. */
@@ -159,6 +163,8 @@ struct hr_strategy {
     void (*request)(struct hr_worker *worker);
     bool (*ready)(void *worker);
     enum hr_status (*accept)(struct hr_worker *worker, struct hr_task *task);
+    /* Of the gradient in hand, grads [offset, params) are final; NULL: offer is soon enough. */
+    void (*final)(struct hr_worker *worker, size_t offset);
     void (*offer)(struct hr_worker *worker);
     void (*arrive)(struct hr_worker *worker);           /* at a cut: tell the owners */
     bool (*arrived)(void *worker);                      /* have they exported */

@@ -42,14 +42,17 @@ static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *
 {
     struct hr_worker *worker = &trainee->worker;
     const int64_t began = hr_clock_ns(), loaded = worker->stats->load_ns;
+    const int64_t overlapped = trainee->overlapped_ns;
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMPUTE);
     hr_control_step(worker->world->control, worker->rank, task->index);
     HR_TRY(hr_trainee_gradient(trainee, task));
     const int64_t computed = hr_clock_ns(), updated = worker->update_ns;
     worker->world->strategy->offer(worker);
     const int64_t update = worker->update_ns - updated;
-    worker->stats->compute_ns += computed - began + update - (worker->stats->load_ns - loaded);
-    worker->stats->communicate_ns += hr_clock_ns() - computed - update;
+    const int64_t inside = trainee->overlapped_ns - overlapped;
+    worker->stats->compute_ns +=
+        computed - began + update - inside - (worker->stats->load_ns - loaded);
+    worker->stats->communicate_ns += hr_clock_ns() - computed - update + inside;
     return HR_OK;
 }
 

@@ -142,6 +142,7 @@ static enum hr_status prepare(struct hr_run *run)
     world->group_options.crowded = crowded;
     world->group_options.helpers = hr_cpus_allowed() - 1;
     world->snapshot.state_copies = world->strategy->private_state ? world->workers : 1;
+    HR_TRY(hr_wiring_prepare(run));
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
     run->spin_ns = hr_spin_budget_ns(busy);
@@ -183,6 +184,7 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
     run->board = carve(&carver, sizeof *run->board);
     world->dispenser = carve(&carver, sizeof *world->dispenser);
     world->group = carve(&carver, group_bytes);
+    run->wires.free_at = carve(&carver, hr_wires_bytes(&run->wires));
     world->stats = carve(&carver, world->workers * sizeof *world->stats);
     run->cells = carve(&carver, run->neval * sizeof *run->cells);
     run->curve = carve(&carver, run->curve_room * sizeof *run->curve);
@@ -307,6 +309,7 @@ static void finish(struct hr_run *run)
 {
     hr_model_destroy(run->model);
     hr_scaling_free(&run->scaling);
+    hr_wires_close(&run->wires);
     free(run->tensors);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);

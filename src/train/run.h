@@ -6,6 +6,7 @@
  *   trainee.c            a worker's own: gradients, its part of evaluations
  *   defaults.c           what an option is when nobody says it
  *   recipe.c             the optimiser and the learning rate
+ *   wiring.c             how gradients travel: transport, emulated links, buckets
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
@@ -21,6 +22,7 @@
 #include "group/launch.h"
 #include "hogring/train.h"
 #include "nn/model.h"
+#include "schedule/wires.h"
 #include "strategy/strategy.h"
 #include "train/input.h"
 
@@ -74,6 +76,7 @@ struct hr_run {
     struct hr_eval_cell *cells;   /* (neval) */
     struct hr_curve_point *curve; /* (curve_room) */
     size_t neval, curve_room;
+    struct hr_wires wires; /* emulated links; without ranks: there are none */
     int64_t spin_ns, yield_ns, timeout_ns;
     /* Carried over from a checkpoint. */
     double resumed_epoch_loss;
@@ -99,6 +102,7 @@ struct hr_trainee {
     struct hr_workspace *workspace;
     struct hr_input input;
     struct hr_repro repro;
+    int64_t overlapped_ns;        /* of communication in the middle of backward, in all */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
@@ -124,6 +128,9 @@ void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size)
 void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size);
 /* A number that an option may have; HR_E_USAGE names both. */
 HR_CHECKED enum hr_status hr_check_range(const char *flag, double value, double least, double most);
+
+/* --- wiring.c: the group's options, and the wires' words in the segment */
+HR_CHECKED enum hr_status hr_wiring_prepare(struct hr_run *run);
 
 /* --- repro.c */
 /* Check and settle --reduce. */

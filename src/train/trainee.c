@@ -1,5 +1,6 @@
 /* A worker's own work: which gradient, which part of an evaluation. */
 #include <math.h>
+#include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "base/size.h"
@@ -20,7 +21,10 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
     const struct hr_place place = {.group = world->group,
                                    .segment = world->segment,
                                    .control = world->control,
-                                   .waiter = &trainee->waiter};
+                                   .waiter = &trainee->waiter,
+                                   .wires = run->wires.nranks ? &run->wires : NULL};
+    if (place.wires) /* else the kernel rounds sleeps up by 50 us */
+        prctl(PR_SET_TIMERSLACK, 1);
     trainee->worker = (struct hr_worker){
         .world = world,
         .rank = rank,
@@ -58,6 +62,17 @@ static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
     return hr_prefetch_start(&options, &trainee->prefetch);
 }
 
+/* Backward has come so far: have what is final summed while it goes on. */
+static void gradients_done(void *arg, size_t offset, size_t count)
+{
+    struct hr_trainee *trainee = arg;
+    struct hr_worker *worker = &trainee->worker;
+    const int64_t began = hr_clock_ns(), updated = worker->update_ns;
+    (void)count;
+    worker->world->strategy->final(worker, offset);
+    trainee->overlapped_ns += hr_clock_ns() - began - (worker->update_ns - updated);
+}
+
 enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, size_t rank)
 {
     enum hr_status status;
@@ -70,8 +85,11 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
     };
     hr_kernels_init_process();
     HR_TRY(hr_input_init(&trainee->input, run, rank, largest_batch(run)));
+    const bool overlaps = run->world.options.overlap && !run->micro_shards;
     const struct hr_workspace_options options = {.seed = run->options->seed,
-                                                 .threads = run->options->threads_per_worker};
+                                                 .threads = run->options->threads_per_worker,
+                                                 .done = overlaps ? gradients_done : NULL,
+                                                 .arg = trainee};
     HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &trainee->workspace),
                 status, out);
     HR_TRY_GOTO(start_prefetch(trainee, rank), status, out);

@@ -36,6 +36,17 @@ load support
   refused 2 "--resume: from where?" train --resume
 }
 
+@test "how gradients travel" {
+  refused 2 "--overlap maybe: expected on or off" train --overlap maybe
+  refused 2 "--overlap on: means nothing with --strategy hogwild" train --overlap on --strategy hogwild
+  refused 2 "no gradient is final before the last micro-shard" \
+    train --overlap on --reduce repro --global-batch-size 64
+  refused 2 "--bucket-size lots: expected bytes" train --bucket-size lots
+  refused 2 "--transport pigeon: expected zero-copy or copy" train --transport pigeon
+  refused 2 "--transport copy: means nothing with --strategy ps-sync" train --transport copy --strategy ps-sync
+  refused 2 "--link: links are emulated for --transport copy only" train --link 1GB/s
+}
+
 @test "reduce repro says what it needs" {
   refused 2 "--reduce mean: expected sum or repro" train --reduce mean
   refused 2 "expected --global-batch-size N with it" train --reduce repro

@@ -1,0 +1,65 @@
+/* How gradients travel: in place or through the rings, over emulated links, at once or in buckets.
+ */
+#include <string.h>
+
+#include "base/parse.h"
+#include "group/lane.h"
+#include "train/run.h"
+
+static enum hr_status read_overlap(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_strategy_options *options = &run->world.options;
+    uint64_t bytes;
+    options->overlap = !strcmp(o->overlap, "on");
+    if (!options->overlap && strcmp(o->overlap, "off") != 0)
+        return hr_fail(HR_E_USAGE, "--overlap %s: expected on or off", o->overlap);
+    if (options->overlap && !run->world.strategy->final)
+        return hr_fail(HR_E_USAGE,
+                       "--overlap on: means nothing with --strategy %s (it belongs to "
+                       "allreduce)",
+                       o->strategy);
+    if (options->overlap && run->micro_shards)
+        return hr_fail(HR_E_USAGE, "--overlap on: with --reduce repro no gradient is final before "
+                                   "the last micro-shard");
+    if (!hr_parse_size(o->bucket_size, &bytes) || bytes < sizeof(float))
+        return hr_fail(HR_E_USAGE, "--bucket-size %s: expected bytes, as 256K or 1M",
+                       o->bucket_size);
+    options->bucket_params = bytes / sizeof(float);
+    return HR_OK;
+}
+
+/* Of payload that a ring slot holds. Large, so that a bucket goes out at once, as if a network card
+ * fetched it, and backward need not come by for every piece. */
+static size_t slot_bytes(size_t workers)
+{
+    enum { PAYLOAD = 64 << 20, LARGEST = 1 << 20, LEAST = 4096 };
+    const size_t lanes = workers * (2 * workers - 1);
+    size_t slot = LARGEST;
+    while (slot > LEAST && slot * lanes * HR_LANE_SLOTS > PAYLOAD)
+        slot /= 2;
+    return slot;
+}
+
+enum hr_status hr_wiring_prepare(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_group_options *group = &run->world.group_options;
+    const bool all_reduces = run->world.strategy->synchronous && !run->world.strategy->served;
+    HR_TRY(read_overlap(run));
+    group->copies = !strcmp(o->transport, "copy");
+    if (!group->copies && strcmp(o->transport, "zero-copy") != 0)
+        return hr_fail(HR_E_USAGE, "--transport %s: expected zero-copy or copy", o->transport);
+    if (group->copies && !all_reduces)
+        return hr_fail(HR_E_USAGE,
+                       "--transport copy: means nothing with --strategy %s (it belongs "
+                       "to allreduce)",
+                       o->strategy);
+    if (group->copies)
+        group->slot_bytes = slot_bytes(run->world.workers);
+    if (!o->link[0])
+        return HR_OK;
+    if (!group->copies)
+        return hr_fail(HR_E_USAGE, "--link: links are emulated for --transport copy only");
+    return hr_wires_open(&run->wires, run->world.workers, o->link, NULL, 1);
+}

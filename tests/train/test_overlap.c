@@ -1,0 +1,80 @@
+/* Summing in buckets while backward goes on changes no bit, whatever the buckets, the transport,
+ * the launch and the order of play; nor does the way that gradients travel. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/runs.h"
+
+struct rung {
+    const char *algorithm, *transport, *link, *launch, *schedule, *bucket;
+};
+
+/* Processes first: the forking process must not have used BLAS. */
+static const struct rung rungs[] = {
+    {"direct", "zero-copy", "", "process", "free", "256"},
+    {"direct", "copy", "2GB/s,1us", "process", "free", "1K"},
+    {"direct", "zero-copy", "", "thread", "free", "4"},
+    {"direct", "zero-copy", "", "thread", "free", "2K"},
+    {"direct", "zero-copy", "", "thread", "free", "1G"},
+    {"tree", "zero-copy", "", "thread", "free", "256"},
+    {"master-worker", "copy", "", "thread", "free", "256"},
+    {"direct", "copy", "1GB/s,10us", "thread", "free", "256"},
+    {"direct", "zero-copy", "", "thread", "explore:1", "256"},
+    {"tree", "copy", "", "thread", "explore:2", "256"},
+};
+enum { NRUNGS = sizeof rungs / sizeof *rungs };
+
+static struct hr_train_options options_of(const struct rung *rung, const char *overlap)
+{
+    struct hr_train_options options = run_options("allreduce", 3);
+    snprintf(options.model, sizeof options.model,
+             "flatten, dense 13, relu, dense 11, relu, dense 10");
+    snprintf(options.algorithm, sizeof options.algorithm, "%s", rung->algorithm);
+    snprintf(options.transport, sizeof options.transport, "%s", rung->transport);
+    snprintf(options.link, sizeof options.link, "%s", rung->link);
+    snprintf(options.launch, sizeof options.launch, "%s", rung->launch);
+    snprintf(options.schedule, sizeof options.schedule, "%s", rung->schedule);
+    snprintf(options.bucket_size, sizeof options.bucket_size, "%s", rung->bucket);
+    snprintf(options.overlap, sizeof options.overlap, "%s", overlap);
+    options.epochs = 1;
+    options.warmup_epochs = 0.25;
+    return options;
+}
+
+static void buckets_change_no_bit(void **state)
+{
+    (void)state;
+    char want[33];
+    struct hr_train_options options = options_of(&rungs[0], "on");
+    run_digest(&options, want);
+    for (size_t i = 1; i < NRUNGS; i++) {
+        options = options_of(&rungs[i], "on");
+        CHECK_DIGEST(&options, want);
+    }
+    for (size_t i = 0; i < NRUNGS; i++) {
+        options = options_of(&rungs[i], "off");
+        snprintf(options.launch, sizeof options.launch, "thread");
+        CHECK_DIGEST(&options, want);
+    }
+}
+
+/* What an update needs of the whole gradient waits for all buckets. */
+static void norms_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    char want[33];
+    struct hr_train_options options = options_of(&rungs[3], "off");
+    options.clip_norm = 0.1;
+    run_digest(&options, want);
+    snprintf(options.overlap, sizeof options.overlap, "on");
+    CHECK_DIGEST(&options, want);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buckets_change_no_bit),
+        cmocka_unit_test(norms_are_those_of_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
