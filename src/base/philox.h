@@ -19,6 +19,7 @@ enum hr_stream {
     HR_STREAM_TEST = 4,
     HR_STREAM_NAME = 5,    /* random names of segments and temporary folders */
     HR_STREAM_AUGMENT = 6, /* flips and crops: counter = (pass, sample) */
+    HR_STREAM_DROPOUT = 7, /* which units are kept: nn/dropout.c has a counter of its own */
 };
 
 struct hr_philox {

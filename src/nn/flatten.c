@@ -1,5 +1,5 @@
 /* flatten - (channels, height, width) becomes (features), in PyTorch's order. The network's input
- * is in that order already, and nothing moves. */
+ * may be in that order already; then nothing moves. */
 #include "nn/layer.h"
 #include "nn/planes.h"
 
@@ -7,10 +7,10 @@
 static enum hr_status fit(struct hr_layer *layer)
 {
     const struct hr_dims *in = &layer->in;
-    const size_t channels = in->ndim == 3 ? in->size[0] : 1;
+    const size_t channels = in->ndim == 3 && !in->planes ? in->size[0] : 1;
     layer->size[0] = channels;
     layer->size[1] = hr_dims_elems(in) / channels;
-    layer->in_place = layer->index == 0 || layer->size[0] == 1 || layer->size[1] == 1;
+    layer->in_place = layer->size[0] == 1 || layer->size[1] == 1;
     layer->out = (struct hr_dims){.ndim = 1, .size = {hr_dims_elems(in)}};
     return HR_OK;
 }

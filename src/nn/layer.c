@@ -5,8 +5,10 @@
 
 /* In alphabetical order: messages list them. */
 static const struct hr_layer_type *const types[] = {
-    &hr_layer_avgpool,       &hr_layer_conv,    &hr_layer_dense, &hr_layer_flatten,
-    &hr_layer_globalavgpool, &hr_layer_maxpool, &hr_layer_relu,
+    &hr_layer_avgpool, &hr_layer_batchnorm, &hr_layer_conv,     &hr_layer_dense,
+    &hr_layer_dropout, &hr_layer_flatten,   &hr_layer_gelu,     &hr_layer_globalavgpool,
+    &hr_layer_maxpool, &hr_layer_relu,      &hr_layer_residual, &hr_layer_sigmoid,
+    &hr_layer_tanh,
 };
 
 enum { NTYPES = sizeof types / sizeof *types, MAX_CHOICES = NTYPES + 8 };
@@ -32,7 +34,7 @@ static void list_word(char *list, size_t bytes, const char *word)
 static enum hr_status fail_unknown(const char *word, bool alone)
 {
     const char *choices[MAX_CHOICES + 1] = {NULL};
-    char layers[160] = "", models[80] = "", hint[64] = "";
+    char layers[320] = "", models[120] = "", hint[64] = "";
     size_t n = 0;
     for (; n < NTYPES; n++) {
         choices[n] = types[n]->name;

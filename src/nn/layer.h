@@ -21,12 +21,13 @@ enum { HR_LAYER_MAX_TENSORS = 4, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 
 
 /* Dimensions of one sample: (features), or (channels, height, width), as PyTorch names them. In
  * memory the latter is (height, width, channels): the channels of a pixel stand side by side, so
- * that a filter's row is one run. Only the network's input (data sets) and what stands behind a
- * flatten are in PyTorch's order (channels, height, width); the two are the same where there is
- * one channel, or one pixel. */
+ * that a filter's row is one run. Only what stands behind a flatten, and the network's input
+ * (data sets) where it is read by flattens alone, are in PyTorch's order (channels, height,
+ * width); the two are the same where there is one channel, or one pixel. */
 struct hr_dims {
     size_t ndim; /* 1 or 3 */
     size_t size[3];
+    bool planes; /* the network's input, in PyTorch's order */
 };
 
 static inline size_t hr_dims_elems(const struct hr_dims *dims)
@@ -56,7 +57,8 @@ struct hr_layer {
     size_t size[HR_LAYER_MAX_SIZES]; /* what parse and fit worked out; each kind says what */
     double rate;                     /* the same, for what is no size */
     struct hr_dims in, out;
-    size_t ntensors; /* fit fills these in, in the order of the parameter array */
+    struct hr_dims in2; /* residual alone: of its second input */
+    size_t ntensors;    /* fit fills these in, in the order of the parameter array */
     struct hr_layer_tensor tensors[HR_LAYER_MAX_TENSORS];
     size_t fan_in;     /* inputs of one output; bound of the initial values of all its tensors */
     double madds;      /* multiply-adds of one sample's forward pass */
@@ -75,7 +77,7 @@ struct hr_layer {
  * wherever it is computed. */
 struct hr_draw {
     uint64_t seed, epoch;
-    const uint32_t *samples; /* (B) numbers of the samples in the data set */
+    const uint32_t *samples; /* (B) numbers of the samples in the data set; NULL: 0, 1, ... */
 };
 
 /* One batch through one layer. */
@@ -87,6 +89,8 @@ struct hr_pass {
     float *y;            /* (B,out); out in forward, in in backward; is x when in_place */
     const float *dy;     /* (B,out); backward only */
     float *dx;           /* (B,in) out, overwritten; NULL: not wanted; is dy when in_place */
+    const float *x2;     /* (B,in) residual alone: its second input */
+    float *dx2;          /* (B,in) out, as dx; never dy */
     void *saved;         /* saved_bytes: what forward leaves for backward; NULL in evaluation */
     void *scratch;       /* scratch_bytes: as it was left by any other layer */
     size_t threads;      /* that may share the work (team.h) */
@@ -97,6 +101,7 @@ struct hr_layer_type {
     const char *name;
     bool can_fuse_relu; /* forward obeys relu_follows */
     bool can_fuse_pool; /* forward and backward obey absorbs */
+    bool reads_y;       /* backward needs y, so nobody may overwrite it */
     /* words[1..] to layer->size; HR_E_USAGE says what was found and expected. */
     enum hr_status (*parse)(struct hr_layer *layer, const struct hr_layer_text *text);
     /* layer->in is known: fill in out, tensors, fan_in, madds; HR_E_USAGE when it does not fit. */
@@ -109,8 +114,9 @@ struct hr_layer_type {
     void (*backward)(const struct hr_layer *layer, const struct hr_pass *pass);
 };
 
-extern const struct hr_layer_type hr_layer_avgpool, hr_layer_conv, hr_layer_dense, hr_layer_flatten,
-    hr_layer_globalavgpool, hr_layer_maxpool, hr_layer_relu;
+extern const struct hr_layer_type hr_layer_avgpool, hr_layer_batchnorm, hr_layer_conv,
+    hr_layer_dense, hr_layer_dropout, hr_layer_flatten, hr_layer_gelu, hr_layer_globalavgpool,
+    hr_layer_maxpool, hr_layer_relu, hr_layer_residual, hr_layer_sigmoid, hr_layer_tanh;
 
 /* The kind whose name is the first word, its arguments read; HR_E_USAGE offers the closest name.
  * `alone`: the list has no other layer, so the word may also be a misspelled built-in model. */

@@ -1,10 +1,12 @@
 #include "nn/loss.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 struct row {
     float loss;
-    size_t best; /* first of the largest logits; no class when one is not a number */
+    bool correct; /* false when an output is not a number */
 };
 
 static size_t first_largest(size_t C, const float *x)
@@ -16,10 +18,26 @@ static size_t first_largest(size_t C, const float *x)
     return best;
 }
 
-/* x (C) in; dx (C) out, or NULL */
-static struct row row_loss(size_t C, const float *x, size_t label, float *dx)
+/* The part of the loss and the gradient that comes from smoothing: targets are s / C everywhere,
+ * and (1 - s) more for the label. log_sum is log sum e^(x - x[best]). */
+static float smooth_row(const struct hr_loss *loss, const float *x, size_t best, float log_sum,
+                        float *dx)
 {
-    const size_t best = first_largest(C, x);
+    const size_t C = loss->outputs;
+    float below = 0.0f; /* sum of x[best] - x[c], none negative */
+    for (size_t c = 0; c < C; c++) {
+        below += x[best] - x[c];
+        if (dx)
+            dx[c] -= loss->smoothing / (float)C;
+    }
+    return loss->smoothing * (log_sum + below / (float)C);
+}
+
+/* x (C) in; dx (C) out, or NULL */
+static struct row cross_entropy(const struct hr_loss *loss, const float *x, size_t label, float *dx)
+{
+    const size_t C = loss->outputs, best = first_largest(C, x);
+    const float weight = 1.0f - loss->smoothing;
     float sum = 0.0f;
     for (size_t c = 0; c < C; c++) {
         const float e = expf(x[c] - x[best]);
@@ -30,21 +48,86 @@ static struct row row_loss(size_t C, const float *x, size_t label, float *dx)
     if (dx) {
         for (size_t c = 0; c < C; c++)
             dx[c] /= sum;
-        dx[label] -= 1.0f;
+        dx[label] -= weight;
     }
-    return (struct row){logf(sum) - (x[label] - x[best]), isnan(sum) ? C : best};
+    const float log_sum = logf(sum);
+    float value = weight * (log_sum - (x[label] - x[best]));
+    if (loss->smoothing > 0.0f)
+        value += smooth_row(loss, x, best, log_sum, dx);
+    return (struct row){value, !isnan(sum) && best == label};
 }
 
-struct hr_batch_result hr_softmax_loss(size_t B, size_t C, const float *logits,
-                                       const uint32_t *labels, float *dlogits)
+/* Of one output, before the division by C. */
+static float binary(float x, float target, float *dx)
+{
+    const float e = expf(-fabsf(x));
+    if (dx)
+        *dx = (x < 0.0f ? e : 1.0f) / (1.0f + e) - target;
+    return (x < 0.0f ? 0.0f : x) - x * target + log1pf(e);
+}
+
+static float squared(float x, float target, float *dx)
+{
+    const float d = x - target;
+    if (dx)
+        *dx = 2.0f * d;
+    return d * d;
+}
+
+/* The class that a single output means. */
+static size_t answer_of(const struct hr_loss *loss, float x)
+{
+    if (loss->kind == HR_LOSS_BCE)
+        return x > 0.0f;
+    const float last = (float)(loss->classes - 1), nearest = ceilf(x - 0.5f);
+    return (size_t)(nearest > last ? last : nearest > 0.0f ? nearest : 0.0f);
+}
+
+/* Losses that are a mean over the outputs. x (C) in; dx (C) out, or NULL */
+static struct row by_output(const struct hr_loss *loss, const float *x, size_t label, float *dx)
+{
+    const size_t C = loss->outputs;
+    float sum = 0.0f, d = 0.0f;
+    for (size_t c = 0; c < C; c++) {
+        const float target = C == 1 ? (float)label : c == label ? 1.0f : 0.0f;
+        sum += loss->kind == HR_LOSS_BCE ? binary(x[c], target, &d) : squared(x[c], target, &d);
+        if (dx)
+            dx[c] = d / (float)C;
+    }
+    const size_t answer = C == 1 ? answer_of(loss, x[0]) : first_largest(C, x);
+    return (struct row){sum / (float)C, !isnan(sum) && answer == label};
+}
+
+struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float *logits,
+                               const uint32_t *labels, float *dlogits)
 {
     struct hr_batch_result result = {0};
     for (size_t b = 0; b < B; b++) {
-        HR_ASSERT(labels[b] < C);
-        float *dx = dlogits ? dlogits + b * C : NULL;
-        const struct row row = row_loss(C, logits + b * C, labels[b], dx);
+        HR_ASSERT(labels[b] < loss->classes);
+        const float *x = logits + b * loss->outputs;
+        float *dx = dlogits ? dlogits + b * loss->outputs : NULL;
+        const struct row row = loss->kind == HR_LOSS_CROSS_ENTROPY
+                                   ? cross_entropy(loss, x, labels[b], dx)
+                                   : by_output(loss, x, labels[b], dx);
         result.loss_sum += (double)row.loss;
-        result.correct += row.best == labels[b];
+        result.correct += row.correct;
     }
     return result;
+}
+
+static const char *const names[] = {"cross-entropy", "bce", "mse"};
+
+const char *hr_loss_name(enum hr_loss_kind kind)
+{
+    return names[kind];
+}
+
+enum hr_status hr_loss_parse(const char *name, enum hr_loss_kind *out)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) {
+            *out = (enum hr_loss_kind)i;
+            return HR_OK;
+        }
+    return hr_fail(HR_E_USAGE, "--loss %s: expected cross-entropy, bce or mse", name);
 }

@@ -64,6 +64,7 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 
 const struct hr_layer_type hr_layer_maxpool = {
     .name = "maxpool",
+    .reads_y = true, /* where a convolution does its work */
     .parse = parse,
     .fit = hr_pool_fit,
     .saved_bytes = saved_bytes,

@@ -18,7 +18,7 @@ static enum hr_status fail_in_layer(enum hr_status status, const struct hr_model
 {
     char text[60];
     hr_layer_text_join(&model->text.layers[index], text, sizeof text);
-    return hr_fail_within(status, "model: layer %zu \"%s\"", index, text);
+    return hr_fail_within(status, "model: layer %s \"%s\"", model->text.layers[index].path, text);
 }
 
 /* Elements of a tensor, or of a sample; false when there are too many to address. */
@@ -60,33 +60,72 @@ static enum hr_status place_tensors(struct hr_model *model, struct hr_layer *lay
     return HR_OK;
 }
 
-static enum hr_status build_layer(struct hr_model *model, size_t index, const struct hr_dims *in)
+static const struct hr_dims *output_of(const struct hr_model *model, size_t from)
 {
+    return from == HR_FROM_INPUT ? &model->input : &model->layers[from].out;
+}
+
+static enum hr_status build_layer(struct hr_model *model, size_t index)
+{
+    const struct hr_layer_text *text = &model->text.layers[index];
     struct hr_layer *layer = &model->layers[index];
-    HR_TRY(hr_layer_parse(&model->text.layers[index], model->text.nlayers == 1, layer));
+    HR_TRY(hr_layer_parse(text, model->text.nlayers == 1, layer));
     layer->index = index;
-    layer->in = *in;
+    layer->in = *output_of(model, text->from[0]);
+    if (text->nfrom > 1)
+        layer->in2 = *output_of(model, text->from[1]);
     HR_TRY(layer->type->fit(layer));
+    layer->out.planes = false;
     return place_tensors(model, layer);
 }
 
-static enum hr_status build_layers(struct hr_model *model, const struct hr_dims *input)
+/* Where only flattens read it, the input stays in PyTorch's order, which is theirs. */
+static void choose_input_order(struct hr_model *model)
+{
+    const struct hr_dims *in = &model->input;
+    bool flat = true;
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_layer_text *text = &model->text.layers[i];
+        for (size_t k = 0; k < text->nfrom; k++)
+            if (text->from[k] == HR_FROM_INPUT)
+                flat = flat && !strcmp(text->words[0], hr_layer_flatten.name);
+    }
+    model->pixels_first = !flat && in->size[0] > 1 && in->size[1] * in->size[2] > 1;
+    model->input.planes = flat;
+}
+
+static enum hr_status build_layers(struct hr_model *model)
 {
     model->layers = calloc(model->text.nlayers, sizeof *model->layers);
     if (!model->layers)
         return hr_fail(HR_E_NOMEM, "no memory for a model of %zu layers", model->text.nlayers);
-    const struct hr_dims *in = input;
+    choose_input_order(model);
     for (size_t i = 0; i < model->text.nlayers; i++) {
-        const enum hr_status status = build_layer(model, i, in);
+        const enum hr_status status = build_layer(model, i);
         if (status != HR_OK)
             return fail_in_layer(status, model, i);
-        in = &model->layers[i].out;
     }
     return HR_OK;
 }
 
+/* May the loss compare this many outputs with the classes? */
+static enum hr_status check_loss(struct hr_model *model, size_t outputs)
+{
+    const struct hr_loss *loss = &model->loss;
+    const bool single = outputs == 1 && model->classes != 1 && loss->kind != HR_LOSS_CROSS_ENTROPY;
+    if (single && loss->kind == HR_LOSS_BCE && model->classes != 2)
+        return hr_fail(HR_E_USAGE,
+                       "a single output with --loss bce tells 2 classes apart, the data has %zu",
+                       model->classes);
+    if (outputs != model->classes && !single)
+        return hr_fail(HR_E_USAGE, "the last layer has %zu outputs, expected %zu, the classes",
+                       outputs, model->classes);
+    model->loss.outputs = outputs;
+    return HR_OK;
+}
+
 /* The last layer gives one logit a class, and something can be learned. */
-static enum hr_status check_output(const struct hr_model *model)
+static enum hr_status check_output(struct hr_model *model)
 {
     char text[80];
     const size_t last = model->text.nlayers - 1;
@@ -95,41 +134,14 @@ static enum hr_status check_output(const struct hr_model *model)
     if (out->ndim != 1)
         status = hr_fail(HR_E_USAGE, "the last layer has outputs of shape %s, expected (%zu)",
                          hr_dims_text(out, text, sizeof text), model->classes);
-    else if (out->size[0] != model->classes)
-        status = hr_fail(HR_E_USAGE, "the last layer has %zu outputs, expected %zu, the classes",
-                         out->size[0], model->classes);
-    else if (model->ntensors == 0)
+    else
+        status = check_loss(model, out->size[0]);
+    if (status == HR_OK && model->ntensors == 0)
         status = hr_fail(HR_E_USAGE, "no layer up to here has parameters: nothing can be learned");
     return status == HR_OK ? HR_OK : fail_in_layer(status, model, last);
 }
 
-/* Layers that can do so take over the work of the relu behind them: one pass over y, not two. */
-static void fuse_relus(struct hr_model *model)
-{
-    for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
-        struct hr_layer *layer = &model->layers[i], *next = layer + 1;
-        layer->relu_follows = layer->type->can_fuse_relu && next->type == &hr_layer_relu;
-        next->done_before = layer->relu_follows;
-    }
-}
-
-/* A convolution's output is large, and a pool makes it small: neither it nor its gradient need be
- * stored when both are done together, image by image. */
-static void fuse_pools(struct hr_model *model)
-{
-    for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
-        struct hr_layer *layer = &model->layers[i];
-        const size_t behind = layer->relu_follows ? 2 : 1;
-        if (!layer->type->can_fuse_pool || i + behind >= model->text.nlayers ||
-            layer[behind].type != &hr_layer_maxpool)
-            continue;
-        layer->absorbs = behind;
-        for (size_t j = 1; j <= behind; j++)
-            layer[j].absorbed = true;
-    }
-}
-
-/* The public table of tensors, and where backward ends. */
+/* The public table of tensors. */
 static enum hr_status list_tensors(struct hr_model *model)
 {
     struct hr_tensor_info *info = calloc(model->ntensors, sizeof *info);
@@ -137,14 +149,12 @@ static enum hr_status list_tensors(struct hr_model *model)
         return hr_fail(HR_E_NOMEM, "no memory for a model of %zu tensors", model->ntensors);
     model->tensors = info;
     size_t offset = 0;
-    for (size_t i = model->text.nlayers; i-- > 0;)
-        if (model->layers[i].ntensors)
-            model->first_trained = i;
     for (size_t i = 0; i < model->text.nlayers; i++) {
         const struct hr_layer *layer = &model->layers[i];
         for (size_t t = 0; t < layer->ntensors; t++, info++) {
             const struct hr_layer_tensor *tensor = &layer->tensors[t];
-            snprintf(info->name, sizeof info->name, "%zu.%s", i, tensor->name);
+            snprintf(info->name, sizeof info->name, "%s.%s", model->text.layers[i].path,
+                     tensor->name);
             info->role = tensor->role;
             info->ndim = tensor->ndim;
             memcpy(info->shape, tensor->shape, sizeof info->shape);
@@ -156,30 +166,50 @@ static enum hr_status list_tensors(struct hr_model *model)
     return HR_OK;
 }
 
-enum hr_status hr_model_create(const char *description, struct hr_shape input, size_t classes,
-                               struct hr_model **out)
+static enum hr_status check_smoothing(const struct hr_model_options *options)
+{
+    if (!(options->label_smoothing >= 0 && options->label_smoothing < 1))
+        return hr_fail(HR_E_USAGE, "--label-smoothing %g: expected 0 to below 1",
+                       options->label_smoothing);
+    if (options->label_smoothing > 0 && options->loss != HR_LOSS_CROSS_ENTROPY)
+        return hr_fail(HR_E_USAGE, "--label-smoothing: means nothing with --loss %s",
+                       hr_loss_name(options->loss));
+    return HR_OK;
+}
+
+enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_model **out)
 {
     struct hr_dims in;
-    HR_TRY(check_input(input, &in));
+    HR_TRY(check_input(options->input, &in));
+    HR_TRY(check_smoothing(options));
     struct hr_model *model = calloc(1, sizeof *model);
     if (!model)
         return hr_fail(HR_E_NOMEM, "no memory for a model");
     model->input = in;
-    model->classes = classes;
+    model->classes = options->classes;
+    model->loss = (struct hr_loss){.kind = options->loss,
+                                   .smoothing = (float)options->label_smoothing,
+                                   .classes = options->classes};
     enum hr_status status;
-    HR_TRY_GOTO(hr_model_text_parse(description, &model->text), status, out);
-    HR_TRY_GOTO(build_layers(model, &in), status, out);
+    HR_TRY_GOTO(hr_model_text_parse(options->description, options->classes, &model->text), status,
+                out);
+    HR_TRY_GOTO(build_layers(model), status, out);
     HR_TRY_GOTO(check_output(model), status, out);
     HR_TRY_GOTO(list_tensors(model), status, out);
-    fuse_relus(model);
-    fuse_pools(model);
-    model->pixels_first =
-        in.size[0] > 1 && in.size[1] * in.size[2] > 1 && model->layers[0].type != &hr_layer_flatten;
+    HR_TRY_GOTO(hr_graph_plan(model), status, out);
     *out = model;
     model = NULL;
 out:
     hr_model_destroy(model);
     return status;
+}
+
+enum hr_status hr_model_create(const char *description, struct hr_shape input, size_t classes,
+                               struct hr_model **out)
+{
+    const struct hr_model_options options = {
+        .description = description, .input = input, .classes = classes};
+    return hr_model_build(&options, out);
 }
 
 void hr_model_destroy(struct hr_model *model)
@@ -189,6 +219,8 @@ void hr_model_destroy(struct hr_model *model)
     hr_model_text_fini(&model->text);
     free(model->layers);
     free(model->tensors);
+    free(model->flows);
+    free(model->slot_elems);
     free(model);
 }
 
@@ -244,12 +276,34 @@ void hr_model_init(const struct hr_model *model, uint64_t seed, float *params)
             init_tensor(model, &model->layers[i], t, seed, params);
 }
 
+size_t hr_model_layer_count(const struct hr_model *model)
+{
+    return model->text.nlayers;
+}
+
+struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)
+{
+    HR_ASSERT(index < model->text.nlayers);
+    const struct hr_layer *layer = &model->layers[index];
+    struct hr_layer_info info = {
+        .path = model->text.layers[index].path, .ndim = layer->out.ndim, .madds = layer->madds};
+    hr_layer_text_join(&model->text.layers[index], info.text, sizeof info.text);
+    memcpy(info.shape, layer->out.size, sizeof info.shape);
+    for (size_t t = 0; t < layer->ntensors; t++) {
+        const struct hr_tensor_info *tensor = &model->tensors[layer->first_tensor + t];
+        *(tensor->role == HR_TENSOR_TRAINED ? &info.params : &info.statistics) += tensor->count;
+    }
+    return info;
+}
+
+/* Forward; then, where something can be learned before or in a layer, the gradients of its
+ * parameters and of its input. */
 double hr_model_madds(const struct hr_model *model)
 {
     double madds = 0;
     for (size_t i = 0; i < model->text.nlayers; i++) {
-        /* Forward, gradient of the parameters, gradient of the input. */
-        const double products = i < model->first_trained ? 1 : i == model->first_trained ? 2 : 3;
+        const struct hr_flow *flow = &model->flows[i];
+        const double products = !flow->trained ? 1 : flow->dx[0] == HR_NO_SLOT ? 2 : 3;
         madds += products * model->layers[i].madds;
     }
     return madds;

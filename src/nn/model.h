@@ -36,7 +36,7 @@ struct hr_workspace;
 enum hr_tensor_role { HR_TENSOR_TRAINED, HR_TENSOR_STATISTIC };
 
 struct hr_tensor_info {
-    char name[48]; /* "<layer index>.weight" */
+    char name[96]; /* "<path of the layer>.weight", as "1.weight" or "3.body.0.weight" */
     size_t ndim;   /* 1..4 */
     size_t shape[4];
     size_t offset; /* in floats, from the start of the parameter array */
@@ -44,13 +44,28 @@ struct hr_tensor_info {
     enum hr_tensor_role role;
 };
 
-/* Build the model.
- *   description  a built-in name (softmax, mlp, cnn, lenet) or a layer list; HR_E_USAGE with the
- *                place in the text when it does not parse, when the layers do not fit one
- *                another, when there is nothing to learn, or more than 2^31 parameters
- *   input        shape of one sample
- *   classes      the last layer must have this many outputs (HR_E_USAGE says both numbers)
- *   out          destroy with hr_model_destroy */
+enum hr_loss_kind { HR_LOSS_CROSS_ENTROPY, HR_LOSS_BCE, HR_LOSS_MSE }; /* loss.h */
+
+/* cross-entropy, bce, mse; HR_E_USAGE lists them. */
+HR_CHECKED enum hr_status hr_loss_parse(const char *name, enum hr_loss_kind *out);
+const char *hr_loss_name(enum hr_loss_kind kind);
+
+struct hr_model_options {
+    const char *description; /* a built-in name (model_text.c lists them) or a layer list */
+    struct hr_shape input;   /* of one sample */
+    size_t classes;          /* the last layer must have this many outputs; for bce with 2 classes,
+                                and for mse, also a single one */
+    enum hr_loss_kind loss;
+    double label_smoothing; /* 0 to below 1; cross-entropy only */
+};
+
+/* Build the model. HR_E_USAGE with the place in the text when it does not parse, when the layers do
+ * not fit one another, the classes or the loss (both numbers are said), when there is nothing to
+ * learn, or more than 2^31 parameters.
+ *   out  destroy with hr_model_destroy */
+HR_CHECKED enum hr_status hr_model_build(const struct hr_model_options *options,
+                                         struct hr_model **out);
+/* The same with cross entropy. */
 HR_CHECKED enum hr_status hr_model_create(const char *description, struct hr_shape input,
                                           size_t classes, struct hr_model **out);
 void hr_model_destroy(struct hr_model *model);
@@ -62,8 +77,22 @@ size_t hr_model_param_count(const struct hr_model *model);
 size_t hr_model_tensor_count(const struct hr_model *model);
 const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_t index);
 
+/* A layer of the flat list, for people: what stands in blocks comes before the block's sum. */
+struct hr_layer_info {
+    const char *path;  /* "3.body.0", owned by the model */
+    char text[64];     /* "conv 16 3x3 pad 1", cut to size */
+    size_t ndim;       /* 1 or 3 */
+    size_t shape[3];   /* of one sample's output, (C,H,W) */
+    size_t params;     /* trained */
+    size_t statistics; /* running means and variances */
+    double madds;      /* multiply-adds of one sample's forward */
+};
+size_t hr_model_layer_count(const struct hr_model *model);
+struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index);
+
 /* params (param_count) out: PyTorch's default initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in))
- * for weight and bias of a dense layer, from Philox keyed by (seed, tensor, element). */
+ * for weight and bias of a dense layer, ones and zeros for batchnorm, from Philox keyed by (seed,
+ * tensor, element). */
 void hr_model_init(const struct hr_model *model, uint64_t seed, float *params);
 
 struct hr_layer;
@@ -89,6 +118,9 @@ struct hr_workspace_options {
 HR_CHECKED enum hr_status hr_workspace_create(const struct hr_model *model, size_t max_batch,
                                               const struct hr_workspace_options *options,
                                               struct hr_workspace **out);
+/* Bytes that such a workspace takes; 0: too many to address. */
+size_t hr_workspace_bytes(const struct hr_model *model, size_t max_batch,
+                          const struct hr_workspace_options *options);
 void hr_workspace_destroy(struct hr_workspace *workspace);
 
 /* The workspace's input buffers, to gather into: x (max_batch, channels, height, width) and
@@ -101,9 +133,9 @@ uint32_t *hr_workspace_labels(struct hr_workspace *workspace);
 void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels);
 
 struct hr_batch_result {
-    double loss_sum; /* of the samples' cross entropies; not finite when training diverged */
-    size_t correct;  /* samples whose largest logit (first of equals) is the label; never one with a
-                      * logit that is not a number */
+    double loss_sum; /* of the samples' losses; not finite when training diverged */
+    size_t correct;  /* samples whose answer (loss.h) is the label; never one with an output that is
+                      * not a number */
     int64_t forward_ns; /* of hr_model_gradient: its forward pass and the loss */
 };
 

@@ -8,14 +8,30 @@
 
 #include "base/size.h"
 
-static const char *const builtin_names[] = {"softmax", "mlp", "cnn", "lenet", NULL};
+/* --- built-in models --- */
+
+/* Two convolutions, each normalised and rectified, then half the size. */
+#define VGG_BLOCK(C)                                                                               \
+    "conv " C " 3x3 pad 1, batchnorm, relu, conv " C " 3x3 pad 1, batchnorm, relu, maxpool 2, "
+/* The body of a residual block whose first convolution may have a stride. */
+#define RESNET_BODY(C, STRIDE)                                                                     \
+    "residual (conv " C " 3x3" STRIDE " pad 1, batchnorm, relu, conv " C " 3x3 pad 1, batchnorm)"
+#define RESNET_HALVE(C)                                                                            \
+    RESNET_BODY(C, " stride 2") " shortcut (conv " C " 1x1 stride 2, batchnorm), relu, "
+
+/* Names, and lists that end in the outputs: "dense " and the number of classes is put behind. */
+static const char *const builtin_names[] = {"softmax",   "mlp",     "cnn", "lenet",
+                                            "vgg-small", "resnet8", NULL};
 static const char *const builtin_lists[] = {
-    "flatten, dense 10",
-    "flatten, dense 256, relu, dense 128, relu, dense 10",
+    "flatten, ",
+    "flatten, dense 256, relu, dense 128, relu, ",
     "conv 32 3x3 pad 1, relu, maxpool 2, conv 64 3x3 pad 1, relu, maxpool 2, "
-    "flatten, dense 128, relu, dense 10",
+    "flatten, dense 128, relu, ",
     "conv 6 5x5 pad 2, relu, maxpool 2, conv 16 5x5, relu, maxpool 2, "
-    "flatten, dense 120, relu, dense 84, relu, dense 10",
+    "flatten, dense 120, relu, dense 84, relu, ",
+    VGG_BLOCK("32") VGG_BLOCK("64") VGG_BLOCK("128") "flatten, dropout 0.5, dense 128, relu, ",
+    "conv 16 3x3 pad 1, batchnorm, relu, " RESNET_BODY("16", "") ", relu, " RESNET_HALVE("32")
+        RESNET_HALVE("64") "globalavgpool, flatten, ",
 };
 
 const char *const *hr_model_builtins(void)
@@ -23,101 +39,231 @@ const char *const *hr_model_builtins(void)
     return builtin_names;
 }
 
-/* The list that a built-in's name stands for; any other text is itself. */
-static const char *expand(const char *description)
+/* The list that a built-in's name stands for; any other text is itself.
+ *   buffer (HR_MODEL_MAX_TEXT + 1)  for the former */
+static const char *expand(const char *description, size_t classes, char *buffer)
 {
     const char *begin = description + strspn(description, " \t\r\n");
     const size_t length = strcspn(begin, " \t\r\n");
     if (begin[length + strspn(begin + length, " \t\r\n")] != '\0')
         return description;
     for (size_t i = 0; builtin_names[i]; i++)
-        if (strlen(builtin_names[i]) == length && !strncmp(begin, builtin_names[i], length))
-            return builtin_lists[i];
+        if (strlen(builtin_names[i]) == length && !strncmp(begin, builtin_names[i], length)) {
+            snprintf(buffer, HR_MODEL_MAX_TEXT + 1, "%sdense %zu", builtin_lists[i], classes);
+            return buffer;
+        }
     return description;
 }
 
-/* Write `from` with one blank between words and ", " between layers. At most twice as long as
- * `from`: only a comma grows, by its blank. Control characters become '?', so that messages that
- * quote the list stay one line. Returns the number of layers. */
-static size_t normalise(const char *from, char *to)
+/* --- the parser: one function a rule of the grammar --- */
+
+struct parser {
+    const char *text, *at; /* all of it; the next letter */
+    struct hr_model_text *out;
+    char *list, *cut; /* ends of what was written */
+    size_t depth;
+};
+
+static void write_list(struct parser *parser, const char *text)
 {
-    size_t layers = 1;
-    bool blank = false, first = true;
-    for (; *from; from++) {
-        const unsigned char c = (unsigned char)*from;
-        if (c == ',') {
-            memcpy(to, ", ", 2);
-            to += 2;
-            layers++;
-            first = true;
-            blank = false;
-        } else if (isspace(c)) {
-            blank = true;
-        } else {
-            if (blank && !first)
-                *to++ = ' ';
-            *to++ = iscntrl(c) ? '?' : (char)c;
-            first = blank = false;
-        }
-    }
-    *to = '\0';
-    return layers;
+    const size_t length = strlen(text);
+    memcpy(parser->list, text, length + 1);
+    parser->list += length;
 }
 
-/* Cut the layer that begins at `at` into words. *next is the layer after it, or NULL. */
-static enum hr_status cut_layer(char *at, size_t index, struct hr_layer_text *layer, char **next)
+static void skip_blanks(struct parser *parser)
 {
-    char *comma = strchr(at, ',');
-    if (comma)
-        *comma = '\0';
-    *next = comma ? comma + 2 : NULL;
-    char *rest = at;
-    for (char *word; (word = strsep(&rest, " ")) != NULL;) {
-        if (*word == '\0')
-            return hr_fail(HR_E_USAGE, "model: layer %zu is empty: expected a layer there", index);
+    while (isspace((unsigned char)*parser->at))
+        parser->at++;
+}
+
+/* Part of the text around the spot `at`, which ">>>" points to, as one printable line. */
+static const char *quote(const struct parser *parser, char *buffer, size_t size)
+{
+    enum { AROUND = 24 };
+    const size_t at = (size_t)(parser->at - parser->text), left = hr_min_size(at, AROUND);
+    const size_t right = hr_min_size(strlen(parser->at), AROUND);
+    snprintf(buffer, size, "%s%.*s>>> %.*s%s", left < at ? "..." : "", (int)left, parser->at - left,
+             (int)right, parser->at, parser->at[right] ? "..." : "");
+    for (char *c = buffer; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = isspace((unsigned char)*c) ? ' ' : '?';
+    return buffer;
+}
+
+static enum hr_status fail_here(const struct parser *parser, const char *what)
+{
+    char spot[80];
+    return hr_fail(HR_E_USAGE, "model: at \"%s\": %s", quote(parser, spot, sizeof spot), what);
+}
+
+static bool is_word_end(char c)
+{
+    return c == '\0' || strchr(",()", c) || isspace((unsigned char)c);
+}
+
+/* Does this word come next? Then step over it. */
+static bool take_keyword(struct parser *parser, const char *word)
+{
+    const size_t length = strlen(word);
+    if (strncmp(parser->at, word, length) != 0 || !is_word_end(parser->at[length]))
+        return false;
+    parser->at += length;
+    skip_blanks(parser);
+    return true;
+}
+
+/* The next word, copied to `cut`. Control characters become '?', so that messages are one line. */
+static const char *take_word(struct parser *parser)
+{
+    const char *word = parser->cut;
+    for (; !is_word_end(*parser->at); parser->at++)
+        *parser->cut++ = iscntrl((unsigned char)*parser->at) ? '?' : *parser->at;
+    *parser->cut++ = '\0';
+    skip_blanks(parser);
+    return word;
+}
+
+static enum hr_status new_layer(struct parser *parser, const char *path, size_t from,
+                                struct hr_layer_text **out)
+{
+    struct hr_model_text *text = parser->out;
+    if (text->nlayers == HR_MODEL_MAX_LAYERS)
+        return hr_fail(HR_E_USAGE, "model: layer %s: expected at most %d layers", path,
+                       HR_MODEL_MAX_LAYERS);
+    *out = &text->layers[text->nlayers++];
+    **out = (struct hr_layer_text){.nfrom = 1, .from = {from}};
+    snprintf((*out)->path, sizeof(*out)->path, "%s", path);
+    return HR_OK;
+}
+
+static enum hr_status parse_plain(struct parser *parser, const char *path, size_t from)
+{
+    struct hr_layer_text *layer = NULL;
+    HR_TRY(new_layer(parser, path, from, &layer));
+    while (!is_word_end(*parser->at)) {
         if (layer->nwords == HR_LAYER_MAX_WORDS)
-            return hr_fail(HR_E_USAGE, "model: layer %zu \"%.40s\": more than %d words", index,
+            return hr_fail(HR_E_USAGE, "model: layer %s \"%.40s\": more than %d words", path,
                            layer->words[0], HR_LAYER_MAX_WORDS);
+        const char *word = take_word(parser);
+        if (layer->nwords)
+            write_list(parser, " ");
+        write_list(parser, word);
         layer->words[layer->nwords++] = word;
     }
     return HR_OK;
 }
 
-static enum hr_status cut_layers(struct hr_model_text *text)
+static enum hr_status parse_list(struct parser *parser, const char *prefix, size_t from);
+
+/* "(" list ")" */
+static enum hr_status parse_branch(struct parser *parser, const char *path, const char *name,
+                                   size_t from)
 {
-    char *at = text->cut;
-    for (size_t i = 0; i < text->nlayers; i++)
-        HR_TRY(cut_layer(at, i, &text->layers[i], &at));
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "%s.%s.", path, name);
+    if (*parser->at != '(')
+        return fail_here(parser, "expected \"(\" and the layers of the block");
+    parser->at++;
+    write_list(parser, " (");
+    HR_TRY(parse_list(parser, prefix, from));
+    if (*parser->at != ')')
+        return fail_here(parser, "expected \")\", the end of the block");
+    parser->at++;
+    skip_blanks(parser);
+    write_list(parser, ")");
     return HR_OK;
 }
 
-static enum hr_status allocate(const char *list, struct hr_model_text *text)
+static enum hr_status parse_block(struct parser *parser, const char *path, size_t from)
 {
-    const size_t bytes = 2 * strlen(list) + 1;
-    text->list = malloc(bytes);
-    text->cut = malloc(bytes);
-    if (!text->list || !text->cut)
-        return hr_fail(HR_E_NOMEM, "no memory for the text of a model");
-    text->nlayers = normalise(list, text->list);
-    if (text->nlayers > HR_MODEL_MAX_LAYERS)
-        return hr_fail(HR_E_USAGE, "model: %zu layers, expected at most %d", text->nlayers,
-                       HR_MODEL_MAX_LAYERS);
-    strcpy(text->cut, text->list);
-    text->layers = calloc(text->nlayers, sizeof *text->layers);
-    if (!text->layers)
+    struct hr_layer_text *layer = NULL;
+    size_t shortcut = from;
+    if (parser->depth == HR_MODEL_MAX_DEPTH)
+        return fail_here(parser, "blocks stand in blocks, expected at most 4 deep");
+    parser->depth++;
+    write_list(parser, "residual");
+    HR_TRY(parse_branch(parser, path, "body", from));
+    const size_t body = parser->out->nlayers - 1;
+    if (take_keyword(parser, "shortcut")) {
+        write_list(parser, " shortcut");
+        HR_TRY(parse_branch(parser, path, "shortcut", from));
+        shortcut = parser->out->nlayers - 1;
+    }
+    HR_TRY(new_layer(parser, path, body, &layer));
+    layer->nwords = 1;
+    layer->words[0] = "residual";
+    layer->nfrom = 2;
+    layer->from[1] = shortcut;
+    parser->depth--;
+    return HR_OK;
+}
+
+static enum hr_status parse_layer(struct parser *parser, const char *path, size_t from)
+{
+    skip_blanks(parser);
+    if (is_word_end(*parser->at)) {
+        char spot[80];
+        return hr_fail(HR_E_USAGE, "model: layer %s is empty: expected a layer at \"%s\"", path,
+                       quote(parser, spot, sizeof spot));
+    }
+    if (take_keyword(parser, "residual"))
+        return parse_block(parser, path, from);
+    if (take_keyword(parser, "shortcut"))
+        return fail_here(parser, "a shortcut stands right behind \"residual (...)\"");
+    return parse_plain(parser, path, from);
+}
+
+static enum hr_status parse_list(struct parser *parser, const char *prefix, size_t from)
+{
+    for (size_t i = 0;; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s%zu", prefix, i);
+        HR_TRY(parse_layer(parser, path, from));
+        from = parser->out->nlayers - 1;
+        if (*parser->at != ',')
+            return HR_OK;
+        parser->at++;
+        write_list(parser, ", ");
+    }
+}
+
+static enum hr_status parse_all(struct parser *parser)
+{
+    HR_TRY(parse_list(parser, "", HR_FROM_INPUT));
+    if (*parser->at == ')')
+        return fail_here(parser, "a \")\" without its \"(\"");
+    if (*parser->at)
+        return fail_here(parser, "expected \",\" before the next layer; only \"residual\" and "
+                                 "\"shortcut\" take \"(\"");
+    return HR_OK;
+}
+
+/* Written text is at most three times as long as what is read: ")," becomes "), ", and a word
+ * of one letter gets an end, or a blank that may have been a parenthesis. */
+static enum hr_status allocate(size_t length, struct hr_model_text *text)
+{
+    text->list = calloc(3, length + 1);
+    text->cut = calloc(3, length + 1);
+    text->layers = calloc(HR_MODEL_MAX_LAYERS, sizeof *text->layers);
+    if (!text->list || !text->cut || !text->layers)
         return hr_fail(HR_E_NOMEM, "no memory for the text of a model");
     return HR_OK;
 }
 
-enum hr_status hr_model_text_parse(const char *description, struct hr_model_text *out)
+enum hr_status hr_model_text_parse(const char *description, size_t classes,
+                                   struct hr_model_text *out)
 {
-    *out = (struct hr_model_text){0};
-    if (strlen(description) > HR_MODEL_MAX_TEXT)
-        return hr_fail(HR_E_USAGE, "model: the text has %zu characters, expected at most %d",
-                       strlen(description), HR_MODEL_MAX_TEXT);
+    char builtin[HR_MODEL_MAX_TEXT + 1];
+    const char *text = expand(description, classes, builtin);
     enum hr_status status;
-    HR_TRY_GOTO(allocate(expand(description), out), status, out);
-    HR_TRY_GOTO(cut_layers(out), status, out);
+    *out = (struct hr_model_text){0};
+    if (strlen(text) > HR_MODEL_MAX_TEXT)
+        return hr_fail(HR_E_USAGE, "model: the text has %zu characters, expected at most %d",
+                       strlen(text), HR_MODEL_MAX_TEXT);
+    HR_TRY_GOTO(allocate(strlen(text), out), status, out);
+    struct parser parser = {text, text, out, out->list, out->cut, 0};
+    HR_TRY_GOTO(parse_all(&parser), status, out);
 out:
     if (status != HR_OK)
         hr_model_text_fini(out);

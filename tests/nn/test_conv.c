@@ -46,7 +46,7 @@ static size_t param_count(const struct hr_layer *layer)
 static void parse_layer(const char *text, const struct hr_dims *in, struct hr_layer *out)
 {
     struct hr_model_text cut;
-    CHECK_OK(hr_model_text_parse(text, &cut));
+    CHECK_OK(hr_model_text_parse(text, 10, &cut));
     CHECK_OK(hr_layer_parse(&cut.layers[0], false, out));
     hr_model_text_fini(&cut);
     out->in = *in;
@@ -252,7 +252,7 @@ static void check_layer(const struct sweep *sweep, size_t B, size_t threads)
     struct chain chain;
     const struct how how = {.threads = threads};
     const char *const texts[] = {sweep->text, NULL};
-    const struct hr_dims in = {3, {sweep->C, sweep->H, sweep->W}};
+    const struct hr_dims in = {.ndim = 3, .size = {sweep->C, sweep->H, sweep->W}};
     const struct conv_twin twin = conv_twin_of(sweep->text, sweep->C, sweep->H, sweep->W);
     chain_init(&chain, texts, &in, &how);
     assert_int_equal(chain.out.size[0], twin.O);
@@ -299,7 +299,7 @@ static void threads_change_no_bit(void **state)
     for (size_t s = 0; s < NSWEEPS; s++) {
         struct chain alone, team;
         const char *const texts[] = {sweeps[s].text, NULL};
-        const struct hr_dims in = {3, {sweeps[s].C, sweeps[s].H, sweeps[s].W}};
+        const struct hr_dims in = {.ndim = 3, .size = {sweeps[s].C, sweeps[s].H, sweeps[s].W}};
         chain_init(&alone, texts, &in, &(struct how){.threads = 1});
         fill(&alone, real_number);
         chain_run(&alone, MAX_B, true);
@@ -344,7 +344,7 @@ static void a_pool_done_by_the_convolution_gives_the_same_bits(void **state)
                                         "conv 6 3x3 groups 2 pad 2"};
     static const char *const pools[] = {"maxpool 2", "maxpool 3 stride 2 pad 1",
                                         "maxpool 2 stride 3"};
-    const struct hr_dims in = {3, {4, 13, 12}};
+    const struct hr_dims in = {.ndim = 3, .size = {4, 13, 12}};
     for (size_t i = 0; i < 12; i++) {
         check_fused((const char *const[]){convs[i / 3], "relu", pools[i % 3], NULL}, &in);
         check_fused((const char *const[]){convs[i / 3], pools[i % 3], NULL}, &in);
@@ -356,7 +356,7 @@ static void a_convolution_that_is_not_asked_for_dx_gives_the_same_weights_gradie
     (void)state;
     struct chain chain;
     const char *const texts[] = {"conv 5 3x3", NULL};
-    const struct hr_dims in = {3, {2, 6, 6}};
+    const struct hr_dims in = {.ndim = 3, .size = {2, 6, 6}};
     chain_init(&chain, texts, &in, &(struct how){.threads = 1});
     fill(&chain, whole_number);
     free(chain.d[0]);
@@ -375,7 +375,7 @@ static void pools_pass_on_what_is_no_number(void **state)
     (void)state;
     struct chain chain;
     const char *const texts[] = {"maxpool 2", NULL};
-    const struct hr_dims in = {3, {1, 2, 4}};
+    const struct hr_dims in = {.ndim = 3, .size = {1, 2, 4}};
     chain_init(&chain, texts, &in, &(struct how){.threads = 1});
     const float x[] = {1, NAN, 3, 4, 5, 6, 7, NAN};
     memcpy(chain.y[0], x, sizeof x);

@@ -27,10 +27,23 @@ static void built_ins_stand_for_their_lists(void **state)
                         "flatten, dense 120, relu, dense 84, relu, dense 10");
 }
 
+static void built_ins_have_as_many_outputs_as_there_are_classes(void **state)
+{
+    (void)state;
+    struct hr_model *model;
+    CHECK_OK(hr_model_create("softmax", image, 37, &model));
+    assert_string_equal(hr_model_text(model), "flatten, dense 37");
+    hr_model_destroy(model);
+}
+
 static void blanks_do_not_matter(void **state)
 {
     (void)state;
     check_text("flatten,dense 10", "flatten, dense 10");
+    check_text("flatten,residual(dense 9,tanh)shortcut( dense  9 ),dense 10",
+               "flatten, residual (dense 9, tanh) shortcut (dense 9), dense 10");
+    check_text("flatten, residual (\nresidual ( relu ) ),dense 10",
+               "flatten, residual (residual (relu)), dense 10");
     check_text("\n flatten ,\trelu,\n  dense   0010 \n", "flatten, relu, dense 0010");
 }
 
@@ -42,30 +55,33 @@ static void check_error(const char *description, const char *message)
     assert_string_equal(hr_error_message(), message);
 }
 
-#define LAYERS "(layers: avgpool, conv, dense, flatten, globalavgpool, maxpool, relu"
+#define LAYERS                                                                                     \
+    "(layers: avgpool, batchnorm, conv, dense, dropout, flatten, gelu, globalavgpool, maxpool, "   \
+    "relu, residual, sigmoid, tanh"
+#define MODELS "softmax, mlp, cnn, lenet, vgg-small, resnet8"
 
 static void errors_name_the_place_and_the_remedy(void **state)
 {
     (void)state;
     static const char *const table[][2] = {
-        {"flatten, relu, dens 10", "model: layer 2 \"dens 10\": unknown layer, did you mean "
-                                   "\"dense\"? " LAYERS ")"},
+        {"flatten, relu, dens 10",
+         "model: layer 2 \"dens 10\": unknown layer, did you mean \"dense\"? " LAYERS ")"},
         {"flatten, lstm 10", "model: layer 1 \"lstm 10\": unknown layer " LAYERS ")"},
         {"mpl", "model: layer 0 \"mpl\": unknown layer, did you mean \"mlp\"? " LAYERS
-                "; models: softmax, mlp, cnn, lenet)"},
-        {"flatten, dense x", "model: layer 1 \"dense x\": found \"x\", expected a whole number "
-                             "from 1 to 16777216"},
-        {"flatten, dense 0", "model: layer 1 \"dense 0\": found \"0\", expected a whole number "
-                             "from 1 to 16777216"},
-        {"flatten, dense -3", "model: layer 1 \"dense -3\": found \"-3\", expected a whole number "
-                              "from 1 to 16777216"},
+                "; models: " MODELS ")"},
+        {"flatten, dense x",
+         "model: layer 1 \"dense x\": found \"x\", expected a whole number from 1 to 16777216"},
+        {"flatten, dense 0",
+         "model: layer 1 \"dense 0\": found \"0\", expected a whole number from 1 to 16777216"},
+        {"flatten, dense -3",
+         "model: layer 1 \"dense -3\": found \"-3\", expected a whole number from 1 to 16777216"},
         {"flatten, dense 18446744073709551626",
          "model: layer 1 \"dense 18446744073709551626\": found \"18446744073709551626\", expected "
          "a whole number from 1 to 16777216"},
-        {"flatten, dense", "model: layer 1 \"dense\": expected one number, the outputs, as in "
-                           "\"dense 128\""},
-        {"flatten, dense 10 10", "model: layer 1 \"dense 10 10\": expected one number, the "
-                                 "outputs, as in \"dense 128\""},
+        {"flatten, dense",
+         "model: layer 1 \"dense\": expected one number, the outputs, as in \"dense 128\""},
+        {"flatten, dense 10 10",
+         "model: layer 1 \"dense 10 10\": expected one number, the outputs, as in \"dense 128\""},
         {"flatten 3, dense 10",
          "model: layer 0 \"flatten 3\": found \"3\", expected nothing behind \"flatten\""},
         {"flatten, relu x, dense 10",
@@ -74,15 +90,16 @@ static void errors_name_the_place_and_the_remedy(void **state)
                      "dimension: put \"flatten\" before it"},
         {"flatten, dense 11",
          "model: layer 1 \"dense 11\": the last layer has 11 outputs, expected 10, the classes"},
-        {"relu", "model: layer 0 \"relu\": the last layer has outputs of shape (1, 28, 28), "
-                 "expected (10)"},
-        {"", "model: layer 0 is empty: expected a layer there"},
-        {"flatten,, dense 10", "model: layer 1 is empty: expected a layer there"},
-        {"flatten, dense 10,", "model: layer 2 is empty: expected a layer there"},
-        {"flatten, dense 1 2 3 4 5 6 7 8 9 10 11 12",
-         "model: layer 1 \"dense\": more than 12 words"},
-        {"flatten, dense 16777216, dense 10", "model: layer 1 \"dense 16777216\": the model has "
-                                              "more than 2147483648 parameters"},
+        {"relu",
+         "model: layer 0 \"relu\": the last layer has outputs of shape (1, 28, 28), expected (10)"},
+        {"", "model: layer 0 is empty: expected a layer at \">>> \""},
+        {"flatten,, dense 10",
+         "model: layer 1 is empty: expected a layer at \"flatten,>>> , dense 10\""},
+        {"flatten, dense 10,",
+         "model: layer 2 is empty: expected a layer at \"flatten, dense 10,>>> \""},
+        {"flatten, dense 1 2 3 4 5 6 7 8 9 a b c", "model: layer 1 \"dense\": more than 12 words"},
+        {"flatten, dense 16777216, dense 10",
+         "model: layer 1 \"dense 16777216\": the model has more than 2147483648 parameters"},
         {"flatten, re\x1blu",
          "model: layer 1 \"re?lu\": unknown layer, did you mean \"relu\"? " LAYERS ")"},
     };
@@ -139,6 +156,53 @@ static void errors_of_windows_say_what_was_found_and_expected(void **state)
         check_error(table[i][0], table[i][1]);
 }
 
+static void errors_in_blocks_quote_the_spot(void **state)
+{
+    (void)state;
+    static const char *const table[][2] = {
+        {"flatten, residual dense 3",
+         "model: at \"flatten, residual >>> dense 3\": expected \"(\" and the layers of the block"},
+        {"flatten, residual (dense 3, relu",
+         "model: at \"... residual (dense 3, relu>>> \": expected \")\", the end of the block"},
+        {"flatten, residual (relu) shortcut, dense 10",
+         "model: at \"...residual (relu) shortcut>>> , dense 10\": expected \"(\" and the layers "
+         "of the block"},
+        {"flatten, relu), dense 10",
+         "model: at \"flatten, relu>>> ), dense 10\": a \")\" without its \"(\""},
+        {"flatten, relu (dense 10)",
+         "model: at \"flatten, relu >>> (dense 10)\": expected \",\" before the next layer; only "
+         "\"residual\" and \"shortcut\" take \"(\""},
+        {"flatten, residual (relu) relu, dense 10",
+         "model: at \"...latten, residual (relu) >>> relu, dense 10\": expected \",\" before the "
+         "next layer; only \"residual\" and \"shortcut\" take \"(\""},
+        {"flatten, shortcut (relu)", "model: at \"flatten, shortcut >>> (relu)\": a shortcut "
+                                     "stands right behind \"residual (...)\""},
+        {"flatten, residual ( ), relu",
+         "model: layer 1.body.0 is empty: expected a layer at \"flatten, residual ( >>> ), relu\""},
+        {"flatten, residual (relu) shortcut (relu,), dense 10",
+         "model: layer 1.shortcut.1 is empty: expected a layer at \"...l (relu) shortcut (relu,>>> "
+         "), dense 10\""},
+        {"flatten, residual (relu, residual (rel)), dense 10",
+         "model: layer 1.body.1.body.0 \"rel\": unknown layer, did you mean \"relu\"? " LAYERS ")"},
+        {"flatten, residual (dense 10), dense 10",
+         "model: layer 1 \"residual\": its body gives shape (10), its shortcut (784): expected the "
+         "same shape"},
+        {"residual (residual (residual (residual (residual (relu)))))",
+         "model: at \"...ual (residual (residual >>> (relu)))))\": blocks stand in blocks, "
+         "expected at most 4 deep"},
+        {"flatten, dropout 1, dense 10",
+         "model: layer 1 \"dropout 1\": found \"1\", expected a number from 0 to below 1"},
+        {"flatten, dropout nan, dense 10",
+         "model: layer 1 \"dropout nan\": found \"nan\", expected a number from 0 to below 1"},
+        {"flatten, dropout, dense 10", "model: layer 1 \"dropout\": expected one number, the share "
+                                       "that is dropped, as in \"dropout 0.5\""},
+        {"batchnorm 3",
+         "model: layer 0 \"batchnorm 3\": found \"3\", expected nothing behind \"batchnorm\""},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        check_error(table[i][0], table[i][1]);
+}
+
 static void a_model_without_parameters_is_refused(void **state)
 {
     (void)state;
@@ -169,19 +233,21 @@ static void too_long_texts_are_refused(void **state)
     CHECK_MESSAGE("4096 characters, expected at most 4095");
     CHECK_FAILS(hr_model_create(text + 1, image, 10, &model), HR_E_USAGE);
     CHECK_MESSAGE("unknown layer");
-    memset(text, ',', HR_MODEL_MAX_LAYERS);
-    text[HR_MODEL_MAX_LAYERS] = '\0';
+    for (size_t i = 0; i <= HR_MODEL_MAX_LAYERS; i++)
+        memcpy(text + 5 * i, "relu,", 6);
     CHECK_FAILS(hr_model_create(text, image, 10, &model), HR_E_USAGE);
-    CHECK_MESSAGE("257 layers, expected at most 256");
+    CHECK_MESSAGE("layer 256: expected at most 256 layers");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_ins_stand_for_their_lists),
+        cmocka_unit_test(built_ins_have_as_many_outputs_as_there_are_classes),
         cmocka_unit_test(blanks_do_not_matter),
         cmocka_unit_test(errors_name_the_place_and_the_remedy),
         cmocka_unit_test(errors_of_windows_say_what_was_found_and_expected),
+        cmocka_unit_test(errors_in_blocks_quote_the_spot),
         cmocka_unit_test(a_model_without_parameters_is_refused),
         cmocka_unit_test(inputs_without_a_size_are_refused),
         cmocka_unit_test(too_long_texts_are_refused),

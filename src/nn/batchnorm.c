@@ -1,0 +1,234 @@
+/* batchnorm - torch.nn.BatchNorm1d on (features), BatchNorm2d on (channels, height, width), with
+ * eps 1e-5 and momentum 0.1.
+ *
+ *     R = B * height * width values of each channel c; in training, over the batch in hand:
+ *     mean = sum x / R    var = sum x^2 / R - mean^2    y = (x - mean) / sqrt(var + eps) w + bias
+ *     in evaluation mean and var are the running ones
+ *
+ * Tensors: weight, bias, running_mean, running_var, (C) each. The last two are statistics
+ * (model.h): their "gradients" are -B mean and -B var R / (R - 1), the unbiased variance.
+ * R = 1: PyTorch refuses to train on one value a channel; here its variance is 0, so y = bias,
+ * and nothing flows back to x.
+ *
+ * Order: blocks of BLOCK_ROWS values, each summed from its first on, the blocks added in their
+ * order; in double. Threads take whole blocks, so they change no bit.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "nn/layer.h"
+#include "nn/norm.h"
+#include "nn/team.h"
+
+enum { BLOCK_ROWS = 512 };
+static const double EPSILON = 1e-5;
+
+/* size[0], size[1]: channels C and pixels of a sample */
+static enum hr_status fit(struct hr_layer *layer)
+{
+    const size_t C = layer->in.size[0];
+    static const struct {
+        const char *name;
+        enum hr_layer_init init;
+        enum hr_tensor_role role;
+    } tensors[] = {{"weight", HR_INIT_ONES, HR_TENSOR_TRAINED},
+                   {"bias", HR_INIT_ZEROS, HR_TENSOR_TRAINED},
+                   {"running_mean", HR_INIT_ZEROS, HR_TENSOR_STATISTIC},
+                   {"running_var", HR_INIT_ONES, HR_TENSOR_STATISTIC}};
+    layer->size[0] = C;
+    layer->size[1] = hr_dims_elems(&layer->in) / C;
+    layer->out = layer->in;
+    layer->ntensors = 4;
+    for (size_t t = 0; t < 4; t++)
+        layer->tensors[t] = (struct hr_layer_tensor){.name = tensors[t].name,
+                                                     .ndim = 1,
+                                                     .shape = {C},
+                                                     .init = tensors[t].init,
+                                                     .role = tensors[t].role};
+    layer->madds = (double)hr_dims_elems(&layer->in);
+    return HR_OK;
+}
+
+static size_t blocks_of(size_t R)
+{
+    return (R + BLOCK_ROWS - 1) / BLOCK_ROWS;
+}
+
+/* saved: mean and variance of the batch, (2,C) doubles */
+static size_t saved_bytes(const struct hr_layer *layer, size_t B)
+{
+    (void)B;
+    return 2 * layer->size[0] * sizeof(double);
+}
+
+/* scratch: the blocks' sums (blocks,2,C) and their total (2,C), doubles; coefficients (4,C) */
+static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threads)
+{
+    (void)threads;
+    const size_t C = layer->size[0];
+    return (blocks_of(B * layer->size[1]) + 1) * 2 * C * sizeof(double) + 4 * C * sizeof(float);
+}
+
+/* One loop over the rows of a batch, cut into blocks. */
+struct job {
+    size_t R, C;
+    size_t threads;
+    const float *x, *dy; /* (R,C) */
+    float *out;          /* (R,C) y or dx */
+    const double *mean;  /* (C) */
+    const float *coef;   /* (3,C) or (4,C) */
+    double *sums;        /* (1 + blocks,2,C): the total, then a block each */
+    bool relu;
+};
+
+static struct job job_of(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    return (struct job){
+        .R = pass->B * layer->size[1],
+        .C = layer->size[0],
+        .threads = pass->threads ? pass->threads : 1,
+        .x = pass->x,
+        .dy = pass->dy,
+        .mean = pass->saved,
+        .sums = pass->scratch,
+        .relu = layer->relu_follows,
+    };
+}
+
+static float *coefficients(const struct job *job)
+{
+    return (float *)(job->sums + (blocks_of(job->R) + 1) * 2 * job->C);
+}
+
+static size_t rows_of(const struct job *job, size_t block)
+{
+    return hr_min_size(BLOCK_ROWS, job->R - block * BLOCK_ROWS);
+}
+
+static void sum_block(void *arg, size_t block, size_t thread)
+{
+    const struct job *job = arg;
+    const size_t at = block * BLOCK_ROWS * job->C;
+    double *sums = job->sums + (block + 1) * 2 * job->C;
+    (void)thread;
+    if (job->dy)
+        hr_norm_gradients(rows_of(job, block), job->C, job->x + at, job->dy + at, job->mean, sums);
+    else
+        hr_norm_moments(rows_of(job, block), job->C, job->x + at, sums);
+}
+
+static void write_block(void *arg, size_t block, size_t thread)
+{
+    const struct job *job = arg;
+    const size_t at = block * BLOCK_ROWS * job->C, rows = rows_of(job, block);
+    (void)thread;
+    if (job->dy)
+        hr_norm_backward(rows, job->C, job->x + at, job->dy + at, job->coef, job->out + at);
+    else
+        hr_norm_apply(rows, job->C, job->x + at, job->coef, job->relu, job->out + at);
+}
+
+/* sums[0] = all blocks' sums, in their order */
+static void sum_blocks(struct job *job)
+{
+    memset(job->sums, 0, 2 * job->C * sizeof *job->sums);
+    hr_team_run(job->threads, blocks_of(job->R), sum_block, job);
+    for (size_t block = 1; block <= blocks_of(job->R); block++)
+        for (size_t c = 0; c < 2 * job->C; c++)
+            job->sums[c] += job->sums[block * 2 * job->C + c];
+}
+
+static double inverse_of(double var)
+{
+    return 1 / sqrt(var + EPSILON);
+}
+
+/* The batch's mean and variance, into saved. */
+static void measure(struct job *job, double *saved)
+{
+    const size_t C = job->C;
+    sum_blocks(job);
+    for (size_t c = 0; c < C; c++) {
+        const double mean = job->sums[c] / (double)job->R;
+        const double var = job->sums[C + c] / (double)job->R - mean * mean;
+        saved[c] = mean;
+        saved[C + c] = var < 0 ? 0 : var;
+    }
+}
+
+static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    struct job job = job_of(layer, pass);
+    const size_t C = job.C;
+    const float *weight = pass->params, *bias = weight + C; /* (C) each */
+    const float *running = weight + 2 * C;                  /* (2,C) */
+    double *saved = pass->saved;                            /* (2,C) */
+    float *coef = coefficients(&job);
+    job.dy = NULL;
+    if (pass->B == 0)
+        return;
+    if (pass->draw)
+        measure(&job, saved);
+    for (size_t c = 0; c < C; c++) {
+        const double inverse = inverse_of(pass->draw ? saved[C + c] : (double)running[C + c]);
+        coef[c] = pass->draw ? (float)saved[c] : running[c];
+        coef[C + c] = (float)(inverse * (double)weight[c]);
+        coef[2 * C + c] = bias[c];
+    }
+    job.coef = coef;
+    job.out = pass->y;
+    hr_team_run(job.threads, blocks_of(job.R), write_block, &job);
+}
+
+/* What the update moves the running statistics by (model.h). */
+static void report_statistics(const struct job *job, size_t B, const double *saved, float *dmean,
+                              float *dvar)
+{
+    const double R = (double)job->R, unbias = job->R > 1 ? R / (R - 1) : 0;
+    for (size_t c = 0; c < job->C; c++) {
+        dmean[c] = (float)(-(double)B * saved[c]);
+        dvar[c] = (float)(-(double)B * unbias * saved[job->C + c]);
+    }
+}
+
+/* With xhat = (x - mean) / sigma, p = mean of dy and q = mean of dy xhat:
+ *     dweight = R q    dbias = R p    dx = weight / sigma (dy - p - xhat q) */
+static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    struct job job = job_of(layer, pass);
+    const size_t C = job.C;
+    const double *saved = pass->saved; /* (2,C) */
+    float *dweight = pass->grads, *dbias = dweight + C;
+    float *coef = coefficients(&job);
+    if (pass->B == 0) {
+        memset(pass->grads, 0, 4 * C * sizeof *pass->grads);
+        return;
+    }
+    sum_blocks(&job);
+    for (size_t c = 0; c < C; c++) {
+        const double inverse = inverse_of(saved[C + c]), product = job.sums[C + c] * inverse;
+        dweight[c] = (float)product;
+        dbias[c] = (float)job.sums[c];
+        coef[c] = (float)saved[c];
+        coef[C + c] = (float)(inverse * (double)pass->params[c]);
+        coef[2 * C + c] = (float)(job.sums[c] / (double)job.R);
+        coef[3 * C + c] = (float)(product / (double)job.R * inverse);
+    }
+    report_statistics(&job, pass->B, saved, dbias + C, dbias + 2 * C);
+    job.coef = coef;
+    job.out = pass->dx;
+    if (pass->dx)
+        hr_team_run(job.threads, blocks_of(job.R), write_block, &job);
+}
+
+const struct hr_layer_type hr_layer_batchnorm = {
+    .name = "batchnorm",
+    .can_fuse_relu = true,
+    .parse = hr_layer_parse_nothing,
+    .fit = fit,
+    .saved_bytes = saved_bytes,
+    .scratch_bytes = scratch_bytes,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,114 @@
+/* dropout P - torch.nn.Dropout(P): in training each unit is zero with probability P, and the
+ * others grow by 1 / (1 - P); in evaluation nothing happens.
+ *
+ * Which units are kept is a pure function of (seed, epoch, sample, layer, unit): Philox with the
+ * seed as key and counter (unit / 4, sample, epoch, layer and stream). So the mask does not depend
+ * on how a batch is cut, nor on who computes it. It is saved as bits for backward.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/philox.h"
+#include "nn/layer.h"
+
+/* rate: P */
+static enum hr_status parse(struct hr_layer *layer, const struct hr_layer_text *text)
+{
+    if (text->nwords != 2)
+        return hr_fail(HR_E_USAGE,
+                       "expected one number, the share that is dropped, as in \"dropout 0.5\"");
+    if (!hr_parse_number(text->words[1], &layer->rate) || layer->rate >= 1)
+        return hr_fail(HR_E_USAGE, "found \"%.40s\", expected a number from 0 to below 1",
+                       text->words[1]);
+    return HR_OK;
+}
+
+static enum hr_status fit(struct hr_layer *layer)
+{
+    layer->out = layer->in;
+    layer->in_place = true;
+    return HR_OK;
+}
+
+static size_t row_bytes(const struct hr_layer *layer)
+{
+    return (hr_dims_elems(&layer->in) + 7) / 8;
+}
+
+static size_t saved_bytes(const struct hr_layer *layer, size_t B)
+{
+    return B * row_bytes(layer);
+}
+
+/* The bits of units 4 block .. 4 block + 3: 1 is kept. */
+static unsigned draw_four(const struct hr_layer *layer, const struct hr_draw *draw, uint32_t sample,
+                          size_t block)
+{
+    const uint32_t dropped = (uint32_t)(layer->rate * 0x1p32);
+    const struct hr_philox counter = {{(uint32_t)block, sample, (uint32_t)draw->epoch,
+                                       HR_STREAM_DROPOUT | (uint32_t)layer->index << 8}};
+    const struct hr_philox r =
+        hr_philox4x32(counter, (uint32_t)draw->seed, (uint32_t)(draw->seed >> 32));
+    unsigned bits = 0;
+    for (unsigned i = 0; i < 4; i++)
+        bits |= (unsigned)(r.v[i] >= dropped) << i;
+    return bits;
+}
+
+static void draw_row(const struct hr_layer *layer, const struct hr_draw *draw, uint32_t sample,
+                     uint8_t *bits)
+{
+    const size_t blocks = (hr_dims_elems(&layer->in) + 3) / 4;
+    memset(bits, 0, row_bytes(layer));
+    for (size_t block = 0; block < blocks; block++)
+        bits[block / 2] |= (uint8_t)(draw_four(layer, draw, sample, block) << 4 * (block % 2));
+}
+
+/* to (count) = from (count) where the bit is set, times `scale`, else 0; to may be from */
+static void apply(size_t count, const uint8_t *bits, float scale, const float *from, float *to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = bits[i / 8] >> (i % 8) & 1 ? from[i] * scale : 0.0f;
+}
+
+static void apply_rows(const struct hr_layer *layer, const struct hr_pass *pass, const float *from,
+                       float *to)
+{
+    const size_t count = hr_dims_elems(&layer->in);
+    const uint8_t *bits = pass->saved; /* (B,row_bytes) */
+    const float scale = (float)(1 / (1 - layer->rate));
+    for (size_t b = 0; b < pass->B; b++)
+        apply(count, bits + b * row_bytes(layer), scale, from + b * count, to + b * count);
+}
+
+static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    const struct hr_draw *draw = pass->draw;
+    uint8_t *bits = pass->saved; /* (B,row_bytes) */
+    if (!draw) {
+        if (pass->y != pass->x)
+            memcpy(pass->y, pass->x, pass->B * hr_dims_elems(&layer->in) * sizeof *pass->y);
+        return;
+    }
+    for (size_t b = 0; b < pass->B; b++) {
+        const uint32_t sample = draw->samples ? draw->samples[b] : (uint32_t)b;
+        draw_row(layer, draw, sample, bits + b * row_bytes(layer));
+    }
+    apply_rows(layer, pass, pass->x, pass->y);
+}
+
+static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    if (pass->dx)
+        apply_rows(layer, pass, pass->dy, pass->dx);
+}
+
+const struct hr_layer_type hr_layer_dropout = {
+    .name = "dropout",
+    .parse = parse,
+    .fit = fit,
+    .saved_bytes = saved_bytes,
+    .forward = forward,
+    .backward = backward,
+};
