@@ -33,9 +33,12 @@ extern "C" {
 
 struct hr_train_options {
     char strategy[32];
-    char algorithm[32]; /* of all-reduce: auto, direct, ring, master-worker */
-    char model[1024];   /* softmax, mlp, or a layer list */
-    char launch[16];    /* thread, process */
+    char algorithm[32];      /* of all-reduce: auto, direct, ring, master-worker */
+    char model[1024];        /* a built-in name (softmax, mlp, cnn, ...) or a layer list */
+    char loss[16];           /* cross-entropy, bce, mse */
+    double label_smoothing;  /* cross-entropy */
+    char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
+    char launch[16];         /* thread, process */
     char schedule[32];  /* free; explore:SEED plays all ranks in one thread, in an order drawn from
                            SEED */
     char kernels[16];   /* fast, reference */
@@ -173,9 +176,12 @@ enum hr_status hr_train(const struct hr_train_options *options, const struct hr_
 enum hr_status hr_train_check(const struct hr_train_options *options,
                               const struct hr_dataset *dataset);
 
-/* Evaluate a checkpoint's model on the test split, in this thread. model_text (1024) out. */
-enum hr_status hr_evaluate_checkpoint(const char *path, const struct hr_dataset *dataset,
-                                      double *test_loss, double *test_accuracy, char *model_text);
+/* Evaluate a checkpoint's model, or a .safetensors file's, on the test split, in this thread.
+ *   layers      of the model; NULL: the file says them
+ *   model_text  (1024) out: the layers in full */
+enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
+                                      const struct hr_dataset *dataset, double *test_loss,
+                                      double *test_accuracy, char *model_text);
 
 #ifdef __cplusplus
 }

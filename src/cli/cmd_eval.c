@@ -19,10 +19,11 @@ static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
 {
     char model[sizeof cli->train.model];
     double loss, accuracy;
+    const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
-    HR_TRY(hr_evaluate_checkpoint(cli->positional[0], dataset, &loss, &accuracy, model));
+    HR_TRY(hr_evaluate_checkpoint(cli->positional[0], layers, dataset, &loss, &accuracy, model));
     if (cli->json[0])
         HR_TRY(write_json(cli, model, loss, accuracy));
     if (strcmp(cli->json, "-") != 0)
@@ -46,9 +47,10 @@ const struct hr_command hr_command_eval = {
     .name = "eval",
     .summary = "test a checkpoint",
     .bit = HR_EVAL,
-    .usage = "CHECKPOINT [OPTIONS]",
+    .usage = "CHECKPOINT|FILE.safetensors [OPTIONS]",
     .story =
-        "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n",
+        "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n"
+        "A single .safetensors file may be PyTorch's; --model says its layers.\n",
     .examples =
         "  hogring eval runs/mlp --data fashion-mnist\n"
         "  hogring eval runs/mlp/step-00002345 --data fashion-mnist --expect-accuracy 0.86\n",

@@ -1,10 +1,12 @@
-/* hogring inspect - what a checkpoint holds. */
+/* hogring inspect - what a checkpoint holds, and what a model is made of. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/inspect_model.h"
 #include "data/format.h"
 #include "hogring/checkpoint.h"
 #include "report/json_value.h"
@@ -104,12 +106,21 @@ static bool is_data(const char *path)
     return hr_format_find(path, &format) == HR_OK && format && format != &hr_format_idx;
 }
 
+/* What stands on the disk, or is written as a path, is a file; all else is a model. */
+static bool is_path(const char *text)
+{
+    return access(text, F_OK) == 0 || strchr(text, '/') || is_safetensors(text);
+}
+
 static enum hr_status inspect(const struct hr_cli *cli)
 {
     if (cli->npositional != 1)
-        return hr_fail(
-            HR_E_USAGE,
-            "inspect: which checkpoint or data? (hogring inspect DIR, FILE.safetensors or FILE)");
+        return hr_fail(HR_E_USAGE, "inspect: what? (hogring inspect DIR, FILE or MODEL)");
+    if (!is_path(cli->positional[0])) {
+        const enum hr_status status = hr_inspect_model(cli);
+        return status != HR_E_USAGE ? status
+                                    : hr_fail_within(status, "inspect: not a file, and as a model");
+    }
     if (is_safetensors(cli->positional[0]))
         return inspect_file(cli);
     if (is_data(cli->positional[0]))
@@ -130,15 +141,17 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_inspect = {
     .name = "inspect",
-    .summary = "show what a checkpoint or data file holds, and verify it",
+    .summary = "show what a checkpoint or data file holds, or a model is made of",
     .bit = HR_INSPECT,
-    .usage = "CHECKPOINT|FILE.safetensors|DATA [--json FILE]",
+    .usage = "CHECKPOINT|FILE.safetensors|DATA|MODEL [OPTIONS]",
     .story = "Prints names, shapes, types, bytes and metadata. A checkpoint's digests are "
              "verified; of a folder\n"
              "of checkpoints the newest good one is shown. A single .safetensors file of any "
              "origin is checked\n"
              "against the format. Of data, shape, counts and classes are shown (as hogring data "
-             "info does).\n",
-    .examples = "  hogring inspect runs/mlp\n  hogring inspect model.safetensors --json -\n",
+             "info does); of a\n"
+             "MODEL (a built-in name or layers) shapes, parameters, work and memory.\n",
+    .examples = "  hogring inspect runs/mlp\n  hogring inspect model.safetensors --json -\n"
+                "  hogring inspect resnet8 --input 3x32x32 --classes 100\n",
     .run = run,
 };

@@ -15,7 +15,7 @@
 
 /* A row with an empty name begins a section of --help. */
 static const struct hr_option_row rows[] = {
-    {"", FLAG, 0, 0, DATA | HR_BENCH, NULL, "Data and model"},
+    {"", FLAG, 0, 0, DATA | HR_BENCH | HR_INSPECT, NULL, "Data and model"},
     {"data", TEXT, FIELD(data), DATA | HR_BENCH, "NAME",
      "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder of "
      "IDX, CIFAR or npy files [digits; bench: none]"},
@@ -32,12 +32,18 @@ static const struct hr_option_row rows[] = {
     {"features", COUNT, FIELD(data_options.feature_count), DATA, "N",
      "libsvm: how many features [the largest index]"},
     {"out", TEXT, FIELD(out), HR_DATA, "FILE", "data pack: write here"},
-    {"model", TEXT, FIELD(train.model), BOTH | HR_BENCH, "LAYERS",
-     "softmax, mlp, cnn, lenet, or layers: \"flatten, dense 64, relu, dense 10\" [mlp; bench "
-     "train: all that are built in, or some, as mlp,cnn]"},
-    {"input", TEXT, FIELD(input), HR_BENCH, "CxHxW",
-     "bench layers and train, without --data: random numbers of this shape [1x28x28]"},
-    {"classes", COUNT, FIELD(classes), HR_BENCH, "N", "of random labels, with --input [10]"},
+    {"model", TEXT, FIELD(train.model), BOTH | HR_EVAL | HR_BENCH, "LAYERS",
+     "softmax, mlp, cnn, lenet, vgg-small, resnet8, or layers: \"flatten, dense 64, relu, dense "
+     "10\" "
+     "[mlp; eval: what the file says; bench train: all that are built in, or some, as mlp,cnn]"},
+    {"loss", TEXT, FIELD(train.loss), BOTH, "NAME", "cross-entropy, bce, mse [cross-entropy]"},
+    {"label-smoothing", NUMBER, FIELD(train.label_smoothing), BOTH, "S", "of cross-entropy [0]"},
+    {"init-weights", TEXT, FIELD(train.init_weights), BOTH, "FILE",
+     "begin with the weights of a .safetensors file, PyTorch's too, or of a checkpoint"},
+    {"input", TEXT, FIELD(input), HR_BENCH | HR_INSPECT, "CxHxW",
+     "shape of a sample; bench layers and train, without --data: of random numbers [1x28x28]"},
+    {"classes", COUNT, FIELD(classes), HR_BENCH | HR_INSPECT, "N",
+     "of the labels; bench: of random ones, with --input [10]"},
     {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Workers and how they are kept in step"},
     {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN | HR_BENCH, "NAME",
      "allreduce, ps-sync, ps-async, ssp, hogwild [allreduce]"},
@@ -62,7 +68,7 @@ static const struct hr_option_row rows[] = {
      "each a pass over the data, or --epoch-size samples [10]"},
     {"epoch-size", COUNT, FIELD(train.epoch_size), BOTH, "N",
      "samples an epoch; passes run on through epochs [the training set]"},
-    {"batch-size", COUNT, FIELD(train.batch_size), BOTH | HR_BENCH, "N",
+    {"batch-size", COUNT, FIELD(train.batch_size), BOTH | HR_BENCH | HR_INSPECT, "N",
      "samples a worker and step [32]"},
     {"global-batch-size", COUNT, FIELD(train.global_batch_size), BOTH, "N",
      "samples a step of all workers, instead of --batch-size [batch-size times workers]"},

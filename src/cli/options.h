@@ -34,7 +34,7 @@ struct hr_cli {
     char sizes[64], transport[32], link[64], topology[1024], type[32], redop[32];
     char buffers[32], loop[32];
     char bytes[32], root[64]; /* bench links */
-    char input[32];           /* bench layers, bench train */
+    char input[32];           /* bench layers and train, inspect MODEL */
     size_t classes;
     bool find_rings, sweep;
     const char *positional[4];

@@ -16,6 +16,7 @@ void hr_train_defaults(struct hr_train_options *options)
         .strategy = "allreduce",
         .algorithm = "auto",
         .model = "mlp",
+        .loss = "cross-entropy",
         .launch = "thread",
         .schedule = "free",
         .kernels = "fast",

@@ -17,15 +17,16 @@ struct evaluation {
     uint32_t samples[HR_EVAL_BLOCK];
 };
 
+struct score {
+    double loss, accuracy;
+};
+
 static enum hr_status load_params(struct evaluation *e, const struct hr_checkpoint *checkpoint)
 {
     e->params = malloc(hr_model_param_count(e->model) * sizeof *e->params);
     if (!e->params)
         return hr_fail(HR_E_NOMEM, "no memory for %zu parameters", hr_model_param_count(e->model));
-    for (size_t i = 0; i < hr_model_tensor_count(e->model); i++)
-        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, hr_model_tensor(e->model, i),
-                              hr_model_tensor(e->model, i)->name, e->params));
-    return HR_OK;
+    return hr_load_weights(checkpoint, e->model, e->params);
 }
 
 static void run_blocks(struct evaluation *e, const struct hr_dataset *dataset, double *loss,
@@ -50,37 +51,37 @@ static void run_blocks(struct evaluation *e, const struct hr_dataset *dataset, d
 }
 
 static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint *checkpoint,
-                               const struct hr_dataset *dataset, double *loss, double *accuracy)
+                               const char *layers, const struct hr_dataset *dataset,
+                               struct score *score)
 {
-    const char *text = hr_metadata_get(&checkpoint->model, "hogring.model");
-    if (!text)
-        return hr_fail(HR_E_FORMAT,
-                       "%s: metadata \"hogring.model\" is missing, so the layers are not known",
-                       checkpoint->path);
-    HR_TRY(hr_model_create(text, dataset->shape, dataset->classes, &e->model));
+    HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->model));
     HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, NULL, &e->workspace));
     HR_TRY(load_params(e, checkpoint));
     HR_TRY(hr_load_scaling(checkpoint, dataset->shape.channels, &e->scaling));
     hr_fp_flush_denormals();
     hr_kernels_init_process();
-    run_blocks(e, dataset, loss, accuracy);
+    run_blocks(e, dataset, &score->loss, &score->accuracy);
     return HR_OK;
 }
 
-enum hr_status hr_evaluate_checkpoint(const char *path, const struct hr_dataset *dataset,
-                                      double *test_loss, double *test_accuracy, char *model_text)
+enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
+                                      const struct hr_dataset *dataset, double *test_loss,
+                                      double *test_accuracy, char *model_text)
 {
     struct evaluation e = {0};
+    struct score score = {0};
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    enum hr_status status = hr_checkpoint_load(path, checkpoint);
+    enum hr_status status = hr_read_weights(path, checkpoint);
     if (status == HR_OK)
-        status = evaluate(&e, checkpoint, dataset, test_loss, test_accuracy);
+        status = evaluate(&e, checkpoint, layers, dataset, &score);
     if (status == HR_OK)
         snprintf(model_text, sizeof((struct hr_train_options *)0)->model, "%s",
                  hr_model_text(e.model));
     hr_scaling_free(&e.scaling);
+    *test_loss = score.loss;
+    *test_accuracy = score.accuracy;
     hr_workspace_destroy(e.workspace);
     hr_model_destroy(e.model);
     free(e.params);

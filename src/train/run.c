@@ -127,7 +127,7 @@ static enum hr_status prepare(struct hr_run *run)
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_augment_parse(o->augment, run->dataset->shape, &run->augment));
-    HR_TRY(hr_model_create(o->model, run->dataset->shape, run->dataset->classes, &run->model));
+    HR_TRY(hr_run_model(o, run->dataset, &run->model));
     HR_TRY(settle_batch(run));
     HR_TRY(hr_repro_prepare(run));
     plot_course(run);
@@ -228,7 +228,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     if (checkpoint)
         HR_TRY(hr_resume_state(run, checkpoint));
     else
-        hr_model_init(run->model, run->options->seed, world->snapshot.weights);
+        HR_TRY(hr_init_weights(run, world->snapshot.weights));
     world->strategy->init(world);
     return HR_OK;
 }

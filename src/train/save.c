@@ -10,7 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "train/run.h"
 
-enum { MODEL_METADATA = 4, TRAINER_METADATA = 16, SCALING_TENSORS = 2, STEP_TENSORS = 1 };
+enum { MODEL_METADATA = 6, TRAINER_METADATA = 16, SCALING_TENSORS = 2, STEP_TENSORS = 1 };
 
 static void put(struct hr_tensor_file *file, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -48,13 +48,32 @@ static void state_prefix(char *prefix, size_t size, size_t copies, size_t copy)
         snprintf(prefix, size, "worker.%zu.", copy);
 }
 
-static void fill_model(const struct hr_run *run, struct hr_tensor_file *file)
+/* PyTorch's batchnorm has a counter behind its variance, which load_state_dict wants. */
+static void add_counter(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                        int64_t *batches)
 {
-    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
-        add_tensor(file, hr_model_tensor(run->model, i), "", "", run->world.snapshot.weights);
+    static const char before[] = "running_var";
+    const size_t length = strlen(info->name), part = sizeof before - 1;
+    if (length < part || strcmp(info->name + length - part, before) != 0)
+        return;
+    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
+    *tensor = (struct hr_tensor){.dtype = HR_I64, .bytes = sizeof *batches, .data = batches};
+    snprintf(tensor->name, sizeof tensor->name, "%.*snum_batches_tracked", (int)(length - part),
+             info->name);
+}
+
+static void fill_model(const struct hr_run *run, struct hr_tensor_file *file, int64_t *batches)
+{
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        add_tensor(file, info, "", "", run->world.snapshot.weights);
+        add_counter(file, info, batches);
+    }
     put(file, "format", "pt");
     put(file, "hogring.version", "%s", HR_VERSION);
     put(file, "hogring.model", "%s", hr_model_text(run->model));
+    put(file, "hogring.loss", "%s", run->options->loss);
+    put(file, "hogring.label_smoothing", "%.17g", run->options->label_smoothing);
     put(file, "hogring.step", "%" PRIu64, run->board->index);
 }
 
@@ -144,7 +163,7 @@ enum hr_status hr_save(struct hr_run *run)
     const size_t tensors = hr_model_tensor_count(run->model);
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     struct hr_tensor *all =
-        calloc(tensors * (1 + state_arrays(run)) + STEP_TENSORS + SCALING_TENSORS, sizeof *all);
+        calloc(tensors * (2 + state_arrays(run)) + STEP_TENSORS + SCALING_TENSORS, sizeof *all);
     struct hr_metadata *metadata = calloc(MODEL_METADATA + TRAINER_METADATA, sizeof *metadata);
     if (!checkpoint || !all || !metadata) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
@@ -152,9 +171,10 @@ enum hr_status hr_save(struct hr_run *run)
     }
     checkpoint->step = run->board->index;
     checkpoint->model = (struct hr_tensor_file){.tensors = all, .metadata = metadata};
-    checkpoint->trainer =
-        (struct hr_tensor_file){.tensors = all + tensors, .metadata = metadata + MODEL_METADATA};
-    fill_model(run, &checkpoint->model);
+    checkpoint->trainer = (struct hr_tensor_file){.tensors = all + 2 * tensors,
+                                                  .metadata = metadata + MODEL_METADATA};
+    int64_t batches = (int64_t)run->board->index;
+    fill_model(run, &checkpoint->model, &batches);
     fill_trainer(run, &checkpoint->trainer);
     HR_TRY_GOTO(hr_checkpoint_save(run->options->checkpoint_dir, checkpoint, run->options->keep),
                 status, out);

@@ -269,7 +269,7 @@ static void a_scaled_run_is_resumed_and_evaluated_with_its_scaling(void **state)
     run_folder_make(folder);
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     CHECK_DIGEST(&options, whole.weights_digest);
-    CHECK_OK(hr_evaluate_checkpoint(folder, run_digits(), &loss, &accuracy, text));
+    CHECK_OK(hr_evaluate_checkpoint(folder, NULL, run_digits(), &loss, &accuracy, text));
     CHECK_NEAR(loss, whole.test_loss, 1e-6, 0);
     CHECK_NEAR(accuracy, whole.test_accuracy, 0, 0);
     snprintf(options.resume, sizeof options.resume, "%s", folder);

@@ -1,0 +1,11 @@
+/* inspect_model.h - hogring inspect MODEL. */
+#ifndef HR_CLI_INSPECT_MODEL_H
+#define HR_CLI_INSPECT_MODEL_H
+
+#include "cli/options.h"
+
+/* Print the layers of the model that cli->positional[0] describes, for samples like --input, as a
+ * table; write them to --json. */
+HR_CHECKED enum hr_status hr_inspect_model(const struct hr_cli *cli);
+
+#endif

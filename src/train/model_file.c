@@ -1,0 +1,84 @@
+/* Models and weights from options and from files: what a run trains, what it begins with, and
+ * what an evaluation reads. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hogring/checkpoint.h"
+#include "train/run.h"
+
+enum hr_status hr_run_model(const struct hr_train_options *options,
+                            const struct hr_dataset *dataset, struct hr_model **out)
+{
+    struct hr_model_options model = {.description = options->model,
+                                     .input = dataset->shape,
+                                     .classes = dataset->classes,
+                                     .label_smoothing = options->label_smoothing};
+    HR_TRY(hr_loss_parse(options->loss, &model.loss));
+    return hr_model_build(&model, out);
+}
+
+enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
+                              const struct hr_dataset *dataset, struct hr_model **out)
+{
+    const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
+    const char *smoothing = hr_metadata_get(&checkpoint->model, "hogring.label_smoothing");
+    struct hr_model_options model = {.description = layers,
+                                     .input = dataset->shape,
+                                     .classes = dataset->classes,
+                                     .label_smoothing = smoothing ? strtod(smoothing, NULL) : 0};
+    if (!layers)
+        model.description = hr_metadata_get(&checkpoint->model, "hogring.model");
+    if (!model.description)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: metadata \"hogring.model\" is missing, so the layers are not known; "
+                       "--model says them",
+                       checkpoint->path);
+    if (loss)
+        HR_TRY(hr_loss_parse(loss, &model.loss));
+    return hr_model_build(&model, out);
+}
+
+static bool is_single_file(const char *path)
+{
+    static const char suffix[] = ".safetensors";
+    const size_t length = strlen(path), end = sizeof suffix - 1;
+    return length > end && !strcmp(path + length - end, suffix);
+}
+
+enum hr_status hr_read_weights(const char *path, struct hr_checkpoint *out)
+{
+    if (!is_single_file(path))
+        return hr_checkpoint_load(path, out);
+    HR_TRY(hr_safetensors_read(path, &out->model));
+    snprintf(out->path, sizeof out->path, "%s", path);
+    return HR_OK;
+}
+
+enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const struct hr_model *model,
+                               float *params)
+{
+    for (size_t i = 0; i < hr_model_tensor_count(model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(model, i);
+        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name, params));
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_init_weights(const struct hr_run *run, float *params)
+{
+    const char *path = run->options->init_weights;
+    if (!path[0]) {
+        hr_model_init(run->model, run->options->seed, params);
+        return HR_OK;
+    }
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read weights");
+    enum hr_status status = hr_read_weights(path, checkpoint);
+    if (status == HR_OK)
+        status = hr_load_weights(checkpoint, run->model, params);
+    hr_checkpoint_free(checkpoint);
+    free(checkpoint);
+    return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# Models, losses and weights from elsewhere: inspect, --loss, --init-weights, eval --model.
+load support
+
+@test "inspect prints a model's shapes, parameters and work" {
+  hogring inspect resnet8 --input 3x32x32 --classes 100 >"$TMP/table"
+  grep -q '^5.shortcut.0 .*conv 32 1x1 stride 2 .*(32, 16, 16) .* 544 ' "$TMP/table"
+  grep -q '^total .* 84228 ' "$TMP/table"
+  hogring inspect "flatten, dense 10" --json - >"$TMP/json"
+  [ "$(json "$TMP/json" 'd["params"], d["layers"][1]["output"], d["madds_forward"]')" = "(7850, [10], 7840.0)" ]
+  refused 2 'not a file, and as a model: model: layer 0 "resnet9": unknown layer, did you mean "resnet8"' inspect resnet9
+  refused 2 "--input 28x28: expected channels, height and width" inspect mlp --input 28x28
+  refused 3 "$TMP/none" inspect "$TMP/none"
+}
+
+@test "losses are kept in the checkpoint, and clear when they do not fit" {
+  hogring train "${quick[@]}" --loss mse --checkpoint-dir "$TMP/c" --json "$TMP/train.json"
+  hogring eval "$TMP/c" --json "$TMP/eval.json"
+  [ "$(json "$TMP/train.json" 'd["runs"][0]["test_loss"] < 0.2')" = True ]
+  [ "$(json "$TMP/eval.json" 'round(d["test_loss"], 5)')" = "$(json "$TMP/train.json" 'round(d["runs"][0]["test_loss"], 5)')" ]
+  hogring train "${quick[@]}" --loss mse --model "flatten, dense 1"
+  refused 2 "--loss hinge: expected cross-entropy, bce or mse" train --loss hinge
+  refused 2 "tells 2 classes apart, the data has 10" train --loss bce --model "flatten, dense 1"
+  refused 2 "--label-smoothing: means nothing with --loss mse" train --loss mse --label-smoothing 0.1
+  refused 2 "--label-smoothing 1: expected 0 to below 1" train --label-smoothing 1
+}
+
+# A state_dict as PyTorch's users save it: $1 the file, $2 the classes.
+write_weights() {
+  python3 - "$1" "$2" <<'PY'
+import json, struct, sys
+path, classes = sys.argv[1], int(sys.argv[2])
+tensors = {"1.weight": ("F32", [64]), "1.bias": ("F32", [64]), "1.running_mean": ("F32", [64]), "1.running_var": ("F32", [64]),
+           "1.num_batches_tracked": ("I64", []), "2.weight": ("F32", [classes, 64]), "2.bias": ("F32", [classes])}
+header, data = {}, b""
+for name, (dtype, shape) in tensors.items():
+    count = 1
+    for n in shape: count *= n
+    bytes_ = struct.pack("<q", 7) if dtype == "I64" else struct.pack(f"<{count}f", *((i % 13) / 13 + 0.1 for i in range(count)))
+    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(bytes_)]}
+    data += bytes_
+text = json.dumps(header).encode()
+open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+PY
+}
+
+@test "weights from PyTorch are evaluated and gone on from" {
+  model="flatten, batchnorm, dense 10"
+  write_weights "$TMP/w.safetensors" 10
+  hogring eval "$TMP/w.safetensors" --model "$model" | grep -q "test accuracy"
+  refused 3 "--model says them" eval "$TMP/w.safetensors"
+  hogring train --quiet --workers 1 --model "$model" --init-weights "$TMP/w.safetensors" --lr 0 --max-steps 1 --checkpoint-dir "$TMP/c"
+  hogring inspect "$TMP/c" | grep -q "1.num_batches_tracked *() *I64"
+  tail -c 4 "$TMP/w.safetensors" >"$TMP/last"
+  [ "$(tail -c 4 "$TMP/c/latest/model.safetensors" | od -An -tx1)" = "$(od -An -tx1 "$TMP/last")" ]
+  write_weights "$TMP/w9.safetensors" 9
+  refused 3 "--init-weights: $TMP/w9.safetensors: tensor 2.weight does not have the shape" train --model "$model" --init-weights "$TMP/w9.safetensors"
+  refused 3 "$TMP/none.safetensors" train --init-weights "$TMP/none.safetensors"
+}
+
+@test "built-in models follow the data" {
+  for m in vgg-small resnet8; do hogring train --quiet --model $m --max-steps 2 --workers 1 >/dev/null; done
+}
