@@ -5,34 +5,45 @@
 
 #include "cli/commands.h"
 #include "report/json_value.h"
+#include "report/npy.h"
 
-static enum hr_status write_json(const struct hr_cli *cli, const char *model, double loss,
-                                 double accuracy)
+static enum hr_status write_json(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
 {
-    json_t *document =
-        json_pack("{s:s, s:s, s:s, s:f, s:f}", "checkpoint", cli->positional[0], "model", model,
-                  "data", cli->data, "test_loss", loss, "test_accuracy", accuracy);
+    json_t *document = json_pack("{s:s, s:s, s:s, s:f, s:f}", "checkpoint", cli->positional[0],
+                                 "model", evaluation->model, "data", cli->data, "test_loss",
+                                 evaluation->test_loss, "test_accuracy", evaluation->test_accuracy);
     return hr_json_write(cli->json, document);
 }
 
-static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
+static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
 {
-    char model[sizeof cli->train.model];
-    double loss, accuracy;
-    const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
-    if (cli->npositional != 1)
-        return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
-    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
-    HR_TRY(hr_evaluate_checkpoint(cli->positional[0], layers, dataset, &loss, &accuracy, model));
+    const double accuracy = evaluation->test_accuracy;
+    if (cli->outputs[0])
+        HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
+                            evaluation->noutputs));
     if (cli->json[0])
-        HR_TRY(write_json(cli, model, loss, accuracy));
+        HR_TRY(write_json(cli, evaluation));
     if (strcmp(cli->json, "-") != 0)
         printf("%s on %s: test accuracy %.2f %%, test loss %.4f (%zu samples)\n",
-               cli->positional[0], cli->data, 100 * accuracy, loss, dataset->test.count);
+               cli->positional[0], cli->data, 100 * accuracy, evaluation->test_loss,
+               evaluation->count);
     if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
         return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: reached %.4f", cli->expect_accuracy,
                        accuracy);
     return HR_OK;
+}
+
+static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
+{
+    struct hr_evaluation evaluation;
+    const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
+    if (cli->npositional != 1)
+        return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
+    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    HR_TRY(hr_evaluate_checkpoint(cli->positional[0], layers, dataset, &evaluation));
+    const enum hr_status status = report(cli, &evaluation);
+    hr_evaluation_free(&evaluation);
+    return status;
 }
 
 static int run(struct hr_cli *cli)
@@ -53,6 +64,7 @@ const struct hr_command hr_command_eval = {
         "A single .safetensors file may be PyTorch's; --model says its layers.\n",
     .examples =
         "  hogring eval runs/mlp --data fashion-mnist\n"
-        "  hogring eval runs/mlp/step-00002345 --data fashion-mnist --expect-accuracy 0.86\n",
+        "  hogring eval runs/mlp/step-00002345 --data fashion-mnist --expect-accuracy 0.86\n"
+        "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n",
     .run = run,
 };

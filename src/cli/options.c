@@ -145,6 +145,8 @@ static const struct hr_option_row rows[] = {
     {"json", TEXT, FIELD(json), ALL, "FILE", "write everything as JSON; - for stdout"},
     {"plot", TEXT, FIELD(plot), BOTH | HR_BENCH, "FILE",
      "draw loss and accuracy (bench: times over sizes; bench layers: the roofline): .svg or .png"},
+    {"outputs", TEXT, FIELD(outputs), HR_EVAL, "FILE.npy",
+     "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads it"},
     {"expect-accuracy", NUMBER, FIELD(expect_accuracy), BOTH | HR_EVAL, "X",
      "exit 1 when the test accuracy is less"},
     {"expect-digest", TEXT, FIELD(expect_digest), HR_TRAIN, "D",

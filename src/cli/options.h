@@ -25,6 +25,7 @@ struct hr_cli {
     struct hr_train_options train;
     struct hr_data_options data_options;
     char out[1024];
+    char outputs[1024]; /* eval; "": none */
     char data[1024], json[1024], plot[1024], strategies[512];
     size_t seeds;
     bool concurrent, quiet, help, emulate;

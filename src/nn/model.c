@@ -229,6 +229,11 @@ const char *hr_model_text(const struct hr_model *model)
     return model->text.list;
 }
 
+size_t hr_model_outputs(const struct hr_model *model)
+{
+    return hr_dims_elems(&model->layers[model->text.nlayers - 1].out);
+}
+
 size_t hr_model_param_count(const struct hr_model *model)
 {
     return model->param_count;

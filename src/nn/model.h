@@ -73,6 +73,7 @@ void hr_model_destroy(struct hr_model *model);
 /* The layer list in full (what a built-in name stands for), words one blank and layers ", " apart;
  * owned by the model. */
 const char *hr_model_text(const struct hr_model *model);
+size_t hr_model_outputs(const struct hr_model *model);
 size_t hr_model_param_count(const struct hr_model *model);
 size_t hr_model_tensor_count(const struct hr_model *model);
 const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_t index);
@@ -127,6 +128,9 @@ void hr_workspace_destroy(struct hr_workspace *workspace);
  * y (max_batch). */
 float *hr_workspace_input(struct hr_workspace *workspace);
 uint32_t *hr_workspace_labels(struct hr_workspace *workspace);
+
+/* What the last layer gave in the last pass, (B, hr_model_outputs). */
+const float *hr_workspace_outputs(const struct hr_workspace *workspace);
 
 /* Let the passes that follow read their batch from the caller's memory instead: x (B, features) and
  * labels (B), which the passes may overwrite; NULL, NULL: from the workspace's own again. */

@@ -155,6 +155,11 @@ float *hr_workspace_input(struct hr_workspace *workspace)
     return workspace->input;
 }
 
+const float *hr_workspace_outputs(const struct hr_workspace *workspace)
+{
+    return workspace->traces[workspace->model->text.nlayers - 1].y;
+}
+
 uint32_t *hr_workspace_labels(struct hr_workspace *workspace)
 {
     return workspace->labels;

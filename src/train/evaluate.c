@@ -17,10 +17,6 @@ struct evaluation {
     uint32_t samples[HR_EVAL_BLOCK];
 };
 
-struct score {
-    double loss, accuracy;
-};
-
 static enum hr_status load_params(struct evaluation *e, const struct hr_checkpoint *checkpoint)
 {
     e->params = malloc(hr_model_param_count(e->model) * sizeof *e->params);
@@ -29,30 +25,48 @@ static enum hr_status load_params(struct evaluation *e, const struct hr_checkpoi
     return hr_load_weights(checkpoint, e->model, e->params);
 }
 
-static void run_blocks(struct evaluation *e, const struct hr_dataset *dataset, double *loss,
-                       double *accuracy)
+/* Samples [first, first + count) of the test split; their outputs too. */
+static struct hr_batch_result run_block(struct evaluation *e, const struct hr_dataset *dataset,
+                                        size_t first, size_t count, float *outputs)
+{
+    for (size_t i = 0; i < count; i++)
+        e->samples[i] = (uint32_t)(first + i);
+    hr_dataset_gather(dataset, &dataset->test, e->samples, count, hr_workspace_input(e->workspace),
+                      hr_workspace_labels(e->workspace));
+    hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
+    const struct hr_batch_result result =
+        hr_model_evaluate(e->model, e->workspace, e->params, count);
+    memcpy(outputs, hr_workspace_outputs(e->workspace),
+           count * hr_model_outputs(e->model) * sizeof *outputs);
+    return result;
+}
+
+static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *dataset,
+                                 struct hr_evaluation *out)
 {
     double loss_sum = 0;
     size_t correct = 0;
-    for (size_t first = 0; first < dataset->test.count; first += HR_EVAL_BLOCK) {
-        const size_t count = hr_min_size(HR_EVAL_BLOCK, dataset->test.count - first);
-        for (size_t i = 0; i < count; i++)
-            e->samples[i] = (uint32_t)(first + i);
-        hr_dataset_gather(dataset, &dataset->test, e->samples, count,
-                          hr_workspace_input(e->workspace), hr_workspace_labels(e->workspace));
-        hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
+    out->count = dataset->test.count;
+    out->noutputs = hr_model_outputs(e->model);
+    out->outputs = calloc(out->count * out->noutputs, sizeof *out->outputs);
+    if (!out->outputs)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu outputs of %zu samples", out->noutputs,
+                       out->count);
+    for (size_t first = 0; first < out->count; first += HR_EVAL_BLOCK) {
+        const size_t count = hr_min_size(HR_EVAL_BLOCK, out->count - first);
         const struct hr_batch_result result =
-            hr_model_evaluate(e->model, e->workspace, e->params, count);
+            run_block(e, dataset, first, count, out->outputs + first * out->noutputs);
         loss_sum += result.loss_sum;
         correct += result.correct;
     }
-    *loss = loss_sum / (double)dataset->test.count;
-    *accuracy = (double)correct / (double)dataset->test.count;
+    out->test_loss = loss_sum / (double)out->count;
+    out->test_accuracy = (double)correct / (double)out->count;
+    return HR_OK;
 }
 
 static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint *checkpoint,
                                const char *layers, const struct hr_dataset *dataset,
-                               struct score *score)
+                               struct hr_evaluation *out)
 {
     HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->model));
     HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, NULL, &e->workspace));
@@ -60,32 +74,34 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     HR_TRY(hr_load_scaling(checkpoint, dataset->shape.channels, &e->scaling));
     hr_fp_flush_denormals();
     hr_kernels_init_process();
-    run_blocks(e, dataset, &score->loss, &score->accuracy);
-    return HR_OK;
+    snprintf(out->model, sizeof out->model, "%.1023s", hr_model_text(e->model));
+    return run_blocks(e, dataset, out);
 }
 
 enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
-                                      const struct hr_dataset *dataset, double *test_loss,
-                                      double *test_accuracy, char *model_text)
+                                      const struct hr_dataset *dataset, struct hr_evaluation *out)
 {
     struct evaluation e = {0};
-    struct score score = {0};
+    *out = (struct hr_evaluation){0};
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
     enum hr_status status = hr_read_weights(path, checkpoint);
     if (status == HR_OK)
-        status = evaluate(&e, checkpoint, layers, dataset, &score);
-    if (status == HR_OK)
-        snprintf(model_text, sizeof((struct hr_train_options *)0)->model, "%s",
-                 hr_model_text(e.model));
+        status = evaluate(&e, checkpoint, layers, dataset, out);
+    if (status != HR_OK)
+        hr_evaluation_free(out);
     hr_scaling_free(&e.scaling);
-    *test_loss = score.loss;
-    *test_accuracy = score.accuracy;
     hr_workspace_destroy(e.workspace);
     hr_model_destroy(e.model);
     free(e.params);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
     return status;
+}
+
+void hr_evaluation_free(struct hr_evaluation *evaluation)
+{
+    free(evaluation->outputs);
+    *evaluation = (struct hr_evaluation){0};
 }

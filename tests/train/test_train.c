@@ -258,8 +258,8 @@ static void divergence_is_named_and_keeps_the_last_checkpoint(void **state)
 static void a_scaled_run_is_resumed_and_evaluated_with_its_scaling(void **state)
 {
     (void)state;
-    char folder[64], want[33], text[1024];
-    double loss, accuracy;
+    char folder[64], want[33];
+    struct hr_evaluation evaluation;
     struct hr_train_options options = run_options("allreduce", 3);
     run_digest(&options, want);
     options.normalize = true;
@@ -269,9 +269,10 @@ static void a_scaled_run_is_resumed_and_evaluated_with_its_scaling(void **state)
     run_folder_make(folder);
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     CHECK_DIGEST(&options, whole.weights_digest);
-    CHECK_OK(hr_evaluate_checkpoint(folder, NULL, run_digits(), &loss, &accuracy, text));
-    CHECK_NEAR(loss, whole.test_loss, 1e-6, 0);
-    CHECK_NEAR(accuracy, whole.test_accuracy, 0, 0);
+    CHECK_OK(hr_evaluate_checkpoint(folder, NULL, run_digits(), &evaluation));
+    CHECK_NEAR(evaluation.test_loss, whole.test_loss, 1e-6, 0);
+    CHECK_NEAR(evaluation.test_accuracy, whole.test_accuracy, 0, 0);
+    hr_evaluation_free(&evaluation);
     snprintf(options.resume, sizeof options.resume, "%s", folder);
     options.epochs = 3;
     options.normalize = false;
