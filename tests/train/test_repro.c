@@ -1,6 +1,7 @@
 /* --reduce repro: one digest, whatever the number of workers, the launch, the strategy that adds,
- * the algorithm and the threads inside a worker. Processes come first: the forking process must not
- * have used BLAS. */
+ * the algorithm (direct updates fused with the sum, the others apart), and the threads inside a
+ * worker; with batchnorm and dropout in the network. Processes come first: the forking process
+ * must not have used BLAS. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,9 @@ enum { NRUNGS = sizeof rungs / sizeof *rungs };
 static struct hr_train_options options_of(const struct rung *rung)
 {
     struct hr_train_options options = run_options(rung->strategy, rung->workers);
+    snprintf(options.model, sizeof options.model,
+             "conv 4 3x3 pad 1, batchnorm, relu, maxpool 2, residual (conv 4 3x3 pad 1), flatten, "
+             "dropout 0.2, dense 11, batchnorm, relu, dense 10");
     snprintf(options.algorithm, sizeof options.algorithm, "%s", rung->algorithm);
     snprintf(options.launch, sizeof options.launch, "%s", rung->launch);
     snprintf(options.reduce, sizeof options.reduce, "repro");
@@ -51,6 +55,23 @@ static void the_number_of_workers_changes_no_bit(void **state)
     for (size_t i = 1; i < NRUNGS; i++) {
         options = options_of(&rungs[i]);
         CHECK_DIGEST(&options, want);
+    }
+}
+
+static void nor_with_norms_of_the_whole_gradient(void **state)
+{
+    (void)state;
+    char want[33];
+    for (size_t i = 2; i < NRUNGS; i += 4) {
+        struct hr_train_options options = options_of(&rungs[i]);
+        snprintf(options.optimizer, sizeof options.optimizer, "lamb");
+        options.lr = 0.005;
+        options.clip_norm = 1;
+        options.servers = 1;
+        if (i == 2)
+            run_digest(&options, want);
+        else
+            CHECK_DIGEST(&options, want);
     }
 }
 
@@ -100,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_number_of_workers_changes_no_bit),
+        cmocka_unit_test(nor_with_norms_of_the_whole_gradient),
         cmocka_unit_test(one_shard_is_an_ordinary_batch),
         cmocka_unit_test(empty_shards_change_nothing),
         cmocka_unit_test(the_cost_is_measured_where_shards_are_added),
