@@ -4,7 +4,7 @@ interval, next to the targets. An idle machine gives the only figures worth quot
 
     make peers                              all of it, under 15 minutes
     tests/peers/compare.py --quick          few rounds and sizes, under 2
-    tests/peers/compare.py --only allreduce|training|primitives
+    tests/peers/compare.py --only allreduce|training|primitives|convolutions
 
 Written to build/peers.json as well. Exits 0 unless somebody's sum is wrong. What is not installed is
 skipped, and said so; Debian: libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev g++ python3-torch.
@@ -25,7 +25,7 @@ PROGRAMS = os.path.join(BUILD, "peers")
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few rounds and sizes: to see that it works")
-    parser.add_argument("--only", choices=("allreduce", "training", "primitives"))
+    parser.add_argument("--only", choices=("allreduce", "training", "primitives", "convolutions"))
     parser.add_argument("--rounds", type=int, help="interleaved rounds [7; quick 3]")
     parser.add_argument("--ranks", help="numbers of ranks [2,4,8; quick 2,4]")
     parser.add_argument("--large", action="store_true", help="256M too")
@@ -115,7 +115,7 @@ def build_limit():
     return compile_program(["cc", "-std=c11", "-O2", *here("gemm_limit.c"), *flags, "-lopenblas", "-pthread"], "gemm_limit")
 
 
-# --- the three parts ---
+# --- the parts ---
 
 def tell(text):
     print(f"  ... {text}", file=sys.stderr, flush=True)
@@ -140,6 +140,16 @@ def run_allreduce(options, facts, scratch):
     return answer, wrong
 
 
+def run_convolutions(options):
+    """P7, in processor time: a table of its own."""
+    python = training.python_with_torch()
+    if not python:
+        print("\nconvolutions: skipped: no python3 with torch")
+        return
+    print("\nconvolutions, one thread, beside PyTorch's (P7: >= 0.9x, 1.15x for 3x3 of 32 channels or more; lenet's 1.5x, 2.5x)")
+    subprocess.run([python, os.path.join(HERE, "conv_shapes.py"), str(min(options.rounds, 5))], cwd=ROOT)
+
+
 def main():
     options = options_of(sys.argv[1:])
     sys.stdout.reconfigure(line_buffering=True)
@@ -158,6 +168,8 @@ def main():
             report["allreduce"], wrong = run_allreduce(options, facts, scratch)
         if options.only in (None, "training"):
             report["training"] = training.run(options, build_limit(), tell)
+        if options.only in (None, "convolutions"):
+            run_convolutions(options)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     report["wrong"], report["seconds"] = wrong, round(time.monotonic() - began, 1)

@@ -1,6 +1,6 @@
 """Training beside PyTorch, beside independent trainers of our own, and beside the limit that the
 machine's matrix products set: `mlp` and `cnn` on Fashion-MNIST, batch 64 a worker, samples/s."""
-import os, random, threading
+import os, random, resource, threading
 
 from cells import Cell, Load, interval, judge, median, ratio, which
 
@@ -102,12 +102,25 @@ def sides(contest):
 
 
 def print_shares(shares):
-    """T5: what of a step is neither forward nor backward. (The update is fused with the sum.)"""
+    """T5: what of a step is neither forward nor backward: sums and updates. T6: the loader's share."""
     for model, times in shares.items():
-        parts = {name: median([t[name] for t in times]) for name in ("compute", "communicate", "wait")}
-        total = sum(parts.values())
-        print(f"  T5  {model}: " + ", ".join(f"{name} {100 * part / total:.1f} %" for name, part in parts.items())
-              + " of the workers' time (2 workers, allreduce; the update counts as compute)")
+        parts = {name: median([t[name] for t in times]) for name in ("compute", "communicate", "wait", "load", "forward", "backward")}
+        total = sum(parts[name] for name in ("compute", "communicate", "wait", "load"))
+        update = max(0.0, parts["compute"] - parts["forward"] - parts["backward"])
+        print(f"  T5  {model}: communicate {100 * parts['communicate'] / total:.1f} % + update {100 * update / total:.1f} % "
+              f"(<= 20 % mlp), waiting {100 * parts['wait'] / total:.1f} % of the workers' time, 2 workers, allreduce")
+        print(f"  T6  {model}: loading {100 * parts['load'] / total:.1f} % (<= 2 %, 0.5 %)")
+
+
+def page_faults(options):
+    """T6: minor faults a step, once memory is warm: what 800 steps take more than 200."""
+    counts = []
+    for steps in (200, 800):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        Cell([options.hogring, "train", "--quiet", "--data", "fashion-mnist", "--workers", str(WORKERS), "--batch-size", str(BATCH),
+              "--epochs", "3", "--max-steps", str(steps)], {}, options.limit, whole=True)
+        counts.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before)
+    return (counts[1] - counts[0]) / 600
 
 
 def run(options, limit_program, tell):
@@ -127,6 +140,7 @@ def run(options, limit_program, tell):
           f"load from others {100 * load['others']:.1f} %, steal {100 * load['steal']:.1f} %")
     answer = [judged(contest, samples, load) for contest in CONTESTS]
     print_shares(runner.shares)
+    print(f"  T6  page faults a step: {page_faults(options):.2f}; allocations: tests/train/test_footprint.c")
     return answer
 
 
