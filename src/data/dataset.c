@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 #include "data/format.h"
 #include "data/idx.h"
@@ -168,6 +169,19 @@ static enum hr_status check_tables(const char *name, const struct hr_storage *st
     return HR_OK;
 }
 
+/* Samples are gathered from all over a large table. */
+static void enlarge_pages(const struct hr_storage *storage, const struct hr_dataset *dataset)
+{
+    const struct hr_split *train = &dataset->train;
+    const size_t elems = train->count * hr_shape_elems(dataset->shape);
+    if (storage->map)
+        return; /* a file's pages */
+    if (dataset->features == HR_FEATURES_BYTES)
+        hr_pages_enlarge(train->pixels, elems);
+    else if (dataset->features == HR_FEATURES_FLOATS)
+        hr_pages_enlarge(train->values, elems * sizeof *train->values);
+}
+
 static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *storage)
 {
     const char *name = dataset->name;
@@ -183,6 +197,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->scale = storage->scale;
     dataset->train = hr_table_split(&storage->train);
     dataset->test = hr_table_split(&storage->test);
+    enlarge_pages(storage, dataset);
     if (!storage->digest[0])
         return hr_dataset_digest(dataset, dataset->digest);
     memcpy(dataset->digest, storage->digest, sizeof dataset->digest);

@@ -1,0 +1,16 @@
+/* pages.h - larger pages for memory that is read here and there.
+ *
+ * Every touch of another 4 KiB page asks for an address; of 2 MiB pages the processor keeps so many
+ * at hand that a data set of 47 MB needs none looked up.
+ */
+#ifndef HR_BASE_PAGES_H
+#define HR_BASE_PAGES_H
+
+#include <stddef.h>
+
+/* Have the kernel put this memory, already filled, onto large pages. A wish: where the kernel is
+ * too old (Linux 6.1), forbids it, or has none to give, all stays as it was. Contents never change;
+ * nobody may write meanwhile. Private memory only, not a file's. */
+void hr_pages_enlarge(const void *memory, size_t bytes);
+
+#endif
