@@ -30,4 +30,9 @@ void hr_vec_scale(float *y, float a, size_t count);
 /* y[i] = y[i] + a * x[i], rounded twice. */
 void hr_vec_axpy(float *y, float a, const float *x, size_t count);
 
+/* Copy x (count) into nout outputs past the caches, where the machine can: no line is loaded only
+ * to be overwritten. For more memory than the caches hold; of less, the next reader would miss.
+ * Ordered before whatever this thread stores next, as any other copy. */
+void hr_vec_copy_past(float *const *out, size_t nout, const float *x, size_t count);
+
 #endif

@@ -1,6 +1,10 @@
 /* The vector kernels, compiled once for each instruction set (see isa.h). */
 #include "base/vec_table.h"
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+#include <stdint.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -128,4 +132,37 @@ static void tree_sum(float *const *out, size_t nout, const float *const *x, size
     }
 }
 
-const struct hr_vec_table HR_ISA_NAME(hr_vec_table) = {tree_sum, add, scale, axpy};
+/* LANES floats from x to the aligned y, past the caches; what orders such stores before others. */
+#if defined __AVX512F__
+enum { LANES = 16 };
+#define PUT_PAST(y, x) _mm512_stream_ps(y, _mm512_loadu_ps(x))
+#define FENCE() _mm_sfence()
+#elif defined __AVX__
+enum { LANES = 8 };
+#define PUT_PAST(y, x) _mm256_stream_ps(y, _mm256_loadu_ps(x))
+#define FENCE() _mm_sfence()
+#elif defined __SSE2__
+enum { LANES = 4 };
+#define PUT_PAST(y, x) _mm_stream_ps(y, _mm_loadu_ps(x))
+#define FENCE() _mm_sfence()
+#else
+enum { LANES = 1 };
+#define PUT_PAST(y, x) (*(y) = *(x))
+#define FENCE() (void)0
+#endif
+
+static void copy_past(float *const *out, size_t nout, const float *x, size_t count)
+{
+    for (size_t j = 0; j < nout; j++) {
+        float *y = out[j];
+        const size_t odd = (uintptr_t)y / sizeof *y % LANES;
+        size_t i = hr_min_size(odd ? LANES - odd : 0, count);
+        memcpy(y, x, i * sizeof *y);
+        for (; i + LANES <= count; i += LANES)
+            PUT_PAST(y + i, x + i);
+        memcpy(y + i, x + i, (count - i) * sizeof *y);
+    }
+    FENCE();
+}
+
+const struct hr_vec_table HR_ISA_NAME(hr_vec_table) = {tree_sum, add, scale, axpy, copy_past};

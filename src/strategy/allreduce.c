@@ -18,7 +18,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "strategy/table.h"
+
+/* Replicas of so many bytes in all leave the caches before they are read: do not bring them there
+ * for writing. Half of a last cache of 32 MiB. */
+static const size_t past_caches_bytes = (size_t)16 << 20;
 
 static bool is_fused(const struct hr_world *world)
 {
@@ -37,6 +42,19 @@ static void init(struct hr_world *world)
         memcpy(world->own, world->snapshot.state, bytes(world));
 }
 
+/* Write a block of the first replica into the others. */
+static void publish(const struct hr_world *world, size_t begin, size_t count, const float *first)
+{
+    float *out[HR_MAX_RANKS];
+    for (size_t w = 1; w < world->workers; w++)
+        out[w - 1] = world->weights[w] + begin;
+    if (world->workers * world->params * sizeof *first >= past_caches_bytes)
+        hr_vec_copy_past(out, world->workers - 1, first, count);
+    else
+        for (size_t w = 0; w + 1 < world->workers; w++)
+            memcpy(out[w], first, count * sizeof *first);
+}
+
 /* Fused: update one block, once, and write it into all replicas. */
 static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
@@ -45,8 +63,7 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     const int64_t began = hr_clock_ns();
     float *first = world->weights[0] + begin;
     hr_step_update(&worker->step, begin, count, first, worker->state, sum);
-    for (size_t w = 1; w < world->workers; w++)
-        memcpy(world->weights[w] + begin, first, count * sizeof *first);
+    publish(world, begin, count, first);
     worker->update_ns += hr_clock_ns() - began;
 }
 

@@ -89,11 +89,32 @@ static void add_scale_and_axpy_round_as_written(void **state)
     CHECK_SAME_FLOATS(y, want, MAX_COUNT);
 }
 
+/* Every start within two lines, every count around a vector; what lies beside stays. */
+static void copies_past_the_caches_are_copies(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {0, 1, 3, 15, 16, 17, 31, 64, 65, 1000};
+    fill_with_reals();
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (size_t shift = 0; shift < 32; shift++) {
+            float got[2][MAX_COUNT], want[2][MAX_COUNT];
+            memcpy(got, inputs[2], sizeof got);
+            memcpy(want, inputs[2], sizeof want);
+            float *const out[2] = {got[0] + shift, got[1] + 31 - shift};
+            memcpy(want[0] + shift, inputs[1] + shift % 3, counts[c] * sizeof(float));
+            memcpy(want[1] + 31 - shift, inputs[1] + shift % 3, counts[c] * sizeof(float));
+            hr_vec_copy_past(out, 2, inputs[1] + shift % 3, counts[c]);
+            CHECK_SAME_FLOATS(got[0], want[0], MAX_COUNT);
+            CHECK_SAME_FLOATS(got[1], want[1], MAX_COUNT);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tree_sum_follows_the_definition_for_every_n),
         cmocka_unit_test(outputs_may_be_the_inputs),
+        cmocka_unit_test(copies_past_the_caches_are_copies),
         cmocka_unit_test(add_scale_and_axpy_round_as_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

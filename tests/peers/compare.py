@@ -99,6 +99,7 @@ def build_primitives():
     ours = ["-std=c11", "-D_GNU_SOURCE", "-O3", "-fopenmp-simd", "-Isrc", "-Iinclude"]
     library = os.path.join("build", "libhogring.a")
     programs = {"limits": compile_program(["cc", *ours, *here("limits.c"), library, "-pthread", "-lm"], "limits")}
+    programs["update"] = compile_program(["cc", *ours, *here("update.c"), library, "-pthread", "-lm"], "update")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "openblas"], capture_output=True, text=True).stdout.split()
     programs["gemm"] = compile_program(["cc", *ours, "-march=native", *here("gemm_shapes.c"), library, *flags, "-fopenmp", "-pthread", "-lm"],
                                        "gemm_shapes")

@@ -1,5 +1,6 @@
 """The ring beside a queue of bare items (P1), the sum kernel beside a copy (P3), and the all-reduce
-beside the least that it could take (A6, A7); our matrix products beside OpenBLAS's (P5, P6)."""
+beside the least that it could take (A6, A7); our matrix products beside OpenBLAS's (P5, P6);
+the fused update beside one of every replica (P4)."""
 import random
 
 import contenders
@@ -114,10 +115,40 @@ def products(options, program):
     return [{"id": "P5", **total, "load": load}, *rows]
 
 
+UPDATE = {2: (1.7, 1.9), 4: (2.1, 2.4), 8: (2.4, 2.8)}  # at 64 MiB
+
+
+def updates(options, facts, program):
+    """P4: the update fused with the reduction, beside an all-reduce with an update of each replica behind it."""
+    sizes, answer = (64 * M, M) if options.quick else (64 * M, 8 * M, M), []
+    print("\nreduce and update fused, beside all-reduce and an update of every replica, SGD with momentum, threads, ms")
+    for ranks in UPDATE:
+        load = Load()
+        cell = Cell([program, str(ranks), str(options.rounds), ",".join(map(str, sizes))], {}, 2 * options.limit)
+        load = load.so_far()
+        if cell.ended != "ok":
+            print(f"  no result: {cell.ended}: {cell.error}")
+        for row in cell.rows:
+            result, (must, stretch) = ratio(row["apart_ms"], row["fused_ms"]), UPDATE[ranks]
+            named = row["bytes"] == 64 * M
+            verdict = "WRONG WEIGHTS" if not row["same"] else judge(result, must, stretch, load) if named else ""
+            print(f"  {'P4' if named else '':3} N = {ranks} {size_name(row['bytes']):>6}  fused {median(row['fused_ms']):8.3f}  apart "
+                  f"{median(row['apart_ms']):8.3f} {interval(result)} {f'>= {must}x, {stretch}x' if named else ''}  {verdict}")
+            answer.append({"id": "P4" if named else "", **row, **(result or {}), "must": must, "stretch": stretch,
+                           "verdict": verdict, "load": load})
+        if ranks > facts["processors"]:
+            print(f"      {ranks} ranks on {facts['processors']} processors: crowded; {load_line(load)}")
+        else:
+            print(f"      {load_line(load)}")
+    return answer
+
+
 def run(options, facts, programs, tell):
     answer = {}
     if programs.get("gemm"):
         answer["products"] = products(options, programs["gemm"])
+    if programs.get("update"):
+        answer["updates"] = updates(options, facts, programs["update"])
     if programs.get("spsc"):
         answer["rings"] = rings(options, programs["spsc"])
     if programs.get("limits"):
