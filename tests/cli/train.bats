@@ -136,12 +136,12 @@ load support
 }
 
 @test "bench checks what it times" {
-  hogring bench allreduce --algorithm all --sizes 4:64K --ranks 3 --json "$TMP/out.json" | grep -q "master-worker"
+  hogring bench allreduce --algorithm all --sizes 4K:64K --ranks 3 --json "$TMP/out.json" | grep -q "master-worker"
   [ "$(json "$TMP/out.json" '{r["wrong"] for r in d["rows"]}')" = "{0}" ]
   [ "$(json "$TMP/out.json" 'len({r["algorithm"] for r in d["rows"]})')" = 9 ]
   hogring bench all --sizes 60K:60K --ranks 3 --launch process --redop mean --type int64 --json "$TMP/out.json"
   [ "$(json "$TMP/out.json" 'len({r["op"] for r in d["rows"]}), {r["wrong"] for r in d["rows"]}')" = "(10, {0})" ]
-  hogring bench all-reduce --sizes 16:1M --launch process --buffers private --loop back-to-back | grep -q private
+  hogring bench all-reduce --sizes 64K:1M --launch process --buffers private --loop back-to-back | grep -q private
   hogring bench all_reduce --sizes 1M:1M --transport copy --algorithm ring | grep -q "ring"
   refused 2 "--sizes" bench allreduce --sizes 2:1
   refused 2 "expected an operation" bench
