@@ -159,24 +159,40 @@ static void find_separator(struct reader *r)
     r->separator = candidates[best];
 }
 
+/* A y beside numbers is a name above numbered columns, or a label (y, n): nobody can tell. */
+static enum hr_status fail_y(const struct reader *r)
+{
+    return hr_fail(HR_E_FORMAT,
+                   "%s: line %zu: \"y\" may be the name of a column or a label, expected --header "
+                   "yes or no to tell",
+                   r->name, r->line);
+}
+
 /* Look at the first record of `r`, a copy of the caller's reader. */
 static enum hr_status look(struct reader *r, const struct hr_data_options *options,
                            struct layout *layout)
 {
     size_t named = 0, usual = 0, numbers = 0;
+    bool word = false, y = false; /* the named one is no number; the usual one is just y */
     struct field f = {0};
     do {
         HR_TRY(next_field(r, &f));
         numbers += is_number(&f);
-        if (!named && options->label_column[0] && is_text(&f, options->label_column))
+        if (!named && options->label_column[0] && is_text(&f, options->label_column)) {
             named = f.column;
-        if (!usual && names_label(&f))
+            word = !is_number(&f);
+        }
+        if (!usual && names_label(&f)) {
             usual = f.column;
+            y = f.bytes == 1;
+        }
     } while (!f.last);
     layout->columns = f.column;
-    layout->header = numbers == 0 || usual || (named && !is_number(&f));
+    layout->header = numbers == 0 || usual || word;
     if (strcmp(options->header, "auto") != 0)
         layout->header = !strcmp(options->header, "yes");
+    else if (numbers && y && !word)
+        return fail_y(r);
     layout->named = layout->header && named;
     layout->label = layout->header && usual ? usual : f.column;
     if (layout->named)

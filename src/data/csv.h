@@ -7,7 +7,8 @@
  * - The separator is the one of , tab ; that the first line has most of. Blank lines are skipped,
  *   blanks around a field too, and a UTF-8 byte order mark at the start.
  * - The first line is a header when none of its fields is a number, or one of them is the name of
- *   the label column; --header yes or no decides otherwise.
+ *   the label column (a number names it only in a line that is a header anyway); --header yes or no
+ *   decides otherwise, and has to where a y stands beside numbers.
  * - The label column: --label-column as a name of the header or a number from 1; else the first
  *   named label, class, target or y (any case); else the last.
  * - Labels are any text; all other fields are finite numbers (base/parse.h), and none is empty.

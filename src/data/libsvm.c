@@ -195,6 +195,15 @@ static bool ends_in(const char *text, const char *ending)
     return length > tail && !strcmp(text + length - tail, ending);
 }
 
+/* To the first word of the first line that holds one, as read_line has it. */
+static void pass_empty_lines(struct reader *r)
+{
+    while (r->at < r->end && (is_blank(*r->at) || *r->at == '\n' || *r->at == '#')) {
+        const char *last = *r->at == '#' ? memchr(r->at, '\n', (size_t)(r->end - r->at)) : r->at;
+        r->at = last ? last + 1 : r->end;
+    }
+}
+
 /* The first words: a number, then digits and a colon. With a label alone the name decides. */
 static bool matches(const struct hr_probe *probe)
 {
@@ -203,10 +212,8 @@ static bool matches(const struct hr_probe *probe)
     double value;
     if (probe->folder)
         return false;
-    while (next_word(&r, &label) && label.text[0] == '#') {
-        const char *feed = memchr(label.text, '\n', (size_t)(r.end - label.text));
-        r.at = feed ? feed + 1 : r.end;
-    }
+    pass_empty_lines(&r);
+    next_word(&r, &label);
     const char *feed = memchr(label.text, '\n', (size_t)(r.end - label.text));
     const bool alone = feed && feed < label.text + label.bytes;
     if (!label.bytes || alone || !hr_parse_real(label.text, label.bytes, &value) ||

@@ -67,6 +67,8 @@ enum hr_status hr_repro_prepare(struct hr_run *run)
                        "micro-shards that a batch is cut into",
                        workers, shards);
     run->micro_shards = shards;
+    /* Shards that are a sample larger come first, so worker 0's are the largest share. */
+    run->batch_size = hr_cut(run->global_batch, shards, shards / workers);
     return HR_OK;
 }
 

@@ -93,10 +93,11 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
     HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &trainee->workspace),
                 status, out);
     HR_TRY_GOTO(start_prefetch(trainee, rank), status, out);
-    HR_TRY_GOTO(start_worker(trainee, rank), status, out);
     HR_TRY_GOTO(hr_repro_start(trainee), status, out);
+    HR_TRY_GOTO(start_worker(trainee, rank), status, out);
     return HR_OK;
 out:
+    hr_repro_stop(trainee);
     hr_prefetch_stop(trainee->prefetch);
     hr_workspace_destroy(trainee->workspace);
     hr_input_fini(&trainee->input);

@@ -62,6 +62,10 @@ static void columns_are_found(void **state)
         {"8,4,6\n7,2,5\n", "yes", "4", 1, 7, 0},
         {"8\t4\t6\n7\t2\t5\n", "no", "1", 2, 4, 1},
         {"8;4;6\n7;2;5\n", "no", "", 2, 8, 1},
+        {"3,1,dog\n4,2,cat\n", "auto", "3", 2, 3, 1},
+        {"3,y,1\n4,2,2\n", "auto", "y", 1, 4, 0},
+        {"3,1,y\n4,2,n\n", "no", "", 2, 3, 1},
+        {"3,1,y\n4,2,6\n5,3,6\n", "yes", "", 2, 4, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hr_data_options options = data_options();
@@ -99,6 +103,7 @@ static void wrong_tables_are_refused_with_their_place(void **state)
     refuses("a,b\n", "f: holds no sample");
     refuses("\n\n", "f: holds no line, expected a table");
     refuses("", "f: holds no line, expected a table");
+    refuses("3,1,y\n4,2,n\n", "f: line 1: \"y\" may be the name of a column or a label");
     refuses("1,2\n", "f: has 1 samples, expected at least 2");
     scratch_write("f", "1,2\n3,\0\n", 8);
     data_refused("f", NULL, HR_E_FORMAT, "f: is no data that is known here");

@@ -14,7 +14,7 @@ static struct hr_data_options with_test(const char *name)
 static void rows_are_kept_sparse_and_gathered_dense(void **state)
 {
     (void)state;
-    data_text("f", "# a comment\n+1 1:0.5 4:-2e1 # more\n\n-1 qid:7 2:1\r\n+1\n");
+    data_text("f", "\n \r\n # a comment\n+1 1:0.5 4:-2e1 # more\n\n-1 qid:7 2:1\r\n+1\n");
     data_text("g", "-1 5:3\n");
     const struct hr_data_options options = with_test("g");
     struct hr_dataset d = data_open("f", &options);

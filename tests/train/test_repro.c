@@ -117,6 +117,20 @@ static void the_cost_is_measured_where_shards_are_added(void **state)
     hr_run_result_free(&result);
 }
 
+/* Of 718 samples worker 0's four shards of 90 hold one more than half, and more than a block of the
+ * test split: memory is for them, also where their cost is measured. */
+static void a_worker_has_room_for_the_largest_shards(void **state)
+{
+    (void)state;
+    struct hr_train_options options = options_of(&rungs[4]);
+    options.global_batch_size = 718;
+    options.epochs = 2;
+    struct hr_run_result result = run_train(&options);
+    assert_true(result.repro_cost > 0);
+    assert_int_equal(result.batch_size, 360);
+    hr_run_result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +139,7 @@ int main(void)
         cmocka_unit_test(one_shard_is_an_ordinary_batch),
         cmocka_unit_test(empty_shards_change_nothing),
         cmocka_unit_test(the_cost_is_measured_where_shards_are_added),
+        cmocka_unit_test(a_worker_has_room_for_the_largest_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
