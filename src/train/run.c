@@ -285,11 +285,12 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
         HR_TRY(hr_resume_position(run, checkpoint));
     if (run->world.course.first >= run->world.course.end)
         return hr_fail(HR_E_USAGE,
-                       "--resume %s: it stands at step %llu, and this run ends at step %llu; "
-                       "more --epochs would go on",
+                       "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
+                       "more --epochs%s would go on",
                        checkpoint ? checkpoint->path : "",
                        (unsigned long long)run->world.course.first,
-                       (unsigned long long)run->world.course.end);
+                       (unsigned long long)run->world.course.end,
+                       run->options->max_steps ? " or --max-steps" : "");
     if (run->options->checkpoint_dir[0])
         HR_TRY(hr_checkpoint_prepare(run->options->checkpoint_dir, hr_save_bytes(run)));
     hr_segment_sweep();
