@@ -36,12 +36,30 @@ load support
   refused 2 "--resume: from where?" train --resume
 }
 
+@test "options that would be ignored are refused" {
+  refused 2 "--batch-size: means nothing with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
+  refused 2 "--micro-shards: means nothing with --reduce sum (it belongs to repro)" train --micro-shards 4
+  refused 2 "--bucket-size: means nothing with --overlap off (it belongs to on)" train --bucket-size 1K
+  refused 2 "--prefetch: means nothing with --reduce repro" train --prefetch 2 --reduce repro --global-batch-size 64
+  refused 2 "--prefetch: means nothing with --schedule explore:1" train --prefetch 2 --schedule explore:1
+  refused 2 "--launch: means nothing with --schedule explore:1" train --launch process --schedule explore:1
+  refused 2 "--async-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --async-lr divide
+  refused 2 "--keep: where to? give --checkpoint-dir too" train --keep 2
+}
+
+@test "options of compare mean something to their entry, or to one of all" {
+  refused 2 "--staleness: means nothing with --strategy allreduce" compare --strategies ssp,allreduce:staleness=2
+  refused 2 "--staleness: means nothing with --strategy" compare --strategies allreduce,hogwild --staleness 2
+  refused 2 "--momentum: means nothing with --optimizer adam" compare --optimizer adam --momentum 0.5
+  hogring compare "${quick[@]}" --strategies allreduce,ssp:optimizer=adam --momentum 0.5 --staleness 1
+}
+
 @test "how gradients travel" {
   refused 2 "--overlap maybe: expected on or off" train --overlap maybe
   refused 2 "--overlap on: means nothing with --strategy hogwild" train --overlap on --strategy hogwild
   refused 2 "no gradient is final before the last micro-shard" \
     train --overlap on --reduce repro --global-batch-size 64
-  refused 2 "--bucket-size lots: expected bytes" train --bucket-size lots
+  refused 2 "--bucket-size lots: expected bytes" train --overlap on --bucket-size lots
   refused 2 "--transport pigeon: expected zero-copy or copy" train --transport pigeon
   refused 2 "--transport copy: means nothing with --strategy ps-sync" train --transport copy --strategy ps-sync
   refused 2 "--link: links are emulated for --transport copy only" train --link 1GB/s
