@@ -165,8 +165,8 @@ HR_CHECKED enum hr_status hr_drive_threads(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_events(struct hr_run *run);
 
 /* --- save.c */
-/* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes on
- * from had steps of another size. They only ever grow, so the newest checkpoint has the most. */
+/* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
+ * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
 uint64_t hr_run_step(const struct hr_run *run);
 /* Bytes that a checkpoint of this run takes. */
 size_t hr_save_bytes(const struct hr_run *run);
