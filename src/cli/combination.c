@@ -71,8 +71,9 @@ static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_tr
     const struct rule of_schedule[] = {{"prefetch", free_run || !o->prefetch, "free"},
                                        {"launch", free_run, "free"}};
     if (hr_cli_was_given(cli, "batch-size") && o->global_batch_size)
-        return hr_fail(HR_E_USAGE, "--batch-size: means nothing with --global-batch-size %zu, "
-                                   "which says the same of all workers",
+        return hr_fail(HR_E_USAGE,
+                       "--batch-size: means nothing with --global-batch-size %zu, "
+                       "which says the same of all workers",
                        o->global_batch_size);
     CHECK(of_reduce, "reduce", o->reduce);
     CHECK(of_overlap, "overlap", o->overlap);
