@@ -19,7 +19,7 @@ enum hr_status hr_check_range(const char *flag, double value, double least, doub
 {
     if (value >= least && value <= most)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %g: expected %g to %g", flag, value, least, most);
+    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %.15g", flag, value, least, most);
 }
 
 static enum hr_status check_numbers(const struct hr_train_options *o)

@@ -14,9 +14,10 @@ load support
   refused 2 "--epochs many: expected a whole number" train --epochs many
   refused 2 "--epochs -1: expected a whole number" train --epochs=-1
   refused 2 "--lr 0.1x: expected a number" train --lr 0.1x
+  refused 2 "--batch-size 1048577: expected 1 to 1048576" train --batch-size 1048577
   refused 2 "--prefetch 65: expected 0 to 64" train --prefetch 65
   refused 2 "--epoch-size half: expected a whole number" train --epoch-size half
-  refused 2 "--epoch-size 1.09951e+13: expected 0 to" train --epoch-size 10995116277760
+  refused 2 "--epoch-size 10995116277760: expected 0 to 1099511627776" train --epoch-size 10995116277760
   refused 2 "--timeout 3 parsecs: expected a time" train --timeout "3 parsecs"
   refused 2 "a value is missing" train --epochs
   refused 2 "--quiet: takes no value" train --quiet=yes
@@ -95,8 +96,8 @@ load support
   refused 2 "--beta2 2: expected 0 to less than 1" train --optimizer adam --beta2 2
   refused 2 "--eps 2: expected 0 to 1" train --optimizer adam --eps 2
   refused 2 "--lr-step-epochs 0: expected more than 0" train --lr-schedule step --lr-step-epochs 0
-  refused 2 "--lr-gamma 1e+07: expected 0 to 1e+06" train --lr-schedule step --lr-gamma 1e7
-  refused 2 "--trust-coefficient 1e+07" train --optimizer lars --trust-coefficient 1e7
+  refused 2 "--lr-gamma 10000000: expected 0 to 1000000" train --lr-schedule step --lr-gamma 1e7
+  refused 2 "--trust-coefficient 10000000" train --optimizer lars --trust-coefficient 1e7
   refused 2 "--clip-norm -1: expected a number, not negative" train --clip-norm=-1
   refused 2 "--nesterov: looks ahead along the momentum" train --nesterov --momentum 0
   refused 2 "--scale-lr half: expected linear, sqrt or none" train --scale-lr half
