@@ -110,7 +110,7 @@ struct hr_run_result {
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
     double repro_cost; /* time of gradients by micro-shards over that of whole ones; 0: not known */
     uint64_t seed, staleness_bound;
-    uint64_t steps;   /* index reached: updates since the first run began */
+    uint64_t steps;   /* updates since the first run began */
     uint64_t updates; /* of the model in this run */
     uint64_t samples;
     double seconds, samples_per_s;

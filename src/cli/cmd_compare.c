@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/combination.h"
 #include "cli/commands.h"
 #include "cli/contest.h"
 #include "cli/outcome.h"
@@ -17,6 +18,7 @@
 static enum hr_status parse_entry(const struct hr_cli *cli, char *entry, struct hr_cli *own)
 {
     *own = *cli;
+    memset(own->given, 0, sizeof own->given); /* by this entry */
     char *settings = strchr(entry, ':');
     if (settings)
         *settings++ = '\0';
@@ -33,6 +35,21 @@ static enum hr_status parse_entry(const struct hr_cli *cli, char *entry, struct 
         *equals = '\0';
         HR_TRY(hr_cli_set(own, HR_COMPARE, settings, equals + 1, "--strategies: "));
         settings = next;
+    }
+    return hr_combination_check(own, &own->train);
+}
+
+/* An option for all runs has to mean something in one of them. */
+static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_contest *contest)
+{
+    static struct hr_cli one;
+    for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
+        enum hr_status status = HR_E_USAGE;
+        memset(one.given, 0, sizeof one.given);
+        one.given[option] = cli->given[option];
+        for (size_t i = 0; i < contest->per_seed && status != HR_OK; i++)
+            status = hr_combination_check(&one, &contest->options[i]);
+        HR_TRY(status);
     }
     return HR_OK;
 }
@@ -94,12 +111,10 @@ static enum hr_status plan_contest(const struct hr_cli *cli, struct hr_contest *
 {
     if (cli->seeds < 1)
         return hr_fail(HR_E_USAGE, "--seeds 0: expected at least 1");
-    if (cli->train.checkpoint_every && !cli->train.checkpoint_dir[0])
-        return hr_fail(HR_E_USAGE, "--checkpoint-every: where to? give --checkpoint-dir too");
     for (size_t seed = 0; seed < cli->seeds; seed++)
         HR_TRY(add_runs_of_seed(cli, seed, contest));
     contest->per_seed = contest->n / cli->seeds;
-    return HR_OK;
+    return check_shared(cli, contest);
 }
 
 /* --- running them one after another --- */

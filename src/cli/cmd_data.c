@@ -89,8 +89,10 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
     if (!cli->out[0])
         return hr_fail(HR_E_USAGE, "data pack: where to? (hogring data pack --data X --out FILE)");
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
-    const enum hr_status st = hr_packed_write(cli->out, &dataset);
-    if (st == HR_OK)
+    enum hr_status st = hr_packed_write(cli->out, &dataset);
+    if (st == HR_OK && cli->json[0])
+        st = hr_json_write(cli->json, info_json(&dataset));
+    if (st == HR_OK && strcmp(cli->json, "-") != 0)
         printf("%s: %zu train and %zu test samples packed, digest %s\n", cli->out,
                dataset.train.count, dataset.test.count, dataset.digest);
     hr_dataset_close(&dataset);
@@ -99,7 +101,13 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
 
 static enum hr_status verify(const struct hr_cli *cli, const char *name)
 {
-    (void)cli;
+    static const char *const others[] = {"test-data",  "test-fraction", "header", "label-column",
+                                         "index-base", "features",      "json"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (hr_cli_was_given(cli, others[i]))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for data verify", others[i]);
+    if (cli->npositional < 2 && !hr_cli_was_given(cli, "data"))
+        return hr_fail(HR_E_USAGE, "data verify: which file? (hogring data verify FILE)");
     HR_TRY(hr_packed_verify(name));
     printf("%s: every digest verified\n", name);
     return HR_OK;
@@ -123,7 +131,8 @@ static enum hr_status dispatch(const struct hr_cli *cli)
             return hr_fail(HR_E_USAGE, "--out: means nothing for data %s", job);
         return jobs[i].run(cli, name);
     }
-    return hr_fail(HR_E_USAGE, "data %s: expected data pack, data verify or data info", job);
+    return hr_fail(HR_E_USAGE, "data%s%s: expected data pack, data verify or data info",
+                   job[0] ? " " : "", job);
 }
 
 static int run(struct hr_cli *cli)
@@ -148,6 +157,6 @@ const struct hr_command hr_command_data = {
     .examples = "  hogring data info --data iris.csv --label-column species\n"
                 "  hogring data pack --data train.libsvm --test-data test.libsvm --out news.hrp\n"
                 "  hogring data verify news.hrp\n"
-                "  hogring train --data news.hrp --model \"dense 20\"\n",
+                "  hogring train --data news.hrp --model \"flatten, dense 20\"\n",
     .run = run,
 };

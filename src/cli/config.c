@@ -22,9 +22,15 @@ static int config_line(void *arg, const char *section, const char *name, const c
     char where[300];
     if (reader->status != HR_OK)
         return 1;
-    for (size_t i = 0; section[0] && i < sizeof sections / sizeof *sections; i++)
-        if (!strcmp(section, sections[i].name) && sections[i].bit != reader->command)
-            return 1;
+    const size_t n = sizeof sections / sizeof *sections;
+    size_t i = 0;
+    while (section[0] && i < n && strcmp(section, sections[i].name) != 0)
+        i++;
+    if (i == n)
+        reader->status = hr_fail(HR_E_USAGE, "%.280s: [%.40s]: expected [train] or [compare]",
+                                 reader->path, section);
+    if (i == n || (section[0] && sections[i].bit != reader->command))
+        return 1;
     snprintf(where, sizeof where, "%.280s: ", reader->path);
     reader->status = hr_cli_set(reader->cli, reader->command, name, value, where);
     return 1;
@@ -33,11 +39,16 @@ static int config_line(void *arg, const char *section, const char *name, const c
 enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command, const char *path)
 {
     struct config_reader reader = {cli, command, path, HR_OK};
-    const int result = ini_parse(path, config_line, &reader);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return hr_fail_errno(HR_E_IO, "--config %s: cannot be read", path);
+    const int result = ini_parse_file(file, config_line, &reader);
+    const bool broken = ferror(file);
+    fclose(file);
     if (reader.status != HR_OK)
         return reader.status;
-    if (result < 0)
-        return hr_fail_errno(HR_E_IO, "--config %s: cannot be read", path);
+    if (result < 0 || broken) /* a folder, for one, opens and cannot be read */
+        return hr_fail(HR_E_IO, "--config %s: cannot be read", path);
     if (result > 0)
         return hr_fail(HR_E_FORMAT, "--config %s: line %d is not \"name = value\"", path, result);
     return HR_OK;

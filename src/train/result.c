@@ -96,11 +96,11 @@ enum hr_status hr_result_fill(struct hr_run *run)
         result->test_loss = last->test_loss;
         result->test_accuracy = last->test_accuracy;
     }
-    result->steps = run->board->index;
+    result->steps = hr_run_step(run);
     result->interrupted = run->board->interrupted;
     result->seconds = hr_seconds(run->board->train_ns);
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
-    result->lr = as_written(hr_course_lr(course, result->steps ? result->steps - 1 : 0));
+    result->lr = as_written(hr_course_lr(course, run->board->index ? run->board->index - 1 : 0));
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
     return HR_OK;
 }

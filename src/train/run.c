@@ -19,7 +19,7 @@ enum hr_status hr_check_range(const char *flag, double value, double least, doub
 {
     if (value >= least && value <= most)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %g: expected %g to %g", flag, value, least, most);
+    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %.15g", flag, value, least, most);
 }
 
 static enum hr_status check_numbers(const struct hr_train_options *o)
@@ -285,11 +285,12 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
         HR_TRY(hr_resume_position(run, checkpoint));
     if (run->world.course.first >= run->world.course.end)
         return hr_fail(HR_E_USAGE,
-                       "--resume %s: it stands at step %llu, and this run ends at step %llu; "
-                       "more --epochs would go on",
+                       "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
+                       "more --epochs%s would go on",
                        checkpoint ? checkpoint->path : "",
                        (unsigned long long)run->world.course.first,
-                       (unsigned long long)run->world.course.end);
+                       (unsigned long long)run->world.course.end,
+                       run->options->max_steps ? " or --max-steps" : "");
     if (run->options->checkpoint_dir[0])
         HR_TRY(hr_checkpoint_prepare(run->options->checkpoint_dir, hr_save_bytes(run)));
     hr_segment_sweep();

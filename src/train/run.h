@@ -81,6 +81,7 @@ struct hr_run {
     /* Carried over from a checkpoint. */
     double resumed_epoch_loss;
     uint64_t resumed_epoch_samples;
+    uint64_t resumed_steps; /* what hr_run_step adds, modulo 2^64 */
     /* The launcher's own. */
     size_t points_shown;
     uint64_t saves_seen;
@@ -179,6 +180,9 @@ HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint
 HR_CHECKED enum hr_status hr_init_weights(const struct hr_run *run, float *params);
 
 /* --- save.c */
+/* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
+ * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
+uint64_t hr_run_step(const struct hr_run *run);
 /* Bytes that a checkpoint of this run takes. */
 size_t hr_save_bytes(const struct hr_run *run);
 /* Save the snapshot to options->checkpoint_dir; result->checkpoint says where. */

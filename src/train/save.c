@@ -12,6 +12,11 @@
 
 enum { MODEL_METADATA = 6, TRAINER_METADATA = 16, SCALING_TENSORS = 2, STEP_TENSORS = 1 };
 
+uint64_t hr_run_step(const struct hr_run *run)
+{
+    return run->board->index + run->resumed_steps;
+}
+
 static void put(struct hr_tensor_file *file, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -74,7 +79,7 @@ static void fill_model(const struct hr_run *run, struct hr_tensor_file *file, in
     put(file, "hogring.model", "%s", hr_model_text(run->model));
     put(file, "hogring.loss", "%s", run->options->loss);
     put(file, "hogring.label_smoothing", "%.17g", run->options->label_smoothing);
-    put(file, "hogring.step", "%" PRIu64, run->board->index);
+    put(file, "hogring.step", "%" PRIu64, hr_run_step(run));
 }
 
 /* Mean and deviation of --normalize stand in the trainer's file: the model's is a state_dict and
@@ -169,11 +174,11 @@ enum hr_status hr_save(struct hr_run *run)
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
         goto out;
     }
-    checkpoint->step = run->board->index;
+    checkpoint->step = hr_run_step(run);
     checkpoint->model = (struct hr_tensor_file){.tensors = all, .metadata = metadata};
     checkpoint->trainer = (struct hr_tensor_file){.tensors = all + 2 * tensors,
                                                   .metadata = metadata + MODEL_METADATA};
-    int64_t batches = (int64_t)run->board->index;
+    int64_t batches = (int64_t)hr_run_step(run);
     fill_model(run, &checkpoint->model, &batches);
     fill_trainer(run, &checkpoint->trainer);
     HR_TRY_GOTO(hr_checkpoint_save(run->options->checkpoint_dir, checkpoint, run->options->keep),
@@ -255,6 +260,7 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
                        "run's %" PRIu64 " samples a step",
                        checkpoint->path, position, course->batch);
     run->world.course.first = epoch * course->batches_per_epoch + position / course->batch;
+    run->resumed_steps = checkpoint->step - course->first;
     return HR_OK;
 }
 

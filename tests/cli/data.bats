@@ -89,6 +89,12 @@ linear=(--model "flatten, dense 3")
   refused 2 "where to?" data pack --data "$TMP/a.csv"
   refused 2 "--out: means nothing for data info" data info --out x
   refused 2 "expected data pack, data verify or data info" data park
+  refused 2 "data: expected data pack" data
+  refused 2 "data verify: which file?" data verify
+  refused 2 "--header: means nothing for data verify" data verify "$TMP/a.csv" --header no
+  refused 2 "--json: means nothing for data verify" data verify "$TMP/a.csv" --json -
+  hogring data pack "$TMP/a.csv" --out "$TMP/p" --json - >"$TMP/out.json"
+  [ "$(json "$TMP/out.json" 'd["train"]')" = 480 ]
   refused 3 "does not begin as packed data does" data verify "$TMP/a.csv"
   hogring data pack --data "$TMP/a.csv" --out "$TMP/p"
   printf 'x' | dd of="$TMP/p" bs=1 seek=600 conv=notrunc status=none

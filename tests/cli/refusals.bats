@@ -14,9 +14,10 @@ load support
   refused 2 "--epochs many: expected a whole number" train --epochs many
   refused 2 "--epochs -1: expected a whole number" train --epochs=-1
   refused 2 "--lr 0.1x: expected a number" train --lr 0.1x
+  refused 2 "--batch-size 1048577: expected 1 to 1048576" train --batch-size 1048577
   refused 2 "--prefetch 65: expected 0 to 64" train --prefetch 65
   refused 2 "--epoch-size half: expected a whole number" train --epoch-size half
-  refused 2 "--epoch-size 1.09951e+13: expected 0 to" train --epoch-size 10995116277760
+  refused 2 "--epoch-size 10995116277760: expected 0 to 1099511627776" train --epoch-size 10995116277760
   refused 2 "--timeout 3 parsecs: expected a time" train --timeout "3 parsecs"
   refused 2 "a value is missing" train --epochs
   refused 2 "--quiet: takes no value" train --quiet=yes
@@ -36,12 +37,30 @@ load support
   refused 2 "--resume: from where?" train --resume
 }
 
+@test "options that would be ignored are refused" {
+  refused 2 "--batch-size: means nothing with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
+  refused 2 "--micro-shards: means nothing with --reduce sum (it belongs to repro)" train --micro-shards 4
+  refused 2 "--bucket-size: means nothing with --overlap off (it belongs to on)" train --bucket-size 1K
+  refused 2 "--prefetch: means nothing with --reduce repro" train --prefetch 2 --reduce repro --global-batch-size 64
+  refused 2 "--prefetch: means nothing with --schedule explore:1" train --prefetch 2 --schedule explore:1
+  refused 2 "--launch: means nothing with --schedule explore:1" train --launch process --schedule explore:1
+  refused 2 "--async-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --async-lr divide
+  refused 2 "--keep: where to? give --checkpoint-dir too" train --keep 2
+}
+
+@test "options of compare mean something to their entry, or to one of all" {
+  refused 2 "--staleness: means nothing with --strategy allreduce" compare --strategies ssp,allreduce:staleness=2
+  refused 2 "--staleness: means nothing with --strategy" compare --strategies allreduce,hogwild --staleness 2
+  refused 2 "--momentum: means nothing with --optimizer adam" compare --optimizer adam --momentum 0.5
+  hogring compare "${quick[@]}" --strategies allreduce,ssp:optimizer=adam --momentum 0.5 --staleness 1
+}
+
 @test "how gradients travel" {
   refused 2 "--overlap maybe: expected on or off" train --overlap maybe
   refused 2 "--overlap on: means nothing with --strategy hogwild" train --overlap on --strategy hogwild
   refused 2 "no gradient is final before the last micro-shard" \
     train --overlap on --reduce repro --global-batch-size 64
-  refused 2 "--bucket-size lots: expected bytes" train --bucket-size lots
+  refused 2 "--bucket-size lots: expected bytes" train --overlap on --bucket-size lots
   refused 2 "--transport pigeon: expected zero-copy or copy" train --transport pigeon
   refused 2 "--transport copy: means nothing with --strategy ps-sync" train --transport copy --strategy ps-sync
   refused 2 "--link: links are emulated for --transport copy only" train --link 1GB/s
@@ -77,8 +96,8 @@ load support
   refused 2 "--beta2 2: expected 0 to less than 1" train --optimizer adam --beta2 2
   refused 2 "--eps 2: expected 0 to 1" train --optimizer adam --eps 2
   refused 2 "--lr-step-epochs 0: expected more than 0" train --lr-schedule step --lr-step-epochs 0
-  refused 2 "--lr-gamma 1e+07: expected 0 to 1e+06" train --lr-schedule step --lr-gamma 1e7
-  refused 2 "--trust-coefficient 1e+07" train --optimizer lars --trust-coefficient 1e7
+  refused 2 "--lr-gamma 10000000: expected 0 to 1000000" train --lr-schedule step --lr-gamma 1e7
+  refused 2 "--trust-coefficient 10000000" train --optimizer lars --trust-coefficient 1e7
   refused 2 "--clip-norm -1: expected a number, not negative" train --clip-norm=-1
   refused 2 "--nesterov: looks ahead along the momentum" train --nesterov --momentum 0
   refused 2 "--scale-lr half: expected linear, sqrt or none" train --scale-lr half

@@ -52,6 +52,9 @@ load support
   [ "$(json "$TMP/out.json" 'd["config"]["model"]')" = softmax ]
   echo "epoch = 3" >"$TMP/bad.ini"
   refused 2 "did you mean --epochs" train --config "$TMP/bad.ini"
+  printf '[trian]\nlr = 0.1\n' >"$TMP/bad.ini"
+  refused 2 "bad.ini: [trian]: expected [train] or [compare]" train --config "$TMP/bad.ini"
+  refused 3 "--config $TMP: cannot be read" train --config "$TMP"
 }
 
 @test "a checkpoint is evaluated, inspected and gone on from" {

@@ -229,6 +229,26 @@ static void a_resumed_run_may_have_other_workers(void **state)
     run_folder_remove(folder);
 }
 
+/* 2 epochs of 90 steps; then with three workers, whose steps are fewer, a third, and a fourth. */
+static void the_newest_checkpoint_has_the_most_steps_whatever_their_size(void **state)
+{
+    (void)state;
+    char folder[64];
+    run_folder_make(folder);
+    struct hr_train_options options = run_options("allreduce", 1);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    for (size_t run = 0; run < 3; run++) {
+        struct hr_run_result result = run_train(&options);
+        assert_int_equal(result.steps, 180 + 30 * run);
+        assert_int_equal(result.ncurve, run ? 1 : options.epochs);
+        hr_run_result_free(&result);
+        snprintf(options.resume, sizeof options.resume, "%s", folder);
+        options.workers = 3;
+        options.epochs++;
+    }
+    run_folder_remove(folder);
+}
+
 static void divergence_is_named_and_keeps_the_last_checkpoint(void **state)
 {
     (void)state;
@@ -389,6 +409,7 @@ int main(void)
         cmocka_unit_test(the_training_loss_of_an_epoch_is_its_own_after_resuming),
         cmocka_unit_test(saving_on_the_way_changes_nothing),
         cmocka_unit_test(a_resumed_run_may_have_other_workers),
+        cmocka_unit_test(the_newest_checkpoint_has_the_most_steps_whatever_their_size),
         cmocka_unit_test(divergence_is_named_and_keeps_the_last_checkpoint),
         cmocka_unit_test(a_scaled_run_is_resumed_and_evaluated_with_its_scaling),
         cmocka_unit_test(augmentation_knows_no_workers_order_or_launch),

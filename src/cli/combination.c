@@ -1,0 +1,99 @@
+#include "cli/combination.h"
+
+#include <string.h>
+
+#include "strategy/strategy.h"
+
+/* An option, whether it means something under what was chosen, and with what it does. */
+struct rule {
+    const char *option;
+    bool fits;
+    const char *belongs;
+};
+
+static enum hr_status check_rules(const struct hr_cli *cli, const struct rule *rules, size_t n,
+                                  const char *chooser, const char *choice)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hr_cli_was_given(cli, rules[i].option) && !rules[i].fits)
+            return hr_fail(HR_E_USAGE, "--%s: means nothing with --%s %s (it belongs to %s)",
+                           rules[i].option, chooser, choice, rules[i].belongs);
+    return HR_OK;
+}
+
+#define CHECK(rules, chooser, choice)                                                              \
+    HR_TRY(check_rules(cli, rules, sizeof rules / sizeof *rules, chooser, choice))
+
+static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    const struct rule rules[] = {
+        {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
+        {"servers", strategy->served, "ps-sync, ps-async and ssp"},
+        {"algorithm", !strcmp(o->strategy, "allreduce"), "allreduce"},
+        {"async-lr", !strategy->synchronous, "ps-async, ssp of --staleness 1 or more, and hogwild"},
+    };
+    CHECK(rules, "strategy", o->strategy);
+    return HR_OK;
+}
+
+static enum hr_status check_updates(const struct hr_cli *cli, const struct hr_train_options *o)
+{
+    const bool sgd = !strcmp(o->optimizer, "sgd"), lars = !strcmp(o->optimizer, "lars");
+    const bool moments = !strcmp(o->optimizer, "lamb") || !strncmp(o->optimizer, "adam", 4);
+    const struct rule of_optimizer[] = {
+        {"momentum", sgd || lars, "sgd and lars"},
+        {"nesterov", sgd, "sgd"},
+        {"beta1", moments, "adam, adamw and lamb"},
+        {"beta2", moments, "adam, adamw and lamb"},
+        {"eps", !sgd && !lars, "adagrad, adam, adamw and lamb"},
+        {"trust-coefficient", lars, "lars"},
+    };
+    const bool steps = !strcmp(o->lr_schedule, "step");
+    const struct rule of_schedule[] = {{"lr-step-epochs", steps, "step"},
+                                       {"lr-gamma", steps, "step"}};
+    const struct rule of_scale[] = {
+        {"base-batch-size", strcmp(o->scale_lr, "none") != 0, "linear and sqrt"}};
+    CHECK(of_optimizer, "optimizer", o->optimizer);
+    CHECK(of_schedule, "lr-schedule", o->lr_schedule);
+    CHECK(of_scale, "scale-lr", o->scale_lr);
+    return HR_OK;
+}
+
+/* How a batch is computed and its gradient travels. */
+static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_train_options *o)
+{
+    const bool repro = !strcmp(o->reduce, "repro"), free_run = !strcmp(o->schedule, "free");
+    const struct rule of_reduce[] = {{"micro-shards", repro, "repro"},
+                                     {"prefetch", !repro || !o->prefetch, "sum"}};
+    const struct rule of_overlap[] = {{"bucket-size", !strcmp(o->overlap, "on"), "on"}};
+    const struct rule of_schedule[] = {{"prefetch", free_run || !o->prefetch, "free"},
+                                       {"launch", free_run, "free"}};
+    if (hr_cli_was_given(cli, "batch-size") && o->global_batch_size)
+        return hr_fail(HR_E_USAGE,
+                       "--batch-size: means nothing with --global-batch-size %zu, "
+                       "which says the same of all workers",
+                       o->global_batch_size);
+    CHECK(of_reduce, "reduce", o->reduce);
+    CHECK(of_overlap, "overlap", o->overlap);
+    CHECK(of_schedule, "schedule", o->schedule);
+    return HR_OK;
+}
+
+static enum hr_status check_saving(const struct hr_cli *cli, const struct hr_train_options *o)
+{
+    static const char *const options[] = {"checkpoint-every", "keep"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (hr_cli_was_given(cli, options[i]) && !o->checkpoint_dir[0])
+            return hr_fail(HR_E_USAGE, "--%s: where to? give --checkpoint-dir too", options[i]);
+    return HR_OK;
+}
+
+enum hr_status hr_combination_check(const struct hr_cli *cli, const struct hr_train_options *o)
+{
+    HR_TRY(check_strategy(cli, o));
+    HR_TRY(check_updates(cli, o));
+    HR_TRY(check_batches(cli, o));
+    return check_saving(cli, o);
+}

@@ -1,0 +1,12 @@
+/* combination.h - options that mean nothing beside others are refused, not ignored. */
+#ifndef HR_CLI_COMBINATION_H
+#define HR_CLI_COMBINATION_H
+
+#include "cli/options.h"
+
+/* Does each training option that was given (cli->given) mean something in a run of these options?
+ * HR_E_USAGE names one that does not, and where it belongs; or the unknown strategy. */
+HR_CHECKED enum hr_status hr_combination_check(const struct hr_cli *cli,
+                                               const struct hr_train_options *o);
+
+#endif
