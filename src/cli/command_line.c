@@ -63,6 +63,10 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
     for (int answer; (answer = getopt_long(argc, argv, ":h", list, NULL)) != -1;)
         HR_TRY(parse_option(cli, command, argc, argv, answer));
     for (; optind < argc; optind++) {
+        if (command & (HR_TRAIN | HR_COMPARE))
+            return hr_fail(HR_E_USAGE,
+                           "\"%s\": found a word, expected options, which begin with --",
+                           argv[optind]);
         if (cli->npositional == sizeof cli->positional / sizeof *cli->positional)
             return hr_fail(HR_E_USAGE, "%s: too many arguments", argv[optind]);
         cli->positional[cli->npositional++] = argv[optind];

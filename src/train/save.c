@@ -264,17 +264,33 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
     return HR_OK;
 }
 
+/* "(64, 3)"; returns text. */
+static const char *shape_text(size_t ndim, const size_t *shape, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "(");
+    for (size_t d = 0; d < ndim && used < size; d++)
+        used += (size_t)snprintf(text + used, size - used, "%s%zu", d ? ", " : "", shape[d]);
+    if (used < size)
+        snprintf(text + used, size - used, ")");
+    return text;
+}
+
 enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
                               const struct hr_tensor_file *file, const struct hr_tensor_info *info,
                               const char *name, float *params)
 {
+    char found[96], expected[96];
     const struct hr_tensor *tensor = hr_tensor_get(file, name);
     if (!tensor)
         return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing", checkpoint->path, name);
     if (tensor->dtype != HR_F32 || tensor->ndim != info->ndim ||
         memcmp(tensor->shape, info->shape, info->ndim * sizeof *info->shape) != 0)
-        return hr_fail(HR_E_FORMAT, "%s: tensor %s does not have the shape and type of the model's",
-                       checkpoint->path, name);
+        return hr_fail(HR_E_FORMAT,
+                       "%s: tensor %s does not have the shape and type of the model's: found %s, "
+                       "expected %s of float32 (another model, or another --data?)",
+                       checkpoint->path, name,
+                       shape_text(tensor->ndim, tensor->shape, found, sizeof found),
+                       shape_text(info->ndim, info->shape, expected, sizeof expected));
     memcpy(params + info->offset, tensor->data, tensor->bytes);
     return HR_OK;
 }

@@ -54,7 +54,7 @@ PY
   tail -c 4 "$TMP/w.safetensors" >"$TMP/last"
   [ "$(tail -c 4 "$TMP/c/latest/model.safetensors" | od -An -tx1)" = "$(od -An -tx1 "$TMP/last")" ]
   write_weights "$TMP/w9.safetensors" 9
-  refused 3 "--init-weights: $TMP/w9.safetensors: tensor 2.weight does not have the shape" train --model "$model" --init-weights "$TMP/w9.safetensors"
+  refused 3 "--init-weights: $TMP/w9.safetensors: tensor 2.weight does not have the shape and type of the model's: found (" train --model "$model" --init-weights "$TMP/w9.safetensors"
   refused 3 "$TMP/none.safetensors" train --init-weights "$TMP/none.safetensors"
 }
 

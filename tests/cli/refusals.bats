@@ -55,6 +55,11 @@ load support
   hogring compare "${quick[@]}" --strategies allreduce,ssp:optimizer=adam --momentum 0.5 --staleness 1
 }
 
+@test "words that are no options" {
+  refused 2 '"extra": found a word, expected options' train extra
+  refused 2 '"mlp": found a word, expected options' compare --epochs 1 mlp
+}
+
 @test "how gradients travel" {
   refused 2 "--overlap maybe: expected on or off" train --overlap maybe
   refused 2 "--overlap on: means nothing with --strategy hogwild" train --overlap on --strategy hogwild

@@ -9,8 +9,6 @@
 
 #include "support/runs.h"
 
-static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
-
 /* A new thread takes memory or a left-over stack, as it happens: a few allocations a run. */
 enum { SHORT_RUN = 50, LONG_RUN = 200, THREADS_OWN = 15 };
 
@@ -19,6 +17,8 @@ enum { SHORT_RUN = 50, LONG_RUN = 200, THREADS_OWN = 15 };
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
+
+static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
 
 static atomic_size_t allocations;
 
