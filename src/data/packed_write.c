@@ -119,8 +119,8 @@ static enum hr_status move(const char *from, const char *to)
     return hr_folder_sync(folder);
 }
 
-/* The file that `path` stands for, behind its links. To rename over a device or a FIFO would take it
- * from everybody else. */
+/* The file that `path` stands for, behind its links. To rename over a device or a FIFO would take
+ * it from everybody else. */
 static enum hr_status find_place(const char *path, char place[HR_PATH_MAX])
 {
     struct stat there;
