@@ -39,7 +39,7 @@
 enum { HR_PACKED_HEADER_BYTES = 512, HR_PACKED_SECTIONS = 9, HR_PACKED_ALIGN = 64 };
 
 /* Write a data set to a new file: under a temporary name in the same folder, synced, then renamed;
- * what stood at `path` is replaced, and never half. */
+ * what stood at `path` is replaced, and never half; HR_E_IO where that is no regular file. */
 HR_CHECKED enum hr_status hr_packed_write(const char *path, const struct hr_dataset *dataset);
 
 /* Look at `bytes` bytes of memory, aligned to 64, which the storage's tables then borrow. */

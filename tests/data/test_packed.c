@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -128,6 +130,25 @@ static void a_file_is_replaced_whole_or_not_at_all(void **state)
     CHECK_FAILS(hr_packed_verify(scratch("svm")), HR_E_FORMAT);
 }
 
+/* A FIFO stands for /dev/null, over which a root's rename would go. */
+static void only_regular_files_are_replaced_and_links_followed(void **state)
+{
+    (void)state;
+    struct stat there;
+    struct hr_dataset digits;
+    CHECK_OK(hr_dataset_open("digits", &digits));
+    assert_int_equal(mkfifo(scratch("fifo"), 0600), 0);
+    CHECK_FAILS(hr_packed_write(scratch("fifo"), &digits), HR_E_IO);
+    assert_int_equal(lstat(scratch("fifo"), &there), 0);
+    assert_true(S_ISFIFO(there.st_mode));
+    CHECK_OK(hr_packed_write(scratch("p"), &digits));
+    assert_int_equal(symlink("p", scratch("link")), 0);
+    CHECK_OK(hr_packed_write(scratch("link"), &digits));
+    assert_int_equal(lstat(scratch("link"), &there), 0);
+    assert_true(S_ISLNK(there.st_mode));
+    hr_dataset_close(&digits);
+}
+
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -137,6 +158,7 @@ int main(void)
         IN_SCRATCH(every_field_is_checked),
         IN_SCRATCH(no_byte_can_be_changed_unnoticed),
         IN_SCRATCH(a_file_is_replaced_whole_or_not_at_all),
+        IN_SCRATCH(only_regular_files_are_replaced_and_links_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
