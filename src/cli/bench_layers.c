@@ -19,11 +19,7 @@ static enum hr_status check(const struct hr_cli *cli)
     if (o->threads_per_worker < 1 || o->threads_per_worker > MOST_THREADS)
         return hr_fail(HR_E_USAGE, "--threads-per-worker %zu: expected 1 to %d",
                        o->threads_per_worker, MOST_THREADS);
-    if (!strcmp(o->kernels, "fast"))
-        return hr_kernels_select(HR_KERNELS_FAST);
-    if (!strcmp(o->kernels, "reference"))
-        return hr_kernels_select(HR_KERNELS_REFERENCE);
-    return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", o->kernels);
+    return hr_kernels_select_named(o->kernels);
 }
 
 static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *profile)

@@ -176,6 +176,20 @@ const char *hr_kernels_name(void)
 
 #endif
 
+enum hr_status hr_kernels_select_named(const char *name)
+{
+#ifdef HR_NO_BLAS
+    const enum hr_kernels fast_here = HR_KERNELS_REFERENCE;
+#else
+    const enum hr_kernels fast_here = HR_KERNELS_FAST;
+#endif
+    if (!strcmp(name, "fast"))
+        return hr_kernels_select(fast_here);
+    if (!strcmp(name, "reference"))
+        return hr_kernels_select(HR_KERNELS_REFERENCE);
+    return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", name);
+}
+
 /* --- our own --- */
 
 static struct hr_product product_of(const struct hr_gemm *g)

@@ -35,6 +35,10 @@ enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
  * them the start of BLAS's own helper threads. */
 HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
 
+/* The same by name, for options: "fast" is the best that this build has, so without BLAS it is the
+ * reference; "reference". HR_E_USAGE says what was found. */
+HR_CHECKED enum hr_status hr_kernels_select_named(const char *name);
+
 /* Are the plain C kernels selected, whose bits are the same on every machine? */
 bool hr_kernels_are_reference(void);
 

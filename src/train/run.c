@@ -70,7 +70,6 @@ static enum hr_status parse_names(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     struct hr_world *world = &run->world;
-    const bool reference = !strcmp(o->kernels, "reference");
     run->strategy_name = o->strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &world->strategy));
     HR_TRY(hr_algorithm_find(o->algorithm, &world->group_options.algorithm));
@@ -78,15 +77,9 @@ static enum hr_status parse_names(struct hr_run *run)
         world->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
     HR_TRY(parse_schedule(run, o->schedule));
-    if (!reference && strcmp(o->kernels, "fast") != 0)
-        return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", o->kernels);
     if (strcmp(o->async_lr, "same") != 0 && strcmp(o->async_lr, "divide") != 0)
         return hr_fail(HR_E_USAGE, "--async-lr %s: expected same or divide", o->async_lr);
-#ifdef HR_NO_BLAS
-    return hr_kernels_select(HR_KERNELS_REFERENCE);
-#else
-    return hr_kernels_select(reference ? HR_KERNELS_REFERENCE : HR_KERNELS_FAST);
-#endif
+    return hr_kernels_select_named(o->kernels);
 }
 
 /* --batch-size and --global-batch-size: two ways to say the same. */
