@@ -33,8 +33,10 @@ static size_t param_count(const struct hr_layer *layer)
     return count;
 }
 
-bool hr_layer_has_part(const struct hr_layer *layer, enum hr_part part, size_t first_trained)
+bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_part part)
 {
+    const struct hr_layer *layer = &model->layers[index];
+    const struct hr_flow *flow = &model->flows[index];
     const bool idle = layer->type == &hr_layer_flatten && layer->in_place;
     if (layer->absorbed || idle)
         return false;
@@ -44,7 +46,7 @@ bool hr_layer_has_part(const struct hr_layer *layer, enum hr_part part, size_t f
     case HR_PART_WEIGHTS:
         return layer->ntensors > 0;
     case HR_PART_DATA:
-        return layer->index > first_trained;
+        return flow->trained && (flow->dx[0] != HR_NO_SLOT || flow->dx[1] != HR_NO_SLOT);
     default:
         return false;
     }
@@ -210,7 +212,7 @@ static void add_row(struct bench *bench, struct hr_profile *out, size_t i, enum 
 {
     const struct hr_model *model = bench->watch.model;
     const struct hr_layer *layer = &model->layers[i];
-    if (!hr_layer_has_part(layer, part, model->first_trained))
+    if (!hr_model_has_part(model, i, part))
         return;
     struct hr_profile_row *row = &out->rows[out->n++];
     write_name(model, i, part == HR_PART_FORWARD, row->layer, sizeof row->layer);

@@ -49,9 +49,10 @@ void hr_profile_free(struct hr_profile *profile);
 void hr_profile_shares(const struct hr_profile *profile, double share[HR_BOUNDS]);
 
 /* Does a layer do this part in training, apart from others? Absorbed layers do nothing of their
- * own; a relu that the layer before has done still has its way back; none has one before
- * `first_trained`, and there no gradient of the input. A flatten that moves nothing is idle. */
-bool hr_layer_has_part(const struct hr_layer *layer, enum hr_part part, size_t first_trained);
+ * own; a relu that the layer before has done still has its way back. None has one where nothing
+ * before it is trained (the network's input wants no gradient). A flatten that moves nothing is
+ * idle. */
+bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_part part);
 
 /* The least work of any of its parts over B samples, with what the layer absorbs. They are alike:
  * x, parameters -> y;   x, dy -> gradients;   dy, parameters -> dx. */

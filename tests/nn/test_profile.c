@@ -15,7 +15,7 @@ static struct hr_model *model_of(const char *text, size_t side)
 
 static bool has(const struct hr_model *model, size_t layer, enum hr_part part)
 {
-    return hr_layer_has_part(&model->layers[layer], part, model->first_trained);
+    return hr_model_has_part(model, layer, part);
 }
 
 static void work_is_counted_from_shapes(void **state)
@@ -61,6 +61,24 @@ static void parts_are_those_that_training_has(void **state)
     assert_true(has(model, 3, HR_PART_DATA));
     assert_true(has(model, 4, HR_PART_DATA));
     assert_false(has(model, 4, HR_PART_LOSS));
+    hr_model_destroy(model);
+}
+
+/* Behind the first trained layer there may be others that nothing flows back through. */
+static void a_branch_from_the_input_has_no_way_back(void **state)
+{
+    (void)state;
+    struct hr_profile profile;
+    struct hr_model *model =
+        model_of("flatten, residual (dense 10) shortcut (tanh, dense 10), relu", 4);
+    assert_false(has(model, 2, HR_PART_DATA)); /* tanh of the input */
+    assert_true(has(model, 3, HR_PART_WEIGHTS));
+    assert_false(has(model, 3, HR_PART_DATA)); /* dense behind it */
+    assert_true(has(model, 4, HR_PART_DATA));  /* the sum */
+    CHECK_OK(hr_profile_measure(model, 4, 1, 0.01, &profile));
+    for (size_t i = 0; i < profile.n; i++)
+        assert_true(isfinite(profile.rows[i].seconds));
+    hr_profile_free(&profile);
     hr_model_destroy(model);
 }
 
@@ -126,6 +144,7 @@ int main(void)
         cmocka_unit_test(work_is_counted_from_shapes),
         cmocka_unit_test(what_a_layer_absorbs_stays_inside),
         cmocka_unit_test(parts_are_those_that_training_has),
+        cmocka_unit_test(a_branch_from_the_input_has_no_way_back),
         cmocka_unit_test(a_profile_has_every_part_once),
         cmocka_unit_test(shares_are_of_the_rows_time),
     };
