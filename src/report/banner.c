@@ -1,5 +1,6 @@
 /* Who trains what, how, and what the strategy guarantees. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/human.h"
@@ -70,7 +71,7 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     print_engine(out, info);
 }
 
-void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
+static void print_banner(FILE *out, const struct hr_run_info *info, const char *data)
 {
     char count[HR_HUMAN_MAX];
     print_head(out, info);
@@ -79,4 +80,20 @@ void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data
     fprintf(out, "  data     %s\n", data);
     print_batch(out, info);
     fprintf(out, "  promise  %s\n", info->guarantee);
+}
+
+/* Written at once: runs side by side say theirs at the same time. */
+void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory) {
+        print_banner(out, info, data);
+        return;
+    }
+    print_banner(memory, info, data);
+    fclose(memory);
+    fwrite(text, 1, bytes, out);
+    free(text);
 }
