@@ -96,9 +96,11 @@ enum hr_status hr_inspect_model(const struct hr_cli *cli)
     HR_TRY(hr_model_create(cli->positional[0], input, cli->classes, &model));
     const struct totals totals = totals_of(model, batch);
     enum hr_status status = HR_OK;
-    if (strcmp(cli->json, "-") != 0)
+    if (totals.workspace_bytes == 0)
+        status = hr_fail(HR_E_NOMEM, "a workspace for batches of %zu samples is too large", batch);
+    if (status == HR_OK && strcmp(cli->json, "-") != 0)
         print_table(model, &totals, batch);
-    if (cli->json[0])
+    if (status == HR_OK && cli->json[0])
         status = hr_json_write(cli->json, table_json(model, &totals, batch));
     hr_model_destroy(model);
     return status;

@@ -33,6 +33,15 @@ static enum hr_status fail_option(const char *word, const struct hr_layer_option
     return hr_fail(HR_E_USAGE, "found \"%.40s\", expected one of: %s", word, names);
 }
 
+/* Does the word stand where an option's name does, in words [from, to)? */
+static bool said_before(const struct hr_layer_text *text, size_t from, size_t to, const char *word)
+{
+    for (size_t w = from; w < to; w += 2)
+        if (!strcmp(text->words[w], word))
+            return true;
+    return false;
+}
+
 enum hr_status hr_layer_parse_options(const struct hr_layer_text *text, size_t from,
                                       const struct hr_layer_option *options)
 {
@@ -42,6 +51,8 @@ enum hr_status hr_layer_parse_options(const struct hr_layer_text *text, size_t f
             option++;
         if (!option->name)
             return fail_option(text->words[w], options);
+        if (said_before(text, from, w, option->name))
+            return hr_fail(HR_E_USAGE, "\"%s\" is said twice", option->name);
         if (w + 1 == text->nwords)
             return hr_fail(HR_E_USAGE, "expected a number behind \"%s\"", option->name);
         HR_TRY(hr_layer_parse_number(text->words[w + 1], option->least, option->value));

@@ -29,7 +29,7 @@ struct hr_layer_option {
     size_t *value; /* keeps its default when the text does not have it */
 };
 
-/* words[from..] of the text. */
+/* words[from..] of the text, each option at most once. */
 HR_CHECKED enum hr_status hr_layer_parse_options(const struct hr_layer_text *text, size_t from,
                                                  const struct hr_layer_option *options);
 

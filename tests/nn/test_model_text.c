@@ -119,6 +119,10 @@ static void errors_of_windows_say_what_was_found_and_expected(void **state)
                       "16777216"},
         {"conv 8 3x3 padding 1", "model: layer 0 \"conv 8 3x3 padding 1\": found \"padding\", "
                                  "expected one of: stride, pad, dilation, groups"},
+        {"conv 8 3x3 pad 1 pad 2",
+         "model: layer 0 \"conv 8 3x3 pad 1 pad 2\": \"pad\" is said twice"},
+        {"maxpool 2 stride 2 stride 2",
+         "model: layer 0 \"maxpool 2 stride 2 stride 2\": \"stride\" is said twice"},
         {"conv 8 3x3 pad", "model: layer 0 \"conv 8 3x3 pad\": expected a number behind \"pad\""},
         {"conv 8 3x3 pad -1",
          "model: layer 0 \"conv 8 3x3 pad -1\": found \"-1\", expected a whole "
