@@ -45,10 +45,23 @@ struct hr_train_options {
     size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */
     size_t servers;     /* shards of the parameter-server strategies, each a rank of its own */
     uint64_t staleness; /* of ssp, in clocks */
-    size_t batch_size;  /* samples a worker and step */
-    size_t global_batch_size; /* samples a step of all workers; 0: batch_size times workers */
-    char overlap[8];          /* on: gradients are summed in buckets while backward goes on; off */
-    char bucket_size[16];     /* bytes that a bucket has at least: 256K, 1M */
+    char placement[16]; /* of servers: dedicated (ranks of their own), colocated (in the workers) */
+    size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */
+    bool adaptive_sync; /* local-sgd: fewer and fewer steps between them, as AdaComm has it */
+    double moving_rate; /* elastic-averaging: alpha; 0: 0.9 / workers */
+    size_t backups;     /* backup-workers: gradients of a step that are not waited for */
+    char staleness_lr[16];     /* none, or inverse: asynchronous updates at lr / (1 + staleness) */
+    double delay_compensation; /* lambda of DC-ASGD; 0: none */
+    char clock[16];            /* real, virtual */
+    char compute_time[256];    /* of a gradient: a model, as lognormal(10ms, 0.3); "": as it is */
+    char inject[256];          /* slow:3x2,stall:1@step=50+3s */
+    char server_time[64];      /* virtual clock: of taking a message; a model */
+    char topology[1024];       /* virtual clock: who is wired to whom */
+    char record[1024];         /* write a trace of the run here; "": do not */
+    size_t batch_size;         /* samples a worker and step */
+    size_t global_batch_size;  /* samples a step of all workers; 0: batch_size times workers */
+    char overlap[8];           /* on: gradients are summed in buckets while backward goes on; off */
+    char bucket_size[16];      /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];  /* zero-copy, or copy: gradients travel through the rings (allreduce) */
     char link[64];       /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
     char reduce[16];     /* sum, or repro: bits that do not depend on the number of workers */

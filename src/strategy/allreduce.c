@@ -45,14 +45,18 @@ static void init(struct hr_world *world)
 /* Write a block of the first replica into the others. */
 static void publish(const struct hr_world *world, size_t begin, size_t count, const float *first)
 {
-    float *out[HR_MAX_RANKS];
-    for (size_t w = 1; w < world->workers; w++)
-        out[w - 1] = world->weights[w] + begin;
-    if (world->workers * world->params * sizeof *first >= past_caches_bytes)
-        hr_vec_copy_past(out, world->workers - 1, first, count);
-    else
-        for (size_t w = 0; w + 1 < world->workers; w++)
-            memcpy(out[w], first, count * sizeof *first);
+    enum { AT_A_TIME = 64 };
+    float *out[AT_A_TIME];
+    const bool past = world->workers * world->params * sizeof *first >= past_caches_bytes;
+    for (size_t w = 1; w < world->workers;) {
+        size_t n = 0;
+        for (; n < AT_A_TIME && w < world->workers; w++)
+            out[n++] = world->weights[w] + begin;
+        if (past)
+            hr_vec_copy_past(out, n, first, count);
+        for (size_t i = 0; !past && i < n; i++)
+            memcpy(out[i], first, count * sizeof *first);
+    }
 }
 
 /* Fused: update one block, once, and write it into all replicas. */
@@ -176,6 +180,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
     .synchronous = true,
+    .shares_batch = true,
     .bytes = bytes,
     .init = init,
     .start = start,

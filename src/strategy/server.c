@@ -81,14 +81,24 @@ void hr_server_init(struct hr_world *world)
         }
 }
 
-void hr_server_send(const struct hr_world *world, struct hr_ring *ring, size_t to_rank,
+void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
                     const struct hr_message *message)
 {
+    struct hr_ring *ring = what->to_shard ? hr_server_requests(world, what->worker, what->shard)
+                                          : hr_server_replies(world, what->worker, what->shard);
     struct hr_message *slot = hr_ring_try_reserve_spsc(ring);
     HR_ASSERT(slot);
     *slot = *message;
     hr_ring_commit_spsc(ring);
-    hr_bell_ring(&world->control->rank[to_rank].bell);
+    if (world->posted)
+        world->posted(world->posted_arg, what);
+    const size_t to = what->to_shard ? world->workers + what->shard : what->worker;
+    hr_bell_ring(&world->control->rank[to].bell);
+}
+
+size_t hr_server_slice(const struct hr_world *world, size_t shard)
+{
+    return hr_stripe_begin(world->params, world->servers, shard);
 }
 
 /* --- the worker --- */
@@ -96,14 +106,23 @@ void hr_server_send(const struct hr_world *world, struct hr_ring *ring, size_t t
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
     const struct hr_world *world = worker->world;
-    for (size_t s = 0; s < world->servers; s++)
-        hr_server_send(world, hr_server_requests(world, worker->rank, s), world->workers + s,
-                       message);
+    for (size_t s = 0; s < world->servers; s++) {
+        const size_t slice = hr_server_slice(world, s + 1) - hr_server_slice(world, s);
+        const struct hr_posted what = {
+            .worker = worker->rank,
+            .shard = s,
+            .to_shard = true,
+            .bytes = sizeof *message + (message->kind == HR_PUSH ? slice * sizeof(float) : 0),
+        };
+        hr_server_send(world, &what, message);
+    }
 }
 
 static struct hr_message request_of(const struct hr_worker *worker, enum hr_server_message kind)
 {
-    return (struct hr_message){.kind = kind, .from = (uint32_t)worker->rank};
+    struct hr_message message = {.kind = kind, .from = (uint32_t)worker->rank};
+    message.word[HR_REQUEST_STEP] = worker->steps;
+    return message;
 }
 
 static enum hr_status start(struct hr_worker *worker)
@@ -175,6 +194,7 @@ static void offer(struct hr_worker *worker)
     struct hr_message push = request_of(worker, HR_PUSH);
     push.word[HR_REQUEST_INDEX] = synchronous ? worker->index - 1 : worker->index;
     push.word[HR_REQUEST_SAMPLES] = worker->samples;
+    push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
     worker->stats->bytes_sent += worker->world->params * sizeof(float);
     worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
     worker->offered = true;
@@ -203,13 +223,14 @@ static void stop(struct hr_worker *worker)
     .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = start,              \
     .stop = stop, .request = request, .ready = replied, .accept = accept, .offer = offer,          \
     .arrive = arrive, .arrived = replied, .export_part = export_part, .verify = hr_verify_nothing, \
-    .shard_start = hr_shard_start, .enabled = hr_shard_enabled, .take = hr_shard_take,             \
-    .over = hr_shard_over
+    .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
+    .take = hr_shard_take, .over = hr_shard_over
 
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",
     .synchronous = true,
+    .shares_batch = true,
     SERVER_FUNCTIONS,
 };
 

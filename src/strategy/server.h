@@ -6,8 +6,8 @@
  *   in place. A worker sends PUSH and then one PULL or CUT, and waits: three slots would do.
  *
  *     request            words                     effect at the shard
- *     PULL                                         copy the slice out; reply WEIGHTS or NO_BATCH
- *     PUSH               index, samples            asynchronous: update at once
+ *     PULL               step                      copy the slice out; reply WEIGHTS or NO_BATCH
+ *     PUSH               index, samples, step, ns  asynchronous: update at once
  *                                                  synchronous: when all are in, update with T(n)
  *     CUT                                          when all are in: export, reply CUT_DONE to all
  *     DONE                                         this worker sends no more
@@ -28,7 +28,7 @@
 #ifndef HR_STRATEGY_SERVER_H
 #define HR_STRATEGY_SERVER_H
 
-#include "strategy/strategy.h"
+#include "strategy/shared.h"
 
 enum { HR_SERVER_SLOTS = 4 };
 
@@ -45,7 +45,7 @@ enum hr_server_message {
 /* Where a reply keeps what. */
 enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW };
 /* Where a request keeps what. */
-enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES };
+enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
 
 size_t hr_server_bytes(const struct hr_world *world);
 void hr_server_init(struct hr_world *world);
@@ -60,12 +60,17 @@ float *hr_server_scratch(const struct hr_world *world);
 float *hr_server_ratio(const struct hr_world *world);
 float *hr_server_state(const struct hr_world *world);
 
-/* Send: the ring has room by construction (asserted), and the peer's bell is rung. */
-void hr_server_send(const struct hr_world *world, struct hr_ring *ring, size_t to_rank,
+/* Where a shard's slice of the parameters begins; that of the next is its end. */
+size_t hr_server_slice(const struct hr_world *world, size_t shard);
+
+/* Send to or from a shard: the ring has room by construction (asserted), and the peer's bell is
+ * rung. */
+void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
                     const struct hr_message *message);
 
 /* The shard's half (server_shard.c). */
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number);
+void hr_shard_stop(struct hr_shard *shard);
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);
 bool hr_shard_over(const struct hr_shard *shard);

@@ -1,5 +1,6 @@
 /* Parameter servers, the shard's half: one owner of a slice of the parameters. Every effect runs to
  * its end and waits for nothing; what cannot be taken yet is simply not enabled. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -7,23 +8,37 @@
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number)
 {
-    const size_t first = hr_stripe_begin(world->params, world->servers, number);
+    const size_t first = hr_server_slice(world, number);
     *shard = (struct hr_shard){
         .world = world,
         .number = number,
         .first = first,
-        .count = hr_stripe_begin(world->params, world->servers, number + 1) - first,
+        .count = hr_server_slice(world, number + 1) - first,
         .weights = hr_server_weights(world) + first,
         .state = hr_server_state(world),
         .ratio = hr_server_ratio(world),
         .sum = hr_server_scratch(world) + first,
         .before = world->snapshot.applied[0],
+        .worker = calloc(world->workers, sizeof *shard->worker),
+        .grads = calloc(world->workers, sizeof *shard->grads),
     };
+    if (!shard->worker || !shard->grads) {
+        hr_shard_stop(shard);
+        return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", world->workers);
+    }
     HR_ASSERT(world->servers == 1 || !hr_optimizer_needs_norms(&world->optimizer));
     memcpy(shard->weights, world->snapshot.weights + first, shard->count * sizeof(float));
     for (size_t at = first; at < hr_state_floats(world); at += world->params)
         memcpy(shard->state + at, world->snapshot.state + at, shard->count * sizeof(float));
     return HR_OK;
+}
+
+void hr_shard_stop(struct hr_shard *shard)
+{
+    free(shard->worker);
+    free(shard->grads);
+    shard->worker = NULL;
+    shard->grads = NULL;
 }
 
 bool hr_shard_over(const struct hr_shard *shard)
@@ -49,7 +64,8 @@ static bool has_batch(const struct hr_shard *shard)
            hr_atom64_load_relaxed(&dispenser->next) < hr_atom64_load_acquire(&dispenser->cut);
 }
 
-static bool gate_is_open(const struct hr_shard *shard, size_t worker)
+/* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
+static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t slowest)
 {
     const struct hr_world *world = shard->world;
     const struct hr_strategy *strategy = world->strategy;
@@ -58,17 +74,18 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker)
     if (!strategy->synchronous && shard->number == 0 && !has_batch(shard))
         return true; /* the answer will be NO_BATCH, and nobody need be waited for */
     const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
-    return shard->worker[worker].clock <= slowest_clock(shard) ||
-           shard->worker[worker].clock - slowest_clock(shard) <= bound;
+    const uint64_t clock = shard->worker[worker].clock;
+    return clock <= slowest || clock - slowest <= bound;
 }
 
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 {
     const struct hr_world *world = shard->world;
+    const uint64_t slowest = slowest_clock(shard);
     for (size_t w = 0; w < world->workers; w++) {
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(world, w, shard->number));
-        enabled[w] = message && (message->kind != HR_PULL || gate_is_open(shard, w));
+        enabled[w] = message && (message->kind != HR_PULL || gate_is_open(shard, w, slowest));
     }
 }
 
@@ -77,8 +94,12 @@ static void reply(struct hr_shard *shard, size_t worker, struct hr_message messa
     message.from = (uint32_t)(shard->world->workers + shard->number);
     message.sequence = shard->version;
     message.word[HR_REPLY_STALENESS] = shard->worker[worker].staleness;
-    hr_server_send(shard->world, hr_server_replies(shard->world, worker, shard->number), worker,
-                   &message);
+    const struct hr_posted what = {
+        .worker = worker,
+        .shard = shard->number,
+        .bytes = sizeof message + (message.kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
+    };
+    hr_server_send(shard->world, &what, &message);
 }
 
 /* Shard 0 is the batch dispenser too. */
@@ -93,7 +114,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
             reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
             return;
         }
-        message.word[HR_REPLY_INDEX] = next;
+        message.word[HR_REPLY_INDEX] = shard->taken.value = next;
         hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
     }
     const uint64_t clock = shard->worker[worker].clock, slowest = slowest_clock(shard);
@@ -115,14 +136,13 @@ static void update(struct hr_shard *shard, const float *g, size_t samples, uint6
 static void update_with_sum(struct hr_shard *shard)
 {
     const struct hr_world *world = shard->world;
-    const float *grads[HR_MAX_RANKS];
     float *sum = shard->sum;
     size_t samples = 0;
     for (size_t w = 0; w < world->workers; w++) {
-        grads[w] = world->grads[w] + shard->first;
+        shard->grads[w] = world->grads[w] + shard->first;
         samples += shard->worker[w].samples;
     }
-    hr_vec_tree_sum(&sum, 1, grads, world->workers, shard->count);
+    hr_vec_tree_sum(&sum, 1, shard->grads, world->workers, shard->count);
     update(shard, shard->sum, samples, shard->worker[0].index);
 }
 
@@ -133,6 +153,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     const size_t samples = push->word[HR_REQUEST_SAMPLES];
     shard->worker[worker].clock++;
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
+    shard->taken.value = shard->worker[worker].staleness;
     if (!world->strategy->synchronous) {
         update(shard, world->grads[worker] + shard->first, samples, index);
         return;
@@ -168,6 +189,12 @@ void hr_shard_take(struct hr_shard *shard, size_t worker)
     struct hr_ring *ring = hr_server_requests(shard->world, worker, shard->number);
     const struct hr_message message = *hr_ring_peek_spsc(ring);
     hr_ring_release_spsc(ring);
+    shard->taken = (struct hr_taken){
+        .kind = message.kind,
+        .worker = (uint32_t)worker,
+        .step = message.word[HR_REQUEST_STEP],
+        .took_ns = message.kind == HR_PUSH ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
+    };
     switch ((enum hr_server_message)message.kind) {
     case HR_PULL:
         take_pull(shard, worker);

@@ -1,7 +1,6 @@
 #include "strategy/strategy.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/table.h"
@@ -33,97 +32,4 @@ enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
     }
     return hr_fail(HR_E_USAGE, "--strategy %s: there is no such strategy (there are: %s)", name,
                    known);
-}
-
-void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
-{
-    struct hr_dispenser *dispenser = worker->world->dispenser;
-    const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at); /* partner: below */
-    if (worker->index >= worker->cut || worker->index >= stop_at) {
-        *task = (struct hr_task){HR_TASK_CUT, worker->index};
-        return;
-    }
-    /* Partner: the load above, in every worker, after the sum of this index: the sum needs what
-     * this worker offers after this store, so whoever has the sum sees the store. */
-    if (worker->rank == 0 && stop_at == UINT64_MAX && hr_atom32_load_acquire(&dispenser->stop))
-        hr_atom64_store_release(&dispenser->stop_at, worker->index + 1);
-    *task = (struct hr_task){HR_TASK_BATCH, worker->index++};
-}
-
-void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
-{
-    const uint64_t last = HR_STALENESS_BUCKETS - 1;
-    stats->stale_updates++;
-    stats->stale_sum += staleness;
-    stats->stale[staleness < last ? staleness : last]++;
-    if (staleness > stats->stale_max)
-        stats->stale_max = staleness;
-}
-
-struct hr_range hr_export_stripe(struct hr_worker *worker)
-{
-    const struct hr_world *world = worker->world;
-    const size_t begin = hr_stripe_begin(world->params, world->workers, worker->rank);
-    const size_t end = hr_stripe_begin(world->params, world->workers, worker->rank + 1);
-    memcpy(world->snapshot.weights + begin, worker->weights + begin, (end - begin) * sizeof(float));
-    return (struct hr_range){begin, end - begin};
-}
-
-size_t hr_state_floats(const struct hr_world *world)
-{
-    return hr_optimizer_state_floats(&world->optimizer);
-}
-
-size_t hr_ratio_floats(const struct hr_world *world)
-{
-    return world->optimizer.nsegments;
-}
-
-void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count)
-{
-    for (size_t at = begin; at < hr_state_floats(world); at += world->params)
-        memcpy(world->snapshot.state + at, state + at, count * sizeof(float));
-}
-
-enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
-{
-    const struct hr_world *world = worker->world;
-    const size_t floats = hr_state_floats(world);
-    worker->state = malloc((floats + hr_ratio_floats(world)) * sizeof(float));
-    if (!worker->state)
-        return hr_fail(HR_E_NOMEM, "no memory for the %s state of %zu parameters",
-                       world->optimizer.rule->name, world->params);
-    worker->ratio = worker->state + floats;
-    worker->applied = world->snapshot.applied[copy];
-    memcpy(worker->state, world->snapshot.state + copy * floats, floats * sizeof(float));
-    return HR_OK;
-}
-
-void hr_state_stop(struct hr_worker *worker)
-{
-    free(worker->state);
-}
-
-struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
-                           uint64_t number)
-{
-    return hr_step_of(&world->optimizer, (double)hr_course_lr(&world->course, index), samples,
-                      number);
-}
-
-void hr_tell_nobody(struct hr_worker *worker)
-{
-    (void)worker;
-}
-
-bool hr_always_ready(void *worker)
-{
-    (void)worker;
-    return true;
-}
-
-enum hr_status hr_verify_nothing(struct hr_worker *worker)
-{
-    (void)worker;
-    return HR_OK;
 }

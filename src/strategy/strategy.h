@@ -67,10 +67,24 @@ struct hr_snapshot {
 
 struct hr_strategy;
 
+/* A message between a worker and a shard. */
+struct hr_posted {
+    size_t worker, shard;
+    bool to_shard;
+    uint64_t bytes; /* of what it stands for, itself included */
+};
+
 struct hr_strategy_options {
-    uint64_t staleness;   /* ssp */
-    bool overlap;         /* allreduce: sum what is final while backward goes on */
-    size_t bucket_params; /* that a bucket has at least */
+    uint64_t staleness;        /* ssp */
+    bool overlap;              /* allreduce: sum what is final while backward goes on */
+    size_t bucket_params;      /* that a bucket has at least */
+    bool colocated;            /* shards live in workers */
+    size_t sync_every;         /* local-sgd, elastic-averaging */
+    bool adaptive_sync;        /* local-sgd */
+    double moving_rate;        /* elastic-averaging */
+    size_t backups;            /* backup-workers */
+    bool inverse_staleness;    /* lr / (1 + staleness) */
+    double delay_compensation; /* lambda of DC-ASGD; 0: none */
 };
 
 /* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
@@ -86,12 +100,16 @@ struct hr_world {
     void *segment;
     /* In the segment: */
     void *group;                   /* the workers' */
-    float *weights[HR_MAX_RANKS];  /* (params) what worker r computes its gradient from */
-    float *grads[HR_MAX_RANKS];    /* (params) where it leaves it; read by peers */
+    float **weights;               /* (workers)(params) what worker r computes its gradient from */
+    float **grads;                 /* (workers)(params) where it leaves it; read by peers */
     struct hr_worker_stats *stats; /* (workers) */
     struct hr_dispenser *dispenser;
     struct hr_snapshot snapshot;
     void *own; /* strategy->bytes() bytes, the strategy's own */
+    /* Private: who wants to know of every message to and from a shard, and how many bytes it stands
+     * for; NULL: nobody. A driver whose clock is not the machine's. */
+    void (*posted)(void *arg, const struct hr_posted *what);
+    void *posted_arg;
 };
 
 enum hr_task_kind { HR_TASK_BATCH, HR_TASK_CUT };
@@ -116,11 +134,32 @@ struct hr_worker {
     struct hr_step step;    /* allreduce: the update in progress */
     struct hr_buckets buckets; /* allreduce */
     uint64_t index;            /* of the batch in hand, or (synchronous) of the next */
+    uint64_t steps;            /* gradients it has computed in this run */
+    int64_t took_ns;           /* the last of them, on the run's clock */
     uint64_t cut;              /* synchronous: the next cut */
     size_t samples;            /* in the gradient in hand */
     bool offered;              /* a gradient is on its way and its fate is not known */
     uint64_t pushes_seen;      /* hogwild: pushes of others when the weights in hand were read */
     int64_t update_ns; /* spent in updates, in all: computing, though it happens in accept */
+};
+
+/* What a shard knows of a worker. */
+struct hr_client {
+    uint64_t clock;     /* pushes applied since the last cut */
+    uint64_t read;      /* version it read last */
+    uint64_t staleness; /* of its last push */
+    uint64_t index;     /* synchronous: of the push waiting to be summed */
+    size_t samples;
+    bool arrived, done;
+};
+
+/* What a shard took last: what a trace of the run needs to know. */
+struct hr_taken {
+    uint32_t kind; /* the strategy's own */
+    uint32_t worker;
+    uint64_t step;   /* of the worker: gradients it had computed */
+    uint64_t value;  /* batch index of a pull's answer, or the staleness of a push */
+    int64_t took_ns; /* a push: how long its gradient took */
 };
 
 /* A parameter server's shard; private memory of its rank. */
@@ -134,21 +173,18 @@ struct hr_shard {
     uint64_t version;            /* updates applied in this run */
     uint64_t before;             /* updates made to state before it */
     size_t ndone;
-    struct {
-        uint64_t clock;     /* pushes applied since the last cut */
-        uint64_t read;      /* version it read last */
-        uint64_t staleness; /* of its last push */
-        uint64_t index;     /* synchronous: of the push waiting to be summed */
-        size_t samples;
-        bool arrived, done;
-    } worker[HR_MAX_RANKS];
+    struct hr_client *worker; /* (workers) owned */
+    const float **grads;      /* (workers) owned; scratch of a sum */
+    struct hr_taken taken;
     struct hr_picker picker;
 };
 
 struct hr_strategy {
     const char *name;
     const char *guarantee; /* printed at the start */
-    bool synchronous;      /* one update a global batch; indices and shares are fixed beforehand */
+    bool synchronous;      /* every rank knows beforehand which index comes next */
+    bool shares_batch;     /* an index is a global batch, of which each worker has a share; else it
+                              is one worker's minibatch */
     bool served;           /* has server ranks */
     bool private_state;    /* a state of the optimiser for each worker */
     bool bounded;          /* obeys options.staleness */
@@ -173,7 +209,7 @@ struct hr_strategy {
 
     /* Owner: world->servers shards. NULL when there are none. */
     enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_world *world, size_t number);
-    void (*shard_stop)(struct hr_shard *shard);
+    void (*shard_stop)(struct hr_shard *shard); /* harmless on a zeroed one */
     /* enabled[w] out: may worker w's oldest message be taken now */
     void (*enabled)(struct hr_shard *shard, unsigned char *enabled);
     void (*take)(struct hr_shard *shard, size_t input);
@@ -185,48 +221,5 @@ HR_CHECKED enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
                                            const struct hr_strategy **out);
 /* The i-th strategy, NULL past the end. */
 const struct hr_strategy *hr_strategy_at(size_t i);
-
-/* --- for strategies --- */
-
-/* The synchronous answer to "what next": the worker's next index, or a cut. Worker 0 turns a
- * request to stop into an index here; everybody learns it with the sum of that step. */
-void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
-
-/* The update of batch `index` with a gradient that is the sum over `samples` samples, the
- * `number`th (from 1) of its state. */
-struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
-                           uint64_t number);
-
-/* Floats of one state, and of what hr_step_measure needs beside it. */
-size_t hr_state_floats(const struct hr_world *world);
-size_t hr_ratio_floats(const struct hr_world *world);
-
-/* Count one update's staleness. */
-void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
-
-/* Where stripe `stripe` of `nstripes` begins in `count` parameters: on a line of its own. */
-static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t stripe)
-{
-    return hr_chunk_begin(count, HR_LINE / sizeof(float), nstripes, stripe);
-}
-
-/* Copy elements [begin, begin + count) of a state's arrays into the snapshot's first copy. */
-void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count);
-
-/* Take a private state, and ratio, and load copy `copy` of the snapshot's into it. */
-HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
-void hr_state_stop(struct hr_worker *worker);
-
-/* Copy this worker's stripe of the weights into the snapshot; returns where it lies. */
-struct hr_range {
-    size_t begin, count;
-};
-struct hr_range hr_export_stripe(struct hr_worker *worker);
-
-/* For strategies without owners: nobody to ask or to tell, and always an answer. */
-void hr_tell_nobody(struct hr_worker *worker);
-bool hr_always_ready(void *worker);
-/* For strategies with one copy of the weights: nothing to compare. */
-enum hr_status hr_verify_nothing(struct hr_worker *worker);
 
 #endif

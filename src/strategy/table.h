@@ -2,7 +2,7 @@
 #ifndef HR_STRATEGY_TABLE_H
 #define HR_STRATEGY_TABLE_H
 
-#include "strategy/strategy.h"
+#include "strategy/shared.h"
 
 extern const struct hr_strategy hr_strategy_allreduce;
 extern const struct hr_strategy hr_strategy_ps_sync, hr_strategy_ps_async,

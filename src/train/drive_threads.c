@@ -4,6 +4,7 @@
  *   server   wait until an input is enabled; pick one; take it; ... until all workers are done
  */
 #include "base/clock.h"
+#include "nn/gemm.h"
 #include "train/run.h"
 
 static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready, void *arg,
@@ -47,6 +48,7 @@ static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *
     hr_control_step(worker->world->control, worker->rank, task->index);
     HR_TRY(hr_trainee_gradient(trainee, task));
     const int64_t computed = hr_clock_ns(), updated = worker->update_ns;
+    worker->took_ns = computed - began;
     worker->world->strategy->offer(worker);
     const int64_t update = worker->update_ns - updated;
     const int64_t inside = trainee->overlapped_ns - overlapped;
@@ -104,17 +106,24 @@ static enum hr_status worker_loop(struct hr_trainee *trainee)
 
 static enum hr_status worker_main(struct hr_run *run, size_t rank)
 {
+    struct hr_device device;
     struct hr_trainee trainee;
-    HR_TRY(hr_trainee_start(&trainee, run, rank));
-    const enum hr_status status = worker_loop(&trainee);
+    enum hr_status status;
+    hr_kernels_init_process();
+    HR_TRY(hr_device_start(&device, run));
+    HR_TRY_GOTO(hr_trainee_start(&trainee, run, rank), status, out);
+    hr_trainee_borrow(&trainee, &device);
+    status = worker_loop(&trainee);
     hr_trainee_stop(&trainee); /* sets no message of its own */
     hr_control_phase(run->world.control, rank, HR_PHASE_FINISHED);
+out:
+    hr_device_stop(&device);
     return status;
 }
 
 struct server {
     struct hr_shard shard;
-    unsigned char enabled[HR_MAX_RANKS];
+    unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
 };
 
 static bool has_input(void *arg)
@@ -127,22 +136,30 @@ static bool has_input(void *arg)
     return false;
 }
 
+static enum hr_status serve(struct server *server, struct hr_run *run, size_t rank)
+{
+    const struct hr_world *world = &run->world;
+    struct hr_waiter waiter = {
+        .abort = &world->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
+    while (!world->strategy->over(&server->shard)) {
+        HR_TRY(hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input, server,
+                             "the workers"));
+        world->strategy->take(&server->shard,
+                              hr_pick(&server->shard.picker, server->enabled, world->workers));
+    }
+    return HR_OK;
+}
+
 static enum hr_status server_main(struct hr_run *run, size_t rank)
 {
     struct hr_world *world = &run->world;
     struct server server;
-    struct hr_waiter waiter = {
-        .abort = &world->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
     HR_TRY(world->strategy->shard_start(&server.shard, world, rank - world->workers));
     hr_control_phase(world->control, rank, HR_PHASE_SERVE);
-    while (!world->strategy->over(&server.shard)) {
-        HR_TRY(hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input, &server,
-                             "the workers"));
-        world->strategy->take(&server.shard,
-                              hr_pick(&server.shard.picker, server.enabled, world->workers));
-    }
+    const enum hr_status status = serve(&server, run, rank);
+    world->strategy->shard_stop(&server.shard);
     hr_control_phase(world->control, rank, HR_PHASE_FINISHED);
-    return HR_OK;
+    return status;
 }
 
 static enum hr_status rank_main(void *arg, size_t rank)

@@ -5,10 +5,9 @@
 #include "base/size.h"
 #include "train/run.h"
 
-enum hr_status hr_input_init(struct hr_input *input, const struct hr_run *run, size_t rank,
-                             size_t max_samples)
+enum hr_status hr_input_init(struct hr_input *input, const struct hr_run *run, size_t max_samples)
 {
-    *input = (struct hr_input){.run = run, .rank = rank, .sampler_pass = UINT64_MAX};
+    *input = (struct hr_input){.run = run, .sampler_pass = UINT64_MAX};
     input->samples = malloc(max_samples * sizeof *input->samples);
     input->plane = malloc(run->dataset->shape.height * run->dataset->shape.width * sizeof(float));
     if (!input->samples || !input->plane) {
@@ -26,14 +25,14 @@ void hr_input_fini(struct hr_input *input)
     input->plane = NULL;
 }
 
-struct hr_batch hr_input_share(const struct hr_input *input, uint64_t index)
+struct hr_batch hr_input_share(const struct hr_run *run, size_t rank, uint64_t index)
 {
-    const struct hr_world *world = &input->run->world;
+    const struct hr_world *world = &run->world;
     const struct hr_batch batch = hr_course_batch(&world->course, index);
-    if (!world->strategy->synchronous)
+    if (!world->strategy->shares_batch)
         return batch;
-    const uint64_t begin = hr_cut(batch.count, world->workers, input->rank);
-    const uint64_t end = hr_cut(batch.count, world->workers, input->rank + 1);
+    const uint64_t begin = hr_cut(batch.count, world->workers, rank);
+    const uint64_t end = hr_cut(batch.count, world->workers, rank + 1);
     return (struct hr_batch){batch.epoch, batch.first + begin, end - begin};
 }
 

@@ -46,7 +46,7 @@ static void decode_next(struct hr_prefetch *p)
     slot->index = p->aim;
     p->busy = true;
     pthread_mutex_unlock(&p->lock);
-    const struct hr_batch share = hr_input_share(&p->input, slot->index);
+    const struct hr_batch share = hr_input_share(p->options.run, p->options.rank, slot->index);
     hr_input_decode(&p->input, &share, slot->x, slot->y);
     memcpy(slot->samples, p->input.samples, share.count * sizeof *slot->samples);
     slot->pass = p->input.pass;
@@ -117,7 +117,7 @@ static enum hr_status take_memory(struct hr_prefetch *p)
 {
     const struct hr_prefetch_options *o = &p->options;
     const size_t bytes = o->max_samples * hr_shape_elems(o->run->dataset->shape) * sizeof(float);
-    HR_TRY(hr_input_init(&p->input, o->run, o->rank, o->max_samples));
+    HR_TRY(hr_input_init(&p->input, o->run, o->max_samples));
     p->slots = calloc(p->nslots, sizeof *p->slots);
     for (size_t i = 0; p->slots && i < p->nslots; i++) {
         struct hr_prefetched *slot = &p->slots[i];

@@ -110,7 +110,7 @@ enum hr_status hr_recipe_rate(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     struct hr_course *course = &run->world.course;
-    const bool divides = !run->world.strategy->synchronous && !strcmp(o->async_lr, "divide");
+    const bool divides = !run->world.strategy->shares_batch && !strcmp(o->async_lr, "divide");
     double scale;
     HR_TRY(hr_lr_kind_parse(o->lr_schedule, &course->lr.kind));
     HR_TRY(scale_of(run, &scale));

@@ -72,25 +72,6 @@ enum hr_status hr_repro_prepare(struct hr_run *run)
     return HR_OK;
 }
 
-enum hr_status hr_repro_start(struct hr_trainee *trainee)
-{
-    const struct hr_run *run = trainee->run;
-    struct hr_repro *repro = &trainee->repro;
-    repro->shards = run->micro_shards / run->world.workers;
-    for (size_t level = 0; (size_t)1 << level < repro->shards; level++) {
-        repro->sums[level] = calloc(run->world.params, sizeof(float));
-        if (!repro->sums[level])
-            return hr_fail(HR_E_NOMEM, "no memory for the sums of %zu micro-shards", repro->shards);
-    }
-    return HR_OK;
-}
-
-void hr_repro_stop(struct hr_trainee *trainee)
-{
-    for (size_t level = 0; level < HR_REPRO_MAX_LEVELS; level++)
-        free(trainee->repro.sums[level]);
-}
-
 static struct hr_batch shard_of(const struct hr_trainee *trainee, const struct hr_batch *batch,
                                 size_t shard)
 {
@@ -117,12 +98,12 @@ static struct hr_batch_result by_shards(struct hr_trainee *trainee, const struct
     struct hr_worker *worker = &trainee->worker;
     struct hr_batch_result sum = {0};
     *samples = 0;
-    for (size_t i = 0; i < trainee->repro.shards; i++) {
+    for (size_t i = 0; i < trainee->device->repro.shards; i++) {
         const struct hr_batch shard =
-            shard_of(trainee, batch, worker->rank * trainee->repro.shards + i);
+            shard_of(trainee, batch, worker->rank * trainee->device->repro.shards + i);
         const struct hr_batch_result result =
             hr_trainee_differentiate(trainee, &shard, worker->grads);
-        carry(&trainee->repro, i, worker->grads, worker->world->params);
+        carry(&trainee->device->repro, i, worker->grads, worker->world->params);
         sum.loss_sum += result.loss_sum;
         sum.correct += result.correct;
         *samples += shard.count;
@@ -133,11 +114,11 @@ static struct hr_batch_result by_shards(struct hr_trainee *trainee, const struct
 /* The same samples at once, for the clock only; the slot's content is no longer needed. */
 static void at_once(struct hr_trainee *trainee, const struct hr_batch *batch)
 {
-    const size_t shards = trainee->repro.shards, first = trainee->worker.rank * shards;
+    const size_t shards = trainee->device->repro.shards, first = trainee->worker.rank * shards;
     struct hr_batch whole = shard_of(trainee, batch, first);
     const struct hr_batch last = shard_of(trainee, batch, first + shards - 1);
     whole.count = last.first + last.count - whole.first;
-    hr_trainee_differentiate(trainee, &whole, trainee->repro.sums[0]);
+    hr_trainee_differentiate(trainee, &whole, trainee->device->repro.sums[0]);
 }
 
 struct hr_batch_result hr_repro_gradient(struct hr_trainee *trainee, const struct hr_batch *batch,
@@ -145,8 +126,8 @@ struct hr_batch_result hr_repro_gradient(struct hr_trainee *trainee, const struc
 {
     struct hr_worker *worker = &trainee->worker;
     const uint64_t step = worker->index - 1 - worker->world->course.first;
-    const bool measures = worker->rank == 0 && trainee->repro.shards > 1 && step >= COST_FIRST &&
-                          step < COST_FIRST + COST_STEPS;
+    const bool measures = worker->rank == 0 && trainee->device->repro.shards > 1 &&
+                          step >= COST_FIRST && step < COST_FIRST + COST_STEPS;
     const int64_t began = hr_clock_ns();
     const struct hr_batch_result result = by_shards(trainee, batch, samples);
     if (measures) {

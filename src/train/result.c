@@ -20,7 +20,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
              : world->strategy->synchronous ? hr_allreduce_direct.order
                                             : "as gradients arrive");
     snprintf(result->launch, sizeof result->launch, "%s",
-             run->explore ? "events" : hr_launch_name(run->launch));
+             hr_run_is_played(run) ? "events" : hr_launch_name(run->launch));
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
     snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->model));
     snprintf(result->optimizer, sizeof result->optimizer, "%s", world->optimizer.rule->name);

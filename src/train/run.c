@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
+#include "strategy/shared.h"
 #include "train/prefetch.h"
 
 /* --- from options --- */
@@ -59,9 +60,10 @@ static enum hr_status parse_schedule(struct hr_run *run, const char *text)
     char *end = NULL;
     if (!strcmp(text, "free"))
         return HR_OK;
-    run->explore = !strncmp(text, prefix, sizeof prefix - 1);
-    run->explore_seed = run->explore ? strtoull(text + sizeof prefix - 1, &end, 10) : 0;
-    if (run->explore && end != text + sizeof prefix - 1 && !*end)
+    const bool explore = !strncmp(text, prefix, sizeof prefix - 1);
+    run->schedule = explore ? HR_SCHEDULE_EXPLORE : HR_SCHEDULE_FREE;
+    run->explore_seed = explore ? strtoull(text + sizeof prefix - 1, &end, 10) : 0;
+    if (explore && end != text + sizeof prefix - 1 && !*end)
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--schedule %s: expected free or explore:SEED", text);
 }
@@ -89,7 +91,7 @@ static enum hr_status settle_batch(struct hr_run *run)
     const size_t workers = run->world.workers, global = o->global_batch_size;
     run->batch_size = global ? (global + workers - 1) / workers : o->batch_size;
     run->global_batch = global ? global : o->batch_size * workers;
-    if (global && global % workers && !run->world.strategy->synchronous)
+    if (global && global % workers && !run->world.strategy->shares_batch)
         return hr_fail(HR_E_USAGE,
                        "--global-batch-size %zu: the %zu workers of %s cannot share it evenly",
                        global, workers, o->strategy);
@@ -100,10 +102,10 @@ static void plot_course(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     struct hr_course *course = &run->world.course;
-    const bool synchronous = run->world.strategy->synchronous;
+    const bool shares = run->world.strategy->shares_batch;
     course->pass = run->dataset->train.count;
     course->samples = o->epoch_size ? o->epoch_size : course->pass;
-    course->batch = synchronous ? run->global_batch : run->batch_size;
+    course->batch = shares ? run->global_batch : run->batch_size;
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
     course->end = o->epochs * course->batches_per_epoch;
     if (o->max_steps && o->max_steps < course->end)
@@ -130,7 +132,7 @@ static enum hr_status prepare(struct hr_run *run)
         run->nranks + o->ranks_beside + run->world.workers * (o->threads_per_worker - 1);
     const bool crowded = busy > hr_cpus_allowed();
     world->params = hr_model_param_count(run->model);
-    world->options = (struct hr_strategy_options){.staleness = o->staleness};
+    HR_TRY(hr_manner_prepare(run));
     world->group_options.nranks = world->workers;
     world->group_options.crowded = crowded;
     world->group_options.helpers = hr_cpus_allowed() - 1;
@@ -141,6 +143,10 @@ static enum hr_status prepare(struct hr_run *run)
     run->spin_ns = hr_spin_budget_ns(busy);
     run->yield_ns = hr_yield_budget_ns(busy);
     run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    world->weights = calloc(2 * world->workers, sizeof *world->weights);
+    if (!world->weights)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu workers", world->workers);
+    world->grads = world->weights + world->workers;
     return HR_OK;
 }
 
@@ -239,7 +245,8 @@ static void announce(const struct hr_run *run)
         .strategy = run->strategy_name,
         .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
         .order = all_reduces ? world->group_options.algorithm->order : NULL,
-        .launch = run->explore ? "one thread plays all ranks" : hr_launch_name(run->launch),
+        .launch =
+            hr_run_is_played(run) ? "one thread plays all ranks" : hr_launch_name(run->launch),
         .guarantee = world->strategy->guarantee,
         .model = hr_model_text(run->model),
         .kernels = hr_kernels_name(),
@@ -269,6 +276,16 @@ static void announce(const struct hr_run *run)
 
 /* --- the run --- */
 
+static enum hr_status drive(struct hr_run *run)
+{
+    switch (run->schedule) {
+    case HR_SCHEDULE_EXPLORE:
+        return hr_drive_explore(run);
+    default:
+        return hr_drive_threads(run);
+    }
+}
+
 static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     HR_TRY(prepare(run));
@@ -291,7 +308,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     HR_TRY(init_state(run, checkpoint));
     announce(run);
     run->began_ns = hr_clock_ns();
-    HR_TRY(run->explore ? hr_drive_events(run) : hr_drive_threads(run));
+    HR_TRY(drive(run));
     HR_TRY(hr_launcher_tick(run)); /* the last points and the last save */
     HR_TRY(hr_result_fill(run));
     if (run->save_status != HR_OK)
@@ -305,6 +322,7 @@ static void finish(struct hr_run *run)
     hr_scaling_free(&run->scaling);
     hr_wires_close(&run->wires);
     free(run->tensors);
+    free(run->world.weights);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
 }

@@ -6,11 +6,14 @@
  *   trainee.c            a worker's own: gradients, its part of evaluations
  *   defaults.c           what an option is when nobody says it
  *   recipe.c             the optimiser and the learning rate
+ *   manner.c             what the strategy is to do exactly: staleness, periods, backups, ...
  *   wiring.c             how gradients travel: transport, emulated links, buckets
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
- *   drive_events.c       the driver in which one thread plays all ranks, as pick() draws
+ *   drive_explore.c      the driver in which one thread plays all ranks, as pick() draws
+ *   play.c               what drivers have in common that play all ranks in one process
+ *   device.c             what computes: the memory that a gradient is made in
  *   launcher.c           progress, saving, requests to stop
  *   save.c, result.c     snapshot <-> checkpoint; counters -> result
  *   evaluate.c           a checkpoint's model, apart from any run
@@ -18,21 +21,24 @@
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
 
+#include "base/clock.h"
 #include "data/transform.h"
 #include "group/launch.h"
 #include "hogring/train.h"
 #include "nn/model.h"
 #include "schedule/wires.h"
 #include "strategy/strategy.h"
-#include "train/input.h"
+#include "train/device.h"
 
-enum { HR_REPRO_MAX_LEVELS = 6, HR_REPRO_MAX_SHARDS = 1 << HR_REPRO_MAX_LEVELS };
 enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
 
 struct hr_eval_cell {
     double loss_sum;
     uint64_t correct;
 };
+
+/* Which driver runs it. */
+enum hr_schedule { HR_SCHEDULE_FREE, HR_SCHEDULE_EXPLORE, HR_SCHEDULE_VIRTUAL, HR_SCHEDULE_REPLAY };
 
 enum { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED }; /* values of dispenser->stop */
 
@@ -63,8 +69,9 @@ struct hr_run {
     struct hr_scaling scaling; /* of no channels without --normalize */
     const char *strategy_name;
     enum hr_launch launch;
-    bool explore;
+    enum hr_schedule schedule;
     uint64_t explore_seed;
+    const int64_t *virtual_ps;        /* the clock of a run in virtual time; NULL: the machine's */
     size_t nranks;                    /* workers, then servers */
     size_t batch_size, global_batch;  /* of a worker (the largest share), and of all */
     size_t micro_shards;              /* of a global batch, under --reduce repro; else 0 */
@@ -89,28 +96,36 @@ struct hr_run {
     int64_t began_ns;
 };
 
-/* Memory for adding up a worker's micro-shards. */
-struct hr_repro {
-    size_t shards;                    /* of this worker; 0: reduce sum */
-    float *sums[HR_REPRO_MAX_LEVELS]; /* (params) each, owned: level l holds 2^l shards */
-};
-
-/* A worker and what it computes with; private memory of its rank. */
+/* A worker in training; private memory of its rank. */
 struct hr_trainee {
     struct hr_run *run;
     struct hr_worker worker;
     struct hr_waiter waiter;
-    struct hr_workspace *workspace;
-    struct hr_input input;
-    struct hr_repro repro;
+    struct hr_device *device;     /* borrowed: what computes its gradients */
     int64_t overlapped_ns;        /* of communication in the middle of backward, in all */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
+
+/* Does one process play all ranks? */
+static inline bool hr_run_is_played(const struct hr_run *run)
+{
+    return run->schedule != HR_SCHEDULE_FREE;
+}
+
+/* The run's clock. */
+static inline int64_t hr_run_now_ns(const struct hr_run *run)
+{
+    return run->virtual_ps ? *run->virtual_ps / 1000 : hr_clock_ns();
+}
 
 /* --- trainee.c */
 HR_CHECKED enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run,
                                            size_t rank);
 void hr_trainee_stop(struct hr_trainee *trainee);
+/* Compute on this device from now on. */
+void hr_trainee_borrow(struct hr_trainee *trainee, struct hr_device *device);
+/* In the middle of backward: grads [offset, params) are final. */
+void hr_trainee_final(struct hr_trainee *trainee, size_t offset);
 /* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when the loss is
  * not finite. */
 HR_CHECKED enum hr_status hr_trainee_gradient(struct hr_trainee *trainee,
@@ -130,14 +145,15 @@ void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size);
 /* A number that an option may have; HR_E_USAGE names both. */
 HR_CHECKED enum hr_status hr_check_range(const char *flag, double value, double least, double most);
 
+/* --- manner.c: the strategy's own options */
+HR_CHECKED enum hr_status hr_manner_prepare(struct hr_run *run);
+
 /* --- wiring.c: the group's options, and the wires' words in the segment */
 HR_CHECKED enum hr_status hr_wiring_prepare(struct hr_run *run);
 
 /* --- repro.c */
 /* Check and settle --reduce. */
 HR_CHECKED enum hr_status hr_repro_prepare(struct hr_run *run);
-HR_CHECKED enum hr_status hr_repro_start(struct hr_trainee *trainee);
-void hr_repro_stop(struct hr_trainee *trainee);
 /* The worker's share of the global batch, shard by shard, into its grads. *samples out. */
 struct hr_batch_result hr_repro_gradient(struct hr_trainee *trainee, const struct hr_batch *batch,
                                          size_t *samples);
@@ -162,7 +178,7 @@ HR_CHECKED enum hr_status hr_launcher_tick(void *run);
 
 /* --- drivers: run to the end */
 HR_CHECKED enum hr_status hr_drive_threads(struct hr_run *run);
-HR_CHECKED enum hr_status hr_drive_events(struct hr_run *run);
+HR_CHECKED enum hr_status hr_drive_explore(struct hr_run *run);
 
 struct hr_checkpoint;
 /* --- model_file.c */

@@ -8,6 +8,7 @@
 
 #include "base/size.h"
 #include "hogring/checkpoint.h"
+#include "strategy/shared.h"
 #include "train/run.h"
 
 enum { MODEL_METADATA = 6, TRAINER_METADATA = 16, SCALING_TENSORS = 2, STEP_TENSORS = 1 };

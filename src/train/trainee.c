@@ -8,12 +8,6 @@
 #include "train/prefetch.h"
 #include "train/run.h"
 
-static size_t largest_batch(const struct hr_run *run)
-{
-    const size_t batch = run->batch_size;
-    return batch > HR_EVAL_BLOCK ? batch : HR_EVAL_BLOCK;
-}
-
 static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
 {
     struct hr_run *run = trainee->run;
@@ -53,22 +47,19 @@ static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
         .rank = rank,
         .ahead = run->options->prefetch,
         .max_samples = run->batch_size,
-        .first = world->course.first + (world->strategy->synchronous ? 0 : rank),
+        .first = world->course.first + (world->strategy->shares_batch ? 0 : rank),
         .end = world->course.end,
-        .stride = world->strategy->synchronous ? 1 : world->workers,
+        .stride = world->strategy->shares_batch ? 1 : world->workers,
     };
-    if (!options.ahead || run->explore || run->micro_shards)
+    if (!options.ahead || hr_run_is_played(run) || run->micro_shards)
         return HR_OK;
     return hr_prefetch_start(&options, &trainee->prefetch);
 }
 
-/* Backward has come so far: have what is final summed while it goes on. */
-static void gradients_done(void *arg, size_t offset, size_t count)
+void hr_trainee_final(struct hr_trainee *trainee, size_t offset)
 {
-    struct hr_trainee *trainee = arg;
     struct hr_worker *worker = &trainee->worker;
     const int64_t began = hr_clock_ns(), updated = worker->update_ns;
-    (void)count;
     worker->world->strategy->final(worker, offset);
     trainee->overlapped_ns += hr_clock_ns() - began - (worker->update_ns - updated);
 }
@@ -83,35 +74,25 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
                    .yield_ns = run->yield_ns,
                    .timeout_ns = run->timeout_ns},
     };
-    hr_kernels_init_process();
-    HR_TRY(hr_input_init(&trainee->input, run, rank, largest_batch(run)));
-    const bool overlaps = run->world.options.overlap && !run->micro_shards;
-    const struct hr_workspace_options options = {.seed = run->options->seed,
-                                                 .threads = run->options->threads_per_worker,
-                                                 .done = overlaps ? gradients_done : NULL,
-                                                 .arg = trainee};
-    HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &trainee->workspace),
-                status, out);
-    HR_TRY_GOTO(start_prefetch(trainee, rank), status, out);
-    HR_TRY_GOTO(hr_repro_start(trainee), status, out);
+    HR_TRY(start_prefetch(trainee, rank));
     HR_TRY_GOTO(start_worker(trainee, rank), status, out);
     return HR_OK;
 out:
-    hr_repro_stop(trainee);
     hr_prefetch_stop(trainee->prefetch);
-    hr_workspace_destroy(trainee->workspace);
-    hr_input_fini(&trainee->input);
     return status;
 }
 
 void hr_trainee_stop(struct hr_trainee *trainee)
 {
-    hr_repro_stop(trainee);
     trainee->run->world.strategy->stop(&trainee->worker);
     hr_member_fini(&trainee->worker.member);
     hr_prefetch_stop(trainee->prefetch);
-    hr_workspace_destroy(trainee->workspace);
-    hr_input_fini(&trainee->input);
+}
+
+void hr_trainee_borrow(struct hr_trainee *trainee, struct hr_device *device)
+{
+    trainee->device = device;
+    device->borrower = trainee;
 }
 
 /* Have a part of batch `index` where the workspace reads it: all of this worker's, if it was
@@ -119,8 +100,8 @@ void hr_trainee_stop(struct hr_trainee *trainee)
 static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64_t index)
 {
     struct hr_worker_stats *stats = trainee->worker.stats;
-    struct hr_workspace *workspace = trainee->workspace;
-    struct hr_input *input = &trainee->input;
+    struct hr_workspace *workspace = trainee->device->workspace;
+    struct hr_input *input = &trainee->device->input;
     const int64_t began = hr_clock_ns();
     const struct hr_prefetched *ahead =
         trainee->prefetch ? hr_prefetch_take(trainee->prefetch, index) : NULL;
@@ -131,7 +112,7 @@ static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64
                       ahead ? ahead->samples : input->samples);
     stats->prefetch_hits += ahead != NULL;
     stats->prefetch_misses += trainee->prefetch && !ahead;
-    if (!trainee->run->explore) /* there nobody keeps accounts of time */
+    if (!hr_run_is_played(trainee->run)) /* there nobody keeps accounts of time */
         stats->load_ns += hr_clock_ns() - began;
 }
 
@@ -140,9 +121,9 @@ static struct hr_batch_result gradient(struct hr_trainee *trainee, size_t count,
 {
     struct hr_worker_stats *stats = trainee->worker.stats;
     const int64_t began = hr_clock_ns();
-    const struct hr_batch_result result = hr_model_gradient(trainee->run->model, trainee->workspace,
-                                                            trainee->worker.weights, count, grads);
-    if (!trainee->run->explore) {
+    const struct hr_batch_result result = hr_model_gradient(
+        trainee->run->model, trainee->device->workspace, trainee->worker.weights, count, grads);
+    if (!hr_run_is_played(trainee->run)) {
         stats->forward_ns += result.forward_ns;
         stats->backward_ns += hr_clock_ns() - began - result.forward_ns;
     }
@@ -167,15 +148,16 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
 {
     struct hr_worker *worker = &trainee->worker;
     const struct hr_batch batch = hr_course_batch(&worker->world->course, task->index);
-    const struct hr_batch share = hr_input_share(&trainee->input, task->index);
+    const struct hr_batch share = hr_input_share(trainee->run, worker->rank, task->index);
     size_t samples = share.count;
-    const struct hr_batch_result result = trainee->repro.shards
+    const struct hr_batch_result result = trainee->device->repro.shards
                                               ? hr_repro_gradient(trainee, &batch, &samples)
                                               : differentiate(trainee, &share, task->index);
     if (!isfinite(result.loss_sum))
         return hr_fail(HR_E_DIVERGED,
                        "the loss is not finite (%g) in epoch %llu; a smaller --lr may help",
                        result.loss_sum, (unsigned long long)batch.epoch + 1);
+    worker->steps++;
     worker->samples = samples;
     worker->stats->samples += samples;
     worker->stats->epoch_samples += samples;
@@ -187,15 +169,16 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
 void hr_trainee_evaluate(struct hr_trainee *trainee)
 {
     const struct hr_run *run = trainee->run;
+    struct hr_device *device = trainee->device;
     const size_t tests = run->dataset->test.count;
-    hr_workspace_lend(trainee->workspace, NULL, NULL);
+    hr_workspace_lend(device->workspace, NULL, NULL);
     for (size_t block = trainee->worker.rank; block < run->neval; block += run->world.workers) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
-        hr_input_decode_test(&trainee->input, first, count, hr_workspace_input(trainee->workspace),
-                             hr_workspace_labels(trainee->workspace));
+        hr_input_decode_test(&device->input, first, count, hr_workspace_input(device->workspace),
+                             hr_workspace_labels(device->workspace));
         const struct hr_batch_result result =
-            hr_model_evaluate(run->model, trainee->workspace, run->world.snapshot.weights, count);
+            hr_model_evaluate(run->model, device->workspace, run->world.snapshot.weights, count);
         run->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
     }
 }

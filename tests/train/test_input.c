@@ -50,10 +50,10 @@ static void hash_stream(const struct hr_run *run, uint64_t *hashes, size_t count
     size_t n = 0;
     assert_int_equal(features, 64);
     for (size_t r = 0; r < ranks; r++)
-        CHECK_OK(hr_input_init(&input[r], run, r, BATCH));
+        CHECK_OK(hr_input_init(&input[r], run, BATCH));
     for (uint64_t index = 0; n < count; index++)
         for (size_t r = 0; r < ranks; r++) {
-            const struct hr_batch share = hr_input_share(&input[r], index);
+            const struct hr_batch share = hr_input_share(run, r, index);
             hr_input_decode(&input[r], &share, x, y);
             for (size_t i = 0; i < share.count && n < count; i++)
                 hashes[n++] = hash_of(x + i * features, features, y[i]);

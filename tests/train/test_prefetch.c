@@ -36,7 +36,7 @@ static bool check_take(struct hr_prefetch *prefetch, struct hr_input *input, uin
     const struct hr_prefetched *got = hr_prefetch_take(prefetch, index);
     if (!got)
         return false;
-    const struct hr_batch share = hr_input_share(input, index);
+    const struct hr_batch share = hr_input_share(input->run, 0, index);
     hr_input_decode(input, &share, want, labels);
     CHECK_SAME_FLOATS(got->x, want, share.count * FEATURES);
     assert_memory_equal(got->y, labels, share.count * sizeof *labels);
@@ -67,7 +67,7 @@ static void a_hit_is_what_decoding_in_place_gives(void **state)
     struct hr_train_options options = run_options("hogwild", 2);
     const struct hr_run run = run_of(&options, "hogwild");
     struct hr_input input;
-    CHECK_OK(hr_input_init(&input, &run, 0, BATCH));
+    CHECK_OK(hr_input_init(&input, &run, BATCH));
     for (size_t i = 0; i < 9; i++) {
         struct hr_prefetch *prefetch = NULL;
         const struct hr_prefetch_options how = {&run, 0, ahead[i / 3], BATCH, 0, UINT64_MAX, 2};

@@ -1,0 +1,51 @@
+/* shared.h - what strategies have in common: which index comes next, updates, exporting at a cut.
+ *
+ * Threads: a worker's or shard's own, as in strategy.h.
+ */
+#ifndef HR_STRATEGY_SHARED_H
+#define HR_STRATEGY_SHARED_H
+
+#include "strategy/strategy.h"
+
+/* The synchronous answer to "what next": the worker's next index, or a cut. Worker 0 turns a
+ * request to stop into an index here; everybody learns it with the sum of that step. */
+void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
+
+/* The update of batch `index` with a gradient that is the sum over `samples` samples, the
+ * `number`th (from 1) of its state. */
+struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
+                           uint64_t number);
+
+/* Floats of one state, and of what hr_step_measure needs beside it. */
+size_t hr_state_floats(const struct hr_world *world);
+size_t hr_ratio_floats(const struct hr_world *world);
+
+/* Count one update's staleness. */
+void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
+
+/* Where stripe `stripe` of `nstripes` begins in `count` parameters: on a line of its own. */
+static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t stripe)
+{
+    return hr_chunk_begin(count, HR_LINE / sizeof(float), nstripes, stripe);
+}
+
+/* Copy elements [begin, begin + count) of a state's arrays into the snapshot's first copy. */
+void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count);
+
+/* Take a private state, and ratio, and load copy `copy` of the snapshot's into it. */
+HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
+void hr_state_stop(struct hr_worker *worker);
+
+/* Copy this worker's stripe of the weights into the snapshot; returns where it lies. */
+struct hr_range {
+    size_t begin, count;
+};
+struct hr_range hr_export_stripe(struct hr_worker *worker);
+
+/* For strategies without owners: nobody to ask or to tell, and always an answer. */
+void hr_tell_nobody(struct hr_worker *worker);
+bool hr_always_ready(void *worker);
+/* For strategies with one copy of the weights: nothing to compare. */
+enum hr_status hr_verify_nothing(struct hr_worker *worker);
+
+#endif

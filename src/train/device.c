@@ -1,0 +1,58 @@
+#include "train/device.h"
+
+#include <stdlib.h>
+
+#include "train/run.h"
+
+static size_t largest_batch(const struct hr_run *run)
+{
+    const size_t batch = run->batch_size;
+    return batch > HR_EVAL_BLOCK ? batch : HR_EVAL_BLOCK;
+}
+
+static enum hr_status start_repro(struct hr_repro *repro, const struct hr_run *run)
+{
+    repro->shards = run->micro_shards / run->world.workers;
+    for (size_t level = 0; (size_t)1 << level < repro->shards; level++) {
+        repro->sums[level] = calloc(run->world.params, sizeof(float));
+        if (!repro->sums[level])
+            return hr_fail(HR_E_NOMEM, "no memory for the sums of %zu micro-shards", repro->shards);
+    }
+    return HR_OK;
+}
+
+/* Backward has come so far: whoever overlaps has what is final summed while it goes on. */
+static void gradients_done(void *arg, size_t offset, size_t count)
+{
+    const struct hr_device *device = arg;
+    (void)count;
+    hr_trainee_final(device->borrower, offset);
+}
+
+enum hr_status hr_device_start(struct hr_device *device, const struct hr_run *run)
+{
+    const bool overlaps = run->world.options.overlap && !run->micro_shards;
+    const struct hr_workspace_options options = {.seed = run->options->seed,
+                                                 .threads = run->options->threads_per_worker,
+                                                 .done = overlaps ? gradients_done : NULL,
+                                                 .arg = device};
+    enum hr_status status;
+    *device = (struct hr_device){0};
+    HR_TRY(hr_input_init(&device->input, run, largest_batch(run)));
+    HR_TRY_GOTO(hr_workspace_create(run->model, largest_batch(run), &options, &device->workspace),
+                status, out);
+    HR_TRY_GOTO(start_repro(&device->repro, run), status, out);
+    return HR_OK;
+out:
+    hr_device_stop(device);
+    return status;
+}
+
+void hr_device_stop(struct hr_device *device)
+{
+    for (size_t level = 0; level < HR_REPRO_MAX_LEVELS; level++)
+        free(device->repro.sums[level]);
+    hr_workspace_destroy(device->workspace);
+    hr_input_fini(&device->input);
+    *device = (struct hr_device){0};
+}

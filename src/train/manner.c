@@ -1,0 +1,35 @@
+/* What the strategy is to do exactly: its own options, checked and handed over. */
+#include <string.h>
+
+#include "train/run.h"
+
+/* One of two words: is it the second? */
+static enum hr_status read_choice(const char *flag, const char *value, const char *const words[2],
+                                  bool *second)
+{
+    *second = !strcmp(value, words[1]);
+    if (*second || !strcmp(value, words[0]))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--%s %s: expected %s or %s", flag, value, words[0], words[1]);
+}
+
+enum hr_status hr_manner_prepare(struct hr_run *run)
+{
+    static const char *const placements[] = {"dedicated", "colocated"};
+    static const char *const rates[] = {"none", "inverse"};
+    const struct hr_train_options *o = run->options;
+    struct hr_strategy_options *options = &run->world.options;
+    *options = (struct hr_strategy_options){
+        .staleness = o->staleness,
+        .sync_every = o->sync_every,
+        .adaptive_sync = o->adaptive_sync,
+        .moving_rate = o->moving_rate > 0 ? o->moving_rate : 0.9 / (double)run->world.workers,
+        .backups = o->backups,
+        .delay_compensation = o->delay_compensation,
+    };
+    HR_TRY(hr_check_range("sync-every", (double)o->sync_every, 1, 1 << 20));
+    HR_TRY(hr_check_range("moving-rate", o->moving_rate, 0, 1));
+    HR_TRY(hr_check_range("delay-compensation", o->delay_compensation, 0, 1e6));
+    HR_TRY(read_choice("placement", o->placement, placements, &options->colocated));
+    return read_choice("staleness-lr", o->staleness_lr, rates, &options->inverse_staleness);
+}

@@ -1,0 +1,189 @@
+#include "train/play.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/fpenv.h"
+#include "nn/gemm.h"
+
+bool hr_play_may_act(struct hr_play *play, size_t rank)
+{
+    switch (play->state[rank]) {
+    case HR_WANTS:
+    case HR_ASKED:
+    case HR_HAS:
+        return true;
+    case HR_AT_CUT:
+        return hr_cut_may_arrive(play->run);
+    case HR_ARRIVING:
+        return play->run->world.strategy->arrived(&play->trainee[rank].worker);
+    case HR_ARRIVED:
+        return false;
+    }
+    return false;
+}
+
+/* A job of the pool: the gradient of what a worker has in hand. */
+static enum hr_status gradient(void *arg, size_t rank, struct hr_device *device)
+{
+    struct hr_play *play = arg;
+    struct hr_trainee *trainee = &play->trainee[rank];
+    hr_trainee_borrow(trainee, device);
+    const enum hr_status status = hr_trainee_gradient(trainee, &play->task[rank]);
+    if (status == HR_OK)
+        return HR_OK;
+    return hr_fail_within(status, "rank %zu, step %llu", rank,
+                          (unsigned long long)play->task[rank].index);
+}
+
+/* A job of the pool: a worker's part of an evaluation. */
+static enum hr_status evaluate(void *arg, size_t rank, struct hr_device *device)
+{
+    struct hr_play *play = arg;
+    hr_trainee_borrow(&play->trainee[rank], device);
+    hr_trainee_evaluate(&play->trainee[rank]);
+    return HR_OK;
+}
+
+enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
+{
+    hr_control_step(play->run->world.control, rank, play->task[rank].index);
+    return hr_pool_submit(play->pool, gradient, play, rank, due);
+}
+
+static enum hr_status finish_gradient(struct hr_play *play, size_t rank)
+{
+    if (!hr_pool_has(play->pool, rank))
+        HR_TRY(hr_play_compute(play, rank, 0));
+    return hr_pool_join(play->pool, rank);
+}
+
+enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
+{
+    struct hr_worker *worker = &play->trainee[rank].worker;
+    const struct hr_strategy *strategy = play->run->world.strategy;
+    enum hr_play_state *state = &play->state[rank];
+    *idle = *state == HR_ASKED && !strategy->ready(worker);
+    if (*idle)
+        return HR_OK;
+    switch (*state) {
+    case HR_WANTS:
+        strategy->request(worker);
+        *state = HR_ASKED;
+        break;
+    case HR_ASKED:
+        HR_TRY(strategy->accept(worker, &play->task[rank]));
+        *state = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
+        break;
+    case HR_HAS:
+        HR_TRY(finish_gradient(play, rank));
+        strategy->offer(worker);
+        *state = HR_WANTS;
+        break;
+    case HR_AT_CUT:
+        strategy->arrive(worker);
+        *state = HR_ARRIVING;
+        break;
+    case HR_ARRIVING:
+        *state = HR_ARRIVED;
+        break;
+    case HR_ARRIVED:
+        break;
+    }
+    return HR_OK;
+}
+
+void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
+{
+    play->run->world.strategy->take(&play->shard[shard], worker);
+}
+
+bool hr_play_at_cut(const struct hr_play *play)
+{
+    for (size_t r = 0; r < play->run->world.workers; r++)
+        if (play->state[r] != HR_ARRIVED)
+            return false;
+    return true;
+}
+
+static enum hr_status evaluate_all(struct hr_play *play)
+{
+    const size_t workers = play->run->world.workers;
+    const size_t parts = workers < play->run->neval ? workers : play->run->neval;
+    for (size_t r = 0; r < parts; r++)
+        HR_TRY(hr_pool_submit(play->pool, evaluate, play, r, 0));
+    for (size_t r = 0; r < parts; r++)
+        HR_TRY(hr_pool_join(play->pool, r));
+    return HR_OK;
+}
+
+enum hr_status hr_play_cut(struct hr_play *play)
+{
+    struct hr_run *run = play->run;
+    const size_t workers = run->world.workers;
+    hr_cut_decide(run);
+    for (size_t r = 0; r < workers; r++)
+        run->world.strategy->export_part(&play->trainee[r].worker);
+    for (size_t r = 0; r < workers; r++)
+        HR_TRY(run->world.strategy->verify(&play->trainee[r].worker));
+    if (run->board->evaluate)
+        HR_TRY(evaluate_all(play));
+    hr_cut_conclude(run);
+    for (size_t r = 0; r < workers; r++) {
+        hr_cut_leave(&play->trainee[r]);
+        play->state[r] = HR_WANTS;
+    }
+    return hr_launcher_tick(run);
+}
+
+enum hr_status hr_play_tick(struct hr_play *play)
+{
+    const int64_t now = hr_clock_ns();
+    if (now - play->ticked_ns < HR_NS_PER_SECOND / 10)
+        return HR_OK;
+    play->ticked_ns = now;
+    return hr_launcher_tick(play->run);
+}
+
+static enum hr_status start_ranks(struct hr_play *play)
+{
+    struct hr_run *run = play->run;
+    struct hr_world *world = &run->world;
+    for (; play->shards_started < world->servers; play->shards_started++)
+        HR_TRY(world->strategy->shard_start(&play->shard[play->shards_started], world,
+                                            play->shards_started));
+    for (; play->started < world->workers; play->started++)
+        HR_TRY(hr_trainee_start(&play->trainee[play->started], run, play->started));
+    return HR_OK;
+}
+
+enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t threads)
+{
+    const size_t workers = run->world.workers;
+    *play = (struct hr_play){.run = run, .ticked_ns = hr_clock_ns()};
+    hr_kernels_init_process();
+    hr_fp_flush_denormals();
+    play->trainee = calloc(workers, sizeof *play->trainee);
+    play->shard = calloc(run->world.servers + 1, sizeof *play->shard);
+    play->state = calloc(workers, sizeof *play->state);
+    play->task = calloc(workers, sizeof *play->task);
+    if (!play->trainee || !play->shard || !play->state || !play->task)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", run->nranks);
+    HR_TRY(hr_pool_start(run, threads, &play->pool));
+    HR_TRY(start_ranks(play));
+    run->board->span_began_ns = hr_run_now_ns(run);
+    return HR_OK;
+}
+
+void hr_play_stop(struct hr_play *play)
+{
+    hr_pool_stop(play->pool);
+    for (size_t r = 0; r < play->started; r++)
+        hr_trainee_stop(&play->trainee[r]);
+    for (size_t s = 0; s < play->shards_started; s++)
+        play->run->world.strategy->shard_stop(&play->shard[s]);
+    free(play->trainee);
+    free(play->shard);
+    free(play->state);
+    free(play->task);
+}
