@@ -20,6 +20,8 @@ enum hr_stream {
     HR_STREAM_NAME = 5,    /* random names of segments and temporary folders */
     HR_STREAM_AUGMENT = 6, /* flips and crops: counter = (pass, sample) */
     HR_STREAM_DROPOUT = 7, /* which units are kept: nn/dropout.c has a counter of its own */
+    HR_STREAM_DELAY = 8,   /* durations of models: counter = (step, rank) */
+    HR_STREAM_INJECT = 9,  /* steps that are slowed: counter = (step, rank and entry) */
 };
 
 struct hr_philox {
