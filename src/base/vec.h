@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#define HR_VEC_MAX_INPUTS 64
+#define HR_VEC_MAX_INPUTS 1024
 
 /* Tree sum of n inputs into `nout` outputs.
  *   x     n pointers to `count` floats each; 1 <= n <= HR_VEC_MAX_INPUTS

@@ -11,7 +11,9 @@
 #include "base/vec.h"
 
 /* Elements that are summed at a time: one block of partial sums a tree level stays in L1. */
-enum { BLOCK = 256, LEVELS = 6 };
+enum { BLOCK = 256, LEVELS = 10 };
+
+_Static_assert(1 << LEVELS >= HR_VEC_MAX_INPUTS, "a block for every level of the tree");
 
 static void add(float *y, const float *x, size_t count)
 {

@@ -26,7 +26,7 @@ static struct hr_choice choose_all_reduce(const struct hr_member *member, const 
     return (struct hr_choice){HR_BY_PLAN, o->algorithm, false};
 }
 
-struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job)
+static struct hr_choice choose(const struct hr_member *member, const struct hr_job *job)
 {
     switch (job->operation) {
     case HR_OP_ALL_REDUCE:
@@ -39,4 +39,12 @@ struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *
     default:
         return (struct hr_choice){HR_BY_PLAN, NULL, false};
     }
+}
+
+struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job)
+{
+    struct hr_choice choice = choose(member, job);
+    if (member->hall)
+        choice.way = HR_BY_HALL;
+    return choice;
 }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "group/choose.h"
+#include "group/hall.h"
 #include "group/lane.h"
 #include "group/mail.h"
 #include "group/planned.h"
@@ -47,6 +48,8 @@ static void account_notices(struct hr_member *member)
 struct hr_traffic hr_member_traffic(const struct hr_member *member)
 {
     struct hr_traffic sum = {0};
+    if (member->hall)
+        return hr_hall_traffic(member->hall, member->rank);
     for (size_t r = 0; r < member->options.nranks; r++) {
         sum.bytes_sent += member->traffic[r].bytes_sent;
         sum.bytes_received += member->traffic[r].bytes_received;
@@ -116,12 +119,14 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
     member->polls = 0;
     member->over = false;
     member->status = HR_OK;
-    if (HR_SAFETY) {
+    if (HR_SAFETY && choice.way != HR_BY_HALL) {
         hr_seat_say(&member->attendance.meeting->seat[member->rank], &member->call);
         hr_flight_begin(member->flight, member->call.sequence, member->call.kind,
                         member->place.number, member->call.count, hr_clock_coarse_ns());
     }
-    if (choice.way == HR_BY_MEETING)
+    if (choice.way == HR_BY_HALL)
+        hr_hall_enter(member, choice.algorithm);
+    else if (choice.way == HR_BY_MEETING)
         start_meeting(member);
     else if (choice.way == HR_BY_NOTICES)
         start_notices(member);
@@ -190,6 +195,8 @@ static bool test_way(struct hr_member *member)
         return hr_stripes_test(member);
     case HR_BY_PLAN:
         return hr_executor_test(member);
+    case HR_BY_HALL:
+        return hr_hall_test(member);
     }
     return true;
 }
@@ -210,10 +217,11 @@ bool hr_member_test(void *arg)
         return true;
     member->over = test_way(member) || member->status != HR_OK;
     if (!member->over)
-        return contradicted(member);
+        return member->way != HR_BY_HALL && contradicted(member);
     if (member->status == HR_OK && member->job.kind.redop == HR_MEAN)
         divide(member);
-    if (HR_SAFETY && member->status == HR_OK) /* what failed stays unfinished in the record */
+    if (HR_SAFETY && member->flight &&
+        member->status == HR_OK) /* what failed stays unfinished in the record */
         hr_flight_end(member->flight, hr_clock_coarse_ns());
     return true;
 }
@@ -234,6 +242,8 @@ struct hr_bell *hr_member_bell(struct hr_member *member)
         return hr_notices_bell(&member->notices);
     case HR_BY_PLAN:
         break;
+    case HR_BY_HALL:
+        return NULL;
     }
     return hr_member_bell_of(member, member->rank);
 }
@@ -302,6 +312,7 @@ enum hr_status hr_member_wait(struct hr_member *member)
 {
     const char *what = hr_operation_facts(member->job.operation)->name;
     while (!hr_member_test(member)) {
+        HR_ASSERT(!member->hall); /* the thread that plays all ranks would wait for itself */
         member->parked_on = hr_member_bell(member);
         const enum hr_status status =
             hr_wait_until(member->place.waiter, member->parked_on, is_elsewhere, member, what);

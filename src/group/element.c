@@ -97,7 +97,9 @@ void hr_element_fold(struct hr_kind kind, void *mine, const void *theirs, size_t
 
 /* --- the tree over ranks, a block at a time --- */
 
-enum { BLOCK_BYTES = 1024, LEVELS = 6 };
+enum { BLOCK_BYTES = 1024, LEVELS = 10 };
+
+_Static_assert(1 << LEVELS >= HR_VEC_MAX_INPUTS, "a block for every level of the tree");
 
 struct tree {
     fold_fn fold;

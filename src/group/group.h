@@ -6,13 +6,14 @@
  *     hr_member_all_reduce(&member, buffer, count);
  *     hr_member_fini(&member);
  *
- * Four ways to do an operation, with the same bits where the order of addition is the same:
+ * Five ways to do an operation, with the same bits where the order of addition is the same:
  *     notices  (notices.h) a barrier, a small one-shot all-reduce: payload posted for all to read
  *     stripes  (stripes.h) a direct all-reduce of middling size, or of buffers that the others do
  *              not reach
  *     meeting  (meeting.h) a large direct all-reduce, or one of more ranks than processors: done in
  *              place by whoever is running
  *     plan     (plan.h, executor.h) everything else, over rings
+ *     hall     (hall.h) all-reduces of ranks that one thread plays
  * Which, depends on the call and the options alone, so that all ranks choose alike.
  *
  * Every operation is `start`, then `hr_member_test` until it is true, then `hr_member_finish`
@@ -30,7 +31,7 @@
 #include "shm/control.h"
 
 struct hr_group_options {
-    size_t nranks;                        /* 1 .. HR_MAX_RANKS */
+    size_t nranks;                        /* 1 .. HR_MAX_RANKS; in a hall HR_HALL_RANKS */
     const struct hr_algorithm *algorithm; /* of all_reduce */
     bool plan_only;                       /* leave the fast paths alone and run the plan */
     bool crowded;                         /* more runnable threads than processors */
@@ -80,7 +81,9 @@ struct hr_job {
     void *apply_arg;
 };
 
-enum hr_way { HR_BY_NOTICES, HR_BY_STRIPES, HR_BY_MEETING, HR_BY_PLAN };
+enum hr_way { HR_BY_NOTICES, HR_BY_STRIPES, HR_BY_MEETING, HR_BY_PLAN, HR_BY_HALL };
+
+struct hr_hall;
 
 struct hr_member {
     struct hr_group_options options;
@@ -90,6 +93,7 @@ struct hr_member {
     struct hr_notices notices;
     struct hr_mail *mail;       /* messages, not collectives; NULL: no room for any */
     struct hr_planned *planned; /* plans made so far */
+    struct hr_hall *hall;       /* it meets the others there, and shares no memory; NULL: it does */
     /* The operation in progress. */
     struct hr_job job;
     struct hr_call call;
@@ -100,7 +104,7 @@ struct hr_member {
     uint64_t parks; /* of the waiter, when we last looked for a mismatch */
     struct hr_bell *parked_on;
     bool over;
-    struct hr_flight *flight; /* this rank's recorder */
+    struct hr_flight *flight; /* this rank's recorder; NULL: it has none */
     enum hr_status status;
     struct hr_traffic traffic[HR_MAX_RANKS];
 };
@@ -126,7 +130,7 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job);
 /* Make what progress can be made; true when the operation is over, well or badly. `member` is a
  * struct hr_member * (so that this is an hr_ready_fn). */
 bool hr_member_test(void *member);
-/* What to park on while it is false; another one perhaps after the next test. */
+/* What to park on while it is false; another one perhaps after the next test. In a hall NULL. */
 struct hr_bell *hr_member_bell(struct hr_member *member);
 /* How it went. */
 HR_CHECKED enum hr_status hr_member_finish(struct hr_member *member);

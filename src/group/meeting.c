@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "base/vec.h"
 #include "group/plan.h"
+#include "shm/control.h"
 
 enum {
     BLOCK_BYTES = 16384,   /* claimed at a time: an input's block stays in L1 and L2 */
@@ -53,8 +53,8 @@ static void *address_of(const struct hr_attendance *a, size_t offset)
 static void reduce_range(const struct hr_attendance *a, size_t begin, size_t end)
 {
     float sum[APPLY_FLOATS];
-    void *out[HR_VEC_MAX_INPUTS];
-    const void *in[HR_VEC_MAX_INPUTS];
+    void *out[HR_MAX_RANKS];
+    const void *in[HR_MAX_RANKS];
     const size_t at = begin * hr_type_bytes(a->kind.type);
     for (size_t r = 0; r < a->nranks; r++) {
         in[r] = address_of(a, a->meeting->seat[r].in + at);
