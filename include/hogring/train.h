@@ -55,7 +55,7 @@ struct hr_train_options {
     char clock[16];            /* real, virtual */
     char compute_time[256];    /* of a gradient: a model, as lognormal(10ms, 0.3); "": as it is */
     char inject[256];          /* slow:3x2,stall:1@step=50+3s */
-    char server_time[64];      /* virtual clock: of taking a message; a model */
+    char server_time[256];     /* virtual clock: of taking a message; a model */
     char topology[1024];       /* virtual clock: who is wired to whom */
     char record[1024];         /* write a trace of the run here; "": do not */
     size_t batch_size;         /* samples a worker and step */
@@ -126,6 +126,8 @@ struct hr_run_result {
     uint64_t steps;   /* updates since the first run began */
     uint64_t updates; /* of the model in this run */
     uint64_t samples;
+    char clock[16]; /* real, virtual: which `seconds` are these */
+    double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;
     double train_loss, test_loss, test_accuracy; /* of the last evaluation */
     double lr;                                   /* of the last update */
@@ -162,6 +164,7 @@ struct hr_run_info {
     uint64_t first; /* step it begins at */
     uint64_t seed, staleness;
     bool synchronous, served, bounded;
+    bool simulated; /* in virtual time */
 };
 
 struct hr_progress {

@@ -13,6 +13,9 @@ static void print_end(FILE *out, const struct hr_run_result *result)
 {
     fprintf(out, "\nweights digest  %s (%llu updates)\n", result->weights_digest,
             (unsigned long long)result->updates);
+    if (!strcmp(result->clock, "virtual"))
+        fprintf(out, "virtual time    %.6g s of %zu workers, computed in %.3g s\n", result->seconds,
+                result->workers, result->wall_s);
     if (result->repro_cost > 0)
         fprintf(out,
                 "reduce repro    gradients took %.2f times as long as uncut (%zu shards a batch)\n",
@@ -48,7 +51,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                : hr_outcome_expect(cli, result, 1);
 }
 
-static int run(struct hr_cli *cli)
+int hr_cli_train(struct hr_cli *cli)
 {
     struct hr_dataset dataset = {0};
     struct hr_run_result result = {0};
@@ -76,5 +79,5 @@ const struct hr_command hr_command_train = {
         "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 --checkpoint-dir runs/mlp\n"
         "  hogring train --optimizer adamw --lr-schedule linear --warmup-epochs 1 --clip-norm 1\n"
         "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n",
-    .run = run,
+    .run = hr_cli_train,
 };

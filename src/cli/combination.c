@@ -65,6 +65,7 @@ static enum hr_status check_updates(const struct hr_cli *cli, const struct hr_tr
 static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_train_options *o)
 {
     const bool repro = !strcmp(o->reduce, "repro"), free_run = !strcmp(o->schedule, "free");
+    const bool real = !strcmp(o->clock, "real");
     const struct rule of_reduce[] = {{"micro-shards", repro, "repro"},
                                      {"prefetch", !repro || !o->prefetch, "sum"}};
     const struct rule of_overlap[] = {{"bucket-size", !strcmp(o->overlap, "on"), "on"}};
@@ -75,6 +76,15 @@ static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_tr
                        "--batch-size: means nothing with --global-batch-size %zu, "
                        "which says the same of all workers",
                        o->global_batch_size);
+    const struct rule of_clock[] = {
+        {"prefetch", real || !o->prefetch, "real"},
+        {"launch", real, "real"},
+        {"transport", real, "real"},
+        {"overlap", real, "real"},
+        {"server-time", !real, "virtual"},
+        {"topology", !real, "virtual"},
+    };
+    CHECK(of_clock, "clock", o->clock);
     CHECK(of_reduce, "reduce", o->reduce);
     CHECK(of_overlap, "overlap", o->overlap);
     CHECK(of_schedule, "schedule", o->schedule);

@@ -96,7 +96,24 @@ static const struct hr_option_row rows[] = {
     {"transport", TEXT, FIELD(train.transport), BOTH, "HOW",
      "zero-copy: peers read gradients in place; copy: they go through the rings [zero-copy]"},
     {"link", TEXT, FIELD(train.link), BOTH, "BANDWIDTH,LATENCY",
-     "emulate, between any two workers, a link of its own: 1GB/s,5us (transport copy)"},
+     "between any two workers, a link of its own: 1GB/s,5us (emulated: transport copy; or "
+     "virtual)"},
+    {"", FLAG, 0, 0, BOTH, NULL, "Time and trouble"},
+    {"clock", TEXT, FIELD(train.clock), BOTH, "WHICH",
+     "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
+     "simulated, the same again bit for bit [real; simulate: virtual]"},
+    {"compute-time", TEXT, FIELD(train.compute_time), BOTH, "MODEL",
+     "of a gradient: 10ms, uniform(5ms,15ms), exponential(10ms), lognormal(10ms,0.3) (median, "
+     "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE; on the real clock workers sleep until "
+     "then [virtual: lognormal(10ms,0.3); real: as it is]"},
+    {"inject", TEXT, FIELD(train.inject), BOTH, "LIST",
+     "slow:3x2 (worker 3 takes twice as long), slow:*x3@10% (each, in a tenth of its steps), "
+     "stall:1@step=50+3s"},
+    {"server-time", TEXT, FIELD(train.server_time), BOTH, "MODEL",
+     "virtual: how long a server takes a message [0s]"},
+    {"topology", TEXT, FIELD(train.topology), BOTH, "FILE",
+     "virtual: who is wired to whom, workers first, then servers; star:N, ring:N of links like "
+     "--link [with --link: a star; without: messages take no time]"},
     {"", FLAG, 0, 0, BOTH, NULL, "Updates"},
     {"optimizer", TEXT, FIELD(train.optimizer), BOTH, "NAME",
      "sgd, adagrad, adam, adamw, lars, lamb [sgd]"},

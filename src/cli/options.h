@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "hogring/train.h"
 
-enum { HR_CLI_OPTIONS = 128 }; /* at most */
+enum { HR_CLI_OPTIONS = 192 }; /* at most */
 
 enum hr_command_bit {
     HR_TRAIN = 1,

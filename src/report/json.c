@@ -84,15 +84,16 @@ static json_t *run_setting(const struct hr_run_result *run)
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so}", "steps", hr_json_count(run->steps), "updates",
-        hr_json_count(run->updates), "samples", hr_json_count(run->samples), "seconds",
+        "{so so so so so so so so so so so so so so so}", "steps", hr_json_count(run->steps),
+        "updates", hr_json_count(run->updates), "samples", hr_json_count(run->samples), "seconds",
         hr_json_number(run->seconds), "samples_per_s", hr_json_number(run->samples_per_s),
         "train_loss", hr_json_number(run->train_loss), "test_loss", hr_json_number(run->test_loss),
         "test_accuracy", hr_json_number(run->test_accuracy), "target_seconds",
         run->target_seconds < 0 ? json_null() : hr_json_number(run->target_seconds), "max_skew",
         hr_json_count(run->max_skew), "weights_digest", hr_json_text_or_null(run->weights_digest),
         "checkpoint", hr_json_text_or_null(run->checkpoint), "interrupted",
-        json_boolean(run->interrupted));
+        json_boolean(run->interrupted), "clock", hr_json_text_or_null(run->clock), "wall_seconds",
+        hr_json_number(run->wall_s));
 }
 
 /* What it cost, and its course. */
@@ -156,6 +157,11 @@ static const struct option_row options_table[] = {
     ROW("init-weights", TEXT, init_weights),
     ROW("launch", TEXT, launch),
     ROW("schedule", TEXT, schedule),
+    ROW("clock", TEXT, clock),
+    ROW("compute-time", TEXT, compute_time),
+    ROW("inject", TEXT, inject),
+    ROW("server-time", TEXT, server_time),
+    ROW("topology", TEXT, topology),
     ROW("kernels", TEXT, kernels),
     ROW("workers", SIZE, workers),
     ROW("servers", SIZE, servers),

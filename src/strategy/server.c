@@ -92,7 +92,7 @@ void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
     hr_ring_commit_spsc(ring);
     if (world->posted)
         world->posted(world->posted_arg, what);
-    const size_t to = what->to_shard ? world->workers + what->shard : what->worker;
+    const size_t to = what->to_shard ? hr_shard_rank(world, what->shard) : what->worker;
     hr_bell_ring(&world->control->rank[to].bell);
 }
 

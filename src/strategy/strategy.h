@@ -119,6 +119,12 @@ struct hr_task {
     uint64_t index; /* of the batch */
 };
 
+/* The rank that a shard lives in: one of its own behind the workers, or a worker. */
+static inline size_t hr_shard_rank(const struct hr_world *world, size_t shard)
+{
+    return world->options.colocated ? shard % world->workers : world->workers + shard;
+}
+
 /* A worker; private memory of its rank. */
 struct hr_worker {
     struct hr_world *world;

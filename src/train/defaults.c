@@ -1,4 +1,7 @@
 /* What an option is when nobody says it. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/cpus.h"
 #include "group/group.h"
 #include "hogring/train.h"
@@ -28,7 +31,7 @@ void hr_train_defaults(struct hr_train_options *options)
         .backups = 1,
         .staleness_lr = "none",
         .clock = "real",
-        .server_time = "0s",
+
         .batch_size = 32,
         .overlap = "off",
         .bucket_size = "256K",
@@ -66,5 +69,7 @@ enum hr_status hr_train_complete(struct hr_train_options *options)
         options->weight_decay = rule->weight_decay;
     if (options->eps < 0)
         options->eps = rule->eps;
+    if (!strcmp(options->clock, "virtual") && !options->compute_time[0])
+        snprintf(options->compute_time, sizeof options->compute_time, "lognormal(10ms,0.3)");
     return HR_OK;
 }

@@ -39,14 +39,42 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     return HR_OK;
 }
 
+struct sleeper {
+    struct hr_waiter waiter;
+    int64_t until_ns;
+};
+
+static bool has_slept(void *arg)
+{
+    struct sleeper *sleeper = arg;
+    sleeper->waiter.alarm_ns = sleeper->until_ns;
+    return hr_clock_ns() >= sleeper->until_ns;
+}
+
+/* --compute-time and --inject: the gradient that was begun at began_ns takes until then. */
+static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int64_t began_ns)
+{
+    const struct hr_run *run = trainee->run;
+    const size_t rank = trainee->worker.rank;
+    struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort}};
+    if (!hr_conditions_matter(&run->conditions))
+        return HR_OK;
+    const int64_t took_ps = 1000 * (hr_clock_ns() - began_ns);
+    sleeper.until_ns = began_ns + hr_conditions_compute_ps(run, rank, step, took_ps) / 1000;
+    return hr_wait_until(&sleeper.waiter, &run->world.control->rank[rank].bell, has_slept, &sleeper,
+                         "its own slowness");
+}
+
 static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
+    const uint64_t step = worker->steps;
     const int64_t began = hr_clock_ns(), loaded = worker->stats->load_ns;
     const int64_t overlapped = trainee->overlapped_ns;
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMPUTE);
     hr_control_step(worker->world->control, worker->rank, task->index);
     HR_TRY(hr_trainee_gradient(trainee, task));
+    HR_TRY(take_longer(trainee, step, began));
     const int64_t computed = hr_clock_ns(), updated = worker->update_ns;
     worker->took_ns = computed - began;
     worker->world->strategy->offer(worker);

@@ -7,7 +7,7 @@
 static void show_progress(struct hr_run *run)
 {
     const struct hr_course *course = &run->world.course;
-    struct hr_progress progress = {.seconds = hr_seconds(hr_clock_ns() - run->began_ns)};
+    struct hr_progress progress = {.seconds = hr_seconds(hr_run_now_ns(run) - run->began_ns)};
     for (size_t w = 0; w < run->world.workers; w++)
         progress.samples += hr_atom64_load_relaxed(&run->world.stats[w].seen); /* an estimate */
     const struct hr_batch begin = hr_course_batch(course, course->first);
@@ -40,7 +40,7 @@ static enum hr_status look_for_stop(struct hr_run *run)
         return hr_fail(HR_E_INTERRUPTED, "interrupted twice: left at once, without saving");
     if (asked == 1)
         pass_on_stop(run, HR_STOP_INTERRUPTED);
-    else if (run->options->max_seconds > 0 &&
+    else if (run->options->max_seconds > 0 && run->schedule != HR_SCHEDULE_VIRTUAL &&
              hr_seconds(hr_clock_ns() - run->began_ns) >= run->options->max_seconds)
         pass_on_stop(run, HR_STOP_DONE);
     return HR_OK;

@@ -98,6 +98,8 @@ enum hr_status hr_result_fill(struct hr_run *run)
     }
     result->steps = hr_run_step(run);
     result->interrupted = run->board->interrupted;
+    snprintf(result->clock, sizeof result->clock, "%s", run->options->clock);
+    result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
     result->seconds = hr_seconds(run->board->train_ns);
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
     result->lr = as_written(hr_course_lr(course, run->board->index ? run->board->index - 1 : 0));

@@ -44,13 +44,14 @@ static enum hr_status count_ranks(struct hr_run *run)
     world->workers = o->workers;
     world->servers = world->strategy->served ? o->servers : 0;
     run->nranks = world->workers + world->servers;
-    if (world->workers < 1 || world->workers > HR_MAX_RANKS)
-        return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %d", world->workers, HR_MAX_RANKS);
+    const size_t most = run->schedule == HR_SCHEDULE_VIRTUAL ? HR_HALL_RANKS : HR_MAX_RANKS;
+    if (world->workers < 1 || world->workers > most)
+        return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", world->workers, most);
     if (world->strategy->served && o->servers < 1)
         return hr_fail(HR_E_USAGE, "--servers 0: %s needs at least one", o->strategy);
-    if (o->servers > HR_MAX_RANKS || run->nranks > HR_MAX_RANKS)
-        return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu: at most %d ranks in all",
-                       world->workers, o->servers, HR_MAX_RANKS);
+    if (o->servers > most || run->nranks > most)
+        return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu: at most %zu ranks in all",
+                       world->workers, o->servers, most);
     return HR_OK;
 }
 
@@ -68,6 +69,19 @@ static enum hr_status parse_schedule(struct hr_run *run, const char *text)
     return hr_fail(HR_E_USAGE, "--schedule %s: expected free or explore:SEED", text);
 }
 
+static enum hr_status parse_clock(struct hr_run *run, const char *text)
+{
+    if (!strcmp(text, "real"))
+        return HR_OK;
+    if (strcmp(text, "virtual") != 0)
+        return hr_fail(HR_E_USAGE, "--clock %s: expected real or virtual", text);
+    if (run->schedule != HR_SCHEDULE_FREE)
+        return hr_fail(HR_E_USAGE, "--clock virtual: the clock is the schedule; expected it "
+                                   "without --schedule explore");
+    run->schedule = HR_SCHEDULE_VIRTUAL;
+    return HR_OK;
+}
+
 static enum hr_status parse_names(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
@@ -79,6 +93,7 @@ static enum hr_status parse_names(struct hr_run *run)
         world->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
     HR_TRY(parse_schedule(run, o->schedule));
+    HR_TRY(parse_clock(run, o->clock));
     if (strcmp(o->async_lr, "same") != 0 && strcmp(o->async_lr, "divide") != 0)
         return hr_fail(HR_E_USAGE, "--async-lr %s: expected same or divide", o->async_lr);
     return hr_kernels_select_named(o->kernels);
@@ -138,6 +153,7 @@ static enum hr_status prepare(struct hr_run *run)
     world->group_options.helpers = hr_cpus_allowed() - 1;
     world->snapshot.state_copies = world->strategy->private_state ? world->workers : 1;
     HR_TRY(hr_wiring_prepare(run));
+    HR_TRY(hr_conditions_open(run));
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
     run->spin_ns = hr_spin_budget_ns(busy);
@@ -178,8 +194,9 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
 {
     struct hr_world *world = &run->world;
     struct carver carver = {.base = base};
-    size_t group_bytes;
-    HR_TRY(hr_group_bytes(&world->group_options, &group_bytes));
+    size_t group_bytes = 0;
+    if (!run->hall)
+        HR_TRY(hr_group_bytes(&world->group_options, &group_bytes));
     run->board = carve(&carver, sizeof *run->board);
     world->dispenser = carve(&carver, sizeof *world->dispenser);
     world->group = carve(&carver, group_bytes);
@@ -205,6 +222,8 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
 static enum hr_status take_memory(struct hr_run *run)
 {
     size_t bytes;
+    if (run->schedule == HR_SCHEDULE_VIRTUAL || run->schedule == HR_SCHEDULE_REPLAY)
+        HR_TRY(hr_hall_create(&run->world.group_options, &run->hall));
     HR_TRY(lay_out(run, NULL, &bytes));
     HR_TRY(hr_segment_create(hr_control_bytes(run->nranks), true, &run->control_segment));
     HR_TRY(hr_segment_create(bytes, false, &run->segment));
@@ -219,7 +238,8 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
 {
     struct hr_world *world = &run->world;
     const struct hr_course *course = &world->course;
-    HR_TRY(hr_group_init(world->group, &world->group_options));
+    if (!run->hall)
+        HR_TRY(hr_group_init(world->group, &world->group_options));
     hr_atom64_store_relaxed(&world->dispenser->next, course->first);
     hr_atom64_store_relaxed(&world->dispenser->cut, hr_course_next_cut(course, course->first));
     hr_atom64_store_relaxed(&world->dispenser->stop_at, UINT64_MAX);
@@ -232,48 +252,6 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     return HR_OK;
 }
 
-static void announce(const struct hr_run *run)
-{
-    const struct hr_train_options *o = run->options;
-    const struct hr_world *world = &run->world;
-    const struct hr_course *course = &world->course;
-    const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
-    char optimizer[160], rate[160];
-    hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
-    hr_recipe_rate_text(run, rate, sizeof rate);
-    const struct hr_run_info info = {
-        .strategy = run->strategy_name,
-        .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
-        .order = all_reduces ? world->group_options.algorithm->order : NULL,
-        .launch =
-            hr_run_is_played(run) ? "one thread plays all ranks" : hr_launch_name(run->launch),
-        .guarantee = world->strategy->guarantee,
-        .model = hr_model_text(run->model),
-        .kernels = hr_kernels_name(),
-        .optimizer = optimizer,
-        .lr_course = rate,
-        .workers = world->workers,
-        .servers = world->servers,
-        .processors = hr_cpus_allowed(),
-        .batch_size = run->batch_size,
-        .global_batch = run->global_batch,
-        .threads_per_worker = o->threads_per_worker,
-        .micro_shards = run->micro_shards,
-        .params = world->params,
-        .lr = (double)hr_course_lr(course, course->first),
-        .epochs = o->epochs,
-        .steps = course->end,
-        .first = course->first,
-        .seed = o->seed,
-        .staleness = o->staleness,
-        .synchronous = world->strategy->synchronous,
-        .served = world->strategy->served,
-        .bounded = world->strategy->bounded,
-    };
-    if (run->observer->started)
-        run->observer->started(run->observer->arg, &info);
-}
-
 /* --- the run --- */
 
 static enum hr_status drive(struct hr_run *run)
@@ -281,6 +259,8 @@ static enum hr_status drive(struct hr_run *run)
     switch (run->schedule) {
     case HR_SCHEDULE_EXPLORE:
         return hr_drive_explore(run);
+    case HR_SCHEDULE_VIRTUAL:
+        return hr_drive_virtual(run);
     default:
         return hr_drive_threads(run);
     }
@@ -306,8 +286,9 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     hr_segment_sweep();
     HR_TRY(take_memory(run));
     HR_TRY(init_state(run, checkpoint));
-    announce(run);
-    run->began_ns = hr_clock_ns();
+    hr_announce(run);
+    run->began_ns = hr_run_now_ns(run);
+    run->wall_began_ns = hr_clock_ns();
     HR_TRY(drive(run));
     HR_TRY(hr_launcher_tick(run)); /* the last points and the last save */
     HR_TRY(hr_result_fill(run));
@@ -320,6 +301,8 @@ static void finish(struct hr_run *run)
 {
     hr_model_destroy(run->model);
     hr_scaling_free(&run->scaling);
+    hr_conditions_close(&run->conditions);
+    hr_hall_destroy(run->hall);
     hr_wires_close(&run->wires);
     free(run->tensors);
     free(run->world.weights);

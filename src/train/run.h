@@ -12,9 +12,13 @@
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
  *   drive_explore.c      the driver in which one thread plays all ranks, as pick() draws
+ *   drive_virtual.c      the driver for virtual time: a heap of events
+ *   conditions.c         how long gradients and messages take, and what goes wrong
+ *   network.c            when messages and sums arrive in virtual time
  *   play.c               what drivers have in common that play all ranks in one process
  *   device.c             what computes: the memory that a gradient is made in
  *   launcher.c           progress, saving, requests to stop
+ *   announce.c           what the run is about to do, for the observer
  *   save.c, result.c     snapshot <-> checkpoint; counters -> result
  *   evaluate.c           a checkpoint's model, apart from any run
  */
@@ -23,11 +27,13 @@
 
 #include "base/clock.h"
 #include "data/transform.h"
+#include "group/hall.h"
 #include "group/launch.h"
 #include "hogring/train.h"
 #include "nn/model.h"
 #include "schedule/wires.h"
 #include "strategy/strategy.h"
+#include "train/conditions.h"
 #include "train/device.h"
 
 enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
@@ -71,8 +77,11 @@ struct hr_run {
     enum hr_launch launch;
     enum hr_schedule schedule;
     uint64_t explore_seed;
-    const int64_t *virtual_ps;        /* the clock of a run in virtual time; NULL: the machine's */
-    size_t nranks;                    /* workers, then servers */
+    int64_t now_ps; /* virtual time */
+    struct hr_conditions conditions;
+    struct hr_hall
+        *hall;     /* owned; where one thread plays all ranks, but for explore: their group */
+    size_t nranks; /* workers, then servers */
     size_t batch_size, global_batch;  /* of a worker (the largest share), and of all */
     size_t micro_shards;              /* of a global batch, under --reduce repro; else 0 */
     struct hr_train_options settled;  /* what options points to */
@@ -93,7 +102,7 @@ struct hr_run {
     size_t points_shown;
     uint64_t saves_seen;
     enum hr_status save_status;
-    int64_t began_ns;
+    int64_t began_ns, wall_began_ns; /* by the run's clock, by the machine's */
 };
 
 /* A worker in training; private memory of its rank. */
@@ -115,7 +124,7 @@ static inline bool hr_run_is_played(const struct hr_run *run)
 /* The run's clock. */
 static inline int64_t hr_run_now_ns(const struct hr_run *run)
 {
-    return run->virtual_ps ? *run->virtual_ps / 1000 : hr_clock_ns();
+    return run->schedule == HR_SCHEDULE_VIRTUAL ? run->now_ps / 1000 : hr_clock_ns();
 }
 
 /* --- trainee.c */
@@ -179,6 +188,7 @@ HR_CHECKED enum hr_status hr_launcher_tick(void *run);
 /* --- drivers: run to the end */
 HR_CHECKED enum hr_status hr_drive_threads(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_explore(struct hr_run *run);
+HR_CHECKED enum hr_status hr_drive_virtual(struct hr_run *run);
 
 struct hr_checkpoint;
 /* --- model_file.c */
@@ -222,6 +232,9 @@ HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
                                          const struct hr_tensor_file *file,
                                          const struct hr_tensor_info *info, const char *name,
                                          float *params);
+
+/* --- announce.c */
+void hr_announce(const struct hr_run *run);
 
 /* --- result.c */
 HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);

@@ -29,7 +29,10 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
         .index = world->course.first,
         .cut = hr_course_next_cut(&world->course, world->course.first),
     };
-    HR_TRY(hr_member_init(&trainee->worker.member, &world->group_options, &place, rank));
+    if (run->hall)
+        hr_member_init_in_hall(&trainee->worker.member, run->hall, rank);
+    else
+        HR_TRY(hr_member_init(&trainee->worker.member, &world->group_options, &place, rank));
     const enum hr_status status = world->strategy->start(&trainee->worker);
     if (status != HR_OK)
         hr_member_fini(&trainee->worker.member);

@@ -57,7 +57,7 @@ enum hr_status hr_wiring_prepare(struct hr_run *run)
                        o->strategy);
     if (group->copies)
         group->slot_bytes = slot_bytes(run->world.workers);
-    if (!o->link[0])
+    if (!o->link[0] || run->schedule == HR_SCHEDULE_VIRTUAL) /* there conditions.c reads it */
         return HR_OK;
     if (!group->copies)
         return hr_fail(HR_E_USAGE, "--link: links are emulated for --transport copy only");

@@ -79,6 +79,11 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .checkpoint_every = 50,
                                                 .keep = 3,
                                                 .resume = "",
+                                                .clock = "virtual",
+                                                .compute_time = "10ms",
+                                                .inject = "slow:1x2",
+                                                .server_time = "1ms",
+                                                .topology = "ring:4",
                                                 .ranks_beside = 1};
 
 static const struct hr_dataset dataset = {.name = "digits",
@@ -125,6 +130,8 @@ static struct hr_run_result full_run(void)
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
     run.bytes_received = 12;
+    run.wall_s = 2.5;
+    snprintf(run.clock, sizeof run.clock, "virtual");
     run.curve = points;
     run.ncurve = 2;
     snprintf(run.weights_digest, sizeof run.weights_digest, "0123456789abcdef0123456789abcdef");
@@ -196,6 +203,8 @@ static void a_run_has_every_field(void **state)
         {"max_skew", "5"},
         {"weights_digest", "\"0123456789abcdef0123456789abcdef\""},
         {"checkpoint", "\"ck/step-00000460\""},
+        {"clock", "\"virtual\""},
+        {"wall_seconds", "2.5"},
         {"interrupted", "false"},
         {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
                       "\"histogram\":[60,38,0,1,0,0,0,1]}"},
@@ -262,6 +271,11 @@ static const struct field configuration[] = {
     {"model", "\"mlp\""},
     {"launch", "\"thread\""},
     {"schedule", "\"free\""},
+    {"clock", "\"virtual\""},
+    {"compute-time", "\"10ms\""},
+    {"inject", "\"slow:1x2\""},
+    {"server-time", "\"1ms\""},
+    {"topology", "\"ring:4\""},
     {"kernels", "\"fast\""},
     {"workers", "2"},
     {"servers", "3"},

@@ -1,0 +1,40 @@
+/* hogring simulate - train with a clock that is simulated and gradients that are not. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+static int run(struct hr_cli *cli)
+{
+    if (hr_cli_was_given(cli, "clock") && strcmp(cli->train.clock, "virtual") != 0)
+        return hr_cli_failed(hr_fail(
+            HR_E_USAGE, "--clock %s: simulate is train --clock virtual; expected train here",
+            cli->train.clock));
+    snprintf(cli->train.clock, sizeof cli->train.clock, "virtual");
+    return hr_cli_train(cli);
+}
+
+const struct hr_command hr_command_simulate = {
+    .name = "simulate",
+    .summary = "train up to 1024 workers in virtual time, with real gradients",
+    .bit = HR_TRAIN,
+    .usage = "[OPTIONS]",
+    .story =
+        "Every gradient is really computed, on all processors; only the clock is simulated. How "
+        "long a\n"
+        "gradient takes is drawn from --compute-time, how long messages take follows from --link "
+        "or\n"
+        "--topology, and --inject makes workers slow, or stalls them. The run is the same again, "
+        "bit for\n"
+        "bit, on any number of processors; under synchronous strategies it has the bits of real "
+        "workers.\n"
+        "Times shown are virtual. It is train --clock virtual, and compare --clock virtual puts "
+        "several\n"
+        "strategies side by side.\n",
+    .examples =
+        "  hogring simulate --strategy ps-async --workers 256\n"
+        "  hogring simulate --strategy ssp --workers 8 --inject slow:3x2 --compute-time 10ms\n"
+        "  hogring simulate --workers 16 --algorithm ring --link 1GB/s,5us\n"
+        "  hogring compare --clock virtual --workers 32 --inject slow:*x3@10% --plot curves.svg\n",
+    .run = run,
+};

@@ -1,0 +1,75 @@
+#include "train/conditions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "train/run.h"
+
+/* What uses random numbers has a seed of its own. */
+enum { SEED_COMPUTE = 1, SEED_SERVE, SEED_INJECT };
+
+/* Links: a topology whose first ranks are the workers, then the servers; --link alone is a switch
+ * in the middle, and a wire like that from each rank. */
+static enum hr_status open_links(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_topology *topology = &run->conditions.topology;
+    struct hr_link link = {.bandwidth = 16e9};
+    char star[32];
+    if (!o->link[0] && !o->topology[0])
+        return HR_OK;
+    if (o->link[0])
+        HR_TRY(hr_link_parse("--link ", o->link, &link));
+    snprintf(star, sizeof star, "star:%zu", run->nranks);
+    HR_TRY(hr_topology_open(o->topology[0] ? o->topology : star, &link, topology));
+    if (topology->nranks >= run->nranks)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--topology %s: %zu gpus; expected at least %zu, the workers and then the "
+                   "servers",
+                   o->topology, topology->nranks, run->nranks);
+}
+
+enum hr_status hr_conditions_open(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    struct hr_conditions *conditions = &run->conditions;
+    const bool simulated = run->schedule == HR_SCHEDULE_VIRTUAL;
+    conditions->has_compute = o->compute_time[0];
+    if (conditions->has_compute)
+        HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
+    HR_TRY(hr_inject_parse("--inject ", o->inject, run->world.workers, &conditions->inject));
+    if (!simulated && o->topology[0])
+        return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
+    if (!simulated && o->server_time[0])
+        return hr_fail(HR_E_USAGE, "--server-time %s: expected --clock virtual with it",
+                       o->server_time);
+    if (o->server_time[0])
+        HR_TRY(hr_delay_parse("--server-time ", o->server_time, &conditions->serve));
+    return simulated ? open_links(run) : HR_OK;
+}
+
+void hr_conditions_close(struct hr_conditions *conditions)
+{
+    hr_delay_fini(&conditions->compute);
+    hr_delay_fini(&conditions->serve);
+    hr_topology_fini(&conditions->topology);
+}
+
+int64_t hr_conditions_compute_ps(const struct hr_run *run, size_t rank, uint64_t step,
+                                 int64_t own_ps)
+{
+    const struct hr_conditions *conditions = &run->conditions;
+    const uint64_t seed = run->options->seed;
+    const int64_t base =
+        conditions->has_compute
+            ? hr_delay_ps(&conditions->compute, hr_delay_seed(seed, SEED_COMPUTE), rank, step)
+            : own_ps;
+    return hr_inject_ps(&conditions->inject, hr_delay_seed(seed, SEED_INJECT), rank, step, base);
+}
+
+int64_t hr_conditions_serve_ps(const struct hr_run *run, size_t shard, uint64_t number)
+{
+    return hr_delay_ps(&run->conditions.serve, hr_delay_seed(run->options->seed, SEED_SERVE),
+                       run->world.workers + shard, number);
+}

@@ -1,0 +1,49 @@
+/* conditions.h - the conditions of a run: how long gradients and messages take, what goes wrong.
+ *
+ *                        virtual clock                        real clock
+ *   --compute-time       how long a gradient takes            at least so long: the worker sleeps
+ *   --inject             stretches that, or stalls            stretches what it took, or sleeps
+ *   --server-time        how long a server takes a message    (refused)
+ *   --link, --topology   how fast messages pass               (wiring.c: links of all-reduce)
+ *
+ * Durations are pure functions of (seed, rank, the rank's step): real and virtual runs of the same
+ * options draw the same ones.
+ *
+ * Threads: const after open.
+ */
+#ifndef HR_TRAIN_CONDITIONS_H
+#define HR_TRAIN_CONDITIONS_H
+
+#include "schedule/delay.h"
+#include "schedule/inject.h"
+#include "schedule/topology.h"
+
+struct hr_run;
+
+struct hr_conditions {
+    bool has_compute;               /* a model was given; else gradients take what they take */
+    struct hr_delay compute;        /* of a gradient */
+    struct hr_delay serve;          /* of taking one message */
+    struct hr_inject inject;
+    struct hr_topology topology;    /* virtual: ranks are workers, then servers; of no nodes when
+                                       messages pass at once */
+};
+
+/* Read run->options for a run of run->nranks. HR_E_USAGE, HR_E_FORMAT, HR_E_IO, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_conditions_open(struct hr_run *run);
+/* Harmless on zeroed ones. */
+void hr_conditions_close(struct hr_conditions *conditions);
+
+/* Is there anything that makes a gradient take another time than it takes? */
+static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
+{
+    return conditions->has_compute || conditions->inject.n > 0;
+}
+
+/* How long step `step` of `rank` takes, when by itself it would take (or took) `own_ps`. */
+int64_t hr_conditions_compute_ps(const struct hr_run *run, size_t rank, uint64_t step,
+                                 int64_t own_ps);
+/* How long a shard takes its `number`th message. */
+int64_t hr_conditions_serve_ps(const struct hr_run *run, size_t shard, uint64_t number);
+
+#endif

@@ -1,0 +1,333 @@
+/* The driver for virtual time: a heap of events, ordered by (time, insertion number).
+ *
+ *   Worker   accept at t: its gradient takes until t + d, d from a model (conditions.h). It is
+ *            really computed, by the pool, at any moment until then: d is the lookahead.
+ *   Message  arrives when the links say (network.h); what was sent is not seen before.
+ *   Shard    takes what has arrived, one message after another, first come first served among those
+ *            it may take; it is busy for --server-time, and effect and reply happen at the end.
+ *   Sum      of all replicas: made when the last has come, seen when the links say.
+ *
+ * Nothing here looks at the machine's clock, so the run is the same again, bit for bit, on any
+ * number of processors. Evaluations and checkpoints take no virtual time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpus.h"
+#include "schedule/events.h"
+#include "strategy/server.h"
+#include "train/network.h"
+#include "train/play.h"
+
+enum event { COMPUTED, ARRIVED, REPLIED, SERVED, SUMMED };
+
+/* A shard. */
+struct station {
+    uint32_t *queue; /* (workers * HR_SERVER_SLOTS) whose messages have arrived, in order */
+    size_t nqueue;
+    bool busy;
+    size_t serving;
+    uint64_t served;
+};
+
+/* A worker. */
+struct seat {
+    size_t coming;     /* messages on their way to it */
+    int64_t since_ps;  /* since when it has been asking */
+    int64_t took_ps;   /* its gradient */
+    int64_t *moving_ps; /* (max(servers, 1)) of that, how long something of its was under way */
+};
+
+struct simulator {
+    struct hr_play play;
+    struct hr_events events;
+    struct hr_network network;
+    struct station *station; /* (servers) owned, with what they point to */
+    struct seat *seat;       /* (workers) owned */
+    int64_t *moving_ps;      /* (workers, max(servers, 1)) owned */
+    uint32_t *queue;         /* owned */
+    unsigned char *enabled;  /* (workers) owned */
+    int64_t sum_ps;          /* of the sum under way */
+    enum hr_status status;   /* of what callbacks did */
+};
+
+static int64_t now_of(const struct simulator *sim)
+{
+    return sim->play.run->now_ps;
+}
+
+static enum hr_status push(struct simulator *sim, int64_t time_ps, enum event event, size_t worker,
+                           size_t shard)
+{
+    const uint64_t what = (uint64_t)event | (uint64_t)worker << 3 | (uint64_t)shard << 32;
+    if (time_ps >= HR_PS_NEVER)
+        return hr_fail(HR_E_USAGE, "this run would take more than 53 days of virtual time");
+    return hr_events_push(&sim->events, time_ps, what);
+}
+
+/* --- messages and sums on their way --- */
+
+static void posted(void *arg, const struct hr_posted *what)
+{
+    struct simulator *sim = arg;
+    const size_t shard = hr_shard_rank(&sim->play.run->world, what->shard);
+    struct seat *seat = &sim->seat[what->worker];
+    const struct hr_passage passage =
+        hr_network_send(&sim->network, what->to_shard ? what->worker : shard,
+                        what->to_shard ? shard : what->worker, now_of(sim), what->bytes);
+    seat->moving_ps[what->shard] += passage.arrival_ps - passage.start_ps;
+    seat->coming += !what->to_shard;
+    const enum hr_status status = push(
+        sim, passage.arrival_ps, what->to_shard ? ARRIVED : REPLIED, what->worker, what->shard);
+    if (sim->status == HR_OK)
+        sim->status = status;
+}
+
+static void summed(void *arg, const struct hr_hall_sum *what)
+{
+    struct simulator *sim = arg;
+    enum hr_status status = hr_network_all_reduce(&sim->network, what, sim->play.run->world.workers,
+                                                  &sim->sum_ps);
+    if (status == HR_OK)
+        status = push(sim, hr_ps_add(now_of(sim), sim->sum_ps), SUMMED, 0, 0);
+    if (sim->status == HR_OK)
+        sim->status = status;
+}
+
+/* --- a worker --- */
+
+/* What it did since it last computed: communicate while something of its was under way (to the
+ * slowest shard), wait for the rest. */
+static void account(struct simulator *sim, size_t rank)
+{
+    const struct hr_world *world = &sim->play.run->world;
+    struct seat *seat = &sim->seat[rank];
+    const int64_t elapsed = now_of(sim) - seat->since_ps;
+    int64_t moving = 0;
+    for (size_t s = 0; s < (world->servers ? world->servers : 1); s++) {
+        moving = seat->moving_ps[s] > moving ? seat->moving_ps[s] : moving;
+        seat->moving_ps[s] = 0;
+    }
+    moving = moving < elapsed ? moving : elapsed;
+    world->stats[rank].communicate_ns += moving / 1000;
+    world->stats[rank].wait_ns += (elapsed - moving) / 1000;
+}
+
+static enum hr_status compute(struct simulator *sim, size_t rank)
+{
+    struct hr_run *run = sim->play.run;
+    struct seat *seat = &sim->seat[rank];
+    seat->took_ps = hr_conditions_compute_ps(run, rank, sim->play.trainee[rank].worker.steps, 0);
+    run->world.stats[rank].compute_ns += seat->took_ps / 1000;
+    const int64_t due = hr_ps_add(now_of(sim), seat->took_ps);
+    HR_TRY(push(sim, due, COMPUTED, rank, 0));
+    return hr_play_compute(&sim->play, rank, due);
+}
+
+/* Let a worker act until it has to wait for something. */
+static enum hr_status look(struct simulator *sim, size_t rank)
+{
+    struct hr_play *play = &sim->play;
+    const enum hr_play_state *state = &play->state[rank];
+    bool idle = false;
+    while (*state != HR_HAS && *state != HR_ARRIVED && !idle) {
+        const bool asks = *state == HR_ASKED || *state == HR_ARRIVING;
+        if ((asks && sim->seat[rank].coming) || !hr_play_may_act(play, rank))
+            return HR_OK;
+        const bool asked = *state == HR_ASKED;
+        HR_TRY(hr_play_act(play, rank, &idle));
+        if (asked && !idle)
+            account(sim, rank);
+    }
+    return *state == HR_HAS ? compute(sim, rank) : HR_OK;
+}
+
+static enum hr_status computed(struct simulator *sim, size_t rank)
+{
+    struct seat *seat = &sim->seat[rank];
+    bool idle;
+    sim->play.trainee[rank].worker.took_ns = seat->took_ps / 1000;
+    seat->since_ps = now_of(sim);
+    HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
+    return look(sim, rank);
+}
+
+static enum hr_status look_at_all(struct simulator *sim)
+{
+    for (size_t r = 0; r < sim->play.run->world.workers; r++)
+        if (sim->play.state[r] != HR_HAS)
+            HR_TRY(look(sim, r));
+    return HR_OK;
+}
+
+static enum hr_status release(struct simulator *sim)
+{
+    const size_t workers = sim->play.run->world.workers;
+    for (size_t r = 0; r < workers; r++)
+        sim->seat[r].moving_ps[0] += sim->sum_ps;
+    hr_hall_release(sim->play.run->hall);
+    return look_at_all(sim);
+}
+
+/* --- a shard --- */
+
+/* The first message that may be taken leaves the queue; false when there is none. */
+static bool next_in_queue(struct simulator *sim, size_t shard, size_t *worker)
+{
+    const struct hr_strategy *strategy = sim->play.run->world.strategy;
+    struct station *station = &sim->station[shard];
+    if (station->nqueue)
+        strategy->enabled(&sim->play.shard[shard], sim->enabled);
+    for (size_t i = 0; i < station->nqueue; i++) {
+        *worker = station->queue[i];
+        if (!sim->enabled[*worker])
+            continue;
+        station->nqueue--;
+        memmove(station->queue + i, station->queue + i + 1,
+                (station->nqueue - i) * sizeof *station->queue);
+        return true;
+    }
+    return false;
+}
+
+static void take(struct simulator *sim, size_t shard)
+{
+    struct station *station = &sim->station[shard];
+    station->busy = false;
+    hr_play_take(&sim->play, shard, station->serving);
+}
+
+/* Take what there is to take, until one takes time. */
+static enum hr_status serve(struct simulator *sim, size_t shard)
+{
+    struct station *station = &sim->station[shard];
+    while (!station->busy && next_in_queue(sim, shard, &station->serving)) {
+        const int64_t ps = hr_conditions_serve_ps(sim->play.run, shard, station->served++);
+        sim->seat[station->serving].moving_ps[shard] += ps;
+        if (ps > 0) {
+            station->busy = true;
+            return push(sim, hr_ps_add(now_of(sim), ps), SERVED, 0, shard);
+        }
+        take(sim, shard);
+    }
+    return HR_OK;
+}
+
+static enum hr_status arrived(struct simulator *sim, size_t worker, size_t shard)
+{
+    struct station *station = &sim->station[shard];
+    HR_ASSERT(station->nqueue < sim->play.run->world.workers * HR_SERVER_SLOTS);
+    station->queue[station->nqueue++] = (uint32_t)worker;
+    return serve(sim, shard);
+}
+
+/* --- the run --- */
+
+static enum hr_status happen(struct simulator *sim, uint64_t what)
+{
+    const size_t worker = (what & UINT32_MAX) >> 3, shard = what >> 32;
+    switch ((enum event)(what & 7)) {
+    case COMPUTED:
+        return computed(sim, worker);
+    case ARRIVED:
+        return arrived(sim, worker, shard);
+    case REPLIED:
+        sim->seat[worker].coming--;
+        return look(sim, worker);
+    case SERVED:
+        take(sim, shard);
+        return serve(sim, shard);
+    case SUMMED:
+        return release(sim);
+    }
+    return HR_OK;
+}
+
+static enum hr_status begin(struct simulator *sim)
+{
+    for (size_t r = 0; r < sim->play.run->world.workers; r++)
+        sim->seat[r].since_ps = now_of(sim);
+    HR_TRY(look_at_all(sim));
+    return sim->status;
+}
+
+/* --max-seconds is of virtual time, so that it stops at the same update again. */
+static void stop_in_time(const struct hr_run *run)
+{
+    const double most = run->options->max_seconds;
+    if (most > 0 && hr_ps_seconds(run->now_ps) >= most &&
+        hr_atom32_load_relaxed(&run->world.dispenser->stop) == HR_STOP_NOT)
+        hr_atom32_store_release(&run->world.dispenser->stop, HR_STOP_DONE);
+}
+
+static enum hr_status simulate(struct simulator *sim)
+{
+    struct hr_run *run = sim->play.run;
+    uint64_t what;
+    HR_TRY(begin(sim));
+    for (;;) {
+        if (hr_play_at_cut(&sim->play)) {
+            HR_TRY(hr_play_cut(&sim->play));
+            if (run->board->halt)
+                return HR_OK;
+            HR_TRY(begin(sim));
+            continue;
+        }
+        if (!hr_events_pop(&sim->events, &run->now_ps, &what))
+            return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
+        stop_in_time(run);
+        HR_TRY(happen(sim, what));
+        HR_TRY(sim->status);
+        HR_TRY(hr_play_tick(&sim->play));
+    }
+}
+
+static enum hr_status take_memory(struct simulator *sim, const struct hr_world *world)
+{
+    const size_t shards = world->servers ? world->servers : 1;
+    const size_t slots = world->workers * HR_SERVER_SLOTS;
+    sim->station = calloc(shards, sizeof *sim->station);
+    sim->seat = calloc(world->workers, sizeof *sim->seat);
+    sim->moving_ps = calloc(world->workers * shards, sizeof *sim->moving_ps);
+    sim->queue = calloc(shards * slots, sizeof *sim->queue);
+    sim->enabled = calloc(world->workers, sizeof *sim->enabled);
+    if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue || !sim->enabled)
+        return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", world->workers);
+    for (size_t s = 0; s < shards; s++)
+        sim->station[s].queue = sim->queue + s * slots;
+    for (size_t r = 0; r < world->workers; r++)
+        sim->seat[r].moving_ps = sim->moving_ps + r * shards;
+    return HR_OK;
+}
+
+static enum hr_status set_up(struct simulator *sim, struct hr_run *run)
+{
+    const size_t threads = hr_cpus_allowed() / run->options->threads_per_worker;
+    HR_TRY(take_memory(sim, &run->world));
+    HR_TRY(hr_network_open(&sim->network, &run->conditions.topology,
+                           run->world.group_options.group_size));
+    run->world.posted = posted;
+    run->world.posted_arg = sim;
+    hr_hall_on_sum(run->hall, summed, sim);
+    return hr_play_start(&sim->play, run, threads ? threads : 1);
+}
+
+enum hr_status hr_drive_virtual(struct hr_run *run)
+{
+    struct simulator sim = {.play = {.run = run}};
+    enum hr_status status;
+    run->now_ps = 0;
+    status = set_up(&sim, run);
+    if (status == HR_OK)
+        status = simulate(&sim);
+    run->world.posted = NULL; /* workers say that they are done when they stop */
+    hr_play_stop(&sim.play);
+    hr_network_close(&sim.network);
+    hr_events_fini(&sim.events);
+    free(sim.station);
+    free(sim.seat);
+    free(sim.moving_ps);
+    free(sim.queue);
+    free(sim.enabled);
+    return status;
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# simulate and --clock virtual: virtual seconds, the same again on any number of processors.
+load support
+
+few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
+
+@test "simulate repeats bit for bit, on one processor and on two, and its seconds are virtual" {
+  for cpus in 1 2; do
+    HOGRING_CPUS=$cpus hogring simulate "${few[@]}" --strategy ps-async --workers 40 --json "$TMP/$cpus.json" >"$TMP/out"
+    grep -q "virtual time .* of 40 workers" "$TMP/out"
+  done
+  [ "$(json "$TMP/1.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/2.json" 'd["runs"][0]["weights_digest"]')" ]
+  [ "$(json "$TMP/1.json" 'd["runs"][0]["seconds"]')" = "$(json "$TMP/2.json" 'd["runs"][0]["seconds"]')" ]
+  [ "$(json "$TMP/1.json" 'd["runs"][0]["clock"], d["config"]["clock"], d["config"]["compute-time"]')" = "('virtual', 'virtual', 'lognormal(10ms,0.3)')" ]
+}
+
+@test "compare in virtual time: a slow worker holds up those in step, and only those" {
+  hogring compare "${few[@]}" --clock virtual --workers 4 --compute-time 10ms --inject slow:1x4 --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[r["seconds"] for r in d["runs"] if r["strategy"] == "allreduce"][0] > 2 * [r["seconds"] for r in d["runs"] if r["strategy"] == "ps-async"][0]')" = True ]
+}
+
+@test "what virtual time cannot have, and what it alone has, is said" {
+  refused 2 "--compute-time soon: expected" simulate --compute-time soon
+  refused 2 "--inject slow:9x2: " simulate --workers 3 --inject slow:9x2
+  refused 2 "--server-time: means nothing with --clock real" train --server-time 1ms
+  refused 2 "--topology: means nothing with --clock real" train --topology ring:4
+  refused 2 "--clock real: simulate is train --clock virtual" simulate --clock real
+  refused 2 "--launch: means nothing with --clock virtual" simulate --launch process
+  refused 2 "--topology ring:2: 2 gpus; expected at least 4" simulate --workers 4 --topology ring:2
+  refused 2 "--clock sun: expected real or virtual" train --clock sun
+}
+
+@test "in real time a worker sleeps until its gradient has taken as long as the model says" {
+  hogring train "${few[@]}" --max-steps 20 --workers 2 --compute-time 5ms --inject slow:1x2 --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["seconds"] >= 0.2')" = True ]
+}

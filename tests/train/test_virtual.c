@@ -1,0 +1,212 @@
+/* Virtual time: the bits of synchronous training are those of threads, an asynchronous run is the
+ * same again, and times and staleness are what the conditions say. */
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/shared.h"
+#include "support/runs.h"
+
+static struct hr_train_options virtual_options(const char *strategy, size_t workers)
+{
+    struct hr_train_options options = run_options(strategy, workers);
+    snprintf(options.clock, sizeof options.clock, "virtual");
+    snprintf(options.compute_time, sizeof options.compute_time, "10ms");
+    return options;
+}
+
+static void train(const struct hr_train_options *options, struct hr_run_result *result)
+{
+    CHECK_OK(hr_train(options, run_digits(), NULL, result));
+}
+
+/* Timing decides nothing in a synchronous run, so conditions do not. */
+static void synchronous_strategies_have_the_bits_of_threads(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"allreduce", "ps-sync", "ssp"};
+    static const char *const algorithms[] = {"direct", "ring", "tree", "hierarchical"};
+    for (size_t s = 0; s < 3; s++)
+        for (size_t a = 0; a < (s ? 1 : 4); a++) {
+            char want[33];
+            struct hr_train_options options = run_options(strategies[s], 3);
+            options.staleness = 0;
+            options.servers = s;
+            snprintf(options.algorithm, sizeof options.algorithm, "%s", algorithms[a]);
+            run_digest(&options, want);
+            snprintf(options.clock, sizeof options.clock, "virtual");
+            CHECK_DIGEST(&options, want);
+            snprintf(options.inject, sizeof options.inject, "slow:1x3,slow:*x2@20%%");
+            snprintf(options.link, sizeof options.link, "100MB/s,20us");
+            CHECK_DIGEST(&options, want);
+        }
+}
+
+static void one_worker_is_serial(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"ps-sync", "ps-async", "ssp", "hogwild"};
+    char serial[33];
+    struct hr_train_options options = run_options("allreduce", 1);
+    run_digest(&options, serial);
+    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+        options = virtual_options(strategies[s], 1);
+        CHECK_DIGEST(&options, serial);
+    }
+}
+
+/* The order of an asynchronous run follows from the drawn times: the same seed gives it again. */
+static void asynchronous_runs_are_the_same_again(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"ps-async", "ssp", "hogwild"};
+    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+        char first[33], other[33];
+        struct hr_train_options options = virtual_options(strategies[s], 24);
+        options.batch_size = 8;
+        options.servers = 2;
+        snprintf(options.compute_time, sizeof options.compute_time, "lognormal(10ms,0.5)");
+        snprintf(options.link, sizeof options.link, "100MB/s,20us");
+        run_digest(&options, first);
+        CHECK_DIGEST(&options, first);
+        snprintf(options.compute_time, sizeof options.compute_time, "exponential(10ms)");
+        run_digest(&options, other);
+        assert_string_not_equal(first, other);
+    }
+}
+
+/* N workers of equal speed and free messages: every update but the first N is made from weights
+ * that miss those of the N - 1 others. */
+static void equal_workers_in_turn_are_stale_by_all_the_others(void **state)
+{
+    (void)state;
+    enum { WORKERS = 5 };
+    struct hr_run_result result;
+    struct hr_train_options options = virtual_options("ps-async", WORKERS);
+    options.epochs = 1;
+    options.max_steps = 40;
+    train(&options, &result);
+    assert_int_equal(result.updates, 40);
+    for (size_t k = 0; k + 1 < WORKERS; k++)
+        assert_int_equal(result.stale[k], 1);
+    assert_int_equal(result.stale[WORKERS - 1], 40 - (WORKERS - 1));
+    assert_int_equal(result.stale_max, WORKERS - 1);
+    hr_run_result_free(&result);
+}
+
+/* A step of all-reduce takes the slowest gradient and the sum; of a server, gradient, transfers and
+ * service. 40 steps of 10 ms, worker 1 twice as slow. */
+static void times_are_what_the_conditions_say(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    struct hr_train_options options = virtual_options("allreduce", 2);
+    options.max_steps = 40;
+    options.epochs = 10;
+    snprintf(options.inject, sizeof options.inject, "slow:1x2");
+    train(&options, &result);
+    CHECK_NEAR(result.seconds, 40 * 0.020, 1e-9, 0);
+    CHECK_NEAR(result.wait_s, 40 * 0.010, 1e-6, 0);
+    CHECK_NEAR(result.compute_s, 40 * 0.030, 1e-6, 0);
+    assert_string_equal(result.clock, "virtual");
+    hr_run_result_free(&result);
+
+    options = virtual_options("ps-sync", 1);
+    options.max_steps = 40;
+    options.epochs = 10;
+    snprintf(options.server_time, sizeof options.server_time, "1ms");
+    train(&options, &result); /* a pull; in each step a gradient, a push and a pull; a cut */
+    CHECK_NEAR(result.seconds, 0.001 + 40 * 0.012 + 0.001, 1e-9, 0);
+    hr_run_result_free(&result);
+}
+
+/* A push and the pull behind it go over the worker's wire and the server's, cut through; so does
+ * the answer. Those of two servers share the worker's wire. 64 bytes are a message without weights.
+ */
+static void messages_take_as_long_as_the_links_say(void **state)
+{
+    (void)state;
+    const double bandwidth = 1e6, latency = 1e-3;
+    for (size_t servers = 1; servers <= 2; servers++) {
+        struct hr_run_result result;
+        struct hr_train_options options = virtual_options("ps-async", 1);
+        options.servers = servers;
+        options.max_steps = 40;
+        options.epochs = 10;
+        snprintf(options.link, sizeof options.link, "1MB/s,1ms");
+        train(&options, &result);
+        const double s = (double)servers, weights = 4.0 * (double)result.params;
+        const double nothing = (64 + 64 * s) / bandwidth + 4 * latency; /* no batch left; the cut */
+        const double pull = nothing + weights / bandwidth;
+        const size_t first = hr_stripe_begin(result.params, servers, 1);
+        const double rest = 4.0 * (double)(result.params - first);
+        const double push = (64 * s + weights) / bandwidth; /* the pull follows on its heels */
+        const double steps = 39 * (0.010 + push + pull) + 0.010 + push;
+        CHECK_NEAR(result.seconds, pull + steps + 2 * nothing + rest / bandwidth, 1e-9, 0);
+        hr_run_result_free(&result);
+    }
+}
+
+/* A worker may not be more than the bound ahead, so one that is 100 times slower holds them up. */
+static void the_bound_of_ssp_holds_in_virtual_time(void **state)
+{
+    (void)state;
+    for (uint64_t bound = 1; bound <= 4; bound++) {
+        struct hr_run_result result;
+        struct hr_train_options options = virtual_options("ssp", 4);
+        options.staleness = bound;
+        options.epochs = 1;
+        snprintf(options.inject, sizeof options.inject, "slow:2x100");
+        train(&options, &result);
+        assert_int_equal(result.max_skew, bound);
+        hr_run_result_free(&result);
+    }
+}
+
+static void a_thousand_workers_can_be_simulated(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
+    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+        struct hr_run_result result;
+        struct hr_train_options options = virtual_options(strategies[s], 1000);
+        snprintf(options.model, sizeof options.model, "flatten, dense 10");
+        options.batch_size = 1;
+        options.epochs = 1;
+        train(&options, &result);
+        assert_int_equal(result.samples, run_digits()->train.count);
+        hr_run_result_free(&result);
+    }
+    struct hr_train_options options = virtual_options("ps-async", 1025);
+    struct hr_run_result result;
+    CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_USAGE);
+    CHECK_MESSAGE("--workers 1025: expected 1 to 1024");
+}
+
+/* --max-seconds counts virtual seconds, so it ends at the same update again. */
+static void a_run_ends_at_a_virtual_second(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    struct hr_train_options options = virtual_options("ps-async", 3);
+    options.max_seconds = 0.1;
+    train(&options, &result);
+    CHECK_NEAR(result.seconds, 0.1, 0.1, 0);
+    assert_in_range(result.updates, 27, 33);
+    hr_run_result_free(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(synchronous_strategies_have_the_bits_of_threads),
+        cmocka_unit_test(one_worker_is_serial),
+        cmocka_unit_test(asynchronous_runs_are_the_same_again),
+        cmocka_unit_test(equal_workers_in_turn_are_stale_by_all_the_others),
+        cmocka_unit_test(times_are_what_the_conditions_say),
+        cmocka_unit_test(messages_take_as_long_as_the_links_say),
+        cmocka_unit_test(the_bound_of_ssp_holds_in_virtual_time),
+        cmocka_unit_test(a_thousand_workers_can_be_simulated),
+        cmocka_unit_test(a_run_ends_at_a_virtual_second),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
