@@ -22,7 +22,7 @@
  *                                                  .group_size = options.group_size,
  *                                                  .bytes = what->bytes}, &walk)
  *            and releases walk.ps later. The figure depends on (algorithm, bytes) alone, so it is
- *            worth keeping: walking 1024 ranks takes longer than summing.
+ *            worth keeping.
  *   Order    one sum at a time. A rank may start the next as soon as it has seen the end of the one
  *            before, while others have still to look.
  *   Errors   as in any group: ranks whose calls differ all get HR_E_MISMATCH with both calls, those

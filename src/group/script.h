@@ -8,8 +8,8 @@
  *            their buffers (executor.h). All buffers are in place, so no plan may need scratch:
  *            one-shot's does.
  *   Bits     those of real ranks: the same rows, and the same kernels on the same elements.
- *   Memory   10 bytes a message: for 1024 ranks 21 MB of ring, 42 MB of bidirectional-ring, 0.1 MB
- *            or less of the trees.
+ *   Memory   10 bytes a message: for 1024 ranks 21 MB of ring, 42 MB of bidirectional-ring, less
+ *            than 0.1 MB of the trees; three times as much while it is made.
  *
  * Threads: a script belongs to one.
  * Test: tests/group/test_hall.c

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/hall.h"
 #include "strategy/buckets.h"
 #include "support/check.h"
 #include "support/ranks.h"
@@ -109,6 +110,79 @@ static void parts_are_applied_at_their_place_in_the_whole(void **state)
             check(n, &hr_allreduce_direct, (struct setting){sizes[s], true});
 }
 
+/* --- one thread plays all ranks --- */
+
+struct table {
+    float grads[MAX_RANKS][PARAMS], sum[PARAMS];
+};
+
+static void keep_on_table(void *arg, size_t begin, size_t count, const float *sum)
+{
+    struct table *table = arg;
+    memcpy(table->sum + begin, sum, count * sizeof *sum);
+}
+
+/* A layer of one rank after another; whoever is early is looked after when it has its next. */
+static void play_a_step(struct hr_buckets *buckets, struct table *table, size_t n, size_t step)
+{
+    for (size_t r = 0; r < n; r++) {
+        for (size_t i = 0; i < PARAMS; i++)
+            table->grads[r][i] = value(r, step, i);
+        hr_buckets_reset(&buckets[r]);
+    }
+    for (size_t l = 0; l < NLAYERS; l++)
+        for (size_t k = 0; k < n; k++)
+            hr_buckets_final(&buckets[(k + l + step) % n], layers[l]);
+    for (size_t looks = 0, over = 0; over < n; looks++) {
+        assert_true(looks <= NLAYERS);
+        over = 0;
+        for (size_t r = 0; r < n; r++)
+            over += hr_buckets_test(&buckets[r]);
+    }
+    for (size_t r = 0; r < n; r++)
+        CHECK_OK(hr_buckets_finish(&buckets[r]));
+}
+
+static void check_hall(size_t n, const struct hr_algorithm *algorithm, struct setting setting)
+{
+    static struct table table;
+    struct hr_hall *hall;
+    struct hr_member member[MAX_RANKS];
+    struct hr_buckets buckets[MAX_RANKS];
+    CHECK_OK(
+        hr_hall_create(&(struct hr_group_options){.nranks = n, .algorithm = algorithm}, &hall));
+    for (size_t r = 0; r < n; r++) {
+        hr_member_init_in_hall(&member[r], hall, r);
+        buckets[r] = (struct hr_buckets){.member = &member[r],
+                                         .grads = table.grads[r],
+                                         .params = PARAMS,
+                                         .least = setting.least,
+                                         .apply = setting.applies ? keep_on_table : NULL,
+                                         .arg = &table};
+    }
+    for (size_t step = 0; step < 2; step++) {
+        play_a_step(buckets, &table, n, step);
+        for (size_t i = 0; i < PARAMS; i++)
+            for (size_t r = 0; r < (setting.applies ? 1 : n); r++)
+                assert_true((setting.applies ? table.sum : table.grads[r])[i] ==
+                            tree_sum(0, n, step, i));
+    }
+    for (size_t r = 0; r < n; r++)
+        hr_member_fini(&member[r]);
+    hr_hall_destroy(hall);
+}
+
+static void buckets_meet_in_a_hall_as_anywhere(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= MAX_RANKS; n++)
+        for (size_t s = 0; s < 4; s++) {
+            check_hall(n, &hr_allreduce_direct, (struct setting){sizes[s], false});
+            check_hall(n, &hr_allreduce_direct, (struct setting){sizes[s], true});
+            check_hall(n, &hr_allreduce_tree, (struct setting){sizes[s], false});
+        }
+}
+
 /* Layers are put together until there is enough, and the first ends it. */
 static enum hr_status count_buckets(struct rank *me)
 {
@@ -136,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_give_the_bits_of_one_sum),
         cmocka_unit_test(parts_are_applied_at_their_place_in_the_whole),
+        cmocka_unit_test(buckets_meet_in_a_hall_as_anywhere),
         cmocka_unit_test(buckets_end_where_layers_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
