@@ -132,6 +132,33 @@ enum hr_status hr_file_write_durably(const char *path, const void *data, size_t 
     return status;
 }
 
+enum hr_status hr_file_place(const char *path, char place[HR_PATH_MAX])
+{
+    struct stat there;
+    if (stat(path, &there))
+        return hr_path(place, "%s", path);
+    if (!S_ISREG(there.st_mode))
+        return hr_fail(HR_E_IO, "%s: is no regular file, and only such a one is replaced", path);
+    char *real = realpath(path, NULL);
+    if (!real)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be reached", path);
+    const enum hr_status status = hr_path(place, "%s", real);
+    free(real);
+    return status;
+}
+
+enum hr_status hr_file_publish(const char *temporary, const char *place)
+{
+    char folder[HR_PATH_MAX];
+    HR_TRY(hr_path_parent(folder, place));
+    if (rename(temporary, place) != 0) {
+        const enum hr_status status = hr_fail_errno(HR_E_IO, "%s: cannot be put in place", place);
+        unlink(temporary);
+        return status;
+    }
+    return hr_folder_sync(folder);
+}
+
 enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes)
 {
     struct stat info;

@@ -51,6 +51,15 @@ void hr_file_abandon(struct hr_file_writer *writer);
 /* The four calls above for a file that is in memory already. */
 HR_CHECKED enum hr_status hr_file_write_durably(const char *path, const void *data, size_t bytes);
 
+/* place = the file that `path` stands for, behind its symlinks, to write a temporary file next to
+ * and publish it there. HR_E_IO when it is there and no regular file: to rename over a device or a
+ * FIFO would take it from everybody else. */
+HR_CHECKED enum hr_status hr_file_place(const char *path, char place[HR_PATH_MAX]);
+
+/* The finished file `temporary` takes the place of what is there, and its name is made durable.
+ * On error the temporary file is removed. */
+HR_CHECKED enum hr_status hr_file_publish(const char *temporary, const char *place);
+
 /* Open a regular file for reading (a FIFO would block, so anything else is refused) and tell its
  * size. The caller closes fd. */
 HR_CHECKED enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes);

@@ -1,7 +1,6 @@
 /* Writing packed data: lay the sections out, digest them, write them behind the header. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -106,36 +105,6 @@ out:
     return st;
 }
 
-/* The finished file takes the place of what is there, and its name is made durable. */
-static enum hr_status move(const char *from, const char *to)
-{
-    char folder[HR_PATH_MAX];
-    HR_TRY(hr_path_parent(folder, to));
-    if (rename(from, to)) {
-        const enum hr_status st = hr_fail_errno(HR_E_IO, "%s: cannot be put in place", to);
-        unlink(from);
-        return st;
-    }
-    return hr_folder_sync(folder);
-}
-
-/* The file that `path` stands for, behind its links. To rename over a device or a FIFO would take
- * it from everybody else. */
-static enum hr_status find_place(const char *path, char place[HR_PATH_MAX])
-{
-    struct stat there;
-    if (stat(path, &there))
-        return hr_path(place, "%s", path);
-    if (!S_ISREG(there.st_mode))
-        return hr_fail(HR_E_IO, "%s: is no regular file, and only such a one is replaced", path);
-    char *real = realpath(path, NULL);
-    if (!real)
-        return hr_fail_errno(HR_E_IO, "%s: cannot be reached", path);
-    const enum hr_status st = hr_path(place, "%s", real);
-    free(real);
-    return st;
-}
-
 enum hr_status hr_packed_write(const char *path, const struct hr_dataset *dataset)
 {
     struct part parts[HR_PACKED_SECTIONS] = {{0}};
@@ -144,12 +113,12 @@ enum hr_status hr_packed_write(const char *path, const struct hr_dataset *datase
     enum hr_status st;
     list_split(dataset, &dataset->train, parts);
     list_split(dataset, &dataset->test, parts + 4);
-    HR_TRY_GOTO(find_place(path, place), st, out);
+    HR_TRY_GOTO(hr_file_place(path, place), st, out);
     HR_TRY_GOTO(hr_path(temporary, "%s.tmp-%ld", place, (long)getpid()), st, out);
     HR_TRY_GOTO(join_names(dataset, &names), st, out);
     parts[HR_PACKED_NAMES] = (struct part){names.data, names.bytes};
     HR_TRY_GOTO(write_file(temporary, dataset, parts), st, out);
-    st = move(temporary, place);
+    st = hr_file_publish(temporary, place);
 out:
     free(names.data);
     return st;

@@ -21,6 +21,11 @@ def packed(hogring, name, text, *options):
         subprocess.run([hogring, "data", "pack", "--data", source, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
         return out.read_bytes()
 
+def trace(header, trailer, *logs):
+    head = b"HOGTRACE" + struct.pack("<IIQQ", 1, len(logs), len(header), len(trailer)) + header
+    body = b"".join(struct.pack("<IIQQ", i, ranks, n, len(log)) + log for i, (ranks, n, log) in enumerate(logs))
+    return head + body + trailer + bytes(16)
+
 def main(hogring):
     seed("csv", "header", "\0a,b,y\n1,2.5,cat\r\n-3e2,.5,\"do\"\"g\"\n")
     seed("csv", "plain", "\2" "1;2;0\n3;4;1\n\n")
@@ -47,5 +52,8 @@ def main(hogring):
     seed("safetensors", "none", struct.pack("<Q", 2) + b"{}")
     for i, text in enumerate(["softmax", "mlp", "flatten, dense 256 , relu\n, dense 10", "flatten,dense,10"]):
         seed("model_text", str(i), "\0" + text)
+    seed("trace", "two", trace(b"{}", b"!", (2, 2, b"\5\0\n\xac\2\6\1\0\1\x10"), (1, 1, b"\4\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0")))
+    seed("trace", "empty", trace(b"", b"", (4096, 0, b"")))
+    seed("trace", "wrong", trace(b"{}", b"", (1, 2**63, b"\4\0\0\0")))
 
 main(sys.argv[1])

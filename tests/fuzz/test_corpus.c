@@ -7,7 +7,7 @@
 #include "fuzz/fuzz.h"
 #include "support/check.h"
 
-#define FUZZERS(X) X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) X(model_text)
+#define FUZZERS(X) X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) X(model_text) X(trace)
 #define DECLARE(name) int run_##name(const uint8_t *data, size_t size);
 FUZZERS(DECLARE)
 
@@ -34,6 +34,9 @@ FUZZERS(DECLARE)
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput run_model_text
 #include "fuzz_model_text.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_trace
+#include "fuzz_trace.c"
 #undef LLVMFuzzerTestOneInput
 
 typedef int (*fuzzer_fn)(const uint8_t *data, size_t size);
