@@ -192,6 +192,7 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
         carve_arena(&carver, hr_state_floats(world) * world->snapshot.state_copies);
     world->snapshot.applied =
         carve(&carver, world->snapshot.state_copies * sizeof *world->snapshot.applied);
+    world->snapshot.losses = carve(&carver, sizeof *world->snapshot.losses);
     for (size_t w = 0; w < world->workers; w++) {
         world->weights[w] = carve_arena(&carver, world->params);
         world->grads[w] = carve_arena(&carver, world->params);
@@ -238,9 +239,10 @@ static void announce(const struct hr_run *run)
     const struct hr_world *world = &run->world;
     const struct hr_course *course = &world->course;
     const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
-    char optimizer[160], rate[160];
+    char optimizer[160], rate[160], manner[96];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
     hr_recipe_rate_text(run, rate, sizeof rate);
+    hr_manner_text(run, manner, sizeof manner);
     const struct hr_run_info info = {
         .strategy = run->strategy_name,
         .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
@@ -252,6 +254,7 @@ static void announce(const struct hr_run *run)
         .kernels = hr_kernels_name(),
         .optimizer = optimizer,
         .lr_course = rate,
+        .manner = manner,
         .workers = world->workers,
         .servers = world->servers,
         .processors = hr_cpus_allowed(),
@@ -267,6 +270,8 @@ static void announce(const struct hr_run *run)
         .seed = o->seed,
         .staleness = o->staleness,
         .synchronous = world->strategy->synchronous,
+        .shares_batch = world->strategy->shares_batch,
+        .averages = world->strategy->averages,
         .served = world->strategy->served,
         .bounded = world->strategy->bounded,
     };

@@ -37,6 +37,8 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .workers = 2,
                                                 .servers = 3,
                                                 .staleness = 4,
+                                                .sync_every = 16,
+                                                .adaptive_sync = true,
                                                 .batch_size = 32,
                                                 .overlap = "on",
                                                 .bucket_size = "1M",
@@ -117,6 +119,7 @@ static struct hr_run_result full_run(void)
     run.stale[1] = 38;
     run.stale[3] = run.stale[7] = 1;
     run.max_skew = 5;
+    snprintf(run.manner, sizeof run.manner, "sync-every 4");
     run.threads_per_worker = 2;
     run.micro_shards = 8;
     run.repro_cost = 1.25;
@@ -168,6 +171,7 @@ static void a_run_has_every_field(void **state)
     static const struct field fields[] = {
         {"strategy", "\"ssp\""},
         {"algorithm", "null"},
+        {"manner", "\"sync-every 4\""},
         {"optimizer", "\"lamb\""},
         {"order", "\"as gradients arrive\""},
         {"launch", "\"thread\""},
@@ -266,6 +270,8 @@ static const struct field configuration[] = {
     {"workers", "2"},
     {"servers", "3"},
     {"staleness", "4"},
+    {"sync-every", "16"},
+    {"adaptive-sync", "true"},
     {"batch-size", "32"},
     {"global-batch-size", "0"},
     {"overlap", "\"on\""},
