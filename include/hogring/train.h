@@ -8,9 +8,9 @@
  *         fprintf(stderr, "%s\n", hr_error_message());
  *     hr_run_result_free(&result);
  *
- * Strategies: allreduce, ps-sync, ps-async, ssp, hogwild; with the same options each trains on the
- * same samples from the same initial weights and is evaluated at the same places. Synchronous ones
- * give the same bits from run to run, as threads and as processes.
+ * Strategies: allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd; with the same options each
+ * trains on the same samples from the same initial weights and is evaluated at the same places.
+ * Synchronous ones give the same bits from run to run, as threads and as processes.
  *
  * Threads: one hr_train at a time a process; it starts the ranks itself. With HR_LAUNCH_PROCESS the
  * caller must not have used OpenMP or BLAS in this process before.
@@ -118,6 +118,7 @@ enum { HR_RESULT_STALENESS_BUCKETS = 256 };
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
     char model[1024], optimizer[16];
+    char manner[96]; /* as in struct hr_run_info */
     size_t workers, servers, batch_size, global_batch, params;
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
@@ -154,6 +155,7 @@ void hr_run_result_free(struct hr_run_result *result);
 struct hr_run_info {
     const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
     const char *optimizer; /* name and settings: "adam, beta1 0.9, ..." */
+    const char *manner;    /* the strategy's own options: "sync-every 8"; "": it has none */
     const char *lr_course; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, processors, batch_size, global_batch, params;
     size_t threads_per_worker;
@@ -164,7 +166,9 @@ struct hr_run_info {
     uint64_t first; /* step it begins at */
     uint64_t seed, staleness;
     bool synchronous, served, bounded;
-    bool simulated; /* in virtual time */
+    bool simulated;    /* in virtual time */
+    bool shares_batch; /* a batch is shared by all workers, else one worker's */
+    bool averages;     /* weights, and not gradients, of workers are added up */
 };
 
 struct hr_progress {

@@ -28,11 +28,15 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    const bool local = !strcmp(o->strategy, "local-sgd");
     const struct rule rules[] = {
         {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
         {"servers", strategy->served, "ps-sync, ps-async and ssp"},
-        {"algorithm", !strcmp(o->strategy, "allreduce"), "allreduce"},
-        {"async-lr", !strategy->synchronous, "ps-async, ssp of --staleness 1 or more, and hogwild"},
+        {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
+        {"async-lr", !strategy->shares_batch,
+         "ps-async, ssp of --staleness 1 or more, and hogwild"},
+        {"sync-every", local, "local-sgd"},
+        {"adaptive-sync", local, "local-sgd"},
     };
     CHECK(rules, "strategy", o->strategy);
     return HR_OK;

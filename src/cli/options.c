@@ -46,7 +46,7 @@ static const struct hr_option_row rows[] = {
      "of the labels; bench: of random ones, with --input [10]"},
     {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Workers and how they are kept in step"},
     {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN | HR_BENCH, "NAME",
-     "allreduce, ps-sync, ps-async, ssp, hogwild [allreduce]"},
+     "allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd [allreduce]"},
     {"strategies", TEXT, FIELD(strategies), HR_COMPARE, "LIST",
      "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
      "ssp:staleness=1 [allreduce,ps-sync,ps-async,ssp,hogwild]"},
@@ -56,6 +56,10 @@ static const struct hr_option_row rows[] = {
      "shards of the parameter server, each a rank [1]"},
     {"staleness", COUNT64, FIELD(train.staleness), BOTH, "CLOCKS",
      "bound of ssp; 0 is ps-sync [3]"},
+    {"sync-every", COUNT, FIELD(train.sync_every), BOTH, "STEPS",
+     "local-sgd: steps between averagings of the weights [8]"},
+    {"adaptive-sync", FLAG, FIELD(train.adaptive_sync), BOTH, NULL,
+     "local-sgd: fewer and fewer of them, as the training loss falls (AdaComm)"},
     {"algorithm", TEXT, FIELD(train.algorithm), BOTH | HR_BENCH, "NAME",
      "of all-reduce: auto, direct, one-shot, ring, bidirectional-ring, tree, double-tree, "
      "halving-doubling, master-worker, hierarchical; bench also: all, and bench links: rings "

@@ -51,7 +51,12 @@ static void print_engine(FILE *out, const struct hr_run_info *info)
 static void print_batch(FILE *out, const struct hr_run_info *info)
 {
     char count[HR_HUMAN_MAX];
-    if (info->synchronous)
+    if (info->averages)
+        fprintf(out,
+                "  batch    %zu a worker, %zu global: each worker updates with its share, lr "
+                "%.6g\n",
+                info->batch_size, info->global_batch, info->lr);
+    else if (info->shares_batch)
         fprintf(out, "  batch    %zu a worker, %zu global: one update each, lr %.6g\n",
                 info->batch_size, info->global_batch, info->lr);
     else
@@ -59,6 +64,8 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
                 info->lr);
     if (info->optimizer)
         fprintf(out, "  update   %s; %s\n", info->optimizer, info->lr_course);
+    if (info->manner && info->manner[0])
+        fprintf(out, "  manner   %s\n", info->manner);
     if (info->micro_shards)
         fprintf(out,
                 "  reduce   repro: %zu micro-shards a batch, added in T(%zu) whoever has them\n",

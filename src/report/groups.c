@@ -68,8 +68,13 @@ static void model_detail(const struct hr_run_result *run, char *text, size_t siz
     snprintf(text, size, "%.40s", run->model);
 }
 
-static const detail_fn details[] = {optimizer_detail, lr_detail,      workers_detail, batch_detail,
-                                    launch_detail,    kernels_detail, model_detail};
+static void manner_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "%s", run->manner);
+}
+
+static const detail_fn details[] = {manner_detail, optimizer_detail, lr_detail,      workers_detail,
+                                    batch_detail,  launch_detail,    kernels_detail, model_detail};
 
 enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 64 };
 

@@ -164,18 +164,6 @@ static void export_part(struct hr_worker *worker)
         worker->world->snapshot.applied[0] = worker->applied;
 }
 
-/* The snapshot is made of stripes of all replicas, so a replica that equals it equals them all. */
-static enum hr_status verify(struct hr_worker *worker)
-{
-    const struct hr_world *world = worker->world;
-    for (size_t i = 0; i < world->params; i++)
-        if (memcmp(&worker->weights[i], &world->snapshot.weights[i], sizeof(float)) != 0)
-            return hr_fail(HR_E_FAILED,
-                           "replicas differ: parameter %zu is %.9g here and %.9g elsewhere", i,
-                           (double)worker->weights[i], (double)world->snapshot.weights[i]);
-    return HR_OK;
-}
-
 const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
@@ -193,5 +181,5 @@ const struct hr_strategy hr_strategy_allreduce = {
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
     .export_part = export_part,
-    .verify = verify,
+    .verify = hr_verify_replica,
 };

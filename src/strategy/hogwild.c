@@ -161,9 +161,7 @@ static void export_part(struct hr_worker *worker)
     worker->stats->bytes_received -=
         params * sizeof(float); /* a snapshot is no traffic of training */
     hr_export_stripe(worker);
-    const size_t floats = hr_state_floats(world);
-    memcpy(world->snapshot.state + worker->rank * floats, worker->state, floats * sizeof(float));
-    world->snapshot.applied[worker->rank] = worker->applied;
+    hr_export_own_state(worker);
 }
 
 const struct hr_strategy hr_strategy_hogwild = {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
+void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task)
 {
     struct hr_dispenser *dispenser = worker->world->dispenser;
     const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at); /* partner: below */
@@ -11,11 +11,16 @@ void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
         *task = (struct hr_task){HR_TASK_CUT, worker->index};
         return;
     }
-    /* Partner: the load above, in every worker, after the sum of this index: the sum needs what
+    /* Partner: the load above, in every worker, after the sum before `meet`: the sum needs what
      * this worker offers after this store, so whoever has the sum sees the store. */
     if (worker->rank == 0 && stop_at == UINT64_MAX && hr_atom32_load_acquire(&dispenser->stop))
-        hr_atom64_store_release(&dispenser->stop_at, worker->index + 1);
+        hr_atom64_store_release(&dispenser->stop_at, meet);
     *task = (struct hr_task){HR_TASK_BATCH, worker->index++};
+}
+
+void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
+{
+    hr_next_agreed(worker, worker->index + 1, task);
 }
 
 void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
@@ -51,6 +56,14 @@ void hr_export_state(const struct hr_world *world, const float *state, size_t be
 {
     for (size_t at = begin; at < hr_state_floats(world); at += world->params)
         memcpy(world->snapshot.state + at, state + at, count * sizeof(float));
+}
+
+void hr_export_own_state(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    const size_t floats = hr_state_floats(world);
+    memcpy(world->snapshot.state + worker->rank * floats, worker->state, floats * sizeof(float));
+    world->snapshot.applied[worker->rank] = worker->applied;
 }
 
 enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
@@ -93,5 +106,16 @@ bool hr_always_ready(void *worker)
 enum hr_status hr_verify_nothing(struct hr_worker *worker)
 {
     (void)worker;
+    return HR_OK;
+}
+
+enum hr_status hr_verify_replica(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    for (size_t i = 0; i < world->params; i++)
+        if (memcmp(&worker->weights[i], &world->snapshot.weights[i], sizeof(float)) != 0)
+            return hr_fail(HR_E_FAILED,
+                           "replicas differ: parameter %zu is %.9g here and %.9g elsewhere", i,
+                           (double)worker->weights[i], (double)world->snapshot.weights[i]);
     return HR_OK;
 }

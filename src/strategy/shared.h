@@ -10,6 +10,9 @@
 /* The synchronous answer to "what next": the worker's next index, or a cut. Worker 0 turns a
  * request to stop into an index here; everybody learns it with the sum of that step. */
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
+/* The same where workers hear of one another more rarely: nobody begins index `meet` (more than
+ * that of the worker) before it has something from worker 0 that was sent after this call. */
+void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task);
 
 /* The update of batch `index` with a gradient that is the sum over `samples` samples, the
  * `number`th (from 1) of its state. */
@@ -36,6 +39,9 @@ void hr_export_state(const struct hr_world *world, const float *state, size_t be
 HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
 void hr_state_stop(struct hr_worker *worker);
 
+/* Copy a private state into the snapshot's copy of this rank. */
+void hr_export_own_state(struct hr_worker *worker);
+
 /* Copy this worker's stripe of the weights into the snapshot; returns where it lies. */
 struct hr_range {
     size_t begin, count;
@@ -47,5 +53,8 @@ void hr_tell_nobody(struct hr_worker *worker);
 bool hr_always_ready(void *worker);
 /* For strategies with one copy of the weights: nothing to compare. */
 enum hr_status hr_verify_nothing(struct hr_worker *worker);
+/* For replicas that are equal at a cut: is this one the snapshot? The snapshot is made of stripes
+ * of all, so a replica that equals it equals them all. HR_E_FAILED: where it does not. */
+enum hr_status hr_verify_replica(struct hr_worker *worker);
 
 #endif

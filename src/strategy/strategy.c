@@ -7,7 +7,7 @@
 
 static const struct hr_strategy *const strategies[] = {
     &hr_strategy_allreduce, &hr_strategy_ps_sync, &hr_strategy_ps_async,
-    &hr_strategy_ssp,       &hr_strategy_hogwild,
+    &hr_strategy_ssp,       &hr_strategy_hogwild, &hr_strategy_local_sgd,
 };
 
 enum { NSTRATEGIES = sizeof strategies / sizeof *strategies };
@@ -20,7 +20,7 @@ const struct hr_strategy *hr_strategy_at(size_t i)
 enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
                                 const struct hr_strategy **out)
 {
-    char known[128] = "";
+    char known[256] = "";
     for (size_t i = 0; i < NSTRATEGIES; i++) {
         if (!strcmp(name, strategies[i]->name)) {
             const bool lockstep = strategies[i] == &hr_strategy_ssp && staleness == 0;

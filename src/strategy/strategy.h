@@ -57,12 +57,19 @@ struct hr_dispenser {
     alignas(HR_LINE) struct hr_atom32 stop; /* asked to stop. Writer: the launcher */
 };
 
+/* Mean training losses of epochs, from the first run on; 0: none has ended. Written by the leader
+ * at a cut. */
+struct hr_epoch_losses {
+    double first, last;
+};
+
 /* The state of the model at a cut: what evaluation reads and checkpoints hold. */
 struct hr_snapshot {
     float *weights;      /* (params) */
     float *state;        /* (state_copies, nstates, params) the optimiser's */
     uint64_t *applied;   /* (state_copies) updates ever made to that copy */
     size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
+    struct hr_epoch_losses *losses;
 };
 
 struct hr_strategy;
@@ -138,11 +145,12 @@ struct hr_worker {
     float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
     uint64_t applied;       /* updates ever made to state */
     struct hr_step step;    /* allreduce: the update in progress */
-    struct hr_buckets buckets; /* allreduce */
+    struct hr_buckets buckets; /* allreduce; local-sgd: of weights */
     uint64_t index;            /* of the batch in hand, or (synchronous) of the next */
     uint64_t steps;            /* gradients it has computed in this run */
     int64_t took_ns;           /* the last of them, on the run's clock */
     uint64_t cut;              /* synchronous: the next cut */
+    uint64_t meet;             /* local-sgd: the weights are averaged before this index */
     size_t samples;            /* in the gradient in hand */
     bool offered;              /* a gradient is on its way and its fate is not known */
     uint64_t pushes_seen;      /* hogwild: pushes of others when the weights in hand were read */
@@ -194,6 +202,7 @@ struct hr_strategy {
     bool served;           /* has server ranks */
     bool private_state;    /* a state of the optimiser for each worker */
     bool bounded;          /* obeys options.staleness */
+    bool averages;         /* weights, and not gradients, of workers are added up */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
     size_t (*bytes)(const struct hr_world *world);

@@ -14,9 +14,10 @@ void hr_announce(const struct hr_run *run)
     const struct hr_world *world = &run->world;
     const struct hr_course *course = &world->course;
     const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
-    char optimizer[160], rate[160];
+    char optimizer[160], rate[160], manner[96];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
     hr_recipe_rate_text(run, rate, sizeof rate);
+    hr_manner_text(run, manner, sizeof manner);
     const struct hr_run_info info = {
         .strategy = run->strategy_name,
         .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
@@ -27,6 +28,7 @@ void hr_announce(const struct hr_run *run)
         .kernels = hr_kernels_name(),
         .optimizer = optimizer,
         .lr_course = rate,
+        .manner = manner,
         .workers = world->workers,
         .servers = world->servers,
         .processors = hr_cpus_allowed(),
@@ -42,6 +44,8 @@ void hr_announce(const struct hr_run *run)
         .seed = o->seed,
         .staleness = o->staleness,
         .synchronous = world->strategy->synchronous,
+        .shares_batch = world->strategy->shares_batch,
+        .averages = world->strategy->averages,
         .served = world->strategy->served,
         .bounded = world->strategy->bounded,
         .simulated = run->schedule == HR_SCHEDULE_VIRTUAL,

@@ -21,11 +21,11 @@
 struct hr_run;
 
 struct hr_conditions {
-    bool has_compute;               /* a model was given; else gradients take what they take */
-    struct hr_delay compute;        /* of a gradient */
-    struct hr_delay serve;          /* of taking one message */
+    bool has_compute;        /* a model was given; else gradients take what they take */
+    struct hr_delay compute; /* of a gradient */
+    struct hr_delay serve;   /* of taking one message */
     struct hr_inject inject;
-    struct hr_topology topology;    /* virtual: ranks are workers, then servers; of no nodes when
+    struct hr_topology topology; /* virtual: ranks are workers, then servers; of no nodes when
                                        messages pass at once */
 };
 

@@ -82,11 +82,23 @@ static void add_curve_point(struct hr_run *run)
     hr_atom64_store_release(&board->ncurve, number + 1); /* partner: hr_launcher_tick */
 }
 
+static void note_epoch_loss(struct hr_run *run)
+{
+    const struct hr_board *board = run->board;
+    struct hr_epoch_losses *losses = run->world.snapshot.losses;
+    if (!hr_course_ends_epoch(&run->world.course, board->index) || !board->epoch_samples)
+        return;
+    losses->last = board->epoch_loss / (double)board->epoch_samples;
+    if (losses->first == 0)
+        losses->first = losses->last;
+}
+
 void hr_cut_conclude(struct hr_run *run)
 {
     struct hr_board *board = run->board;
     struct hr_dispenser *dispenser = run->world.dispenser;
     fold_training(run);
+    note_epoch_loss(run);
     if (board->evaluate)
         add_curve_point(run);
     if (board->save) /* partner: hr_launcher_tick */

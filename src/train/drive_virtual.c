@@ -32,9 +32,9 @@ struct station {
 
 /* A worker. */
 struct seat {
-    size_t coming;     /* messages on their way to it */
-    int64_t since_ps;  /* since when it has been asking */
-    int64_t took_ps;   /* its gradient */
+    size_t coming;      /* messages on their way to it */
+    int64_t since_ps;   /* since when it has been asking */
+    int64_t took_ps;    /* its gradient */
     int64_t *moving_ps; /* (max(servers, 1)) of that, how long something of its was under way */
 };
 
@@ -77,8 +77,8 @@ static void posted(void *arg, const struct hr_posted *what)
                         what->to_shard ? shard : what->worker, now_of(sim), what->bytes);
     seat->moving_ps[what->shard] += passage.arrival_ps - passage.start_ps;
     seat->coming += !what->to_shard;
-    const enum hr_status status = push(
-        sim, passage.arrival_ps, what->to_shard ? ARRIVED : REPLIED, what->worker, what->shard);
+    const enum hr_status status = push(sim, passage.arrival_ps, what->to_shard ? ARRIVED : REPLIED,
+                                       what->worker, what->shard);
     if (sim->status == HR_OK)
         sim->status = status;
 }
@@ -86,8 +86,8 @@ static void posted(void *arg, const struct hr_posted *what)
 static void summed(void *arg, const struct hr_hall_sum *what)
 {
     struct simulator *sim = arg;
-    enum hr_status status = hr_network_all_reduce(&sim->network, what, sim->play.run->world.workers,
-                                                  &sim->sum_ps);
+    enum hr_status status =
+        hr_network_all_reduce(&sim->network, what, sim->play.run->world.workers, &sim->sum_ps);
     if (status == HR_OK)
         status = push(sim, hr_ps_add(now_of(sim), sim->sum_ps), SUMMED, 0, 0);
     if (sim->status == HR_OK)

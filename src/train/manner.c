@@ -1,4 +1,5 @@
 /* What the strategy is to do exactly: its own options, checked and handed over. */
+#include <stdio.h>
 #include <string.h>
 
 #include "train/run.h"
@@ -32,4 +33,13 @@ enum hr_status hr_manner_prepare(struct hr_run *run)
     HR_TRY(hr_check_range("delay-compensation", o->delay_compensation, 0, 1e6));
     HR_TRY(read_choice("placement", o->placement, placements, &options->colocated));
     return read_choice("staleness-lr", o->staleness_lr, rates, &options->inverse_staleness);
+}
+
+void hr_manner_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_strategy_options *options = &run->world.options;
+    text[0] = '\0';
+    if (run->world.strategy->averages)
+        snprintf(text, size, "sync-every %zu%s", options->sync_every,
+                 options->adaptive_sync ? ", adaptive" : "");
 }

@@ -21,7 +21,7 @@ struct hr_network {
         const struct hr_algorithm *algorithm;
         size_t bytes;
         int64_t ps;
-    } *walked; /* (nwalked) owned */
+    } * walked; /* (nwalked) owned */
     size_t nwalked;
 };
 

@@ -31,6 +31,12 @@ static enum hr_status check_order(const struct hr_run *run)
 {
     const struct hr_strategy *strategy = run->world.strategy;
     const struct hr_algorithm *algorithm = run->world.group_options.algorithm;
+    if (strategy->averages)
+        return hr_fail(HR_E_USAGE,
+                       "--reduce repro: %s averages weights, of as many replicas as there are "
+                       "workers; expected a strategy that adds up gradients: allreduce, ps-sync, "
+                       "or ssp with --staleness 0",
+                       run->options->strategy);
     if (!strategy->synchronous)
         return hr_fail(
             HR_E_USAGE,

@@ -209,6 +209,7 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
         carve_arena(&carver, hr_state_floats(world) * world->snapshot.state_copies);
     world->snapshot.applied =
         carve(&carver, world->snapshot.state_copies * sizeof *world->snapshot.applied);
+    world->snapshot.losses = carve(&carver, sizeof *world->snapshot.losses);
     for (size_t w = 0; w < world->workers; w++) {
         world->weights[w] = carve_arena(&carver, world->params);
         world->grads[w] = carve_arena(&carver, world->params);

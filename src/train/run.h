@@ -156,6 +156,8 @@ HR_CHECKED enum hr_status hr_check_range(const char *flag, double value, double 
 
 /* --- manner.c: the strategy's own options */
 HR_CHECKED enum hr_status hr_manner_prepare(struct hr_run *run);
+/* Those that mean something in this run, in words; "" where none does. */
+void hr_manner_text(const struct hr_run *run, char *text, size_t size);
 
 /* --- wiring.c: the group's options, and the wires' words in the segment */
 HR_CHECKED enum hr_status hr_wiring_prepare(struct hr_run *run);

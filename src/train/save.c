@@ -11,7 +11,7 @@
 #include "strategy/shared.h"
 #include "train/run.h"
 
-enum { MODEL_METADATA = 6, TRAINER_METADATA = 16, SCALING_TENSORS = 2, STEP_TENSORS = 1 };
+enum { MODEL_METADATA = 6, TRAINER_METADATA = 18, SCALING_TENSORS = 2, STEP_TENSORS = 1 };
 
 uint64_t hr_run_step(const struct hr_run *run)
 {
@@ -149,6 +149,8 @@ static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
     put(file, "state_copies", "%zu", run->world.snapshot.state_copies);
     put(file, "epoch_samples", "%" PRIu64, run->board->epoch_samples);
     put(file, "epoch_loss", "%.17g", run->board->epoch_loss);
+    put(file, "first_epoch_loss", "%.17g", run->world.snapshot.losses->first);
+    put(file, "last_epoch_loss", "%.17g", run->world.snapshot.losses->last);
 }
 
 /* Arrays of (params) floats in the state of all copies. */
@@ -215,6 +217,13 @@ static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const ch
                    checkpoint->path, what, saved ? saved : "(unknown)", ours);
 }
 
+/* A loss that the checkpoint may have; else 0. */
+static double loss_of(const struct hr_checkpoint *checkpoint, const char *key)
+{
+    const char *loss = hr_metadata_get(&checkpoint->trainer, key);
+    return loss ? strtod(loss, NULL) : 0;
+}
+
 /* Where it stands, in samples since the first run began. Epochs may have another size in this run;
  * then the losses of the one that it broke off say nothing about one of ours. Nor do they at an
  * epoch's end, where they are those of the epoch that had just ended. */
@@ -230,8 +239,7 @@ static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpo
     if (size != run->world.course.samples || position == 0)
         return HR_OK;
     HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
-    const char *loss = hr_metadata_get(&checkpoint->trainer, "epoch_loss");
-    run->resumed_epoch_loss = loss ? strtod(loss, NULL) : 0;
+    run->resumed_epoch_loss = loss_of(checkpoint, "epoch_loss");
     return HR_OK;
 }
 
@@ -364,6 +372,8 @@ enum hr_status hr_resume_state(struct hr_run *run, const struct hr_checkpoint *c
     }
     for (size_t copy = 0; copy < run->world.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
+    *run->world.snapshot.losses = (struct hr_epoch_losses){loss_of(checkpoint, "first_epoch_loss"),
+                                                           loss_of(checkpoint, "last_epoch_loss")};
     run->world.stats[0].epoch_loss = run->resumed_epoch_loss;
     run->world.stats[0].epoch_samples = run->resumed_epoch_samples;
     return HR_OK;

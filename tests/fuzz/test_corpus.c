@@ -7,7 +7,8 @@
 #include "fuzz/fuzz.h"
 #include "support/check.h"
 
-#define FUZZERS(X) X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) X(model_text) X(trace)
+#define FUZZERS(X)                                                                                 \
+    X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) X(model_text) X(trace)
 #define DECLARE(name) int run_##name(const uint8_t *data, size_t size);
 FUZZERS(DECLARE)
 

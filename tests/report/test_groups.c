@@ -39,6 +39,13 @@ static void settings_are_named_only_where_they_tell_rows_apart(void **state)
     assert_string_equal(groups.group[2].label, "ps-async 2 servers");
     assert_string_equal(groups.group[3].label, "hogwild");
     hr_groups_free(&groups);
+    snprintf(runs[0].manner, sizeof runs[0].manner, "sync-every 4");
+    snprintf(runs[1].manner, sizeof runs[1].manner, "sync-every 16");
+    runs[1].lr = runs[0].lr;
+    CHECK_OK(hr_groups_make(&groups, runs, 4));
+    assert_string_equal(groups.group[0].label, "ps-async sync-every 4");
+    assert_string_equal(groups.group[1].label, "ps-async sync-every 16");
+    hr_groups_free(&groups);
 }
 
 static void a_seed_that_comes_again_is_no_second_seed(void **state)

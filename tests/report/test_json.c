@@ -37,6 +37,8 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .workers = 2,
                                                 .servers = 3,
                                                 .staleness = 4,
+                                                .sync_every = 16,
+                                                .adaptive_sync = true,
                                                 .batch_size = 32,
                                                 .overlap = "on",
                                                 .bucket_size = "1M",
@@ -122,6 +124,7 @@ static struct hr_run_result full_run(void)
     run.stale[1] = 38;
     run.stale[3] = run.stale[7] = 1;
     run.max_skew = 5;
+    snprintf(run.manner, sizeof run.manner, "sync-every 4");
     run.threads_per_worker = 2;
     run.micro_shards = 8;
     run.repro_cost = 1.25;
@@ -129,8 +132,7 @@ static struct hr_run_result full_run(void)
     run.prefetch_hits = 40, run.prefetch_misses = 2;
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
-    run.bytes_received = 12;
-    run.wall_s = 2.5;
+    run.bytes_received = 12, run.wall_s = 2.5;
     snprintf(run.clock, sizeof run.clock, "virtual");
     run.curve = points;
     run.ncurve = 2;
@@ -175,6 +177,7 @@ static void a_run_has_every_field(void **state)
     static const struct field fields[] = {
         {"strategy", "\"ssp\""},
         {"algorithm", "null"},
+        {"manner", "\"sync-every 4\""},
         {"optimizer", "\"lamb\""},
         {"order", "\"as gradients arrive\""},
         {"launch", "\"thread\""},
@@ -280,6 +283,8 @@ static const struct field configuration[] = {
     {"workers", "2"},
     {"servers", "3"},
     {"staleness", "4"},
+    {"sync-every", "16"},
+    {"adaptive-sync", "true"},
     {"batch-size", "32"},
     {"global-batch-size", "0"},
     {"overlap", "\"on\""},

@@ -167,7 +167,8 @@ static const struct hr_run_info info = {.strategy = "allreduce",
                                         .epochs = 5,
                                         .steps = 2345,
                                         .seed = 7,
-                                        .synchronous = true};
+                                        .synchronous = true,
+                                        .shares_batch = true};
 
 static void expect_banner(const struct hr_run_info *i, const char *want)
 {
@@ -201,7 +202,7 @@ static void banner_of_an_asynchronous_run_says_what_one_update_is(void **state)
     ssp.strategy = "ssp";
     ssp.algorithm = ssp.order = NULL;
     ssp.launch = "process";
-    ssp.synchronous = false;
+    ssp.synchronous = ssp.shares_batch = false;
     ssp.served = ssp.bounded = true;
     ssp.servers = 1;
     ssp.staleness = 3;
@@ -216,6 +217,24 @@ static void banner_of_an_asynchronous_run_says_what_one_update_is(void **state)
                   "  promise  all replicas bit-equal\n");
 }
 
+static void banner_says_what_a_strategys_own_options_are(void **state)
+{
+    (void)state;
+    struct hr_run_info local = info;
+    local.strategy = "local-sgd";
+    local.averages = true;
+    local.manner = "sync-every 8";
+    expect_banner(&local, "hogring: local-sgd (direct: T(n), leaves in rank order), 2 workers as "
+                          "threads on 1 processor\n"
+                          "  model    flatten, dense 10 (235,146 parameters)\n"
+                          "  data     fashion-mnist\n"
+                          "  batch    64 a worker, 128 global: each worker updates with its share, "
+                          "lr 0.02\n"
+                          "  manner   sync-every 8\n"
+                          "  course   5 epochs, 2,345 updates, seed 7\n" ENGINE
+                          "  promise  all replicas bit-equal\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_dumb_terminal_gets_lines),
         cmocka_unit_test(banner_of_a_synchronous_run),
         cmocka_unit_test(banner_of_an_asynchronous_run_says_what_one_update_is),
+        cmocka_unit_test(banner_says_what_a_strategys_own_options_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

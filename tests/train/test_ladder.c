@@ -7,7 +7,8 @@
 
 #include "support/runs.h"
 
-static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
+static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
+                                  "ssp",       "hogwild", "local-sgd"};
 
 /* With one worker nothing can be stale, so every strategy is serial SGD: the same updates of the
  * same batches in the same order, by the one update expression. */
@@ -106,9 +107,10 @@ static void ps_sync_is_the_same_in_any_order(void **state)
 static void asynchronous_runs_are_functions_of_the_order(void **state)
 {
     (void)state;
-    for (size_t i = 2; i < sizeof all / sizeof *all; i++) {
+    static const char *const ordered[] = {"ps-async", "ssp", "hogwild"};
+    for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++) {
         char first[33], other[33];
-        struct hr_train_options options = run_options(all[i], 3);
+        struct hr_train_options options = run_options(ordered[i], 3);
         options.epochs = 1;
         snprintf(options.schedule, sizeof options.schedule, "explore:7");
         run_digest(&options, first);

@@ -12,7 +12,8 @@
 
 enum { BATCH = 16, FEATURES = 64 };
 
-static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
+static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
+                                  "ssp",       "hogwild", "local-sgd"};
 
 /* As the driver would have it for one of `workers` workers. */
 static struct hr_run run_of(const struct hr_train_options *options, const char *strategy)

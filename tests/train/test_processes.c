@@ -19,6 +19,7 @@ static const struct rung rungs[] = {
     {"ps-async", "auto", 1, 2},
     {"ssp", "auto", 1, 1},
     {"hogwild", "auto", 1, 1},
+    {"local-sgd", "direct", 3, 1},
 };
 
 enum { NRUNGS = sizeof rungs / sizeof *rungs };

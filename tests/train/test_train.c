@@ -7,7 +7,8 @@
 #include "hogring/checkpoint.h"
 #include "support/runs.h"
 
-static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
+static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
+                                  "ssp",       "hogwild", "local-sgd"};
 
 enum { NSTRATEGIES = sizeof all / sizeof *all };
 
@@ -33,7 +34,7 @@ static void updates_are_one_a_step_or_one_a_minibatch(void **state)
     for (size_t i = 0; i < NSTRATEGIES; i++) {
         struct hr_train_options options = run_options(all[i], 3);
         struct hr_run_result result = run_train(&options);
-        const size_t batch = i < 2 ? 48 : 16;
+        const size_t batch = i < 2 || i > 4 ? 48 : 16; /* global, or one worker's */
         assert_int_equal(result.updates, 2 * ((samples + batch - 1) / batch));
         assert_int_equal(result.steps, result.updates);
         hr_run_result_free(&result);
@@ -90,7 +91,7 @@ static void each_epoch_has_an_order_of_its_own(void **state)
 static void computing_is_forward_backward_and_updating(void **state)
 {
     (void)state;
-    static const char *const strategies[] = {"allreduce", "ssp", "hogwild"};
+    static const char *const strategies[] = {"allreduce", "ssp", "hogwild", "local-sgd"};
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         const struct hr_train_options options = run_options(strategies[i], 2);
         struct hr_run_result result = run_train(&options);

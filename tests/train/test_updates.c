@@ -3,7 +3,8 @@
 
 #include "support/runs.h"
 
-static const char *const all[] = {"allreduce", "ps-sync", "ps-async", "ssp", "hogwild"};
+static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
+                                  "ssp",       "hogwild", "local-sgd"};
 enum { NSTRATEGIES = sizeof all / sizeof *all };
 
 /* Optimizers, and how many of them update without norms. */

@@ -1,0 +1,139 @@
+/* Local SGD: workers train apart, and average their weights now and then.
+ *
+ *   Story    every worker has a replica and an optimiser's state of its own. A step: each updates
+ *            its replica with the gradient of its share of the global batch. Every H steps
+ *            (--sync-every), and before every cut, the replicas become their mean: one all-reduce
+ *            of the weights instead of H of gradients. States are not averaged.
+ *   Promise  all replicas are bit-equal after each averaging, which is checked at every cut. The
+ *            model that is evaluated and saved is that mean.
+ *   Order    the sum is that of --algorithm; then one multiplication by 1 / n. Replicas count
+ *            alike, also where an epoch's last batch gives them shares of unequal size; a worker
+ *            without samples makes no update.
+ *   Cuts     H counts from the last averaging, and a cut is one. So --checkpoint-every changes the
+ *            course of training where it is no multiple of H; with the same cuts a resumed run is
+ *            the one that never stopped. Requests to stop wait for the next averaging: no word
+ *            passes between workers before.
+ *   Adaptive (--adaptive-sync) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
+ *            loss of the epoch before, F0 that of the first: communicate more as there is less
+ *            left to gain. In the first two epochs H = H0. Checkpoints carry F and F0.
+ *   Source   Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019. Adaptive: Wang,
+ *            Joshi, "Adaptive Communication Strategies ... (AdaComm)", MLSys 2019, equation 17.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "strategy/table.h"
+
+/* Steps from one averaging to the next. All workers compute it from the same numbers, which the
+ * leader writes at cuts. */
+static uint64_t period(const struct hr_world *world)
+{
+    const struct hr_epoch_losses *losses = world->snapshot.losses;
+    const double first = (double)world->options.sync_every;
+    if (!world->options.adaptive_sync || !(losses->first > 0))
+        return world->options.sync_every;
+    const double steps = ceil(first * sqrt(losses->last / losses->first));
+    return steps < 1 ? 1 : (uint64_t)fmin(steps, 1 << 20);
+}
+
+static size_t bytes(const struct hr_world *world)
+{
+    (void)world;
+    return 0;
+}
+
+static void init(struct hr_world *world)
+{
+    (void)world;
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    struct hr_world *world = worker->world;
+    memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
+    worker->bell = &world->control->rank[worker->rank].bell;
+    worker->buckets = (struct hr_buckets){
+        .member = &worker->member,
+        .grads = worker->weights,
+        .params = world->params,
+        .least = world->params,
+    };
+    return hr_state_start(worker, worker->rank);
+}
+
+static bool ready(void *arg)
+{
+    struct hr_worker *worker = arg;
+    return !worker->offered || hr_buckets_test(&worker->buckets);
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    const struct hr_world *world = worker->world;
+    if (worker->offered) {
+        HR_TRY(hr_buckets_finish(&worker->buckets));
+        worker->offered = false;
+        hr_vec_scale(worker->weights, 1.0f / (float)world->workers, world->params);
+    }
+    if (worker->index >= worker->meet) {
+        const uint64_t next = worker->index + period(world);
+        worker->meet = next < worker->cut ? next : worker->cut;
+    }
+    hr_next_agreed(worker, worker->meet, task);
+    return HR_OK;
+}
+
+static void update_replica(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    const int64_t began = hr_clock_ns();
+    struct hr_step step = hr_step_for(world, worker->index - 1, worker->samples, ++worker->applied);
+    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
+    hr_step_update(&step, 0, world->params, worker->weights, worker->state, worker->grads);
+    worker->update_ns += hr_clock_ns() - began;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    if (worker->samples)
+        update_replica(worker);
+    worker->stats->updates += worker->rank == 0; /* one a step, of the mean */
+    if (worker->index < worker->meet)
+        return;
+    hr_buckets_reset(&worker->buckets);
+    hr_buckets_final(&worker->buckets, 0);
+    worker->bell = worker->buckets.bell;
+    worker->offered = true;
+}
+
+static void export_part(struct hr_worker *worker)
+{
+    const struct hr_traffic traffic = hr_member_traffic(&worker->member);
+    worker->stats->bytes_sent = traffic.bytes_sent;
+    worker->stats->bytes_received = traffic.bytes_received;
+    hr_export_stripe(worker);
+    hr_export_own_state(worker);
+}
+
+const struct hr_strategy hr_strategy_local_sgd = {
+    .name = "local-sgd",
+    .guarantee = "all replicas bit-equal after each averaging, and at every evaluation",
+    .synchronous = true,
+    .shares_batch = true,
+    .private_state = true,
+    .averages = true,
+    .bytes = bytes,
+    .init = init,
+    .start = start,
+    .stop = hr_state_stop,
+    .request = hr_tell_nobody,
+    .ready = ready,
+    .accept = accept,
+    .offer = offer,
+    .arrive = hr_tell_nobody,
+    .arrived = hr_always_ready,
+    .export_part = export_part,
+    .verify = hr_verify_replica,
+};
