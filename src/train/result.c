@@ -89,6 +89,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     fill_configuration(run, result);
     for (size_t w = 0; w < run->world.workers; w++)
         fold_worker(&run->world.stats[w], result);
+    HR_TRY(hr_account_staleness(run));
     HR_TRY(copy_curve(run, result));
     if (result->ncurve) {
         const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
@@ -108,6 +109,10 @@ enum hr_status hr_result_fill(struct hr_run *run)
 void hr_run_result_free(struct hr_run_result *result)
 {
     free(result->curve);
+    free(result->stale_parts);
+    free(result->stale_counts);
     result->curve = NULL;
-    result->ncurve = 0;
+    result->stale_parts = NULL;
+    result->stale_counts = NULL;
+    result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
 }

@@ -16,6 +16,7 @@
  *   device.c             what computes: the memory that a gradient is made in
  *   launcher.c           progress, saving, requests to stop
  *   save.c, result.c     snapshot <-> checkpoint; counters -> result
+ *   account.c            the result's staleness by worker and by key
  *   evaluate.c           a checkpoint's model, apart from any run
  */
 #ifndef HR_TRAIN_RUN_H
@@ -225,5 +226,8 @@ HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
 
 /* --- result.c */
 HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);
+
+/* --- account.c: the totals are in the result */
+HR_CHECKED enum hr_status hr_account_staleness(struct hr_run *run);
 
 #endif
