@@ -145,7 +145,10 @@ struct hr_run_result {
     size_t nstale_workers, nstale_keys, nstale_counts; /* 0: nothing was counted */
     struct hr_staleness *stale_parts; /* owned: by worker (nstale_workers), then by key */
     uint64_t *stale_counts;           /* owned: their histograms */
-    uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most (ssp, ps-*) */
+    /* hogwild, a sample: lines of 16 weights that were watched while they were stored, one a push;
+     * pairs of weights in them; and pairs where another worker's update was overwritten. */
+    uint64_t watched_lines, watched_pairs, lost_pairs;
+    uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most */
     double compute_s, communicate_s, wait_s; /* summed over workers */
     double forward_s, backward_s;            /* of compute_s; what is left of it is updating */
     double load_s; /* as these: workers decoding, or waiting for, what they compute from */

@@ -54,10 +54,9 @@ static json_t *part_object(const struct hr_run_result *run, size_t i)
                                     .n = part->n};
     json_t *object = counted_object(&counted);
     const bool is_key = i >= run->nstale_workers;
-    int failed =
-        json_object_set_new(object, is_key ? "name" : "rank",
-                            is_key ? hr_json_text(part->name) : hr_json_count(i)) |
-        json_object_set_new(object, "updates", hr_json_count(part->updates));
+    int failed = json_object_set_new(object, is_key ? "name" : "rank",
+                                     is_key ? hr_json_text(part->name) : hr_json_count(i)) |
+                 json_object_set_new(object, "updates", hr_json_count(part->updates));
     if (failed) {
         json_decref(object);
         return NULL;

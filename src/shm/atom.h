@@ -134,4 +134,15 @@ static inline void hr_hogwild_store_relaxed(struct hr_atom64 *a, struct hr_float
     atomic_store_explicit(&a->word, bits, memory_order_relaxed);
 }
 
+/* The same store; returns what it overwrote. */
+static inline struct hr_float_pair hr_hogwild_exchange_relaxed(struct hr_atom64 *a,
+                                                               struct hr_float_pair pair)
+{
+    uint64_t bits;
+    memcpy(&bits, &pair, sizeof bits);
+    bits = atomic_exchange_explicit(&a->word, bits, memory_order_relaxed);
+    memcpy(&pair, &bits, sizeof pair);
+    return pair;
+}
+
 #endif

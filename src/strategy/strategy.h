@@ -43,6 +43,8 @@ struct hr_worker_stats {
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
+    /* hogwild: the sample of lost.h */
+    uint64_t watched_lines, watched_pairs, lost_pairs;
 };
 
 /* Words about which index comes next. */

@@ -56,6 +56,9 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->stale_sum += stats->stale_sum;
     result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
     result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
+    result->watched_lines += stats->watched_lines;
+    result->watched_pairs += stats->watched_pairs;
+    result->lost_pairs += stats->lost_pairs;
     for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
         result->stale[i] += stats->stale[i];
 }

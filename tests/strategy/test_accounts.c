@@ -119,6 +119,9 @@ static void hogwild_counts_the_pushes_between_read_and_write(void **state)
     EXPECT_WORKER(&stage, A, 0, 0, 1);
     EXPECT_WORKER(&stage, B, 2);
     assert_null(hr_staleness_of_key(&stage.world, 0));
+    assert_int_equal(stage.world.stats[B].max_skew, 1); /* when it read the second time */
+    stage_pull(&stage, A);
+    assert_int_equal(stage.world.stats[A].max_skew, 0);
     stage_strike(&stage);
 }
 

@@ -60,7 +60,7 @@ void stage_set(struct stage *stage, const char *strategy, size_t workers, size_t
     CHECK_OK(hr_strategy_find(strategy, world->options.staleness, &world->strategy));
     world->course = (struct hr_course){
         .samples = 1, .pass = 1, .batch = 1, .batches_per_epoch = 1, .end = UINT64_MAX};
-    world->course.lr.epochs = 1;
+    world->course.lr.epochs = world->course.lr.peak = 1;
     world->course.lr_factor = 1;
     cut_into_keys(stage, begins, nkeys, params);
     take_memory(stage);

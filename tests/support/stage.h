@@ -19,7 +19,7 @@ struct stage {
 };
 
 /* Workers and shards of a model of `params` parameters, all 0, whose tensor i begins at
- * begins[i] (nkeys); plain SGD, batches of one sample without
+ * begins[i] (nkeys); plain SGD of rate 1, batches of one sample without
  * end; ssp has a bound of 3. */
 void stage_set(struct stage *stage, const char *strategy, size_t workers, size_t servers,
                size_t params, const size_t *begins, size_t nkeys);
