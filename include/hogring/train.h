@@ -113,7 +113,16 @@ struct hr_curve_point {
     double test_loss, test_accuracy;
 };
 
-enum { HR_RESULT_STALENESS_BUCKETS = 256 };
+enum { HR_RESULT_STALENESS_BUCKETS = 4096 };
+
+/* Staleness of some of a run's updates: those of a worker, or all as a tensor of the model had
+ * them. */
+struct hr_staleness {
+    char name[96]; /* the tensor's; of a worker "" */
+    uint64_t updates, sum, max;
+    size_t first, n; /* its histogram: the result's stale_counts [first, first + n); what would lie
+                        at HR_RESULT_STALENESS_BUCKETS or behind is in the last */
+};
 
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
@@ -136,7 +145,13 @@ struct hr_run_result {
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t
         stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */
-    uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most (ssp, ps-*) */
+    size_t nstale_workers, nstale_keys, nstale_counts; /* 0: nothing was counted */
+    struct hr_staleness *stale_parts; /* owned: by worker (nstale_workers), then by key */
+    uint64_t *stale_counts;           /* owned: their histograms */
+    /* hogwild, a sample: lines of 16 weights that were watched while they were stored, one a push;
+     * pairs of weights in them; and pairs where another worker's update was overwritten. */
+    uint64_t watched_lines, watched_pairs, lost_pairs;
+    uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most */
     double compute_s, communicate_s, wait_s; /* summed over workers */
     double forward_s, backward_s;            /* of compute_s; what is left of it is updating */
     double load_s; /* as these: workers decoding, or waiting for, what they compute from */

@@ -22,6 +22,7 @@ enum hr_stream {
     HR_STREAM_DROPOUT = 7, /* which units are kept: nn/dropout.c has a counter of its own */
     HR_STREAM_DELAY = 8,   /* durations of models: counter = (step, rank) */
     HR_STREAM_INJECT = 9,  /* steps that are slowed: counter = (step, rank and entry) */
+    HR_STREAM_LOST = 15,   /* hogwild's watched lines: counter = (push, worker) */
 };
 
 struct hr_philox {

@@ -21,7 +21,7 @@ void hr_contest_note(struct hr_contest *contest, size_t i, enum hr_status status
     snprintf(contest->message[i], sizeof contest->message[i], "%s", status == HR_OK ? "" : message);
 }
 
-/* What a process sends back through its pipe; the curve follows. */
+/* What a process sends back through its pipe; the result's lists follow. */
 struct parcel {
     enum hr_status status;
     char message[480];
@@ -98,9 +98,13 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
     snprintf(parcel.message, sizeof parcel.message, "%s",
              parcel.status == HR_OK ? "" : hr_error_message());
+    struct hr_run_result *result = &parcel.result;
     const bool sent =
         write_all(out, &parcel, sizeof parcel) &&
-        write_all(out, parcel.result.curve, parcel.result.ncurve * sizeof *parcel.result.curve);
+        write_all(out, result->curve, result->ncurve * sizeof *result->curve) &&
+        write_all(out, result->stale_parts,
+                  (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts) &&
+        write_all(out, result->stale_counts, result->nstale_counts * sizeof *result->stale_counts);
     _exit(sent ? 0 : 1);
 }
 
@@ -143,19 +147,29 @@ static void wait_for_parcel(const struct entrant *entrants, size_t n, size_t k, 
         forward_signals(entrants, n, forwarded);
 }
 
+/* A list of so many bytes, malloc'd; NULL when it is empty, or something was missing before. */
+static void *read_list(int fd, size_t bytes, bool *whole)
+{
+    void *list = *whole && bytes > 0 ? malloc(bytes) : NULL;
+    *whole = *whole && (bytes == 0 || (list && read_all(fd, list, bytes)));
+    return list;
+}
+
 static void receive(struct hr_contest *contest, size_t i, const struct entrant *entrant)
 {
-    struct parcel parcel;
+    struct parcel parcel = {0};
+    struct hr_run_result *result = &parcel.result;
     bool whole = read_all(entrant->pipe, &parcel, sizeof parcel);
-    parcel.result.curve = NULL;
-    if (whole && parcel.result.ncurve) {
-        const size_t bytes = parcel.result.ncurve * sizeof *parcel.result.curve;
-        parcel.result.curve = malloc(bytes);
-        whole = parcel.result.curve && read_all(entrant->pipe, parcel.result.curve, bytes);
-    }
+    result->curve = read_list(entrant->pipe, result->ncurve * sizeof *result->curve, &whole);
+    result->stale_parts = read_list(
+        entrant->pipe, (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts,
+        &whole);
+    result->stale_counts =
+        read_list(entrant->pipe, result->nstale_counts * sizeof *result->stale_counts, &whole);
     close(entrant->pipe);
     waitpid(entrant->pid, NULL, 0);
     if (!whole) {
+        hr_run_result_free(result);
         hr_contest_note(contest, i, HR_E_LOST, "its process ended without a result");
         return;
     }

@@ -2,46 +2,16 @@
  *
  * "time": compute, communicate, wait and load (decoding, or waiting for, the input) are disjoint.
  *
- * "staleness": p50, p99 and histogram count updates by staleness, 0, 1, 2, ...; the histogram ends
- * at its last number that is not 0. Bucket 255 holds all updates of staleness 255 and more, so a
- * quantile of 255 means at least that; max is exact. Without updates mean and quantiles are null.
+ * "staleness": json_account.h
  */
 #include <stddef.h>
 #include <string.h>
 
-#include "report/groups.h"
+#include "report/json_account.h"
 #include "report/json_value.h"
 #include "report/report.h"
 
 /* --- a run */
-
-static json_t *histogram(const struct hr_run_result *run)
-{
-    json_t *array = json_array();
-    size_t n = HR_RESULT_STALENESS_BUCKETS;
-    while (n > 0 && run->stale[n - 1] == 0)
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(array, hr_json_count(run->stale[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
-static json_t *quantile(const struct hr_run_result *run, double q)
-{
-    if (run->stale_updates == 0)
-        return json_null();
-    return hr_json_count(hr_histogram_quantile(run->stale, HR_RESULT_STALENESS_BUCKETS, q));
-}
-
-static json_t *staleness(const struct hr_run_result *run)
-{
-    return json_pack("{so so so so so}", "mean", hr_json_number(hr_measure_stale_mean(run)), "p50",
-                     quantile(run, 0.5), "p99", quantile(run, 0.99), "max",
-                     hr_json_count(run->stale_max), "histogram", histogram(run));
-}
 
 static json_t *curve(const struct hr_run_result *run)
 {
@@ -99,12 +69,12 @@ static json_t *run_outcome(const struct hr_run_result *run)
 /* What it cost, and its course. */
 static json_t *run_account(const struct hr_run_result *run)
 {
-    return json_pack("{so s{so so so so so so} s{so so} s{so so} so}", "staleness", staleness(run),
-                     "time", "compute", hr_json_number(run->compute_s), "communicate",
-                     hr_json_number(run->communicate_s), "wait", hr_json_number(run->wait_s),
-                     "load", hr_json_number(run->load_s), "forward", hr_json_number(run->forward_s),
-                     "backward", hr_json_number(run->backward_s), "prefetch", "hits",
-                     hr_json_count(run->prefetch_hits), "misses",
+    return json_pack("{so s{so so so so so so} s{so so} s{so so} so}", "staleness",
+                     hr_json_staleness(run), "time", "compute", hr_json_number(run->compute_s),
+                     "communicate", hr_json_number(run->communicate_s), "wait",
+                     hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "forward",
+                     hr_json_number(run->forward_s), "backward", hr_json_number(run->backward_s),
+                     "prefetch", "hits", hr_json_count(run->prefetch_hits), "misses",
                      hr_json_count(run->prefetch_misses), "bytes", "sent",
                      hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
                      "curve", curve(run));

@@ -38,8 +38,4 @@ struct hr_comparison {
  * that calling those below alpha different keeps the chance of any false call below alpha. */
 void hr_holm_adjust(struct hr_comparison *comparisons, size_t n);
 
-/* The smallest index at which the histogram's running sum reaches the fraction q of all; 0 for an
- * empty one. */
-size_t hr_histogram_quantile(const uint64_t *counts, size_t n, double q);
-
 #endif

@@ -6,8 +6,9 @@
  *
  * House rule: one writer a word, and each use names its partner. Exceptions, by design read-modify-
  * write by many: bells (wait.h), the arrival and claim counters of group/meeting.h, the abort
- * record (control.h), the batch dispenser, emulated links (schedule/wires.h), and Hogwild's
- * weights, which go through the last two functions of this file and through nothing else.
+ * record (control.h), the batch dispenser, emulated links (schedule/wires.h), the histograms of
+ * strategy/staleness.h, and Hogwild's weights, which go through the last functions of this file and
+ * through nothing else.
  */
 #ifndef HR_SHM_ATOM_H
 #define HR_SHM_ATOM_H
@@ -131,6 +132,17 @@ static inline void hr_hogwild_store_relaxed(struct hr_atom64 *a, struct hr_float
     uint64_t bits;
     memcpy(&bits, &pair, sizeof bits);
     atomic_store_explicit(&a->word, bits, memory_order_relaxed);
+}
+
+/* The same store; returns what it overwrote. */
+static inline struct hr_float_pair hr_hogwild_exchange_relaxed(struct hr_atom64 *a,
+                                                               struct hr_float_pair pair)
+{
+    uint64_t bits;
+    memcpy(&bits, &pair, sizeof bits);
+    bits = atomic_exchange_explicit(&a->word, bits, memory_order_relaxed);
+    memcpy(&pair, &bits, sizeof pair);
+    return pair;
 }
 
 #endif

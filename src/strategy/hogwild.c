@@ -6,19 +6,29 @@
  *            one. The optimiser's state is each worker's own; where an update needs norms
  *            (--clip-norm, lars, lamb), they are those of the worker's own gradient, its state, and
  *            the weights it pulled.
- *   Promise  no torn values; an update that meets another's between its load and its store is lost.
+ *   Promise  no torn values; an update that meets another's between its load and its store is lost
+ *            (lost.h samples how many are).
  *   Order    each worker pushes from its own stripe on, so that two rarely meet on one line.
  *   Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
  */
 #include <string.h>
 
 #include "base/size.h"
+#include "strategy/lost.h"
 #include "strategy/table.h"
+
+/* Weights that are loaded, updated and stored at a time: long enough that loads do not stall on
+ * stores still on their way to the cache, and short enough that another's update rarely falls
+ * between load and store. */
+enum { BLOCK = 256 };
 
 /* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
 struct pushes {
     alignas(HR_LINE) struct hr_atom64 count; /* pushes completed; writer: that worker */
+    struct hr_atom64 clock; /* those since the last cut, or AT_CUT; writer: that worker */
 };
+
+#define AT_CUT UINT64_MAX /* waits for nobody's push, and nobody for its */
 
 static size_t pairs_of(size_t params)
 {
@@ -89,6 +99,19 @@ static void store_floats(struct hr_atom64 *live, size_t first_pair, const float 
         hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(floats, i / 2, count));
 }
 
+/* How many clocks this worker is ahead of the slowest that may still push before the cut. */
+static uint64_t skew_of(const struct hr_worker *worker)
+{
+    const struct pushes *pushes = pushes_of(worker->world);
+    const uint64_t mine = hr_atom64_load_relaxed(&pushes[worker->rank].clock);
+    uint64_t slowest = mine;
+    for (size_t w = 0; w < worker->world->workers; w++) {
+        const uint64_t clock = hr_atom64_load_relaxed(&pushes[w].clock);
+        slowest = clock < slowest ? clock : slowest;
+    }
+    return mine - slowest;
+}
+
 static void pull(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
@@ -108,26 +131,52 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     worker->index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
     *task = (struct hr_task){worker->index < cut ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
     if (task->kind == HR_TASK_BATCH) {
+        const uint64_t skew = skew_of(worker);
+        if (skew > worker->stats->max_skew)
+            worker->stats->max_skew = skew;
         worker->pushes_seen = pushes_of_others(worker);
         pull(worker);
     }
     return HR_OK;
 }
 
-/* Update live weights [begin, end), begin even, a block at a time: load, update privately with the
- * vector kernel, store. A block is long enough that its loads do not stall on stores still on their
- * way to the cache, and short enough that another's update rarely falls between load and store. */
-static void push_range(struct hr_worker *worker, size_t begin, size_t end,
+/* Some of the weights: load, update privately with the vector kernel, store. */
+static void push_block(struct hr_worker *worker, size_t at, size_t count,
                        const struct hr_step *step)
 {
-    enum { BLOCK = 256 };
     struct hr_atom64 *live = live_weights(worker->world);
     float block[BLOCK];
+    load_floats(live, at / 2, block, count);
+    hr_step_update(step, at, count, block, worker->state, worker->grads + at);
+    store_floats(live, at / 2, block, count);
+}
+
+/* The same, where one line of them (it begins at weight `line`) is watched. */
+static void push_watched(struct hr_worker *worker, size_t at, size_t count,
+                         const struct hr_step *step, size_t line)
+{
+    struct hr_atom64 *live = live_weights(worker->world);
+    float block[BLOCK], loaded[HR_LOST_FLOATS];
+    const size_t before = line - at, length = hr_min_size(HR_LOST_FLOATS, count - before);
+    const size_t behind = before + length;
+    load_floats(live, at / 2, block, count);
+    memcpy(loaded, block + before, length * sizeof *loaded);
+    hr_step_update(step, at, count, block, worker->state, worker->grads + at);
+    store_floats(live, at / 2, block, before);
+    hr_lost_store(worker->stats, live + line / 2, loaded, block + before, length);
+    store_floats(live, (at + behind) / 2, block + behind, count - behind);
+}
+
+/* Update live weights [begin, end), begin even, a block at a time. */
+static void push_range(struct hr_worker *worker, size_t begin, size_t end,
+                       const struct hr_step *step, size_t line)
+{
     for (size_t at = begin; at < end; at += BLOCK) {
         const size_t count = hr_min_size(BLOCK, end - at);
-        load_floats(live, at / 2, block, count);
-        hr_step_update(step, at, count, block, worker->state, worker->grads + at);
-        store_floats(live, at / 2, block, count);
+        if (line >= at && line < at + count)
+            push_watched(worker, at, count, step, line);
+        else
+            push_block(worker, at, count, step);
     }
 }
 
@@ -137,25 +186,33 @@ static void push(struct hr_worker *worker)
     struct hr_step step = hr_step_for(world, worker->index, worker->samples, ++worker->applied);
     const size_t own = hr_stripe_begin(world->params, world->workers, worker->rank);
     hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
-    push_range(worker, own, world->params, &step);
-    push_range(worker, 0, own, &step);
+    const size_t line = hr_lost_line(world->params, worker->rank, worker->applied);
+    push_range(worker, own, world->params, &step, line);
+    push_range(worker, 0, own, &step, line);
 }
 
 static void offer(struct hr_worker *worker)
 {
-    struct hr_atom64 *mine = &pushes_of(worker->world)[worker->rank].count;
+    struct pushes *mine = &pushes_of(worker->world)[worker->rank];
     hr_stats_staleness(worker->stats, pushes_of_others(worker) - worker->pushes_seen);
     push(worker);
-    hr_atom64_store_release(mine, hr_atom64_load_relaxed(mine) +
-                                      1); /* partner: pushes_of_others, a count only */
+    /* Partners: pushes_of_others, skew_of; counts only. */
+    hr_atom64_store_release(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
+    hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);
     worker->stats->updates++;
     worker->stats->bytes_sent += worker->world->params * sizeof(float);
 }
 
 /* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
+static void arrive(struct hr_worker *worker)
+{
+    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, AT_CUT);
+}
+
 static void export_part(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
+    hr_atom64_store_relaxed(&pushes_of(world)[worker->rank].clock, 0);
     const size_t params = world->params;
     pull(worker);
     worker->stats->bytes_received -=
@@ -176,7 +233,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .ready = hr_always_ready,
     .accept = accept,
     .offer = offer,
-    .arrive = hr_tell_nobody,
+    .arrive = arrive,
     .arrived = hr_always_ready,
     .export_part = export_part,
     .verify = hr_verify_nothing,

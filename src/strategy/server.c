@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "strategy/staleness.h"
 #include "strategy/table.h"
 
 /* --- memory: [requests and replies | weights | scratch | ratio | state] --- */
@@ -148,27 +149,25 @@ static bool replied(void *arg)
     return true;
 }
 
-/* Take one reply of each shard; returns shard 0's. The staleness of the push before is the largest
- * over the shards. */
+/* Take one reply of each shard; returns shard 0's. */
 static struct hr_message collect(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     struct hr_worker_stats *stats = worker->stats;
     struct hr_message first = {0};
-    uint64_t staleness = 0;
+    uint64_t *staleness = hr_staleness_at_shards(world, worker->rank); /* of the push before */
     for (size_t s = 0; s < world->servers; s++) {
         struct hr_ring *ring = hr_server_replies(world, worker->rank, s);
         const struct hr_message reply = *hr_ring_peek_spsc(ring);
         hr_ring_release_spsc(ring);
         if (s == 0)
             first = reply;
-        if (reply.word[HR_REPLY_STALENESS] > staleness)
-            staleness = reply.word[HR_REPLY_STALENESS];
+        staleness[s] = reply.word[HR_REPLY_STALENESS];
         if (reply.word[HR_REPLY_SKEW] > stats->max_skew)
             stats->max_skew = reply.word[HR_REPLY_SKEW];
     }
     if (worker->offered)
-        hr_stats_staleness(stats, staleness);
+        hr_staleness_count(worker);
     worker->offered = false;
     return first;
 }

@@ -24,7 +24,7 @@
 #include "strategy/buckets.h"
 #include "strategy/course.h"
 
-enum { HR_STALENESS_BUCKETS = 256 };
+enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
 
 /* What a worker counts; its own lines in the segment, read by others only at a cut or after the
  * run, except for `seen`. */
@@ -43,6 +43,8 @@ struct hr_worker_stats {
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
+    /* hogwild: the sample of lost.h */
+    uint64_t watched_lines, watched_pairs, lost_pairs;
 };
 
 /* Words about which index comes next. */
@@ -111,6 +113,7 @@ struct hr_world {
     float **grads;                 /* (workers)(params) where it leaves it; read by peers */
     struct hr_worker_stats *stats; /* (workers) */
     struct hr_dispenser *dispenser;
+    void *staleness; /* strategy/staleness.h */
     struct hr_snapshot snapshot;
     void *own; /* strategy->bytes() bytes, the strategy's own */
     /* Private: who wants to know of every message to and from a shard, and how many bytes it stands

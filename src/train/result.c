@@ -57,6 +57,9 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->stale_sum += stats->stale_sum;
     result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
     result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
+    result->watched_lines += stats->watched_lines;
+    result->watched_pairs += stats->watched_pairs;
+    result->lost_pairs += stats->lost_pairs;
     for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
         result->stale[i] += stats->stale[i];
 }
@@ -90,6 +93,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     fill_configuration(run, result);
     for (size_t w = 0; w < run->world.workers; w++)
         fold_worker(&run->world.stats[w], result);
+    HR_TRY(hr_account_staleness(run));
     HR_TRY(copy_curve(run, result));
     if (result->ncurve) {
         const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
@@ -111,6 +115,10 @@ enum hr_status hr_result_fill(struct hr_run *run)
 void hr_run_result_free(struct hr_run_result *result)
 {
     free(result->curve);
+    free(result->stale_parts);
+    free(result->stale_counts);
     result->curve = NULL;
-    result->ncurve = 0;
+    result->stale_parts = NULL;
+    result->stale_counts = NULL;
+    result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
 }

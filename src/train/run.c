@@ -12,6 +12,7 @@
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
 #include "strategy/shared.h"
+#include "strategy/staleness.h"
 #include "train/prefetch.h"
 
 /* --- from options --- */
@@ -202,6 +203,7 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
     world->group = carve(&carver, group_bytes);
     run->wires.free_at = carve(&carver, hr_wires_bytes(&run->wires));
     world->stats = carve(&carver, world->workers * sizeof *world->stats);
+    world->staleness = carve(&carver, hr_staleness_bytes(world));
     run->cells = carve(&carver, run->neval * sizeof *run->cells);
     run->curve = carve(&carver, run->curve_room * sizeof *run->curve);
     world->snapshot.weights = carve_arena(&carver, world->params);
@@ -250,6 +252,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     else
         HR_TRY(hr_init_weights(run, world->snapshot.weights));
     world->strategy->init(world);
+    hr_staleness_init(world);
     return HR_OK;
 }
 

@@ -20,6 +20,7 @@
  *   launcher.c           progress, saving, requests to stop
  *   announce.c           what the run is about to do, for the observer
  *   save.c, result.c     snapshot <-> checkpoint; counters -> result
+ *   account.c            the result's staleness by worker and by key
  *   evaluate.c           a checkpoint's model, apart from any run
  */
 #ifndef HR_TRAIN_RUN_H
@@ -240,5 +241,8 @@ void hr_announce(const struct hr_run *run);
 
 /* --- result.c */
 HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);
+
+/* --- account.c: the totals are in the result */
+HR_CHECKED enum hr_status hr_account_staleness(struct hr_run *run);
 
 #endif

@@ -115,6 +115,12 @@ static struct hr_curve_point points[] = {
      .test_accuracy = 0.1},
 };
 
+static uint64_t counts[] = {1, 3, 0, 0, 0, 0, 2};
+static struct hr_staleness parts[] = {
+    {.updates = 4, .sum = 3, .max = 1, .first = 0, .n = 2},
+    {.name = "1.bias", .updates = 2, .sum = 8, .max = 4, .first = 2, .n = 5},
+};
+
 static struct hr_run_result full_run(void)
 {
     struct hr_run_result run = sample_run("ssp", 7, 1.0 / 3);
@@ -123,6 +129,9 @@ static struct hr_run_result full_run(void)
     run.stale[0] = 60;
     run.stale[1] = 38;
     run.stale[3] = run.stale[7] = 1;
+    run.nstale_workers = run.nstale_keys = 1;
+    run.stale_parts = parts;
+    run.stale_counts = counts;
     run.max_skew = 5;
     snprintf(run.manner, sizeof run.manner, "sync-every 4");
     run.threads_per_worker = 2;
@@ -210,7 +219,11 @@ static void a_run_has_every_field(void **state)
         {"wall_seconds", "2.5"},
         {"interrupted", "false"},
         {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
-                      "\"histogram\":[60,38,0,1,0,0,0,1]}"},
+                      "\"histogram\":[60,38,0,1,0,0,0,1],\"exact_below\":4095,\"workers\":["
+                      "{\"mean\":0.75,\"p50\":1,\"p99\":1,\"max\":1,\"histogram\":[1,3],"
+                      "\"rank\":0,\"updates\":4}],\"keys\":["
+                      "{\"mean\":4.0,\"p50\":4,\"p99\":4,\"max\":4,\"histogram\":[0,0,0,0,2],"
+                      "\"name\":\"1.bias\",\"updates\":2}]}"},
         {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
                  "\"wait\":0.45000000000000001,\"load\":0.125,\"forward\":0.5,"
                  "\"backward\":0.75}"},
@@ -245,7 +258,8 @@ static void what_there_is_not_is_null(void **state)
     assert_true(json_is_true(json_object_get(run, "interrupted")));
     assert_string_equal(json_string_value(json_object_get(run, "algorithm")), "direct");
     static const struct field nothing[] = {
-        {"mean", "null"}, {"p50", "null"}, {"p99", "null"}, {"max", "0"}, {"histogram", "[]"}};
+        {"mean", "null"},  {"p50", "null"},     {"p99", "null"},         {"max", "0"},
+        {"workers", "[]"}, {"histogram", "[]"}, {"exact_below", "4095"}, {"keys", "[]"}};
     EXPECT_FIELDS(json_object_get(run, "staleness"), nothing);
     json_decref(document);
 }
@@ -258,8 +272,10 @@ static void a_full_histogram_keeps_its_last_bucket(void **state)
     json_t *document = write_and_read(&run, 1);
     const json_t *staleness =
         json_object_get(json_array_get(json_object_get(document, "runs"), 0), "staleness");
-    assert_int_equal(json_array_size(json_object_get(staleness, "histogram")), 256);
-    assert_int_equal(json_integer_value(json_object_get(staleness, "p50")), 255);
+    assert_int_equal(json_array_size(json_object_get(staleness, "histogram")),
+                     HR_RESULT_STALENESS_BUCKETS);
+    assert_int_equal(json_integer_value(json_object_get(staleness, "p50")),
+                     HR_RESULT_STALENESS_BUCKETS - 1);
     json_decref(document);
 }
 

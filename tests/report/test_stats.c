@@ -99,17 +99,6 @@ static void holm_multiplies_by_the_tests_left_and_never_falls(void **state)
     hr_holm_adjust(c, 0);
 }
 
-static void quantile_is_the_bucket_where_the_sum_arrives(void **state)
-{
-    (void)state;
-    const uint64_t counts[] = {50, 49, 0, 1};
-    assert_int_equal(hr_histogram_quantile(counts, 4, 0.5), 0);
-    assert_int_equal(hr_histogram_quantile(counts, 4, 0.51), 1);
-    assert_int_equal(hr_histogram_quantile(counts, 4, 0.99), 1);
-    assert_int_equal(hr_histogram_quantile(counts, 4, 1), 3);
-    assert_int_equal(hr_histogram_quantile(counts, 0, 0.5), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,7 +109,6 @@ int main(void)
         cmocka_unit_test(welch_gives_a_worked_example),
         cmocka_unit_test(welch_says_nothing_without_spread_or_with_one_value),
         cmocka_unit_test(holm_multiplies_by_the_tests_left_and_never_falls),
-        cmocka_unit_test(quantile_is_the_bucket_where_the_sum_arrives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

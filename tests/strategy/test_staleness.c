@@ -68,6 +68,43 @@ static void every_update_is_counted(void **state)
     }
 }
 
+/* Parts of the result [first, first + n): each histogram holds its part's updates. Returns all. */
+static uint64_t check_parts(const struct hr_run_result *result, size_t first, size_t n)
+{
+    uint64_t updates = 0;
+    for (size_t i = first; i < first + n; i++) {
+        const struct hr_staleness *part = &result->stale_parts[i];
+        uint64_t count = 0, sum = 0;
+        for (size_t bucket = 0; bucket < part->n; bucket++) {
+            count += result->stale_counts[part->first + bucket];
+            sum += bucket * result->stale_counts[part->first + bucket];
+        }
+        assert_int_equal(count, part->updates);
+        assert_int_equal(sum, part->sum);
+        assert_int_equal(part->n, part->max + 1);
+        updates += count;
+    }
+    return updates;
+}
+
+/* Each update has one worker, and changes every key. */
+static void workers_share_the_updates_and_keys_have_them_all(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"ps-async", "ssp", "hogwild"};
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        struct hr_run_result result = run_in_order(strategies[i], 3, 2, 5);
+        assert_int_equal(result.nstale_workers, WORKERS);
+        assert_int_equal(result.nstale_keys, 2);
+        assert_int_equal(check_parts(&result, 0, WORKERS), STEPS);
+        assert_int_equal(check_parts(&result, WORKERS, 2), 2 * STEPS);
+        assert_string_equal(result.stale_parts[WORKERS].name, "1.weight");
+        assert_string_equal(result.stale_parts[WORKERS + 1].name, "1.bias");
+        assert_string_equal(result.stale_parts[0].name, "");
+        hr_run_result_free(&result);
+    }
+}
+
 /* One worker never meets another's update; a synchronous server never sees a stale one. */
 static void nothing_is_stale_where_nothing_can_be(void **state)
 {
@@ -92,6 +129,7 @@ int main(void)
         cmocka_unit_test(ssp_keeps_its_bound_in_any_order),
         cmocka_unit_test(ps_async_has_no_bound),
         cmocka_unit_test(every_update_is_counted),
+        cmocka_unit_test(workers_share_the_updates_and_keys_have_them_all),
         cmocka_unit_test(nothing_is_stale_where_nothing_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,95 @@
+#include "report/json_account.h"
+
+#include <math.h>
+
+#include "base/histogram.h"
+#include "report/groups.h"
+#include "report/json_value.h"
+
+/* What is said of any set of updates. */
+struct counted {
+    uint64_t updates, sum, max;
+    const uint64_t *counts; /* (n) */
+    size_t n;
+};
+
+static json_t *histogram(const struct counted *counted)
+{
+    json_t *array = json_array();
+    size_t n = counted->n;
+    while (n > 0 && counted->counts[n - 1] == 0)
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(array, hr_json_count(counted->counts[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *quantile(const struct counted *counted, double q)
+{
+    if (counted->updates == 0)
+        return json_null();
+    return hr_json_count(hr_histogram_quantile(counted->counts, counted->n, q));
+}
+
+static json_t *counted_object(const struct counted *counted)
+{
+    const double mean =
+        counted->updates ? (double)counted->sum / (double)counted->updates : (double)NAN;
+    return json_pack("{so so so so so}", "mean", hr_json_number(mean), "p50",
+                     quantile(counted, 0.5), "p99", quantile(counted, 0.99), "max",
+                     hr_json_count(counted->max), "histogram", histogram(counted));
+}
+
+/* Part `i` of a run: who it is about, and the same figures. */
+static json_t *part_object(const struct hr_run_result *run, size_t i)
+{
+    const struct hr_staleness *part = &run->stale_parts[i];
+    const struct counted counted = {.updates = part->updates,
+                                    .sum = part->sum,
+                                    .max = part->max,
+                                    .counts = run->stale_counts + part->first,
+                                    .n = part->n};
+    json_t *object = counted_object(&counted);
+    const bool is_key = i >= run->nstale_workers;
+    int failed = json_object_set_new(object, is_key ? "name" : "rank",
+                                     is_key ? hr_json_text(part->name) : hr_json_count(i)) |
+                 json_object_set_new(object, "updates", hr_json_count(part->updates));
+    if (failed) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *part_array(const struct hr_run_result *run, size_t first, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = first; i < first + n; i++)
+        if (json_array_append_new(array, part_object(run, i)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+json_t *hr_json_staleness(const struct hr_run_result *run)
+{
+    const struct counted all = {.updates = run->stale_updates,
+                                .sum = run->stale_sum,
+                                .max = run->stale_max,
+                                .counts = run->stale,
+                                .n = HR_RESULT_STALENESS_BUCKETS};
+    json_t *object = counted_object(&all);
+    int failed =
+        json_object_set_new(object, "exact_below", hr_json_count(HR_RESULT_STALENESS_BUCKETS - 1)) |
+        json_object_set_new(object, "workers", part_array(run, 0, run->nstale_workers)) |
+        json_object_set_new(object, "keys", part_array(run, run->nstale_workers, run->nstale_keys));
+    if (failed) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}

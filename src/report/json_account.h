@@ -1,0 +1,18 @@
+/* json_account.h - a run's exact accounts as JSON: parts of the object of a run (json.c). */
+#ifndef HR_REPORT_JSON_ACCOUNT_H
+#define HR_REPORT_JSON_ACCOUNT_H
+
+#include <jansson.h>
+
+#include "hogring/train.h"
+
+/* "staleness": {"mean", "p50", "p99", "max", "histogram", "exact_below", "workers", "keys"}
+ *
+ * p50, p99 and histogram count updates by staleness, 0, 1, 2, ...; the histogram ends at its last
+ * number that is not 0. Staleness is counted exactly below exact_below; the bucket of that number
+ * holds all there is from there on, so a quantile of it means at least that. max is exact always.
+ * Without updates mean and quantiles are null. The same figures stand in "workers" for each rank's
+ * updates, and in "keys" for each tensor of the model, by name. */
+json_t *hr_json_staleness(const struct hr_run_result *run);
+
+#endif

@@ -1,0 +1,33 @@
+/* lost.h - Hogwild's lost updates, by sampling.
+ *
+ *   Story    a push loads a weight, adds to it, and stores it; what another worker stored in
+ *            between is overwritten: lost. Every push watches one line of 16 weights, drawn from
+ *            all, as each push draws anew: there the store is an exchange, and what it gives back
+ *            is compared with what was loaded. A pair of weights that had changed is one lost pair.
+ *   Sample   one line a push costs some 0.1 us, whatever the model. Pairs of a line are mostly lost
+ *            together: an interval must count lines, not pairs.
+ *   Limits   an update that left its pair as it was is not missed, and a store that is itself
+ *            overwritten is counted by whoever overwrites it, once. Which line is watched depends
+ *            on (worker, push) alone.
+ *
+ * Test: tests/strategy/test_lost.c has two pretended workers take turns.
+ */
+#ifndef HR_STRATEGY_LOST_H
+#define HR_STRATEGY_LOST_H
+
+#include "strategy/strategy.h"
+
+enum { HR_LOST_FLOATS = 16 }; /* of a line, 64 bytes */
+
+/* The line that this push (counted from 1) of this worker watches, of `params` weights: where it
+ * begins. */
+size_t hr_lost_line(size_t params, size_t worker, uint64_t push);
+
+/* Store one line's `count` weights (at most HR_LOST_FLOATS; live is where it begins) and count the
+ * pairs that were no longer what `loaded` says.
+ *   loaded, next  (count) before and after the update; of an odd count the last pair's second is 0
+ */
+void hr_lost_store(struct hr_worker_stats *stats, struct hr_atom64 *live, const float *loaded,
+                   const float *next, size_t count);
+
+#endif

@@ -1,0 +1,91 @@
+/* How stale whose updates were: from the counters of the segment to the result's own lists. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/staleness.h"
+#include "train/run.h"
+
+/* Where a histogram stands: a worker's, a key's, or that of all. */
+struct source {
+    const uint64_t *own;
+    const struct hr_staleness_counts *shared; /* own is NULL */
+};
+
+static uint64_t count_at(struct source source, size_t bucket)
+{
+    return source.own ? source.own[bucket] : hr_atom64_load_relaxed(&source.shared->bucket[bucket]);
+}
+
+/* Buckets up to the last that is not empty. */
+static size_t length_of(struct source source)
+{
+    size_t n = HR_STALENESS_BUCKETS;
+    while (n > 0 && count_at(source, n - 1) == 0)
+        n--;
+    return n;
+}
+
+static struct source source_of(const struct hr_run *run, size_t part)
+{
+    const struct hr_world *world = &run->world;
+    if (part < world->workers)
+        return (struct source){.own = world->stats[part].stale};
+    const struct hr_staleness_counts *key = hr_staleness_of_key(world, part - world->workers);
+    return key ? (struct source){.shared = key} : (struct source){.own = run->result->stale};
+}
+
+static struct hr_staleness part_of(const struct hr_run *run, size_t part)
+{
+    const struct hr_world *world = &run->world;
+    const struct hr_run_result *result = run->result;
+    if (part < world->workers) {
+        const struct hr_worker_stats *stats = &world->stats[part];
+        return (struct hr_staleness){
+            .updates = stats->stale_updates, .sum = stats->stale_sum, .max = stats->stale_max};
+    }
+    const size_t key = part - world->workers;
+    const struct hr_staleness_counts *counts = hr_staleness_of_key(world, key);
+    struct hr_staleness out = {
+        .updates = result->stale_updates, .sum = result->stale_sum, .max = result->stale_max};
+    if (counts) {
+        out.updates = hr_atom64_load_relaxed(&counts->updates);
+        out.sum = hr_atom64_load_relaxed(&counts->sum);
+        out.max = hr_atom64_load_relaxed(&counts->max);
+    }
+    snprintf(out.name, sizeof out.name, "%s", hr_model_tensor(run->model, key)->name);
+    return out;
+}
+
+static enum hr_status take_room(const struct hr_run *run, size_t parts)
+{
+    struct hr_run_result *result = run->result;
+    size_t counts = 0;
+    for (size_t i = 0; i < parts; i++)
+        counts += length_of(source_of(run, i));
+    result->stale_parts = calloc(parts, sizeof *result->stale_parts);
+    result->stale_counts = calloc(counts, sizeof *result->stale_counts);
+    if (!result->stale_parts || !result->stale_counts)
+        return hr_fail(HR_E_NOMEM, "no memory for the staleness of %zu workers and keys", parts);
+    return HR_OK;
+}
+
+enum hr_status hr_account_staleness(struct hr_run *run)
+{
+    struct hr_run_result *result = run->result;
+    const size_t keys = run->world.optimizer.nsegments, parts = run->world.workers + keys;
+    if (result->stale_updates == 0)
+        return HR_OK;
+    HR_TRY(take_room(run, parts));
+    for (size_t i = 0; i < parts; i++) {
+        struct hr_staleness *part = &result->stale_parts[i];
+        *part = part_of(run, i);
+        part->first = result->nstale_counts;
+        part->n = length_of(source_of(run, i));
+        for (size_t bucket = 0; bucket < part->n; bucket++)
+            result->stale_counts[result->nstale_counts++] = count_at(source_of(run, i), bucket);
+    }
+    result->nstale_workers = run->world.workers;
+    result->nstale_keys = keys;
+    return HR_OK;
+}
