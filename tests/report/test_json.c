@@ -2,31 +2,11 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "report/report.h"
 #include "support/check.h"
+#include "support/json_file.h"
 #include "support/sample_runs.h"
-
-static char folder[64], path[96];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/hogring-json-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/out.json", folder);
-    return 0;
-}
-
-/* rmdir fails, and with it the test, when a temporary was left behind. */
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 static const struct hr_train_options options = {.strategy = "ssp",
                                                 .algorithm = "auto",
@@ -153,32 +133,12 @@ static struct hr_run_result full_run(void)
 static json_t *write_and_read(const struct hr_run_result *runs, size_t n)
 {
     json_error_t error;
-    CHECK_OK(hr_json_write_runs(path, &options, &dataset, runs, n));
-    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    CHECK_OK(hr_json_write_runs(json_file_path, &options, &dataset, runs, n));
+    json_t *document = json_load_file(json_file_path, JSON_REJECT_DUPLICATES, &error);
     if (!document)
-        fail_msg("%s:%d: %s", path, error.line, error.text);
+        fail_msg("%s:%d: %s", json_file_path, error.line, error.text);
     return document;
 }
-
-/* Each name with the text of its value; and no others. */
-struct field {
-    const char *name, *value;
-};
-
-static void expect_fields(const json_t *object, const struct field *fields, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const json_t *value = json_object_get(object, fields[i].name);
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        if (!text || strcmp(text, fields[i].value) != 0)
-            fail_msg("%s is %s, expected %s", fields[i].name, text, fields[i].value);
-        free(text);
-    }
-    assert_int_equal(json_object_size(object), n);
-}
-
-#define EXPECT_FIELDS(object, fields)                                                              \
-    expect_fields((object), (fields), sizeof(fields) / sizeof *(fields))
 
 static void a_run_has_every_field(void **state)
 {
@@ -399,55 +359,7 @@ static void the_machine_is_described(void **state)
     json_decref(document);
 }
 
-static void bench_rows_have_every_field(void **state)
-{
-    (void)state;
-    static const struct field fields[] = {{"op", "\"allreduce\""},
-                                          {"algorithm", "\"ring\""},
-                                          {"transport", "\"copy\""},
-                                          {"launch", "\"thread\""},
-                                          {"type", "\"float32\""},
-                                          {"redop", "\"sum\""},
-                                          {"buffers", "\"arena\""},
-                                          {"loop", "\"barrier\""},
-                                          {"bytes", "4096"},
-                                          {"count", "1024"},
-                                          {"ranks", "2"},
-                                          {"time_us", "{\"p10\":1.5,\"p50\":2.5,\"p90\":null}"},
-                                          {"algbw_gbs", "4.5"},
-                                          {"busbw_gbs", "5.5"},
-                                          {"wrong", "6"}};
-    const struct hr_bench_row row = {.op = "allreduce",
-                                     .algorithm = "ring",
-                                     .transport = "copy",
-                                     .launch = "thread",
-                                     .type = "float32",
-                                     .redop = "sum",
-                                     .buffers = "arena",
-                                     .loop = "barrier",
-                                     .bytes = 4096,
-                                     .count = 1024,
-                                     .ranks = 2,
-                                     .p10_us = 1.5,
-                                     .p50_us = 2.5,
-                                     .p90_us = NAN,
-                                     .algbw_gbs = 4.5,
-                                     .busbw_gbs = 5.5,
-                                     .wrong = 6};
-    static const struct field calibrated[] = {{"handoff_us", "4.5"}, {"message_ns", "null"},
-                                              {"threads", "2"},      {"memory_gbs", "40.0"},
-                                              {"l2_bytes", "0"},     {"l3_bytes", "0"}};
-    const struct hr_calibration calibration = {
-        .handoff_us = 4.5, .message_ns = NAN, .threads = 2, .memory_gbs = 40};
-    CHECK_OK(hr_json_write_rows(path, &calibration, &row, 1));
-    json_t *document = json_load_file(path, 0, NULL);
-    EXPECT_FIELDS(json_array_get(json_object_get(document, "rows"), 0), fields);
-    EXPECT_FIELDS(json_object_get(document, "calibration"), calibrated);
-    assert_int_equal(json_object_size(document), 4);
-    json_decref(document);
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, json_file_setup, json_file_teardown)
 
 int main(void)
 {
@@ -459,7 +371,6 @@ int main(void)
         IN_FOLDER(doubles_survive_the_round_trip),
         IN_FOLDER(odd_texts_and_huge_seeds_make_valid_json),
         IN_FOLDER(the_machine_is_described),
-        IN_FOLDER(bench_rows_have_every_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,33 +10,14 @@
 
 #include "report/report.h"
 #include "support/check.h"
-
-static char folder[64], path[96];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/hogring-json-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/out.json", folder);
-    return 0;
-}
-
-/* rmdir fails, and with it the test, when a temporary was left behind. */
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
+#include "support/json_file.h"
 
 static void a_dash_is_stdout_and_ends_in_a_newline(void **state)
 {
     (void)state;
     fflush(stdout);
     const int saved = dup(STDOUT_FILENO);
-    const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    const int file = open(json_file_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     dup2(file, STDOUT_FILENO);
     const enum hr_status status = hr_json_write_rows("-", NULL, NULL, 0);
     fflush(stdout);
@@ -48,7 +29,7 @@ static void a_dash_is_stdout_and_ends_in_a_newline(void **state)
     close(file);
     CHECK_OK(status);
     assert_memory_equal(last, "}\n", 2);
-    json_t *document = json_load_file(path, 0, NULL);
+    json_t *document = json_load_file(json_file_path, 0, NULL);
     assert_non_null(document);
     json_decref(document);
 }
@@ -58,13 +39,13 @@ static void a_file_is_replaced_through_its_symbolic_link(void **state)
     (void)state;
     char link[128];
     struct stat info;
-    snprintf(link, sizeof link, "%s/link.json", folder);
-    fclose(fopen(path, "w"));
+    snprintf(link, sizeof link, "%s/link.json", json_file_folder);
+    fclose(fopen(json_file_path, "w"));
     assert_int_equal(symlink("out.json", link), 0);
     CHECK_OK(hr_json_write_rows(link, NULL, NULL, 0));
     assert_int_equal(lstat(link, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
-    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(stat(json_file_path, &info), 0);
     assert_true(info.st_size > 0);
     unlink(link);
 }
@@ -75,13 +56,13 @@ static void what_is_no_regular_file_is_written_to_and_stays(void **state)
     (void)state;
     struct stat info;
     char text[16];
-    assert_int_equal(mkfifo(path, 0600), 0);
-    const int reader = open(path, O_RDONLY | O_NONBLOCK);
+    assert_int_equal(mkfifo(json_file_path, 0600), 0);
+    const int reader = open(json_file_path, O_RDONLY | O_NONBLOCK);
     assert_true(reader >= 0);
-    CHECK_OK(hr_json_write_rows(path, NULL, NULL, 0));
+    CHECK_OK(hr_json_write_rows(json_file_path, NULL, NULL, 0));
     assert_true(read(reader, text, sizeof text) > 0);
     close(reader);
-    assert_int_equal(lstat(path, &info), 0);
+    assert_int_equal(lstat(json_file_path, &info), 0);
     assert_true(S_ISFIFO(info.st_mode));
 }
 
@@ -90,20 +71,20 @@ static void errors_name_the_path(void **state)
     (void)state;
     CHECK_FAILS(hr_json_write_rows("/nowhere/at/all.json", NULL, NULL, 0), HR_E_IO);
     CHECK_MESSAGE("/nowhere/at/all.json: cannot be written: No such file");
-    CHECK_FAILS(hr_json_write_rows(folder, NULL, NULL, 0), HR_E_IO);
-    CHECK_MESSAGE("is a folder");
+    CHECK_FAILS(hr_json_write_rows(json_file_folder, NULL, NULL, 0), HR_E_IO);
+    CHECK_MESSAGE("is a json_file_folder");
     struct rlimit none = {0, 0}, usual;
     getrlimit(RLIMIT_FSIZE, &usual);
     none.rlim_max = usual.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &none);
-    const enum hr_status status = hr_json_write_rows(path, NULL, NULL, 0);
+    const enum hr_status status = hr_json_write_rows(json_file_path, NULL, NULL, 0);
     setrlimit(RLIMIT_FSIZE, &usual);
     assert_int_equal(status, HR_E_IO);
     CHECK_MESSAGE("out.json: cannot be written: File too large");
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, json_file_setup, json_file_teardown)
 
 int main(void)
 {
