@@ -72,7 +72,7 @@ static void errors_name_the_path(void **state)
     CHECK_FAILS(hr_json_write_rows("/nowhere/at/all.json", NULL, NULL, 0), HR_E_IO);
     CHECK_MESSAGE("/nowhere/at/all.json: cannot be written: No such file");
     CHECK_FAILS(hr_json_write_rows(json_file_folder, NULL, NULL, 0), HR_E_IO);
-    CHECK_MESSAGE("is a json_file_folder");
+    CHECK_MESSAGE("is a folder");
     struct rlimit none = {0, 0}, usual;
     getrlimit(RLIMIT_FSIZE, &usual);
     none.rlim_max = usual.rlim_max;
