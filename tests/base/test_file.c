@@ -277,11 +277,44 @@ static void free_space_is_told(void **state)
     CHECK_FAILS(hr_folder_sync(scratch("none")), HR_E_IO);
 }
 
+/* A link stays a link: the file behind it is replaced. */
+static void finished_files_are_published_behind_links(void **state)
+{
+    (void)state;
+    char place[HR_PATH_MAX];
+    struct stat info;
+    size_t bytes;
+    scratch_write("old", "old", 3);
+    scratch_write("new", "longer", 6);
+    assert_int_equal(symlink("old", scratch("link")), 0);
+    CHECK_OK(hr_file_place(scratch("link"), place));
+    CHECK_OK(hr_file_publish(scratch("new"), place));
+    assert_true(lstat(scratch("link"), &info) == 0 && S_ISLNK(info.st_mode));
+    free(scratch_read("old", &bytes));
+    assert_int_equal(bytes, 6);
+    assert_false(scratch_exists("new"));
+    CHECK_OK(hr_file_place(scratch("none"), place));
+    assert_string_equal(place, scratch("none"));
+    CHECK_FAILS(hr_file_place("/dev/null", place), HR_E_IO);
+    CHECK_MESSAGE("/dev/null: is no regular file, and only such a one is replaced");
+}
+
+static void what_cannot_be_published_is_removed(void **state)
+{
+    (void)state;
+    scratch_write("new", "x", 1);
+    CHECK_FAILS(hr_file_publish(scratch("new"), scratch("no/such/folder")), HR_E_IO);
+    CHECK_MESSAGE("no/such/folder: cannot be put in place");
+    assert_int_equal(scratch_entries(""), 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(finished_files_are_published_behind_links),
+        TEST(what_cannot_be_published_is_removed),
         TEST(a_written_file_reads_back),
         TEST(a_name_that_is_taken_is_refused_and_kept),
         TEST(short_and_interrupted_writes_are_continued),
