@@ -20,12 +20,21 @@ static bool is_listed(const char *name, const char *const *list)
 
 static enum hr_status check_given(const struct hr_cli *cli)
 {
-    static const char *const used[] = {
-        "data",       "test-data",       "test-fraction", "index-base",      "features", "model",
-        "strategy",   "workers",         "launch",        "epochs",          "seed",     "lr",
-        "lr-gamma",   "lr-schedule",     "warmup-epochs", "lr-step-epochs",  "solver",   "cost",
-        "factors",    "max-seconds",     "timeout",       "json",            "plot",     "quiet",
-        "config",     "expect-accuracy", "expect-digest", "target-accuracy", "help",     NULL};
+    static const char *const used[] = {"data",          "test-data",
+                                       "test-fraction", "index-base",
+                                       "features",      "model",
+                                       "strategy",      "workers",
+                                       "launch",        "epochs",
+                                       "seed",          "lr",
+                                       "lr-gamma",      "lr-schedule",
+                                       "warmup-epochs", "lr-step-epochs",
+                                       "solver",        "cost",
+                                       "factors",       "max-seconds",
+                                       "timeout",       "json",
+                                       "plot",          "quiet",
+                                       "config",        "expect-accuracy",
+                                       "expect-digest", "target-accuracy",
+                                       "help",          NULL};
     const struct hr_option_row *row;
     for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
         if (cli->given[i] && !is_listed(row->name, used))
@@ -36,8 +45,8 @@ static enum hr_status check_given(const struct hr_cli *cli)
 
 static enum hr_status check_meaning(const struct hr_cli *cli)
 {
-    static const char *const rates[] = {"lr",           "lr-gamma",      "lr-schedule",
-                                        "warmup-epochs", "lr-step-epochs"};
+    static const char *const rates[] = {"lr", "lr-gamma", "lr-schedule", "warmup-epochs",
+                                        "lr-step-epochs"};
     const struct hr_train_options *o = &cli->train;
     const bool mf = !strcmp(o->model, "mf"), dual = strcmp(o->solver, "sgd") && !mf;
     for (size_t i = 0; dual && i < sizeof rates / sizeof *rates; i++)
@@ -47,8 +56,8 @@ static enum hr_status check_meaning(const struct hr_cli *cli)
     if (hr_cli_was_given(cli, "factors") && !mf)
         return hr_fail(HR_E_USAGE, "--factors: means nothing with --model %s (it belongs to mf)",
                        o->model);
-    if (mf && (hr_cli_was_given(cli, "expect-accuracy") ||
-               hr_cli_was_given(cli, "target-accuracy")))
+    if (mf &&
+        (hr_cli_was_given(cli, "expect-accuracy") || hr_cli_was_given(cli, "target-accuracy")))
         return hr_fail(HR_E_USAGE, "--model mf: has no accuracy to expect, it predicts numbers");
     return HR_OK;
 }

@@ -6,8 +6,9 @@
  *
  * House rule: one writer a word, and each use names its partner. Exceptions, by design read-modify-
  * write by many: bells (wait.h), the arrival and claim counters of group/meeting.h, the abort
- * record (control.h), the batch dispenser, emulated links (schedule/wires.h), and Hogwild's
- * weights, which go through the last functions of this file and through nothing else.
+ * record (control.h), the batch dispenser, claims and the lock of sparse/run.h, emulated links
+ * (schedule/wires.h), and Hogwild's weights, which go through the last functions of this file and
+ * through nothing else.
  */
 #ifndef HR_SHM_ATOM_H
 #define HR_SHM_ATOM_H

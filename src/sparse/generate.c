@@ -36,13 +36,13 @@ struct drawn {
 
 struct maker {
     const struct hr_sparse_shape *shape;
-    double *upto;         /* (features) cumulative weights, the last is 1 */
-    uint32_t *guide;      /* (GUIDE + 1) where to begin looking for u: guide[u GUIDE] */
-    uint32_t *index;      /* (features) of the k-th most frequent */
-    double *heavy;        /* (features) 1 + ln k */
-    uint32_t *row_of;     /* (features) 1 + the row that drew it last */
-    struct drawn *drawn;  /* (most) */
-    char *text;           /* (CHUNK_BYTES + a row) */
+    double *upto;        /* (features) cumulative weights, the last is 1 */
+    uint32_t *guide;     /* (GUIDE + 1) where to begin looking for u: guide[u GUIDE] */
+    uint32_t *index;     /* (features) of the k-th most frequent */
+    double *heavy;       /* (features) 1 + ln k */
+    uint32_t *row_of;    /* (features) 1 + the row that drew it last */
+    struct drawn *drawn; /* (most) */
+    char *text;          /* (CHUNK_BYTES + a row) */
     size_t most, used;
     struct hr_file_writer writer;
 };
@@ -88,8 +88,8 @@ struct source {
 static double draw(struct source *source)
 {
     if (source->used % 2 == 0)
-        source->block = hr_random_block(source->seed, HR_STREAM_SPARSE, source->used / 2,
-                                        source->sequence);
+        source->block =
+            hr_random_block(source->seed, HR_STREAM_SPARSE, source->used / 2, source->sequence);
     const uint32_t *v = source->block.v + source->used++ % 2 * 2;
     return ((double)(v[0] >> 5) * 0x1p26 + (double)(v[1] >> 6)) * 0x1p-53;
 }
@@ -188,8 +188,8 @@ static void draw_features(struct maker *m, struct source *source, uint32_t mark,
             rank = draw_rank(m, source);
         rank = next_free(m, rank, mark);
         m->row_of[rank] = mark;
-        m->drawn[k] = (struct drawn){rank, m->index[rank] + 1,
-                                     (0.5 + draw(source)) * m->heavy[rank]};
+        m->drawn[k] =
+            (struct drawn){rank, m->index[rank] + 1, (0.5 + draw(source)) * m->heavy[rank]};
     }
 }
 
@@ -201,8 +201,8 @@ static int by_index(const void *a, const void *b)
 
 static double planted_weight(const struct maker *m, uint32_t rank)
 {
-    struct source source = {.seed = m->shape->seed, .used = 2 * (uint64_t)rank,
-                            .sequence = PLANTED};
+    struct source source = {
+        .seed = m->shape->seed, .used = 2 * (uint64_t)rank, .sequence = PLANTED};
     const double chosen = draw(&source);
     return rank <= m->shape->features / 20 && chosen < 0.25 ? 8 * chosen - 1 : 0;
 }
@@ -276,12 +276,8 @@ static enum hr_status write_rows(struct maker *m)
 
 void hr_sparse_shape_defaults(struct hr_sparse_shape *shape)
 {
-    *shape = (struct hr_sparse_shape){.rows = 20242,
-                                      .features = 47236,
-                                      .nonzeros = 74,
-                                      .exponent = 1,
-                                      .noise = 0.02,
-                                      .seed = 1};
+    *shape = (struct hr_sparse_shape){
+        .rows = 20242, .features = 47236, .nonzeros = 74, .exponent = 1, .noise = 0.02, .seed = 1};
 }
 
 static enum hr_status check(const struct hr_sparse_shape *s)

@@ -7,15 +7,16 @@
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
  *            run        options, memory, result             generate   rows like RCV1's
  *   Course   an epoch is one permutation of the training rows (data/sampler.h), a function of
- *            (seed, epoch); worker w of n has its positions [w/n, (w+1)/n) to itself. At its end
- *            all come to rest, and evaluate together in blocks of a fixed size, so that the same
- *            weights give the same figures for any number of workers. The clock stands still
- *            meanwhile.
+ *            (seed, epoch); worker w of n has its positions [w/n, (w+1)/n), in blocks that each
+ *            are taken once; who is done helps others. At its end all come to rest, and evaluate
+ *            together in blocks of a fixed size, so that the same weights give the same figures
+ *            for any number of workers. The clock stands still meanwhile.
  *   Memory   an unnamed segment: [ board | lock | worker lines | group | cells | curve | alphas |
  *            weights ]; the rows are private memory that children inherit.
- *   Atomics  weights: Hogwild's relaxed loads and stores. alphas: plain; in an epoch a row belongs
- *            to one worker, and a barrier lies between epochs. board: the leader (rank 0) between
- *            two barriers; stop: the launcher (release), workers (acquire).
+ *   Atomics  weights: Hogwild's relaxed loads and stores. alphas: plain; in an epoch a row is
+ *            taken by one worker, and a barrier lies between epochs. claim: fetch-add by whoever
+ *            takes a block. board: the leader (rank 0) between two barriers; stop: the launcher
+ *            (release), workers (acquire).
  *   Promise  one worker: the same bits from run to run, as thread and as process. More: no torn
  *            weight; an update that meets another between its load and its store is lost, and
  *            counted by sample. A step that is not a finite number stops the run before it is made.
@@ -56,7 +57,8 @@ struct hr_sparse_lock {
 /* One worker's counters, on lines of their own. */
 struct hr_sparse_tally {
     alignas(HR_LINE) struct hr_atom64 seen; /* rows; the launcher looks at it while we run */
-    uint64_t rows, updates, newton;         /* newton: inner steps of this epoch (dual) */
+    struct hr_atom64 claim;         /* blocks of this worker's shard taken so far, by whomever */
+    uint64_t rows, updates, newton; /* newton: inner steps of this epoch (dual) */
     uint64_t lost, looked_at;
     int64_t compute_ns, wait_ns;
 };

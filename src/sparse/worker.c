@@ -27,25 +27,50 @@ void hr_sparse_lock_leave(struct hr_sparse_worker *worker)
 
 /* --- an epoch --- */
 
-static enum hr_status train_epoch(struct hr_sparse_worker *worker)
+/* Positions of the order that belong to worker `owner`. */
+struct shard {
+    size_t first, end;
+};
+
+static struct shard shard_of(const struct hr_sparse_run *run, size_t owner)
+{
+    const size_t count = run->problem.train.count, workers = run->options.workers;
+    return (struct shard){count * owner / workers, count * (owner + 1) / workers};
+}
+
+/* Steps on what is left of a shard, block by block; a block is claimed by one worker. */
+static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
+                                  const struct hr_sampler *sampler)
 {
     struct hr_sparse_run *run = worker->run;
-    const size_t count = run->problem.train.count, workers = run->options.workers;
-    const struct hr_sampler sampler = hr_sampler_of(run->options.seed, run->board->epoch, count);
-    const size_t end = count * (worker->rank + 1) / workers;
+    const struct shard shard = shard_of(run, owner);
     uint32_t order[HR_SPARSE_BLOCK];
-    worker->rate = hr_lr_at(&run->rate, (double)run->board->epoch, 1.0);
-    worker->inner_eps = run->board->inner_eps;
-    for (size_t at = count * worker->rank / workers; at < end; at += HR_SPARSE_BLOCK) {
-        const size_t n = hr_min_size(HR_SPARSE_BLOCK, end - at);
+    for (;;) {
+        /* A number, no data: relaxed. */
+        const size_t block = hr_atom64_fetch_add_relaxed(&run->tally[owner].claim, 1);
+        const size_t at = shard.first + block * HR_SPARSE_BLOCK;
         HR_TRY(hr_wait_check(&worker->waiter));
-        if (hr_atom32_load_acquire(&run->board->stop)) /* partner: the launcher */
-            break;
-        hr_sampler_fill(&sampler, at, n, order);
+        if (at >= shard.end || hr_atom32_load_acquire(&run->board->stop)) /* partner: launcher */
+            return HR_OK;
+        const size_t n = hr_min_size(HR_SPARSE_BLOCK, shard.end - at);
+        hr_sampler_fill(sampler, at, n, order);
         HR_TRY(run->steps(worker, order, n));
         worker->tally->rows += n;
         hr_atom64_store_relaxed(&worker->tally->seen, worker->tally->rows); /* an estimate */
     }
+}
+
+/* One's own shard, then what the others have not come to: nobody waits for a worker that has lost
+ * its processor, but for the block it has in hand. */
+static enum hr_status train_epoch(struct hr_sparse_worker *worker)
+{
+    struct hr_sparse_run *run = worker->run;
+    const struct hr_sampler sampler =
+        hr_sampler_of(run->options.seed, run->board->epoch, run->problem.train.count);
+    worker->rate = hr_lr_at(&run->rate, (double)run->board->epoch, 1.0);
+    worker->inner_eps = run->board->inner_eps;
+    for (size_t i = 0; i < run->options.workers; i++)
+        HR_TRY(train_shard(worker, (worker->rank + i) % run->options.workers, &sampler));
     return HR_OK;
 }
 
@@ -67,6 +92,7 @@ static void settle_inner_eps(struct hr_sparse_run *run)
     for (size_t w = 0; w < run->options.workers; w++) {
         newton += run->tally[w].newton;
         run->tally[w].newton = 0;
+        hr_atom64_store_relaxed(&run->tally[w].claim, 0); /* all are at rest */
     }
     if (newton > run->problem.train.count / 10)
         return;

@@ -1,10 +1,14 @@
 /* The sparse engine: one worker is serial, more reach the same optimum, wrong use is told. */
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/size.h"
 #include "hogring/checkpoint.h"
+#include "sparse/run.h"
 #include "support/data_files.h"
 #include "support/sparse_data.h"
 
@@ -188,6 +192,49 @@ static void a_run_that_is_stopped_says_so_and_is_evaluated(void **state)
     hr_dataset_close(&data);
 }
 
+enum { TURNS = 300 };
+
+/* Others get their turn between a load and its store, but not in. */
+struct counting {
+    struct hr_sparse_run run;
+    struct hr_control *control;
+    uint64_t sum;
+};
+
+static enum hr_status count_up(void *arg, size_t rank)
+{
+    struct counting *counting = arg;
+    struct hr_sparse_worker worker = {
+        .run = &counting->run,
+        .rank = rank,
+        .waiter = {.abort = &counting->control->abort, .timeout_ns = 20 * HR_NS_PER_SECOND}};
+    for (int i = 0; i < TURNS; i++) {
+        HR_TRY(hr_sparse_lock_take(&worker));
+        const uint64_t seen = counting->sum;
+        sched_yield();
+        counting->sum = seen + 1;
+        hr_sparse_lock_leave(&worker);
+    }
+    return HR_OK;
+}
+
+static void the_lock_lets_one_worker_in_at_a_time(void **state)
+{
+    (void)state;
+    static struct hr_sparse_lock lock;
+    static struct counting counting;
+    bool stuck;
+    counting.control = aligned_alloc(HR_LINE, hr_round_up(hr_control_bytes(4), HR_LINE));
+    memset(counting.control, 0, hr_control_bytes(4));
+    hr_control_init(counting.control, 4);
+    counting.run.lock = &lock;
+    const struct hr_launch_options options = {
+        .nranks = 4, .control = counting.control, .main = count_up, .arg = &counting};
+    CHECK_OK(hr_launch_run(&options, &stuck));
+    assert_int_equal(counting.sum, 4 * TURNS);
+    free(counting.control);
+}
+
 static void refused(struct hr_train_options options, const struct hr_dataset *data,
                     enum hr_status status, const char *text)
 {
@@ -251,6 +298,7 @@ int main(void)
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(locked_workers_and_processes_reach_the_same_objective,
                                         scratch_setup, scratch_teardown),
+        cmocka_unit_test(the_lock_lets_one_worker_in_at_a_time),
         cmocka_unit_test_setup_teardown(a_run_that_is_stopped_says_so_and_is_evaluated,
                                         scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_trained_is_refused_in_one_line,
