@@ -27,7 +27,7 @@
 enum { GUIDE = 1 << 16, CHUNK_BYTES = 1 << 20, PAIR_BYTES = 24 };
 
 /* Sequences of HR_STREAM_SPARSE beside the rows', whose sequence is the row. */
-enum { PLANTED = UINT32_MAX - 1, PERMUTED = UINT32_MAX };
+static const uint32_t PLANTED = UINT32_MAX - 1, PERMUTED = UINT32_MAX;
 
 struct drawn {
     uint32_t rank, index; /* from 0 by frequency; from 1 in the file */
