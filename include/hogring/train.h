@@ -95,6 +95,9 @@ struct hr_train_options {
     size_t keep;               /* newest checkpoints to keep; 0: all */
     char resume[1024];         /* a checkpoint or a folder of them; "": start anew */
     size_t ranks_beside;       /* ranks of other runs that share the processors (--concurrent) */
+    char solver[16];           /* sparse models (hogring/sparse.h): auto, sgd, dual */
+    double cost;               /* of sparse models: weight of the losses */
+    size_t factors;            /* of mf */
 };
 
 /* The documented defaults. */
@@ -122,6 +125,15 @@ struct hr_staleness {
     uint64_t updates, sum, max;
     size_t first, n; /* its histogram: the result's stale_counts [first, first + n); what would lie
                         at HR_RESULT_STALENESS_BUCKETS or behind is in the last */
+};
+
+/* How often the rows of sparse data meet in a feature: the Hogwild! paper's measures. */
+struct hr_conflicts {
+    size_t omega;   /* features of the largest row; 0: not measured */
+    double delta;   /* share of the rows that have the most frequent feature */
+    double rho;     /* largest share of the rows that one row shares a feature with; sampled */
+    double overlap; /* mean share of a row's features that another row has too; sampled */
+    uint64_t lost, looked_at; /* of so many writes looked at (a sample), those that overwrote one */
 };
 
 struct hr_run_result {
@@ -158,7 +170,8 @@ struct hr_run_result {
     uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, and not */
     uint64_t bytes_sent, bytes_received;     /* by workers */
     size_t ncurve;
-    struct hr_curve_point *curve; /* owned */
+    struct hr_curve_point *curve;  /* owned */
+    struct hr_conflicts conflicts; /* of sparse models */
     char weights_digest[33];
     char checkpoint[1100]; /* the last one saved; "" */
     bool interrupted;
@@ -181,9 +194,10 @@ struct hr_run_info {
     uint64_t first; /* step it begins at */
     uint64_t seed, staleness;
     bool synchronous, served, bounded;
-    bool simulated;    /* in virtual time */
-    bool shares_batch; /* a batch is shared by all workers, else one worker's */
-    bool averages;     /* weights, and not gradients, of workers are added up */
+    bool simulated;                       /* in virtual time */
+    bool shares_batch;                    /* a batch is shared by all workers, else one worker's */
+    bool averages;                        /* weights, and not gradients, of workers are added up */
+    const struct hr_conflicts *conflicts; /* of sparse models; else NULL */
 };
 
 struct hr_progress {

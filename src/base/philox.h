@@ -17,12 +17,14 @@ enum hr_stream {
     HR_STREAM_SHUFFLE = 2,  /* order of samples: counter = (epoch, round) */
     HR_STREAM_SCHEDULE = 3, /* explored schedules: counter = (choice) */
     HR_STREAM_TEST = 4,
-    HR_STREAM_NAME = 5,    /* random names of segments and temporary folders */
-    HR_STREAM_AUGMENT = 6, /* flips and crops: counter = (pass, sample) */
-    HR_STREAM_DROPOUT = 7, /* which units are kept: nn/dropout.c has a counter of its own */
-    HR_STREAM_DELAY = 8,   /* durations of models: counter = (step, rank) */
-    HR_STREAM_INJECT = 9,  /* steps that are slowed: counter = (step, rank and entry) */
-    HR_STREAM_LOST = 15,   /* hogwild's watched lines: counter = (push, worker) */
+    HR_STREAM_NAME = 5,     /* random names of segments and temporary folders */
+    HR_STREAM_AUGMENT = 6,  /* flips and crops: counter = (pass, sample) */
+    HR_STREAM_DROPOUT = 7,  /* which units are kept: nn/dropout.c has a counter of its own */
+    HR_STREAM_DELAY = 8,    /* durations of models: counter = (step, rank) */
+    HR_STREAM_INJECT = 9,   /* steps that are slowed: counter = (step, rank and entry) */
+    HR_STREAM_LOST = 15,    /* hogwild's watched lines: counter = (push, worker) */
+    HR_STREAM_FACTORS = 20, /* initial factors of mf: counter = (element / 4) */
+    HR_STREAM_SPARSE = 21,  /* sparse rows made up: counter = (draw / 4, row) */
 };
 
 struct hr_philox {

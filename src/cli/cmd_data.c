@@ -113,13 +113,45 @@ static enum hr_status verify(const struct hr_cli *cli, const char *name)
     return HR_OK;
 }
 
+static enum hr_status make(const struct hr_cli *cli, const char *what)
+{
+    static const char *const others[] = {"data",         "test-data",  "test-fraction", "header",
+                                         "label-column", "index-base", "json"};
+    struct hr_sparse_shape shape = cli->shape;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (hr_cli_was_given(cli, others[i]))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for data make", others[i]);
+    if (cli->npositional < 2 || strcmp(what, "sparse") != 0)
+        return hr_fail(HR_E_USAGE, "data make: expected data make sparse --out FILE");
+    if (!cli->out[0])
+        return hr_fail(HR_E_USAGE, "data make: where to? (hogring data make sparse --out FILE)");
+    if (hr_cli_was_given(cli, "features"))
+        shape.features = cli->data_options.feature_count;
+    HR_TRY(hr_sparse_make(cli->out, &shape));
+    printf("%s: %zu rows of %zu features, seed %llu\n", cli->out, shape.rows, shape.features,
+           (unsigned long long)shape.seed);
+    return HR_OK;
+}
+
+static enum hr_status check_making(const struct hr_cli *cli, const char *job)
+{
+    static const char *const options[] = {"rows", "nonzeros", "exponent", "noise", "seed"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (hr_cli_was_given(cli, options[i]) && strcmp(job, "make") != 0)
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for data %s", options[i], job);
+    return HR_OK;
+}
+
 static enum hr_status dispatch(const struct hr_cli *cli)
 {
     static const struct {
         const char *name;
         enum hr_status (*run)(const struct hr_cli *cli, const char *name);
-        bool packs;
-    } jobs[] = {{"pack", pack, true}, {"verify", verify, false}, {"info", hr_cli_data_info, false}};
+        bool writes;
+    } jobs[] = {{"pack", pack, true},
+                {"verify", verify, false},
+                {"info", hr_cli_data_info, false},
+                {"make", make, true}};
     const char *job = cli->npositional ? cli->positional[0] : "";
     const char *name = cli->npositional > 1 ? cli->positional[1] : cli->data;
     if (cli->npositional > 2 || (cli->npositional == 2 && hr_cli_was_given(cli, "data")))
@@ -127,11 +159,12 @@ static enum hr_status dispatch(const struct hr_cli *cli)
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         if (strcmp(job, jobs[i].name) != 0)
             continue;
-        if (cli->out[0] && !jobs[i].packs)
+        if (cli->out[0] && !jobs[i].writes)
             return hr_fail(HR_E_USAGE, "--out: means nothing for data %s", job);
+        HR_TRY(check_making(cli, job));
         return jobs[i].run(cli, name);
     }
-    return hr_fail(HR_E_USAGE, "data%s%s: expected data pack, data verify or data info",
+    return hr_fail(HR_E_USAGE, "data%s%s: expected data pack, data verify, data info or data make",
                    job[0] ? " " : "", job);
 }
 
@@ -143,9 +176,9 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_data = {
     .name = "data",
-    .summary = "look at data, pack it into one file that is memory-mapped, verify it",
+    .summary = "look at data, pack it into one file that is memory-mapped, verify it, make some up",
     .bit = HR_DATA,
-    .usage = "info|pack|verify [FILE] [OPTIONS]",
+    .usage = "info|pack|verify [FILE] [OPTIONS], or make sparse --out FILE",
     .story =
         "info shows how a data set is understood: shape, samples, classes, digest. The format is "
         "told by the\n"
@@ -153,10 +186,12 @@ const struct hr_command hr_command_data = {
         "samples, their\n"
         "order and the digest are those of the source. verify compares every byte of a packed "
         "file with its\n"
-        "digests. Labels may be any text; the distinct ones are sorted and numbered from 0.\n",
+        "digests. Labels may be any text; the distinct ones are sorted and numbered from 0.\n"
+        "make sparse writes libsvm rows that look like RCV1's: for --model logistic and svm.\n",
     .examples = "  hogring data info --data iris.csv --label-column species\n"
                 "  hogring data pack --data train.libsvm --test-data test.libsvm --out news.hrp\n"
                 "  hogring data verify news.hrp\n"
+                "  hogring data make sparse --out rcv1.libsvm --rows 100000\n"
                 "  hogring train --data news.hrp --model \"flatten, dense 20\"\n",
     .run = run,
 };

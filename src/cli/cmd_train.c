@@ -6,7 +6,9 @@
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/signals.h"
+#include "cli/sparse.h"
 #include "cli/watch.h"
+#include "hogring/sparse.h"
 #include "report/report.h"
 
 static void print_end(FILE *out, const struct hr_run_result *result)
@@ -20,6 +22,10 @@ static void print_end(FILE *out, const struct hr_run_result *result)
         fprintf(out,
                 "reduce repro    gradients took %.2f times as long as uncut (%zu shards a batch)\n",
                 result->repro_cost, result->micro_shards);
+    if (result->conflicts.looked_at && result->workers > 1)
+        fprintf(out, "lost updates    %llu of %llu writes looked at (a sample)\n",
+                (unsigned long long)result->conflicts.lost,
+                (unsigned long long)result->conflicts.looked_at);
     if (result->checkpoint[0])
         fprintf(out, "checkpoint      %s\n", result->checkpoint);
 }
@@ -28,13 +34,16 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                             struct hr_run_result *result)
 {
     struct hr_watch watch;
-    HR_TRY(hr_train_complete(&cli->train));
-    HR_TRY(hr_combination_check(cli, &cli->train));
+    const bool sparse = hr_cli_is_sparse(cli);
+    HR_TRY(sparse ? hr_cli_sparse_settle(cli) : hr_train_complete(&cli->train));
+    if (!sparse)
+        HR_TRY(hr_combination_check(cli, &cli->train));
     HR_TRY(hr_outcome_check(cli));
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
-    const enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
+    const enum hr_status status =
+        (sparse ? hr_sparse_train : hr_train)(&cli->train, dataset, &observer, result);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
     if (status != HR_OK && result->checkpoint[0])
         return hr_fail(status, "%s (last good checkpoint: %s)", hr_error_message(),
@@ -78,6 +87,7 @@ const struct hr_command hr_command_train = {
         "  hogring train --strategy hogwild --workers 4 --epochs 20 --plot hogwild.svg\n"
         "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 --checkpoint-dir runs/mlp\n"
         "  hogring train --optimizer adamw --lr-schedule linear --warmup-epochs 1 --clip-norm 1\n"
-        "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n",
+        "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n"
+        "  hogring train --model logistic --data rcv1.libsvm --workers 4 --cost 1\n",
     .run = hr_cli_train,
 };

@@ -104,10 +104,20 @@ static enum hr_status check_saving(const struct hr_cli *cli, const struct hr_tra
     return HR_OK;
 }
 
+static enum hr_status check_models(const struct hr_cli *cli, const struct hr_train_options *o)
+{
+    static const char belongs[] = "logistic, svm and mf";
+    const struct rule of_model[] = {
+        {"solver", false, belongs}, {"cost", false, belongs}, {"factors", false, belongs}};
+    CHECK(of_model, "model", o->model);
+    return HR_OK;
+}
+
 enum hr_status hr_combination_check(const struct hr_cli *cli, const struct hr_train_options *o)
 {
     HR_TRY(check_strategy(cli, o));
     HR_TRY(check_updates(cli, o));
     HR_TRY(check_batches(cli, o));
+    HR_TRY(check_models(cli, o));
     return check_saving(cli, o);
 }

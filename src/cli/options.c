@@ -30,12 +30,22 @@ static const struct hr_option_row rows[] = {
     {"index-base", TEXT, FIELD(data_options.index_base), DATA, "BASE",
      "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0 [auto]"},
     {"features", COUNT, FIELD(data_options.feature_count), DATA, "N",
-     "libsvm: how many features [the largest index]"},
-    {"out", TEXT, FIELD(out), HR_DATA, "FILE", "data pack: write here"},
+     "libsvm: how many features [the largest index; data make: 47236]"},
+    {"out", TEXT, FIELD(out), HR_DATA, "FILE", "data pack, data make: write here"},
+    {"rows", COUNT, FIELD(shape.rows), HR_DATA, "N", "data make sparse: so many [20242]"},
+    {"nonzeros", NUMBER, FIELD(shape.nonzeros), HR_DATA, "N",
+     "data make sparse: features of a row, on average [74]"},
+    {"exponent", NUMBER, FIELD(shape.exponent), HR_DATA, "S",
+     "data make sparse: the k-th most frequent feature is drawn in proportion to k^-S [1]"},
+    {"noise", NUMBER, FIELD(shape.noise), HR_DATA, "X",
+     "data make sparse: share of the labels that are wrong [0.02]"},
+    {"seed", COUNT64, FIELD(shape.seed), HR_DATA, "N",
+     "data make sparse: of all random numbers [1]"},
     {"model", TEXT, FIELD(train.model), BOTH | HR_EVAL | HR_BENCH, "LAYERS",
      "softmax, mlp, cnn, lenet, vgg-small, resnet8, or layers: \"flatten, dense 64, relu, dense "
      "10\" "
-     "[mlp; eval: what the file says; bench train: all that are built in, or some, as mlp,cnn]"},
+     "[mlp; eval: what the file says; bench train: all that are built in, or some, as mlp,cnn]; "
+     "train: also logistic, svm, mf, on sparse data"},
     {"loss", TEXT, FIELD(train.loss), BOTH, "NAME", "cross-entropy, bce, mse [cross-entropy]"},
     {"label-smoothing", NUMBER, FIELD(train.label_smoothing), BOTH, "S", "of cross-entropy [0]"},
     {"init-weights", TEXT, FIELD(train.init_weights), BOTH, "FILE",
@@ -147,6 +157,14 @@ static const struct hr_option_row rows[] = {
      "square root (sqrt), or not (none) [none]"},
     {"base-batch-size", COUNT, FIELD(train.base_batch_size), BOTH, "N",
      "samples that --lr is meant for [the batch size of one worker]"},
+    {"", FLAG, 0, 0, HR_TRAIN, NULL,
+     "Sparse models (logistic, svm, mf; strategy hogwild or locked)"},
+    {"solver", TEXT, FIELD(train.solver), HR_TRAIN, "NAME",
+     "sgd, or dual: coordinate descent, which needs no rate (logistic, svm) [dual; mf: sgd]"},
+    {"cost", NUMBER, FIELD(train.cost), HR_TRAIN, "C",
+     "of the losses; minimised is C sum loss + |w|^2 / 2 [1]"},
+    {"factors", COUNT, FIELD(train.factors), HR_TRAIN, "K",
+     "mf: numbers that describe a user, or an item; even [16]"},
     {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Limits"},
     {"max-steps", COUNT64, FIELD(train.max_steps), BOTH, "N",
      "stop after so many updates of the model"},
@@ -239,6 +257,7 @@ void hr_cli_defaults(struct hr_cli *cli)
     };
     hr_train_defaults(&cli->train);
     hr_data_defaults(&cli->data_options);
+    hr_sparse_shape_defaults(&cli->shape);
 }
 
 static const struct hr_option_row *find_row(const char *name, unsigned command)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "hogring/sparse.h"
 #include "hogring/train.h"
 
 enum { HR_CLI_OPTIONS = 192 }; /* at most */
@@ -24,6 +25,7 @@ enum hr_command_bit {
 struct hr_cli {
     struct hr_train_options train;
     struct hr_data_options data_options;
+    struct hr_sparse_shape shape; /* data make sparse */
     char out[1024];
     char outputs[1024]; /* eval; "": none */
     char data[1024], json[1024], plot[1024], strategies[512];

@@ -28,8 +28,8 @@ bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
 {
     const double worth_it = 0.1; /* seconds: below, it is over before anybody has read this */
     const double useful = run->compute_s + run->load_s, other = run->communicate_s + run->wait_s;
-    if (run->workers < 2 || other <= useful || other < worth_it)
-        return false;
+    if (run->workers < 2 || other <= useful || other < worth_it || run->conflicts.omega)
+        return false; /* sparse models have no batches to enlarge */
     snprintf(text, HR_ADVICE_MAX,
              "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; a "
              "larger --batch-size (now %zu) or fewer --workers would be faster",

@@ -59,7 +59,7 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     else if (info->shares_batch)
         fprintf(out, "  batch    %zu a worker, %zu global: one update each, lr %.6g\n",
                 info->batch_size, info->global_batch, info->lr);
-    else
+    else if (info->lr > 0)
         fprintf(out, "  batch    one update for each minibatch of %zu, lr %.6g\n", info->batch_size,
                 info->lr);
     if (info->optimizer)
@@ -78,6 +78,32 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     print_engine(out, info);
 }
 
+/* What Hogwild on these data may cost, before it is paid. */
+static void print_conflicts(FILE *out, const struct hr_run_info *info)
+{
+    const struct hr_conflicts *c = info->conflicts;
+    fprintf(
+        out,
+        "  rows     Omega %zu (features of the largest), Delta %.3f (most frequent feature), rho "
+        "%.3f (rows that meet one row)\n",
+        c->omega, c->delta, c->rho);
+    if (info->workers < 2)
+        fprintf(out, "  advice   one worker: nobody to conflict with\n");
+    else if (c->overlap < 0.05)
+        fprintf(out, "  advice   two rows share %.1f %% of their features: made for hogwild\n",
+                100 * c->overlap);
+    else if (c->overlap < 0.5)
+        fprintf(out,
+                "  advice   two rows share %.0f %% of their features: hogwild works, but workers "
+                "wait for each other's cache lines\n",
+                100 * c->overlap);
+    else
+        fprintf(out,
+                "  advice   two rows share %.0f %% of their features: too dense for hogwild, use "
+                "--workers 1 or a network with --strategy allreduce\n",
+                100 * c->overlap);
+}
+
 static void print_banner(FILE *out, const struct hr_run_info *info, const char *data)
 {
     char count[HR_HUMAN_MAX];
@@ -86,6 +112,8 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
             hr_human_count(count, info->params));
     fprintf(out, "  data     %s\n", data);
     print_batch(out, info);
+    if (info->conflicts)
+        print_conflicts(out, info);
     fprintf(out, "  promise  %s\n", info->guarantee);
 }
 

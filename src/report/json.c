@@ -80,6 +80,18 @@ static json_t *run_account(const struct hr_run_result *run)
                      "curve", curve(run));
 }
 
+/* Of sparse models; null for others. */
+static json_t *conflicts(const struct hr_run_result *run)
+{
+    const struct hr_conflicts *c = &run->conflicts;
+    if (!c->omega)
+        return json_null();
+    return json_pack("{so so so so so so}", "omega", hr_json_count(c->omega), "delta",
+                     hr_json_number(c->delta), "rho", hr_json_number(c->rho), "overlap",
+                     hr_json_number(c->overlap), "lost_sampled", hr_json_count(c->lost),
+                     "writes_sampled", hr_json_count(c->looked_at));
+}
+
 static json_t *run_object(const struct hr_run_result *run)
 {
     json_t *object = run_setting(run), *outcome = run_outcome(run), *account = run_account(run);
@@ -89,6 +101,10 @@ static json_t *run_object(const struct hr_run_result *run)
     }
     json_decref(outcome);
     json_decref(account);
+    if (object && json_object_set_new(object, "conflicts", conflicts(run)) != 0) {
+        json_decref(object);
+        object = NULL;
+    }
     return object;
 }
 
@@ -179,6 +195,9 @@ static const struct option_row options_table[] = {
     ROW("keep", SIZE, keep),
     ROW("resume", TEXT, resume),
     ROW("ranks-beside", SIZE, ranks_beside),
+    ROW("solver", TEXT, solver),
+    ROW("cost", NUMBER, cost),
+    ROW("factors", SIZE, factors),
 };
 
 static json_t *option_value(const struct hr_train_options *options, const struct option_row *row)

@@ -68,7 +68,10 @@ static void cell_updates(const struct hr_run_group *group, char *cell)
 
 static void cell_lr(const struct hr_run_group *group, char *cell)
 {
-    snprintf(cell, CELL_MAX, "%.4g", group->run[0]->lr);
+    if (isfinite(group->run[0]->lr))
+        snprintf(cell, CELL_MAX, "%.4g", group->run[0]->lr);
+    else
+        snprintf(cell, CELL_MAX, "-"); /* a solver that needs none */
 }
 
 static void cell_staleness(const struct hr_run_group *group, char *cell)

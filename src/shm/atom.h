@@ -6,8 +6,9 @@
  *
  * House rule: one writer a word, and each use names its partner. Exceptions, by design read-modify-
  * write by many: bells (wait.h), the arrival and claim counters of group/meeting.h, the abort
- * record (control.h), the batch dispenser, emulated links (schedule/wires.h), the histograms of
- * strategy/staleness.h, and Hogwild's weights, which go through the last functions of this file and
+ * record (control.h), the batch dispenser, claims and the lock of sparse/run.h, emulated links
+ * (schedule/wires.h), the histograms of strategy/staleness.h, and Hogwild's weights, which go
+ * through the last functions of this file and
  * through nothing else.
  */
 #ifndef HR_SHM_ATOM_H
@@ -143,6 +144,33 @@ static inline struct hr_float_pair hr_hogwild_exchange_relaxed(struct hr_atom64 
     bits = atomic_exchange_explicit(&a->word, bits, memory_order_relaxed);
     memcpy(&pair, &bits, sizeof pair);
     return pair;
+}
+
+/* The same for one weight, where neighbours are not wanted: sparse rows. */
+static inline float hr_hogwild_load_float_relaxed(const struct hr_atom32 *a)
+{
+    const uint32_t bits = atomic_load_explicit(&a->word, memory_order_relaxed);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline void hr_hogwild_store_float_relaxed(struct hr_atom32 *a, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    atomic_store_explicit(&a->word, bits, memory_order_relaxed);
+}
+
+/* The same store, to look at: 1 when it overwrote something else than `expected`, an update that is
+ * lost. */
+static inline int hr_hogwild_exchange_float_relaxed(struct hr_atom32 *a, float expected,
+                                                    float value)
+{
+    uint32_t want, bits;
+    memcpy(&want, &expected, sizeof want);
+    memcpy(&bits, &value, sizeof bits);
+    return atomic_exchange_explicit(&a->word, bits, memory_order_relaxed) != want;
 }
 
 #endif

@@ -56,6 +56,9 @@ void hr_train_defaults(struct hr_train_options *options)
         .seed = 1,
         .timeout = 30,
         .keep = 3,
+        .solver = "auto",
+        .cost = 1,
+        .factors = 16,
     };
 }
 

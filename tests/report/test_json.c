@@ -66,7 +66,10 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .inject = "slow:1x2",
                                                 .server_time = "1ms",
                                                 .topology = "ring:4",
-                                                .ranks_beside = 1};
+                                                .ranks_beside = 1,
+                                                .solver = "sgd",
+                                                .cost = 2.5,
+                                                .factors = 8};
 
 static const struct hr_dataset dataset = {.name = "digits",
                                           .format = "csv",
@@ -126,6 +129,7 @@ static struct hr_run_result full_run(void)
     run.curve = points;
     run.ncurve = 2;
     snprintf(run.weights_digest, sizeof run.weights_digest, "0123456789abcdef0123456789abcdef");
+    run.conflicts = (struct hr_conflicts){411, 0.75, 0.5, 0.125, 3, 900};
     snprintf(run.checkpoint, sizeof run.checkpoint, "ck/step-00000460");
     return run;
 }
@@ -178,6 +182,8 @@ static void a_run_has_every_field(void **state)
         {"clock", "\"virtual\""},
         {"wall_seconds", "2.5"},
         {"interrupted", "false"},
+        {"conflicts", "{\"omega\":411,\"delta\":0.75,\"rho\":0.5,\"overlap\":0.125,"
+                      "\"lost_sampled\":3,\"writes_sampled\":900}"},
         {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
                       "\"histogram\":[60,38,0,1,0,0,0,1],\"exact_below\":4095,\"workers\":["
                       "{\"mean\":0.75,\"p50\":1,\"p99\":1,\"max\":1,\"histogram\":[1,3],"
@@ -212,7 +218,8 @@ static void what_there_is_not_is_null(void **state)
     json_t *document = write_and_read(runs, 2);
     const json_t *run = json_array_get(json_object_get(document, "runs"), 0);
     static const char *const nulls[] = {
-        "test_loss", "lr", "target_seconds", "checkpoint", "staleness_bound", "weights_digest"};
+        "test_loss",      "lr",       "target_seconds", "checkpoint", "staleness_bound",
+        "weights_digest", "conflicts"};
     for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
         assert_true(json_is_null(json_object_get(run, nulls[i])));
     assert_true(json_is_true(json_object_get(run, "interrupted")));
@@ -305,6 +312,9 @@ static const struct field configuration[] = {
     {"keep", "3"},
     {"resume", "null"},
     {"ranks-beside", "1"},
+    {"solver", "\"sgd\""},
+    {"cost", "2.5"},
+    {"factors", "8"},
 };
 
 static void the_configuration_is_spelled_as_flags(void **state)

@@ -1,0 +1,206 @@
+/* From a data set to rows: folded labels, placed features, degrees. Linear in the data. */
+#include "sparse/problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"logistic", "svm", "mf"};
+
+int hr_sparse_model_find(const char *name)
+{
+    for (int model = 0; model < 3; model++)
+        if (!strcmp(names[model], name))
+            return model;
+    return -1;
+}
+
+bool hr_sparse_is_model(const char *name)
+{
+    return hr_sparse_model_find(name) >= 0;
+}
+
+static enum hr_status take(size_t count, size_t size, void *out)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu bytes of sparse rows", count * size);
+    memcpy(out, &memory, sizeof memory);
+    return HR_OK;
+}
+
+/* --- what the data must be --- */
+
+static enum hr_status check(const struct hr_sparse_problem *problem,
+                            const struct hr_dataset *dataset)
+{
+    const char *model = names[problem->model];
+    if (dataset->features != HR_FEATURES_SPARSE)
+        return hr_fail(HR_E_USAGE, "--model %s: %s is not sparse, expected libsvm data", model,
+                       dataset->name);
+    if (problem->model != HR_SPARSE_MF && dataset->classes != 2)
+        return hr_fail(HR_E_USAGE, "--model %s: %s has %zu classes, expected 2", model,
+                       dataset->name, dataset->classes);
+    if (problem->params / (problem->factors ? problem->factors : 1) > UINT32_MAX / 2)
+        return hr_fail(HR_E_USAGE, "--model %s: %s has too many users and items", model,
+                       dataset->name);
+    return HR_OK;
+}
+
+/* --- degrees and places --- */
+
+static void count_degrees(struct hr_sparse_problem *problem, const struct hr_split *train)
+{
+    for (size_t i = 0; i < train->count; i++)
+        for (uint64_t k = train->rows[i]; k < train->rows[i + 1]; k++) {
+            problem->degree[problem->users + train->columns[k]]++;
+            if (problem->users)
+                problem->degree[train->labels[i]]++;
+        }
+}
+
+/* place[f] = how many features come before f by (falling degree, rising number): a counting
+ * sort. */
+static enum hr_status place_features(struct hr_sparse_problem *problem, size_t rows)
+{
+    size_t *before = NULL;
+    HR_TRY(take(rows + 2, sizeof *before, &before));
+    for (size_t f = 0; f < problem->features; f++)
+        before[problem->degree[f]]++;
+    size_t sum = 0;
+    for (size_t degree = rows + 1; degree-- > 0;) {
+        const size_t count = before[degree];
+        before[degree] = sum;
+        sum += count;
+    }
+    for (size_t f = 0; f < problem->features; f++)
+        problem->place[f] = (uint32_t)before[problem->degree[f]]++;
+    free(before);
+    return HR_OK;
+}
+
+static void fill_decay(struct hr_sparse_problem *problem, float largest)
+{
+    for (size_t f = 0; f < problem->users + problem->features; f++) {
+        const size_t at = problem->users ? f : problem->place[f];
+        const uint32_t degree = problem->degree[f] ? problem->degree[f] : 1;
+        const float decay = (float)(1 / (problem->cost * degree));
+        problem->decay[at] = decay < largest ? decay : largest;
+    }
+}
+
+/* --- rows --- */
+
+/* Sort by place without comparing: transpose into columns, walk those in order, and give each pair
+ * back to its row. */
+static enum hr_status place_rows(const struct hr_sparse_problem *problem,
+                                 const struct hr_split *split, struct hr_sparse_rows *rows)
+{
+    const uint64_t pairs = split->rows[split->count];
+    uint64_t *begin = NULL;
+    uint32_t *row_of = NULL;
+    float *values = NULL;
+    enum hr_status st;
+    HR_TRY_GOTO(take(problem->features + 1, sizeof *begin, &begin), st, out);
+    HR_TRY_GOTO(take(pairs, sizeof *row_of, &row_of), st, out);
+    HR_TRY_GOTO(take(pairs, sizeof *values, &values), st, out);
+    for (uint64_t k = 0; k < pairs; k++)
+        begin[problem->place[split->columns[k]] + 1]++;
+    for (size_t f = 0; f < problem->features; f++)
+        begin[f + 1] += begin[f];
+    for (size_t i = 0; i < split->count; i++)
+        for (uint64_t k = split->rows[i]; k < split->rows[i + 1]; k++) {
+            const uint64_t at = begin[problem->place[split->columns[k]]]++;
+            row_of[at] = (uint32_t)i;
+            values[at] = split->labels[i] ? split->values[k] : -split->values[k];
+        }
+    /* Now begin[f] is where column f ends, and rows->begin serves as the rows' cursors. */
+    for (uint64_t f = 0, k = 0; f < problem->features; f++)
+        for (; k < begin[f]; k++)
+            rows->pairs[rows->begin[row_of[k]]++] = (struct hr_sparse_pair){(uint32_t)f, values[k]};
+    memcpy(rows->begin, split->rows, split->count * sizeof *rows->begin);
+out:
+    free(begin);
+    free(row_of);
+    free(values);
+    return st;
+}
+
+static void center_rows(const struct hr_sparse_problem *problem, const struct hr_split *split,
+                        struct hr_sparse_rows *rows)
+{
+    for (uint64_t k = 0; k < split->rows[split->count]; k++)
+        rows->pairs[k] =
+            (struct hr_sparse_pair){split->columns[k], split->values[k] - problem->mean};
+}
+
+static enum hr_status make_rows(const struct hr_sparse_problem *problem,
+                                const struct hr_split *split, struct hr_sparse_rows *rows)
+{
+    rows->count = split->count;
+    rows->labels = split->labels;
+    HR_TRY(take(split->count + 1, sizeof *rows->begin, &rows->begin));
+    HR_TRY(take(split->rows[split->count], sizeof *rows->pairs, &rows->pairs));
+    memcpy(rows->begin, split->rows, (split->count + 1) * sizeof *rows->begin);
+    if (problem->model != HR_SPARSE_MF)
+        return place_rows(problem, split, rows);
+    center_rows(problem, split, rows);
+    return HR_OK;
+}
+
+static float mean_rating(const struct hr_split *split)
+{
+    const uint64_t pairs = split->rows[split->count];
+    double sum = 0;
+    for (uint64_t k = 0; k < pairs; k++)
+        sum += (double)split->values[k];
+    return pairs ? (float)(sum / (double)pairs) : 0;
+}
+
+enum hr_status hr_sparse_problem_make(const struct hr_train_options *options,
+                                      const struct hr_dataset *dataset, float largest_decay,
+                                      struct hr_sparse_problem *out)
+{
+    struct hr_sparse_problem *p = out;
+    const bool mf = !strcmp(options->model, "mf");
+    *p = (struct hr_sparse_problem){
+        .model = (enum hr_sparse_model)hr_sparse_model_find(options->model),
+        .features = hr_shape_elems(dataset->shape),
+        .users = mf ? dataset->classes : 0,
+        .factors = mf ? options->factors : 0,
+        .cost = options->cost,
+    };
+    p->params = mf ? (p->users + p->features) * p->factors : p->features;
+    HR_TRY(check(p, dataset));
+    HR_TRY(take(p->users + p->features, sizeof *p->degree, &p->degree));
+    HR_TRY(take(p->users + p->features, sizeof *p->decay, &p->decay));
+    HR_TRY(take(mf ? 0 : p->features, sizeof *p->place, &p->place));
+    count_degrees(p, &dataset->train);
+    p->mean = mf ? mean_rating(&dataset->train) : 0;
+    if (!mf)
+        HR_TRY(place_features(p, dataset->train.count));
+    fill_decay(p, largest_decay);
+    HR_TRY(make_rows(p, &dataset->train, &p->train));
+    HR_TRY(make_rows(p, &dataset->test, &p->test));
+    return hr_sparse_conflicts(dataset, &p->conflicts);
+}
+
+void hr_sparse_problem_free(struct hr_sparse_problem *problem)
+{
+    free(problem->degree);
+    free(problem->place);
+    free(problem->decay);
+    free(problem->train.begin);
+    free(problem->train.pairs);
+    free(problem->test.begin);
+    free(problem->test.pairs);
+    *problem = (struct hr_sparse_problem){0};
+}
+
+void hr_sparse_unplace(const struct hr_sparse_problem *problem, const float *weights, float *out)
+{
+    if (problem->model == HR_SPARSE_MF)
+        memcpy(out, weights, problem->params * sizeof *out);
+    else
+        for (size_t f = 0; f < problem->features; f++)
+            out[f] = weights[problem->place[f]];
+}

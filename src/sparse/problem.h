@@ -1,0 +1,62 @@
+/* problem.h - the data as the solvers want them.
+ *
+ *   pair     a column and a value side by side: a row is one stream of memory
+ *   value    linear models: y x, so that a margin is y w.x and no label is looked at again;
+ *            mf: the rating minus the mean of all training ratings
+ *   column   linear models: the feature's *place*. Features are placed by falling frequency, so
+ *            those that most rows have share few cache lines; a row's places ascend. mf: the item
+ *   decay    1 / (C d_f) of the feature at a place, d_f being the training rows that have it: a
+ *            row's part of the regulariser, divided by C. At most `largest_decay`
+ *
+ * Memory: owned, private to the process (children read the copy they inherit).
+ * Threads: read-only once made. Test: tests/sparse/test_problem.c
+ */
+#ifndef HR_SPARSE_PROBLEM_H
+#define HR_SPARSE_PROBLEM_H
+
+#include "base/error.h"
+#include "hogring/sparse.h"
+
+enum hr_sparse_model { HR_SPARSE_LOGISTIC, HR_SPARSE_SVM, HR_SPARSE_MF };
+
+struct hr_sparse_pair {
+    uint32_t column;
+    float value;
+};
+
+struct hr_sparse_rows {
+    size_t count;
+    uint64_t *begin;              /* (count + 1) */
+    struct hr_sparse_pair *pairs; /* (begin[count]) */
+    const uint32_t *labels;       /* (count) of the data set; mf: the user */
+};
+
+struct hr_sparse_problem {
+    enum hr_sparse_model model;
+    size_t features, users; /* mf: features are items; users is 0 for linear models */
+    size_t factors;         /* mf */
+    size_t params;          /* features, or (users + features) * factors */
+    double cost;            /* C */
+    float mean;             /* mf: of the training ratings */
+    uint32_t *degree;       /* (users + features) training pairs of each, before placing */
+    uint32_t *place;        /* linear: (features) where a feature stands */
+    float *decay;           /* (users + features), in place order */
+    struct hr_sparse_rows train, test;
+    struct hr_conflicts conflicts;
+};
+
+/* HR_E_USAGE when `model` cannot learn from these data, in words. Free in any case. */
+HR_CHECKED enum hr_status hr_sparse_problem_make(const struct hr_train_options *options,
+                                                 const struct hr_dataset *dataset,
+                                                 float largest_decay,
+                                                 struct hr_sparse_problem *out);
+/* Harmless on a zeroed struct. */
+void hr_sparse_problem_free(struct hr_sparse_problem *problem);
+
+/* Index in enum hr_sparse_model; -1: no such model. */
+int hr_sparse_model_find(const char *name);
+
+/* out (params) = weights (params), places turned back into features. */
+void hr_sparse_unplace(const struct hr_sparse_problem *problem, const float *weights, float *out);
+
+#endif

@@ -1,0 +1,148 @@
+/* run.h - one run of the sparse engine: a small trainer of its own, beside train/.
+ *
+ *   Why      a sparse step takes 200 ns. What train/ does for a step (tasks, pulls, gradients in
+ *            arenas) costs more than that, and a copy of all weights is what must never be made.
+ *   Files    problem    the data as rows of pairs           conflicts  how often rows meet
+ *            weights.h  reading and updating the weights    worker     a rank's loop and its cuts
+ *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
+ *            run        options, memory, result             generate   rows like RCV1's
+ *   Course   an epoch is one permutation of the training rows (data/sampler.h), a function of
+ *            (seed, epoch); worker w of n has its positions [w/n, (w+1)/n), in blocks that each
+ *            are taken once; who is done helps others. At its end all come to rest, and evaluate
+ *            together in blocks of a fixed size, so that the same weights give the same figures
+ *            for any number of workers. The clock stands still meanwhile.
+ *   Memory   an unnamed segment: [ board | lock | worker lines | group | cells | curve | alphas |
+ *            weights ]; the rows are private memory that children inherit.
+ *   Atomics  weights: Hogwild's relaxed loads and stores. alphas: plain; in an epoch a row is
+ *            taken by one worker, and a barrier lies between epochs. claim: fetch-add by whoever
+ *            takes a block. board: the leader (rank 0) between two barriers; stop: the launcher
+ *            (release), workers (acquire).
+ *   Promise  one worker: the same bits from run to run, as thread and as process. More: no torn
+ *            weight; an update that meets another between its load and its store is lost, and
+ *            counted by sample. A step that is not a finite number stops the run before it is made.
+ */
+#ifndef HR_SPARSE_RUN_H
+#define HR_SPARSE_RUN_H
+
+#include "group/group.h"
+#include "group/launch.h"
+#include "optim/lr.h"
+#include "sparse/problem.h"
+
+enum {
+    HR_SPARSE_BLOCK = 256,       /* rows between two looks at the stop and abort words */
+    HR_SPARSE_EVAL_BLOCK = 1024, /* rows a cell of an evaluation */
+    HR_SPARSE_LOOK_EVERY = 64,   /* one row in so many has its writes looked at */
+};
+
+/* Why everybody stops at the next block. */
+enum { HR_SPARSE_STOP_DONE = 1, HR_SPARSE_STOP_INTERRUPTED = 2 };
+
+/* Decisions of the leader, between two barriers. */
+struct hr_sparse_board {
+    alignas(HR_LINE) struct hr_atom32 stop;   /* writer: the launcher; 0: go on */
+    alignas(HR_LINE) struct hr_atom64 ncurve; /* published points (release); reader: the launcher */
+    int64_t train_ns, span_began_ns;
+    uint64_t epoch;
+    double inner_eps; /* dual: steps are made where the gradient is larger */
+    bool halt, interrupted;
+};
+
+/* A lock for --strategy locked. */
+struct hr_sparse_lock {
+    alignas(HR_LINE) struct hr_atom64 taken; /* 1: by somebody; any worker */
+    struct hr_bell bell;
+};
+
+/* One worker's counters, on lines of their own. */
+struct hr_sparse_tally {
+    alignas(HR_LINE) struct hr_atom64 seen; /* rows; the launcher looks at it while we run */
+    struct hr_atom64 claim;         /* blocks of this worker's shard taken so far, by whomever */
+    uint64_t rows, updates, newton; /* newton: inner steps of this epoch (dual) */
+    uint64_t lost, looked_at;
+    int64_t compute_ns, wait_ns;
+};
+
+/* The sums of one block of an evaluation. */
+struct hr_sparse_cell {
+    double loss;   /* mf: squared errors */
+    uint64_t hits; /* margins above 0 */
+    uint64_t pairs;
+};
+
+struct hr_sparse_worker;
+
+/* A solver: steps on rows order[0..n) of the training split, in that order. */
+typedef enum hr_status (*hr_sparse_steps_fn)(struct hr_sparse_worker *worker, const uint32_t *order,
+                                             size_t n);
+
+struct hr_sparse_run {
+    struct hr_train_options options; /* settled */
+    const struct hr_dataset *dataset;
+    const struct hr_observer *observer;
+    struct hr_run_result *result;
+    struct hr_sparse_problem problem;
+    hr_sparse_steps_fn steps;
+    bool dual, locked;
+    bool stuck; /* a thread did not react to the end: nothing may be freed */
+    enum hr_launch launch;
+    struct hr_lr_schedule rate;
+    struct hr_group_options group_options;
+    int64_t spin_ns, yield_ns, timeout_ns, began_ns;
+    size_t ncells[2], curve_room, points_shown; /* cells: of the training rows, of the test rows */
+
+    struct hr_segment control_segment, segment;
+    struct hr_control *control;
+    struct hr_sparse_board *board;
+    struct hr_sparse_lock *lock;
+    struct hr_sparse_tally *tally; /* (workers) */
+    void *group;
+    struct hr_sparse_cell *cells; /* (ncells[0] + ncells[1]) */
+    struct hr_curve_point *curve; /* (curve_room) */
+    double (*alphas)[2];          /* dual: (training rows) */
+    float *norms;                 /* dual: (training rows) |x|^2 */
+    struct hr_atom32 *weights;    /* (params) linear models, in place order */
+    struct hr_atom64 *factors;    /* (params / 2) mf, in pairs: the same memory */
+};
+
+/* One rank; its private memory. */
+struct hr_sparse_worker {
+    struct hr_sparse_run *run;
+    size_t rank;
+    struct hr_member member;
+    struct hr_waiter waiter;
+    struct hr_sparse_tally *tally;
+    float rate;   /* of this epoch */
+    bool reaches; /* weights are worth fetching ahead: they are shared, or large */
+    double inner_eps;
+};
+
+/* A rank, from start to end. */
+HR_CHECKED enum hr_status hr_sparse_worker_main(void *run, size_t rank);
+
+/* The solvers. */
+HR_CHECKED enum hr_status hr_sparse_sgd(struct hr_sparse_worker *worker, const uint32_t *order,
+                                        size_t n);
+HR_CHECKED enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *order,
+                                         size_t n);
+HR_CHECKED enum hr_status hr_sparse_factorise(struct hr_sparse_worker *worker,
+                                              const uint32_t *order, size_t n);
+
+/* The state before the first step: alphas and the weights that go with them; random factors. */
+void hr_sparse_dual_begin(struct hr_sparse_run *run);
+void hr_sparse_factors_begin(struct hr_sparse_run *run);
+
+/* r - mean - u.v; pair: an item and r - mean. */
+float hr_sparse_rating_error(const struct hr_sparse_run *run, size_t user,
+                             struct hr_sparse_pair pair);
+
+/* This rank's share of the cells. */
+void hr_sparse_evaluate(const struct hr_sparse_worker *worker);
+/* All cells and the weights, summed in order, into a point. Leader, all others at rest. */
+void hr_sparse_fold(const struct hr_sparse_run *run, struct hr_curve_point *point);
+
+/* Where updates are made one at a time (locked), between these two. */
+HR_CHECKED enum hr_status hr_sparse_lock_take(struct hr_sparse_worker *worker);
+void hr_sparse_lock_leave(struct hr_sparse_worker *worker);
+
+#endif

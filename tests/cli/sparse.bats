@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# Sparse models on the command line: made data, table, JSON, plot, and what is refused.
+load support
+
+make_rows() { hogring data make sparse --out "$TMP/a.libsvm" --rows 1500 --features 800 --nonzeros 12; }
+sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
+
+@test "made rows train under every model, solver and strategy" {
+  make_rows
+  for model in logistic svm; do
+    for solver in sgd dual; do
+      for strategy in hogwild locked; do
+        sparse --model $model --solver $solver --strategy $strategy --workers 2 --quiet --expect-accuracy 0.7
+      done
+    done
+  done
+}
+
+@test "one worker gives one digest, as thread and as process" {
+  make_rows
+  digest=$(sparse --model logistic --workers 1 --quiet | awk '/weights digest/ {print $3}')
+  sparse --model logistic --workers 1 --quiet --launch process --expect-digest "$digest"
+}
+
+@test "JSON and plot tell what happened" {
+  make_rows
+  sparse --model logistic --solver sgd --cost 2 --workers 2 --json "$TMP/a.json" --plot "$TMP/a.svg" --quiet
+  [ "$(json "$TMP/a.json" '[d["config"][k] for k in ("model", "solver", "cost", "strategy", "lr-schedule")]')" = "['logistic', 'sgd', 2.0, 'hogwild', 'step']" ]
+  [ "$(json "$TMP/a.json" 'len(d["runs"][0]["curve"]), d["runs"][0]["samples"], d["runs"][0]["workers"]')" = "(5, 6000, 2)" ]
+  [ "$(json "$TMP/a.json" 'd["runs"][0]["conflicts"]["omega"] > 12 and d["runs"][0]["conflicts"]["writes_sampled"] > 0')" = True ]
+  grep -q "<svg" "$TMP/a.svg"
+  hogring train --epochs 1 --model softmax --quiet --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/b.json" 'd["runs"][0]["conflicts"]')" = None ]
+}
+
+@test "the banner estimates conflicts and advises" {
+  make_rows
+  sparse --model svm --workers 2 2>"$TMP/err" >/dev/null
+  grep -q "Omega [0-9]* .*Delta 0\.[0-9]*.*rho" "$TMP/err"
+  grep -q "advice   two rows share" "$TMP/err"
+}
+
+@test "ratings are factorised" {
+  awk 'BEGIN { for (i = 0; i < 4000; i++) { u = int(i * 7.3) % 50; v = int(i * 3.7) % 31; printf "%d %d:%.2f\n", u, v + 1, 3 + (u % 3 - 1) * (v % 4 - 1.5) / 2 } }' >"$TMP/r.libsvm"
+  hogring train --data "$TMP/r.libsvm" --model mf --factors 4 --cost 20 --lr 0.1 --epochs 40 --workers 2 --quiet --json "$TMP/a.json"
+  [ "$(json "$TMP/a.json" 'd["runs"][0]["test_loss"] < 0.1, d["runs"][0]["test_accuracy"]')" = "(True, None)" ]
+}
+
+@test "what means nothing is refused in one line" {
+  make_rows
+  a=(train --data "$TMP/a.libsvm" --model logistic)
+  refused 2 "--momentum: means nothing with --model logistic" "${a[@]}" --momentum 0.9
+  refused 2 "--checkpoint-dir: means nothing with --model logistic" "${a[@]}" --checkpoint-dir "$TMP/c"
+  refused 2 "--lr: means nothing with --solver dual" "${a[@]}" --lr 0.1
+  refused 2 "--factors: means nothing with --model logistic" "${a[@]}" --factors 4
+  refused 2 "--strategy allreduce: --model logistic is trained by hogwild or locked" "${a[@]}" --strategy allreduce
+  refused 2 "--solver adam: expected auto, sgd or dual" "${a[@]}" --solver adam
+  refused 2 "--cost 0: expected 1e-09 to 1000000000" "${a[@]}" --cost 0
+  refused 2 "has no accuracy to expect" train --data "$TMP/a.libsvm" --model mf --expect-accuracy 0.5
+  refused 2 "digits is not sparse" train --model svm
+  refused 2 "--cost: means nothing with --model mlp" train --cost 2
+  printf '1 1:1\n2 1:1\n3 2:1\n' >"$TMP/three.libsvm"
+  refused 2 "three.libsvm has 3 classes, expected 2" train --data "$TMP/three.libsvm" --model svm --test-fraction 0.5
+}
+
+@test "data make wants to know what, and where to" {
+  refused 2 "expected data make sparse --out FILE" data make
+  refused 2 "expected data make sparse --out FILE" data make dense --out "$TMP/x"
+  refused 2 "data make: where to?" data make sparse
+  refused 2 "--rows 1: expected 2 to" data make sparse --out "$TMP/x" --rows 1
+  refused 2 "--json: means nothing for data make" data make sparse --out "$TMP/x" --json -
+  refused 2 "--rows: means nothing for data info" data info digits --rows 5
+  hogring data make sparse --out "$TMP/x" --rows 20 --seed 3
+  hogring data make sparse --out "$TMP/y" --rows 20 --seed 3
+  cmp "$TMP/x" "$TMP/y"
+  refused 3 "cannot be created" data make sparse --out "$TMP/x" --rows 20
+}
