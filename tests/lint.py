@@ -10,7 +10,7 @@
 import re, subprocess, sys
 from pathlib import Path
 
-ORDER = ["base", "shm", "schedule", "group", "nn", "optim", "data", "checkpoint", "strategy", "train", "report", "cli"]
+ORDER = ["base", "shm", "schedule", "group", "store", "nn", "optim", "data", "checkpoint", "strategy", "train", "report", "cli"]
 BASE_ONLY = {"nn", "optim", "data", "checkpoint"}
 found = []
 
