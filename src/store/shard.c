@@ -126,9 +126,22 @@ static bool is_barrier(const struct hr_store_shard *shard, size_t at)
     return at == shard->nparts;
 }
 
-/* This worker's request for the part is done: reply, with a copy if it asked for one. */
-static void finish(const struct hr_store *store, size_t at, size_t worker,
-                   const struct hr_message *request)
+static float *place_in(const struct hr_store *store, size_t at, uint64_t offset)
+{
+    return hr_store_pointer(store, offset) +
+           store->partition.part[store->shard->first_part + at].first;
+}
+
+static void copy_out(const struct hr_store *store, size_t at, const struct hr_message *request)
+{
+    const struct hr_part *part = &store->partition.part[store->shard->first_part + at];
+    memcpy(place_in(store, at, request->word[HR_STORE_OUT]), store->shard->part[at].weights,
+           part->count * sizeof(float));
+}
+
+/* This worker's request for the part is done, and with it what was to be copied out. */
+static void reply_to(const struct hr_store *store, size_t at, size_t worker,
+                     const struct hr_message *request)
 {
     struct hr_store_shard *shard = store->shard;
     struct queue *queue = &shard->queue[at * store->workers + worker];
@@ -139,22 +152,20 @@ static void finish(const struct hr_store *store, size_t at, size_t worker,
     reply.word[HR_STORE_VERSION] = version;
     if (request->kind != HR_STORE_PULL)
         reply.word[HR_STORE_STALENESS] = version - 1 - queue->read;
-    if (request->kind != HR_STORE_PUSH) {
-        const struct hr_part *part = &store->partition.part[shard->first_part + at];
-        float *out = hr_store_pointer(store, request->word[HR_STORE_OUT]) + part->first;
-        memcpy(out, shard->part[at].weights, part->count * sizeof *out);
+    if (request->kind != HR_STORE_PUSH)
         queue->read = version;
-    }
     hr_store_send(store, hr_store_replies(store, worker, shard->number), worker, &reply);
 }
 
-static const float *pushed_by(const struct hr_store *store, size_t at,
-                              const struct hr_message *push)
+static void finish(const struct hr_store *store, size_t at, size_t worker,
+                   const struct hr_message *request)
 {
-    const struct hr_part *part = &store->partition.part[store->shard->first_part + at];
-    return hr_store_pointer(store, push->word[HR_STORE_IN]) + part->first;
+    if (request->kind != HR_STORE_PUSH)
+        copy_out(store, at, request);
+    reply_to(store, at, worker, request);
 }
 
+/* The update that makes the part's version. */
 static void update(const struct hr_store *store, size_t at, size_t worker, const float *pushed)
 {
     struct hr_store_shard *shard = store->shard;
@@ -165,20 +176,35 @@ static void update(const struct hr_store *store, size_t at, size_t worker, const
         .first = part->first,
         .count = part->count,
         .worker = worker,
-        .version = shard->part[at].version + 1,
+        .version = shard->part[at].version,
     };
     shard->update(shard->arg, &what, shard->part[at].weights, pushed);
 }
 
 /* --- asynchronous --- */
 
+/* weights = out = weights + pushed, in one pass over memory. */
+static void add_and_copy_out(const struct hr_store *store, size_t at,
+                             const struct hr_message *request)
+{
+    float *weights = store->shard->part[at].weights;
+    const float *const in[] = {weights, place_in(store, at, request->word[HR_STORE_IN])};
+    float *const out[] = {weights, place_in(store, at, request->word[HR_STORE_OUT])};
+    hr_vec_tree_sum(out, 2, in, 2, store->partition.part[store->shard->first_part + at].count);
+}
+
 static void take_at_once(const struct hr_store *store, size_t at, size_t worker,
                          const struct hr_message *request)
 {
-    if (request->kind != HR_STORE_PULL) {
-        update(store, at, worker, pushed_by(store, at, request));
-        store->shard->part[at].version++;
+    struct hr_store_shard *shard = store->shard;
+    shard->part[at].version += request->kind != HR_STORE_PULL;
+    if (request->kind == HR_STORE_PUSH_PULL && shard->update == add) {
+        add_and_copy_out(store, at, request);
+        reply_to(store, at, worker, request);
+        return;
     }
+    if (request->kind != HR_STORE_PULL)
+        update(store, at, worker, place_in(store, at, request->word[HR_STORE_IN]));
     finish(store, at, worker, request);
 }
 
@@ -214,7 +240,7 @@ static void add_up(const struct hr_store *store, size_t at)
     struct hr_store_shard *shard = store->shard;
     const float *pushed[HR_MAX_RANKS];
     for (size_t w = 0; w < store->workers; w++)
-        pushed[w] = pushed_by(store, at, head(store, at, w));
+        pushed[w] = place_in(store, at, head(store, at, w)->word[HR_STORE_IN]);
     hr_vec_tree_sum(&shard->sum, 1, pushed, store->workers,
                     store->partition.part[shard->first_part + at].count);
     update(store, at, SIZE_MAX, shard->sum);
@@ -224,9 +250,9 @@ static void take_together(const struct hr_store *store, size_t at)
 {
     struct hr_store_shard *shard = store->shard;
     while (shard->part[at].ready == store->workers) {
+        shard->part[at].version++;
         if (!is_barrier(shard, at))
             add_up(store, at);
-        shard->part[at].version++;
         shard->part[at].ready = 0;
         for (size_t w = 0; w < store->workers; w++) {
             finish(store, at, w, head(store, at, w));
