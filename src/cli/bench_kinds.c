@@ -52,7 +52,10 @@ static const struct {
 static const struct {
     const char *name;
     enum hr_bench_kind kind;
-} kinds[] = {{"links", HR_BENCH_LINKS}, {"layers", HR_BENCH_LAYERS}, {"train", HR_BENCH_TRAIN}, {"store", HR_BENCH_STORE}};
+} kinds[] = {{"links", HR_BENCH_LINKS},
+             {"layers", HR_BENCH_LAYERS},
+             {"train", HR_BENCH_TRAIN},
+             {"store", HR_BENCH_STORE}};
 
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
@@ -101,7 +104,7 @@ enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *h
 }
 
 enum hr_status hr_bench_parse_either(const char *option, const char *text, const char *no,
-                                   const char *yes, bool *out)
+                                     const char *yes, bool *out)
 {
     *out = !strcmp(text, yes);
     if (*out || !strcmp(text, no))

@@ -47,17 +47,16 @@ static enum hr_status read_numbers(struct store_bench *bench)
     const struct hr_cli *cli = bench->cli;
     struct hr_store_case *what = &bench->what;
     const bool sweep = cli->sweep;
-    what->workers =
-        sweep && !hr_cli_was_given(cli, "workers") ? SWEEP_WORKERS : cli->train.workers;
-    what->servers =
-        sweep && !hr_cli_was_given(cli, "servers") ? SWEEP_SERVERS : cli->train.servers;
+    what->workers = sweep && !hr_cli_was_given(cli, "workers") ? SWEEP_WORKERS : cli->train.workers;
+    what->servers = sweep && !hr_cli_was_given(cli, "servers") ? SWEEP_SERVERS : cli->train.servers;
     if (what->workers < 1 || what->workers > 32)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to 32", what->workers);
     if (what->servers < 1 || what->servers > 32)
         return hr_fail(HR_E_USAGE, "--servers %zu: expected 1 to 32", what->servers);
     if (!sweep && !bench->dedicated && what->servers > what->workers)
-        return hr_fail(HR_E_USAGE, "--servers %zu: colocated in %zu workers, there are at most "
-                                   "as many",
+        return hr_fail(HR_E_USAGE,
+                       "--servers %zu: colocated in %zu workers, there are at most "
+                       "as many",
                        what->servers, what->workers);
     return HR_OK;
 }
@@ -66,13 +65,16 @@ static enum hr_status read_options(struct store_bench *bench)
 {
     const struct hr_cli *cli = bench->cli;
     struct hr_store_case *what = &bench->what;
-    const char *usual = cli->sweep ? "4M:4M" : "16K:16M";
+    const char *usual = cli->sweep ? "1M:1M" : "16K:16M";
     const char *sizes = hr_cli_was_given(cli, "sizes") ? cli->sizes : usual;
     HR_TRY(read_placement(bench));
     HR_TRY(read_strategy(bench));
     HR_TRY(read_numbers(bench));
     HR_TRY(hr_bench_parse_sizes(sizes, &bench->low, &bench->high));
     HR_TRY(hr_bench_parse_either("buffers", cli->buffers, "arena", "private", &what->own_memory));
+    if (cli->keys < 1 || cli->keys > HR_STORE_BENCH_KEYS || cli->keys > bench->low / sizeof(float))
+        return hr_fail(HR_E_USAGE, "--keys %zu: expected 1 to %d, and a float for each of them",
+                       cli->keys, HR_STORE_BENCH_KEYS);
     if (cli->link[0])
         HR_TRY(hr_link_parse("--link ", cli->link, &what->link));
     what->keys = cli->keys;
@@ -113,8 +115,8 @@ static enum hr_status measure(struct store_bench *bench, const char *placement, 
             fflush(stdout);
         }
         if (row->wrong)
-            return hr_fail(HR_E_FAILED, "store %s of %zu bytes: %zu elements are wrong",
-                           row->setup, row->bytes, row->wrong);
+            return hr_fail(HR_E_FAILED, "store %s of %zu bytes: %zu elements are wrong", row->setup,
+                           row->bytes, row->wrong);
     }
     return HR_OK;
 }

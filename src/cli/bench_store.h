@@ -12,13 +12,18 @@
 #include <stdbool.h>
 
 #include "cli/options.h"
+#include "hogring/group.h"
 #include "report/store.h"
 #include "schedule/link.h"
+
+enum { HR_STORE_BENCH_KEYS = 1024 };
 
 struct hr_store_case {
     struct hr_world_options world; /* nranks and arena_bytes are set here */
     const char *placement;
-    size_t workers, servers, keys, bytes;
+    size_t workers, servers;
+    size_t keys;  /* 1 .. HR_STORE_BENCH_KEYS, and at most bytes / 4 */
+    size_t bytes; /* of all keys */
     bool synchronous, own_memory;
     struct hr_link link; /* bandwidth 0: as fast as memory */
 };

@@ -71,7 +71,8 @@ static enum hr_status read_case(const struct hr_cli *cli, struct hr_bench_case *
         return hr_fail(HR_E_USAGE, "--redop %s: expected sum, product, min, max or mean",
                        cli->redop);
     HR_TRY(hr_bench_parse_either("buffers", cli->buffers, "arena", "private", &what->own_memory));
-    HR_TRY(hr_bench_parse_either("loop", cli->loop, "barrier", "back-to-back", &what->back_to_back));
+    HR_TRY(
+        hr_bench_parse_either("loop", cli->loop, "barrier", "back-to-back", &what->back_to_back));
     what->world = (struct hr_world_options){
         .nranks = cli->ranks,
         .launch = cli->train.launch,
