@@ -29,7 +29,8 @@
  *           have had more of it. hr_store_balance says what came of it.
  * Updates   asynchronous: a part is updated as each push arrives. synchronous: once all workers
  *           have pushed the key, with the sum in the order T(n) over workers (group.h, Order),
- *           whoever came first. The rule is the caller's, or weights = weights + pushed.
+ *           whoever came first; so all push it equally often. The rule is the caller's, or
+ *           weights = weights + pushed.
  * Order     operations of one worker on one key take effect in the order in which they were begun;
  *           different keys are independent. A synchronous pull reads exactly the version that this
  *           worker's pushes before it have made. A part is never read half updated, but the parts
@@ -43,9 +44,10 @@
  * Memory    keys and names are copied. Buffers are the caller's. Shards read and write them in
  *           place where they can: between threads always, between processes in memory from
  *           hr_group_alloc. Other memory is copied through a stage of the key's size in this rank's
- *           arena: one for each operation on that key that is under way at a time, used again. A
- *           shard takes 9 KiB a worker from its rank's arena. Both stay taken until the world ends.
- *           The floats of a shard are private memory of its server.
+ *           arena: one for each operation on that key under way at a time, up to HR_STORE_STAGES;
+ *           then the next waits for the first. A shard takes 9 KiB a worker from its rank's arena.
+ *           Both stay taken until the world ends. The floats of a shard are private memory of its
+ *           server.
  * Errors    HR_E_USAGE: there is no such key, or a rank that serves pushes. HR_E_MISMATCH: ranks
  *           opened with different keys or options. Every wait has the world's deadline
  *           (HR_E_TIMEOUT; a server's lasts from one request to the next), and ends when a rank is
@@ -61,8 +63,11 @@
 extern "C" {
 #endif
 
-/* Operations of a worker that may be under way; and the floats up to which a key is not cut. */
-enum { HR_STORE_OUTSTANDING = 64, HR_STORE_SMALL = 4096 };
+enum {
+    HR_STORE_OUTSTANDING = 64, /* operations of a worker that may be under way */
+    HR_STORE_SMALL = 4096,     /* floats up to which a key is not cut */
+    HR_STORE_STAGES = 4,       /* of a key, for buffers that shards do not reach */
+};
 
 struct hr_store; /* one rank's view */
 
@@ -133,7 +138,8 @@ HR_API_CHECKED enum hr_status hr_store_test(struct hr_store *store, uint64_t tic
 /* Do what can be done without waiting, for all stores of this rank. */
 HR_API_CHECKED enum hr_status hr_store_progress(struct hr_store *store);
 
-/* No worker leaves before all workers have come. Dedicated servers take no part. */
+/* No worker leaves before all workers have come. Dedicated servers take no part. Operations under
+ * way are not waited for. */
 HR_API_CHECKED enum hr_status hr_store_barrier(struct hr_store *store);
 
 /* --- questions ----------------------------------------------------------------------------------

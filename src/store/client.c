@@ -101,7 +101,7 @@ static enum hr_status wait_for(struct hr_store *store, uint64_t ticket)
         return HR_OK;
     const bool barrier = op->key == store->partition.nkeys;
     return hr_store_wait_until(store, has_come, &awaited,
-                               barrier ? "the store's barrier" : store->name[op->key]);
+                               barrier ? "the store's barrier" : store->label[op->key]);
 }
 
 static enum hr_status check_worker(const struct hr_store *store, const char *what)
@@ -182,24 +182,28 @@ static void send_request(const struct hr_store *store, struct hr_store_op *op, c
     }
 }
 
-/* A stage of the key in which nothing is under way; NULL: there is none. */
-static struct hr_store_stage *free_stage(struct hr_store *store, size_t key)
+/* The stage of the key that was used first; *n out: how many there are. NULL: there is none. */
+static struct hr_store_stage *oldest_stage(const struct hr_store *store, size_t key, size_t *n)
 {
-    struct hr_store_stage *stage = store->client->stage[key];
-    while (stage && !is_over(store->client, stage->ticket))
-        stage = stage->next;
-    return stage;
+    struct hr_store_stage *oldest = store->client->stage[key];
+    *n = 0;
+    for (struct hr_store_stage *stage = oldest; stage; stage = stage->next, ++*n)
+        if (stage->ticket < oldest->ticket)
+            oldest = stage;
+    return oldest;
 }
 
-/* If need be one more, rather than a wait in which other workers might wait for what this one
- * would have begun next. */
+/* A stage of the key in which nothing is under way. Up to a point one more is taken rather than
+ * waited for: in such a wait other workers might wait for what this one would have begun next. */
 static enum hr_status take_stage(struct hr_store *store, size_t key, struct hr_store_stage **out)
 {
+    size_t n;
     void *memory;
-    if ((*out = free_stage(store, key)))
-        return HR_OK;
-    if (hr_client_advance(store) && (*out = free_stage(store, key)))
-        return HR_OK;
+    *out = oldest_stage(store, key, &n);
+    if (*out && !is_over(store->client, (*out)->ticket))
+        hr_client_advance(store);
+    if (*out && (n == HR_STORE_STAGES || is_over(store->client, (*out)->ticket)))
+        return wait_for(store, (*out)->ticket);
     HR_TRY(hr_group_alloc(store->group, sizeof **out + key_bytes(store, key), &memory));
     *out = memory;
     (*out)->next = store->client->stage[key];
@@ -215,7 +219,7 @@ static enum hr_status check_call(const struct hr_store *store, const char *what,
         return hr_fail(HR_E_USAGE, "%s: there is no key %zu, the store has %zu", what, key,
                        store->partition.nkeys);
     if (!has_buffers)
-        return hr_fail(HR_E_USAGE, "%s: key %s: a buffer is NULL", what, store->name[key]);
+        return hr_fail(HR_E_USAGE, "%s: %s: a buffer is NULL", what, store->label[key]);
     return HR_OK;
 }
 
@@ -228,11 +232,11 @@ static enum hr_status begin(struct hr_store *store, struct hr_store_op wanted, c
     const bool out_reached = !wanted.out || hr_place_reaches(place, wanted.out, bytes);
     struct hr_store_stage *stage = NULL;
     struct hr_store_op *op;
-    HR_TRY(next_op(store, &op));
-    if (!in_reached || !out_reached) {
+    if (!in_reached || !out_reached)
         HR_TRY(take_stage(store, wanted.key, &stage));
+    HR_TRY(next_op(store, &op));
+    if (stage)
         stage->ticket = op->ticket;
-    }
     wanted.ticket = op->ticket;
     *op = wanted;
     if (!in_reached)

@@ -72,16 +72,16 @@ static enum hr_status read_placement(const struct hr_store_options *o, struct hr
 
 static enum hr_status copy_names(const struct hr_store_options *o, struct hr_store *store)
 {
-    size_t bytes = o->nkeys * sizeof *store->name;
+    size_t bytes = o->nkeys * sizeof *store->label;
     for (size_t k = 0; k < o->nkeys; k++)
-        bytes += strlen(o->keys[k].name) + 1;
-    store->name = malloc(bytes);
-    if (!store->name)
+        bytes += HR_STORE_LABEL + strlen(o->keys[k].name) + 1;
+    store->label = malloc(bytes);
+    if (!store->label)
         return hr_fail(HR_E_NOMEM, "no memory for the names of %zu keys", o->nkeys);
-    char *text = (char *)(store->name + o->nkeys);
+    char *text = (char *)(store->label + o->nkeys);
     for (size_t k = 0; k < o->nkeys; k++) {
-        store->name[k] = text;
-        text = stpcpy(text, o->keys[k].name) + 1;
+        store->label[k] = text;
+        text = stpcpy(stpcpy(text, "key "), o->keys[k].name) + 1;
     }
     return HR_OK;
 }
@@ -185,7 +185,7 @@ static void release(struct hr_store *store)
     hr_client_destroy(store->client);
     hr_store_shard_destroy(store->shard);
     hr_partition_fini(&store->partition);
-    free(store->name);
+    free(store->label);
     free(store);
 }
 
@@ -324,7 +324,7 @@ size_t hr_store_workers(const struct hr_store *store)
 enum hr_status hr_store_find(const struct hr_store *store, const char *name, size_t *key)
 {
     for (*key = 0; *key < store->partition.nkeys; ++*key)
-        if (!strcmp(store->name[*key], name))
+        if (!strcmp(hr_store_key_name(store, *key), name))
             return HR_OK;
     return hr_fail(HR_E_USAGE, "hr_store_find: there is no key %s", name);
 }

@@ -172,7 +172,7 @@ static void update(const struct hr_store *store, size_t at, size_t worker, const
     const struct hr_part *part = &store->partition.part[shard->first_part + at];
     const struct hr_store_update what = {
         .key = part->key,
-        .name = store->name[part->key],
+        .name = hr_store_key_name(store, part->key),
         .first = part->first,
         .count = part->count,
         .worker = worker,

@@ -68,13 +68,20 @@ struct hr_store {
     struct hr_group *group;
     struct hr_store *next; /* open on this rank, the one opened before */
     struct hr_partition partition;
-    char **name; /* (nkeys), in one block with the names */
+    char **label; /* (nkeys) "key <name>", in one block */
     size_t rank, workers, shards;
     bool colocated, synchronous;
     unsigned char *rings[HR_MAX_RANKS]; /* of shard s: of each worker two */
     struct hr_store_client *client;     /* NULL on a dedicated server */
     struct hr_store_shard *shard;       /* NULL where there is none */
 };
+
+enum { HR_STORE_LABEL = sizeof "key " - 1 };
+
+static inline const char *hr_store_key_name(const struct hr_store *store, size_t key)
+{
+    return store->label[key] + HR_STORE_LABEL;
+}
 
 /* The group's number of the rank that owns shard s. */
 static inline size_t hr_store_owner(const struct hr_store *store, size_t shard)

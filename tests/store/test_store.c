@@ -2,6 +2,7 @@
  * gives the same bits, in every placement, as threads and as processes. */
 #include <stdlib.h>
 
+#include "base/philox.h"
 #include "base/vec.h"
 #include "hogring/store.h"
 #include "support/worlds.h"
@@ -130,7 +131,7 @@ static void play_once(struct scene scene, worker_fn worker)
 /* Placements, numbers of workers and servers, and whether buffers are shared. */
 static void play_all(int synchronous, worker_fn worker)
 {
-    for (size_t workers = 1; workers <= 4; workers++)
+    for (size_t workers = 1; workers <= 3; workers++)
         for (size_t servers = 1; servers <= 3; servers++) {
             struct scene scene = {"dedicated", workers, servers, synchronous, servers % 2};
             play_once(scene, worker);
@@ -264,6 +265,53 @@ static void operations_on_one_key_keep_their_order(void **state)
     }
 }
 
+/* Anything in any order, with as much under way as there may be; results of pulls are only looked
+ * at in the end. */
+static enum hr_status any_mix(struct hr_store *store, const struct scene *scene, size_t worker,
+                              struct buffers *b)
+{
+    uint64_t ticket[NKEYS] = {0};
+    for (uint32_t step = 0; step < 300; step++) {
+        const struct hr_philox random =
+            hr_random_block(check_seed(), HR_STREAM_TEST, step, (uint32_t)worker);
+        const size_t k = random.v[0] % NKEYS;
+        int over;
+        if (ticket[k] && random.v[1] % 2)
+            HR_TRY(hr_store_test(store, ticket[k], &over));
+        if (ticket[k] && step < NKEYS * ROUNDS)
+            HR_TRY(hr_store_wait(store, ticket[k]));
+        if (step < NKEYS * ROUNDS) {
+            const size_t mine = step % NKEYS;
+            if (ticket[mine])
+                HR_TRY(hr_store_wait(store, ticket[mine]));
+            fill(b->values[mine], worker, step / NKEYS, mine);
+            HR_TRY(random.v[2] % 2 ? hr_store_push(store, mine, b->values[mine], &ticket[mine])
+                                   : hr_store_push_pull(store, mine, b->values[mine], b->out[mine],
+                                                        &ticket[mine]));
+        } else {
+            HR_TRY(hr_store_pull(store, k, b->out[k], &ticket[k]));
+        }
+    }
+    HR_TRY(hr_store_barrier(store));
+    for (size_t k = 0; k < NKEYS; k++)
+        HR_TRY(hr_store_pull(store, k, b->out[k], &ticket[k]));
+    HR_TRY(hr_store_wait_all(store));
+    for (size_t k = 0; k < NKEYS; k++)
+        HR_TRY(check_sum(b->out[k], scene->workers, ROUNDS, k));
+    return HR_OK;
+}
+
+static void any_mix_of_operations_adds_up(void **state)
+{
+    (void)state;
+    for (int synchronous = 0; synchronous < 2; synchronous++) {
+        play_once((struct scene){"dedicated", 3, 2, synchronous, false}, any_mix);
+        play_once((struct scene){"dedicated", 4, 3, synchronous, true}, any_mix);
+        play_once((struct scene){"colocated", 4, 3, synchronous, true}, any_mix);
+        play_once((struct scene){"colocated", 3, 2, synchronous, false}, any_mix);
+    }
+}
+
 /* --- sums that are not exact: their order shows --- */
 
 static float uneven(size_t worker, size_t i)
@@ -310,6 +358,7 @@ int main(void)
         cmocka_unit_test(synchronous_rounds_are_exact_whatever_the_order_of_keys),
         cmocka_unit_test(any_number_of_tickets_is_awaited_in_any_order),
         cmocka_unit_test(operations_on_one_key_keep_their_order),
+        cmocka_unit_test(any_mix_of_operations_adds_up),
         cmocka_unit_test(a_synchronous_sum_is_the_tree_over_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
