@@ -10,7 +10,8 @@
 import re, subprocess, sys
 from pathlib import Path
 
-ORDER = ["base", "shm", "schedule", "group", "nn", "optim", "data", "checkpoint", "sparse", "strategy", "train", "report", "cli"]
+ORDER = ["base", "shm", "schedule", "group", "store", "nn", "optim", "data", "checkpoint", "sparse", "strategy", "train", "report",
+         "cli"]
 BASE_ONLY = {"nn", "optim", "data", "checkpoint"}
 found = []
 

@@ -4,6 +4,7 @@
 
 #include "hogring/status.h"     /* what calls return, and the sentence that goes with an error */
 #include "hogring/group.h"      /* ranks, groups, collectives and messages */
+#include "hogring/store.h"      /* parameter servers: keys that are pushed to and pulled from */
 #include "hogring/data.h"       /* data sets: opened by name, gathered by index */
 #include "hogring/train.h"      /* data-parallel training runs, and evaluating what came of them */
 #include "hogring/sparse.h"     /* linear models and factorisation of sparse data, by Hogwild */

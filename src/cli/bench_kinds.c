@@ -1,6 +1,9 @@
 #include "cli/bench_kinds.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "cli/parse.h"
 
 enum {
     NETS = HR_BENCH_LAYERS | HR_BENCH_TRAIN,
@@ -20,34 +23,39 @@ static const struct {
     {"threads-per-worker", NETS},
     {"kernels", NETS},
     {"max-seconds", NETS},
-    {"strategy", HR_BENCH_TRAIN},
-    {"workers", HR_BENCH_TRAIN},
-    {"servers", HR_BENCH_TRAIN},
+    {"strategy", HR_BENCH_TRAIN | HR_BENCH_STORE},
+    {"workers", HR_BENCH_TRAIN | HR_BENCH_STORE},
+    {"servers", HR_BENCH_TRAIN | HR_BENCH_STORE},
     {"algorithm", PLANS | HR_BENCH_TRAIN},
-    {"launch", HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN},
-    {"timeout", HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN},
-    {"plot", HR_BENCH_COLLECTIVES | HR_BENCH_LINKS | HR_BENCH_LAYERS},
+    {"launch", HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE},
+    {"timeout", HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE},
+    {"plot", HR_BENCH_COLLECTIVES | HR_BENCH_LINKS | HR_BENCH_LAYERS | HR_BENCH_STORE},
     {"ranks", HR_BENCH_COLLECTIVES},
-    {"sizes", HR_BENCH_COLLECTIVES},
+    {"sizes", HR_BENCH_COLLECTIVES | HR_BENCH_STORE},
     {"type", HR_BENCH_COLLECTIVES},
     {"redop", HR_BENCH_COLLECTIVES},
     {"transport", HR_BENCH_COLLECTIVES},
-    {"buffers", HR_BENCH_COLLECTIVES},
+    {"buffers", HR_BENCH_COLLECTIVES | HR_BENCH_STORE},
     {"loop", HR_BENCH_COLLECTIVES},
     {"group-size", PLANS},
-    {"link", PLANS},
+    {"link", PLANS | HR_BENCH_STORE},
     {"topology", PLANS},
     {"bytes", HR_BENCH_LINKS},
     {"root", HR_BENCH_LINKS},
     {"emulate", HR_BENCH_LINKS},
     {"find-rings", HR_BENCH_LINKS},
-    {"sweep", HR_BENCH_LINKS},
+    {"sweep", HR_BENCH_LINKS | HR_BENCH_STORE},
+    {"placement", HR_BENCH_STORE},
+    {"keys", HR_BENCH_STORE},
 };
 
 static const struct {
     const char *name;
     enum hr_bench_kind kind;
-} kinds[] = {{"links", HR_BENCH_LINKS}, {"layers", HR_BENCH_LAYERS}, {"train", HR_BENCH_TRAIN}};
+} kinds[] = {{"links", HR_BENCH_LINKS},
+             {"layers", HR_BENCH_LAYERS},
+             {"train", HR_BENCH_TRAIN},
+             {"store", HR_BENCH_STORE}};
 
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
@@ -82,4 +90,24 @@ enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_bench_ki
                        name_of(kind));
     }
     return HR_OK;
+}
+
+enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *high)
+{
+    char first[64];
+    const char *colon = strchr(text, ':');
+    snprintf(first, sizeof first, "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
+    if (hr_parse_size(first, low) && hr_parse_size(colon ? colon + 1 : first, high) &&
+        *low >= sizeof(float) && *low <= *high && *high <= (uint64_t)1 << 33)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--sizes %s: expected LO:HI in bytes, as 4:64M, from 4 to 8G", text);
+}
+
+enum hr_status hr_bench_parse_either(const char *option, const char *text, const char *no,
+                                     const char *yes, bool *out)
+{
+    *out = !strcmp(text, yes);
+    if (*out || !strcmp(text, no))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--%s %s: expected %s or %s", option, text, no, yes);
 }

@@ -1,4 +1,4 @@
-/* bench_kinds.h - the four kinds of `hogring bench`, and which options belong to which. */
+/* bench_kinds.h - the five kinds of `hogring bench`, and which options belong to which. */
 #ifndef HR_CLI_BENCH_KINDS_H
 #define HR_CLI_BENCH_KINDS_H
 
@@ -9,6 +9,7 @@ enum hr_bench_kind {
     HR_BENCH_LINKS = 2,
     HR_BENCH_LAYERS = 4,
     HR_BENCH_TRAIN = 8,
+    HR_BENCH_STORE = 16,
 };
 
 /* What the first argument asks for. */
@@ -16,5 +17,12 @@ enum hr_bench_kind hr_bench_kind_of(const struct hr_cli *cli);
 
 /* HR_E_USAGE: an option was given that means nothing to that kind, or a second argument. */
 HR_CHECKED enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_bench_kind kind);
+
+/* "LO:HI" in bytes, or one size. */
+HR_CHECKED enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *high);
+
+/* One of two words. */
+HR_CHECKED enum hr_status hr_bench_parse_either(const char *option, const char *text,
+                                                const char *no, const char *yes, bool *out);
 
 #endif

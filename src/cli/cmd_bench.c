@@ -9,6 +9,7 @@
 #include "cli/bench_links.h"
 #include "cli/bench_loop.h"
 #include "cli/bench_machine.h"
+#include "cli/bench_store.h"
 #include "cli/commands.h"
 #include "cli/parse.h"
 #include "group/tune.h"
@@ -57,29 +58,8 @@ static enum hr_status find_operation(const char *asked, enum hr_operation *out)
     return hr_fail(
         HR_E_USAGE,
         "bench %s: expected all_reduce, reduce, broadcast, reduce_scatter, all_gather, "
-        "gather, scatter, all_to_all, barrier, sendrecv, or all; or layers, train, links",
+        "gather, scatter, all_to_all, barrier, sendrecv, or all; or layers, train, links, store",
         asked);
-}
-
-static enum hr_status parse_sizes(const char *text, uint64_t *low, uint64_t *high)
-{
-    char first[64];
-    const char *colon = strchr(text, ':');
-    snprintf(first, sizeof first, "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
-    if (hr_parse_size(first, low) && hr_parse_size(colon ? colon + 1 : first, high) &&
-        *low >= sizeof(float) && *low <= *high && *high <= (uint64_t)1 << 33)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--sizes %s: expected LO:HI in bytes, as 4:64M, from 4 to 8G", text);
-}
-
-/* One of two words. */
-static enum hr_status parse_either(const char *option, const char *text, const char *no,
-                                   const char *yes, bool *out)
-{
-    *out = !strcmp(text, yes);
-    if (*out || !strcmp(text, no))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %s: expected %s or %s", option, text, no, yes);
 }
 
 static enum hr_status read_case(const struct hr_cli *cli, struct hr_bench_case *what)
@@ -90,8 +70,9 @@ static enum hr_status read_case(const struct hr_cli *cli, struct hr_bench_case *
     if (!hr_redop_parse(cli->redop, &what->redop))
         return hr_fail(HR_E_USAGE, "--redop %s: expected sum, product, min, max or mean",
                        cli->redop);
-    HR_TRY(parse_either("buffers", cli->buffers, "arena", "private", &what->own_memory));
-    HR_TRY(parse_either("loop", cli->loop, "barrier", "back-to-back", &what->back_to_back));
+    HR_TRY(hr_bench_parse_either("buffers", cli->buffers, "arena", "private", &what->own_memory));
+    HR_TRY(
+        hr_bench_parse_either("loop", cli->loop, "barrier", "back-to-back", &what->back_to_back));
     what->world = (struct hr_world_options){
         .nranks = cli->ranks,
         .launch = cli->train.launch,
@@ -204,7 +185,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
     HR_TRY(read_case(cli, &what));
     if (strcmp(cli->train.algorithm, "all") != 0)
         HR_TRY(hr_algorithm_find(cli->train.algorithm, &only));
-    HR_TRY(parse_sizes(cli->sizes, &rows->low, &rows->high));
+    HR_TRY(hr_bench_parse_sizes(cli->sizes, &rows->low, &rows->high));
     if (!all)
         HR_TRY(find_operation(cli->positional[0], &what.operation));
     hr_fp_flush_denormals();
@@ -237,15 +218,16 @@ static int run(struct hr_cli *cli)
         status = kind == HR_BENCH_LINKS    ? hr_bench_links(cli)
                  : kind == HR_BENCH_LAYERS ? hr_bench_layers(cli)
                  : kind == HR_BENCH_TRAIN  ? hr_bench_train(cli)
+                 : kind == HR_BENCH_STORE  ? hr_bench_store(cli)
                                            : bench(cli, &rows);
     return status == HR_OK ? 0 : hr_cli_failed(status);
 }
 
 const struct hr_command hr_command_bench = {
     .name = "bench",
-    .summary = "measure collectives, layers and training",
+    .summary = "measure collectives, layers, training and the store",
     .bit = HR_BENCH,
-    .usage = "OPERATION|layers|train|links [OPTIONS]",
+    .usage = "OPERATION|layers|train|links|store [OPTIONS]",
     .story =
         "OPERATION: all_reduce, reduce, broadcast, "
         "reduce_scatter, all_gather, gather, scatter,\n"
@@ -288,7 +270,13 @@ const struct hr_command hr_command_bench = {
         "share\n"
         "of the compute roof of all workers' threads together that this is, and where the "
         "workers'\n"
-        "time goes.\n",
+        "time goes.\n"
+        "\n"
+        "hogring bench store times the key-value store (hogring/store.h): every worker pushes and\n"
+        "pulls all keys, as equal as can be, and waits; 2W1PS is two workers and one server. "
+        "GB/s is\n"
+        "what all workers pushed and pulled, in that time. With --link every server has such a\n"
+        "link, and law is what data / total bandwidth says. The sums are checked in the end.\n",
     .examples = "  hogring bench all_reduce\n"
                 "  hogring bench all_reduce --algorithm all --ranks 4 --sizes 1K:16M --launch "
                 "process --json -\n"
@@ -302,6 +290,7 @@ const struct hr_command hr_command_bench = {
                 "  hogring bench links --sweep\n"
                 "  hogring bench layers --model mlp --batch-size 64 --plot roofline.svg\n"
                 "  hogring bench layers --model cnn --input 3x32x32 --threads-per-worker 2\n"
-                "  hogring bench train --model mlp,cnn --workers 2 --batch-size 64\n",
+                "  hogring bench train --model mlp,cnn --workers 2 --batch-size 64\n"
+                "  hogring bench store --sweep --workers 4 --servers 2 --link 200MB/s\n",
     .run = run,
 };

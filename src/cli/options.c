@@ -195,14 +195,16 @@ static const struct hr_option_row rows[] = {
     {"quiet", FLAG, FIELD(quiet), BOTH | HR_BENCH, NULL, "no banner, no progress"},
     {"", FLAG, 0, 0, HR_BENCH, NULL, "Measurement"},
     {"ranks", COUNT, FIELD(ranks), HR_BENCH, "N", "ranks that take part [2]"},
-    {"sizes", TEXT, FIELD(sizes), HR_BENCH, "LO:HI", "bytes, by factors of 4: 4:64M [4:64M]"},
+    {"sizes", TEXT, FIELD(sizes), HR_BENCH, "LO:HI",
+     "bytes, by factors of 4: 4:64M [4:64M; store: 16K:16M, --sweep: 1M]"},
     {"type", TEXT, FIELD(type), HR_BENCH, "TYPE", "float32, float64, int32, int64 [float32]"},
     {"redop", TEXT, FIELD(redop), HR_BENCH, "OP", "sum, product, min, max, mean [sum]"},
     {"group-size", COUNT, FIELD(group_size), HR_BENCH, "N", "ranks a node, of hierarchical [2]"},
     {"transport", TEXT, FIELD(transport), HR_BENCH, "HOW",
      "zero-copy: peers read buffers in place; copy: payload goes through the rings [zero-copy]"},
     {"link", TEXT, FIELD(link), HR_BENCH, "BANDWIDTH,LATENCY",
-     "emulate, between any two ranks, a link of its own: 1GB/s,5us (transport copy)"},
+     "emulate, between any two ranks, a link of its own: 1GB/s,5us (transport copy); store: one "
+     "link a server"},
     {"topology", TEXT, FIELD(topology), HR_BENCH, "FILE",
      "emulate a topology's links, as data/topologies/ring-8.txt (transport copy); bench links: "
      "walk them; there also star:N and ring:N, whose links are like --link [16GB/s]"},
@@ -210,6 +212,10 @@ static const struct hr_option_row rows[] = {
      "arena: in shared memory; private: from malloc, as MPI's programs have them [arena]"},
     {"loop", TEXT, FIELD(loop), HR_BENCH, "HOW",
      "barrier before each operation, or back-to-back [barrier]"},
+    {"placement", TEXT, FIELD(placement), HR_BENCH, "WHERE",
+     "store: servers are dedicated ranks, or colocated in workers; or both, in turn [dedicated]"},
+    {"keys", COUNT, FIELD(keys), HR_BENCH, "N",
+     "store: equal keys that the bytes are cut into [4]"},
     {"", FLAG, 0, 0, HR_BENCH, NULL, "On paper (bench links)"},
     {"bytes", TEXT, FIELD(bytes), HR_BENCH, "N", "to synchronise: 160MB, 64M [160MB]"},
     {"root", TEXT, FIELD(root), HR_BENCH, "NODE",
@@ -219,7 +225,8 @@ static const struct hr_option_row rows[] = {
     {"find-rings", FLAG, FIELD(find_rings), HR_BENCH, NULL,
      "decompose the links between gpus into rings"},
     {"sweep", FLAG, FIELD(sweep), HR_BENCH, NULL,
-     "1 to 32 workers with 1 to 8 parameter servers, links like --link"},
+     "links: 1 to 32 workers with 1 to 8 parameter servers, links like --link; store: all numbers "
+     "up to --workers [4] and --servers [2]"},
     {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "For tests and experts"},
     {"schedule", TEXT, FIELD(train.schedule), BOTH, "HOW",
      "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED [free]"},
@@ -254,6 +261,8 @@ void hr_cli_defaults(struct hr_cli *cli)
         .redop = "sum",
         .buffers = "arena",
         .loop = "barrier",
+        .placement = "dedicated",
+        .keys = 4,
     };
     hr_train_defaults(&cli->train);
     hr_data_defaults(&cli->data_options);

@@ -36,6 +36,8 @@ struct hr_cli {
     size_t ranks, group_size;
     char sizes[64], transport[32], link[64], topology[1024], type[32], redop[32];
     char buffers[32], loop[32];
+    char placement[32]; /* bench store */
+    size_t keys;
     char bytes[32], root[64]; /* bench links */
     char input[32];           /* bench layers and train, inspect MODEL */
     size_t classes;

@@ -22,6 +22,8 @@ struct hr_world_plan {
     size_t wires_bytes;
 };
 
+struct hr_store;
+
 /* What one rank shares with all its groups. */
 struct hr_rank_world {
     const struct hr_world_plan *plan;
@@ -31,6 +33,7 @@ struct hr_rank_world {
     size_t rank, local_rank;
     size_t groups_used, arena_used; /* bytes */
     uint32_t groups_made;           /* besides the world's */
+    struct hr_store *stores;        /* open on this rank (store/store.h), the newest first */
 };
 
 struct hr_group {

@@ -37,6 +37,14 @@ said() {
   said "$TMP/ring" process
 }
 
+@test "the README's program of the store fits its line" {
+  install_here
+  sed -n '/^```c$/,/^```$/p' README.md | grep -v '^```' >"$TMP/line.c"
+  # shellcheck disable=SC2046
+  cc -Wall -Wextra -Werror "$TMP/line.c" -o "$TMP/line" $(pkg-config --cflags --libs hogring)
+  [ "$(LD_LIBRARY_PATH=$root/lib "$TMP/line")" = "y = 2.00 x + 1.00" ]
+}
+
 @test "a C++ program includes the header and links" {
   command -v c++ >/dev/null || skip "no C++ compiler"
   install_here

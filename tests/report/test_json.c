@@ -144,67 +144,68 @@ static json_t *write_and_read(const struct hr_run_result *runs, size_t n)
     return document;
 }
 
+static const struct field run_fields[] = {
+    {"strategy", "\"ssp\""},
+    {"algorithm", "null"},
+    {"manner", "\"sync-every 4\""},
+    {"optimizer", "\"lamb\""},
+    {"order", "\"as gradients arrive\""},
+    {"launch", "\"thread\""},
+    {"kernels", "\"OpenBLAS 0.3.21 Haswell\""},
+    {"model", "\"flatten, dense 10\""},
+    {"params", "650"},
+    {"workers", "2"},
+    {"servers", "1"},
+    {"batch_size", "32"},
+    {"global_batch", "64"},
+    {"seed", "7"},
+    {"staleness_bound", "3"},
+    {"lr", "0.050000000000000003"},
+    {"threads_per_worker", "2"},
+    {"micro_shards", "8"},
+    {"repro_cost", "1.25"},
+    {"steps", "460"},
+    {"updates", "460"},
+    {"samples", "14700"},
+    {"seconds", "1.5"},
+    {"samples_per_s", "9800.0"},
+    {"train_loss", "0.125"},
+    {"test_loss", "0.25"},
+    {"test_accuracy", "0.33333333333333331"},
+    {"target_seconds", "0.75"},
+    {"max_skew", "5"},
+    {"weights_digest", "\"0123456789abcdef0123456789abcdef\""},
+    {"checkpoint", "\"ck/step-00000460\""},
+    {"clock", "\"virtual\""},
+    {"wall_seconds", "2.5"},
+    {"interrupted", "false"},
+    {"conflicts", "{\"omega\":411,\"delta\":0.75,\"rho\":0.5,\"overlap\":0.125,"
+                  "\"lost_sampled\":3,\"writes_sampled\":900}"},
+    {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
+                  "\"histogram\":[60,38,0,1,0,0,0,1],\"exact_below\":4095,\"workers\":["
+                  "{\"mean\":0.75,\"p50\":1,\"p99\":1,\"max\":1,\"histogram\":[1,3],"
+                  "\"rank\":0,\"updates\":4}],\"keys\":["
+                  "{\"mean\":4.0,\"p50\":4,\"p99\":4,\"max\":4,\"histogram\":[0,0,0,0,2],"
+                  "\"name\":\"1.bias\",\"updates\":2}]}"},
+    {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
+             "\"wait\":0.45000000000000001,\"load\":0.125,\"forward\":0.5,"
+             "\"backward\":0.75}"},
+    {"prefetch", "{\"hits\":40,\"misses\":2}"},
+    {"bytes", "{\"sent\":1099511627776,\"received\":12}"},
+    {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
+              "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
+              "0.59999999999999998},"
+              "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
+              "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":"
+              "0.10000000000000001}]"},
+};
+
 static void a_run_has_every_field(void **state)
 {
     (void)state;
-    static const struct field fields[] = {
-        {"strategy", "\"ssp\""},
-        {"algorithm", "null"},
-        {"manner", "\"sync-every 4\""},
-        {"optimizer", "\"lamb\""},
-        {"order", "\"as gradients arrive\""},
-        {"launch", "\"thread\""},
-        {"kernels", "\"OpenBLAS 0.3.21 Haswell\""},
-        {"model", "\"flatten, dense 10\""},
-        {"params", "650"},
-        {"workers", "2"},
-        {"servers", "1"},
-        {"batch_size", "32"},
-        {"global_batch", "64"},
-        {"seed", "7"},
-        {"staleness_bound", "3"},
-        {"lr", "0.050000000000000003"},
-        {"threads_per_worker", "2"},
-        {"micro_shards", "8"},
-        {"repro_cost", "1.25"},
-        {"steps", "460"},
-        {"updates", "460"},
-        {"samples", "14700"},
-        {"seconds", "1.5"},
-        {"samples_per_s", "9800.0"},
-        {"train_loss", "0.125"},
-        {"test_loss", "0.25"},
-        {"test_accuracy", "0.33333333333333331"},
-        {"target_seconds", "0.75"},
-        {"max_skew", "5"},
-        {"weights_digest", "\"0123456789abcdef0123456789abcdef\""},
-        {"checkpoint", "\"ck/step-00000460\""},
-        {"clock", "\"virtual\""},
-        {"wall_seconds", "2.5"},
-        {"interrupted", "false"},
-        {"conflicts", "{\"omega\":411,\"delta\":0.75,\"rho\":0.5,\"overlap\":0.125,"
-                      "\"lost_sampled\":3,\"writes_sampled\":900}"},
-        {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
-                      "\"histogram\":[60,38,0,1,0,0,0,1],\"exact_below\":4095,\"workers\":["
-                      "{\"mean\":0.75,\"p50\":1,\"p99\":1,\"max\":1,\"histogram\":[1,3],"
-                      "\"rank\":0,\"updates\":4}],\"keys\":["
-                      "{\"mean\":4.0,\"p50\":4,\"p99\":4,\"max\":4,\"histogram\":[0,0,0,0,2],"
-                      "\"name\":\"1.bias\",\"updates\":2}]}"},
-        {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
-                 "\"wait\":0.45000000000000001,\"load\":0.125,\"forward\":0.5,"
-                 "\"backward\":0.75}"},
-        {"prefetch", "{\"hits\":40,\"misses\":2}"},
-        {"bytes", "{\"sent\":1099511627776,\"received\":12}"},
-        {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
-                  "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
-                  "0.59999999999999998},"
-                  "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
-                  "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":"
-                  "0.10000000000000001}]"},
-    };
     const struct hr_run_result run = full_run();
     json_t *document = write_and_read(&run, 1);
-    EXPECT_FIELDS(json_array_get(json_object_get(document, "runs"), 0), fields);
+    EXPECT_FIELDS(json_array_get(json_object_get(document, "runs"), 0), run_fields);
     json_decref(document);
 }
 

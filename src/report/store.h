@@ -1,0 +1,39 @@
+/* store.h - what `hogring bench store` shows: push_pull over workers, servers and sizes. */
+#ifndef HR_REPORT_STORE_H
+#define HR_REPORT_STORE_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+
+struct hr_store_row {
+    char setup[32]; /* "2W1PS", "2W2PS colocated" */
+    const char *placement;
+    size_t workers, servers;
+    size_t bytes; /* of all keys */
+    double p10_us, p50_us, p90_us;
+    double gbs;     /* pushed and pulled by all workers, over p50; GB/s, decimal */
+    double law_us;  /* data / total bandwidth of the emulated links; NaN: there are none */
+    double balance; /* largest shard over the mean */
+    size_t wrong;   /* elements that were not what they had to be */
+};
+
+/* What all rows have in common. */
+struct hr_store_table {
+    const char *launch, *buffers, *strategy, *link;
+    size_t keys;
+    const struct hr_store_row *row;
+    size_t n;
+};
+
+void hr_store_print_head(FILE *out, const struct hr_store_table *table);
+void hr_store_print_row(FILE *out, const struct hr_store_row *row);
+
+/* As {"hogring", "machine", "rows": [...]}; path as in hr_json_write_rows. */
+HR_CHECKED enum hr_status hr_json_write_store(const char *path, const struct hr_store_table *table);
+
+/* Times over sizes, a curve a setup; path as in hr_plot_curves. */
+HR_CHECKED enum hr_status hr_plot_store(const char *path, const char *title,
+                                        const struct hr_store_table *table);
+
+#endif

@@ -1,0 +1,410 @@
+/* What a store promises beyond sums: rules of the caller's, versions, placements, several stores,
+ * and that nothing hangs. */
+#include <signal.h>
+
+#include "hogring/store.h"
+#include "support/worlds.h"
+
+enum { BIG = 5000 };
+
+static const struct hr_store_key two_keys[] = {{"small", 10, NULL}, {"big", BIG, NULL}};
+
+static const struct hr_store_options two_servers = {.keys = two_keys, .nkeys = 2, .servers = 2};
+
+static const struct hr_world_options four_ranks = {
+    .nranks = 4, .max_groups = 1, .arena_bytes = 1 << 20};
+
+/* Serve and close, where that is this rank's part; false: it is a worker. */
+static bool served(struct hr_store *store, enum hr_status *status)
+{
+    if (!hr_store_serves(store))
+        return false;
+    *status = hr_store_serve(store);
+    if (*status == HR_OK)
+        *status = hr_store_close(store);
+    return true;
+}
+
+static enum hr_status push_now(struct hr_store *store, size_t key, const float *values)
+{
+    uint64_t ticket;
+    HR_TRY(hr_store_push(store, key, values, &ticket));
+    return hr_store_wait(store, ticket);
+}
+
+static enum hr_status pull_now(struct hr_store *store, size_t key, float *out)
+{
+    uint64_t ticket;
+    HR_TRY(hr_store_pull(store, key, out, &ticket));
+    return hr_store_wait(store, ticket);
+}
+
+/* --- the rule --- */
+
+/* weights = weights / 2 + pushed + a number that names key, element and version. */
+static float ruled(float weight, float pushed, size_t key, size_t i, uint64_t version)
+{
+    return weight / 2 + pushed + (float)(1000 * key + i % 8) + 16 * (float)version;
+}
+
+static void rule(void *arg, const struct hr_store_update *what, float *weights, const float *pushed)
+{
+    size_t *calls = arg;
+    for (size_t i = 0; i < what->count; i++)
+        weights[i] = ruled(weights[i], pushed[i], what->key, what->first + i, what->version);
+    *calls += what->worker == 0 && !strcmp(what->name, two_keys[what->key].name);
+}
+
+static enum hr_status rule_of_mine(struct hr_group *world, void *arg)
+{
+    static const float initial[BIG] = {[3] = 8, [BIG - 1] = 6};
+    const struct hr_store_key keys[] = {{"small", 10, NULL}, {"big", BIG, initial}};
+    float values[BIG], out[BIG];
+    size_t calls = 0;
+    uint64_t ticket;
+    struct hr_store *store;
+    (void)arg;
+    HR_TRY(hr_store_open(world,
+                         &(struct hr_store_options){
+                             .keys = keys, .nkeys = 2, .servers = 3, .update = rule, .arg = &calls},
+                         &store));
+    if (hr_store_serves(store)) {
+        HR_TRY(hr_store_serve(store));
+        RANK_CHECK(calls > 0 || hr_group_rank(world) == 3, "the rule was not called as it should");
+        return hr_store_close(store);
+    }
+    for (size_t i = 0; i < BIG; i++)
+        values[i] = (float)(i % 5);
+    for (uint64_t version = 1; version <= 2; version++)
+        HR_TRY(hr_store_push_pull(store, 1, values, out, &ticket));
+    HR_TRY(hr_store_wait(store, ticket));
+    for (size_t i = 0; i < BIG; i++) {
+        const float once = ruled(initial[i], values[i], 1, i, 1);
+        const float want = ruled(once, values[i], 1, i, 2);
+        RANK_CHECK(out[i] == want, "element %zu: %g, not %g", i, (double)out[i], (double)want);
+    }
+    return hr_store_close(store);
+}
+
+static void the_callers_rule_is_told_what_it_updates(void **state)
+{
+    (void)state;
+    worlds_pass(four_ranks, rule_of_mine, NULL);
+}
+
+/* --- versions --- */
+
+#define VERSION(want_read, want_written, want_staleness)                                           \
+    do {                                                                                           \
+        const struct hr_store_version v = hr_store_part_version(store, 1, part);                   \
+        RANK_CHECK(v.read == (want_read) && v.written == (want_written) &&                         \
+                       v.staleness == (want_staleness),                                            \
+                   "part %zu: read %llu, written %llu, staleness %llu", part,                      \
+                   (unsigned long long)v.read, (unsigned long long)v.written,                      \
+                   (unsigned long long)v.staleness);                                               \
+    } while (0)
+
+/* Worker 0 pushes once and all read; worker 1 pushes three times, worker 0 pushes what it computed
+ * from its read. */
+static enum hr_status scripted(struct hr_group *world, void *arg)
+{
+    static const float values[BIG];
+    float out[BIG];
+    struct hr_store *store;
+    enum hr_status status;
+    (void)arg;
+    HR_TRY(hr_store_open(world, &two_servers, &store));
+    if (served(store, &status))
+        return status;
+    const bool slow = hr_group_rank(world) == 0;
+    RANK_CHECK(hr_store_parts(store, 1) == 2 && hr_store_parts(store, 0) == 1, "parts");
+    if (slow)
+        HR_TRY(push_now(store, 1, values));
+    HR_TRY(hr_store_barrier(store));
+    HR_TRY(pull_now(store, 1, out));
+    HR_TRY(hr_store_barrier(store));
+    for (size_t i = 0; i < 3 && !slow; i++)
+        HR_TRY(push_now(store, 1, values));
+    HR_TRY(hr_store_barrier(store));
+    if (slow)
+        HR_TRY(push_now(store, 1, values));
+    for (size_t part = 0; part < 2; part++)
+        if (slow)
+            VERSION(1, 5, 3);
+        else
+            VERSION(1, 4, 2); /* its own, too: it has not read in between */
+    HR_TRY(hr_store_barrier(store));
+    if (!slow)
+        HR_TRY(pull_now(store, 1, out));
+    for (size_t part = 0; part < 2 && !slow; part++)
+        VERSION(5, 4, 2);
+    return hr_store_close(store);
+}
+
+static void scripted_pushes_have_known_staleness(void **state)
+{
+    (void)state;
+    worlds_pass(four_ranks, scripted, NULL);
+}
+
+/* --- two stores --- */
+
+/* Even ranks wait in the one store for odd ranks, which first need, in the other store, the shards
+ * of the even ones. */
+static enum hr_status use_two(struct hr_group *world, struct hr_store **store)
+{
+    float one[BIG], out[2][BIG];
+    uint64_t ticket;
+    for (size_t i = 0; i < BIG; i++)
+        one[i] = 1;
+    if (hr_group_rank(world) % 2)
+        HR_TRY(push_now(store[1], 1, one));
+    HR_TRY(hr_store_push_pull(store[0], 1, one, out[0], &ticket));
+    HR_TRY(hr_store_wait(store[0], ticket));
+    if (hr_group_rank(world) % 2 == 0)
+        HR_TRY(push_now(store[1], 1, one));
+    HR_TRY(hr_store_barrier(store[0]));
+    HR_TRY(pull_now(store[1], 1, out[1]));
+    const float workers = (float)hr_store_workers(store[0]);
+    for (size_t i = 0; i < BIG; i++)
+        RANK_CHECK(out[0][i] == workers && out[1][i] == workers, "element %zu: %g and %g", i,
+                   (double)out[0][i], (double)out[1][i]);
+    return HR_OK;
+}
+
+static enum hr_status two_stores(struct hr_group *world, void *arg)
+{
+    struct hr_store *store[2];
+    struct hr_store_options options = two_servers;
+    options.placement = arg;
+    for (size_t i = 0; i < 2; i++) {
+        options.synchronous = i == 0;
+        HR_TRY(hr_store_open(world, &options, &store[i]));
+    }
+    if (!hr_store_serves(store[0]))
+        HR_TRY(use_two(world, store));
+    HR_TRY(hr_store_close(store[0])); /* a server serves both until then */
+    return hr_store_close(store[1]);
+}
+
+static void two_stores_of_one_group_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    worlds_pass(four_ranks, two_stores, "dedicated");
+    worlds_pass(four_ranks, two_stores, "colocated");
+}
+
+/* --- placements --- */
+
+/* The bits of worker 0's last pull, after synchronous rounds of numbers that round. */
+static enum hr_status three_workers(struct hr_group *world, void *arg)
+{
+    struct {
+        const char *placement;
+        float *result; /* shared with the test */
+    } *wanted = arg;
+    float values[BIG], out[BIG];
+    uint64_t ticket;
+    struct hr_store *store;
+    enum hr_status status;
+    struct hr_store_options options = two_servers;
+    options.placement = wanted->placement;
+    options.synchronous = 1;
+    HR_TRY(hr_store_open(world, &options, &store));
+    if (served(store, &status))
+        return status;
+    for (size_t round = 0; round < 5; round++) {
+        for (size_t i = 0; i < BIG; i++)
+            values[i] = 1.0f / (float)(1 + i + 7 * round + 13 * hr_group_rank(world));
+        HR_TRY(hr_store_push_pull(store, 1, values, out, &ticket));
+        HR_TRY(hr_store_wait(store, ticket));
+    }
+    if (hr_group_rank(world) == 0)
+        memcpy(wanted->result, out, sizeof out);
+    return hr_store_close(store);
+}
+
+static void placements_give_the_same_bits(void **state)
+{
+    static float result[2][BIG];
+    struct {
+        const char *placement;
+        float *result;
+    } wanted[] = {{"dedicated", result[0]}, {"colocated", result[1]}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) { /* as threads: results come back in plain memory */
+        const struct hr_world_options options = {
+            .nranks = i == 0 ? 5 : 3, .max_groups = 1, .timeout = 20};
+        CHECK_OK(hr_world_run(&options, three_workers, &wanted[i]));
+    }
+    CHECK_SAME_FLOATS(result[1], result[0], BIG);
+    assert_true(result[0][7] > 0);
+}
+
+/* --- mistakes --- */
+
+#define OPEN_FAILS(text, ...)                                                                      \
+    RANK_FAILS(hr_store_open(world, &(struct hr_store_options){__VA_ARGS__}, &store), HR_E_USAGE,  \
+               text)
+
+static enum hr_status bad_options(struct hr_group *world, void *arg)
+{
+    static const struct hr_store_key nameless[] = {{NULL, 1, NULL}}, empty[] = {{"a", 0, NULL}},
+                                     twice[] = {{"a", 1, NULL}, {"b", 1, NULL}, {"a", 1, NULL}},
+                                     huge[] = {{"a", SIZE_MAX / 2, NULL}};
+    struct hr_store *store;
+    (void)arg;
+    OPEN_FAILS("at least one key", .nkeys = 0);
+    OPEN_FAILS("key 0 has no name", .keys = nameless, .nkeys = 1);
+    OPEN_FAILS("key a: expected at least one float", .keys = empty, .nkeys = 1);
+    OPEN_FAILS("two keys are called a", .keys = twice, .nkeys = 3);
+    OPEN_FAILS("do not fit into memory", .keys = huge, .nkeys = 1);
+    OPEN_FAILS("placement elsewhere: expected dedicated or colocated", .keys = two_keys, .nkeys = 2,
+               .placement = "elsewhere");
+    OPEN_FAILS("4 dedicated servers in a group of 4: expected 1 to 3", .keys = two_keys, .nkeys = 2,
+               .servers = 4);
+    RANK_CHECK(!store, "a store that was refused");
+    return hr_store_close(store);
+}
+
+static void stores_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    worlds_pass(four_ranks, bad_options, NULL);
+}
+
+static enum hr_status alone(struct hr_group *world, void *arg)
+{
+    struct hr_store *store;
+    float x[10] = {5}, out[10];
+    (void)arg;
+    OPEN_FAILS("two ranks, and the group has one", .keys = two_keys, .nkeys = 2);
+    HR_TRY(hr_store_open(
+        world, &(struct hr_store_options){.keys = two_keys, .nkeys = 2, .placement = "colocated"},
+        &store));
+    HR_TRY(push_now(store, 0, x));
+    HR_TRY(pull_now(store, 0, out));
+    RANK_CHECK(out[0] == 5, "%g", (double)out[0]);
+    return hr_store_close(store);
+}
+
+static void one_rank_is_a_store_of_its_own(void **state)
+{
+    (void)state;
+    worlds_pass((struct hr_world_options){.nranks = 1, .max_groups = 1}, alone, NULL);
+}
+
+static enum hr_status bad_calls(struct hr_group *world, void *arg)
+{
+    struct hr_store *store;
+    float x[10] = {0};
+    uint64_t ticket;
+    size_t key;
+    (void)arg;
+    HR_TRY(hr_store_open(world, &two_servers, &store));
+    RANK_FAILS(hr_store_find(store, "none", &key), HR_E_USAGE, "there is no key none");
+    HR_TRY(hr_store_find(store, "big", &key));
+    RANK_CHECK(key == 1, "key %zu", key);
+    if (hr_store_serves(store)) {
+        RANK_FAILS(hr_store_push(store, 0, x, &ticket), HR_E_USAGE, "serves, only workers (ranks");
+        RANK_FAILS(hr_store_barrier(store), HR_E_USAGE, "serves, only workers");
+        return hr_store_close(store); /* serves as well */
+    }
+    RANK_FAILS(hr_store_pull(store, 2, x, &ticket), HR_E_USAGE, "there is no key 2, the store has");
+    RANK_FAILS(hr_store_push(store, 0, NULL, &ticket), HR_E_USAGE, "key small: a buffer is NULL");
+    RANK_FAILS(hr_store_push_pull(store, 0, x, NULL, &ticket), HR_E_USAGE, "a buffer is NULL");
+    RANK_FAILS(hr_store_wait(store, 1), HR_E_USAGE, "there is no ticket 1, so far 0");
+    RANK_FAILS(hr_store_serve(store), HR_E_USAGE, "is a worker");
+    return hr_store_close(store);
+}
+
+static void calls_that_mean_nothing_are_refused(void **state)
+{
+    (void)state;
+    worlds_pass(four_ranks, bad_calls, NULL);
+}
+
+static enum hr_status other_keys(struct hr_group *world, void *arg)
+{
+    const struct hr_store_key keys[] = {{"a", 1 + hr_group_rank(world) / 3, NULL}};
+    struct hr_store *store;
+    (void)arg;
+    return hr_store_open(world, &(struct hr_store_options){.keys = keys, .nkeys = 1}, &store);
+}
+
+static void ranks_that_disagree_about_keys_are_told(void **state)
+{
+    (void)state;
+    worlds_end(four_ranks, other_keys, NULL, HR_E_MISMATCH, "gave other keys or options than rank");
+}
+
+/* --- what goes wrong --- */
+
+/* Worker 0 waits for a push that worker 1 never makes. */
+static enum hr_status one_stays_away(struct hr_group *world, void *arg)
+{
+    const char *what_happens = arg;
+    const size_t rank = hr_group_rank(world);
+    float x[10] = {0};
+    struct hr_store *store;
+    struct hr_store_options options = two_servers;
+    enum hr_status status = HR_OK;
+    options.synchronous = 1;
+    HR_TRY(hr_store_open(world, &options, &store));
+    if (rank == 3 && !strcmp(what_happens, "a server dies"))
+        raise(SIGKILL);
+    if (rank == 0)
+        status = push_now(store, 0, x);
+    if (rank == 1 && strcmp(what_happens, "a worker fails") != 0)
+        status = hr_store_barrier(store);
+    char why[200];
+    snprintf(why, sizeof why, "%s", rank == 1 ? "worker 1 gives up" : hr_error_message());
+    const enum hr_status closed = hr_store_close(store);
+    if (rank == 1 && status == HR_OK)
+        return hr_fail(HR_E_FAILED, "%s", why);
+    return status == HR_OK ? closed : hr_fail(status, "%s", why);
+}
+
+static void a_worker_that_fails_ends_the_waits_of_all(void **state)
+{
+    (void)state;
+    worlds_end(four_ranks, one_stays_away, "a worker fails", HR_E_FAILED, "worker 1 gives up");
+}
+
+static void a_wait_has_a_deadline(void **state)
+{
+    struct hr_world_options options = four_ranks;
+    (void)state;
+    options.timeout = 0.1;
+    worlds_end(options, one_stays_away, "nothing", HR_E_TIMEOUT, "waited 0.1 s for ");
+}
+
+static void a_server_that_dies_is_a_lost_rank(void **state)
+{
+    struct hr_world_options options = four_ranks;
+    (void)state;
+    if (!ranks_can_fork())
+        skip();
+    options.launch = "process";
+    CHECK_FAILS(hr_world_run(&options, one_stays_away, "a server dies"), HR_E_LOST);
+    CHECK_MESSAGE("rank 3");
+    assert_true(no_children_left());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_callers_rule_is_told_what_it_updates),
+        cmocka_unit_test(scripted_pushes_have_known_staleness),
+        cmocka_unit_test(two_stores_of_one_group_do_not_wait_for_each_other),
+        cmocka_unit_test(placements_give_the_same_bits),
+        cmocka_unit_test(stores_that_cannot_be_are_refused),
+        cmocka_unit_test(one_rank_is_a_store_of_its_own),
+        cmocka_unit_test(calls_that_mean_nothing_are_refused),
+        cmocka_unit_test(ranks_that_disagree_about_keys_are_told),
+        cmocka_unit_test(a_worker_that_fails_ends_the_waits_of_all),
+        cmocka_unit_test(a_wait_has_a_deadline),
+        cmocka_unit_test(a_server_that_dies_is_a_lost_rank),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
