@@ -28,13 +28,15 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    static const char pushers[] = "ps-async, ssp of --staleness 1 or more, and hogwild";
     const bool local = !strcmp(o->strategy, "local-sgd");
     const struct rule rules[] = {
         {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
         {"servers", strategy->served, "ps-sync, ps-async and ssp"},
         {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
-        {"async-lr", !strategy->shares_batch,
-         "ps-async, ssp of --staleness 1 or more, and hogwild"},
+        {"async-lr", !strategy->shares_batch, pushers},
+        {"staleness-lr", !strategy->shares_batch, pushers},
+        {"delay-compensation", !strategy->shares_batch, pushers},
         {"sync-every", local, "local-sgd"},
         {"adaptive-sync", local, "local-sgd"},
     };

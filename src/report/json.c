@@ -136,6 +136,8 @@ static const struct option_row options_table[] = {
     ROW("workers", SIZE, workers),
     ROW("servers", SIZE, servers),
     ROW("staleness", COUNT, staleness),
+    ROW("staleness-lr", TEXT, staleness_lr),
+    ROW("delay-compensation", NUMBER, delay_compensation),
     ROW("sync-every", SIZE, sync_every),
     ROW("adaptive-sync", TRUTH, adaptive_sync),
     ROW("batch-size", SIZE, batch_size),

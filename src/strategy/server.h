@@ -18,7 +18,11 @@
  *
  *   Gate     a PULL of a worker with clock c (pushes since the cut) is taken when every live
  *            worker's clock is at least c - s: s = 0 synchronous, --staleness for ssp, unbounded
- *            for ps-async. Live: neither arrived at the cut nor done.
+ *            for ps-async. Live: neither arrived at the cut nor done. Builds with HR_DEBUG_CHECKS
+ *            (the sanitizers') check on every read that it kept its promise.
+ *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
+ *            carried over to the weights it meets (--delay-compensation), by the staleness that the
+ *            shard sees.
  *   State    the optimiser's is cut like the weights. Norms (--clip-norm, lars, lamb) are those of
  *            the gradient that an update is made with, a push or the sum of all; as nobody sees
  *            more than a shard, they need --servers 1.

@@ -102,6 +102,24 @@ static void reply(struct hr_shard *shard, size_t worker, struct hr_message messa
     hr_server_send(shard->world, &what, &message);
 }
 
+/* What the gate promises, looked at from the other side, on every read: fastest - slowest <= s, and
+ * the weights have seen all updates that are older than the reader's clock - s. */
+static void check_bound(const struct hr_shard *shard, size_t reader)
+{
+#ifdef HR_DEBUG_CHECKS
+    const struct hr_world *world = shard->world;
+    const struct hr_strategy *strategy = world->strategy;
+    const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
+    for (size_t w = 0; w < world->workers && (strategy->synchronous || strategy->bounded); w++) {
+        const struct hr_client *other = &shard->worker[w];
+        const bool live = !other->arrived && !other->done;
+        HR_ASSERT(!live || other->applied + bound >= shard->worker[reader].clock);
+    }
+#else
+    (void)shard, (void)reader;
+#endif
+}
+
 /* Shard 0 is the batch dispenser too. */
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
@@ -119,18 +137,42 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     }
     const uint64_t clock = shard->worker[worker].clock, slowest = slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
+    check_bound(shard, worker);
     memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
     shard->worker[worker].read = shard->version;
     reply(shard, worker, message);
 }
 
-/* The one update expression, with the gradient sum g of `samples` samples for batch `index`. */
-static void update(struct hr_shard *shard, const float *g, size_t samples, uint64_t index)
+/* The one update expression, with the gradient sum g. */
+static void apply(struct hr_shard *shard, struct hr_step step, const float *g)
 {
-    const uint64_t number = shard->before + ++shard->version;
-    struct hr_step step = hr_step_for(shard->world, index, samples, number);
+    shard->version++;
     hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
     hr_step_update(&step, shard->first, shard->count, shard->weights, shard->state, g);
+}
+
+static uint64_t next_number(const struct hr_shard *shard)
+{
+    return shard->before + shard->version + 1;
+}
+
+/* A worker's push by itself. Between its read and now only updates of others have moved the
+ * weights, so where there were none nothing is compensated. What it read still lies in its memory:
+ * it gets other weights only when its next PULL is taken. */
+static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
+{
+    const struct hr_world *world = shard->world;
+    const uint64_t staleness = shard->worker[worker].staleness;
+    const float *g = world->grads[worker] + shard->first;
+    const struct hr_step step = hr_step_stale(world, index, samples, next_number(shard), staleness);
+    const struct hr_drift drift = {world->weights[worker] + shard->first, shard->weights,
+                                   (float)world->options.delay_compensation};
+    if (drift.lambda > 0 && staleness > 0) {
+        hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
+        g = shard->sum;
+    }
+    apply(shard, step, g);
+    shard->worker[worker].applied++;
 }
 
 static void update_with_sum(struct hr_shard *shard)
@@ -141,9 +183,11 @@ static void update_with_sum(struct hr_shard *shard)
     for (size_t w = 0; w < world->workers; w++) {
         shard->grads[w] = world->grads[w] + shard->first;
         samples += shard->worker[w].samples;
+        shard->worker[w].applied++;
     }
     hr_vec_tree_sum(&sum, 1, shard->grads, world->workers, shard->count);
-    update(shard, shard->sum, samples, shard->worker[0].index);
+    apply(shard, hr_step_for(world, shard->worker[0].index, samples, next_number(shard)),
+          shard->sum);
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
@@ -155,7 +199,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
     shard->taken.value = shard->worker[worker].staleness;
     if (!world->strategy->synchronous) {
-        update(shard, world->grads[worker] + shard->first, samples, index);
+        update_with_push(shard, worker, samples, index);
         return;
     }
     shard->worker[worker].index = index;
@@ -179,7 +223,8 @@ static void take_cut(struct hr_shard *shard, size_t worker)
         world->snapshot.applied[0] = shard->before + shard->version;
     for (size_t w = 0; w < world->workers; w++) {
         shard->worker[w].arrived = false;
-        shard->worker[w].clock = 0; /* everybody has seen everything: nobody is ahead */
+        shard->worker[w].clock = shard->worker[w].applied =
+            0; /* everybody has seen everything: nobody is ahead */
         reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
     }
 }

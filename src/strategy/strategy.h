@@ -155,6 +155,7 @@ struct hr_worker {
     uint64_t cut;              /* synchronous: the next cut */
     uint64_t meet;             /* local-sgd: the weights are averaged before this index */
     size_t samples;            /* in the gradient in hand */
+    double epoch_loss;         /* that of stats before it */
     bool offered;              /* a gradient is on its way and its fate is not known */
     uint64_t pushes_seen;      /* hogwild: pushes of others when the weights in hand were read */
     int64_t update_ns; /* spent in updates, in all: computing, though it happens in accept */
@@ -162,7 +163,8 @@ struct hr_worker {
 
 /* What a shard knows of a worker. */
 struct hr_client {
-    uint64_t clock;     /* pushes applied since the last cut */
+    uint64_t clock;     /* pushes taken since the last cut */
+    uint64_t applied;   /* of them, those that the weights have seen */
     uint64_t read;      /* version it read last */
     uint64_t staleness; /* of its last push */
     uint64_t index;     /* synchronous: of the push waiting to be summed */

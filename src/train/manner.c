@@ -37,9 +37,16 @@ enum hr_status hr_manner_prepare(struct hr_run *run)
 
 void hr_manner_text(const struct hr_run *run, char *text, size_t size)
 {
+    const struct hr_strategy *strategy = run->world.strategy;
     const struct hr_strategy_options *options = &run->world.options;
+    const bool slower = !strategy->shares_batch && options->inverse_staleness;
     text[0] = '\0';
-    if (run->world.strategy->averages)
+    if (strategy->averages)
         snprintf(text, size, "sync-every %zu%s", options->sync_every,
                  options->adaptive_sync ? ", adaptive" : "");
+    else if (!strategy->shares_batch && options->delay_compensation > 0)
+        snprintf(text, size, "%sdelay-compensation %g", slower ? "lr / (1 + staleness), " : "",
+                 options->delay_compensation);
+    else if (slower)
+        snprintf(text, size, "lr / (1 + staleness)");
 }

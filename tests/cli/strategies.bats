@@ -21,3 +21,20 @@ load support
   grep -q "^local-sgd direct sync-every 2 " "$TMP/stdout"
   grep -q "^local-sgd direct sync-every 8 " "$TMP/stdout"
 }
+
+@test "corrections of what is stale belong to those that push asynchronously" {
+  for name in staleness-lr=inverse delay-compensation=0.5; do
+    for strategy in allreduce ps-sync local-sgd; do
+      refused 2 "--${name%=*}: means nothing with --strategy $strategy (it belongs to ps-async, ssp of" train --strategy $strategy --$name
+    done
+    for strategy in ps-async ssp hogwild; do
+      hogring train "${quick[@]}" --strategy $strategy --$name >/dev/null
+    done
+  done
+  refused 2 "--staleness-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --staleness-lr inverse
+  refused 2 "--staleness-lr twice: expected none or inverse" train --strategy ssp --staleness-lr twice
+  refused 2 "--delay-compensation 10000000: expected 0 to 1000000" train --strategy ssp --delay-compensation 1e7
+  hogring train --model softmax --epochs 1 --strategy ps-async --staleness-lr inverse --delay-compensation 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  grep -q "manner   lr / (1 + staleness), delay-compensation 0.5" "$TMP/stderr"
+  [ "$(json "$TMP/out.json" 'd["config"]["staleness-lr"], d["config"]["delay-compensation"]')" = "('inverse', 0.5)" ]
+}
