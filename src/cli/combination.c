@@ -32,11 +32,12 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
     const bool local = !strcmp(o->strategy, "local-sgd");
     const struct rule rules[] = {
         {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
-        {"servers", strategy->served, "ps-sync, ps-async and ssp"},
+        {"servers", strategy->served, "ps-sync, ps-async, ssp and backup-workers"},
         {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
         {"async-lr", !strategy->shares_batch, pushers},
         {"staleness-lr", !strategy->shares_batch, pushers},
         {"delay-compensation", !strategy->shares_batch, pushers},
+        {"backups", strategy->drops, "backup-workers"},
         {"sync-every", local, "local-sgd"},
         {"adaptive-sync", local, "local-sgd"},
     };

@@ -46,7 +46,7 @@ static const struct hr_option_row rows[] = {
      "of the labels; bench: of random ones, with --input [10]"},
     {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Workers and how they are kept in step"},
     {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN | HR_BENCH, "NAME",
-     "allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd [allreduce]"},
+     "allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd, backup-workers [allreduce]"},
     {"strategies", TEXT, FIELD(strategies), HR_COMPARE, "LIST",
      "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
      "ssp:staleness=1 [allreduce,ps-sync,ps-async,ssp,hogwild]"},
@@ -60,6 +60,8 @@ static const struct hr_option_row rows[] = {
      "ps-async, ssp, hogwild: inverse: an update of staleness t at lr / (1 + t); none [none]"},
     {"delay-compensation", NUMBER, FIELD(train.delay_compensation), BOTH, "LAMBDA",
      "ps-async, ssp, hogwild: carry gradients over to the weights they meet (DC-ASGD) [0]"},
+    {"backups", COUNT, FIELD(train.backups), BOTH, "K",
+     "backup-workers: the K slowest gradients of a step are not waited for [1]"},
     {"sync-every", COUNT, FIELD(train.sync_every), BOTH, "STEPS",
      "local-sgd: steps between averagings of the weights [8]"},
     {"adaptive-sync", FLAG, FIELD(train.adaptive_sync), BOTH, NULL,

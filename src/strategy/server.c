@@ -126,20 +126,20 @@ static struct hr_message request_of(const struct hr_worker *worker, enum hr_serv
     return message;
 }
 
-static enum hr_status start(struct hr_worker *worker)
+enum hr_status hr_server_start(struct hr_worker *worker)
 {
     worker->bell = &worker->world->control->rank[worker->rank].bell;
     return HR_OK;
 }
 
-static void request(struct hr_worker *worker)
+void hr_server_request(struct hr_worker *worker)
 {
     const struct hr_message pull = request_of(worker, HR_PULL);
     send_to_all(worker, &pull);
 }
 
 /* Has every shard replied? */
-static bool replied(void *arg)
+bool hr_server_ready(void *arg)
 {
     struct hr_worker *worker = arg;
     const struct hr_world *world = worker->world;
@@ -149,8 +149,7 @@ static bool replied(void *arg)
     return true;
 }
 
-/* Take one reply of each shard; returns shard 0's. */
-static struct hr_message collect(struct hr_worker *worker)
+struct hr_message hr_server_collect(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     struct hr_worker_stats *stats = worker->stats;
@@ -166,17 +165,17 @@ static struct hr_message collect(struct hr_worker *worker)
         if (reply.word[HR_REPLY_SKEW] > stats->max_skew)
             stats->max_skew = reply.word[HR_REPLY_SKEW];
     }
-    if (worker->offered)
-        hr_staleness_count(worker);
-    worker->offered = false;
+    if (first.kind == HR_WEIGHTS)
+        stats->bytes_received += world->params * sizeof(float);
     return first;
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    const struct hr_message reply = collect(worker);
-    if (reply.kind == HR_WEIGHTS)
-        worker->stats->bytes_received += worker->world->params * sizeof(float);
+    const struct hr_message reply = hr_server_collect(worker);
+    if (worker->offered)
+        hr_staleness_count(worker);
+    worker->offered = false;
     if (worker->world->strategy->synchronous) {
         hr_next_synchronous(worker, task);
         return HR_OK;
@@ -187,41 +186,47 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
-static void offer(struct hr_worker *worker)
+void hr_server_push(struct hr_worker *worker, uint64_t index)
 {
-    const bool synchronous = worker->world->strategy->synchronous;
     struct hr_message push = request_of(worker, HR_PUSH);
-    push.word[HR_REQUEST_INDEX] = synchronous ? worker->index - 1 : worker->index;
+    push.word[HR_REQUEST_INDEX] = index;
     push.word[HR_REQUEST_SAMPLES] = worker->samples;
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
     worker->stats->bytes_sent += worker->world->params * sizeof(float);
-    worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
     worker->offered = true;
     send_to_all(worker, &push);
 }
 
-static void arrive(struct hr_worker *worker)
+static void offer(struct hr_worker *worker)
+{
+    const bool synchronous = worker->world->strategy->synchronous;
+    worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
+    hr_server_push(worker, synchronous ? worker->index - 1 : worker->index);
+}
+
+void hr_server_arrive(struct hr_worker *worker)
 {
     const struct hr_message cut = request_of(worker, HR_CUT);
     send_to_all(worker, &cut);
 }
 
 /* The shards have exported; what is left is to take their replies. */
-static void export_part(struct hr_worker *worker)
+void hr_server_export_part(struct hr_worker *worker)
 {
-    collect(worker);
+    hr_server_collect(worker);
 }
 
-static void stop(struct hr_worker *worker)
+void hr_server_stop(struct hr_worker *worker)
 {
     const struct hr_message done = request_of(worker, HR_DONE);
     send_to_all(worker, &done);
 }
 
 #define SERVER_FUNCTIONS                                                                           \
-    .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = start,              \
-    .stop = stop, .request = request, .ready = replied, .accept = accept, .offer = offer,          \
-    .arrive = arrive, .arrived = replied, .export_part = export_part, .verify = hr_verify_nothing, \
+    .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = hr_server_start,    \
+    .stop = hr_server_stop, .request = hr_server_request, .ready = hr_server_ready,                \
+    .accept = accept, .offer = offer, .arrive = hr_server_arrive, .arrived = hr_server_ready,      \
+    .export_part = hr_server_export_part, .verify = hr_verify_nothing,                             \
     .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
     .take = hr_shard_take, .over = hr_shard_over
 

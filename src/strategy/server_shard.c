@@ -57,7 +57,7 @@ static uint64_t slowest_clock(const struct hr_shard *shard)
     return slowest;
 }
 
-static bool has_batch(const struct hr_shard *shard)
+bool hr_shard_has_batch(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->world->dispenser;
     return !hr_atom32_load_acquire(&dispenser->stop) &&
@@ -71,7 +71,7 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t s
     const struct hr_strategy *strategy = world->strategy;
     if (!strategy->synchronous && !strategy->bounded)
         return true;
-    if (!strategy->synchronous && shard->number == 0 && !has_batch(shard))
+    if (!strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
         return true; /* the answer will be NO_BATCH, and nobody need be waited for */
     const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
     const uint64_t clock = shard->worker[worker].clock;
@@ -89,7 +89,7 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
     }
 }
 
-static void reply(struct hr_shard *shard, size_t worker, struct hr_message message)
+void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message)
 {
     message.from = (uint32_t)(shard->world->workers + shard->number);
     message.sequence = shard->version;
@@ -128,8 +128,8 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     struct hr_message message = {.kind = HR_WEIGHTS};
     if (!world->strategy->synchronous && shard->number == 0) {
         const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
-        if (!has_batch(shard)) {
-            reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
+        if (!hr_shard_has_batch(shard)) {
+            hr_shard_reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
             return;
         }
         message.word[HR_REPLY_INDEX] = shard->taken.value = next;
@@ -140,18 +140,18 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     check_bound(shard, worker);
     memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
     shard->worker[worker].read = shard->version;
-    reply(shard, worker, message);
+    hr_shard_reply(shard, worker, message);
 }
 
 /* The one update expression, with the gradient sum g. */
-static void apply(struct hr_shard *shard, struct hr_step step, const float *g)
+void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
 {
     shard->version++;
     hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
     hr_step_update(&step, shard->first, shard->count, shard->weights, shard->state, g);
 }
 
-static uint64_t next_number(const struct hr_shard *shard)
+uint64_t hr_shard_next_number(const struct hr_shard *shard)
 {
     return shard->before + shard->version + 1;
 }
@@ -164,14 +164,15 @@ static void update_with_push(struct hr_shard *shard, size_t worker, size_t sampl
     const struct hr_world *world = shard->world;
     const uint64_t staleness = shard->worker[worker].staleness;
     const float *g = world->grads[worker] + shard->first;
-    const struct hr_step step = hr_step_stale(world, index, samples, next_number(shard), staleness);
+    const struct hr_step step =
+        hr_step_stale(world, index, samples, hr_shard_next_number(shard), staleness);
     const struct hr_drift drift = {world->weights[worker] + shard->first, shard->weights,
                                    (float)world->options.delay_compensation};
     if (drift.lambda > 0 && staleness > 0) {
         hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
         g = shard->sum;
     }
-    apply(shard, step, g);
+    hr_shard_apply(shard, step, g);
     shard->worker[worker].applied++;
 }
 
@@ -186,8 +187,9 @@ static void update_with_sum(struct hr_shard *shard)
         shard->worker[w].applied++;
     }
     hr_vec_tree_sum(&sum, 1, shard->grads, world->workers, shard->count);
-    apply(shard, hr_step_for(world, shard->worker[0].index, samples, next_number(shard)),
-          shard->sum);
+    hr_shard_apply(shard,
+                   hr_step_for(world, shard->worker[0].index, samples, hr_shard_next_number(shard)),
+                   shard->sum);
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
@@ -225,21 +227,39 @@ static void take_cut(struct hr_shard *shard, size_t worker)
         shard->worker[w].arrived = false;
         shard->worker[w].clock = shard->worker[w].applied =
             0; /* everybody has seen everything: nobody is ahead */
-        reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
+        hr_shard_reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
     }
 }
 
-void hr_shard_take(struct hr_shard *shard, size_t worker)
+struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 {
     struct hr_ring *ring = hr_server_requests(shard->world, worker, shard->number);
     const struct hr_message message = *hr_ring_peek_spsc(ring);
+    const bool timed = message.kind == HR_PUSH || message.kind == HR_PUSHPULL;
     hr_ring_release_spsc(ring);
     shard->taken = (struct hr_taken){
         .kind = message.kind,
         .worker = (uint32_t)worker,
         .step = message.word[HR_REQUEST_STEP],
-        .took_ns = message.kind == HR_PUSH ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
+        .took_ns = timed ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
     };
+    return message;
+}
+
+void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind)
+{
+    if (kind == HR_CUT) {
+        take_cut(shard, worker);
+        return;
+    }
+    HR_ASSERT(kind == HR_DONE);
+    shard->worker[worker].done = true;
+    shard->ndone++;
+}
+
+void hr_shard_take(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message message = hr_shard_next(shard, worker);
     switch ((enum hr_server_message)message.kind) {
     case HR_PULL:
         take_pull(shard, worker);
@@ -247,14 +267,7 @@ void hr_shard_take(struct hr_shard *shard, size_t worker)
     case HR_PUSH:
         take_push(shard, worker, &message);
         break;
-    case HR_CUT:
-        take_cut(shard, worker);
-        break;
-    case HR_DONE:
-        shard->worker[worker].done = true;
-        shard->ndone++;
-        break;
     default:
-        HR_ASSERT(!"a shard gets requests only");
+        hr_shard_end(shard, worker, message.kind);
     }
 }

@@ -39,7 +39,8 @@ struct hr_worker_stats {
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
-    uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
+    uint64_t dropped, dropped_samples; /* gradients that came too late */
+    uint64_t max_skew;                 /* clocks ahead of the slowest when a read was granted */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
@@ -168,6 +169,8 @@ struct hr_client {
     uint64_t read;      /* version it read last */
     uint64_t staleness; /* of its last push */
     uint64_t index;     /* synchronous: of the push waiting to be summed */
+    uint64_t fate;      /* backup-workers: of its last push */
+    bool in;            /* backup-workers: its gradient is in, of the step in hand */
     size_t samples;
     bool arrived, done;
 };
@@ -192,6 +195,8 @@ struct hr_shard {
     uint64_t version;            /* updates applied in this run */
     uint64_t before;             /* updates made to state before it */
     size_t ndone;
+    size_t nin;               /* backup-workers: gradients in, of the step in hand */
+    bool open;                /* backup-workers: there is a step in hand */
     struct hr_client *worker; /* (workers) owned */
     const float **grads;      /* (workers) owned; scratch of a sum */
     struct hr_taken taken;
@@ -207,6 +212,7 @@ struct hr_strategy {
     bool served;           /* has server ranks */
     bool private_state;    /* a state of the optimiser for each worker */
     bool bounded;          /* obeys options.staleness */
+    bool drops;            /* gradients that come too late; obeys options.backups */
     bool averages;         /* weights, and not gradients, of workers are added up */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */

@@ -38,3 +38,16 @@ load support
   grep -q "manner   lr / (1 + staleness), delay-compensation 0.5" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["config"]["staleness-lr"], d["config"]["delay-compensation"]')" = "('inverse', 0.5)" ]
 }
+
+@test "backup-workers: one server, fewer backups than workers, drops are told" {
+  refused 2 "--backups: means nothing with --strategy ps-sync (it belongs to backup-workers)" train --strategy ps-sync --backups 1
+  refused 2 "--backups 3: expected fewer than the 3 workers" train --strategy backup-workers --workers 3 --backups 3
+  refused 2 "--servers 2: backup-workers has one server" train --strategy backup-workers --servers 2
+  refused 2 "--staleness-lr: means nothing with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
+  hogring train "${quick[@]}" --strategy backup-workers --workers 4 --backups 2 --schedule explore:1 --json "$TMP/out.json" >"$TMP/stdout"
+  grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["dropped"]["gradients"] == sum(d["runs"][0]["dropped"]["by_worker"]) > 0, d["runs"][0]["manner"]')" = "(True, 'backups 2')" ]
+  hogring compare "${quick[@]}" --concurrent --workers 3 --strategies backup-workers:backups=0,backup-workers:backups=1 --json "$TMP/out.json" >"$TMP/stdout"
+  grep -q "^backup-workers backups 0 " "$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[len(r["dropped"]["by_worker"]) for r in d["runs"]]')" = "[3, 3]" ]
+}

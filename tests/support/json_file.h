@@ -16,7 +16,7 @@ struct field {
     const char *name, *value;
 };
 void expect_fields(const json_t *object, const struct field *fields, size_t n);
-#define EXPECT_FIELDS(object, fields) \
+#define EXPECT_FIELDS(object, fields)                                                              \
     expect_fields((object), (fields), sizeof(fields) / sizeof *(fields))
 
 #endif
