@@ -9,7 +9,7 @@
  *     hr_run_result_free(&result);
  *
  * Strategies: allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd,
- * backup-workers; with the same options each
+ * elastic-averaging, backup-workers; with the same options each
  * trains on the same samples from the same initial weights and is evaluated at the same places.
  * Synchronous ones give the same bits from run to run, as threads and as processes.
  *

@@ -140,6 +140,7 @@ static const struct option_row options_table[] = {
     ROW("delay-compensation", NUMBER, delay_compensation),
     ROW("backups", SIZE, backups),
     ROW("sync-every", SIZE, sync_every),
+    ROW("moving-rate", NUMBER, moving_rate),
     ROW("adaptive-sync", TRUTH, adaptive_sync),
     ROW("batch-size", SIZE, batch_size),
     ROW("global-batch-size", SIZE, global_batch_size),

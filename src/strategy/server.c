@@ -24,10 +24,16 @@ static size_t array_bytes(size_t floats)
     return hr_round_up(floats * sizeof(float), HR_LINE);
 }
 
+/* Of the state that shards hold: none where each worker has its own. */
+static size_t served_state_floats(const struct hr_world *world)
+{
+    return world->strategy->private_state ? 0 : hr_state_floats(world);
+}
+
 size_t hr_server_bytes(const struct hr_world *world)
 {
     return rings_bytes(world) + 2 * array_bytes(world->params) +
-           array_bytes(hr_ratio_floats(world)) + array_bytes(hr_state_floats(world));
+           array_bytes(hr_ratio_floats(world)) + array_bytes(served_state_floats(world));
 }
 
 static struct hr_ring *ring_at(const struct hr_world *world, size_t worker, size_t shard,
@@ -104,6 +110,11 @@ size_t hr_server_slice(const struct hr_world *world, size_t shard)
 
 /* --- the worker --- */
 
+static bool carries_slice(uint32_t kind)
+{
+    return kind == HR_PUSH || kind == HR_PUSHPULL;
+}
+
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
     const struct hr_world *world = worker->world;
@@ -113,7 +124,7 @@ static void send_to_all(struct hr_worker *worker, const struct hr_message *messa
             .worker = worker->rank,
             .shard = s,
             .to_shard = true,
-            .bytes = sizeof *message + (message->kind == HR_PUSH ? slice * sizeof(float) : 0),
+            .bytes = sizeof *message + (carries_slice(message->kind) ? slice * sizeof(float) : 0),
         };
         hr_server_send(world, &what, message);
     }
@@ -132,10 +143,17 @@ enum hr_status hr_server_start(struct hr_worker *worker)
     return HR_OK;
 }
 
+void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind)
+{
+    struct hr_message message = request_of(worker, kind);
+    if (kind == HR_PUSHPULL)
+        message.word[HR_REQUEST_TOOK] = (uint64_t)worker->range.took_ns;
+    send_to_all(worker, &message);
+}
+
 void hr_server_request(struct hr_worker *worker)
 {
-    const struct hr_message pull = request_of(worker, HR_PULL);
-    send_to_all(worker, &pull);
+    hr_server_ask(worker, HR_PULL);
 }
 
 /* Has every shard replied? */
@@ -206,8 +224,7 @@ static void offer(struct hr_worker *worker)
 
 void hr_server_arrive(struct hr_worker *worker)
 {
-    const struct hr_message cut = request_of(worker, HR_CUT);
-    send_to_all(worker, &cut);
+    hr_server_ask(worker, HR_CUT);
 }
 
 /* The shards have exported; what is left is to take their replies. */
@@ -218,8 +235,7 @@ void hr_server_export_part(struct hr_worker *worker)
 
 void hr_server_stop(struct hr_worker *worker)
 {
-    const struct hr_message done = request_of(worker, HR_DONE);
-    send_to_all(worker, &done);
+    hr_server_ask(worker, HR_DONE);
 }
 
 #define SERVER_FUNCTIONS                                                                           \

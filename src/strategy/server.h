@@ -11,11 +11,12 @@
  *                                                  synchronous: when all are in, update with T(n)
  *     CUT                                          when all are in: export, reply CUT_DONE to all
  *     PUSHPULL           step, ns                  elastic-averaging: exchange the slice with the
- *                                                  worker's; reply WEIGHTS or NO_BATCH
+ *                                                  worker's; reply WEIGHTS (to a PULL: RANGE)
  *     DONE                                         this worker sends no more
  *     reply              words
  *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew; and
  *                        backup-workers: fate of the last push; elastic-averaging: how many batches
+ *     RANGE              as WEIGHTS, without any
  *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
  *     CUT_DONE           staleness of the last push
  *
@@ -47,6 +48,7 @@ enum hr_server_message {
     HR_DONE,
     HR_WEIGHTS,
     HR_NO_BATCH,
+    HR_RANGE,
     HR_CUT_DONE,
 };
 
@@ -86,6 +88,8 @@ void hr_server_export_part(struct hr_worker *worker);
 /* Take one reply of each shard; returns shard 0's. What each says of the push before is left where
  * hr_staleness_count finds it. */
 struct hr_message hr_server_collect(struct hr_worker *worker);
+/* Send a message of that kind to every shard. */
+void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind);
 /* Send the gradient in hand, of batch `index`. */
 void hr_server_push(struct hr_worker *worker, uint64_t index);
 
@@ -100,6 +104,8 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
 /* CUT and DONE. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
+/* The slowest clock among workers that may still push before the cut; UINT64_MAX: there is none. */
+uint64_t hr_shard_slowest_clock(const struct hr_shard *shard);
 /* Is there a batch to be handed out before the cut? Shard 0 only. */
 bool hr_shard_has_batch(const struct hr_shard *shard);
 /* The one update expression, with the gradient sum g (count); the number of the next. */

@@ -26,9 +26,10 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, si
         hr_shard_stop(shard);
         return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", world->workers);
     }
-    HR_ASSERT(world->servers == 1 || !hr_optimizer_needs_norms(&world->optimizer));
+    const bool updates = !world->strategy->private_state;
+    HR_ASSERT(!updates || world->servers == 1 || !hr_optimizer_needs_norms(&world->optimizer));
     memcpy(shard->weights, world->snapshot.weights + first, shard->count * sizeof(float));
-    for (size_t at = first; at < hr_state_floats(world); at += world->params)
+    for (size_t at = first; updates && at < hr_state_floats(world); at += world->params)
         memcpy(shard->state + at, world->snapshot.state + at, shard->count * sizeof(float));
     return HR_OK;
 }
@@ -48,7 +49,7 @@ bool hr_shard_over(const struct hr_shard *shard)
 
 /* The slowest clock among workers that may still push before the cut; no bound when there
  * is none. */
-static uint64_t slowest_clock(const struct hr_shard *shard)
+uint64_t hr_shard_slowest_clock(const struct hr_shard *shard)
 {
     uint64_t slowest = UINT64_MAX;
     for (size_t w = 0; w < shard->world->workers; w++)
@@ -81,7 +82,7 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t s
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 {
     const struct hr_world *world = shard->world;
-    const uint64_t slowest = slowest_clock(shard);
+    const uint64_t slowest = hr_shard_slowest_clock(shard);
     for (size_t w = 0; w < world->workers; w++) {
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(world, w, shard->number));
@@ -135,7 +136,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
         message.word[HR_REPLY_INDEX] = shard->taken.value = next;
         hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
     }
-    const uint64_t clock = shard->worker[worker].clock, slowest = slowest_clock(shard);
+    const uint64_t clock = shard->worker[worker].clock, slowest = hr_shard_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
     check_bound(shard, worker);
     memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
@@ -220,11 +221,13 @@ static void take_cut(struct hr_shard *shard, size_t worker)
         if (!shard->worker[w].arrived)
             return;
     memcpy(world->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
-    hr_export_state(world, shard->state, shard->first, shard->count);
-    if (shard->number == 0)
+    if (!world->strategy->private_state)
+        hr_export_state(world, shard->state, shard->first, shard->count);
+    if (!world->strategy->private_state && shard->number == 0)
         world->snapshot.applied[0] = shard->before + shard->version;
     for (size_t w = 0; w < world->workers; w++) {
         shard->worker[w].arrived = false;
+        shard->worker[w].read = shard->version;
         shard->worker[w].clock = shard->worker[w].applied =
             0; /* everybody has seen everything: nobody is ahead */
         hr_shard_reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});

@@ -10,5 +10,6 @@ extern const struct hr_strategy hr_strategy_ps_sync, hr_strategy_ps_async,
 extern const struct hr_strategy hr_strategy_hogwild;
 extern const struct hr_strategy hr_strategy_local_sgd;
 extern const struct hr_strategy hr_strategy_backup_workers;
+extern const struct hr_strategy hr_strategy_elastic_averaging;
 
 #endif

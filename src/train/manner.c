@@ -62,6 +62,9 @@ void hr_manner_text(const struct hr_run *run, char *text, size_t size)
     if (strategy->averages)
         snprintf(text, size, "sync-every %zu%s", options->sync_every,
                  options->adaptive_sync ? ", adaptive" : "");
+    else if (strategy->exchanges)
+        snprintf(text, size, "sync-every %zu, moving-rate %g", options->sync_every,
+                 options->moving_rate);
     else if (strategy->drops)
         snprintf(text, size, "backups %zu", options->backups);
     else if (!strategy->shares_batch && options->delay_compensation > 0)

@@ -3,7 +3,7 @@
 load support
 
 @test "local-sgd: its options, its banner, its JSON" {
-  refused 2 "--sync-every: means nothing with --strategy allreduce (it belongs to local-sgd" train --sync-every 4
+  refused 2 "--sync-every: means nothing with --strategy allreduce (it belongs to local-sgd and elastic-averaging)" train --sync-every 4
   refused 2 "--adaptive-sync: means nothing with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
   refused 2 "--sync-every 0: expected 1 to 1048576" train --strategy local-sgd --sync-every 0
   refused 2 "--async-lr: means nothing with --strategy local-sgd" train --strategy local-sgd --async-lr divide
@@ -50,4 +50,14 @@ load support
   hogring compare "${quick[@]}" --concurrent --workers 3 --strategies backup-workers:backups=0,backup-workers:backups=1 --json "$TMP/out.json" >"$TMP/stdout"
   grep -q "^backup-workers backups 0 " "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[len(r["dropped"]["by_worker"]) for r in d["runs"]]')" = "[3, 3]" ]
+}
+
+@test "elastic-averaging: its options, its banner" {
+  refused 2 "--moving-rate: means nothing with --strategy local-sgd (it belongs to elastic-averaging)" train --strategy local-sgd --moving-rate 0.1
+  refused 2 "--moving-rate 2: expected 0 to 1" train --strategy elastic-averaging --moving-rate 2
+  refused 2 "--async-lr: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
+  refused 2 "--adaptive-sync: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --adaptive-sync
+  hogring train --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
+  grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"
+  hogring train "${quick[@]}" --strategy elastic-averaging --launch process --workers 3 --optimizer lamb >/dev/null
 }

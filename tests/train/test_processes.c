@@ -21,6 +21,7 @@ static const struct rung rungs[] = {
     {"hogwild", "auto", 1, 1},
     {"local-sgd", "direct", 3, 1},
     {"backup-workers", "auto", 3, 1},
+    {"elastic-averaging", "auto", 1, 2},
 };
 
 enum { NRUNGS = sizeof rungs / sizeof *rungs };
