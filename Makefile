@@ -22,7 +22,7 @@ SAN.fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer 
 OPT     := $(if $(filter release unsafe,$(CONFIG)),-O3,-O1)
 HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(WARN) -MMD -MP \
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
-  $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(CFLAGS)
+  $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
 # Only src/nn/team.c uses OpenMP's threads; the sanitizers' builds do without.
 OMP     := $(if $(filter release unsafe,$(CONFIG)),-fopenmp)

@@ -8,7 +8,8 @@
  *         fprintf(stderr, "%s\n", hr_error_message());
  *     hr_run_result_free(&result);
  *
- * Strategies: allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd; with the same options each
+ * Strategies: allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd,
+ * elastic-averaging, backup-workers; with the same options each
  * trains on the same samples from the same initial weights and is evaluated at the same places.
  * Synchronous ones give the same bits from run to run, as threads and as processes.
  *
@@ -163,6 +164,9 @@ struct hr_run_result {
     /* hogwild, a sample: lines of 16 weights that were watched while they were stored, one a push;
      * pairs of weights in them; and pairs where another worker's update was overwritten. */
     uint64_t watched_lines, watched_pairs, lost_pairs;
+    uint64_t dropped, dropped_samples; /* gradients that came too late (backup-workers) */
+    size_t ndropped_by;                /* workers */
+    uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
     uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most */
     double compute_s, communicate_s, wait_s; /* summed over workers */
     double forward_s, backward_s;            /* of compute_s; what is left of it is updating */

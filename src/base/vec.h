@@ -30,6 +30,9 @@ void hr_vec_scale(float *y, float a, size_t count);
 /* y[i] = y[i] + a * x[i], rounded twice. */
 void hr_vec_axpy(float *y, float a, const float *x, size_t count);
 
+/* Draw two arrays together: d = a (x[i] - c[i]), x[i] = x[i] - d, c[i] = c[i] + d; disjoint. */
+void hr_vec_exchange(float *x, float *c, float a, size_t count);
+
 /* Copy x (count) into nout outputs past the caches, where the machine can: no line is loaded only
  * to be overwritten. For more memory than the caches hold; of less, the next reader would miss.
  * Ordered before whatever this thread stores next, as any other copy. */

@@ -36,6 +36,16 @@ static void axpy(float *y, float a, const float *x, size_t count)
         y[i] = y[i] + a * x[i];
 }
 
+static void exchange(float *x, float *c, float a, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++) {
+        const float d = a * (x[i] - c[i]);
+        x[i] = x[i] - d;
+        c[i] = c[i] + d;
+    }
+}
+
 /* The common numbers of ranks have loops of their own: no block between inputs and outputs. Every
  * output of an all-reduce is one of the inputs, at the same place, or elsewhere; never overlapping.
  */
@@ -167,4 +177,5 @@ static void copy_past(float *const *out, size_t nout, const float *x, size_t cou
     FENCE();
 }
 
-const struct hr_vec_table HR_ISA_NAME(hr_vec_table) = {tree_sum, add, scale, axpy, copy_past};
+const struct hr_vec_table HR_ISA_NAME(hr_vec_table) = {tree_sum, add,      scale,
+                                                       axpy,     exchange, copy_past};

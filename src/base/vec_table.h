@@ -11,6 +11,7 @@ struct hr_vec_table {
     void (*add)(float *y, const float *x, size_t count);
     void (*scale)(float *y, float a, size_t count);
     void (*axpy)(float *y, float a, const float *x, size_t count);
+    void (*exchange)(float *x, float *c, float a, size_t count);
     void (*copy_past)(float *const *out, size_t nout, const float *x, size_t count);
 };
 

@@ -11,6 +11,15 @@
 #include "hogring/sparse.h"
 #include "report/report.h"
 
+static void print_dropped(FILE *out, const struct hr_run_result *result)
+{
+    fprintf(out, "dropped         %llu gradients of %llu samples; by worker:",
+            (unsigned long long)result->dropped, (unsigned long long)result->dropped_samples);
+    for (size_t w = 0; w < result->ndropped_by; w++)
+        fprintf(out, " %llu", (unsigned long long)result->dropped_by[w]);
+    fputc('\n', out);
+}
+
 static void print_end(FILE *out, const struct hr_run_result *result)
 {
     fprintf(out, "\nweights digest  %s (%llu updates)\n", result->weights_digest,
@@ -18,6 +27,8 @@ static void print_end(FILE *out, const struct hr_run_result *result)
     if (!strcmp(result->clock, "virtual"))
         fprintf(out, "virtual time    %.6g s of %zu workers, computed in %.3g s\n", result->seconds,
                 result->workers, result->wall_s);
+    if (result->dropped)
+        print_dropped(out, result);
     if (result->repro_cost > 0)
         fprintf(out,
                 "reduce repro    gradients took %.2f times as long as uncut (%zu shards a batch)\n",

@@ -28,14 +28,20 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    const bool pushes = !strategy->shares_batch && !strategy->exchanges;
+    static const char pushers[] = "ps-async, ssp of --staleness 1 or more, and hogwild";
     const bool local = !strcmp(o->strategy, "local-sgd");
     const struct rule rules[] = {
         {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
-        {"servers", strategy->served, "ps-sync, ps-async and ssp"},
+        {"servers", strategy->served,
+         "ps-sync, ps-async, ssp, elastic-averaging and backup-workers"},
         {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
-        {"async-lr", !strategy->shares_batch,
-         "ps-async, ssp of --staleness 1 or more, and hogwild"},
-        {"sync-every", local, "local-sgd"},
+        {"async-lr", pushes, pushers},
+        {"staleness-lr", pushes, pushers},
+        {"delay-compensation", pushes, pushers},
+        {"backups", strategy->drops, "backup-workers"},
+        {"sync-every", local || strategy->exchanges, "local-sgd and elastic-averaging"},
+        {"moving-rate", strategy->exchanges, "elastic-averaging"},
         {"adaptive-sync", local, "local-sgd"},
     };
     CHECK(rules, "strategy", o->strategy);

@@ -104,7 +104,9 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
         write_all(out, result->curve, result->ncurve * sizeof *result->curve) &&
         write_all(out, result->stale_parts,
                   (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts) &&
-        write_all(out, result->stale_counts, result->nstale_counts * sizeof *result->stale_counts);
+        write_all(out, result->stale_counts,
+                  result->nstale_counts * sizeof *result->stale_counts) &&
+        write_all(out, result->dropped_by, result->ndropped_by * sizeof *result->dropped_by);
     _exit(sent ? 0 : 1);
 }
 
@@ -166,6 +168,8 @@ static void receive(struct hr_contest *contest, size_t i, const struct entrant *
         &whole);
     result->stale_counts =
         read_list(entrant->pipe, result->nstale_counts * sizeof *result->stale_counts, &whole);
+    result->dropped_by =
+        read_list(entrant->pipe, result->ndropped_by * sizeof *result->dropped_by, &whole);
     close(entrant->pipe);
     waitpid(entrant->pid, NULL, 0);
     if (!whole) {

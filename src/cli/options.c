@@ -56,7 +56,8 @@ static const struct hr_option_row rows[] = {
      "of the labels; bench: of random ones, with --input [10]"},
     {"", FLAG, 0, 0, BOTH | HR_BENCH, NULL, "Workers and how they are kept in step"},
     {"strategy", TEXT, FIELD(train.strategy), HR_TRAIN | HR_BENCH, "NAME",
-     "allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd [allreduce]"},
+     "allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd, elastic-averaging, backup-workers "
+     "[allreduce]"},
     {"strategies", TEXT, FIELD(strategies), HR_COMPARE, "LIST",
      "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
      "ssp:staleness=1 [allreduce,ps-sync,ps-async,ssp,hogwild]"},
@@ -66,8 +67,17 @@ static const struct hr_option_row rows[] = {
      "shards of the parameter server, each a rank [1]"},
     {"staleness", COUNT64, FIELD(train.staleness), BOTH, "CLOCKS",
      "bound of ssp; 0 is ps-sync [3]"},
+    {"staleness-lr", TEXT, FIELD(train.staleness_lr), BOTH, "HOW",
+     "ps-async, ssp, hogwild: inverse: an update of staleness t at lr / (1 + t); none [none]"},
+    {"delay-compensation", NUMBER, FIELD(train.delay_compensation), BOTH, "LAMBDA",
+     "ps-async, ssp, hogwild: carry gradients over to the weights they meet (DC-ASGD) [0]"},
+    {"backups", COUNT, FIELD(train.backups), BOTH, "K",
+     "backup-workers: the K slowest gradients of a step are not waited for [1]"},
     {"sync-every", COUNT, FIELD(train.sync_every), BOTH, "STEPS",
-     "local-sgd: steps between averagings of the weights [8]"},
+     "local-sgd: steps between averagings; elastic-averaging: between exchanges with the center "
+     "[8]"},
+    {"moving-rate", NUMBER, FIELD(train.moving_rate), BOTH, "ALPHA",
+     "elastic-averaging: share of the difference that an exchange moves [0.9 / workers]"},
     {"adaptive-sync", FLAG, FIELD(train.adaptive_sync), BOTH, NULL,
      "local-sgd: fewer and fewer of them, as the training loss falls (AdaComm)"},
     {"algorithm", TEXT, FIELD(train.algorithm), BOTH | HR_BENCH, "NAME",

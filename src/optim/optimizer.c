@@ -184,3 +184,22 @@ void hr_step_update(const struct hr_step *step, size_t begin, size_t count, floa
         at = stop;
     }
 }
+
+void hr_step_compensate(const struct hr_step *step, size_t begin, size_t count, float *out,
+                        const float *g, const struct hr_drift *drift)
+{
+    const struct hr_optimizer *o = step->optimizer;
+    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    const float factor = drift->lambda * step->inverse_count;
+    const size_t end = begin + count;
+    for (size_t s = segment_at(o, begin), at = begin; at < end; s++) {
+        const struct hr_param_segment *segment = &o->segments[s];
+        const size_t stop = hr_min_size(end, segment->begin + segment->count), i = at - begin;
+        const struct hr_drift part = {drift->read + i, drift->now + i, drift->lambda};
+        if (segment->role == HR_SEGMENT_TRAINED)
+            table->compensate(out + i, g + i, &part, factor, stop - at);
+        else
+            memcpy(out + i, g + i, (stop - at) * sizeof *out);
+        at = stop;
+    }
+}

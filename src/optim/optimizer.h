@@ -29,6 +29,11 @@
  * Clipping: where the norm of the mean gradient over all trained tensors is more than clip_norm,
  * d is multiplied by clip_norm / (norm + 1e-6), as torch.nn.utils.clip_grad_norm_ does.
  *
+ * Delay compensation: a gradient g that was computed with weights `read`, for weights that have
+ * become `now`: g + lambda (g g / n) (now - read), the mean gradient's form times n. A STATISTIC is
+ * left as it is. Zheng et al., "Asynchronous Stochastic Gradient Descent with Delay Compensation",
+ * ICML 2017, equation 10.
+ *
  * Norms are sums of squares in double over blocks of elements, cut by flat index and by tensor,
  * folded in order: their bits depend on the values alone.
  *
@@ -110,5 +115,16 @@ void hr_step_measure(struct hr_step *step, const float *w, float *state, const f
  *   state (nstates, params) in and out: the whole of it */
 void hr_step_update(const struct hr_step *step, size_t begin, size_t count, float *w, float *state,
                     const float *g);
+
+/* From which weights to which, and how strongly, a gradient is carried over. */
+struct hr_drift {
+    const float *read, *now; /* (count) */
+    float lambda;
+};
+
+/* The compensated gradient of elements [begin, begin + count).
+ *   out (count) out, g (count) in: they, read and now begin at element `begin` */
+void hr_step_compensate(const struct hr_step *step, size_t begin, size_t count, float *out,
+                        const float *g, const struct hr_drift *drift);
 
 #endif

@@ -55,6 +55,15 @@ static void lamb_direction(float *z, const float *w, const float *m, const float
         z[i] = hr_lamb_direction(w[i], m[i], v[i], &step);
 }
 
+static void compensate(float *out, const float *g, const struct hr_drift *drift, float factor,
+                       size_t count)
+{
+    const float *read = drift->read, *now = drift->now;
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        out[i] = hr_compensated(g[i], read[i], now[i], factor);
+}
+
 const struct hr_optimizer_table HR_ISA_NAME(hr_optimizer_table) = {
     .update =
         {
@@ -70,4 +79,5 @@ const struct hr_optimizer_table HR_ISA_NAME(hr_optimizer_table) = {
     .sum_squares = sum_squares,
     .lamb_moments = lamb_moments,
     .lamb_direction = lamb_direction,
+    .compensate = compensate,
 };

@@ -21,6 +21,9 @@ struct hr_optimizer_table {
                          const struct hr_step *step);
     void (*lamb_direction)(float *z, const float *w, const float *m, const float *v, size_t count,
                            const struct hr_step *step);
+    /* out (count) = g + factor g g (now - read) */
+    void (*compensate)(float *out, const float *g, const struct hr_drift *drift, float factor,
+                       size_t count);
 };
 
 HR_ISA_DECLARE(struct hr_optimizer_table, hr_optimizer_table);

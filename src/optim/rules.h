@@ -14,6 +14,12 @@ static inline float hr_statistic_element(float w, float g, const struct hr_step 
     return w - 0.1f * (g * step->inverse_count + w);
 }
 
+/* factor: lambda / n */
+static inline float hr_compensated(float g, float read, float now, float factor)
+{
+    return g + factor * g * g * (now - read);
+}
+
 /* The mean gradient with weight decay as a part of the loss. */
 static inline float hr_decayed(float w, float g, const struct hr_step *step)
 {

@@ -69,15 +69,15 @@ static json_t *run_outcome(const struct hr_run_result *run)
 /* What it cost, and its course. */
 static json_t *run_account(const struct hr_run_result *run)
 {
-    return json_pack("{so s{so so so so so so} s{so so} s{so so} so}", "staleness",
-                     hr_json_staleness(run), "time", "compute", hr_json_number(run->compute_s),
-                     "communicate", hr_json_number(run->communicate_s), "wait",
-                     hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "forward",
-                     hr_json_number(run->forward_s), "backward", hr_json_number(run->backward_s),
-                     "prefetch", "hits", hr_json_count(run->prefetch_hits), "misses",
-                     hr_json_count(run->prefetch_misses), "bytes", "sent",
-                     hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
-                     "curve", curve(run));
+    return json_pack(
+        "{so so s{so so so so so so} s{so so} s{so so} so}", "dropped", hr_json_dropped(run),
+        "staleness", hr_json_staleness(run), "time", "compute", hr_json_number(run->compute_s),
+        "communicate", hr_json_number(run->communicate_s), "wait", hr_json_number(run->wait_s),
+        "load", hr_json_number(run->load_s), "forward", hr_json_number(run->forward_s), "backward",
+        hr_json_number(run->backward_s), "prefetch", "hits", hr_json_count(run->prefetch_hits),
+        "misses", hr_json_count(run->prefetch_misses), "bytes", "sent",
+        hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received), "curve",
+        curve(run));
 }
 
 /* Of sparse models; null for others. */
@@ -152,7 +152,11 @@ static const struct option_row options_table[] = {
     ROW("workers", SIZE, workers),
     ROW("servers", SIZE, servers),
     ROW("staleness", COUNT, staleness),
+    ROW("staleness-lr", TEXT, staleness_lr),
+    ROW("delay-compensation", NUMBER, delay_compensation),
+    ROW("backups", SIZE, backups),
     ROW("sync-every", SIZE, sync_every),
+    ROW("moving-rate", NUMBER, moving_rate),
     ROW("adaptive-sync", TRUTH, adaptive_sync),
     ROW("batch-size", SIZE, batch_size),
     ROW("global-batch-size", SIZE, global_batch_size),

@@ -93,3 +93,17 @@ json_t *hr_json_staleness(const struct hr_run_result *run)
     }
     return object;
 }
+
+json_t *hr_json_dropped(const struct hr_run_result *run)
+{
+    json_t *workers = json_array();
+    int failed = 0;
+    for (size_t w = 0; w < run->ndropped_by; w++)
+        failed |= json_array_append_new(workers, hr_json_count(run->dropped_by[w]));
+    if (failed) {
+        json_decref(workers);
+        return NULL;
+    }
+    return json_pack("{so so so}", "gradients", hr_json_count(run->dropped), "samples",
+                     hr_json_count(run->dropped_samples), "by_worker", workers);
+}

@@ -15,4 +15,7 @@
  * updates, and in "keys" for each tensor of the model, by name. */
 json_t *hr_json_staleness(const struct hr_run_result *run);
 
+/* "dropped": {"gradients", "samples", "by_worker"}: those that came too late (backup-workers). */
+json_t *hr_json_dropped(const struct hr_run_result *run);
+
 #endif

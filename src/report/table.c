@@ -14,6 +14,8 @@ enum { CELL_MAX = 168 };
 struct table {
     const struct hr_groups *groups;
     double target; /* 0: no such column */
+    bool skews;    /* workers were ever apart by clocks */
+    bool drops;    /* somebody's gradients were dropped */
     bool loads;    /* somebody spent more than 1 % of the time on input */
 };
 
@@ -86,6 +88,29 @@ static void cell_staleness(const struct hr_run_group *group, char *cell)
         snprintf(cell, CELL_MAX, "-");
 }
 
+/* The largest of all seeds. */
+static void cell_skew(const struct hr_run_group *group, char *cell)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < group->n; i++)
+        most = group->run[i]->max_skew > most ? group->run[i]->max_skew : most;
+    snprintf(cell, CELL_MAX, "%llu", (unsigned long long)most);
+}
+
+static uint64_t dropped(const struct hr_run_group *group)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < group->n; i++)
+        sum += group->run[i]->dropped;
+    return sum;
+}
+
+/* Of a run, on average. */
+static void cell_dropped(const struct hr_run_group *group, char *cell)
+{
+    snprintf(cell, CELL_MAX, "%.4g", (double)dropped(group) / (double)group->n);
+}
+
 /* Percent of the workers' time that went into input; not a number when there is no time. */
 static double load_percent(const struct hr_run_group *group)
 {
@@ -149,6 +174,16 @@ static bool has_target(const struct table *table)
     return table->target > 0;
 }
 
+static bool has_skews(const struct table *table)
+{
+    return table->skews;
+}
+
+static bool has_drops(const struct table *table)
+{
+    return table->drops;
+}
+
 static bool has_loads(const struct table *table)
 {
     return table->loads;
@@ -164,6 +199,8 @@ static const struct column columns[] = {
     {"", "updates", cell_updates, NULL},
     {"", "lr", cell_lr, NULL},
     {"staleness", "mean/max", cell_staleness, NULL},
+    {"clock", "skew", cell_skew, has_skews},
+    {"gradients", "dropped", cell_dropped, has_drops},
     {"time %", "c/c/w", cell_time, NULL},
     {"time %", "input", cell_load, has_loads},
     {"seconds", "to target", cell_target, has_target},
@@ -251,6 +288,8 @@ static void print_notes(FILE *out, const struct table *table)
     for (size_t g = 0; g < table->groups->n; g++)
         interrupted |= table->groups->group[g].interrupted;
     fputs("c/c/w: compute / communicate / wait, of the workers' time", out);
+    if (table->skews)
+        fputs("; skew: most clocks between two workers", out);
     if (table->loads)
         fputs("; input: of it, loading batches", out);
     if (table->target > 0)
@@ -271,8 +310,12 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
         return;
     }
     struct table table = {.groups = &groups, .target = target};
-    for (size_t g = 0; g < groups.n; g++)
+    for (size_t i = 0; i < n; i++)
+        table.skews |= runs[i].max_skew > 0;
+    for (size_t g = 0; g < groups.n; g++) {
+        table.drops |= dropped(&groups.group[g]) > 0;
         table.loads |= load_percent(&groups.group[g]) > 1;
+    }
     for (size_t c = 0; c < NCOLUMNS; c++)
         widths[c] = column_width(&table, &columns[c]);
     print_header(out, &table, widths);

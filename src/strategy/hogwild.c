@@ -6,6 +6,9 @@
  *            one. The optimiser's state is each worker's own; where an update needs norms
  *            (--clip-norm, lars, lamb), they are those of the worker's own gradient, its state, and
  *            the weights it pulled.
+ *            The rate (--staleness-lr) and the gradient (--delay-compensation) may follow the
+ *            staleness at the push's start; compensation knows each block's weights when it loads
+ *            them, norms are those of the bare gradient.
  *   Promise  no torn values; an update that meets another's between its load and its store is lost
  *            (lost.h samples how many are).
  *   Order    each worker pushes from its own stripe on, so that two rarely meet on one line.
@@ -140,62 +143,86 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
+/* A worker's gradient on its way into the weights. */
+struct push {
+    struct hr_step step;
+    float lambda; /* of delay compensation; 0: none */
+    size_t line;  /* the watched line begins at this weight */
+};
+
+/* Update a private copy of weights [at, at + count), as they have just been loaded. */
+static void update_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count,
+                         float *block)
+{
+    const float *g = worker->grads + at;
+    const struct hr_drift drift = {worker->weights + at, block, push->lambda};
+    float carried[BLOCK];
+    if (push->lambda > 0) {
+        hr_step_compensate(&push->step, at, count, carried, g, &drift);
+        g = carried;
+    }
+    hr_step_update(&push->step, at, count, block, worker->state, g);
+}
+
 /* Some of the weights: load, update privately with the vector kernel, store. */
-static void push_block(struct hr_worker *worker, size_t at, size_t count,
-                       const struct hr_step *step)
+static void push_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
 {
     struct hr_atom64 *live = live_weights(worker->world);
     float block[BLOCK];
     load_floats(live, at / 2, block, count);
-    hr_step_update(step, at, count, block, worker->state, worker->grads + at);
+    update_block(worker, push, at, count, block);
     store_floats(live, at / 2, block, count);
 }
 
-/* The same, where one line of them (it begins at weight `line`) is watched. */
-static void push_watched(struct hr_worker *worker, size_t at, size_t count,
-                         const struct hr_step *step, size_t line)
+/* The same, where one line of them is watched. */
+static void push_watched(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
 {
     struct hr_atom64 *live = live_weights(worker->world);
     float block[BLOCK], loaded[HR_LOST_FLOATS];
-    const size_t before = line - at, length = hr_min_size(HR_LOST_FLOATS, count - before);
+    const size_t line = push->line, before = line - at;
+    const size_t length = hr_min_size(HR_LOST_FLOATS, count - before);
     const size_t behind = before + length;
     load_floats(live, at / 2, block, count);
     memcpy(loaded, block + before, length * sizeof *loaded);
-    hr_step_update(step, at, count, block, worker->state, worker->grads + at);
+    update_block(worker, push, at, count, block);
     store_floats(live, at / 2, block, before);
     hr_lost_store(worker->stats, live + line / 2, loaded, block + before, length);
     store_floats(live, (at + behind) / 2, block + behind, count - behind);
 }
 
 /* Update live weights [begin, end), begin even, a block at a time. */
-static void push_range(struct hr_worker *worker, size_t begin, size_t end,
-                       const struct hr_step *step, size_t line)
+static void push_range(struct hr_worker *worker, const struct push *push, size_t begin, size_t end)
 {
     for (size_t at = begin; at < end; at += BLOCK) {
         const size_t count = hr_min_size(BLOCK, end - at);
-        if (line >= at && line < at + count)
-            push_watched(worker, at, count, step, line);
+        if (push->line >= at && push->line < at + count)
+            push_watched(worker, push, at, count);
         else
-            push_block(worker, at, count, step);
+            push_block(worker, push, at, count);
     }
 }
 
-static void push(struct hr_worker *worker)
+static void push_all(struct hr_worker *worker, uint64_t staleness)
 {
     const struct hr_world *world = worker->world;
-    struct hr_step step = hr_step_for(world, worker->index, worker->samples, ++worker->applied);
+    const uint64_t number = ++worker->applied;
     const size_t own = hr_stripe_begin(world->params, world->workers, worker->rank);
-    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
-    const size_t line = hr_lost_line(world->params, worker->rank, worker->applied);
-    push_range(worker, own, world->params, &step, line);
-    push_range(worker, 0, own, &step, line);
+    struct push push = {
+        .step = hr_step_stale(world, worker->index, worker->samples, number, staleness),
+        .lambda = staleness ? (float)world->options.delay_compensation : 0,
+        .line = hr_lost_line(world->params, worker->rank, number),
+    };
+    hr_step_measure(&push.step, worker->weights, worker->state, worker->grads, worker->ratio);
+    push_range(worker, &push, own, world->params);
+    push_range(worker, &push, 0, own);
 }
 
 static void offer(struct hr_worker *worker)
 {
     struct pushes *mine = &pushes_of(worker->world)[worker->rank];
-    hr_stats_staleness(worker->stats, pushes_of_others(worker) - worker->pushes_seen);
-    push(worker);
+    const uint64_t staleness = pushes_of_others(worker) - worker->pushes_seen;
+    hr_stats_staleness(worker->stats, staleness);
+    push_all(worker, staleness);
     /* Partners: pushes_of_others, skew_of; counts only. */
     hr_atom64_store_release(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
     hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);

@@ -24,10 +24,16 @@ static size_t array_bytes(size_t floats)
     return hr_round_up(floats * sizeof(float), HR_LINE);
 }
 
+/* Of the state that shards hold: none where each worker has its own. */
+static size_t served_state_floats(const struct hr_world *world)
+{
+    return world->strategy->private_state ? 0 : hr_state_floats(world);
+}
+
 size_t hr_server_bytes(const struct hr_world *world)
 {
     return rings_bytes(world) + 2 * array_bytes(world->params) +
-           array_bytes(hr_ratio_floats(world)) + array_bytes(hr_state_floats(world));
+           array_bytes(hr_ratio_floats(world)) + array_bytes(served_state_floats(world));
 }
 
 static struct hr_ring *ring_at(const struct hr_world *world, size_t worker, size_t shard,
@@ -104,6 +110,11 @@ size_t hr_server_slice(const struct hr_world *world, size_t shard)
 
 /* --- the worker --- */
 
+static bool carries_slice(uint32_t kind)
+{
+    return kind == HR_PUSH || kind == HR_PUSHPULL;
+}
+
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
     const struct hr_world *world = worker->world;
@@ -113,7 +124,7 @@ static void send_to_all(struct hr_worker *worker, const struct hr_message *messa
             .worker = worker->rank,
             .shard = s,
             .to_shard = true,
-            .bytes = sizeof *message + (message->kind == HR_PUSH ? slice * sizeof(float) : 0),
+            .bytes = sizeof *message + (carries_slice(message->kind) ? slice * sizeof(float) : 0),
         };
         hr_server_send(world, &what, message);
     }
@@ -126,20 +137,27 @@ static struct hr_message request_of(const struct hr_worker *worker, enum hr_serv
     return message;
 }
 
-static enum hr_status start(struct hr_worker *worker)
+enum hr_status hr_server_start(struct hr_worker *worker)
 {
     worker->bell = &worker->world->control->rank[worker->rank].bell;
     return HR_OK;
 }
 
-static void request(struct hr_worker *worker)
+void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind)
 {
-    const struct hr_message pull = request_of(worker, HR_PULL);
-    send_to_all(worker, &pull);
+    struct hr_message message = request_of(worker, kind);
+    if (kind == HR_PUSHPULL)
+        message.word[HR_REQUEST_TOOK] = (uint64_t)worker->range.took_ns;
+    send_to_all(worker, &message);
+}
+
+void hr_server_request(struct hr_worker *worker)
+{
+    hr_server_ask(worker, HR_PULL);
 }
 
 /* Has every shard replied? */
-static bool replied(void *arg)
+bool hr_server_ready(void *arg)
 {
     struct hr_worker *worker = arg;
     const struct hr_world *world = worker->world;
@@ -149,8 +167,7 @@ static bool replied(void *arg)
     return true;
 }
 
-/* Take one reply of each shard; returns shard 0's. */
-static struct hr_message collect(struct hr_worker *worker)
+struct hr_message hr_server_collect(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     struct hr_worker_stats *stats = worker->stats;
@@ -166,17 +183,17 @@ static struct hr_message collect(struct hr_worker *worker)
         if (reply.word[HR_REPLY_SKEW] > stats->max_skew)
             stats->max_skew = reply.word[HR_REPLY_SKEW];
     }
-    if (worker->offered)
-        hr_staleness_count(worker);
-    worker->offered = false;
+    if (first.kind == HR_WEIGHTS)
+        stats->bytes_received += world->params * sizeof(float);
     return first;
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    const struct hr_message reply = collect(worker);
-    if (reply.kind == HR_WEIGHTS)
-        worker->stats->bytes_received += worker->world->params * sizeof(float);
+    const struct hr_message reply = hr_server_collect(worker);
+    if (worker->offered)
+        hr_staleness_count(worker);
+    worker->offered = false;
     if (worker->world->strategy->synchronous) {
         hr_next_synchronous(worker, task);
         return HR_OK;
@@ -187,41 +204,45 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
-static void offer(struct hr_worker *worker)
+void hr_server_push(struct hr_worker *worker, uint64_t index)
 {
-    const bool synchronous = worker->world->strategy->synchronous;
     struct hr_message push = request_of(worker, HR_PUSH);
-    push.word[HR_REQUEST_INDEX] = synchronous ? worker->index - 1 : worker->index;
+    push.word[HR_REQUEST_INDEX] = index;
     push.word[HR_REQUEST_SAMPLES] = worker->samples;
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
     worker->stats->bytes_sent += worker->world->params * sizeof(float);
-    worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
     worker->offered = true;
     send_to_all(worker, &push);
 }
 
-static void arrive(struct hr_worker *worker)
+static void offer(struct hr_worker *worker)
 {
-    const struct hr_message cut = request_of(worker, HR_CUT);
-    send_to_all(worker, &cut);
+    const bool synchronous = worker->world->strategy->synchronous;
+    worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
+    hr_server_push(worker, synchronous ? worker->index - 1 : worker->index);
+}
+
+void hr_server_arrive(struct hr_worker *worker)
+{
+    hr_server_ask(worker, HR_CUT);
 }
 
 /* The shards have exported; what is left is to take their replies. */
-static void export_part(struct hr_worker *worker)
+void hr_server_export_part(struct hr_worker *worker)
 {
-    collect(worker);
+    hr_server_collect(worker);
 }
 
-static void stop(struct hr_worker *worker)
+void hr_server_stop(struct hr_worker *worker)
 {
-    const struct hr_message done = request_of(worker, HR_DONE);
-    send_to_all(worker, &done);
+    hr_server_ask(worker, HR_DONE);
 }
 
 #define SERVER_FUNCTIONS                                                                           \
-    .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = start,              \
-    .stop = stop, .request = request, .ready = replied, .accept = accept, .offer = offer,          \
-    .arrive = arrive, .arrived = replied, .export_part = export_part, .verify = hr_verify_nothing, \
+    .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = hr_server_start,    \
+    .stop = hr_server_stop, .request = hr_server_request, .ready = hr_server_ready,                \
+    .accept = accept, .offer = offer, .arrive = hr_server_arrive, .arrived = hr_server_ready,      \
+    .export_part = hr_server_export_part, .verify = hr_verify_nothing,                             \
     .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
     .take = hr_shard_take, .over = hr_shard_over
 

@@ -10,15 +10,23 @@
  *     PUSH               index, samples, step, ns  asynchronous: update at once
  *                                                  synchronous: when all are in, update with T(n)
  *     CUT                                          when all are in: export, reply CUT_DONE to all
+ *     PUSHPULL           step, ns                  elastic-averaging: exchange the slice with the
+ *                                                  worker's; reply WEIGHTS (to a PULL: RANGE)
  *     DONE                                         this worker sends no more
  *     reply              words
- *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew
+ *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew; and
+ *                        backup-workers: fate of the last push; elastic-averaging: how many batches
+ *     RANGE              as WEIGHTS, without any
  *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
  *     CUT_DONE           staleness of the last push
  *
  *   Gate     a PULL of a worker with clock c (pushes since the cut) is taken when every live
  *            worker's clock is at least c - s: s = 0 synchronous, --staleness for ssp, unbounded
- *            for ps-async. Live: neither arrived at the cut nor done.
+ *            for ps-async. Live: neither arrived at the cut nor done. Builds with HR_DEBUG_CHECKS
+ *            (the sanitizers') check on every read that it kept its promise.
+ *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
+ *            carried over to the weights it meets (--delay-compensation), by the staleness that the
+ *            shard sees.
  *   State    the optimiser's is cut like the weights. Norms (--clip-norm, lars, lamb) are those of
  *            the gradient that an update is made with, a push or the sum of all; as nobody sees
  *            more than a shard, they need --servers 1.
@@ -35,15 +43,17 @@ enum { HR_SERVER_SLOTS = 4 };
 enum hr_server_message {
     HR_PULL = 0x100,
     HR_PUSH,
+    HR_PUSHPULL,
     HR_CUT,
     HR_DONE,
     HR_WEIGHTS,
     HR_NO_BATCH,
+    HR_RANGE,
     HR_CUT_DONE,
 };
 
 /* Where a reply keeps what. */
-enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW };
+enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW, HR_REPLY_FATE, HR_REPLY_COUNT };
 /* Where a request keeps what. */
 enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
 
@@ -68,11 +78,38 @@ size_t hr_server_slice(const struct hr_world *world, size_t shard);
 void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
                     const struct hr_message *message);
 
+/* The worker's half (server.c): functions of the table, and what those that differ are made of. */
+enum hr_status hr_server_start(struct hr_worker *worker);
+void hr_server_stop(struct hr_worker *worker);
+void hr_server_request(struct hr_worker *worker);
+bool hr_server_ready(void *worker);
+void hr_server_arrive(struct hr_worker *worker);
+void hr_server_export_part(struct hr_worker *worker);
+/* Take one reply of each shard; returns shard 0's. What each says of the push before is left where
+ * hr_staleness_count finds it. */
+struct hr_message hr_server_collect(struct hr_worker *worker);
+/* Send a message of that kind to every shard. */
+void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind);
+/* Send the gradient in hand, of batch `index`. */
+void hr_server_push(struct hr_worker *worker, uint64_t index);
+
 /* The shard's half (server_shard.c). */
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number);
 void hr_shard_stop(struct hr_shard *shard);
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);
 bool hr_shard_over(const struct hr_shard *shard);
+/* What it is made of. Take a worker's oldest message, and note it in shard->taken. */
+struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
+/* CUT and DONE. */
+void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
+void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
+/* The slowest clock among workers that may still push before the cut; UINT64_MAX: there is none. */
+uint64_t hr_shard_slowest_clock(const struct hr_shard *shard);
+/* Is there a batch to be handed out before the cut? Shard 0 only. */
+bool hr_shard_has_batch(const struct hr_shard *shard);
+/* The one update expression, with the gradient sum g (count); the number of the next. */
+void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);
+uint64_t hr_shard_next_number(const struct hr_shard *shard);
 
 #endif

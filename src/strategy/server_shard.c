@@ -26,9 +26,10 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, si
         hr_shard_stop(shard);
         return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", world->workers);
     }
-    HR_ASSERT(world->servers == 1 || !hr_optimizer_needs_norms(&world->optimizer));
+    const bool updates = !world->strategy->private_state;
+    HR_ASSERT(!updates || world->servers == 1 || !hr_optimizer_needs_norms(&world->optimizer));
     memcpy(shard->weights, world->snapshot.weights + first, shard->count * sizeof(float));
-    for (size_t at = first; at < hr_state_floats(world); at += world->params)
+    for (size_t at = first; updates && at < hr_state_floats(world); at += world->params)
         memcpy(shard->state + at, world->snapshot.state + at, shard->count * sizeof(float));
     return HR_OK;
 }
@@ -48,7 +49,7 @@ bool hr_shard_over(const struct hr_shard *shard)
 
 /* The slowest clock among workers that may still push before the cut; no bound when there
  * is none. */
-static uint64_t slowest_clock(const struct hr_shard *shard)
+uint64_t hr_shard_slowest_clock(const struct hr_shard *shard)
 {
     uint64_t slowest = UINT64_MAX;
     for (size_t w = 0; w < shard->world->workers; w++)
@@ -57,7 +58,7 @@ static uint64_t slowest_clock(const struct hr_shard *shard)
     return slowest;
 }
 
-static bool has_batch(const struct hr_shard *shard)
+bool hr_shard_has_batch(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->world->dispenser;
     return !hr_atom32_load_acquire(&dispenser->stop) &&
@@ -71,7 +72,7 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t s
     const struct hr_strategy *strategy = world->strategy;
     if (!strategy->synchronous && !strategy->bounded)
         return true;
-    if (!strategy->synchronous && shard->number == 0 && !has_batch(shard))
+    if (!strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
         return true; /* the answer will be NO_BATCH, and nobody need be waited for */
     const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
     const uint64_t clock = shard->worker[worker].clock;
@@ -81,7 +82,7 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t s
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 {
     const struct hr_world *world = shard->world;
-    const uint64_t slowest = slowest_clock(shard);
+    const uint64_t slowest = hr_shard_slowest_clock(shard);
     for (size_t w = 0; w < world->workers; w++) {
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(world, w, shard->number));
@@ -89,7 +90,7 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
     }
 }
 
-static void reply(struct hr_shard *shard, size_t worker, struct hr_message message)
+void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message)
 {
     message.from = (uint32_t)(shard->world->workers + shard->number);
     message.sequence = shard->version;
@@ -102,6 +103,24 @@ static void reply(struct hr_shard *shard, size_t worker, struct hr_message messa
     hr_server_send(shard->world, &what, &message);
 }
 
+/* What the gate promises, looked at from the other side, on every read: fastest - slowest <= s, and
+ * the weights have seen all updates that are older than the reader's clock - s. */
+static void check_bound(const struct hr_shard *shard, size_t reader)
+{
+#ifdef HR_DEBUG_CHECKS
+    const struct hr_world *world = shard->world;
+    const struct hr_strategy *strategy = world->strategy;
+    const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
+    for (size_t w = 0; w < world->workers && (strategy->synchronous || strategy->bounded); w++) {
+        const struct hr_client *other = &shard->worker[w];
+        const bool live = !other->arrived && !other->done;
+        HR_ASSERT(!live || other->applied + bound >= shard->worker[reader].clock);
+    }
+#else
+    (void)shard, (void)reader;
+#endif
+}
+
 /* Shard 0 is the batch dispenser too. */
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
@@ -110,27 +129,52 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     struct hr_message message = {.kind = HR_WEIGHTS};
     if (!world->strategy->synchronous && shard->number == 0) {
         const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
-        if (!has_batch(shard)) {
-            reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
+        if (!hr_shard_has_batch(shard)) {
+            hr_shard_reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
             return;
         }
         message.word[HR_REPLY_INDEX] = shard->taken.value = next;
         hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
     }
-    const uint64_t clock = shard->worker[worker].clock, slowest = slowest_clock(shard);
+    const uint64_t clock = shard->worker[worker].clock, slowest = hr_shard_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
+    check_bound(shard, worker);
     memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
     shard->worker[worker].read = shard->version;
-    reply(shard, worker, message);
+    hr_shard_reply(shard, worker, message);
 }
 
-/* The one update expression, with the gradient sum g of `samples` samples for batch `index`. */
-static void update(struct hr_shard *shard, const float *g, size_t samples, uint64_t index)
+/* The one update expression, with the gradient sum g. */
+void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
 {
-    const uint64_t number = shard->before + ++shard->version;
-    struct hr_step step = hr_step_for(shard->world, index, samples, number);
+    shard->version++;
     hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
     hr_step_update(&step, shard->first, shard->count, shard->weights, shard->state, g);
+}
+
+uint64_t hr_shard_next_number(const struct hr_shard *shard)
+{
+    return shard->before + shard->version + 1;
+}
+
+/* A worker's push by itself. Between its read and now only updates of others have moved the
+ * weights, so where there were none nothing is compensated. What it read still lies in its memory:
+ * it gets other weights only when its next PULL is taken. */
+static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
+{
+    const struct hr_world *world = shard->world;
+    const uint64_t staleness = shard->worker[worker].staleness;
+    const float *g = world->grads[worker] + shard->first;
+    const struct hr_step step =
+        hr_step_stale(world, index, samples, hr_shard_next_number(shard), staleness);
+    const struct hr_drift drift = {world->weights[worker] + shard->first, shard->weights,
+                                   (float)world->options.delay_compensation};
+    if (drift.lambda > 0 && staleness > 0) {
+        hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
+        g = shard->sum;
+    }
+    hr_shard_apply(shard, step, g);
+    shard->worker[worker].applied++;
 }
 
 static void update_with_sum(struct hr_shard *shard)
@@ -141,9 +185,12 @@ static void update_with_sum(struct hr_shard *shard)
     for (size_t w = 0; w < world->workers; w++) {
         shard->grads[w] = world->grads[w] + shard->first;
         samples += shard->worker[w].samples;
+        shard->worker[w].applied++;
     }
     hr_vec_tree_sum(&sum, 1, shard->grads, world->workers, shard->count);
-    update(shard, shard->sum, samples, shard->worker[0].index);
+    hr_shard_apply(shard,
+                   hr_step_for(world, shard->worker[0].index, samples, hr_shard_next_number(shard)),
+                   shard->sum);
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
@@ -155,7 +202,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
     shard->taken.value = shard->worker[worker].staleness;
     if (!world->strategy->synchronous) {
-        update(shard, world->grads[worker] + shard->first, samples, index);
+        update_with_push(shard, worker, samples, index);
         return;
     }
     shard->worker[worker].index = index;
@@ -174,27 +221,48 @@ static void take_cut(struct hr_shard *shard, size_t worker)
         if (!shard->worker[w].arrived)
             return;
     memcpy(world->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
-    hr_export_state(world, shard->state, shard->first, shard->count);
-    if (shard->number == 0)
+    if (!world->strategy->private_state)
+        hr_export_state(world, shard->state, shard->first, shard->count);
+    if (!world->strategy->private_state && shard->number == 0)
         world->snapshot.applied[0] = shard->before + shard->version;
     for (size_t w = 0; w < world->workers; w++) {
         shard->worker[w].arrived = false;
-        shard->worker[w].clock = 0; /* everybody has seen everything: nobody is ahead */
-        reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
+        shard->worker[w].read = shard->version;
+        shard->worker[w].clock = shard->worker[w].applied =
+            0; /* everybody has seen everything: nobody is ahead */
+        hr_shard_reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
     }
 }
 
-void hr_shard_take(struct hr_shard *shard, size_t worker)
+struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 {
     struct hr_ring *ring = hr_server_requests(shard->world, worker, shard->number);
     const struct hr_message message = *hr_ring_peek_spsc(ring);
+    const bool timed = message.kind == HR_PUSH || message.kind == HR_PUSHPULL;
     hr_ring_release_spsc(ring);
     shard->taken = (struct hr_taken){
         .kind = message.kind,
         .worker = (uint32_t)worker,
         .step = message.word[HR_REQUEST_STEP],
-        .took_ns = message.kind == HR_PUSH ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
+        .took_ns = timed ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
     };
+    return message;
+}
+
+void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind)
+{
+    if (kind == HR_CUT) {
+        take_cut(shard, worker);
+        return;
+    }
+    HR_ASSERT(kind == HR_DONE);
+    shard->worker[worker].done = true;
+    shard->ndone++;
+}
+
+void hr_shard_take(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message message = hr_shard_next(shard, worker);
     switch ((enum hr_server_message)message.kind) {
     case HR_PULL:
         take_pull(shard, worker);
@@ -202,14 +270,7 @@ void hr_shard_take(struct hr_shard *shard, size_t worker)
     case HR_PUSH:
         take_push(shard, worker, &message);
         break;
-    case HR_CUT:
-        take_cut(shard, worker);
-        break;
-    case HR_DONE:
-        shard->worker[worker].done = true;
-        shard->ndone++;
-        break;
     default:
-        HR_ASSERT(!"a shard gets requests only");
+        hr_shard_end(shard, worker, message.kind);
     }
 }

@@ -92,6 +92,14 @@ struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t 
                       number);
 }
 
+struct hr_step hr_step_stale(const struct hr_world *world, uint64_t index, size_t samples,
+                             uint64_t number, uint64_t staleness)
+{
+    const double lr = (double)hr_course_lr(&world->course, index);
+    const double slower = world->options.inverse_staleness ? 1 + (double)staleness : 1;
+    return hr_step_of(&world->optimizer, lr / slower, samples, number);
+}
+
 void hr_tell_nobody(struct hr_worker *worker)
 {
     (void)worker;

@@ -19,6 +19,11 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
 struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
                            uint64_t number);
 
+/* The same with the rate that --staleness-lr has for an update of that staleness: inverse is Zhang
+ * et al., "Staleness-Aware Async-SGD", arXiv 1511.05950, beginning at 1 for staleness 0. */
+struct hr_step hr_step_stale(const struct hr_world *world, uint64_t index, size_t samples,
+                             uint64_t number, uint64_t staleness);
+
 /* Floats of one state, and of what hr_step_measure needs beside it. */
 size_t hr_state_floats(const struct hr_world *world);
 size_t hr_ratio_floats(const struct hr_world *world);

@@ -6,8 +6,10 @@
 #include "strategy/table.h"
 
 static const struct hr_strategy *const strategies[] = {
-    &hr_strategy_allreduce, &hr_strategy_ps_sync, &hr_strategy_ps_async,
-    &hr_strategy_ssp,       &hr_strategy_hogwild, &hr_strategy_local_sgd,
+    &hr_strategy_allreduce,      &hr_strategy_ps_sync,
+    &hr_strategy_ps_async,       &hr_strategy_ssp,
+    &hr_strategy_hogwild,        &hr_strategy_local_sgd,
+    &hr_strategy_backup_workers, &hr_strategy_elastic_averaging,
 };
 
 enum { NSTRATEGIES = sizeof strategies / sizeof *strategies };

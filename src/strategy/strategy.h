@@ -20,9 +20,9 @@
 
 #include "group/group.h"
 #include "optim/optimizer.h"
-#include "schedule/pick.h"
 #include "strategy/buckets.h"
 #include "strategy/course.h"
+#include "strategy/shard.h"
 
 enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
 
@@ -39,7 +39,8 @@ struct hr_worker_stats {
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
-    uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
+    uint64_t dropped, dropped_samples; /* gradients that came too late */
+    uint64_t max_skew;                 /* clocks ahead of the slowest when a read was granted */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
@@ -135,6 +136,13 @@ static inline size_t hr_shard_rank(const struct hr_world *world, size_t shard)
     return world->options.colocated ? shard % world->workers : world->workers + shard;
 }
 
+/* elastic-averaging: batches [next, end) that a worker was handed and has not begun. */
+struct hr_worker_range {
+    uint64_t next, end;
+    uint64_t steps;  /* made since its last exchange */
+    int64_t took_ns; /* to compute their gradients */
+};
+
 /* A worker; private memory of its rank. */
 struct hr_worker {
     struct hr_world *world;
@@ -153,47 +161,13 @@ struct hr_worker {
     uint64_t steps;            /* gradients it has computed in this run */
     int64_t took_ns;           /* the last of them, on the run's clock */
     uint64_t cut;              /* synchronous: the next cut */
-    uint64_t meet;             /* local-sgd: the weights are averaged before this index */
-    size_t samples;            /* in the gradient in hand */
-    bool offered;              /* a gradient is on its way and its fate is not known */
-    uint64_t pushes_seen;      /* hogwild: pushes of others when the weights in hand were read */
-    int64_t update_ns; /* spent in updates, in all: computing, though it happens in accept */
-};
-
-/* What a shard knows of a worker. */
-struct hr_client {
-    uint64_t clock;     /* pushes applied since the last cut */
-    uint64_t read;      /* version it read last */
-    uint64_t staleness; /* of its last push */
-    uint64_t index;     /* synchronous: of the push waiting to be summed */
-    size_t samples;
-    bool arrived, done;
-};
-
-/* What a shard took last: what a trace of the run needs to know. */
-struct hr_taken {
-    uint32_t kind; /* the strategy's own */
-    uint32_t worker;
-    uint64_t step;   /* of the worker: gradients it had computed */
-    uint64_t value;  /* batch index of a pull's answer, or the staleness of a push */
-    int64_t took_ns; /* a push: how long its gradient took */
-};
-
-/* A parameter server's shard; private memory of its rank. */
-struct hr_shard {
-    struct hr_world *world;
-    size_t number, first, count; /* parameters [first, first + count) */
-    float *weights;              /* (count) in the segment */
-    float *state;                /* (nstates, params) in the segment: that of all shards */
-    float *ratio;                /* (tensors) for hr_step_measure */
-    float *sum;                  /* (count) scratch for T(n) */
-    uint64_t version;            /* updates applied in this run */
-    uint64_t before;             /* updates made to state before it */
-    size_t ndone;
-    struct hr_client *worker; /* (workers) owned */
-    const float **grads;      /* (workers) owned; scratch of a sum */
-    struct hr_taken taken;
-    struct hr_picker picker;
+    struct hr_worker_range range;
+    uint64_t meet;        /* local-sgd: the weights are averaged before this index */
+    size_t samples;       /* in the gradient in hand */
+    double epoch_loss;    /* that of stats before it */
+    bool offered;         /* a gradient is on its way and its fate is not known */
+    uint64_t pushes_seen; /* hogwild: pushes of others when the weights in hand were read */
+    int64_t update_ns;    /* spent in updates, in all: computing, though it happens in accept */
 };
 
 struct hr_strategy {
@@ -205,6 +179,8 @@ struct hr_strategy {
     bool served;           /* has server ranks */
     bool private_state;    /* a state of the optimiser for each worker */
     bool bounded;          /* obeys options.staleness */
+    bool exchanges;        /* replicas with a center; obeys sync_every and moving_rate */
+    bool drops;            /* gradients that come too late; obeys options.backups */
     bool averages;         /* weights, and not gradients, of workers are added up */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */

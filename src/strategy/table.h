@@ -9,5 +9,7 @@ extern const struct hr_strategy hr_strategy_ps_sync, hr_strategy_ps_async,
     hr_strategy_ssp; /* server.c */
 extern const struct hr_strategy hr_strategy_hogwild;
 extern const struct hr_strategy hr_strategy_local_sgd;
+extern const struct hr_strategy hr_strategy_backup_workers;
+extern const struct hr_strategy hr_strategy_elastic_averaging;
 
 #endif

@@ -14,6 +14,23 @@ static enum hr_status read_choice(const char *flag, const char *value, const cha
     return hr_fail(HR_E_USAGE, "--%s %s: expected %s or %s", flag, value, words[0], words[1]);
 }
 
+/* Who is dropped is decided by whoever takes gradients in: two servers might differ. */
+static enum hr_status check_backups(const struct hr_run *run)
+{
+    const struct hr_world *world = &run->world;
+    if (!world->strategy->drops)
+        return HR_OK;
+    if (world->options.backups >= world->workers)
+        return hr_fail(HR_E_USAGE, "--backups %zu: expected fewer than the %zu worker%s",
+                       world->options.backups, world->workers, world->workers == 1 ? "" : "s");
+    if (world->servers != 1)
+        return hr_fail(HR_E_USAGE,
+                       "--servers %zu: %s has one server, which decides whose gradients are too "
+                       "late; expected --servers 1",
+                       world->servers, world->strategy->name);
+    return HR_OK;
+}
+
 enum hr_status hr_manner_prepare(struct hr_run *run)
 {
     static const char *const placements[] = {"dedicated", "colocated"};
@@ -32,14 +49,27 @@ enum hr_status hr_manner_prepare(struct hr_run *run)
     HR_TRY(hr_check_range("moving-rate", o->moving_rate, 0, 1));
     HR_TRY(hr_check_range("delay-compensation", o->delay_compensation, 0, 1e6));
     HR_TRY(read_choice("placement", o->placement, placements, &options->colocated));
+    HR_TRY(check_backups(run));
     return read_choice("staleness-lr", o->staleness_lr, rates, &options->inverse_staleness);
 }
 
 void hr_manner_text(const struct hr_run *run, char *text, size_t size)
 {
+    const struct hr_strategy *strategy = run->world.strategy;
     const struct hr_strategy_options *options = &run->world.options;
+    const bool slower = !strategy->shares_batch && options->inverse_staleness;
     text[0] = '\0';
-    if (run->world.strategy->averages)
+    if (strategy->averages)
         snprintf(text, size, "sync-every %zu%s", options->sync_every,
                  options->adaptive_sync ? ", adaptive" : "");
+    else if (strategy->exchanges)
+        snprintf(text, size, "sync-every %zu, moving-rate %g", options->sync_every,
+                 options->moving_rate);
+    else if (strategy->drops)
+        snprintf(text, size, "backups %zu", options->backups);
+    else if (!strategy->shares_batch && options->delay_compensation > 0)
+        snprintf(text, size, "%sdelay-compensation %g", slower ? "lr / (1 + staleness), " : "",
+                 options->delay_compensation);
+    else if (slower)
+        snprintf(text, size, "lr / (1 + staleness)");
 }

@@ -37,7 +37,8 @@ static enum hr_status check_servers(const struct hr_run *run)
     const struct hr_train_options *o = run->options;
     const struct hr_optimizer *optimizer = &run->world.optimizer;
     char option[64];
-    if (run->world.servers <= 1 || !hr_optimizer_needs_norms(optimizer))
+    if (run->world.strategy->private_state || run->world.servers <= 1 ||
+        !hr_optimizer_needs_norms(optimizer))
         return HR_OK;
     if (optimizer->clip_norm > 0)
         snprintf(option, sizeof option, "--clip-norm %g", o->clip_norm);

@@ -16,9 +16,10 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     snprintf(result->strategy, sizeof result->strategy, "%s", run->strategy_name);
     snprintf(result->algorithm, sizeof result->algorithm, "%s", all_reduces ? algorithm->name : "");
     snprintf(result->order, sizeof result->order, "%s",
-             all_reduces                    ? algorithm->order
-             : world->strategy->synchronous ? hr_allreduce_direct.order
-                                            : "as gradients arrive");
+             all_reduces                     ? algorithm->order
+             : world->strategy->synchronous  ? hr_allreduce_direct.order
+             : world->strategy->shares_batch ? "T(n) over those that are in, in rank order"
+                                             : "as gradients arrive");
     snprintf(result->launch, sizeof result->launch, "%s",
              hr_run_is_played(run) ? "events" : hr_launch_name(run->launch));
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
@@ -55,6 +56,8 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->bytes_received += stats->bytes_received;
     result->stale_updates += stats->stale_updates;
     result->stale_sum += stats->stale_sum;
+    result->dropped += stats->dropped;
+    result->dropped_samples += stats->dropped_samples;
     result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
     result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
     result->watched_lines += stats->watched_lines;
@@ -62,6 +65,17 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->lost_pairs += stats->lost_pairs;
     for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
         result->stale[i] += stats->stale[i];
+}
+
+static enum hr_status copy_dropped(const struct hr_run *run, struct hr_run_result *result)
+{
+    result->ndropped_by = run->world.workers;
+    result->dropped_by = calloc(result->ndropped_by, sizeof *result->dropped_by);
+    if (!result->dropped_by)
+        return hr_fail(HR_E_NOMEM, "no memory for the counts of %zu workers", result->ndropped_by);
+    for (size_t w = 0; w < result->ndropped_by; w++)
+        result->dropped_by[w] = run->world.stats[w].dropped;
+    return HR_OK;
 }
 
 static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result *result)
@@ -94,6 +108,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     for (size_t w = 0; w < run->world.workers; w++)
         fold_worker(&run->world.stats[w], result);
     HR_TRY(hr_account_staleness(run));
+    HR_TRY(copy_dropped(run, result));
     HR_TRY(copy_curve(run, result));
     if (result->ncurve) {
         const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
@@ -117,8 +132,10 @@ void hr_run_result_free(struct hr_run_result *result)
     free(result->curve);
     free(result->stale_parts);
     free(result->stale_counts);
+    free(result->dropped_by);
     result->curve = NULL;
     result->stale_parts = NULL;
-    result->stale_counts = NULL;
+    result->stale_counts = result->dropped_by = NULL;
     result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
+    result->ndropped_by = 0;
 }

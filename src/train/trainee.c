@@ -162,6 +162,7 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
                        result.loss_sum, (unsigned long long)batch.epoch + 1);
     worker->steps++;
     worker->samples = samples;
+    worker->epoch_loss = worker->stats->epoch_loss;
     worker->stats->samples += samples;
     worker->stats->epoch_samples += samples;
     worker->stats->epoch_loss += result.loss_sum;

@@ -89,6 +89,24 @@ static void add_scale_and_axpy_round_as_written(void **state)
     CHECK_SAME_FLOATS(y, want, MAX_COUNT);
 }
 
+static void exchange_draws_together_as_written(void **state)
+{
+    (void)state;
+    fill_with_reals();
+    float x[MAX_COUNT], c[MAX_COUNT], want_x[MAX_COUNT], want_c[MAX_COUNT];
+    memcpy(x, inputs[0], sizeof x);
+    memcpy(c, inputs[1], sizeof c);
+    hr_vec_exchange(x, c, 0.3f, MAX_COUNT);
+    for (size_t i = 0; i < MAX_COUNT; i++) {
+        const volatile float apart = inputs[0][i] - inputs[1][i];
+        const volatile float d = 0.3f * apart;
+        want_x[i] = inputs[0][i] - d;
+        want_c[i] = inputs[1][i] + d;
+    }
+    CHECK_SAME_FLOATS(x, want_x, MAX_COUNT);
+    CHECK_SAME_FLOATS(c, want_c, MAX_COUNT);
+}
+
 /* Every start within two lines, every count around a vector; what lies beside stays. */
 static void copies_past_the_caches_are_copies(void **state)
 {
@@ -116,6 +134,7 @@ int main(void)
         cmocka_unit_test(outputs_may_be_the_inputs),
         cmocka_unit_test(copies_past_the_caches_are_copies),
         cmocka_unit_test(add_scale_and_axpy_round_as_written),
+        cmocka_unit_test(exchange_draws_together_as_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

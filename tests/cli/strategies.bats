@@ -3,7 +3,7 @@
 load support
 
 @test "local-sgd: its options, its banner, its JSON" {
-  refused 2 "--sync-every: means nothing with --strategy allreduce (it belongs to local-sgd" train --sync-every 4
+  refused 2 "--sync-every: means nothing with --strategy allreduce (it belongs to local-sgd and elastic-averaging)" train --sync-every 4
   refused 2 "--adaptive-sync: means nothing with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
   refused 2 "--sync-every 0: expected 1 to 1048576" train --strategy local-sgd --sync-every 0
   refused 2 "--async-lr: means nothing with --strategy local-sgd" train --strategy local-sgd --async-lr divide
@@ -20,4 +20,44 @@ load support
   hogring compare "${quick[@]}" --strategies local-sgd:sync-every=2,local-sgd:sync-every=8 >"$TMP/stdout"
   grep -q "^local-sgd direct sync-every 2 " "$TMP/stdout"
   grep -q "^local-sgd direct sync-every 8 " "$TMP/stdout"
+}
+
+@test "corrections of what is stale belong to those that push asynchronously" {
+  for name in staleness-lr=inverse delay-compensation=0.5; do
+    for strategy in allreduce ps-sync local-sgd; do
+      refused 2 "--${name%=*}: means nothing with --strategy $strategy (it belongs to ps-async, ssp of" train --strategy $strategy --$name
+    done
+    for strategy in ps-async ssp hogwild; do
+      hogring train "${quick[@]}" --strategy $strategy --$name >/dev/null
+    done
+  done
+  refused 2 "--staleness-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --staleness-lr inverse
+  refused 2 "--staleness-lr twice: expected none or inverse" train --strategy ssp --staleness-lr twice
+  refused 2 "--delay-compensation 10000000: expected 0 to 1000000" train --strategy ssp --delay-compensation 1e7
+  hogring train --model softmax --epochs 1 --strategy ps-async --staleness-lr inverse --delay-compensation 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  grep -q "manner   lr / (1 + staleness), delay-compensation 0.5" "$TMP/stderr"
+  [ "$(json "$TMP/out.json" 'd["config"]["staleness-lr"], d["config"]["delay-compensation"]')" = "('inverse', 0.5)" ]
+}
+
+@test "backup-workers: one server, fewer backups than workers, drops are told" {
+  refused 2 "--backups: means nothing with --strategy ps-sync (it belongs to backup-workers)" train --strategy ps-sync --backups 1
+  refused 2 "--backups 3: expected fewer than the 3 workers" train --strategy backup-workers --workers 3 --backups 3
+  refused 2 "--servers 2: backup-workers has one server" train --strategy backup-workers --servers 2
+  refused 2 "--staleness-lr: means nothing with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
+  hogring train "${quick[@]}" --strategy backup-workers --workers 4 --backups 2 --schedule explore:1 --json "$TMP/out.json" >"$TMP/stdout"
+  grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["dropped"]["gradients"] == sum(d["runs"][0]["dropped"]["by_worker"]) > 0, d["runs"][0]["manner"]')" = "(True, 'backups 2')" ]
+  hogring compare "${quick[@]}" --concurrent --workers 3 --strategies backup-workers:backups=0,backup-workers:backups=1 --json "$TMP/out.json" >"$TMP/stdout"
+  grep -q "^backup-workers backups 0 " "$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[len(r["dropped"]["by_worker"]) for r in d["runs"]]')" = "[3, 3]" ]
+}
+
+@test "elastic-averaging: its options, its banner" {
+  refused 2 "--moving-rate: means nothing with --strategy local-sgd (it belongs to elastic-averaging)" train --strategy local-sgd --moving-rate 0.1
+  refused 2 "--moving-rate 2: expected 0 to 1" train --strategy elastic-averaging --moving-rate 2
+  refused 2 "--async-lr: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
+  refused 2 "--adaptive-sync: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --adaptive-sync
+  hogring train --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
+  grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"
+  hogring train "${quick[@]}" --strategy elastic-averaging --launch process --workers 3 --optimizer lamb >/dev/null
 }

@@ -17,8 +17,12 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .workers = 2,
                                                 .servers = 3,
                                                 .staleness = 4,
+                                                .staleness_lr = "inverse",
+                                                .delay_compensation = 0.25,
+                                                .backups = 3,
                                                 .sync_every = 16,
                                                 .adaptive_sync = true,
+                                                .moving_rate = 0.375,
                                                 .batch_size = 32,
                                                 .overlap = "on",
                                                 .bucket_size = "1M",
@@ -103,6 +107,7 @@ static struct hr_staleness parts[] = {
     {.updates = 4, .sum = 3, .max = 1, .first = 0, .n = 2},
     {.name = "1.bias", .updates = 2, .sum = 8, .max = 4, .first = 2, .n = 5},
 };
+static uint64_t dropped_by[] = {4, 1};
 
 static struct hr_run_result full_run(void)
 {
@@ -116,6 +121,8 @@ static struct hr_run_result full_run(void)
     run.stale_parts = parts;
     run.stale_counts = counts;
     run.max_skew = 5;
+    run.dropped = 5, run.dropped_samples = 80;
+    run.dropped_by = dropped_by, run.ndropped_by = 2;
     snprintf(run.manner, sizeof run.manner, "sync-every 4");
     run.threads_per_worker = 2;
     run.micro_shards = 8;
@@ -187,6 +194,7 @@ static const struct field run_fields[] = {
                   "\"rank\":0,\"updates\":4}],\"keys\":["
                   "{\"mean\":4.0,\"p50\":4,\"p99\":4,\"max\":4,\"histogram\":[0,0,0,0,2],"
                   "\"name\":\"1.bias\",\"updates\":2}]}"},
+    {"dropped", "{\"gradients\":5,\"samples\":80,\"by_worker\":[4,1]}"},
     {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
              "\"wait\":0.45000000000000001,\"load\":0.125,\"forward\":0.5,"
              "\"backward\":0.75}"},
@@ -267,8 +275,12 @@ static const struct field configuration[] = {
     {"workers", "2"},
     {"servers", "3"},
     {"staleness", "4"},
+    {"staleness-lr", "\"inverse\""},
+    {"delay-compensation", "0.25"},
+    {"backups", "3"},
     {"sync-every", "16"},
     {"adaptive-sync", "true"},
+    {"moving-rate", "0.375"},
     {"batch-size", "32"},
     {"global-batch-size", "0"},
     {"overlap", "\"on\""},

@@ -7,8 +7,8 @@
 
 #include "support/runs.h"
 
-static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
-                                  "ssp",       "hogwild", "local-sgd"};
+static const char *const all[] = {"allreduce", "ps-sync",   "ps-async",      "ssp",
+                                  "hogwild",   "local-sgd", "backup-workers"};
 
 /* With one worker nothing can be stale, so every strategy is serial SGD: the same updates of the
  * same batches in the same order, by the one update expression. */
@@ -21,12 +21,14 @@ static void one_worker_is_serial_whatever_the_strategy(void **state)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t servers = 1; servers <= 3; servers += 2) {
             options = run_options(all[i], 1);
-            options.servers = servers;
+            options.servers = strcmp(all[i], "backup-workers") ? servers : 1;
+            options.backups = 0;
             CHECK_DIGEST(&options, serial);
         }
 }
 
-/* direct, master-worker and the servers all add in T(n); ssp with staleness 0 is ps-sync's code. */
+/* direct, master-worker and the servers all add in T(n); ssp with staleness 0 is ps-sync's code;
+ * backup-workers without backups waits for all. */
 static void everything_that_adds_in_tree_order_agrees(void **state)
 {
     (void)state;
@@ -40,6 +42,9 @@ static void everything_that_adds_in_tree_order_agrees(void **state)
         options = run_options("ps-sync", workers[w]);
         CHECK_DIGEST(&options, want);
         options.servers = 2;
+        CHECK_DIGEST(&options, want);
+        options = run_options("backup-workers", workers[w]);
+        options.backups = 0;
         CHECK_DIGEST(&options, want);
         options = run_options("ssp", workers[w]);
         options.staleness = 0;
@@ -107,7 +112,7 @@ static void ps_sync_is_the_same_in_any_order(void **state)
 static void asynchronous_runs_are_functions_of_the_order(void **state)
 {
     (void)state;
-    static const char *const ordered[] = {"ps-async", "ssp", "hogwild"};
+    static const char *const ordered[] = {"ps-async", "ssp", "hogwild", "backup-workers"};
     for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++) {
         char first[33], other[33];
         struct hr_train_options options = run_options(ordered[i], 3);

@@ -20,6 +20,8 @@ static const struct rung rungs[] = {
     {"ssp", "auto", 1, 1},
     {"hogwild", "auto", 1, 1},
     {"local-sgd", "direct", 3, 1},
+    {"backup-workers", "auto", 3, 1},
+    {"elastic-averaging", "auto", 1, 2},
 };
 
 enum { NRUNGS = sizeof rungs / sizeof *rungs };
@@ -32,6 +34,7 @@ static struct hr_train_options options_of(const struct rung *rung, const char *l
     snprintf(options.algorithm, sizeof options.algorithm, "%s", rung->algorithm);
     snprintf(options.launch, sizeof options.launch, "%s", launch);
     options.servers = rung->servers;
+    options.backups = 0;
     return options;
 }
 

@@ -1,0 +1,187 @@
+/* Synchronous steps that do not wait for the slowest: backup workers.
+ *
+ *   Story    one server. Step t's global batch is cut into shares, one a worker. The update is made
+ *            when n - k gradients of step t are in (--backups k); those that come later are
+ *            dropped, and their worker goes on with the step in hand. Whoever has delivered waits
+ *            for the step's end. k = 0 is ps-sync.
+ *   Promise  every update is made of n - k gradients of its own step: none is stale. Who is dropped
+ *            follows from the order in which the server takes its inputs, and from nothing else.
+ *   Order    the gradients that are in are added in T(n - k), in rank order, and divided by their
+ *            true number of samples.
+ *   Account  dropped gradients are counted, in all and by worker; their samples do not count as
+ *            trained on. The clock is the step: the skew is how many steps behind the slowest is.
+ *   Source   Chen, Pan, Monga, Bengio, Jozefowicz, "Revisiting Distributed Synchronous SGD",
+ *            arXiv 1604.00981.
+ *
+ * A step that has been begun is finished: a request to stop holds from the next one on, or those
+ * who have delivered would wait for ever.
+ */
+#include <string.h>
+
+#include "base/vec.h"
+#include "strategy/server.h"
+#include "strategy/staleness.h"
+#include "strategy/table.h"
+
+/* What became of a push; its worker hears of it with the next reply. */
+enum fate { SUMMED, SUMMED_LAST, DROPPED };
+
+/* --- the worker --- */
+
+/* The gradient in hand came too late: its samples have not been trained on. */
+static void take_back(struct hr_worker *worker)
+{
+    struct hr_worker_stats *stats = worker->stats;
+    stats->dropped++;
+    stats->dropped_samples += worker->samples;
+    stats->samples -= worker->samples;
+    stats->epoch_samples -= worker->samples;
+    stats->epoch_loss = worker->epoch_loss;
+    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    const struct hr_message reply = hr_server_collect(worker);
+    const enum fate fate = (enum fate)reply.word[HR_REPLY_FATE];
+    if (worker->offered && fate == DROPPED)
+        take_back(worker);
+    else if (worker->offered)
+        hr_staleness_count(worker);
+    worker->stats->updates += worker->offered && fate == SUMMED_LAST;
+    worker->offered = false;
+    worker->index = reply.word[HR_REPLY_INDEX];
+    *task =
+        (struct hr_task){reply.kind == HR_NO_BATCH ? HR_TASK_CUT : HR_TASK_BATCH, worker->index};
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    hr_server_push(worker, worker->index);
+}
+
+/* --- the shard --- */
+
+static void enabled(struct hr_shard *shard, unsigned char *enabled)
+{
+    for (size_t w = 0; w < shard->world->workers; w++) {
+        const struct hr_message *message =
+            hr_ring_peek_spsc(hr_server_requests(shard->world, w, shard->number));
+        enabled[w] = message && (message->kind != HR_PULL || !shard->worker[w].in);
+    }
+}
+
+/* Steps that the slowest worker's weights are behind; who has arrived has none. */
+static uint64_t skew(const struct hr_shard *shard)
+{
+    uint64_t oldest = shard->version;
+    for (size_t w = 0; w < shard->world->workers; w++)
+        if (!shard->worker[w].arrived && shard->worker[w].read < oldest)
+            oldest = shard->worker[w].read;
+    return shard->version - oldest;
+}
+
+static uint64_t step_in_hand(const struct hr_shard *shard)
+{
+    return hr_atom64_load_relaxed(&shard->world->dispenser->next) - 1; /* our own word */
+}
+
+static void take_pull(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_world *world = shard->world;
+    struct hr_client *client = &shard->worker[worker];
+    struct hr_message message = {.kind = HR_NO_BATCH};
+    if (!shard->open && hr_shard_has_batch(shard)) {
+        shard->open = true;
+        hr_atom64_store_release(&world->dispenser->next,
+                                step_in_hand(shard) + 2); /* partner: the leader at a cut */
+    }
+    client->read = shard->version;
+    if (shard->open) {
+        message.kind = HR_WEIGHTS;
+        message.word[HR_REPLY_INDEX] = shard->taken.value = step_in_hand(shard);
+        message.word[HR_REPLY_SKEW] = skew(shard);
+        memcpy(world->weights[worker], shard->weights, shard->count * sizeof(float));
+    }
+    message.word[HR_REPLY_FATE] = client->fate;
+    hr_shard_reply(shard, worker, message);
+}
+
+/* Enough are in. Where an epoch's last batch leaves none of them a sample, nothing changes. */
+static void finish_step(struct hr_shard *shard, uint64_t index)
+{
+    const struct hr_world *world = shard->world;
+    size_t samples = 0, n = 0;
+    for (size_t w = 0; w < world->workers; w++) {
+        if (!shard->worker[w].in)
+            continue;
+        shard->grads[n++] = world->grads[w];
+        samples += shard->worker[w].samples;
+        shard->worker[w].in = false;
+    }
+    shard->open = false;
+    shard->nin = 0;
+    if (samples == 0) {
+        shard->version++;
+        return;
+    }
+    hr_vec_tree_sum(&shard->sum, 1, shard->grads, n, shard->count);
+    hr_shard_apply(shard, hr_step_for(world, index, samples, hr_shard_next_number(shard)),
+                   shard->sum);
+}
+
+static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
+{
+    struct hr_client *client = &shard->worker[worker];
+    const uint64_t index = push->word[HR_REQUEST_INDEX];
+    client->staleness = shard->taken.value = shard->version - client->read;
+    if (!shard->open || index != step_in_hand(shard)) {
+        client->fate = DROPPED;
+        return;
+    }
+    client->fate = SUMMED;
+    client->samples = push->word[HR_REQUEST_SAMPLES];
+    client->in = true;
+    if (++shard->nin < shard->world->workers - shard->world->options.backups)
+        return;
+    client->fate = SUMMED_LAST;
+    finish_step(shard, index);
+}
+
+static void take(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message message = hr_shard_next(shard, worker);
+    if (message.kind == HR_PULL)
+        take_pull(shard, worker);
+    else if (message.kind == HR_PUSH)
+        take_push(shard, worker, &message);
+    else
+        hr_shard_end(shard, worker, message.kind);
+}
+
+const struct hr_strategy hr_strategy_backup_workers = {
+    .name = "backup-workers",
+    .guarantee = "each update is made of n - k gradients of its own step; the others are dropped, "
+                 "and counted",
+    .shares_batch = true,
+    .served = true,
+    .drops = true,
+    .bytes = hr_server_bytes,
+    .init = hr_server_init,
+    .start = hr_server_start,
+    .stop = hr_server_stop,
+    .request = hr_server_request,
+    .ready = hr_server_ready,
+    .accept = accept,
+    .offer = offer,
+    .arrive = hr_server_arrive,
+    .arrived = hr_server_ready,
+    .export_part = hr_server_export_part,
+    .verify = hr_verify_nothing,
+    .shard_start = hr_shard_start,
+    .shard_stop = hr_shard_stop,
+    .enabled = enabled,
+    .take = take,
+    .over = hr_shard_over,
+};

@@ -1,0 +1,190 @@
+/* Elastic averaging (EASGD): workers explore by themselves, tied to a common center.
+ *
+ *   Story    the servers hold the center c; every worker has a replica x and an optimiser's state
+ *            of its own, and updates x with its own minibatches. After every tau of them
+ *            (--sync-every) it exchanges with the center: d = alpha (x - c); x -= d; c += d. That
+ *            is one message to each shard (PUSHPULL), which does it on the worker's slice while the
+ *            worker waits. With the exchange, shard 0 hands out the next tau batches.
+ *   Promise  each exchange is whole at each shard, in the order in which the shard takes them; the
+ *            model that is evaluated and saved is the center.
+ *   Rate     alpha is --moving-rate; 0.9 / workers unless told otherwise (beta = 0.9).
+ *   Stale    of an exchange at a shard: those of others since the worker's last one.
+ *   Cuts     a cut ends a range of batches early, exchanges, and every replica begins again at the
+ *            center. So a checkpoint needs no replica of every worker, any number of workers can go
+ *            on from it, and one that resumes is one that never stopped. The price: ends of epochs,
+ *            and --checkpoint-every, pull workers together.
+ *   Stop     a request to stop holds when a worker has used up its range.
+ *   Source   Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD", NIPS 2015,
+ *            algorithm 1.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "strategy/server.h"
+#include "strategy/staleness.h"
+#include "strategy/table.h"
+
+/* --- the worker --- */
+
+static void begin_at_center(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    begin_at_center(worker);
+    HR_TRY(hr_server_start(worker));
+    return hr_state_start(worker, worker->rank);
+}
+
+static void stop(struct hr_worker *worker)
+{
+    hr_server_stop(worker);
+    hr_state_stop(worker);
+}
+
+static bool has_batches(const struct hr_worker *worker)
+{
+    return worker->range.next < worker->range.end;
+}
+
+/* Whoever has made no step since the last exchange has nothing to exchange. */
+static void request(struct hr_worker *worker)
+{
+    if (has_batches(worker))
+        return;
+    if (worker->range.steps)
+        worker->stats->bytes_sent += worker->world->params * sizeof(float);
+    hr_server_ask(worker, worker->range.steps ? HR_PUSHPULL : HR_PULL);
+}
+
+static bool ready(void *arg)
+{
+    return has_batches(arg) || hr_server_ready(arg);
+}
+
+static void take_range(struct hr_worker *worker)
+{
+    const struct hr_message reply = hr_server_collect(worker);
+    if (worker->range.steps)
+        hr_staleness_count(worker);
+    worker->range = (struct hr_worker_range){
+        .next = reply.word[HR_REPLY_INDEX],
+        .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
+    };
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    if (!has_batches(worker))
+        take_range(worker);
+    *task = (struct hr_task){has_batches(worker) ? HR_TASK_BATCH : HR_TASK_CUT, worker->range.next};
+    if (task->kind == HR_TASK_BATCH)
+        worker->index = worker->range.next++;
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    const int64_t began = hr_clock_ns();
+    struct hr_step step = hr_step_for(world, worker->index, worker->samples, ++worker->applied);
+    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
+    hr_step_update(&step, 0, world->params, worker->weights, worker->state, worker->grads);
+    worker->update_ns += hr_clock_ns() - began;
+    worker->range.steps++;
+    worker->range.took_ns += worker->took_ns;
+    worker->stats->updates++;
+}
+
+static void export_part(struct hr_worker *worker)
+{
+    hr_server_export_part(worker);
+    hr_export_own_state(worker);
+}
+
+/* The center is in the snapshot by now. */
+static enum hr_status begin_again(struct hr_worker *worker)
+{
+    begin_at_center(worker);
+    return HR_OK;
+}
+
+/* --- the shard --- */
+
+static void exchange(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_world *world = shard->world;
+    struct hr_client *client = &shard->worker[worker];
+    client->clock++;
+    client->staleness = shard->taken.value = shard->version - client->read;
+    hr_vec_exchange(world->weights[worker] + shard->first, shard->weights,
+                    (float)world->options.moving_rate, shard->count);
+    client->read = ++shard->version;
+}
+
+/* The next batches, up to the cut; none when there are none left. */
+static void hand_out(struct hr_shard *shard, struct hr_message *message)
+{
+    struct hr_dispenser *dispenser = shard->world->dispenser;
+    const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
+    const uint64_t most = shard->world->options.sync_every;
+    if (!hr_shard_has_batch(shard))
+        return;
+    message->word[HR_REPLY_INDEX] = next;
+    message->word[HR_REPLY_COUNT] = cut - next < most ? cut - next : most;
+    /* Partner: the leader at a cut. */
+    hr_atom64_store_release(&dispenser->next, next + message->word[HR_REPLY_COUNT]);
+}
+
+static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
+{
+    struct hr_message message = {.kind = exchanges ? HR_WEIGHTS : HR_RANGE};
+    if (exchanges)
+        exchange(shard, worker);
+    const uint64_t slowest = hr_shard_slowest_clock(shard), clock = shard->worker[worker].clock;
+    if (shard->number == 0)
+        hand_out(shard, &message);
+    if (!exchanges)
+        shard->taken.value = message.word[HR_REPLY_INDEX];
+    message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
+    hr_shard_reply(shard, worker, message);
+}
+
+static void take(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message message = hr_shard_next(shard, worker);
+    if (message.kind == HR_PULL || message.kind == HR_PUSHPULL)
+        answer(shard, worker, message.kind == HR_PUSHPULL);
+    else
+        hr_shard_end(shard, worker, message.kind);
+}
+
+const struct hr_strategy hr_strategy_elastic_averaging = {
+    .name = "elastic-averaging",
+    .guarantee = "each exchange with the center whole, once; staleness unbounded, measured",
+    .served = true,
+    .private_state = true,
+    .exchanges = true,
+    .bytes = hr_server_bytes,
+    .init = hr_server_init,
+    .start = start,
+    .stop = stop,
+    .request = request,
+    .ready = ready,
+    .accept = accept,
+    .offer = offer,
+    .arrive = hr_server_arrive,
+    .arrived = hr_server_ready,
+    .export_part = export_part,
+    .verify = begin_again,
+    .shard_start = hr_shard_start,
+    .shard_stop = hr_shard_stop,
+    .enabled = hr_shard_enabled,
+    .take = take,
+    .over = hr_shard_over,
+};

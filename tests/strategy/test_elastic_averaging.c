@@ -1,0 +1,145 @@
+/* elastic-averaging: exchanges worked out by hand, their staleness, ranges of batches, cuts. */
+#include <stdio.h>
+
+#include "strategy/table.h"
+#include "support/runs.h"
+#include "support/script.h"
+
+static struct script script;
+
+static void check_replica(size_t w, double want)
+{
+    for (size_t i = 0; i < SCRIPT_PARAMS; i++)
+        CHECK_NEAR((double)script.world.weights[w][i], want, 1e-6, 0);
+}
+
+static void check_next(size_t w, uint64_t index)
+{
+    const struct hr_task task = script_get(&script, w);
+    assert_int_equal(task.kind, HR_TASK_BATCH);
+    assert_int_equal(task.index, index);
+}
+
+/* A step within a range: nobody is asked. */
+static void step(size_t w, float g, uint64_t next)
+{
+    script_give(&script, w, g);
+    script_ask(&script, w);
+    check_next(w, next);
+}
+
+/* Two workers in ranges of two batches, alpha 1/2; the center c begins at 0. */
+static void exchanges_move_both_ends(void **state)
+{
+    (void)state;
+    const struct hr_strategy_options options = {.sync_every = 2, .moving_rate = 0.5};
+    const struct hr_strategy *strategy = &hr_strategy_elastic_averaging;
+    script_open(&script, strategy, (struct script_plan){2, 2, 5, options});
+    assert_int_equal(script_read(&script, 0).index, 0);
+    assert_int_equal(script_read(&script, 1).index, 2);
+    step(0, 1, 1);
+    script_give(&script, 0, 1);
+    step(1, 4, 3);
+    script_give(&script, 1, 4);
+    check_replica(0, -2);
+    check_replica(1, -8);
+    assert_int_equal(script_read(&script, 1).index,
+                     4); /* c = 0 - 8 / 2; the range ends at the cut */
+    check_replica(1, -4);
+    assert_int_equal(script_read(&script, 0).kind, HR_TASK_CUT); /* c = -4 + (-2 + 4) / 2 */
+    assert_int_equal(script.shard[1].taken.value, 1);            /* its staleness */
+    check_replica(0, -3);
+    script_give(&script, 1, 1);
+    assert_int_equal(script_read(&script, 1).kind, HR_TASK_CUT); /* c = -3 + (-5 + 3) / 2 */
+    check_replica(1, -4);
+    script_cut(&script);
+    for (size_t w = 0; w < 2; w++) {
+        CHECK_OK(strategy->verify(&script.worker[w]));
+        check_replica(w, -4); /* c, where all begin again */
+        assert_int_equal(script.world.snapshot.applied[w], 2 + w);
+        assert_int_equal(script.world.stats[w].updates, 2 + w);
+        assert_int_equal(script.world.stats[w].stale_updates, 1 + w);
+        assert_int_equal(script.world.stats[w].stale_sum, 1);
+    }
+    assert_int_equal(script.shard[0].version, 3);
+    script_close(&script);
+}
+
+static struct hr_train_options options_of(size_t workers, size_t every)
+{
+    struct hr_train_options options = run_options("elastic-averaging", workers);
+    options.sync_every = every;
+    return options;
+}
+
+/* Any number of servers cuts the same exchange; norms are each worker's own business. */
+static void one_worker_repeats_whatever_the_servers(void **state)
+{
+    (void)state;
+    struct hr_train_options options = options_of(1, 3);
+    char want[33];
+    options.clip_norm = 0.5;
+    run_digest(&options, want);
+    for (options.servers = 2; options.servers <= 3; options.servers++)
+        CHECK_DIGEST(&options, want);
+}
+
+static void orders_differ_and_repeat(void **state)
+{
+    (void)state;
+    struct hr_train_options options = options_of(3, 4);
+    char first[33], other[33];
+    options.servers = 2;
+    snprintf(options.schedule, sizeof options.schedule, "explore:7");
+    run_digest(&options, first);
+    CHECK_DIGEST(&options, first);
+    snprintf(options.schedule, sizeof options.schedule, "explore:8");
+    run_digest(&options, other);
+    assert_string_not_equal(first, other);
+}
+
+/* Every batch is somebody's, once; every exchange is counted. */
+static void every_batch_is_trained_on(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < check_count(30, 500); seed++) {
+        struct hr_train_options options = options_of(4, 1 + seed % 5);
+        options.servers = 1 + seed % 2;
+        options.epochs = 1;
+        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
+        struct hr_run_result result = run_train(&options);
+        assert_int_equal(result.samples, run_digits()->train.count);
+        assert_int_equal(result.updates, 90);
+        assert_in_range(result.stale_updates, 90 / options.sync_every, 90);
+        hr_run_result_free(&result);
+    }
+}
+
+/* One worker's run is a function of its cuts: with the same ones it goes on where it stopped. */
+static void resumed_is_never_stopped(void **state)
+{
+    (void)state;
+    char folder[64], want[33];
+    struct hr_train_options options = options_of(1, 8);
+    snprintf(options.optimizer, sizeof options.optimizer, "adam");
+    for (uint64_t k = 50; k <= 100; k += 50) {
+        run_folder_make(folder);
+        snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+        options.checkpoint_every = 50;
+        run_digest(&options, want);
+        run_folder_remove(folder);
+        run_check_resume(options, k, want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exchanges_move_both_ends),
+        cmocka_unit_test(one_worker_repeats_whatever_the_servers),
+        cmocka_unit_test(orders_differ_and_repeat),
+        cmocka_unit_test(every_batch_is_trained_on),
+        cmocka_unit_test(resumed_is_never_stopped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+#include "support/script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/control.h"
+#include "strategy/shared.h"
+#include "strategy/staleness.h"
+#include "support/check.h"
+
+static void *carve(struct script *script, size_t bytes)
+{
+    void *at = script->arena + script->used * HR_LINE;
+    script->used += (bytes + HR_LINE - 1) / HR_LINE;
+    assert_true(script->used <= SCRIPT_LINES);
+    return at;
+}
+
+static void lay_out(struct script *script)
+{
+    struct hr_world *world = &script->world;
+    world->dispenser = carve(script, sizeof *world->dispenser);
+    world->stats = carve(script, world->workers * sizeof *world->stats);
+    world->control = carve(script, hr_control_bytes(world->workers + world->servers));
+    world->weights = script->pointers;
+    world->grads = script->pointers + SCRIPT_WORKERS;
+    for (size_t w = 0; w < world->workers; w++) {
+        world->weights[w] = carve(script, world->params * sizeof(float));
+        world->grads[w] = carve(script, world->params * sizeof(float));
+    }
+    world->snapshot.weights = carve(script, world->params * sizeof(float));
+    world->snapshot.state =
+        carve(script, hr_state_floats(world) * world->snapshot.state_copies * sizeof(float));
+    world->snapshot.applied = carve(script, world->snapshot.state_copies * sizeof(uint64_t));
+    world->snapshot.losses = &script->losses;
+    world->staleness = carve(script, hr_staleness_bytes(world));
+    world->own = carve(script, world->strategy->bytes(world));
+}
+
+static void start_ranks(struct script *script)
+{
+    struct hr_world *world = &script->world;
+    for (size_t w = 0; w < world->workers; w++) {
+        script->worker[w] = (struct hr_worker){.world = world,
+                                               .rank = w,
+                                               .stats = &world->stats[w],
+                                               .weights = world->weights[w],
+                                               .grads = world->grads[w],
+                                               .cut = world->course.end};
+        CHECK_OK(world->strategy->start(&script->worker[w]));
+    }
+    for (size_t s = 0; s < world->servers; s++)
+        CHECK_OK(world->strategy->shard_start(&script->shard[s], world, s));
+}
+
+void script_open(struct script *script, const struct hr_strategy *strategy, struct script_plan plan)
+{
+    memset(script, 0, sizeof *script);
+    script->arena = aligned_alloc(HR_LINE, SCRIPT_LINES * HR_LINE);
+    assert_non_null(script->arena);
+    memset(script->arena, 0, SCRIPT_LINES * HR_LINE);
+    script->segment = (struct hr_param_segment){0, SCRIPT_PARAMS, HR_SEGMENT_TRAINED};
+    const uint64_t batch = strategy->shares_batch ? plan.workers : 1;
+    script->world = (struct hr_world){
+        .strategy = strategy,
+        .options = plan.options,
+        .optimizer = {.rule = hr_rule_at(HR_SGD),
+                      .segments = &script->segment,
+                      .nsegments = 1,
+                      .params = SCRIPT_PARAMS},
+        .course = {.samples = batch * plan.batches,
+                   .pass = batch * plan.batches,
+                   .batch = batch,
+                   .batches_per_epoch = plan.batches,
+                   .end = plan.batches,
+                   .lr = {.kind = HR_LR_CONSTANT, .peak = 1, .epochs = 1},
+                   .lr_factor = 1},
+        .workers = plan.workers,
+        .servers = plan.servers,
+        .params = SCRIPT_PARAMS,
+        .snapshot.state_copies = strategy->private_state ? plan.workers : 1,
+    };
+    lay_out(script);
+    hr_control_init(script->world.control, plan.workers + plan.servers);
+    hr_atom64_store_relaxed(&script->world.dispenser->cut, plan.batches);
+    hr_atom64_store_relaxed(&script->world.dispenser->stop_at, UINT64_MAX);
+    strategy->init(&script->world);
+    hr_staleness_init(&script->world);
+    start_ranks(script);
+}
+
+void script_close(struct script *script)
+{
+    const struct hr_strategy *strategy = script->world.strategy;
+    for (size_t w = 0; w < script->world.workers; w++)
+        strategy->stop(&script->worker[w]);
+    for (size_t s = 0; s < script->world.servers; s++)
+        strategy->shard_stop(&script->shard[s]);
+    free(script->arena);
+}
+
+void script_ask(struct script *script, size_t w)
+{
+    script->world.strategy->request(&script->worker[w]);
+}
+
+struct hr_task script_get(struct script *script, size_t w)
+{
+    struct hr_task task;
+    assert_true(script->world.strategy->ready(&script->worker[w]));
+    CHECK_OK(script->world.strategy->accept(&script->worker[w], &task));
+    return task;
+}
+
+void script_give(struct script *script, size_t w, float g)
+{
+    struct hr_worker *worker = &script->worker[w];
+    for (size_t i = 0; i < script->world.params; i++)
+        worker->grads[i] = g;
+    worker->steps++;
+    worker->samples = 1;
+    worker->epoch_loss = worker->stats->epoch_loss;
+    worker->stats->samples++;
+    worker->stats->epoch_samples++;
+    worker->stats->epoch_loss += (double)g;
+    script->world.strategy->offer(worker);
+}
+
+bool script_enabled(struct script *script, size_t s, size_t w)
+{
+    unsigned char enabled[SCRIPT_WORKERS];
+    script->world.strategy->enabled(&script->shard[s], enabled);
+    return enabled[w];
+}
+
+void script_serve(struct script *script, size_t s, size_t w)
+{
+    assert_true(script_enabled(script, s, w));
+    script->world.strategy->take(&script->shard[s], w);
+}
+
+void script_serve_all(struct script *script, size_t w)
+{
+    for (size_t s = 0; s < script->world.servers; s++)
+        script_serve(script, s, w);
+}
+
+struct hr_task script_read(struct script *script, size_t w)
+{
+    script_ask(script, w);
+    script_serve_all(script, w);
+    return script_get(script, w);
+}
+
+void script_push(struct script *script, size_t w, float g)
+{
+    script_give(script, w, g);
+    script_serve_all(script, w);
+}
+
+void script_cut(struct script *script)
+{
+    const struct hr_strategy *strategy = script->world.strategy;
+    for (size_t w = 0; w < script->world.workers; w++) {
+        strategy->arrive(&script->worker[w]);
+        script_serve_all(script, w);
+    }
+    for (size_t w = 0; w < script->world.workers; w++) {
+        assert_true(strategy->arrived(&script->worker[w]));
+        strategy->export_part(&script->worker[w]);
+    }
+}

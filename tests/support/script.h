@@ -1,0 +1,52 @@
+/* script.h - a strategy on its own, without a training loop: the test says who acts when, and what
+ * the gradients are. Weights begin at 0 and are updated by plain SGD at rate 1, so that results can
+ * be worked out by hand.
+ *
+ *     script_open(&script, &hr_strategy_ps_async, (struct script_plan){.workers = 2, ...});
+ *     script_read(&script, 0);  script_push(&script, 0, 1);     worker 0: weights now -1
+ */
+#ifndef HR_TESTS_SUPPORT_SCRIPT_H
+#define HR_TESTS_SUPPORT_SCRIPT_H
+
+#include "strategy/strategy.h"
+
+enum { SCRIPT_WORKERS = 8, SCRIPT_SERVERS = 4, SCRIPT_PARAMS = 70, SCRIPT_LINES = 4096 };
+
+struct script_plan {
+    size_t workers, servers;
+    uint64_t batches; /* indices up to the cut */
+    struct hr_strategy_options options;
+};
+
+struct script {
+    struct hr_world world;
+    struct hr_worker worker[SCRIPT_WORKERS];
+    struct hr_shard shard[SCRIPT_SERVERS];
+    struct hr_param_segment segment;
+    struct hr_epoch_losses losses;
+    float *pointers[2 * SCRIPT_WORKERS];
+    size_t used; /* of the arena's lines */
+    unsigned char *arena;
+};
+
+void script_open(struct script *script, const struct hr_strategy *strategy,
+                 struct script_plan plan);
+void script_close(struct script *script);
+
+/* Worker w asks; its answer is there; it takes it. */
+void script_ask(struct script *script, size_t w);
+struct hr_task script_get(struct script *script, size_t w);
+/* Worker w hands in a gradient of one sample, `g` everywhere. */
+void script_give(struct script *script, size_t w, float g);
+/* May shard s take worker w's oldest message? Take it, of one shard or of all: it must be so. */
+bool script_enabled(struct script *script, size_t s, size_t w);
+void script_serve(struct script *script, size_t s, size_t w);
+void script_serve_all(struct script *script, size_t w);
+
+/* Ask, be served by all, and get; hand in, and be served. */
+struct hr_task script_read(struct script *script, size_t w);
+void script_push(struct script *script, size_t w, float g);
+/* All workers arrive at a cut and export. */
+void script_cut(struct script *script);
+
+#endif
