@@ -8,6 +8,7 @@
 #include "hogring/data.h"       /* data sets: opened by name, gathered by index */
 #include "hogring/train.h"      /* data-parallel training runs, and evaluating what came of them */
 #include "hogring/sparse.h"     /* linear models and factorisation of sparse data, by Hogwild */
+#include "hogring/replay.h"     /* recorded runs once more, to the same bits */
 #include "hogring/checkpoint.h" /* checkpoints and safetensors files, checked on the way in */
 
 #endif

@@ -59,6 +59,7 @@ struct hr_train_options {
     char server_time[256];     /* virtual clock: of taking a message; a model */
     char topology[1024];       /* virtual clock: who is wired to whom */
     char record[1024];         /* write a trace of the run here; "": do not */
+    char record_block[16];     /* hogwild, recording: bytes that are read or updated at once */
     size_t batch_size;         /* samples a worker and step */
     size_t global_batch_size;  /* samples a step of all workers; 0: batch_size times workers */
     char overlap[8];           /* on: gradients are summed in buckets while backward goes on; off */
@@ -177,6 +178,10 @@ struct hr_run_result {
     struct hr_curve_point *curve;  /* owned */
     struct hr_conflicts conflicts; /* of sparse models */
     char weights_digest[33];
+    char recorded_digest[33]; /* of a run that was replayed: the digest its trace names; "" */
+    char trace[1024];         /* that was written, or replayed; "" */
+    uint64_t trace_entries;
+    double record_cost; /* hogwild: time of a recorded step over that of a plain one; 0: unknown */
     char checkpoint[1100]; /* the last one saved; "" */
     bool interrupted;
 };

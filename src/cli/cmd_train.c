@@ -39,6 +39,9 @@ static void print_end(FILE *out, const struct hr_run_result *result)
                 (unsigned long long)result->conflicts.looked_at);
     if (result->checkpoint[0])
         fprintf(out, "checkpoint      %s\n", result->checkpoint);
+    if (result->trace[0])
+        fprintf(out, "trace           %s (hogring replay repeats the run from it)\n",
+                result->trace);
 }
 
 static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
@@ -99,6 +102,7 @@ const struct hr_command hr_command_train = {
         "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 --checkpoint-dir runs/mlp\n"
         "  hogring train --optimizer adamw --lr-schedule linear --warmup-epochs 1 --clip-norm 1\n"
         "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n"
+        "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
         "  hogring train --model logistic --data rcv1.libsvm --workers 4 --cost 1\n",
     .run = hr_cli_train,
 };

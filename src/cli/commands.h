@@ -17,7 +17,7 @@ struct hr_command {
 };
 
 extern const struct hr_command hr_command_train, hr_command_compare, hr_command_eval,
-    hr_command_inspect, hr_command_bench, hr_command_data, hr_command_simulate;
+    hr_command_inspect, hr_command_bench, hr_command_data, hr_command_simulate, hr_command_replay;
 
 /* One run as the options say: what train does, and simulate. The exit code. */
 int hr_cli_train(struct hr_cli *cli);

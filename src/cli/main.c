@@ -9,8 +9,8 @@
 #include "nn/gemm.h"
 
 static const struct hr_command *const commands[] = {
-    &hr_command_train,   &hr_command_compare, &hr_command_simulate, &hr_command_eval,
-    &hr_command_inspect, &hr_command_data,    &hr_command_bench,
+    &hr_command_train,  &hr_command_compare, &hr_command_simulate, &hr_command_eval,
+    &hr_command_replay, &hr_command_inspect, &hr_command_data,     &hr_command_bench,
 };
 
 enum { NCOMMANDS = sizeof commands / sizeof *commands };

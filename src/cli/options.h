@@ -18,7 +18,8 @@ enum hr_command_bit {
     HR_EVAL = 4,
     HR_INSPECT = 8,
     HR_BENCH = 16,
-    HR_DATA = 32
+    HR_DATA = 32,
+    HR_REPLAY = 128,
 };
 
 /* What the command line says; defaults first. */

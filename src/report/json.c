@@ -54,16 +54,19 @@ static json_t *run_setting(const struct hr_run_result *run)
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so so so}", "steps", hr_json_count(run->steps),
-        "updates", hr_json_count(run->updates), "samples", hr_json_count(run->samples), "seconds",
-        hr_json_number(run->seconds), "samples_per_s", hr_json_number(run->samples_per_s),
-        "train_loss", hr_json_number(run->train_loss), "test_loss", hr_json_number(run->test_loss),
-        "test_accuracy", hr_json_number(run->test_accuracy), "target_seconds",
+        "{so so so so so so so so so so so so so so so so so so}", "steps",
+        hr_json_count(run->steps), "updates", hr_json_count(run->updates), "samples",
+        hr_json_count(run->samples), "seconds", hr_json_number(run->seconds), "samples_per_s",
+        hr_json_number(run->samples_per_s), "train_loss", hr_json_number(run->train_loss),
+        "test_loss", hr_json_number(run->test_loss), "test_accuracy",
+        hr_json_number(run->test_accuracy), "target_seconds",
         run->target_seconds < 0 ? json_null() : hr_json_number(run->target_seconds), "max_skew",
         hr_json_count(run->max_skew), "weights_digest", hr_json_text_or_null(run->weights_digest),
         "checkpoint", hr_json_text_or_null(run->checkpoint), "interrupted",
         json_boolean(run->interrupted), "clock", hr_json_text_or_null(run->clock), "wall_seconds",
-        hr_json_number(run->wall_s));
+        hr_json_number(run->wall_s), "recorded_digest", hr_json_text_or_null(run->recorded_digest),
+        "trace", hr_json_text_or_null(run->trace), "record_cost",
+        run->record_cost > 0 ? hr_json_number(run->record_cost) : json_null());
 }
 
 /* What it cost, and its course. */
@@ -198,6 +201,8 @@ static const struct option_row options_table[] = {
     ROW("checkpoint-every", COUNT, checkpoint_every),
     ROW("keep", SIZE, keep),
     ROW("resume", TEXT, resume),
+    ROW("record", TEXT, record),
+    ROW("record-block", TEXT, record_block),
     ROW("ranks-beside", SIZE, ranks_beside),
     ROW("solver", TEXT, solver),
     ROW("cost", NUMBER, cost),

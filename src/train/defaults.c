@@ -31,7 +31,7 @@ void hr_train_defaults(struct hr_train_options *options)
         .backups = 1,
         .staleness_lr = "none",
         .clock = "real",
-
+        .record_block = "16K",
         .batch_size = 32,
         .overlap = "off",
         .bucket_size = "256K",

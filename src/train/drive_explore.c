@@ -69,6 +69,5 @@ enum hr_status hr_drive_explore(struct hr_run *run)
     enum hr_status status = hr_play_start(&explorer.play, run, 1);
     if (status == HR_OK)
         status = play_all(&explorer);
-    hr_play_stop(&explorer.play);
-    return status;
+    return hr_play_finish(&explorer.play, status);
 }

@@ -5,7 +5,7 @@
  */
 #include "base/clock.h"
 #include "nn/gemm.h"
-#include "train/run.h"
+#include "train/record.h"
 
 static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready, void *arg,
                                    const char *what)
@@ -151,6 +151,7 @@ out:
 
 struct server {
     struct hr_shard shard;
+    struct hr_trace_log log;             /* of what it takes, if anybody wants to know */
     unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
 };
 
@@ -174,6 +175,7 @@ static enum hr_status serve(struct server *server, struct hr_run *run, size_t ra
                              "the workers"));
         world->strategy->take(&server->shard,
                               hr_pick(&server->shard.picker, server->enabled, world->workers));
+        hr_record_taken(&server->log, &server->shard.taken);
     }
     return HR_OK;
 }
@@ -182,12 +184,16 @@ static enum hr_status server_main(struct hr_run *run, size_t rank)
 {
     struct hr_world *world = &run->world;
     struct server server;
-    HR_TRY(world->strategy->shard_start(&server.shard, world, rank - world->workers));
-    hr_control_phase(world->control, rank, HR_PHASE_SERVE);
-    const enum hr_status status = serve(&server, run, rank);
-    world->strategy->shard_stop(&server.shard);
-    hr_control_phase(world->control, rank, HR_PHASE_FINISHED);
-    return status;
+    enum hr_status status = hr_record_open(run, rank - world->workers, &server.log);
+    HR_TRY(status);
+    status = world->strategy->shard_start(&server.shard, world, rank - world->workers);
+    if (status == HR_OK) {
+        hr_control_phase(world->control, rank, HR_PHASE_SERVE);
+        status = serve(&server, run, rank);
+        world->strategy->shard_stop(&server.shard);
+        hr_control_phase(world->control, rank, HR_PHASE_FINISHED);
+    }
+    return hr_record_close(&server.log, status);
 }
 
 static enum hr_status rank_main(void *arg, size_t rank)

@@ -321,7 +321,7 @@ enum hr_status hr_drive_virtual(struct hr_run *run)
     if (status == HR_OK)
         status = simulate(&sim);
     run->world.posted = NULL; /* workers say that they are done when they stop */
-    hr_play_stop(&sim.play);
+    status = hr_play_finish(&sim.play, status);
     hr_network_close(&sim.network);
     hr_events_fini(&sim.events);
     free(sim.station);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "nn/gemm.h"
+#include "train/record.h"
 
 bool hr_play_may_act(struct hr_play *play, size_t rank)
 {
@@ -96,6 +97,7 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
     play->run->world.strategy->take(&play->shard[shard], worker);
+    hr_record_taken(&play->log[shard], &play->shard[shard].taken);
 }
 
 bool hr_play_at_cut(const struct hr_play *play)
@@ -149,6 +151,8 @@ static enum hr_status start_ranks(struct hr_play *play)
 {
     struct hr_run *run = play->run;
     struct hr_world *world = &run->world;
+    for (size_t s = 0; s < world->servers; s++)
+        HR_TRY(hr_record_open(run, s, &play->log[s]));
     for (; play->shards_started < world->servers; play->shards_started++)
         HR_TRY(world->strategy->shard_start(&play->shard[play->shards_started], world,
                                             play->shards_started));
@@ -167,7 +171,8 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t th
     play->shard = calloc(run->world.servers + 1, sizeof *play->shard);
     play->state = calloc(workers, sizeof *play->state);
     play->task = calloc(workers, sizeof *play->task);
-    if (!play->trainee || !play->shard || !play->state || !play->task)
+    play->log = calloc(run->world.servers + 1, sizeof *play->log);
+    if (!play->trainee || !play->shard || !play->state || !play->task || !play->log)
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", run->nranks);
     HR_TRY(hr_pool_start(run, threads, &play->pool));
     HR_TRY(start_ranks(play));
@@ -175,15 +180,33 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t th
     return HR_OK;
 }
 
+/* First of all: their ranks' last words are not of the run. */
+static enum hr_status close_logs(struct hr_play *play, enum hr_status status)
+{
+    for (size_t s = 0; play->log && s < play->run->world.servers; s++)
+        status = hr_record_close(&play->log[s], status);
+    return status;
+}
+
 void hr_play_stop(struct hr_play *play)
 {
+    const enum hr_status dropped = close_logs(play, HR_OK);
+    (void)dropped;
     hr_pool_stop(play->pool);
     for (size_t r = 0; r < play->started; r++)
         hr_trainee_stop(&play->trainee[r]);
     for (size_t s = 0; s < play->shards_started; s++)
         play->run->world.strategy->shard_stop(&play->shard[s]);
+    free(play->log);
     free(play->trainee);
     free(play->shard);
     free(play->state);
     free(play->task);
+}
+
+enum hr_status hr_play_finish(struct hr_play *play, enum hr_status status)
+{
+    status = close_logs(play, status);
+    hr_play_stop(play);
+    return status;
 }

@@ -13,6 +13,7 @@
 #ifndef HR_TRAIN_PLAY_H
 #define HR_TRAIN_PLAY_H
 
+#include "schedule/trace.h"
 #include "train/pool.h"
 #include "train/run.h"
 
@@ -32,6 +33,7 @@ struct hr_play {
     enum hr_play_state *state;  /* (workers) owned */
     struct hr_task *task;       /* (workers) owned: what it has in hand */
     struct hr_pool *pool;       /* owned */
+    struct hr_trace_log *log;   /* (servers) owned; zeroed when nothing is recorded */
     size_t started, shards_started;
     int64_t ticked_ns;
 };
@@ -39,6 +41,9 @@ struct hr_play {
 /* Start all ranks, and `threads` that compute (this one among them). */
 HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t threads);
 void hr_play_stop(struct hr_play *play);
+/* The same at the end of a run: returns its status, or of one that went well what became of
+ * its trace. */
+HR_CHECKED enum hr_status hr_play_finish(struct hr_play *play, enum hr_status status);
 
 /* Would an act of worker `rank` do anything? (A look may not.) */
 bool hr_play_may_act(struct hr_play *play, size_t rank);

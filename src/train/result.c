@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "hogring/checkpoint.h"
+#include "hogring/replay.h"
 #include "nn/gemm.h"
 #include "train/run.h"
 
@@ -100,6 +101,15 @@ static double as_written(float value)
     return strtod(text, NULL);
 }
 
+static void name_trace(const struct hr_run *run, struct hr_run_result *result)
+{
+    const bool to_the_end = run->replay && !run->replay_cut_short && !result->interrupted;
+    snprintf(result->trace, sizeof result->trace, "%s",
+             run->replay ? run->replay->path : run->options->record);
+    snprintf(result->recorded_digest, sizeof result->recorded_digest, "%s",
+             to_the_end ? run->replay->weights_digest : "");
+}
+
 enum hr_status hr_result_fill(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
@@ -124,6 +134,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
     result->lr = as_written(hr_course_lr(course, run->board->index ? run->board->index - 1 : 0));
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
+    name_trace(run, result);
     return HR_OK;
 }
 

@@ -14,6 +14,8 @@
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/prefetch.h"
+#include "train/record.h"
+#include "train/replay.h"
 
 /* --- from options --- */
 
@@ -45,7 +47,8 @@ static enum hr_status count_ranks(struct hr_run *run)
     world->workers = o->workers;
     world->servers = world->strategy->served ? o->servers : 0;
     run->nranks = world->workers + world->servers;
-    const size_t most = run->schedule == HR_SCHEDULE_VIRTUAL ? HR_HALL_RANKS : HR_MAX_RANKS;
+    const bool hall = run->schedule == HR_SCHEDULE_VIRTUAL || run->replay;
+    const size_t most = hall ? HR_HALL_RANKS : HR_MAX_RANKS;
     if (world->workers < 1 || world->workers > most)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", world->workers, most);
     if (world->strategy->served && o->servers < 1)
@@ -60,7 +63,9 @@ static enum hr_status parse_schedule(struct hr_run *run, const char *text)
 {
     static const char prefix[] = "explore:";
     char *end = NULL;
-    if (!strcmp(text, "free"))
+    if (run->replay)
+        run->schedule = HR_SCHEDULE_REPLAY;
+    if (run->replay || !strcmp(text, "free"))
         return HR_OK;
     const bool explore = !strncmp(text, prefix, sizeof prefix - 1);
     run->schedule = explore ? HR_SCHEDULE_EXPLORE : HR_SCHEDULE_FREE;
@@ -149,6 +154,8 @@ static enum hr_status prepare(struct hr_run *run)
     const bool crowded = busy > hr_cpus_allowed();
     world->params = hr_model_param_count(run->model);
     HR_TRY(hr_manner_prepare(run));
+    if (run->replay)
+        HR_TRY(hr_replay_prepare(run));
     world->group_options.nranks = world->workers;
     world->group_options.crowded = crowded;
     world->group_options.helpers = hr_cpus_allowed() - 1;
@@ -265,6 +272,8 @@ static enum hr_status drive(struct hr_run *run)
         return hr_drive_explore(run);
     case HR_SCHEDULE_VIRTUAL:
         return hr_drive_virtual(run);
+    case HR_SCHEDULE_REPLAY:
+        return hr_drive_replay(run);
     default:
         return hr_drive_threads(run);
     }
@@ -277,7 +286,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
         HR_TRY(hr_scaling_measure(run->dataset, &run->scaling));
     if (checkpoint)
         HR_TRY(hr_resume_position(run, checkpoint));
-    if (run->world.course.first >= run->world.course.end)
+    if (run->world.course.first >= run->world.course.end && !run->replay)
         return hr_fail(HR_E_USAGE,
                        "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
                        "more --epochs%s would go on",
@@ -290,12 +299,16 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     hr_segment_sweep();
     HR_TRY(take_memory(run));
     HR_TRY(init_state(run, checkpoint));
+    if (run->replay)
+        HR_TRY(hr_replay_check_state(run));
+    HR_TRY(hr_record_begin(run));
     hr_announce(run);
     run->began_ns = hr_run_now_ns(run);
     run->wall_began_ns = hr_clock_ns();
     HR_TRY(drive(run));
     HR_TRY(hr_launcher_tick(run)); /* the last points and the last save */
     HR_TRY(hr_result_fill(run));
+    HR_TRY(hr_record_end(run));
     if (run->save_status != HR_OK)
         return hr_fail(run->save_status, "the last checkpoint could not be saved: see above");
     return HR_OK;
@@ -303,6 +316,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
 
 static void finish(struct hr_run *run)
 {
+    hr_record_abandon(run); /* unless it ended well */
     hr_model_destroy(run->model);
     hr_scaling_free(&run->scaling);
     hr_conditions_close(&run->conditions);
@@ -314,8 +328,9 @@ static void finish(struct hr_run *run)
     hr_segment_destroy(&run->control_segment);
 }
 
-enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
-                        const struct hr_observer *observer, struct hr_run_result *result)
+enum hr_status hr_train_as(const struct hr_train_options *options, const struct hr_replay *replay,
+                           const struct hr_dataset *dataset, const struct hr_observer *observer,
+                           struct hr_run_result *result)
 {
     static const struct hr_observer nobody;
     struct hr_checkpoint *checkpoint = NULL;
@@ -330,9 +345,12 @@ enum hr_status hr_train(const struct hr_train_options *options, const struct hr_
                            .settled = *options,
                            .dataset = dataset,
                            .observer = observer ? observer : &nobody,
+                           .replay = replay,
                            .result = result};
     if (checkpoint)
         HR_TRY_GOTO(hr_checkpoint_load(options->resume, checkpoint), status, out);
+    if (checkpoint && strlen(checkpoint->path) < sizeof run->settled.resume)
+        strcpy(run->settled.resume, checkpoint->path); /* which of a folder's, for a trace */
     status = train(run, checkpoint);
     if (status != HR_OK)
         hr_run_result_free(result);
@@ -343,6 +361,12 @@ out:
     free(checkpoint);
     free(run);
     return status;
+}
+
+enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                        const struct hr_observer *observer, struct hr_run_result *result)
+{
+    return hr_train_as(options, NULL, dataset, observer, result);
 }
 
 enum hr_status hr_train_check(const struct hr_train_options *options,

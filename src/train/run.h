@@ -11,6 +11,7 @@
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
+ *   record.h, replay.h   a run's trace: written, and repeated
  *   drive_explore.c      the driver in which one thread plays all ranks, as pick() draws
  *   drive_virtual.c      the driver for virtual time: a heap of events
  *   conditions.c         how long gradients and messages take, and what goes wrong
@@ -78,7 +79,10 @@ struct hr_run {
     enum hr_launch launch;
     enum hr_schedule schedule;
     uint64_t explore_seed;
-    int64_t now_ps; /* virtual time */
+    struct hr_recorder *recorder;   /* owned; NULL: nothing is recorded (record.h) */
+    const struct hr_replay *replay; /* what is replayed; NULL: nothing */
+    bool replay_cut_short;          /* it will end before the recorded run did */
+    int64_t now_ps;                 /* virtual time */
     struct hr_conditions conditions;
     struct hr_hall
         *hall;     /* owned; where one thread plays all ranks, but for explore: their group */

@@ -185,6 +185,9 @@ static const struct field run_fields[] = {
     {"checkpoint", "\"ck/step-00000460\""},
     {"clock", "\"virtual\""},
     {"wall_seconds", "2.5"},
+    {"recorded_digest", "null"},
+    {"trace", "null"},
+    {"record_cost", "null"},
     {"interrupted", "false"},
     {"conflicts", "{\"omega\":411,\"delta\":0.75,\"rho\":0.5,\"overlap\":0.125,"
                   "\"lost_sampled\":3,\"writes_sampled\":900}"},
@@ -324,6 +327,8 @@ static const struct field configuration[] = {
     {"checkpoint-every", "50"},
     {"keep", "3"},
     {"resume", "null"},
+    {"record", "null"},
+    {"record-block", "null"},
     {"ranks-beside", "1"},
     {"solver", "\"sgd\""},
     {"cost", "2.5"},

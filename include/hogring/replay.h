@@ -1,0 +1,57 @@
+/* replay.h - a recorded run (hr_train_options.record) once more, to the same bits.
+ *
+ *     struct hr_replay *replay;
+ *     struct hr_dataset dataset;
+ *     struct hr_run_result result;
+ *     if (hr_replay_open("run.trace", &replay) != HR_OK || ...)
+ *     hr_dataset_open_with(replay->data, &replay->data_options, &dataset)
+ *     hr_replay_run(replay, &dataset, NULL, &result)
+ *     hr_replay_close(replay);
+ *
+ * A trace holds the run's configuration, what each owner took in which order, and the digest of the
+ * weights that came out. One process plays all ranks and feeds each owner its own log; gradients
+ * are computed by as many threads as there are processors, whatever the number of workers.
+ *
+ * Threads: as hr_train.
+ */
+#ifndef HOGRING_REPLAY_H
+#define HOGRING_REPLAY_H
+
+#include "hogring/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Made by hr_replay_open. Of the options a caller may change what decides no bits (checkpoint_dir,
+ * keep, timeout, ...), where weights that the run began with stand now (init_weights, resume), and
+ * max_steps. */
+struct hr_replay {
+    struct hr_train_options options;     /* of the recorded run */
+    char data[256];                      /* its data's name ... */
+    struct hr_data_options data_options; /* ... how it was opened ... */
+    char data_digest[33];                /* ... and what it held */
+    char weights_digest[33];             /* at the end of the recorded run */
+    uint64_t end;                        /* index at which it ended */
+    char path[1024];                     /* of the trace */
+    void *own;                           /* the rest of the trace */
+};
+
+/* Read a trace and check it. HR_E_IO, HR_E_FORMAT (torn, altered, or not what hogring writes),
+ * HR_E_NOMEM; *out is written only on success. */
+enum hr_status hr_replay_open(const char *path, struct hr_replay **out);
+/* Harmless on NULL. */
+void hr_replay_close(struct hr_replay *replay);
+
+/* Train as recorded. HR_E_USAGE: other data, or a machine that cannot give the same bits (other
+ * BLAS core, vector kernels or mathematical library), before anything is trained. HR_E_FORMAT: the
+ * trace does not fit the run that its header describes. HR_OK says nothing about the digests:
+ * result->weights_digest and result->recorded_digest (empty when the run was cut short by
+ * max_steps or interrupted) are for the caller to compare. */
+enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dataset *dataset,
+                             const struct hr_observer *observer, struct hr_run_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

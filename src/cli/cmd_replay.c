@@ -1,0 +1,121 @@
+/* hogring replay - a recorded run once more, to the same bits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/outcome.h"
+#include "cli/signals.h"
+#include "cli/watch.h"
+#include "hogring/replay.h"
+#include "report/report.h"
+
+/* What the command line says instead of the trace. */
+static void override(const struct hr_cli *cli, struct hr_replay *replay)
+{
+    struct hr_train_options *o = &replay->options;
+    memcpy(o->checkpoint_dir, cli->train.checkpoint_dir, sizeof o->checkpoint_dir);
+    o->keep = cli->train.keep;
+    if (hr_cli_was_given(cli, "init-weights"))
+        memcpy(o->init_weights, cli->train.init_weights, sizeof o->init_weights);
+    if (hr_cli_was_given(cli, "resume"))
+        memcpy(o->resume, cli->train.resume, sizeof o->resume);
+    if (hr_cli_was_given(cli, "max-steps"))
+        o->max_steps = cli->train.max_steps;
+    if (hr_cli_was_given(cli, "data"))
+        snprintf(replay->data, sizeof replay->data, "%.255s", cli->data);
+    if (hr_cli_was_given(cli, "test-data"))
+        memcpy(replay->data_options.test_data, cli->data_options.test_data,
+               sizeof replay->data_options.test_data);
+}
+
+static enum hr_status verdict(FILE *out, const struct hr_run_result *result)
+{
+    const bool known = result->recorded_digest[0];
+    const bool equal = known && !strcmp(result->weights_digest, result->recorded_digest);
+    fprintf(out, "\nweights digest  %s (%llu updates)\n", result->weights_digest,
+            (unsigned long long)result->updates);
+    if (result->checkpoint[0])
+        fprintf(out, "checkpoint      %s\n", result->checkpoint);
+    if (equal)
+        fprintf(out, "replayed        weights_digest equals the recorded one (%llu entries)\n",
+                (unsigned long long)result->trace_entries);
+    else if (!known)
+        fprintf(out, "replayed        in part: there is no digest to compare with\n");
+    if (equal || !known)
+        return HR_OK;
+    return hr_fail(HR_E_EXPECTATION,
+                   "%s: replayed weights_digest %s, but the recorded one is %s: not the same bits",
+                   result->trace, result->weights_digest, result->recorded_digest);
+}
+
+static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
+                           const struct hr_run_result *result)
+{
+    if (!result->interrupted || result->ncurve)
+        hr_table_print(hr_outcome_stream(cli), result, 1, 0);
+    const enum hr_status status = verdict(hr_outcome_stream(cli), result);
+    HR_TRY(hr_outcome_write(cli, dataset, result, 1));
+    HR_TRY(status);
+    if (result->interrupted)
+        return hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu",
+                       (unsigned long long)result->steps);
+    return hr_outcome_expect(cli, result, 1);
+}
+
+static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
+                                struct hr_dataset *dataset, struct hr_run_result *result)
+{
+    struct hr_watch watch;
+    override(cli, replay);
+    cli->train = replay->options; /* for JSON, plot and progress */
+    HR_TRY(hr_outcome_check(cli));
+    HR_TRY(hr_dataset_open_with(replay->data, &replay->data_options, dataset));
+    const struct hr_observer observer =
+        hr_watch_begin(&watch, &cli->train, replay->data, "", cli->quiet);
+    const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);
+    hr_watch_end(&watch, NULL);
+    HR_TRY(status);
+    return tell(cli, dataset, result);
+}
+
+static enum hr_status open_and_replay(struct hr_cli *cli)
+{
+    struct hr_replay *replay;
+    struct hr_dataset dataset = {0};
+    struct hr_run_result result = {0};
+    if (cli->npositional != 1)
+        return hr_fail(HR_E_USAGE, "replay: which trace? (hogring replay FILE, as written by "
+                                   "hogring train --record FILE)");
+    HR_TRY(hr_replay_open(cli->positional[0], &replay));
+    const enum hr_status status = replay_it(cli, replay, &dataset, &result);
+    hr_run_result_free(&result);
+    hr_dataset_close(&dataset);
+    hr_replay_close(replay);
+    return status;
+}
+
+static int run(struct hr_cli *cli)
+{
+    const enum hr_status status = open_and_replay(cli);
+    return status == HR_OK ? 0 : hr_cli_failed(status);
+}
+
+const struct hr_command hr_command_replay = {
+    .name = "replay",
+    .summary = "repeat a recorded run, to the same bits",
+    .bit = HR_REPLAY,
+    .usage = "TRACE [OPTIONS]",
+    .story =
+        "TRACE was written by train --record: it holds the run's configuration and, for each owner "
+        "of\n"
+        "weights, what it took in which order. One process plays all ranks in that order, on all\n"
+        "processors; threads or processes, 2 workers or 64, the weights come out the same. Exit 1 "
+        "when\n"
+        "they do not. Refused: other data, and a machine whose BLAS or vector kernels give other "
+        "bits,\n"
+        "unless the run was recorded with --kernels reference.\n",
+    .examples = "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
+                "  hogring replay run.trace\n"
+                "  hogring replay run.trace --checkpoint-dir runs/again --plot again.svg\n",
+    .run = run,
+};

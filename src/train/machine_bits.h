@@ -1,0 +1,30 @@
+/* machine_bits.h - what on this machine decides bits, besides the program and its options.
+ *
+ *     kernels   fast: the BLAS, its version and the core it chose; the level of our own tiles
+ *     isa       the level of all other vector kernels, which give the same bits at every level
+ *     gemm      the longest sums that are our own tiles' (longer ones are BLAS's)
+ *     libm      a digest of expf, logf and log1pf (the losses), cos (schedules) and pow (adam) over
+ *               some 4,000 arguments: glibc has copies of them with and without fused
+ *               multiply-adds, and versions differ
+ *
+ * The reference kernels need only libm to agree: they are compiled with -ffp-contract=off, add in
+ * one order, and use, besides + - * /, only sqrt, which IEEE 754 rounds correctly.
+ *
+ * Threads: pure, after the kernels were selected.
+ * Test: tests/train/test_replay.c
+ */
+#ifndef HR_TRAIN_MACHINE_BITS_H
+#define HR_TRAIN_MACHINE_BITS_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+/* {"kernels", "reference", "isa", "gemm", "libm"}; NULL: no memory. */
+json_t *hr_machine_bits_json(void);
+
+/* Can this machine give the bits of that one? HR_E_USAGE names what differs; HR_E_FORMAT: that is
+ * no such object. `where` begins the message. */
+HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, const char *where);
+
+#endif

@@ -1,0 +1,161 @@
+#include "train/trace_text.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "checkpoint/safetensors.h"
+#include "hogring/checkpoint.h"
+#include "strategy/shared.h"
+#include "train/machine_bits.h"
+#include "train/option_rows.h"
+
+/* --- written --- */
+
+static enum hr_status dump(json_t *object, const char *what, char **text)
+{
+    *text = object ? json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(object);
+    return *text ? HR_OK
+                 : hr_fail(HR_E_NOMEM, "no memory for a trace's %s, or a name is not UTF-8", what);
+}
+
+static json_t *count(uint64_t n)
+{
+    return json_integer((json_int_t)n); /* indices and counters stay far below 2^63 */
+}
+
+static json_t *data_json(const struct hr_dataset *dataset)
+{
+    const struct hr_data_options *o = &dataset->options;
+    return json_pack("{ss ss s{ss sf ss ss ss so}}", "name", dataset->name, "digest",
+                     dataset->digest, "options", "test-data", o->test_data, "test-fraction",
+                     o->test_fraction, "header", o->header, "label-column", o->label_column,
+                     "index-base", o->index_base, "features", count(o->feature_count));
+}
+
+void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state *out)
+{
+    const struct hr_world *world = &run->world;
+    out->index = world->course.first;
+    hr_digest_floats(world->snapshot.weights, world->params, out->weights);
+    hr_digest_floats(world->snapshot.state, hr_state_floats(world) * world->snapshot.state_copies,
+                     out->state);
+}
+
+enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)
+{
+    struct hr_train_options options = *run->options;
+    struct hr_trace_begin_state begin;
+    hr_trace_begin_state(run, &begin);
+    options.checkpoint_every = run->world.course.checkpoint_every; /* cuts decide bits */
+    return dump(json_pack("{ss so so so ss so ss s{so ss ss}}", "hogring", HR_VERSION, "options",
+                          hr_train_options_json(&options), "data", data_json(run->dataset),
+                          "machine", hr_machine_bits_json(), "model", hr_model_text(run->model),
+                          "params", count(run->world.params), "owners",
+                          run->world.servers ? "shards" : "none", "begin", "index",
+                          count(begin.index), "weights", begin.weights, "state", begin.state),
+                "header", text);
+}
+
+enum hr_status hr_trace_trailer_write(const struct hr_run *run, char **text)
+{
+    const struct hr_run_result *r = run->result;
+    return dump(json_pack("{so ss sb so so sf s{so so so}}", "index", count(run->board->index),
+                          "weights_digest", r->weights_digest, "interrupted", r->interrupted,
+                          "updates", count(r->updates), "samples", count(r->samples), "seconds",
+                          r->seconds, "staleness", "updates", count(r->stale_updates), "sum",
+                          count(r->stale_sum), "max", count(r->stale_max)),
+                "trailer", text);
+}
+
+/* --- read --- */
+
+static enum hr_status parse(const char *text, const char *what, json_t **out)
+{
+    json_error_t error;
+    *out = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (*out)
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT, "the %s is not JSON: line %d: %s", what, error.line,
+                   hr_printable(error.text).text);
+}
+
+static enum hr_status take_text(const json_t *object, const char *name, char *out, size_t size)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_string(value) || json_string_length(value) >= size)
+        return hr_fail(HR_E_FORMAT, "expected \"%s\" to be a text of fewer than %zu bytes", name,
+                       size);
+    memcpy(out, json_string_value(value), json_string_length(value) + 1);
+    return HR_OK;
+}
+
+static enum hr_status take_count(const json_t *object, const char *name, uint64_t *out)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return hr_fail(HR_E_FORMAT, "expected \"%s\" to be a whole number", name);
+    *out = (uint64_t)json_integer_value(value);
+    return HR_OK;
+}
+
+static enum hr_status take_data_options(const json_t *object, struct hr_data_options *out)
+{
+    const json_t *fraction = json_object_get(object, "test-fraction");
+    uint64_t features = 0;
+    HR_TRY(take_text(object, "test-data", out->test_data, sizeof out->test_data));
+    HR_TRY(take_text(object, "header", out->header, sizeof out->header));
+    HR_TRY(take_text(object, "label-column", out->label_column, sizeof out->label_column));
+    HR_TRY(take_text(object, "index-base", out->index_base, sizeof out->index_base));
+    HR_TRY(take_count(object, "features", &features));
+    if (!json_is_number(fraction))
+        return hr_fail(HR_E_FORMAT, "expected \"test-fraction\" to be a number");
+    out->test_fraction = json_number_value(fraction);
+    out->feature_count = features;
+    return HR_OK;
+}
+
+static enum hr_status take_header(const json_t *header, struct hr_replay *replay, json_t **machine,
+                                  struct hr_trace_begin_state *begin)
+{
+    const json_t *data = json_object_get(header, "data"), *start = json_object_get(header, "begin");
+    HR_TRY(hr_train_options_from_json(json_object_get(header, "options"), &replay->options));
+    HR_TRY(take_text(data, "name", replay->data, sizeof replay->data));
+    HR_TRY(take_text(data, "digest", replay->data_digest, sizeof replay->data_digest));
+    HR_TRY(take_data_options(json_object_get(data, "options"), &replay->data_options));
+    HR_TRY(take_count(start, "index", &begin->index));
+    HR_TRY(take_text(start, "weights", begin->weights, sizeof begin->weights));
+    HR_TRY(take_text(start, "state", begin->state, sizeof begin->state));
+    *machine = json_incref(json_object_get(header, "machine"));
+    return json_is_object(*machine) ? HR_OK : hr_fail(HR_E_FORMAT, "expected a \"machine\"");
+}
+
+enum hr_status hr_trace_text_read(const char *header_text, const char *trailer_text,
+                                  struct hr_replay *replay, json_t **machine,
+                                  struct hr_trace_begin_state *begin)
+{
+    json_t *header = NULL, *trailer = NULL;
+    enum hr_status status;
+    *machine = NULL;
+    hr_train_defaults(&replay->options);
+    hr_data_defaults(&replay->data_options);
+    HR_TRY_GOTO(parse(header_text, "header", &header), status, out);
+    HR_TRY_GOTO(parse(trailer_text, "trailer", &trailer), status, out);
+    HR_TRY_GOTO(take_header(header, replay, machine, begin), status, out);
+    HR_TRY_GOTO(take_count(trailer, "index", &replay->end), status, out);
+    HR_TRY_GOTO(
+        take_text(trailer, "weights_digest", replay->weights_digest, sizeof replay->weights_digest),
+        status, out);
+    if (strlen(replay->weights_digest) != 32)
+        status = hr_fail(HR_E_FORMAT, "expected \"weights_digest\" to have 32 digits");
+out:
+    if (status != HR_OK) {
+        json_decref(*machine);
+        *machine = NULL;
+    }
+    json_decref(header);
+    json_decref(trailer);
+    return status;
+}

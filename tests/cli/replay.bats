@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# train --record, replay, inspect of a trace: what they print, write, refuse and promise.
+load support
+
+record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@" >"$TMP/recorded"; }
+
+@test "a recorded run is replayed to the same bits, as threads and as processes" {
+  for launch in thread process; do
+    record --strategy ps-async --servers 2 --launch "$launch"
+    grep -q "trace           $TMP/run.trace" "$TMP/recorded"
+    [ "$(ls "$TMP" | grep -c part)" = 0 ]
+    hogring replay "$TMP/run.trace" --quiet >"$TMP/replayed"
+    grep -q "weights_digest equals the recorded one" "$TMP/replayed"
+    [ "$(grep "weights digest" "$TMP/recorded")" = "$(grep "weights digest" "$TMP/replayed")" ]
+  done
+}
+
+@test "replay writes checkpoints, JSON and curves like train" {
+  record --strategy ssp --json "$TMP/recorded.json"
+  hogring replay "$TMP/run.trace" --quiet --json "$TMP/replayed.json" --checkpoint-dir "$TMP/saved" >/dev/null
+  [ "$(json "$TMP/replayed.json" 'd["runs"][0]["weights_digest"] == d["runs"][0]["recorded_digest"]')" = True ]
+  same='[(d["runs"][0][k], d["config"]["strategy"], d["config"]["workers"]) for k in ("weights_digest", "steps", "samples", "updates", "test_accuracy", "staleness")]'
+  [ "$(json "$TMP/recorded.json" "$same")" = "$(json "$TMP/replayed.json" "$same")" ]
+  [ "$(json "$TMP/recorded.json" 'd["config"]["record"]')" = "$TMP/run.trace" ]
+  hogring eval "$TMP/saved" --expect-accuracy 0.2
+}
+
+@test "a run that is interrupted or out of time is replayed to where it stopped" {
+  hogring train --quiet --strategy ps-async --workers 2 --epochs 100000 --max-seconds 0.3 --record "$TMP/run.trace" >/dev/null
+  hogring replay "$TMP/run.trace" --quiet | grep -q "equals the recorded one"
+  "${HOGRING:-build/hogring}" train --strategy ssp --workers 2 --epochs 100000 --record "$TMP/run.trace" >/dev/null 2>"$TMP/stderr" & pid=$!
+  for try in $(seq 200); do grep -q "^epoch" "$TMP/stderr" && break; sleep 0.05; done
+  kill -INT "$pid"
+  wait "$pid" || [ $? = 130 ]
+  pid=
+  hogring replay "$TMP/run.trace" --quiet | grep -q "equals the recorded one"
+}
+
+@test "replay stops early when asked, and says that there is nothing to compare" {
+  record --strategy ps-async
+  hogring replay "$TMP/run.trace" --quiet --max-steps 7 >"$TMP/replayed"
+  grep -q "in part: there is no digest to compare with" "$TMP/replayed"
+}
+
+@test "what cannot be replayed is refused in one line" {
+  refused 2 "replay: which trace?" replay
+  refused 3 "none.trace" replay "$TMP/none.trace"
+  printf 'HOGTRACE and more' >"$TMP/torn"
+  refused 3 "torn" replay "$TMP/torn"
+  record --strategy ps-async
+  refused 2 "was recorded on other data: their digest was" replay "$TMP/run.trace" --data fashion-mnist
+  HOGRING_ISA=plain refused 2 "whose kernels was" replay "$TMP/run.trace"
+  refused 2 "--workers: no such option here" replay "$TMP/run.trace" --workers 3
+  refused 3 "cannot be created" train --strategy ps-async --record "$TMP/no/such/folder"
+}
+
+@test "the reference kernels give the same bits with any vector instructions" {
+  record --strategy ps-async --kernels reference
+  HOGRING_ISA=plain hogring replay "$TMP/run.trace" --quiet | grep -q "equals the recorded one"
+}
+
+@test "a replay under valgrind gives the bits of the run" {
+  command -v valgrind >/dev/null || skip "valgrind is not installed"
+  record --strategy ps-async --kernels reference --model "flatten, dense 8, relu, dense 10" --max-steps 20 --seed 3
+  valgrind -q --error-exitcode=9 "${HOGRING:-build/hogring}" replay "$TMP/run.trace" --quiet >"$TMP/replayed" 2>"$TMP/stderr"
+  grep -q "equals the recorded one" "$TMP/replayed"
+}
