@@ -6,7 +6,8 @@
 #include "hogring/group.h"      /* ranks, groups, collectives and messages */
 #include "hogring/store.h"      /* parameter servers: keys that are pushed to and pulled from */
 #include "hogring/data.h"       /* data sets: opened by name, gathered by index */
-#include "hogring/train.h"      /* data-parallel training runs, and evaluating what came of them */
+#include "hogring/train.h"      /* data-parallel training runs */
+#include "hogring/evaluate.h"   /* what a saved model makes of the test split */
 #include "hogring/sparse.h"     /* linear models and factorisation of sparse data, by Hogwild */
 #include "hogring/replay.h"     /* recorded runs once more, to the same bits */
 #include "hogring/checkpoint.h" /* checkpoints and safetensors files, checked on the way in */

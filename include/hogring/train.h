@@ -234,20 +234,6 @@ enum hr_status hr_train(const struct hr_train_options *options, const struct hr_
 enum hr_status hr_train_check(const struct hr_train_options *options,
                               const struct hr_dataset *dataset);
 
-struct hr_evaluation {
-    char model[1024]; /* the layers in full */
-    double test_loss, test_accuracy;
-    size_t count, noutputs; /* samples of the test split, outputs of the network */
-    float *outputs;         /* (count, noutputs) what the last layer gave; owned */
-};
-
-/* Evaluate a checkpoint's model, or a .safetensors file's, on the test split, in this thread.
- *   layers  of the model; NULL: the file says them
- *   out     free with hr_evaluation_free; zeroed on error */
-enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
-                                      const struct hr_dataset *dataset, struct hr_evaluation *out);
-void hr_evaluation_free(struct hr_evaluation *evaluation);
-
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hogring/evaluate.h"
 #include "cli/commands.h"
 #include "report/json_value.h"
 #include "report/npy.h"

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hogring/evaluate.h"
 #include "base/fpenv.h"
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
 #include "train/run.h"
+#include "train/model_file.h"
 
 struct evaluation {
     struct hr_model *model;

@@ -198,20 +198,6 @@ HR_CHECKED enum hr_status hr_drive_explore(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_virtual(struct hr_run *run);
 
 struct hr_checkpoint;
-/* --- model_file.c */
-/* The model of --model, --loss and --label-smoothing for the data. */
-HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,
-                                       const struct hr_dataset *dataset, struct hr_model **out);
-/* The model that a checkpoint says it holds; layers: of one that does not say; or NULL. */
-HR_CHECKED enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
-                                         const struct hr_dataset *dataset, struct hr_model **out);
-/* A checkpoint, or a .safetensors file of any origin as one (out zeroed before). */
-HR_CHECKED enum hr_status hr_read_weights(const char *path, struct hr_checkpoint *out);
-HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint,
-                                          const struct hr_model *model, float *params);
-/* What a new run begins with: --init-weights, or values drawn from the seed. */
-HR_CHECKED enum hr_status hr_init_weights(const struct hr_run *run, float *params);
-
 /* --- save.c */
 /* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
  * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */

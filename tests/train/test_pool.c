@@ -4,6 +4,7 @@
 #include "support/runs.h"
 #include "train/pool.h"
 #include "train/run.h"
+#include "train/model_file.h"
 
 enum { JOBS = 200 };
 

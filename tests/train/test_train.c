@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hogring/evaluate.h"
 #include "hogring/checkpoint.h"
 #include "support/runs.h"
 
