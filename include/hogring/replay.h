@@ -33,6 +33,7 @@ struct hr_replay {
     char data_digest[33];                /* ... and what it held */
     char weights_digest[33];             /* at the end of the recorded run */
     uint64_t end;                        /* index at which it ended */
+    double seconds;                      /* that it trained for */
     char path[1024];                     /* of the trace */
     void *own;                           /* the rest of the trace */
 };
@@ -50,6 +51,26 @@ void hr_replay_close(struct hr_replay *replay);
  * max_steps or interrupted) are for the caller to compare. */
 enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dataset *dataset,
                              const struct hr_observer *observer, struct hr_run_result *result);
+
+/* What if? The recorded run in virtual time, with gradients that take as long as they took, and
+ * something else. `what` is one of these, or several joined by +, or "" for the model by itself:
+ *     straggler=none     workers whose median gradient took 1.25 times the median worker's take as
+ *                        long as that
+ *     staleness=N        ssp with this bound
+ *     link=LINK          from each rank to a switch, as 10Gbps or 1GB/s,5us
+ *     servers=S          so many shards
+ *     overhead           what each gradient costs besides (messages, updates, taking turns on
+ *                        processors), in seconds: hr_replay_overhead
+ * HR_E_USAGE: something else, or a trace that says no times (of a run without servers). Order, and
+ * so weights, follow from the times: those of "" are not those of the recorded run, which
+ * hr_replay_run has. */
+enum hr_status hr_replay_what_if(const struct hr_replay *replay, const char *what, double overhead,
+                                 const struct hr_dataset *dataset,
+                                 const struct hr_observer *observer, struct hr_run_result *result);
+
+/* What a gradient of the recorded run cost besides, when the model without it took so long and made
+ * so many updates. */
+double hr_replay_overhead(const struct hr_replay *replay, const struct hr_run_result *model);
 
 #ifdef __cplusplus
 }

@@ -95,7 +95,8 @@ bool hr_parse_bandwidth(const char *text, double *out)
     static const struct unit units[] = {
         {"B/s", 1},        {"kB/s", 1e3},     {"KB/s", 1e3},      {"MB/s", 1e6},
         {"GB/s", 1e9},     {"TB/s", 1e12},    {"kb/s", 1e3 / 8},  {"Kb/s", 1e3 / 8},
-        {"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8},
+        {"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8}, {"kbps", 1e3 / 8},
+        {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Tbps", 1e12 / 8},
     };
     return scaled(text, units, sizeof units / sizeof *units, out);
 }

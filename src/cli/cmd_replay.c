@@ -6,6 +6,7 @@
 #include "cli/outcome.h"
 #include "cli/signals.h"
 #include "cli/watch.h"
+#include "cli/what_if.h"
 #include "hogring/replay.h"
 #include "report/report.h"
 
@@ -70,6 +71,8 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
     cli->train = replay->options; /* for JSON, plot and progress */
     HR_TRY(hr_outcome_check(cli));
     HR_TRY(hr_dataset_open_with(replay->data, &replay->data_options, dataset));
+    if (cli->what_if[0])
+        return hr_cli_what_if(cli, replay, dataset);
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, replay->data, "", cli->quiet);
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);
@@ -111,11 +114,17 @@ const struct hr_command hr_command_replay = {
         "weights, what it took in which order. One process plays all ranks in that order, on all\n"
         "processors; threads or processes, 2 workers or 64, the weights come out the same. Exit 1 "
         "when\n"
-        "they do not. Refused: other data, and a machine whose BLAS or vector kernels give other "
+        "they do not. --what-if asks what the run would have been with something else: its "
+        "gradients "
+        "take\n"
+        "as long as they took, in virtual time. Refused: other data, and a machine whose BLAS or "
+        "vector kernels give other "
         "bits,\n"
         "unless the run was recorded with --kernels reference.\n",
     .examples = "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
                 "  hogring replay run.trace\n"
-                "  hogring replay run.trace --checkpoint-dir runs/again --plot again.svg\n",
+                "  hogring replay run.trace --checkpoint-dir runs/again --plot again.svg\n"
+                "  hogring replay run.trace --what-if straggler=none\n"
+                "  hogring replay run.trace --what-if staleness=2+link=10Gbps\n",
     .run = run,
 };

@@ -195,6 +195,8 @@ static const struct hr_option_row rows[] = {
     {"json", TEXT, FIELD(json), ALL, "FILE", "write everything as JSON; - for stdout"},
     {"record", TEXT, FIELD(train.record), HR_TRAIN, "FILE",
      "write a trace, with which hogring replay gives the same bits again"},
+    {"what-if", TEXT, FIELD(what_if), HR_REPLAY, "CHANGE",
+     "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S; several joined by +"},
     {"record-block", TEXT, FIELD(train.record_block), HR_TRAIN, "BYTES",
      "hogwild, recorded: weights that are read or updated at once, 4K to 64K [16K]"},
     {"plot", TEXT, FIELD(plot), BOTH | HR_BENCH | HR_REPLAY, "FILE",

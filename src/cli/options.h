@@ -28,6 +28,7 @@ struct hr_cli {
     struct hr_data_options data_options;
     struct hr_sparse_shape shape; /* data make sparse */
     char out[1024];
+    char what_if[256];  /* replay */
     char outputs[1024]; /* eval; "": none */
     char data[1024], json[1024], plot[1024], strategies[512];
     size_t seeds;

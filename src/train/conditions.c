@@ -56,16 +56,31 @@ void hr_conditions_close(struct hr_conditions *conditions)
     hr_topology_fini(&conditions->topology);
 }
 
+static int64_t recorded_ps(const struct hr_recorded_times *times, size_t rank, uint64_t step)
+{
+    const size_t n = times->first[rank + 1] - times->first[rank];
+    return hr_ps_add(times->ps[times->first[rank] + step % n], times->overhead_ps);
+}
+
+/* How long it takes by itself. */
+static int64_t base_ps(const struct hr_run *run, size_t rank, uint64_t step, int64_t own_ps)
+{
+    const struct hr_conditions *conditions = &run->conditions;
+    if (conditions->times)
+        return recorded_ps(conditions->times, rank, step);
+    if (!conditions->has_compute)
+        return own_ps;
+    return hr_delay_ps(&conditions->compute, hr_delay_seed(run->options->seed, SEED_COMPUTE), rank,
+                       step);
+}
+
 int64_t hr_conditions_compute_ps(const struct hr_run *run, size_t rank, uint64_t step,
                                  int64_t own_ps)
 {
     const struct hr_conditions *conditions = &run->conditions;
     const uint64_t seed = run->options->seed;
-    const int64_t base =
-        conditions->has_compute
-            ? hr_delay_ps(&conditions->compute, hr_delay_seed(seed, SEED_COMPUTE), rank, step)
-            : own_ps;
-    return hr_inject_ps(&conditions->inject, hr_delay_seed(seed, SEED_INJECT), rank, step, base);
+    return hr_inject_ps(&conditions->inject, hr_delay_seed(seed, SEED_INJECT), rank, step,
+                        base_ps(run, rank, step, own_ps));
 }
 
 int64_t hr_conditions_serve_ps(const struct hr_run *run, size_t shard, uint64_t number)

@@ -20,10 +20,20 @@
 
 struct hr_run;
 
+/* How long the gradients of a recorded run took, in the order in which each worker computed them;
+ * used again from the start when there are not enough. */
+struct hr_recorded_times {
+    size_t nranks;
+    size_t *first;       /* (nranks + 1) those of rank r are ps [first[r], first[r + 1]) */
+    int64_t *ps;         /* (first[nranks]) */
+    int64_t overhead_ps; /* on top of each */
+};
+
 struct hr_conditions {
-    bool has_compute;        /* a model was given; else gradients take what they take */
-    struct hr_delay compute; /* of a gradient */
-    struct hr_delay serve;   /* of taking one message */
+    bool has_compute; /* a model was given; else gradients take what they take */
+    const struct hr_recorded_times *times; /* borrowed; instead of a model, or NULL */
+    struct hr_delay compute;               /* of a gradient */
+    struct hr_delay serve;                 /* of taking one message */
     struct hr_inject inject;
     struct hr_topology topology; /* virtual: ranks are workers, then servers; of no nodes when
                                        messages pass at once */

@@ -98,5 +98,5 @@ enum hr_status hr_replay_check_state(const struct hr_run *run)
 enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dataset *dataset,
                              const struct hr_observer *observer, struct hr_run_result *result)
 {
-    return hr_train_as(&replay->options, replay, dataset, observer, result);
+    return hr_train_as(&replay->options, replay, NULL, dataset, observer, result);
 }

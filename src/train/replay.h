@@ -3,6 +3,7 @@
  *   replay.c         opens a trace, checks that this machine and these data can give its bits
  *   drive_replay.c   the driver: each owner is fed its own log
  *   trace_text.h     header and trailer
+ *   what_if.c        the recorded run in virtual time, with something else
  */
 #ifndef HR_TRAIN_REPLAY_H
 #define HR_TRAIN_REPLAY_H
@@ -33,9 +34,11 @@ HR_CHECKED enum hr_status hr_replay_check_state(const struct hr_run *run);
 /* The driver (drive_replay.c). */
 HR_CHECKED enum hr_status hr_drive_replay(struct hr_run *run);
 
-/* hr_train (run.c) with the options of a trace, or without one (NULL). */
+/* hr_train (run.c); the run of a trace once more, or NULL; in virtual time with gradients that take
+ * as long as these, or NULL. */
 HR_CHECKED enum hr_status hr_train_as(const struct hr_train_options *options,
                                       const struct hr_replay *replay,
+                                      const struct hr_recorded_times *times,
                                       const struct hr_dataset *dataset,
                                       const struct hr_observer *observer,
                                       struct hr_run_result *result);

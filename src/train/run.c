@@ -330,8 +330,8 @@ static void finish(struct hr_run *run)
 }
 
 enum hr_status hr_train_as(const struct hr_train_options *options, const struct hr_replay *replay,
-                           const struct hr_dataset *dataset, const struct hr_observer *observer,
-                           struct hr_run_result *result)
+                           const struct hr_recorded_times *times, const struct hr_dataset *dataset,
+                           const struct hr_observer *observer, struct hr_run_result *result)
 {
     static const struct hr_observer nobody;
     struct hr_checkpoint *checkpoint = NULL;
@@ -347,6 +347,7 @@ enum hr_status hr_train_as(const struct hr_train_options *options, const struct 
                            .dataset = dataset,
                            .observer = observer ? observer : &nobody,
                            .replay = replay,
+                           .conditions = {.times = times},
                            .result = result};
     if (checkpoint)
         HR_TRY_GOTO(hr_checkpoint_load(options->resume, checkpoint), status, out);
@@ -367,7 +368,7 @@ out:
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result)
 {
-    return hr_train_as(options, NULL, dataset, observer, result);
+    return hr_train_as(options, NULL, NULL, dataset, observer, result);
 }
 
 enum hr_status hr_train_check(const struct hr_train_options *options,

@@ -148,6 +148,7 @@ enum hr_status hr_trace_text_read(const char *header_text, const char *trailer_t
     HR_TRY_GOTO(
         take_text(trailer, "weights_digest", replay->weights_digest, sizeof replay->weights_digest),
         status, out);
+    replay->seconds = json_number_value(json_object_get(trailer, "seconds"));
     if (strlen(replay->weights_digest) != 32)
         status = hr_fail(HR_E_FORMAT, "expected \"weights_digest\" to have 32 digits");
 out:

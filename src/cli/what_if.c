@@ -1,0 +1,94 @@
+/* Three runs of one trace: as it was, to the same bits (the null counterfactual); as the model of
+ * virtual time has it; and as the model has it with something else. What the change does is the
+ * difference between the last two, whose errors are the same. */
+#include "cli/what_if.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/outcome.h"
+#include "cli/watch.h"
+#include "report/human.h"
+
+enum { RECORDED, MODEL, CHANGED, RUNS };
+
+static void print_row(FILE *out, const char *name, const struct hr_run_result *run)
+{
+    char seconds[HR_HUMAN_MAX];
+    const double mean =
+        run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : 0;
+    fprintf(out, "%-28.28s  %8s  %7llu  %6.2f/%-4llu  %9.4f  %10.2f\n", name,
+            hr_human_seconds(seconds, run->seconds), (unsigned long long)run->updates, mean,
+            (unsigned long long)run->stale_max, run->test_loss, 100 * run->test_accuracy);
+}
+
+static void print_all(FILE *out, const char *what, const struct hr_run_result *runs)
+{
+    const struct hr_run_result *model = &runs[MODEL], *changed = &runs[CHANGED];
+    fprintf(out, "%-28s  %8s  %7s  %-11s  %9s  %10s\n", "", "seconds", "updates", "stale mean/max",
+            "test loss", "accuracy %");
+    print_row(out, "recorded, replayed", &runs[RECORDED]);
+    print_row(out, "in virtual time", model);
+    print_row(out, what, changed);
+    fprintf(out,
+            "\nWith %s the run would take %.2f times as long, and end at a test loss of %.4f "
+            "instead of %.4f.\n",
+            what, model->seconds > 0 ? changed->seconds / model->seconds : 1, changed->test_loss,
+            model->test_loss);
+}
+
+static enum hr_status replay_null(const struct hr_replay *replay, const struct hr_dataset *dataset,
+                                  const struct hr_observer *observer, struct hr_run_result *result)
+{
+    HR_TRY(hr_replay_run(replay, dataset, observer, result));
+    if (result->interrupted)
+        return hr_fail(HR_E_INTERRUPTED, "interrupted");
+    if (strcmp(result->weights_digest, result->recorded_digest) != 0)
+        return hr_fail(HR_E_EXPECTATION,
+                       "%s: replayed weights_digest %s, but the recorded one is %s: no ground for "
+                       "asking what if",
+                       result->trace, result->weights_digest, result->recorded_digest);
+    result->seconds = replay->seconds;
+    return HR_OK;
+}
+
+/* The model once without what gradients cost besides, to learn that, and then with it. */
+static enum hr_status run_models(struct hr_cli *cli, const struct hr_replay *replay,
+                                 const struct hr_dataset *dataset,
+                                 const struct hr_observer *observer, struct hr_run_result *runs)
+{
+    HR_TRY(hr_replay_what_if(replay, "", 0, dataset, observer, &runs[MODEL]));
+    const double overhead = hr_replay_overhead(replay, &runs[MODEL]);
+    hr_run_result_free(&runs[MODEL]);
+    HR_TRY(hr_replay_what_if(replay, "", overhead, dataset, observer, &runs[MODEL]));
+    return hr_replay_what_if(replay, cli->what_if, overhead, dataset, observer, &runs[CHANGED]);
+}
+
+static enum hr_status run_all(struct hr_cli *cli, const struct hr_replay *replay,
+                              const struct hr_dataset *dataset, struct hr_run_result *runs)
+{
+    struct hr_watch watch;
+    const struct hr_observer watching =
+        hr_watch_begin(&watch, &cli->train, replay->data, "", true);
+    const struct hr_observer observer = {.arg = watching.arg, .should_stop = watching.should_stop};
+    enum hr_status status = replay_null(replay, dataset, &observer, &runs[RECORDED]);
+    if (status == HR_OK)
+        status = run_models(cli, replay, dataset, &observer, runs);
+    hr_watch_end(&watch, NULL);
+    HR_TRY(status);
+    if (runs[MODEL].interrupted || runs[CHANGED].interrupted)
+        return hr_fail(HR_E_INTERRUPTED, "interrupted");
+    print_all(hr_outcome_stream(cli), cli->what_if, runs);
+    return hr_outcome_write(cli, dataset, runs, RUNS);
+}
+
+enum hr_status hr_cli_what_if(struct hr_cli *cli, const struct hr_replay *replay,
+                              const struct hr_dataset *dataset)
+{
+    struct hr_run_result runs[RUNS];
+    memset(runs, 0, sizeof runs);
+    const enum hr_status status = run_all(cli, replay, dataset, runs);
+    for (size_t i = 0; i < RUNS; i++)
+        hr_run_result_free(&runs[i]);
+    return status;
+}

@@ -1,0 +1,206 @@
+/* Counterfactuals: a recorded run in virtual time, its gradients taking as long as they took, with
+ * something else. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/median.h"
+#include "base/parse.h"
+#include "train/replay.h"
+
+/* A worker so many times as slow as the median one is a straggler. */
+static const double straggles = 1.25;
+
+/* --- how long gradients took --- */
+
+/* Walk owner 0's log: how many gradients of each rank it has times of, or the times themselves. A
+ * push is of one gradient; an exchange of elastic-averaging of all since the one before, which then
+ * count as equal. */
+static enum hr_status collect(const struct hr_trace *trace, size_t *counts, int64_t *ps,
+                              const size_t *first)
+{
+    enum { MOST = 1 << 20 }; /* gradients in one entry: a file may say anything */
+    struct hr_trace_cursor cursor;
+    const struct hr_trace_entry *entry;
+    HR_TRY(hr_trace_cursor_open(&cursor, trace, 0));
+    for (; (entry = hr_trace_peek(&cursor)); hr_trace_next(&cursor)) {
+        size_t *count = &counts[entry->rank];
+        if (!entry->duration_ns || entry->duration_ns > HR_PS_NEVER / 1000 ||
+            entry->step <= *count || entry->step - *count > MOST)
+            continue;
+        const uint64_t n = entry->step - *count;
+        for (uint64_t i = 0; ps && i < n; i++)
+            ps[first[entry->rank] + *count + i] = (int64_t)(entry->duration_ns * 1000 / n);
+        *count += n;
+    }
+    hr_trace_cursor_close(&cursor);
+    return HR_OK;
+}
+
+static void free_times(struct hr_recorded_times *times)
+{
+    free(times->first);
+    free(times->ps);
+    *times = (struct hr_recorded_times){0};
+}
+
+static enum hr_status read_times(const struct hr_replay *replay, struct hr_recorded_times *times)
+{
+    const struct hr_trace *trace = &hr_replay_own(replay)->trace;
+    const size_t n = trace->owner[0].nranks;
+    size_t *counts = calloc(n, sizeof *counts);
+    *times = (struct hr_recorded_times){.nranks = n, .first = calloc(n + 1, sizeof *times->first)};
+    enum hr_status status = HR_OK;
+    if (!counts || !times->first) {
+        status = hr_fail(HR_E_NOMEM, "no memory for the times of %zu workers", n);
+        goto out;
+    }
+    HR_TRY_GOTO(collect(trace, counts, NULL, NULL), status, out);
+    for (size_t r = 0; r < n; r++) {
+        times->first[r + 1] = times->first[r] + counts[r];
+        if (counts[r] == 0 && status == HR_OK)
+            status = hr_fail(HR_E_USAGE,
+                             "%s: says no times of worker %zu's gradients; expected a run of a "
+                             "strategy with servers, long enough for each worker to push",
+                             replay->path, r);
+    }
+    memset(counts, 0, n * sizeof *counts);
+    if (status == HR_OK && !(times->ps = calloc(times->first[n], sizeof *times->ps)))
+        status = hr_fail(HR_E_NOMEM, "no memory for %zu times", times->first[n]);
+    if (status == HR_OK)
+        status = collect(trace, counts, times->ps, times->first);
+out:
+    free(counts);
+    if (status != HR_OK)
+        free_times(times);
+    return status;
+}
+
+/* --- something else --- */
+
+static enum hr_status median_of_rank(const struct hr_recorded_times *times, size_t rank,
+                                     double *median)
+{
+    const size_t n = times->first[rank + 1] - times->first[rank];
+    double *values = malloc(n * sizeof *values);
+    if (!values)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu times", n);
+    for (size_t i = 0; i < n; i++)
+        values[i] = (double)times->ps[times->first[rank] + i];
+    *median = hr_median(values, n);
+    free(values);
+    return HR_OK;
+}
+
+static void scale(struct hr_recorded_times *times, size_t rank, double factor)
+{
+    for (size_t i = times->first[rank]; i < times->first[rank + 1]; i++)
+        times->ps[i] = (int64_t)((double)times->ps[i] * factor);
+}
+
+/* Those that straggle take as long as the median worker. */
+static enum hr_status hurry_stragglers(struct hr_recorded_times *times)
+{
+    const size_t n = times->nranks;
+    size_t found = 0;
+    double *medians = calloc(2 * n, sizeof *medians), *sorted = medians + n;
+    enum hr_status status = HR_OK;
+    if (!medians)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu workers", n);
+    for (size_t r = 0; r < n; r++) {
+        HR_TRY_GOTO(median_of_rank(times, r, &medians[r]), status, out);
+        sorted[r] = medians[r];
+    }
+    const double usual = hr_median(sorted, n);
+    for (size_t r = 0; r < n; r++)
+        if (medians[r] > straggles * usual) {
+            scale(times, r, usual / medians[r]);
+            found++;
+        }
+    if (!found)
+        status = hr_fail(HR_E_USAGE,
+                         "--what-if straggler=none: there was none: no worker's gradients took %g "
+                         "times as long as the median worker's",
+                         straggles);
+out:
+    free(medians);
+    return status;
+}
+
+static enum hr_status change(const char *what, struct hr_train_options *options,
+                             struct hr_recorded_times *times)
+{
+    const char *value = strchr(what, '=');
+    const size_t name = value ? (size_t)(value - what) : strlen(what);
+    uint64_t count;
+    value = value ? value + 1 : "";
+    if (!strcmp(what, "straggler=none"))
+        return hurry_stragglers(times);
+    if (!strncmp(what, "staleness", name) && hr_parse_count(value, &count)) {
+        snprintf(options->strategy, sizeof options->strategy, "ssp");
+        options->staleness = count;
+        return HR_OK;
+    }
+    if (!strncmp(what, "servers", name) && hr_parse_count(value, &count)) {
+        options->servers = count;
+        return HR_OK;
+    }
+    if (!strncmp(what, "link", name) && value[0]) {
+        snprintf(options->link, sizeof options->link, "%s", value);
+        return HR_OK;
+    }
+    return hr_fail(HR_E_USAGE,
+                   "--what-if %s: expected straggler=none, staleness=N, link=10Gbps or servers=S, "
+                   "or several joined by +",
+                   what);
+}
+
+static enum hr_status change_all(const char *what, struct hr_train_options *options,
+                                 struct hr_recorded_times *times)
+{
+    char text[256];
+    char *rest = NULL;
+    if (strlen(what) >= sizeof text)
+        return hr_fail(HR_E_USAGE, "--what-if: expected fewer than %zu characters", sizeof text);
+    memcpy(text, what, strlen(what) + 1);
+    for (char *one = strtok_r(text, "+", &rest); one; one = strtok_r(NULL, "+", &rest))
+        HR_TRY(change(one, options, times));
+    return HR_OK;
+}
+
+/* The recorded run's options, for virtual time: what it slept and injected is in its times. */
+static struct hr_train_options options_of(const struct hr_replay *replay)
+{
+    struct hr_train_options options = replay->options;
+    snprintf(options.clock, sizeof options.clock, "virtual");
+    snprintf(options.schedule, sizeof options.schedule, "free");
+    options.compute_time[0] = options.inject[0] = options.record[0] = '\0';
+    options.checkpoint_dir[0] = '\0';
+    options.max_seconds = 0;
+    if (!options.max_steps || replay->end < options.max_steps)
+        options.max_steps = replay->end;
+    return options;
+}
+
+enum hr_status hr_replay_what_if(const struct hr_replay *replay, const char *what, double overhead,
+                                 const struct hr_dataset *dataset,
+                                 const struct hr_observer *observer, struct hr_run_result *result)
+{
+    struct hr_train_options options = options_of(replay);
+    struct hr_recorded_times times;
+    memset(result, 0, sizeof *result);
+    HR_TRY(read_times(replay, &times));
+    times.overhead_ps = (int64_t)(overhead * 1e12);
+    enum hr_status status = change_all(what, &options, &times);
+    if (status == HR_OK)
+        status = hr_train_as(&options, NULL, &times, dataset, observer, result);
+    free_times(&times);
+    return status;
+}
+
+double hr_replay_overhead(const struct hr_replay *replay, const struct hr_run_result *model)
+{
+    const double missing = replay->seconds - model->seconds;
+    const uint64_t gradients = model->samples / (model->batch_size ? model->batch_size : 1);
+    return missing > 0 && gradients ? missing * (double)model->workers / (double)gradients : 0;
+}

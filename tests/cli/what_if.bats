@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# replay --what-if: a recorded run, and what it would have been.
+load support
+
+record() { hogring train --model "flatten, dense 10" --epochs 2 --workers 4 --quiet --compute-time 4ms --inject slow:1x3 --record "$TMP/run.trace" "$@" >/dev/null; }
+what_if() { hogring replay "$TMP/run.trace" --what-if "$1" --json "$TMP/out.json" >"$TMP/stdout"; }
+run_of() { json "$TMP/out.json" "d['runs'][$1]['$2']"; }
+
+@test "the null counterfactual is the recorded run, and the model takes as long" {
+  record --strategy ps-async --json "$TMP/recorded.json"
+  what_if straggler=none
+  [ "$(run_of 0 weights_digest)" = "$(json "$TMP/recorded.json" 'd["runs"][0]["weights_digest"]')" ]
+  [ "$(run_of 0 seconds)" = "$(json "$TMP/recorded.json" 'd["runs"][0]["seconds"]')" ]
+  [ "$(json "$TMP/out.json" '0.8 < d["runs"][1]["seconds"] / d["runs"][0]["seconds"] < 1.25')" = True ]
+}
+
+@test "without its straggler the run is shorter; with a bound it is held up, and the bound holds" {
+  record --strategy ps-async
+  what_if straggler=none
+  [ "$(json "$TMP/out.json" 'd["runs"][2]["seconds"] < 0.95 * d["runs"][1]["seconds"]')" = True ]
+  grep -q "With straggler=none the run would take 0\.[0-9]* times as long" "$TMP/stdout"
+  what_if staleness=1
+  [ "$(json "$TMP/out.json" 'd["runs"][2]["seconds"] > 1.2 * d["runs"][1]["seconds"], d["runs"][2]["max_skew"]')" = "(True, 1)" ]
+}
+
+@test "changes are joined; a slow link costs what it carries" {
+  record --strategy ssp --staleness 3
+  what_if link=1Mbps+straggler=none
+  [ "$(json "$TMP/out.json" 'd["runs"][2]["seconds"] > d["runs"][2]["bytes"]["sent"] * 8 / 1e6')" = True ]
+}
+
+@test "what cannot be asked is said" {
+  record --strategy ps-async
+  refused 2 "--what-if colour=blue: expected straggler=none" replay "$TMP/run.trace" --what-if colour=blue --quiet
+  hogring train --model softmax --epochs 1 --quiet --workers 2 --record "$TMP/sync.trace" >/dev/null
+  refused 2 "says no times of worker 0's gradients" replay "$TMP/sync.trace" --what-if staleness=1
+}
