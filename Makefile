@@ -162,7 +162,7 @@ fuzz:                                          ## every parser fuzzed for FUZZ_S
 	then $(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzz; else echo "fuzz: skipped, clang with libFuzzer is not installed"; fi
 run-fuzz: $(FUZZERS)
 	@tests/fuzz/run.sh $(FUZZERS)
-peers: all                                     ## side by side with Open MPI, MPICH, gloo and PyTorch; skips what is not installed
+peers: all                                     ## side by side with Open MPI, MPICH, gloo, PyTorch and LIBLINEAR; skips what is not installed
 	@python3 tests/peers/compare.py $(PEERS)
 oracle: all                                    ## PyTorch as oracle: outputs, gradients, trained weights (python3-torch)
 	@if /usr/bin/python3 -c 'import torch' 2>/dev/null; then /usr/bin/python3 tests/peers/oracle.py; \

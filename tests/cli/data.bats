@@ -88,7 +88,7 @@ linear=(--model "flatten, dense 3")
   refused 2 "--label-column nobody: expected a name of the header" train --data "$TMP/a.csv" --label-column nobody
   refused 2 "where to?" data pack --data "$TMP/a.csv"
   refused 2 "--out: means nothing for data info" data info --out x
-  refused 2 "expected data pack, data verify or data info" data park
+  refused 2 "expected data pack, data verify, data info or data make" data park
   refused 2 "data: expected data pack" data
   refused 2 "data verify: which file?" data verify
   refused 2 "--header: means nothing for data verify" data verify "$TMP/a.csv" --header no

@@ -4,10 +4,10 @@ interval, next to the targets. An idle machine gives the only figures worth quot
 
     make peers                              all of it, under 15 minutes
     tests/peers/compare.py --quick          few rounds and sizes, under 2
-    tests/peers/compare.py --only allreduce|training|primitives|convolutions
+    tests/peers/compare.py --only allreduce|training|primitives|convolutions|sparse
 
 Written to build/peers.json as well. Exits 0 unless somebody's sum is wrong. What is not installed is
-skipped, and said so; Debian: libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev g++ python3-torch.
+skipped, and said so; Debian: libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev g++ python3-torch liblinear-dev.
 """
 import sys
 sys.dont_write_bytecode = True
@@ -25,7 +25,7 @@ PROGRAMS = os.path.join(BUILD, "peers")
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few rounds and sizes: to see that it works")
-    parser.add_argument("--only", choices=("allreduce", "training", "primitives", "convolutions"))
+    parser.add_argument("--only", choices=("allreduce", "training", "primitives", "convolutions", "sparse"))
     parser.add_argument("--rounds", type=int, help="interleaved rounds [7; quick 3]")
     parser.add_argument("--ranks", help="numbers of ranks [2,4,8; quick 2,4]")
     parser.add_argument("--large", action="store_true", help="256M too")
@@ -151,6 +151,22 @@ def run_convolutions(options):
     subprocess.run([python, os.path.join(HERE, "conv_shapes.py"), str(min(options.rounds, 5))], cwd=ROOT)
 
 
+def run_sparse(options, scratch):
+    """Passes beside LIBLINEAR (>= 1x), the same objective at equal time, and H4 (>= 0.85, density <= 0.1 %)."""
+    if not os.path.exists("/usr/include/linear.h"):
+        print("\nsparse: skipped: no LIBLINEAR (Debian: liblinear-dev)")
+        return
+    libraries = subprocess.run(["pkg-config", "--libs", "zlib", "jansson", "libxxhash", "inih", "openblas"], capture_output=True, text=True)
+    program = compile_program(["cc", "-std=c11", "-D_GNU_SOURCE", "-O3", "-Iinclude", *here("liblinear.c"), os.path.join("build", "libhogring.a"),
+                               "-llinear", *libraries.stdout.split(), "-fopenmp", "-pthread", "-lm"], "liblinear")
+    for features in ("47236", "100000"):
+        rows = os.path.join(scratch, f"rows-{features}.libsvm")
+        subprocess.run([options.hogring, "data", "make", "sparse", "--out", rows, "--features", features], check=True, stdout=subprocess.DEVNULL)
+        print("\nsparse models beside LIBLINEAR, one thread; two workers beside two trainers (H4: >= 0.85)", flush=True)
+        if program:
+            subprocess.run([program, rows, str(options.rounds)])
+
+
 def main():
     options = options_of(sys.argv[1:])
     sys.stdout.reconfigure(line_buffering=True)
@@ -171,6 +187,8 @@ def main():
             report["training"] = training.run(options, build_limit(), tell)
         if options.only in (None, "convolutions"):
             run_convolutions(options)
+        if options.only in (None, "sparse"):
+            run_sparse(options, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     report["wrong"], report["seconds"] = wrong, round(time.monotonic() - began, 1)

@@ -258,10 +258,8 @@ int main(int argc, char **argv)
     struct problem p = problem_of(&data);
     printf("%zu rows, %d features, %.4f %% stored\n", data.train.count, p.n,
            100 * (double)data.train.rows[data.train.count] / (double)p.l / p.n);
-    if (argc < 4)
-        compare_sharing(&data, "sgd", rounds);
-    if (argc < 4)
-        compare_sharing(&data, "dual", rounds);
+    compare_sharing(&data, "sgd", rounds);
+    compare_sharing(&data, "dual", rounds);
     compare_passes(&data, &p, rounds);
     hr_dataset_close(&data);
     return 0;
