@@ -51,7 +51,9 @@ static bool has_slept(void *arg)
     return hr_clock_ns() >= sleeper->until_ns;
 }
 
-/* --compute-time and --inject: the gradient that was begun at began_ns takes until then. */
+/* --compute-time and --inject: the gradient that was begun at began_ns takes until then. Whoever
+ * was woken late, because others had the processor, makes up for it in the next step, so that a
+ * busy machine does not stretch every step. */
 static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int64_t began_ns)
 {
     const struct hr_run *run = trainee->run;
@@ -59,10 +61,16 @@ static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int
     struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort}};
     if (!hr_conditions_matter(&run->conditions))
         return HR_OK;
-    const int64_t took_ps = 1000 * (hr_clock_ns() - began_ns);
-    sleeper.until_ns = began_ns + hr_conditions_compute_ps(run, rank, step, took_ps) / 1000;
-    return hr_wait_until(&sleeper.waiter, &run->world.control->rank[rank].bell, has_slept, &sleeper,
-                         "its own slowness");
+    const int64_t now = hr_clock_ns(), late = trainee->late_ns;
+    const int64_t ps = hr_conditions_compute_ps(run, rank, step, 1000 * (now - began_ns));
+    sleeper.until_ns = began_ns - late + ps / 1000;
+    trainee->late_ns = 0;
+    if (sleeper.until_ns <= now)
+        return HR_OK;
+    HR_TRY(hr_wait_until(&sleeper.waiter, &run->world.control->rank[rank].bell, has_slept, &sleeper,
+                         "its own slowness"));
+    trainee->late_ns = hr_clock_ns() - sleeper.until_ns;
+    return HR_OK;
 }
 
 static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)

@@ -117,6 +117,7 @@ struct hr_trainee {
     struct hr_waiter waiter;
     struct hr_device *device;     /* borrowed: what computes its gradients */
     int64_t overlapped_ns;        /* of communication in the middle of backward, in all */
+    int64_t late_ns;              /* behind its model, when it was woken last */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
