@@ -28,11 +28,13 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     strategy->request(worker);
     HR_TRY(hr_wait_until(&trainee->waiter, worker->bell, strategy->ready, worker,
                          strategy->served ? "a server's reply" : "the other workers' gradients"));
+    hr_calibrate_replies(trainee);
     HR_TRY(strategy->accept(worker, task));
     const int64_t work = worker->member.attendance.worked_ns - worked;
     const int64_t wait = trainee->waiter.waited_ns - waited;
     const int64_t idle = wait > work ? wait - work : 0; /* helping with a sum is no waiting */
     const int64_t update = worker->update_ns - updated;
+    hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, idle);
     worker->stats->wait_ns += idle;
     worker->stats->compute_ns += update;
     worker->stats->communicate_ns += hr_clock_ns() - began - idle - update;
@@ -179,10 +181,13 @@ static enum hr_status serve(struct server *server, struct hr_run *run, size_t ra
     struct hr_waiter waiter = {
         .abort = &world->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
     while (!world->strategy->over(&server->shard)) {
+        const int64_t since = hr_calibrates(run) ? hr_clock_ns() : 0;
         HR_TRY(hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input, server,
                              "the workers"));
+        const int64_t began = hr_calibrates(run) ? hr_clock_ns() : 0;
         world->strategy->take(&server->shard,
                               hr_pick(&server->shard.picker, server->enabled, world->workers));
+        hr_calibrate_take(run, &server->shard, since, began);
         hr_record_taken(&server->log, &server->shard.taken);
     }
     return HR_OK;
