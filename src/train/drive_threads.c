@@ -7,12 +7,31 @@
 #include "nn/gemm.h"
 #include "train/record.h"
 
+/* A wait that took too long is mostly for somebody who computes, or sleeps in a computer's stead:
+ * say for whom. */
+static enum hr_status say_for_whom(const struct hr_run *run, size_t rank, enum hr_status status)
+{
+    const struct hr_control *control = run->world.control;
+    if (status != HR_E_TIMEOUT)
+        return status;
+    for (size_t r = 0; r < run->world.workers; r++) {
+        const uint32_t phase = hr_atom32_load_relaxed(&control->rank[r].phase); /* partner: r */
+        if (r != rank && phase == HR_PHASE_COMPUTE)
+            return hr_fail(status, "%s; rank %zu is still computing the gradient of step %llu",
+                           hr_error_message(), r,
+                           (unsigned long long)hr_atom64_load_relaxed(&control->rank[r].step));
+    }
+    return status;
+}
+
 static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready, void *arg,
                                    const char *what)
 {
     struct hr_control *control = trainee->run->world.control;
-    return hr_wait_until(&trainee->waiter, &control->rank[trainee->worker.rank].bell, ready, arg,
-                         what);
+    const size_t rank = trainee->worker.rank;
+    return say_for_whom(
+        trainee->run, rank,
+        hr_wait_until(&trainee->waiter, &control->rank[rank].bell, ready, arg, what));
 }
 
 /* Ask for weights and a batch, and take them; what is neither waiting nor updating is
@@ -26,8 +45,10 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     const int64_t worked = worker->member.attendance.worked_ns;
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMMUNICATE);
     strategy->request(worker);
-    HR_TRY(hr_wait_until(&trainee->waiter, worker->bell, strategy->ready, worker,
-                         strategy->served ? "a server's reply" : "the other workers' gradients"));
+    HR_TRY(say_for_whom(
+        trainee->run, worker->rank,
+        hr_wait_until(&trainee->waiter, worker->bell, strategy->ready, worker,
+                      strategy->served ? "a server's reply" : "the other workers' gradients")));
     hr_calibrate_replies(trainee);
     HR_TRY(strategy->accept(worker, task));
     const int64_t work = worker->member.attendance.worked_ns - worked;
@@ -182,8 +203,9 @@ static enum hr_status serve(struct server *server, struct hr_run *run, size_t ra
         .abort = &world->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
     while (!world->strategy->over(&server->shard)) {
         const int64_t since = hr_calibrates(run) ? hr_clock_ns() : 0;
-        HR_TRY(hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input, server,
-                             "the workers"));
+        HR_TRY(say_for_whom(run, rank,
+                            hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input,
+                                          server, "the workers")));
         const int64_t began = hr_calibrates(run) ? hr_clock_ns() : 0;
         world->strategy->take(&server->shard,
                               hr_pick(&server->shard.picker, server->enabled, world->workers));

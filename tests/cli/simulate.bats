@@ -48,3 +48,9 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
   refused 3 "--calibrate $TMP/none/model.ini: cannot be written" train --calibrate "$TMP/none/model.ini"
   refused 2 "expected a name of at most" train --calibrate "a model"
 }
+
+@test "who waits too long for a worker that sleeps says for whom" {
+  for how in allreduce ps-sync "ps-async --launch process"; do
+    refused 4 "rank 1 is still computing the gradient of step " train "${few[@]}" --strategy $how --workers 2 --inject stall:1@step=5+100s --timeout 1s
+  done
+}
