@@ -58,6 +58,7 @@ struct hr_train_options {
     char inject[256];          /* slow:3x2,stall:1@step=50+3s */
     char server_time[256];     /* virtual clock: of taking a message; a model */
     char topology[1024];       /* virtual clock: who is wired to whom */
+    char calibrate[1024];      /* write a model of this run here, for --clock virtual; "": do not */
     char record[1024];         /* write a trace of the run here; "": do not */
     char record_block[16];     /* hogwild, recording: bytes that are read or updated at once */
     size_t batch_size;         /* samples a worker and step */

@@ -80,7 +80,8 @@ static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_tr
                                      {"prefetch", !repro || !o->prefetch, "sum"}};
     const struct rule of_overlap[] = {{"bucket-size", !strcmp(o->overlap, "on"), "on"}};
     const struct rule of_schedule[] = {{"prefetch", free_run || !o->prefetch, "free"},
-                                       {"launch", free_run, "free"}};
+                                       {"launch", free_run, "free"},
+                                       {"calibrate", free_run, "free"}};
     if (hr_cli_was_given(cli, "batch-size") && o->global_batch_size)
         return hr_fail(HR_E_USAGE,
                        "--batch-size: means nothing with --global-batch-size %zu, "
@@ -91,6 +92,7 @@ static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_tr
         {"launch", real, "real"},
         {"transport", real, "real"},
         {"overlap", real, "real"},
+        {"calibrate", real, "real"},
         {"server-time", !real, "virtual"},
         {"topology", !real, "virtual"},
     };

@@ -135,6 +135,9 @@ static const struct hr_option_row rows[] = {
      "stall:1@step=50+3s"},
     {"server-time", TEXT, FIELD(train.server_time), BOTH, "MODEL",
      "virtual: how long a server takes a message [0s]"},
+    {"calibrate", TEXT, FIELD(train.calibrate), HR_TRAIN, "FILE",
+     "real: measure how long gradients, servers and messages take, and write a model of this run, "
+     "for simulate --config FILE"},
     {"topology", TEXT, FIELD(train.topology), BOTH, "FILE",
      "virtual: who is wired to whom, workers first, then servers; star:N, ring:N of links like "
      "--link [with --link: a star; without: messages take no time]"},

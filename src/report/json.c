@@ -151,6 +151,7 @@ static const struct option_row options_table[] = {
     ROW("inject", TEXT, inject),
     ROW("server-time", TEXT, server_time),
     ROW("topology", TEXT, topology),
+    ROW("calibrate", TEXT, calibrate),
     ROW("kernels", TEXT, kernels),
     ROW("workers", SIZE, workers),
     ROW("servers", SIZE, servers),

@@ -96,9 +96,9 @@ void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
     struct hr_message *slot = hr_ring_try_reserve_spsc(ring);
     HR_ASSERT(slot);
     *slot = *message;
-    hr_ring_commit_spsc(ring);
     if (world->posted)
         world->posted(world->posted_arg, what);
+    hr_ring_commit_spsc(ring);
     const size_t to = what->to_shard ? hr_shard_rank(world, what->shard) : what->worker;
     hr_bell_ring(&world->control->rank[to].bell);
 }

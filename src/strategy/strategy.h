@@ -117,8 +117,9 @@ struct hr_world {
     void *staleness; /* strategy/staleness.h */
     struct hr_snapshot snapshot;
     void *own; /* strategy->bytes() bytes, the strategy's own */
-    /* Private: who wants to know of every message to and from a shard, and how many bytes it stands
-     * for; NULL: nobody. A driver whose clock is not the machine's. */
+    /* Private: who wants to know of every message to and from a shard, just before it can be seen,
+     * and how many bytes it stands for; NULL: nobody. A driver whose clock is not the machine's, or
+     * --calibrate. */
     void (*posted)(void *arg, const struct hr_posted *what);
     void *posted_arg;
 };

@@ -1,6 +1,7 @@
 /* What a run is about to do, told to whoever observes it. */
 #include "base/cpus.h"
 #include "nn/gemm.h"
+#include "train/recipe.h"
 #include "train/run.h"
 
 static const char *played_as(const struct hr_run *run)

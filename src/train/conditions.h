@@ -2,6 +2,7 @@
  *
  *                        virtual clock                        real clock
  *   --compute-time       how long a gradient takes            at least so long: the worker sleeps
+ *                                                             (and makes up for waking late)
  *   --inject             stretches that, or stalls            stretches what it took, or sleeps
  *   --server-time        how long a server takes a message    (refused)
  *   --link, --topology   how fast messages pass               (wiring.c: links of all-reduce)

@@ -7,12 +7,31 @@
 #include "nn/gemm.h"
 #include "train/record.h"
 
+/* A wait that took too long is mostly for somebody who computes, or sleeps in a computer's stead:
+ * say for whom. */
+static enum hr_status say_for_whom(const struct hr_run *run, size_t rank, enum hr_status status)
+{
+    const struct hr_control *control = run->world.control;
+    if (status != HR_E_TIMEOUT)
+        return status;
+    for (size_t r = 0; r < run->world.workers; r++) {
+        const uint32_t phase = hr_atom32_load_relaxed(&control->rank[r].phase); /* partner: r */
+        if (r != rank && phase == HR_PHASE_COMPUTE)
+            return hr_fail(status, "%s; rank %zu is still computing the gradient of step %llu",
+                           hr_error_message(), r,
+                           (unsigned long long)hr_atom64_load_relaxed(&control->rank[r].step));
+    }
+    return status;
+}
+
 static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready, void *arg,
                                    const char *what)
 {
     struct hr_control *control = trainee->run->world.control;
-    return hr_wait_until(&trainee->waiter, &control->rank[trainee->worker.rank].bell, ready, arg,
-                         what);
+    const size_t rank = trainee->worker.rank;
+    return say_for_whom(
+        trainee->run, rank,
+        hr_wait_until(&trainee->waiter, &control->rank[rank].bell, ready, arg, what));
 }
 
 /* Ask for weights and a batch, and take them; what is neither waiting nor updating is
@@ -26,13 +45,17 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     const int64_t worked = worker->member.attendance.worked_ns;
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMMUNICATE);
     strategy->request(worker);
-    HR_TRY(hr_wait_until(&trainee->waiter, worker->bell, strategy->ready, worker,
-                         strategy->served ? "a server's reply" : "the other workers' gradients"));
+    HR_TRY(say_for_whom(
+        trainee->run, worker->rank,
+        hr_wait_until(&trainee->waiter, worker->bell, strategy->ready, worker,
+                      strategy->served ? "a server's reply" : "the other workers' gradients")));
+    hr_calibrate_replies(trainee);
     HR_TRY(strategy->accept(worker, task));
     const int64_t work = worker->member.attendance.worked_ns - worked;
     const int64_t wait = trainee->waiter.waited_ns - waited;
     const int64_t idle = wait > work ? wait - work : 0; /* helping with a sum is no waiting */
     const int64_t update = worker->update_ns - updated;
+    hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, idle);
     worker->stats->wait_ns += idle;
     worker->stats->compute_ns += update;
     worker->stats->communicate_ns += hr_clock_ns() - began - idle - update;
@@ -51,7 +74,9 @@ static bool has_slept(void *arg)
     return hr_clock_ns() >= sleeper->until_ns;
 }
 
-/* --compute-time and --inject: the gradient that was begun at began_ns takes until then. */
+/* --compute-time and --inject: the gradient that was begun at began_ns takes until then. Whoever
+ * was woken late, because others had the processor, makes up for it in the next step, so that a
+ * busy machine does not stretch every step. */
 static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int64_t began_ns)
 {
     const struct hr_run *run = trainee->run;
@@ -59,10 +84,16 @@ static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int
     struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort}};
     if (!hr_conditions_matter(&run->conditions))
         return HR_OK;
-    const int64_t took_ps = 1000 * (hr_clock_ns() - began_ns);
-    sleeper.until_ns = began_ns + hr_conditions_compute_ps(run, rank, step, took_ps) / 1000;
-    return hr_wait_until(&sleeper.waiter, &run->world.control->rank[rank].bell, has_slept, &sleeper,
-                         "its own slowness");
+    const int64_t now = hr_clock_ns(), late = trainee->late_ns;
+    const int64_t ps = hr_conditions_compute_ps(run, rank, step, 1000 * (now - began_ns));
+    sleeper.until_ns = began_ns - late + ps / 1000;
+    trainee->late_ns = 0;
+    if (sleeper.until_ns <= now)
+        return HR_OK;
+    HR_TRY(hr_wait_until(&sleeper.waiter, &run->world.control->rank[rank].bell, has_slept, &sleeper,
+                         "its own slowness"));
+    trainee->late_ns = hr_clock_ns() - sleeper.until_ns;
+    return HR_OK;
 }
 
 static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
@@ -171,10 +202,14 @@ static enum hr_status serve(struct server *server, struct hr_run *run, size_t ra
     struct hr_waiter waiter = {
         .abort = &world->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
     while (!world->strategy->over(&server->shard)) {
-        HR_TRY(hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input, server,
-                             "the workers"));
+        const int64_t since = hr_calibrates(run) ? hr_clock_ns() : 0;
+        HR_TRY(say_for_whom(run, rank,
+                            hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input,
+                                          server, "the workers")));
+        const int64_t began = hr_calibrates(run) ? hr_clock_ns() : 0;
         world->strategy->take(&server->shard,
                               hr_pick(&server->shard.picker, server->enabled, world->workers));
+        hr_calibrate_take(run, &server->shard, since, began);
         hr_record_taken(&server->log, &server->shard.taken);
     }
     return HR_OK;

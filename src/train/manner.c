@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/recipe.h"
 #include "train/run.h"
 
 /* One of two words: is it the second? */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/recipe.h"
 #include "train/run.h"
 
 static enum hr_status check_numbers(const struct hr_train_options *o)

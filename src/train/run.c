@@ -15,6 +15,7 @@
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/prefetch.h"
+#include "train/recipe.h"
 #include "train/record.h"
 #include "train/replay.h"
 
@@ -163,6 +164,7 @@ static enum hr_status prepare(struct hr_run *run)
     world->snapshot.state_copies = world->strategy->private_state ? world->workers : 1;
     HR_TRY(hr_wiring_prepare(run));
     HR_TRY(hr_conditions_open(run));
+    HR_TRY(hr_calibrate_check(run));
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
     run->spin_ns = hr_spin_budget_ns(busy);
@@ -225,6 +227,7 @@ static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *b
         world->grads[w] = carve_arena(&carver, world->params);
     }
     world->own = carve(&carver, world->strategy->bytes(world));
+    hr_calibration_place(run, carve(&carver, hr_calibration_bytes(run)));
     world->segment = base;
     *bytes = carver.used;
     return HR_OK;
@@ -310,6 +313,8 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     HR_TRY(hr_launcher_tick(run)); /* the last points and the last save */
     HR_TRY(hr_result_fill(run));
     HR_TRY(hr_record_end(run));
+    if (run->options->calibrate[0])
+        HR_TRY(hr_calibrate_write(run));
     if (run->save_status != HR_OK)
         return hr_fail(run->save_status, "the last checkpoint could not be saved: see above");
     return HR_OK;

@@ -15,6 +15,8 @@
  *   drive_explore.c      the driver in which one thread plays all ranks, as pick() draws
  *   drive_virtual.c      the driver for virtual time: a heap of events
  *   conditions.c         how long gradients and messages take, and what goes wrong
+ *   calibrate.c, calibrate_write.c
+ *                        a real run is timed, and written down as conditions
  *   network.c            when messages and sums arrive in virtual time
  *   play.c               what drivers have in common that play all ranks in one process
  *   device.c             what computes: the memory that a gradient is made in
@@ -35,6 +37,7 @@
 #include "nn/model.h"
 #include "schedule/wires.h"
 #include "strategy/strategy.h"
+#include "train/calibrate.h"
 #include "train/conditions.h"
 #include "train/device.h"
 
@@ -84,6 +87,7 @@ struct hr_run {
     bool replay_cut_short;          /* it will end before the recorded run did */
     int64_t now_ps;                 /* virtual time */
     struct hr_conditions conditions;
+    struct hr_calibration calibration;
     struct hr_hall
         *hall;     /* owned; where one thread plays all ranks, but for explore: their group */
     size_t nranks; /* workers, then servers */
@@ -117,6 +121,8 @@ struct hr_trainee {
     struct hr_waiter waiter;
     struct hr_device *device;     /* borrowed: what computes its gradients */
     int64_t overlapped_ns;        /* of communication in the middle of backward, in all */
+    int64_t accepted_ns;          /* when it accepted what it has in hand, for --calibrate */
+    int64_t late_ns;              /* behind its model, when it was woken last */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
@@ -149,15 +155,6 @@ struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
                                                 const struct hr_batch *piece, float *grads);
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
 void hr_trainee_evaluate(struct hr_trainee *trainee);
-
-/* --- recipe.c: the model and the batch are known. */
-HR_CHECKED enum hr_status hr_recipe_optimizer(struct hr_run *run);
-HR_CHECKED enum hr_status hr_recipe_rate(struct hr_run *run); /* behind plot_course */
-/* "adam, betas 0.9 0.999, eps 1e-08" and "lr 0.001 after 1 epoch of warm-up, linear to 0". */
-void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size);
-void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size);
-/* A number that an option may have; HR_E_USAGE names both. */
-HR_CHECKED enum hr_status hr_check_range(const char *flag, double value, double least, double most);
 
 /* --- manner.c: the strategy's own options */
 HR_CHECKED enum hr_status hr_manner_prepare(struct hr_run *run);

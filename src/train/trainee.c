@@ -17,7 +17,8 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
                                    .control = world->control,
                                    .waiter = &trainee->waiter,
                                    .wires = run->wires.nranks ? &run->wires : NULL};
-    if (place.wires) /* else the kernel rounds sleeps up by 50 us */
+    const bool sleeps = place.wires || hr_conditions_matter(&run->conditions);
+    if (sleeps && !hr_run_is_played(run)) /* else the kernel rounds sleeps up by 50 us */
         prctl(PR_SET_TIMERSLACK, 1);
     trainee->worker = (struct hr_worker){
         .world = world,

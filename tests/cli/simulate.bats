@@ -34,3 +34,23 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
   hogring train "${few[@]}" --max-steps 20 --workers 2 --compute-time 5ms --inject slow:1x2 --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" 'd["runs"][0]["seconds"] >= 0.2')" = True ]
 }
+
+@test "a run is measured, and what was measured can be simulated" {
+  for how in "ps-async --servers 2" "ssp --launch process" ps-sync hogwild allreduce; do
+    hogring train "${few[@]}" --strategy $how --workers 2 --calibrate "$TMP/model.ini" >/dev/null
+    hogring simulate "${few[@]}" --strategy ${how% --*} --workers 4 --config "$TMP/model.ini" --json "$TMP/out.json" >/dev/null
+    [ "$(json "$TMP/out.json" 'd["config"]["compute-time"]')" = "$(sed -n 's/^compute-time = //p' "$TMP/model.ini")" ]
+    [ "$(json "$TMP/out.json" 'd["config"]["link"] is not None')" = "$([ "${how:0:1}" = h ] || [ "${how:0:1}" = a ] && echo False || echo True)" ]
+  done
+  grep -q "^# machine .* processors" "$TMP/model.ini"
+  refused 2 "--calibrate: means nothing with --clock virtual" simulate --calibrate "$TMP/model.ini"
+  refused 2 "--calibrate: means nothing with --schedule explore:1" train --schedule explore:1 --calibrate "$TMP/model.ini"
+  refused 3 "--calibrate $TMP/none/model.ini: cannot be written" train --calibrate "$TMP/none/model.ini"
+  refused 2 "expected a name of at most" train --calibrate "a model"
+}
+
+@test "who waits too long for a worker that sleeps says for whom" {
+  for how in allreduce ps-sync "ps-async --launch process"; do
+    refused 4 "rank 1 is still computing the gradient of step " train "${few[@]}" --strategy $how --workers 2 --inject stall:1@step=5+100s --timeout 1s
+  done
+}
