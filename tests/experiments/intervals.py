@@ -38,9 +38,10 @@ def spread(values):
 
 
 def mean_interval(values):
-    """(mean, low, high). One value says nothing about the others: its interval is everything."""
+    """(mean, low, high). One value says nothing about the others: its interval is everything. So is
+    that of values of which one is infinite."""
     centre = mean(values)
-    if len(values) < 2:
+    if len(values) < 2 or not math.isfinite(centre):
         return centre, -math.inf, math.inf
     half = t_quantile(len(values) - 1) * spread(values) / math.sqrt(len(values))
     return centre, centre - half, centre + half

@@ -97,11 +97,12 @@ JUDGES = {judge.__name__: judge for judge in (ratio, difference, slope, optimum,
 
 
 def expected_range(text):
+    """(least, most), both of which are still expected."""
     words = text.split()
     if len(words) == 2 and words[0] == ">":
-        return float(words[1]), math.inf
+        return math.nextafter(float(words[1]), math.inf), math.inf
     if len(words) == 2 and words[0] == "<":
-        return -math.inf, float(words[1])
+        return -math.inf, math.nextafter(float(words[1]), -math.inf)
     if len(words) == 3 and words[1] == "..":
         return float(words[0]), float(words[2])
     raise Mistake(f"expected = {text}: expected `4 .. 6`, `> 1` or `< 0.5`")
@@ -122,7 +123,7 @@ def judge(claim, table):
     evidence = JUDGES[claim["judge"]](claim, table)
     value, low, high = mean_interval(evidence.numbers)
     if evidence.log:
-        value, low, high = math.exp(value), math.exp(low), (math.exp(high) if high < 700 else math.inf)
+        value, low, high = (math.exp(end) if end < 700 else math.inf for end in (value, low, high))
     bottom = 0.0 if evidence.log else -math.inf
     low, high = (bottom if evidence.down else low), (math.inf if evidence.up else high)
     return Finding(value, low, high, verdict(low, high, claim["expected"]))

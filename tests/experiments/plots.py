@@ -14,7 +14,7 @@ from spec import Mistake
 # Okabe and Ito's colours for all kinds of colour vision, as in src/report/plot_style.c.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 POINTS = (7, 5, 9, 11, 13, 6, 4, 8)
-WIDTH, HEIGHT = 470, 380
+WIDTH, HEIGHT = 470, 400
 
 
 def quoted(text):
@@ -54,8 +54,9 @@ def points_panel(panel, table):
         rows = []
         for place, cell in enumerate(cells):
             x = place if along == "case" else cell.number(along)
-            centre, low, high = mean_interval([value.number for value in table.values(cell)])
-            rows.append((x, centre, max(low, 1e-9) if "y" in panel.get("log", "") else low, high))
+            numbers = [value.number for value in table.values(cell)]
+            centre, low, high = mean_interval(numbers)
+            rows.append((x, centre, min(numbers) if "y" in panel.get("log", "") and low <= 0 else low, high))
         lines.append((label, rows))
     return lines, along, table.measure.text, "with yerrorlines"
 
@@ -76,7 +77,7 @@ def panel_script(name, panel, table, number):
     yield from data_blocks(lines, number)
     yield f"set title {quoted(panel.get('title', name))}"
     yield f"set xlabel {quoted(panel.get('xlabel', xlabel))}; set ylabel {quoted(panel.get('ylabel', ylabel))}"
-    yield "unset logscale; set xtics auto; set key " + panel.get("key", "top right")
+    yield "unset logscale; set xtics auto"
     yield f"set xrange {panel.get('xrange', '[*:*]')}; set yrange {panel.get('yrange', '[*:*]')}"
     for axis in panel.get("log", ""):
         yield f"set logscale {axis} {2 if axis == 'x' else 10}"
@@ -97,7 +98,7 @@ def script(path, plots, table):
     yield f"set output {quoted(path)}"
     yield "set offsets graph 0.03, graph 0.03, 0, 0"
     yield "set border 3 lc rgb '#404040'; set tics nomirror out; set grid lc rgb '#dddddd' lt 1 lw 0.8"
-    yield "set key samplen 2 font ',11' noenhanced; set title font ',13' noenhanced"
+    yield "set key below samplen 2 font ',11' noenhanced; set title font ',13' noenhanced"
     yield "set xlabel noenhanced; set ylabel noenhanced"
     yield f"set multiplot layout {rows},{columns}"
     for number, (name, panel) in enumerate(plots.items()):

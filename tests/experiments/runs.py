@@ -29,12 +29,15 @@ class Runner:
                 raise Mistake(f"{experiment.name}: hogring {line}: {words.strip()}")
 
     def run(self, command, arguments, alone):
-        """The run's JSON; exit 1 (it diverged) is a result too, as long as there is one."""
+        """The run's JSON. A run that ended with 1, since its loss was no number, is one without a curve."""
         name = hashlib.sha256(" ".join([command, *arguments]).encode()).hexdigest()[:16]
         path = os.path.join(self.folder, name + ".json")
         if not (self.reuse and os.path.exists(path)):
             code, words = self.hogring_says([command, *arguments, "--quiet", "--json", path], not alone)
-            if code not in (0, 1) or not os.path.exists(path):
+            if code == 1 and "not finite" in words:
+                with open(path, "w") as file:
+                    json.dump({"runs": [{"curve": [], "ended": words}]}, file)
+            elif code != 0:
                 raise Mistake(f"exit code {code}: hogring {shlex.join([command, *arguments])}: {words.strip()}")
         with open(path) as file:
             return json.load(file)["runs"][0]

@@ -55,6 +55,10 @@ class Judges(unittest.TestCase):
         fast = {1: [200, 201], 8: [None, None]}
         self.assertEqual(verdict_of(fast, expected="> 1.5").verdict, "undecided")
 
+    def test_nothing_is_neither_more_nor_less(self):
+        for expected in ("> 1", "< 1"):
+            self.assertEqual(verdict_of({1: [2, 2], 8: [2, 2]}, expected=expected).verdict, "not reproduced")
+
     def test_a_slope_is_the_exponent(self):
         found = verdict_of({1: [8, 8], 2: [4, 4.1], 4: [2, 2]}, judge="slope", along="workers", expected="-1.1 .. -0.9")
         self.assertEqual((round(found.value, 2), found.verdict), (-1, "reproduced"))
@@ -80,6 +84,12 @@ class Measures(unittest.TestCase):
     def test_a_loss_worse_than_guessing_counts_as_guessing(self):
         for loss in (None, 7e25):
             self.assertEqual(Measure("final test_loss").of(self.run_of(1.0, loss)), (GUESSING, True))
+
+    def test_a_run_that_stopped_reaches_nothing(self):
+        stopped = {"curve": []}
+        self.assertEqual(Measure("seconds to test_loss 0.5").of(stopped), (math.inf, True))
+        self.assertEqual(Measure("final test_accuracy").of(stopped), (10.0, True))
+        self.assertEqual(verdict_of({1: [math.inf, 3], 8: [2, 2]}, expected="> 1").verdict, "undecided")
 
 
 if __name__ == "__main__":
