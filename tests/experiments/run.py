@@ -113,32 +113,41 @@ def shortened(experiment):
     experiment.seeds, experiment.tune = range(1, 3), {name: values[:1] for name, values in experiment.tune.items()}
 
 
+def perform_all(chosen, runner, folder):
+    """One that cannot be run does not keep the others from it; how many could not."""
+    report, failed = page.read(folder), 0
+    for experiment in chosen:
+        try:
+            report["experiments"][experiment.name] = perform(experiment, runner, folder)
+            save(report, folder)
+        except Mistake as mistake:
+            print(f"experiments: {mistake}", file=sys.stderr)
+            failed += 1
+    return failed
+
+
 def main():
     options = options_of(sys.argv[1:])
     sys.stdout.reconfigure(line_buffering=True)
     folder = os.path.join(ROOT, "build", "experiments", "quick") if options.quick else RESULTS
     os.makedirs(folder, exist_ok=True)
-    report = page.read(folder)
     if options.page:
-        page.write(folder, report)
+        page.write(folder, page.read(folder))
         return 0
     try:
         chosen = experiments_of(options.names)
         for experiment in chosen:
             check(experiment, flags_of(experiment.command))
-            if options.quick:
-                shortened(experiment)
-        if options.check:
-            return 0
-        runner = Runner(ROOT, options.jobs, options.reuse, tell)
-        for experiment in chosen:
-            report["experiments"][experiment.name] = perform(experiment, runner, folder)
-            save(report, folder)
     except Mistake as mistake:
         print(f"experiments: {mistake}", file=sys.stderr)
         return 2
+    if options.check:
+        return 0
+    for experiment in chosen if options.quick else []:
+        shortened(experiment)
+    failed = perform_all(chosen, Runner(ROOT, options.jobs, options.reuse, tell), folder)
     print(f"\n{os.path.relpath(os.path.join(folder, 'results.md'))}")
-    return 0
+    return 2 if failed else 0
 
 
 if __name__ == "__main__":

@@ -23,8 +23,13 @@ class Runner:
         return done.returncode, done.stderr
 
     def prepare(self, experiment):
+        """The files it makes (--out) are made anew: a leftover may be that of another version."""
         for line in experiment.prepare:
-            code, words = self.hogring_says(shlex.split(line))
+            words = shlex.split(line)
+            made = os.path.join(self.root, words[words.index("--out") + 1])
+            if os.path.exists(made):
+                os.remove(made)
+            code, words = self.hogring_says(words)
             if code != 0:
                 raise Mistake(f"{experiment.name}: hogring {line}: {words.strip()}")
 
