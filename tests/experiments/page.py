@@ -52,6 +52,11 @@ def entry_of(experiment, table, findings, about):
             "rows": [row_of(cell, table) for cell in experiment.cells], "claims": claims, **about}
 
 
+def chosen(value, choices):
+    """What tuning chose; at the edge of its choices something beyond might be better still."""
+    return value + (" (edge)" if len(choices) > 1 and value in (choices[0], choices[-1]) else "")
+
+
 def figures(entry):
     tuned = list(entry["tune"])
     yield "| " + " | ".join([entry["measure"], "mean", "95 % interval"] + [f"tuned {name}" for name in tuned]) + " |"
@@ -59,7 +64,7 @@ def figures(entry):
     for row in entry["rows"]:
         bound = f"> {row['censored']} of {row['seeds']}" if row["censored"] else ""
         cells = [row["cell"], f"{rounded(row['mean'])} {bound}".strip(), f"{rounded(row['low'])} to {rounded(row['high'])}"]
-        yield "| " + " | ".join(cells + [row["tuned"][name] for name in tuned]) + " |"
+        yield "| " + " | ".join(cells + [chosen(row["tuned"][name], entry["tune"][name]) for name in tuned]) + " |"
 
 
 def section(name, entry):

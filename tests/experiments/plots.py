@@ -14,11 +14,18 @@ from spec import Mistake
 # Okabe and Ito's colours for all kinds of colour vision, as in src/report/plot_style.c.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 POINTS = (7, 5, 9, 11, 13, 6, 4, 8)
+THOUSANDS = "%.0s%c"  # 20000 as 20k
 WIDTH, HEIGHT = 470, 400
 
 
 def quoted(text):
     return "'" + text.replace("'", "''") + "'"
+
+
+def constants(cells):
+    """Names of what is the same in all cells, and so need not be said in a legend."""
+    names = {name for cell in cells for name in ("case", *cell.varied)}
+    return {name for name in names if len({cell.value(name) for cell in cells}) == 1} if len(cells) > 1 else set()
 
 
 def groups_of(cells, same):
@@ -40,7 +47,8 @@ def curve(runs, x, y):
 
 def curves_panel(panel, table):
     y, _, x = panel["curves"].partition(" over ")
-    lines = [(cell.label(), curve(table.runs[cell], x, y)) for cell in table.select(panel.get("where"))]
+    cells = table.select(panel.get("where"))
+    lines = [(cell.label(without=constants(cells)), curve(table.runs[cell], x, y)) for cell in cells]
     labels = {"seconds": "seconds, virtual", "test_loss": "test loss", "test_accuracy": "test accuracy (%)"}
     if table.experiment.one_at_a_time:
         labels["seconds"] = "seconds"
@@ -48,9 +56,8 @@ def curves_panel(panel, table):
 
 
 def points_panel(panel, table):
-    along = panel["points"]
-    lines = []
-    for label, cells in groups_of(table.select(panel.get("where")), {along}):
+    along, chosen, lines = panel["points"], table.select(panel.get("where")), []
+    for label, cells in groups_of(chosen, {along} | constants(chosen)):
         rows = []
         for place, cell in enumerate(cells):
             x = place if along == "case" else cell.number(along)
@@ -78,6 +85,7 @@ def panel_script(name, panel, table, number):
     yield f"set title {quoted(panel.get('title', name))}"
     yield f"set xlabel {quoted(panel.get('xlabel', xlabel))}; set ylabel {quoted(panel.get('ylabel', ylabel))}"
     yield "unset logscale; set xtics auto"
+    yield f"set format x '{THOUSANDS if xlabel == 'samples' else '%g'}'; set format y '{THOUSANDS if 'samples' in ylabel else '%g'}'"
     yield f"set xrange {panel.get('xrange', '[*:*]')}; set yrange {panel.get('yrange', '[*:*]')}"
     for axis in panel.get("log", ""):
         yield f"set logscale {axis} {2 if axis == 'x' else 10}"
@@ -99,7 +107,7 @@ def script(path, plots, table):
     yield "set offsets graph 0.03, graph 0.03, 0, 0"
     yield "set border 3 lc rgb '#404040'; set tics nomirror out; set grid lc rgb '#dddddd' lt 1 lw 0.8"
     yield "set key below samplen 2 font ',11' noenhanced; set title font ',13' noenhanced"
-    yield "set xlabel noenhanced; set ylabel noenhanced"
+    yield "set xlabel noenhanced offset 0,0.6; set ylabel noenhanced"
     yield f"set multiplot layout {rows},{columns}"
     for number, (name, panel) in enumerate(plots.items()):
         yield from panel_script(name, panel, table, number)

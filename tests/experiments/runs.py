@@ -23,11 +23,13 @@ class Runner:
         return done.returncode, done.stderr
 
     def prepare(self, experiment):
-        """The files it makes (--out) are made anew: a leftover may be that of another version."""
+        """Files (--out) that are older than the command are made anew."""
         for line in experiment.prepare:
             words = shlex.split(line)
             made = os.path.join(self.root, words[words.index("--out") + 1])
             if os.path.exists(made):
+                if os.path.getmtime(made) > os.path.getmtime(os.path.join(self.root, HOGRING)):
+                    continue
                 os.remove(made)
             code, words = self.hogring_says(words)
             if code != 0:
@@ -90,6 +92,7 @@ def run_experiment(experiment, runner):
     measure = Measure(experiment.measure)
     runner.prepare(experiment)
     tuned = tune(experiment, runner, measure)
-    lines = [cell.arguments(seed, tuned[cell]) for cell in experiment.cells for seed in experiment.seeds]
-    runs = iter(runner.many(experiment, lines, ""))
-    return Table(experiment, {cell: [next(runs) for _ in experiment.seeds] for cell in experiment.cells}, tuned, measure)
+    # All cells of one seed, then those of the next: what else the machine does in real time hits all alike.
+    lines = [cell.arguments(seed, tuned[cell]) for seed in experiment.seeds for cell in experiment.cells]
+    runs = runner.many(experiment, lines, "")
+    return Table(experiment, {cell: runs[place::len(experiment.cells)] for place, cell in enumerate(experiment.cells)}, tuned, measure)
