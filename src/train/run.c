@@ -13,6 +13,7 @@
 #include "nn/gemm.h"
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
+#include "train/account.h"
 #include "train/prefetch.h"
 
 /* --- from options --- */
@@ -293,7 +294,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     hr_announce(run);
     run->began_ns = hr_run_now_ns(run);
     run->wall_began_ns = hr_clock_ns();
-    HR_TRY(drive(run));
+    HR_TRY(hr_divergence_explain(run, drive(run)));
     HR_TRY(hr_launcher_tick(run)); /* the last points and the last save */
     HR_TRY(hr_result_fill(run));
     if (run->save_status != HR_OK)
