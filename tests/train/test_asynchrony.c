@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "support/data_files.h"
 #include "support/runs.h"
 #include "train/account.h"
 
@@ -97,12 +98,40 @@ static void a_synchronous_run_blames_no_asynchrony(void **state)
     assert_null(strstr(hr_error_message(), "staleness"));
 }
 
+/* Samples so large that the losses just fit into a float, and the sum of two gradients does not. */
+static void a_gradient_that_is_not_finite_is_not_pushed(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"ps-async", "hogwild"};
+    char text[4096] = "a,b,y\n";
+    for (size_t i = 0; i < 64; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s3e38,1,%zu\n",
+                 i % 2 ? "-" : "", i % 2);
+    data_text("large.csv", text);
+    struct hr_dataset data = data_open("large.csv", NULL);
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        struct hr_run_result result;
+        struct hr_train_options options = run_options(strategies[i], 2);
+        snprintf(options.model, sizeof options.model, "softmax");
+        snprintf(options.schedule, sizeof options.schedule, "explore:1");
+        options.batch_size = 8;
+        CHECK_FAILS(hr_train(&options, &data, NULL, &result), HR_E_DIVERGED);
+        CHECK_MESSAGE("rank ");
+        CHECK_MESSAGE("step ");
+        CHECK_MESSAGE("the gradient is not finite, though the loss is");
+        CHECK_MESSAGE("in epoch 1, samples ");
+    }
+    hr_dataset_close(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_step_is_as_long_as_what_is_in_flight),
         cmocka_unit_test(a_run_has_it_in_its_result),
         cmocka_unit_test(a_diverged_run_says_what_to_change_first),
+        cmocka_unit_test_setup_teardown(a_gradient_that_is_not_finite_is_not_pushed, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test(a_synchronous_run_blames_no_asynchrony),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
