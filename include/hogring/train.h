@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hogring/accounts.h"
 #include "hogring/data.h"
 #include "hogring/status.h"
 
@@ -119,17 +120,6 @@ struct hr_curve_point {
     double test_loss, test_accuracy;
 };
 
-enum { HR_RESULT_STALENESS_BUCKETS = 4096 };
-
-/* Staleness of some of a run's updates: those of a worker, or all as a tensor of the model had
- * them. */
-struct hr_staleness {
-    char name[96]; /* the tensor's; of a worker "" */
-    uint64_t updates, sum, max;
-    size_t first, n; /* its histogram: the result's stale_counts [first, first + n); what would lie
-                        at HR_RESULT_STALENESS_BUCKETS or behind is in the last */
-};
-
 /* How often the rows of sparse data meet in a feature: the Hogwild! paper's measures. */
 struct hr_conflicts {
     size_t omega;   /* features of the largest row; 0: not measured */
@@ -169,6 +159,7 @@ struct hr_run_result {
     uint64_t dropped, dropped_samples; /* gradients that came too late (backup-workers) */
     size_t ndropped_by;                /* workers */
     uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
+    struct hr_asynchrony asynchrony;   /* not numbers where staleness was not counted */
     uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most */
     double compute_s, communicate_s, wait_s; /* summed over workers */
     double forward_s, backward_s;            /* of compute_s; what is left of it is updating */

@@ -29,6 +29,11 @@ void hr_vec_exchange(float *x, float *c, float a, size_t count)
     HR_ISA_PICK(hr_vec_table)->exchange(x, c, a, count);
 }
 
+bool hr_vec_all_finite(const float *x, size_t count)
+{
+    return HR_ISA_PICK(hr_vec_table)->all_finite(x, count);
+}
+
 void hr_vec_copy_past(float *const *out, size_t nout, const float *x, size_t count)
 {
     HR_ISA_PICK(hr_vec_table)->copy_past(out, nout, x, count);

@@ -11,6 +11,7 @@
 #ifndef HR_BASE_VEC_H
 #define HR_BASE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define HR_VEC_MAX_INPUTS 1024
@@ -37,5 +38,8 @@ void hr_vec_exchange(float *x, float *c, float a, size_t count);
  * to be overwritten. For more memory than the caches hold; of less, the next reader would miss.
  * Ordered before whatever this thread stores next, as any other copy. */
 void hr_vec_copy_past(float *const *out, size_t nout, const float *x, size_t count);
+
+/* Is none of them infinite or not a number? */
+bool hr_vec_all_finite(const float *x, size_t count);
 
 #endif

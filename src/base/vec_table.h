@@ -2,6 +2,7 @@
 #ifndef HR_BASE_VEC_TABLE_H
 #define HR_BASE_VEC_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/isa.h"
@@ -13,6 +14,7 @@ struct hr_vec_table {
     void (*axpy)(float *y, float a, const float *x, size_t count);
     void (*exchange)(float *x, float *c, float a, size_t count);
     void (*copy_past)(float *const *out, size_t nout, const float *x, size_t count);
+    bool (*all_finite)(const float *x, size_t count);
 };
 
 HR_ISA_DECLARE(struct hr_vec_table, hr_vec_table);

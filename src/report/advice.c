@@ -1,5 +1,6 @@
 /* What a user may want to change, with the numbers that say so. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cpus.h"
 #include "report/report.h"
@@ -34,5 +35,29 @@ bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
              "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; a "
              "larger --batch-size (now %zu) or fewer --workers would be faster",
              run->strategy, run->workers, useful, other, run->batch_size);
+    return true;
+}
+
+/* The sum of all that a gradient ever does to the weights, lr / (1 - momentum) times the updates in
+ * flight: runs that came near 1 here learned worse, or diverged. An adaptive rule sets the size of
+ * its steps itself. */
+bool hr_advice_asynchrony(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
+{
+    const struct hr_asynchrony *a = &run->asynchrony;
+    const double in_flight = 1 / (1 - a->implicit_momentum);
+    const bool sgd = !strcmp(run->optimizer, "sgd");
+    const bool large = sgd && a->effective_lr >= 1 - a->explicit_momentum;
+    if (!(in_flight >= 1.5) || !(large || a->total_momentum >= 0.98))
+        return false;
+    const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
+    char cure[80] = "a smaller --lr (--async-lr divide) is the safer choice";
+    if (momentum > 0.005 && sgd)
+        snprintf(cure, sizeof cure, "--momentum %.2f would keep it at %.2f", momentum,
+                 a->explicit_momentum);
+    snprintf(text, HR_ADVICE_MAX,
+             "%s: %.1f updates were in flight on average, so lr %.3g acts like %.3g and momentum "
+             "%.2f like %.3f (predicted); %s",
+             run->strategy, in_flight, run->lr, a->effective_lr, a->explicit_momentum,
+             a->total_momentum, cure);
     return true;
 }

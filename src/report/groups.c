@@ -255,3 +255,17 @@ double hr_measure_stale_mean(const struct hr_run_result *run)
 {
     return run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : NAN;
 }
+
+struct hr_lost_share hr_lost_share_with(struct hr_lost_share share, const struct hr_run_result *run)
+{
+    share.lines += run->watched_lines;
+    share.pairs += run->watched_pairs;
+    share.lost += run->lost_pairs;
+    if (share.pairs == 0 || run->workers < 2)
+        return share;
+    share.fraction = (double)share.lost / (double)share.pairs;
+    const struct hr_interval interval = hr_wilson_interval(share.fraction, (double)share.lines);
+    share.low = interval.low;
+    share.high = interval.high;
+    return share;
+}

@@ -52,4 +52,16 @@ double hr_measure_stale_mean(const struct hr_run_result *run); /* NaN when nothi
 /* Seconds to the target over the runs that reached it: spread.n says how many did. */
 struct hr_spread hr_run_group_target(const struct hr_run_group *group);
 
+/* Hogwild's lost updates: the fraction of weights written that overwrote another's update, and its
+ * 95 % interval. The pairs of a line are mostly lost together, so the interval counts lines; with
+ * one worker there is nobody to lose to, and it is 0. */
+struct hr_lost_share {
+    uint64_t lines, pairs, lost;
+    double fraction, low, high;
+};
+
+/* That of the sample so far (zeroed to begin with) and of a run. */
+struct hr_lost_share hr_lost_share_with(struct hr_lost_share share,
+                                        const struct hr_run_result *run);
+
 #endif

@@ -2,7 +2,7 @@
  *
  * "time": compute, communicate, wait and load (decoding, or waiting for, the input) are disjoint.
  *
- * "staleness": json_account.h
+ * "staleness", "asynchrony", "lost_updates": json_account.h
  */
 #include <stddef.h>
 #include <string.h>
@@ -73,7 +73,8 @@ static json_t *run_outcome(const struct hr_run_result *run)
 static json_t *run_account(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so s{so so so so so so} s{so so} s{so so} so}", "dropped", hr_json_dropped(run),
+        "{so so so so s{so so so so so so} s{so so} s{so so} so}", "dropped", hr_json_dropped(run),
+        "asynchrony", hr_json_asynchrony(run), "lost_updates", hr_json_lost_updates(run),
         "staleness", hr_json_staleness(run), "time", "compute", hr_json_number(run->compute_s),
         "communicate", hr_json_number(run->communicate_s), "wait", hr_json_number(run->wait_s),
         "load", hr_json_number(run->load_s), "forward", hr_json_number(run->forward_s), "backward",

@@ -107,3 +107,23 @@ json_t *hr_json_dropped(const struct hr_run_result *run)
     return json_pack("{so so so}", "gradients", hr_json_count(run->dropped), "samples",
                      hr_json_count(run->dropped_samples), "by_worker", workers);
 }
+
+json_t *hr_json_asynchrony(const struct hr_run_result *run)
+{
+    const struct hr_asynchrony *a = &run->asynchrony;
+    return json_pack("{so so so so}", "effective_lr", hr_json_number(a->effective_lr),
+                     "explicit_momentum", hr_json_number(a->explicit_momentum), "implicit_momentum",
+                     hr_json_number(a->implicit_momentum), "total_momentum",
+                     hr_json_number(a->total_momentum));
+}
+
+json_t *hr_json_lost_updates(const struct hr_run_result *run)
+{
+    const struct hr_lost_share share = hr_lost_share_with((struct hr_lost_share){0}, run);
+    if (share.lines == 0)
+        return json_null();
+    return json_pack("{so so so so so so}", "sampled_lines", hr_json_count(share.lines),
+                     "sampled_pairs", hr_json_count(share.pairs), "lost_pairs",
+                     hr_json_count(share.lost), "fraction", hr_json_number(share.fraction), "low",
+                     hr_json_number(share.low), "high", hr_json_number(share.high));
+}

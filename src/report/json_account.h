@@ -18,4 +18,12 @@ json_t *hr_json_staleness(const struct hr_run_result *run);
 /* "dropped": {"gradients", "samples", "by_worker"}: those that came too late (backup-workers). */
 json_t *hr_json_dropped(const struct hr_run_result *run);
 
+/* "asynchrony": {"effective_lr", "explicit_momentum", "implicit_momentum", "total_momentum"}, as
+ * struct hr_asynchrony has them: implicit momentum is predicted, not measured. */
+json_t *hr_json_asynchrony(const struct hr_run_result *run);
+
+/* "lost_updates": {"sampled_lines", "sampled_pairs", "lost_pairs", "fraction", "low", "high"}: a
+ * sample, and a 95 % interval that counts lines; null but for hogwild. */
+json_t *hr_json_lost_updates(const struct hr_run_result *run);
+
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/plot_staleness.h"
+
 /* --- data */
 
 /* Evaluations that all runs of the group have. */
@@ -147,9 +149,9 @@ static void write_styles(FILE *out, const struct hr_groups *groups)
 /* --- panels */
 
 struct panel {
-    int row, column; /* in the picture */
-    int x;           /* column of the data: 1 samples, 2 seconds */
-    const char *y;   /* block of the data */
+    size_t row, column; /* in the picture */
+    int x;              /* column of the data: 1 samples, 2 seconds */
+    const char *y;      /* block of the data */
 };
 
 static void write_curves(FILE *out, const struct hr_groups *groups, const struct panel *panel)
@@ -170,17 +172,44 @@ static void write_curves(FILE *out, const struct hr_groups *groups, const struct
     fputc('\n', out);
 }
 
+/* The picture's height: that of two rows of panels was 860 pixels when its margins were chosen. */
+struct layout {
+    size_t rows;
+    double legend, row; /* heights, 1 being the picture's */
+    double unit;        /* what was 1 in a picture of 860 pixels */
+};
+
+enum { TWO_ROWS = 860, ONE_ROW = 390 };
+
+static int height_of(size_t rows)
+{
+    return TWO_ROWS + ((int)rows - 2) * ONE_ROW;
+}
+
+static struct layout layout_of(const struct hr_groups *groups)
+{
+    struct layout layout = {.rows = hr_plot_has_staleness(groups) ? 3 : 2};
+    layout.unit = (double)TWO_ROWS / height_of(layout.rows);
+    layout.legend = (0.03 + 0.03 * (double)((groups->n + 2) / 3)) * layout.unit;
+    layout.row = (1 - 0.05 * layout.unit - layout.legend) / (double)layout.rows;
+    return layout;
+}
+
 /* Panels stand at fixed places: what is under them belongs to the legend. */
+static void set_margins(FILE *out, const struct layout *layout, size_t row, size_t column)
+{
+    const double left = column ? 0.59 : 0.09;
+    const double bottom = layout->legend + (double)(layout->rows - 1 - row) * layout->row;
+    fprintf(out, "set lmargin at screen %g; set rmargin at screen %g\n", left, left + 0.395);
+    fprintf(out, "set bmargin at screen %.4f; set tmargin at screen %.4f\n",
+            bottom + 0.075 * layout->unit, bottom + layout->row - 0.022 * layout->unit);
+}
+
 static void write_panel(FILE *out, const struct hr_groups *groups, const struct scale *scale,
-                        const struct panel *panel, double legend)
+                        const struct panel *panel)
 {
     const bool is_loss = !strcmp(panel->y, "loss");
-    const double left = panel->column ? 0.59 : 0.09, height = (0.95 - legend) / 2;
-    const double bottom = legend + (panel->row ? 0 : height);
     const double most = panel->x == 1 ? scale->most_samples / scale->samples : scale->most_seconds;
-    fprintf(out, "set lmargin at screen %g; set rmargin at screen %g\n", left, left + 0.395);
-    fprintf(out, "set bmargin at screen %.4f; set tmargin at screen %.4f\n", bottom + 0.075,
-            bottom + height - 0.022);
     fprintf(out, "set xrange [0:%.6g]\n", most > 0 ? most * 1.03 : 1);
     if (is_loss && scale->loss_top > 0)
         fprintf(out, "set yrange [*:%.6g]\n", scale->loss_top);
@@ -211,23 +240,37 @@ static void write_legend(FILE *out, const struct hr_groups *groups, double heigh
     fputc('\n', out);
 }
 
+static void write_staleness(FILE *out, const struct hr_groups *groups, const struct layout *layout)
+{
+    fputs("set offsets 0, 0, 0, 0\n", out);
+    set_margins(out, layout, 2, 0);
+    hr_plot_staleness_shares(out, groups);
+    set_margins(out, layout, 2, 1);
+    hr_plot_staleness_workers(out, groups);
+}
+
 void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *title,
                           const struct hr_groups *groups)
 {
     static const struct panel panels[] = {
         {0, 0, 1, "loss"}, {0, 1, 2, "loss"}, {1, 0, 1, "accuracy"}, {1, 1, 2, "accuracy"}};
     const struct scale scale = scale_of(groups);
-    const double legend = 0.03 + 0.03 * (double)((groups->n + 2) / 3);
-    hr_plot_terminal(out, format);
+    const struct layout layout = layout_of(groups);
+    hr_plot_terminal(out, format, height_of(layout.rows));
     write_data(out, groups, &scale);
+    if (layout.rows > 2)
+        hr_plot_staleness_data(out, groups);
     write_styles(out, groups);
     fputs("set multiplot\nset label 1 ", out);
     hr_plot_quote(out, title, 110);
-    fputs(" at screen 0.5,0.97 center font ',16'\n", out);
+    fprintf(out, " at screen 0.5,%.4f center font ',16'\n", 1 - 0.03 * layout.unit);
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
-        write_panel(out, groups, &scale, &panels[i], legend);
+        set_margins(out, &layout, panels[i].row, panels[i].column);
+        write_panel(out, groups, &scale, &panels[i]);
         fputs("unset label 1\n", out);
     }
-    write_legend(out, groups, legend);
+    if (layout.rows > 2)
+        write_staleness(out, groups, &layout);
+    write_legend(out, groups, layout.legend);
     fputs("unset multiplot\n", out);
 }

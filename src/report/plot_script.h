@@ -2,6 +2,7 @@
  *
  * Four panels: test loss and test accuracy, each against samples and against seconds of training;
  * one line a group, the mean over its seeds by number of evaluation, in a band from least to most.
+ * Two more where updates were stale (plot_staleness.h).
  * All data stands in the script; gnuplot writes the picture to its standard output.
  */
 #ifndef HR_REPORT_PLOT_SCRIPT_H

@@ -59,17 +59,18 @@ int hr_plot_point(size_t i)
     return CYCLE(points, i);
 }
 
-void hr_plot_terminal(FILE *out, enum hr_plot_format format)
+void hr_plot_terminal(FILE *out, enum hr_plot_format format, int height)
 {
     fputs("set encoding utf8\n", out);
     if (format == HR_PLOT_SVG)
-        fputs("set terminal svg size 1200,860 dynamic noenhanced background rgb 'white' "
-              "font 'Helvetica,Arial,sans-serif,15'\n",
-              out);
+        fprintf(out,
+                "set terminal svg size 1200,%d dynamic noenhanced background rgb 'white' "
+                "font 'Helvetica,Arial,sans-serif,15'\n",
+                height);
     else
-        fputs(
-            "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) "
-            "set terminal pngcairo size 1200,860 noenhanced background rgb 'white' font 'Sans,12'; "
-            "else set terminal png size 1200,860 truecolor noenhanced\n",
-            out);
+        fprintf(out,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) set terminal pngcairo size 1200,%d "
+                "noenhanced background rgb 'white' font 'Sans,12'; "
+                "else set terminal png size 1200,%d truecolor noenhanced\n",
+                height, height);
 }

@@ -15,7 +15,7 @@ const char *hr_plot_color(size_t i);
 const char *hr_plot_dash(size_t i);
 int hr_plot_point(size_t i);
 
-/* "set terminal ..." */
-void hr_plot_terminal(FILE *out, enum hr_plot_format format);
+/* "set terminal ...", 1200 wide and so high. */
+void hr_plot_terminal(FILE *out, enum hr_plot_format format, int height);
 
 #endif

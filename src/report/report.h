@@ -3,6 +3,7 @@
  *   banner.c     who trains what, how, and what the strategy guarantees
  *   advice.c     what a user may want to change, with numbers
  *   progress.c   a line that is redrawn on a terminal; one line an epoch elsewhere
+ *   asynchrony.c below it: staleness, clock skew, effective step size, momentum, lost updates
  *   table.c      one row a strategy; with several seeds mean and deviation, and a verdict in words
  *   json.c       the same for programs: fields are only ever added
  *   plot.c       loss and accuracy against samples and against seconds, drawn by gnuplot
@@ -35,6 +36,8 @@ enum { HR_ADVICE_MAX = 400 };
 bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX]);
 /* After it: communication and waiting took more of the workers' time than computing. */
 bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX]);
+/* After it: asynchrony makes the step, or momentum, much larger than what was asked for. */
+bool hr_advice_asynchrony(const struct hr_run_result *run, char text[HR_ADVICE_MAX]);
 
 /* --- progress */
 

@@ -38,4 +38,11 @@ struct hr_comparison {
  * that calling those below alpha different keeps the chance of any false call below alpha. */
 void hr_holm_adjust(struct hr_comparison *comparisons, size_t n);
 
+/* Wilson's 95 % interval for a fraction that was `fraction` of n trials; n > 0. */
+struct hr_interval {
+    double low, high;
+};
+
+struct hr_interval hr_wilson_interval(double fraction, double n);
+
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "strategy/staleness.h"
-#include "train/run.h"
+#include "train/account.h"
 
 /* Where a histogram stands: a worker's, a key's, or that of all. */
 struct source {

@@ -7,7 +7,7 @@
 #include "hogring/checkpoint.h"
 #include "hogring/replay.h"
 #include "nn/gemm.h"
-#include "train/run.h"
+#include "train/account.h"
 
 static void fill_configuration(const struct hr_run *run, struct hr_run_result *result)
 {
@@ -79,6 +79,12 @@ static enum hr_status copy_dropped(const struct hr_run *run, struct hr_run_resul
     return HR_OK;
 }
 
+void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
+{
+    for (size_t w = 0; w < run->world.workers; w++)
+        fold_worker(&run->world.stats[w], result);
+}
+
 static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result *result)
 {
     result->ncurve = hr_atom64_load_acquire(&run->board->ncurve);
@@ -115,8 +121,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     struct hr_run_result *result = run->result;
     const struct hr_course *course = &run->world.course;
     fill_configuration(run, result);
-    for (size_t w = 0; w < run->world.workers; w++)
-        fold_worker(&run->world.stats[w], result);
+    hr_result_count(run, result);
     HR_TRY(hr_account_staleness(run));
     HR_TRY(copy_dropped(run, result));
     HR_TRY(copy_curve(run, result));
@@ -133,6 +138,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->seconds = hr_seconds(run->board->train_ns);
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
     result->lr = as_written(hr_course_lr(course, run->board->index ? run->board->index - 1 : 0));
+    result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
     name_trace(run, result);
     return HR_OK;

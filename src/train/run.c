@@ -14,6 +14,7 @@
 #include "nn/gemm.h"
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
+#include "train/account.h"
 #include "train/prefetch.h"
 #include "train/recipe.h"
 #include "train/record.h"
@@ -309,7 +310,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     hr_announce(run);
     run->began_ns = hr_run_now_ns(run);
     run->wall_began_ns = hr_clock_ns();
-    HR_TRY(drive(run));
+    HR_TRY(hr_divergence_explain(run, drive(run)));
     HR_TRY(hr_launcher_tick(run)); /* the last points and the last save */
     HR_TRY(hr_result_fill(run));
     HR_TRY(hr_record_end(run));

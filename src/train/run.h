@@ -23,6 +23,7 @@
  *   launcher.c           progress, saving, requests to stop
  *   announce.c           what the run is about to do, for the observer
  *   save.c, result.c     snapshot <-> checkpoint; counters -> result
+ *   asynchrony.c         effective step size and momentum; what to change when a run diverges
  *   account.c            the result's staleness by worker and by key
  *   evaluate.c           a checkpoint's model, apart from any run
  */
@@ -228,8 +229,5 @@ void hr_announce(const struct hr_run *run);
 
 /* --- result.c */
 HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);
-
-/* --- account.c: the totals are in the result */
-HR_CHECKED enum hr_status hr_account_staleness(struct hr_run *run);
 
 #endif

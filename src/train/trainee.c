@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "base/vec.h"
 #include "nn/gemm.h"
 #include "train/prefetch.h"
 #include "train/run.h"
@@ -148,6 +149,28 @@ struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
     return gradient(trainee, piece->count, grads);
 }
 
+/* What is not finite goes no further: nothing would take it out of the shared weights again. A
+ * synchronous strategy may have sent parts of the gradient already; there the next loss tells. */
+static enum hr_status check_finite(const struct hr_trainee *trainee, const struct hr_batch *share,
+                                   double loss)
+{
+    const struct hr_worker *worker = &trainee->worker;
+    const struct hr_world *world = worker->world;
+    const char *what =
+        !isfinite(loss) ? "the loss is not finite"
+        : !world->strategy->synchronous && !hr_vec_all_finite(worker->grads, world->params)
+            ? "the gradient is not finite, though the loss is"
+            : NULL;
+    if (!what)
+        return HR_OK;
+    return hr_fail(HR_E_DIVERGED,
+                   "%s (%g) in epoch %llu, samples %llu to %llu of its order; a smaller --lr may "
+                   "help",
+                   what, loss, (unsigned long long)share->epoch + 1,
+                   (unsigned long long)share->first + 1,
+                   (unsigned long long)(share->first + share->count));
+}
+
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
@@ -157,10 +180,7 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
     const struct hr_batch_result result = trainee->device->repro.shards
                                               ? hr_repro_gradient(trainee, &batch, &samples)
                                               : differentiate(trainee, &share, task->index);
-    if (!isfinite(result.loss_sum))
-        return hr_fail(HR_E_DIVERGED,
-                       "the loss is not finite (%g) in epoch %llu; a smaller --lr may help",
-                       result.loss_sum, (unsigned long long)batch.epoch + 1);
+    HR_TRY(check_finite(trainee, &share, result.loss_sum));
     worker->steps++;
     worker->samples = samples;
     worker->epoch_loss = worker->stats->epoch_loss;

@@ -1,4 +1,6 @@
 /* T(n) against a twin that follows the definition, bit by bit. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/philox.h"
@@ -127,12 +129,33 @@ static void copies_past_the_caches_are_copies(void **state)
         }
 }
 
+/* Wherever the one stands that is not, and among values as large and as small as can be. */
+static void one_that_is_not_finite_is_found(void **state)
+{
+    (void)state;
+    static const float strange[] = {INFINITY, -INFINITY, NAN};
+    static float x[MAX_COUNT];
+    for (size_t i = 0; i < MAX_COUNT; i++)
+        x[i] = i % 3 ? (i % 2 ? FLT_MAX : -FLT_MAX) : 1e-44f;
+    assert_true(hr_vec_all_finite(x, MAX_COUNT));
+    assert_true(hr_vec_all_finite(x, 0));
+    for (size_t i = 0; i < MAX_COUNT; i++) {
+        const float before = x[i];
+        x[i] = strange[i % 3];
+        assert_false(hr_vec_all_finite(x, MAX_COUNT));
+        assert_false(hr_vec_all_finite(x, i + 1));
+        assert_true(hr_vec_all_finite(x, i));
+        x[i] = before;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tree_sum_follows_the_definition_for_every_n),
         cmocka_unit_test(outputs_may_be_the_inputs),
         cmocka_unit_test(copies_past_the_caches_are_copies),
+        cmocka_unit_test(one_that_is_not_finite_is_found),
         cmocka_unit_test(add_scale_and_axpy_round_as_written),
         cmocka_unit_test(exchange_draws_together_as_written),
     };

@@ -1,4 +1,5 @@
 /* Advice is given with its numbers, and only where there is something to gain. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,11 +49,45 @@ static void a_run_of_an_instant_gets_no_advice(void **state)
     assert_false(hr_advice_after(&run, text));
 }
 
+/* lr 0.05 times 5 in flight is more than 1 - 0.9; less momentum is enough of a cure, or is not. */
+static void a_step_that_asynchrony_makes_large_is_told(void **state)
+{
+    (void)state;
+    char text[HR_ADVICE_MAX];
+    struct hr_run_result run = sample_run("ps-async", 1, 0.9);
+    snprintf(run.optimizer, sizeof run.optimizer, "sgd");
+    run.asynchrony = (struct hr_asynchrony){0.25, 0.9, 0.8, 0.98};
+    assert_true(hr_advice_asynchrony(&run, text));
+    assert_string_equal(text,
+                        "ps-async: 5.0 updates were in flight on average, so lr 0.05 acts like "
+                        "0.25 and momentum 0.90 like 0.980 (predicted); --momentum 0.50 would "
+                        "keep it at 0.90");
+    run.asynchrony = (struct hr_asynchrony){1, 0.5, 0.95, 0.975};
+    assert_true(hr_advice_asynchrony(&run, text));
+    assert_non_null(strstr(text, "a smaller --lr (--async-lr divide) is the safer choice"));
+}
+
+static void a_step_that_is_as_asked_for_is_not(void **state)
+{
+    (void)state;
+    static const struct hr_asynchrony fine[] = {
+        {0.0668, 0.9, 0.25, 0.925}, {0.01, 0.5, 0.8, 0.9}, {NAN, 0.9, NAN, NAN}, {5, 0.9, 0, 0.9}};
+    char text[HR_ADVICE_MAX];
+    struct hr_run_result run = sample_run("ps-async", 1, 0.9);
+    snprintf(run.optimizer, sizeof run.optimizer, "sgd");
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        run.asynchrony = fine[i];
+        assert_false(hr_advice_asynchrony(&run, text));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(too_many_ranks_for_the_processors_are_counted),
         cmocka_unit_test(more_communication_than_computing_is_told),
+        cmocka_unit_test(a_step_that_asynchrony_makes_large_is_told),
+        cmocka_unit_test(a_step_that_is_as_asked_for_is_not),
         cmocka_unit_test(a_run_of_an_instant_gets_no_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,8 @@ static struct hr_run_result full_run(void)
     run.nstale_workers = run.nstale_keys = 1;
     run.stale_parts = parts;
     run.stale_counts = counts;
+    run.asynchrony = (struct hr_asynchrony){0.125, 0.5, 0.75, 0.875};
+    run.watched_lines = 100, run.watched_pairs = 800, run.lost_pairs = 400;
     run.max_skew = 5;
     run.dropped = 5, run.dropped_samples = 80;
     run.dropped_by = dropped_by, run.ndropped_by = 2;
@@ -199,6 +201,11 @@ static const struct field run_fields[] = {
                   "{\"mean\":4.0,\"p50\":4,\"p99\":4,\"max\":4,\"histogram\":[0,0,0,0,2],"
                   "\"name\":\"1.bias\",\"updates\":2}]}"},
     {"dropped", "{\"gradients\":5,\"samples\":80,\"by_worker\":[4,1]}"},
+    {"asynchrony", "{\"effective_lr\":0.125,\"explicit_momentum\":0.5,\"implicit_momentum\":0.75,"
+                   "\"total_momentum\":0.875}"},
+    {"lost_updates", "{\"sampled_lines\":100,\"sampled_pairs\":800,\"lost_pairs\":400,"
+                     "\"fraction\":0.5,\"low\":0.40383153036599562,"
+                     "\"high\":0.59616846963400438}"},
     {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
              "\"wait\":0.45000000000000001,\"load\":0.125,\"forward\":0.5,"
              "\"backward\":0.75}"},
@@ -231,8 +238,8 @@ static void what_there_is_not_is_null(void **state)
     json_t *document = write_and_read(runs, 2);
     const json_t *run = json_array_get(json_object_get(document, "runs"), 0);
     static const char *const nulls[] = {
-        "test_loss",      "lr",       "target_seconds", "checkpoint", "staleness_bound",
-        "weights_digest", "conflicts"};
+        "test_loss",      "lr",        "target_seconds", "checkpoint", "staleness_bound",
+        "weights_digest", "conflicts", "lost_updates"};
     for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
         assert_true(json_is_null(json_object_get(run, nulls[i])));
     assert_true(json_is_true(json_object_get(run, "interrupted")));

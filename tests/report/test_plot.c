@@ -149,6 +149,40 @@ static void a_run_that_blows_up_does_not_set_the_scale(void **state)
     free(text);
 }
 
+/* Two panels more, whose data are those of all seeds together. */
+static void stale_updates_are_drawn_where_there_are_any(void **state)
+{
+    (void)state;
+    static struct hr_run_result runs[3];
+    struct hr_staleness parts[] = {
+        {.updates = 4, .sum = 2}, {.updates = 0}, {.updates = 2, .sum = 3}};
+    fill_runs(runs);
+    char *text = script(runs, 3, HR_PLOT_SVG, "title");
+    assert_null(strstr(text, "stale"));
+    expect(text, "size 1200,860");
+    free(text);
+    for (size_t i = 0; i < 2; i++) {
+        runs[i].stale[0] = 5;
+        runs[i].stale[2] = 3 * i;
+        runs[i].stale_max = 2;
+        runs[i].nstale_workers = 3;
+        runs[i].stale_parts = parts;
+    }
+    runs[2].stale[100] = 2;
+    runs[2].stale[101] = 6;
+    runs[2].stale_max = 101;
+    text = script(runs, 2, HR_PLOT_SVG, "title");
+    expect(text, "$stale0 << END\n0 76.9231\n\n2 23.0769\nEND\n");
+    expect(text, "$worker0 << END\n0 0.5\n2 1.5\nEND\n");
+    expect(text, "plot $stale0 using 1:2 with linespoints ls 1");
+    expect(text, "size 1200,1250");
+    free(text);
+    text = script(runs, 3, HR_PLOT_SVG, "title"); /* 102 numbers in bins of 3: 99 to 101 */
+    expect(text, "\n100 100\nEND\n");
+    expect(text, "bins of 3");
+    free(text);
+}
+
 static void texts_are_quoted_for_gnuplot(void **state)
 {
     (void)state;
@@ -262,6 +296,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_leaves_a_gap),
         cmocka_unit_test(bands_are_drawn_for_several_seeds_only),
         cmocka_unit_test(a_run_that_blows_up_does_not_set_the_scale),
+        cmocka_unit_test(stale_updates_are_drawn_where_there_are_any),
         cmocka_unit_test(texts_are_quoted_for_gnuplot),
         IN_FOLDER(other_endings_are_refused),
         IN_FOLDER(a_missing_gnuplot_is_told_with_its_package),

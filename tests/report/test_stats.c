@@ -99,6 +99,19 @@ static void holm_multiplies_by_the_tests_left_and_never_falls(void **state)
     hr_holm_adjust(c, 0);
 }
 
+/* 0 of 10 and 5 of 10: Brown, Cai, DasGupta, "Interval estimation for a binomial proportion", 2001,
+ * formula (4). */
+static void wilson_stays_within_0_and_1(void **state)
+{
+    (void)state;
+    CHECK_NEAR(hr_wilson_interval(0, 10).low, 0, 0, 0);
+    CHECK_NEAR(hr_wilson_interval(0, 10).high, 0.27753, 0, 1e-5);
+    CHECK_NEAR(hr_wilson_interval(0.5, 10).low, 0.23659, 0, 1e-5);
+    CHECK_NEAR(hr_wilson_interval(0.5, 10).high, 0.76341, 0, 1e-5);
+    CHECK_NEAR(hr_wilson_interval(1, 10).low, 0.72247, 0, 1e-5);
+    CHECK_NEAR(hr_wilson_interval(1, 10).high, 1, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +121,7 @@ int main(void)
         cmocka_unit_test(student_cdf_gives_the_table),
         cmocka_unit_test(welch_gives_a_worked_example),
         cmocka_unit_test(welch_says_nothing_without_spread_or_with_one_value),
+        cmocka_unit_test(wilson_stays_within_0_and_1),
         cmocka_unit_test(holm_multiplies_by_the_tests_left_and_never_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

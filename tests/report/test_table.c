@@ -33,6 +33,10 @@ static void one_seed_gives_plain_numbers(void **state)
     runs[1].stale_updates = 4;
     runs[1].stale_sum = 5;
     runs[1].stale_max = 3;
+    runs[1].stale[0] = runs[1].stale[3] = 1;
+    runs[1].stale[1] = 2;
+    runs[1].max_skew = 2;
+    runs[1].asynchrony = (struct hr_asynchrony){0.1125, 0.9, 0.5556, 0.9556};
     runs[1].interrupted = true;
     runs[1].test_loss = NAN;
     runs[1].updates = 123456;
@@ -40,17 +44,68 @@ static void one_seed_gives_plain_numbers(void **state)
     /* clang-format off */
     expect_table(runs, 2, 0,
         "                        test    test   train"
-            "                                     staleness    time %\n"
+            "                                     staleness  clock    time %\n"
         "strategy          accuracy %    loss    loss"
-            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
+            "  seconds  samples/s  updates    lr   mean/max   skew     c/c/w\n"
         "allreduce direct       97.31  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -  75/10/15\n"
+            "     1.50      9.80k      460  0.05          -      0  75/10/15\n"
         "ssp s=3*               95.00     nan  0.1250"
-            "     1.50       412k     123k  0.05     1.25/3  75/10/15\n"
+            "     1.50       412k     123k  0.05     1.25/3      2  75/10/15\n"
         "c/c/w: compute / communicate / wait, of the "
-            "workers' time\n"
-        "* interrupted before its end\n");
+            "workers' time; skew: most clocks between two workers\n"
+        "* interrupted before its end\n"
+        "\n"
+        "          staleness    staleness  stalest  effective            momentum\n"
+        "strategy       mean  p50/p99/max   worker         lr  set/implicit/total\n"
+        "ssp s=3        1.25        1/3/3        -      0.113     0.90/0.56/0.956\n"
+        "effective lr: lr x (1 + mean staleness); implicit momentum: predicted, "
+            "1 - 1 / (1 + mean staleness)\n");
     /* clang-format on */
+}
+
+/* Two seeds: the quantiles are those of all updates, the stalest worker that of any run, and the
+ * samples are one. */
+static void asynchrony_has_a_table_of_its_own(void **state)
+{
+    (void)state;
+    static struct hr_run_result runs[3];
+    struct hr_staleness parts[] = {
+        {.updates = 10, .sum = 5}, {.updates = 0}, {.updates = 2, .sum = 3}};
+    runs[0] = sample_run("ps-sync", 1, 0.9);
+    for (size_t i = 1; i < 3; i++) {
+        runs[i] = sample_run("hogwild", i, 0.9);
+        runs[i].stale_updates = 12;
+        runs[i].stale_sum = 8;
+        runs[i].stale[0] = 11;
+        runs[i].stale[i == 1 ? 8 : HR_RESULT_STALENESS_BUCKETS - 1] = 1;
+        runs[i].stale_max = i == 1 ? 8 : 9000;
+        runs[i].asynchrony = (struct hr_asynchrony){0.05, 0.5, 0.25, 0.625};
+        runs[i].watched_lines = 50;
+        runs[i].watched_pairs = 400;
+        runs[i].lost_pairs = i == 1 ? 0 : 8;
+    }
+    runs[2].nstale_workers = 3;
+    runs[2].stale_parts = parts;
+    struct capture capture;
+    capture_begin(&capture);
+    hr_table_print(capture.out, runs, 3, 0);
+    char *text = capture_end(&capture);
+    const char *own = strstr(text, "\n\n");
+    assert_non_null(own);
+    /* clang-format off */
+    assert_string_equal(own,
+        "\n\n"
+        "          staleness      staleness  stalest  effective"
+            "            momentum           lost\n"
+        "strategy       mean    p50/p99/max   worker         lr"
+            "  set/implicit/total      updates %\n"
+        "hogwild        0.67  0/>=4095/9000  2: 1.50       0.05"
+            "     0.50/0.25/0.625  1 [0.18, 5.4]\n"
+        "effective lr: lr x (1 + mean staleness); implicit momentum: predicted, "
+            "1 - 1 / (1 + mean staleness)\n"
+        "lost updates: weights written over another's update; sampled, with a 95 % interval\n");
+    /* clang-format on */
+    free(text);
 }
 
 /* 0.3 of 3.3 s, counted as compute; the other run, at just 1 %, would not bring the column. */
@@ -180,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_seed_gives_plain_numbers),
+        cmocka_unit_test(asynchrony_has_a_table_of_its_own),
         cmocka_unit_test(loading_has_a_column_where_it_matters),
         cmocka_unit_test(several_seeds_give_mean_and_deviation),
         cmocka_unit_test(a_target_adds_its_column),

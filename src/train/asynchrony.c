@@ -1,0 +1,103 @@
+/* What staleness does to the step (hogring/train.h, struct hr_asynchrony), and which of step size,
+ * momentum and staleness to change first when a run has diverged. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/histogram.h"
+#include "train/account.h"
+
+static double explicit_momentum(const struct hr_optimizer *optimizer)
+{
+    switch (optimizer->rule->id) {
+    case HR_SGD:
+    case HR_LARS:
+        return optimizer->momentum;
+    case HR_ADAM:
+    case HR_ADAMW:
+    case HR_LAMB:
+        return optimizer->beta1;
+    default:
+        return 0;
+    }
+}
+
+/* The mean over the updates of what was left of lr: all of it, or 1 / (1 + staleness). */
+static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
+{
+    double sum = 0;
+    if (!run->world.options.inverse_staleness)
+        return 1;
+    for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++)
+        sum += (double)result->stale[i] / (1 + (double)i);
+    return sum / (double)result->stale_updates;
+}
+
+struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_run_result *result,
+                                      double lr)
+{
+    const double in_flight = 1 + (double)result->stale_sum / (double)result->stale_updates;
+    const double set = explicit_momentum(&run->world.optimizer);
+    const double implicit = 1 - 1 / in_flight; /* not a number when nothing was counted */
+    return (struct hr_asynchrony){
+        .effective_lr = lr * rate_left(run, result) * in_flight,
+        .explicit_momentum = set,
+        .implicit_momentum = implicit,
+        .total_momentum = 1 - (1 - set) * (1 - implicit),
+    };
+}
+
+/* --- divergence --- */
+
+/* The one thing to change first. Asynchrony multiplies the step by the updates in flight. Less
+ * momentum takes that back as long as there is enough of it (that keeps total momentum where it was
+ * set, as Mitliagkas et al. advise); then the step itself does; a long tail is cut by a bound. */
+static void write_cure(const struct hr_run *run, uint64_t stale_max, const struct hr_asynchrony *a,
+                       char *text, size_t size)
+{
+    const double in_flight = 1 / (1 - a->implicit_momentum);
+    const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
+    const enum hr_rule_id rule = run->world.optimizer.rule->id;
+    const bool has_momentum = rule == HR_SGD || rule == HR_LARS;
+    const bool divides = !strcmp(run->options->async_lr, "divide");
+    if (in_flight < 1.5)
+        snprintf(text, size, "the step itself: a smaller --lr (asynchrony adds little to it)");
+    else if (momentum > 0.005)
+        snprintf(text, size, "momentum: --%s %.2f", has_momentum ? "momentum" : "beta1", momentum);
+    else if (!divides)
+        snprintf(text, size, "the step size: --async-lr divide");
+    else if (!run->world.strategy->bounded && (double)stale_max > 4 * in_flight)
+        snprintf(text, size, "staleness: --strategy ssp --staleness %.0f", ceil(in_flight));
+    else
+        snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
+}
+
+/* The rate of the index that was handed out last. */
+static double last_lr(const struct hr_run *run)
+{
+    const struct hr_course *course = &run->world.course;
+    const uint64_t next = hr_atom64_load_acquire(&run->world.dispenser->next); /* all are gone */
+    const uint64_t begun = next < course->end ? next : course->end;
+    return (double)hr_course_lr(course, begun > course->first ? begun - 1 : course->first);
+}
+
+enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status status)
+{
+    struct hr_run_result so_far = {0};
+    char message[480], cure[120];
+    if (status != HR_E_DIVERGED || run->world.strategy->synchronous || !run->segment.base)
+        return status;
+    hr_result_count(run, &so_far);
+    if (so_far.stale_updates == 0)
+        return status;
+    const double lr = last_lr(run);
+    const struct hr_asynchrony a = hr_asynchrony_of(run, &so_far, lr);
+    write_cure(run, so_far.stale_max, &a, cure, sizeof cure);
+    snprintf(message, sizeof message, "%s", hr_error_message());
+    return hr_fail(status,
+                   "%s; staleness so far: p50 %zu, max %llu; lr %.3g acts like %.3g, momentum %.2f "
+                   "like %.3f; change first %s",
+                   message, hr_histogram_quantile(so_far.stale, HR_RESULT_STALENESS_BUCKETS, 0.5),
+                   (unsigned long long)so_far.stale_max, lr, a.effective_lr, a.explicit_momentum,
+                   a.total_momentum, cure);
+}
