@@ -159,7 +159,7 @@ struct hr_run_result {
     uint64_t dropped, dropped_samples; /* gradients that came too late (backup-workers) */
     size_t ndropped_by;                /* workers */
     uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
-    struct hr_asynchrony asynchrony;   /* not numbers where staleness was not counted */
+    struct hr_asynchrony asynchrony;   /* not numbers where no stale gradients were counted */
     uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most */
     double compute_s, communicate_s, wait_s; /* summed over workers */
     double forward_s, backward_s;            /* of compute_s; what is left of it is updating */

@@ -84,13 +84,22 @@ static void cell_worst(const struct hr_run_group *group, char *cell)
 
 static void cell_step(const struct hr_run_group *group, char *cell)
 {
-    snprintf(cell, HR_CELL_MAX, "%.3g", mean_of(group, effective_lr));
+    const double step = mean_of(group, effective_lr);
+    if (isfinite(step))
+        snprintf(cell, HR_CELL_MAX, "%.3g", step);
+    else
+        snprintf(cell, HR_CELL_MAX, "-"); /* what is stale is not gradients */
 }
 
 static void cell_momentum(const struct hr_run_group *group, char *cell)
 {
-    snprintf(cell, HR_CELL_MAX, "%.2f/%.2f/%.3f", group->run[0]->asynchrony.explicit_momentum,
-             mean_of(group, implicit_momentum), mean_of(group, total_momentum));
+    const double set = group->run[0]->asynchrony.explicit_momentum;
+    const double total = mean_of(group, total_momentum);
+    if (isfinite(total))
+        snprintf(cell, HR_CELL_MAX, "%.2f/%.2f/%.3f", set, mean_of(group, implicit_momentum),
+                 total);
+    else
+        snprintf(cell, HR_CELL_MAX, "-");
 }
 
 static void cell_lost(const struct hr_run_group *group, char *cell)

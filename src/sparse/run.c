@@ -277,6 +277,7 @@ static void fill_configuration(const struct hr_sparse_run *run, struct hr_run_re
     result->batch_size = result->global_batch = result->threads_per_worker = 1;
     result->seed = o->seed;
     result->conflicts = run->problem.conflicts;
+    result->asynchrony = (struct hr_asynchrony){NAN, NAN, NAN, NAN}; /* nobody counts staleness */
     result->lr = run->dual ? NAN : (double)hr_lr_at(&run->rate, (double)run->board->epoch - 1, 1);
 }
 

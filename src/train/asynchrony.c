@@ -36,7 +36,9 @@ static double rate_left(const struct hr_run *run, const struct hr_run_result *re
 struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_run_result *result,
                                       double lr)
 {
-    const double in_flight = 1 + (double)result->stale_sum / (double)result->stale_updates;
+    const bool pushes = !run->world.strategy->exchanges; /* else it is exchanges that are stale */
+    const double stale = (double)result->stale_sum / (double)result->stale_updates;
+    const double in_flight = pushes ? 1 + stale : (double)NAN;
     const double set = explicit_momentum(&run->world.optimizer);
     const double implicit = 1 - 1 / in_flight; /* not a number when nothing was counted */
     return (struct hr_asynchrony){
@@ -85,7 +87,9 @@ enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status st
 {
     struct hr_run_result so_far = {0};
     char message[480], cure[120];
-    if (status != HR_E_DIVERGED || run->world.strategy->synchronous || !run->segment.base)
+    const struct hr_strategy *strategy = run->world.strategy;
+    if (status != HR_E_DIVERGED || strategy->synchronous || strategy->exchanges ||
+        !run->segment.base)
         return status;
     hr_result_count(run, &so_far);
     if (so_far.stale_updates == 0)

@@ -15,6 +15,7 @@ static void the_step_is_as_long_as_what_is_in_flight(void **state)
     result.stale_updates = result.stale_sum = 4;
     result.stale[0] = 3;
     result.stale[4] = 1;
+    CHECK_OK(hr_strategy_find("ps-async", 3, &run.world.strategy));
     run.world.optimizer.momentum = 0.5;
     run.world.optimizer.beta1 = 0.75;
     CHECK_OK(hr_rule_find("sgd", &run.world.optimizer.rule));
@@ -28,6 +29,9 @@ static void the_step_is_as_long_as_what_is_in_flight(void **state)
     a = hr_asynchrony_of(&run, &result, 0.25);
     CHECK_NEAR(a.effective_lr, 0.4, 1e-15, 0);
     CHECK_NEAR(a.total_momentum, 0.875, 0, 0);
+    CHECK_OK(hr_strategy_find("elastic-averaging", 3, &run.world.strategy));
+    assert_true(isnan(hr_asynchrony_of(&run, &result, 0.25).effective_lr));
+    CHECK_OK(hr_strategy_find("ps-async", 3, &run.world.strategy));
     result.stale_updates = 0;
     result.stale_sum = 0;
     assert_true(isnan(hr_asynchrony_of(&run, &result, 0.25).effective_lr));
