@@ -103,6 +103,8 @@ def build_primitives():
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "openblas"], capture_output=True, text=True).stdout.split()
     programs["gemm"] = compile_program(["cc", *ours, "-march=native", *here("gemm_shapes.c"), library, *flags, "-fopenmp", "-pthread", "-lm"],
                                        "gemm_shapes")
+    tail = [library, *flags, "-lz", "-ljansson", "-lxxhash", "-fopenmp", "-pthread", "-lm"]
+    programs["hogwild"] = compile_program(["cc", *ours, *here("hogwild_pairs.c"), *tail], "hogwild_pairs")
     object_file = compile_program(["cc", *ours, "-c", *here("spsc_ours.c")], "spsc_ours.o")
     if not which("g++"):
         print("skipped: the queue, for want of g++")

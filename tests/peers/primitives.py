@@ -143,12 +143,39 @@ def updates(options, facts, program):
     return answer
 
 
+# H3: the model of PyTorch's mnist_hogwild example, and ours; steps of a round, must, stretch.
+HOGWILD = {"net": ("conv 10 5x5, maxpool 2, relu, conv 20 5x5, maxpool 2, relu, flatten, dense 50, relu, dense 10", 60, 0.95, 0.99),
+           "mlp": ("mlp", 60, 0.80, 0.92)}
+
+
+def hogwild(options, program):
+    """H3: hogwild through relaxed pairs, the product, beside racing vector loads and stores, steps/s."""
+    print("\nhogwild through relaxed pairs of floats, beside racing vector loads and stores, 2 threads, batch 64, steps/s")
+    answer = []
+    for name, (model, steps, must, stretch) in HOGWILD.items():
+        load = Load()
+        cell = Cell([program, model, "2", str(max(9, options.rounds)), str(steps)], {}, 2 * options.limit)
+        load = load.so_far()
+        if cell.ended != "ok":
+            print(f"  no result: {cell.ended}: {cell.error}")
+        for row in cell.rows:
+            result = ratio(row["pairs"], row["racy"])
+            verdict = judge(result, must, stretch, load)
+            print(f"  H3  {name:4} pairs {median(row['pairs']):8.0f}  racy {median(row['racy']):8.0f} {interval(result)} "
+                  f">= {must}x, {stretch}x  {verdict}; {load_line(load)}")
+            answer.append({"id": "H3", "model": name, **row, **(result or {}), "must": must, "stretch": stretch, "verdict": verdict,
+                           "load": load})
+    return answer
+
+
 def run(options, facts, programs, tell):
     answer = {}
     if programs.get("gemm"):
         answer["products"] = products(options, programs["gemm"])
     if programs.get("update"):
         answer["updates"] = updates(options, facts, programs["update"])
+    if programs.get("hogwild"):
+        answer["hogwild"] = hogwild(options, programs["hogwild"])
     if programs.get("spsc"):
         answer["rings"] = rings(options, programs["spsc"])
     if programs.get("limits"):

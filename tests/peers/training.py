@@ -12,7 +12,11 @@ FLOP = {"mlp": 2 * (2 * 784 * 256 + 3 * 256 * 128 + 3 * 128 * 10),
 # Steps of a launch: enough to time, few enough for seven rounds of all.
 STEPS = {"mlp": 900, "cnn": 100}
 
-# (id, model, ours, what it is held against, must, stretch)
+SLOW = "--inject slow:1x2"        # worker 1 takes twice as long
+TROUBLE = "--inject slow:*x3@10%"  # a tenth of all steps take three times as long
+ACCURACY, ACCURACY_EPOCHS = 0.86, 5  # of H1's second half, on the test split
+
+# (id, model, ours, what it is held against, must, stretch); ours: strategy, workers, further options
 CONTESTS = (
     ("T1", "mlp", ("allreduce", 1), ("torch", "single"), 1.05, 1.15),
     ("T1", "cnn", ("allreduce", 1), ("torch", "single"), 1.3, 1.6),
@@ -23,7 +27,13 @@ CONTESTS = (
     ("T4", "mlp", ("allreduce", 2), ("limit", "GEMM"), 0.65, 0.80),
     ("T4", "cnn", ("allreduce", 2), ("limit", "GEMM"), 0.70, 0.88),
     ("H1", "mlp", ("hogwild", 2), ("torch", "hogwild"), 1.2, 1.45),
+    ("H1", "mlp", ("hogwild", 2, "accuracy"), ("torch", "hogwild", "accuracy"), 1.2, 1.45),
+    ("H2", "mlp", ("hogwild", 2), ("ours", "allreduce", 2), 0.95, 1.05),
+    ("H2", "mlp", ("hogwild", 2, SLOW), ("ours", "allreduce", 2, SLOW), 1.3, 1.45),
+    ("H5", "mlp", ("ps-async", 2, SLOW), ("ours", "allreduce", 2, SLOW), 1.3, 1.45),
+    ("H5", "mlp", ("ssp", 2, "--staleness 4 " + TROUBLE), ("ours", "allreduce", 2, TROUBLE), 1.08, 1.13),
 )
+ASYNCHRONOUS = ("ps-async", "ssp", "hogwild")  # a step is one worker's minibatch
 
 
 def python_with_torch():
@@ -38,6 +48,17 @@ def samples_a_second(cell):
     return row.get("runs", [row])[0].get("samples_per_s")
 
 
+def inverse_time(curve):
+    """1 / seconds until test accuracy ACCURACY, between evaluations on a straight line: of two such figures, the larger is the faster."""
+    before = (0.0, 0.0)
+    for seconds, accuracy in curve:
+        if accuracy >= ACCURACY:
+            part = (ACCURACY - before[1]) / (accuracy - before[1])
+            return 1 / (before[0] + part * (seconds - before[0]))
+        before = (seconds, accuracy)
+    return None
+
+
 class Runner:
     """Knows how to launch a contender and what figure it gives, in samples/s."""
 
@@ -45,16 +66,19 @@ class Runner:
         self.options, self.python, self.limit_program, self.tell = options, python, limit_program, tell
         self.shares = {}
 
-    def ours(self, model, strategy, workers, cpus=None):
-        steps = STEPS[model] * (workers if strategy == "hogwild" else 1)
+    def ours(self, model, strategy, workers, further="", cpus=None):
+        steps = STEPS[model] * (workers if strategy in ASYNCHRONOUS else 1)
+        whole = further == "accuracy"
+        length = ["--epochs", str(ACCURACY_EPOCHS)] if whole else ["--epochs", "10", "--max-steps", str(steps), *further.split()]
         command = [self.options.hogring, "train", "--quiet", "--data", "fashion-mnist", "--model", model, "--strategy", strategy,
-                   "--workers", str(workers), "--batch-size", str(BATCH), "--lr", "0.02", "--epochs", "10", "--max-steps", str(steps),
-                   "--json", "-"]
+                   "--workers", str(workers), "--batch-size", str(BATCH), "--lr", "0.02", *length, "--json", "-"]
         cell = Cell((["taskset", "-c", cpus] if cpus else []) + command, {}, 2 * self.options.limit, whole=True)
         figure = samples_a_second(cell)
+        if whole and figure is not None:
+            return inverse_time([(p["seconds"], p["test_accuracy"]) for p in cell.rows[0]["runs"][0]["curve"]])
         if figure is None:
             self.tell(f"{model} {strategy} {workers}: {cell.ended}: {cell.error[:120]}")
-        elif strategy == "allreduce" and workers == WORKERS:
+        elif strategy == "allreduce" and workers == WORKERS and not further:
             self.shares.setdefault(model, []).append(cell.rows[0]["runs"][0]["time"])
         return figure
 
@@ -64,7 +88,7 @@ class Runner:
         cpus = sorted(os.sched_getaffinity(0))
 
         def one(i):
-            figures[i] = self.ours(model, "allreduce", 1, str(cpus[i % len(cpus)]))
+            figures[i] = self.ours(model, "allreduce", 1, cpus=str(cpus[i % len(cpus)]))
 
         threads = [threading.Thread(target=one, args=(i,)) for i in range(WORKERS)]
         for thread in threads:
@@ -73,15 +97,19 @@ class Runner:
             thread.join()
         return None if None in figures else sum(figures)
 
-    def torch(self, model, mode):
+    def torch(self, model, mode, further=""):
         if not self.python:
             return None
+        whole = further == "accuracy"
+        length = ["--epochs", str(ACCURACY_EPOCHS), "--curve"] if whole else ["--steps", str(STEPS[model])]
         cell = Cell([self.python, os.path.join(HERE, "torch_train.py"), "--mode", mode, "--model", model, "--batch", str(BATCH),
-                     "--workers", str(WORKERS), "--lr", "0.02", "--steps", str(STEPS[model])],
+                     "--workers", str(WORKERS), "--lr", "0.02", *length],
                     {"OMP_NUM_THREADS": "1"}, 2 * self.options.limit, whole=True)
         figure = samples_a_second(cell)
         if figure is None:
             self.tell(f"{model} torch {mode}: {cell.ended}: {cell.error[:120]}")
+        elif whole:
+            return inverse_time(cell.rows[0]["curve"])
         return figure
 
     def limit(self, model):
@@ -98,7 +126,7 @@ class Runner:
 
 def sides(contest):
     _, model, ours, against, _, _ = contest
-    return ("ours", model, *ours), (against[0], model, against[1])
+    return ("ours", model, *ours), (against[0], model, *against[1:])
 
 
 def print_shares(shares):
@@ -144,14 +172,19 @@ def run(options, limit_program, tell):
     return answer
 
 
+def further_of(ours):
+    further = ours[2] if len(ours) > 2 else ""
+    return f"1 / seconds to accuracy {ACCURACY}" if further == "accuracy" else further
+
+
 def judged(contest, samples, load):
     name, model, ours, against, must, stretch = contest
     mine, theirs = (samples[side] for side in sides(contest))
     result = ratio(mine, theirs)
     verdict = judge(result, must, stretch, load)
-    shown = [f"{median(known):9.0f}" if known else f"{'-':>9}"
+    shown = [f"{median(known):9.{0 if median(known) > 10 else 4}f}" if known else f"{'-':>9}"
              for known in ([x for x in line if x is not None] for line in (mine, theirs))]
-    print(f"  {name:3} {model} {ours[0]:9} x{ours[1]} {shown[0]}   {' '.join(against):16} {shown[1]} {interval(result)} "
-          f"{must} {stretch}  {verdict}")
+    print(f"  {name:3} {model} {ours[0]:9} x{ours[1]} {shown[0]}   {' '.join(map(str, against[:2])):16} {shown[1]} {interval(result)} "
+          f"{must} {stretch}  {verdict}" + (f"  ({further_of(ours)})" if further_of(ours) else ""))
     return {"id": name, "model": model, "ours": list(ours), "against": list(against), "must": must, "stretch": stretch, "load": load,
             **(result or {}), "verdict": verdict, "samples_ours": mine, "samples_against": theirs}
