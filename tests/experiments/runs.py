@@ -79,13 +79,19 @@ def tune(experiment, runner, measure):
         return {cell: tunings[0] if tunings else {} for cell in experiment.cells}
     tries = [(cell, tuned, seed) for cell in experiment.cells for tuned in tunings for seed in TUNING_SEEDS]
     runs = runner.many(experiment, [cell.arguments(seed, tuned) for cell, tuned, seed in tries], " to tune")
-    score = {}
+    tried = {}
     for (cell, tuned, _), run in zip(tries, runs):
-        value = measure.of(run)
-        score.setdefault(cell, {}).setdefault(tuple(tuned.items()), []).append((value.censored, value.number))
-    sign = 1 if measure.less_is_better else -1
-    badness = lambda values: (sum(censored for censored, _ in values), sign * mean([number for _, number in values]))
-    return {cell: dict(min(options, key=lambda option: badness(options[option]))) for cell, options in score.items()}
+        tried.setdefault(cell, {}).setdefault(tuple(tuned.items()), []).append(run)
+    return {cell: dict(min(options, key=lambda option: badness(options[option], measure))) for cell, options in tried.items()}
+
+
+def badness(runs, measure):
+    """Fewest failures first, then the measure; where some failed, how far they came."""
+    values = [measure.of(run) for run in runs]
+    failures = sum(value.censored for value in values)
+    if failures:
+        return failures, mean([Measure.final(run, "test_loss").number for run in runs])
+    return 0, mean([value.number for value in values]) * (1 if measure.less_is_better else -1)
 
 
 def run_experiment(experiment, runner):

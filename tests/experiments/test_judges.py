@@ -7,6 +7,7 @@ import math, unittest
 from intervals import mean_interval, t_quantile
 from judges import judge
 from measures import GUESSING, Measure, Value
+from runs import badness
 from spec import Cell
 
 
@@ -84,6 +85,13 @@ class Measures(unittest.TestCase):
     def test_a_loss_worse_than_guessing_counts_as_guessing(self):
         for loss in (None, 7e25):
             self.assertEqual(Measure("final test_loss").of(self.run_of(1.0, loss)), (GUESSING, True))
+
+    def test_tuning_prefers_what_arrives_then_what_came_far(self):
+        measure, first = Measure("seconds to test_loss 0.5"), self.run_of(1.0, 0.5)
+        later, near, far = self.run_of(1.0, 0.8, 0.5), self.run_of(1.0, 0.6), self.run_of(1.0, 0.9)
+        scores = [badness(runs, measure) for runs in ([first, first], [later, later], [later, near], [near, near], [near, far])]
+        self.assertEqual(scores, sorted(scores))
+        self.assertEqual(len(set(scores)), len(scores))
 
     def test_a_run_that_stopped_reaches_nothing(self):
         stopped = {"curve": []}
