@@ -15,6 +15,7 @@
 
 #include "base/size.h"
 #include "strategy/lost.h"
+#include "strategy/pushes.h"
 #include "strategy/table.h"
 
 /* Weights that are loaded, updated and stored at a time: long enough that loads do not stall on
@@ -23,13 +24,6 @@
 enum { BLOCK = 256 };
 
 /* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
-struct pushes {
-    alignas(HR_LINE) struct hr_atom64 count; /* pushes completed; writer: that worker */
-    struct hr_atom64 clock; /* those since the last cut, or AT_CUT; writer: that worker */
-};
-
-#define AT_CUT UINT64_MAX /* waits for nobody's push, and nobody for its */
-
 static size_t pairs_of(size_t params)
 {
     return (params + 1) / 2;
@@ -37,11 +31,11 @@ static size_t pairs_of(size_t params)
 
 static size_t bytes(const struct hr_world *world)
 {
-    return world->workers * sizeof(struct pushes) +
+    return world->workers * sizeof(struct hr_pushes) +
            pairs_of(world->params) * sizeof(struct hr_atom64);
 }
 
-static struct pushes *pushes_of(const struct hr_world *world)
+static struct hr_pushes *pushes_of(const struct hr_world *world)
 {
     return world->own;
 }
@@ -70,15 +64,6 @@ static enum hr_status start(struct hr_worker *worker)
     return hr_state_start(worker, worker->rank);
 }
 
-static uint64_t pushes_of_others(const struct hr_worker *worker)
-{
-    uint64_t sum = 0;
-    for (size_t w = 0; w < worker->world->workers; w++)
-        if (w != worker->rank)
-            sum += hr_atom64_load_relaxed(&pushes_of(worker->world)[w].count);
-    return sum;
-}
-
 /* floats[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
 static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *floats,
                         size_t count)
@@ -97,19 +82,6 @@ static void store_floats(struct hr_atom64 *live, size_t first_pair, const float 
 {
     for (size_t i = 0; i < count; i += 2)
         hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(floats, i / 2, count));
-}
-
-/* How many clocks this worker is ahead of the slowest that may still push before the cut. */
-static uint64_t skew_of(const struct hr_worker *worker)
-{
-    const struct pushes *pushes = pushes_of(worker->world);
-    const uint64_t mine = hr_atom64_load_relaxed(&pushes[worker->rank].clock);
-    uint64_t slowest = mine;
-    for (size_t w = 0; w < worker->world->workers; w++) {
-        const uint64_t clock = hr_atom64_load_relaxed(&pushes[w].clock);
-        slowest = clock < slowest ? clock : slowest;
-    }
-    return mine - slowest;
 }
 
 static void pull(struct hr_worker *worker)
@@ -131,10 +103,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     worker->index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
     *task = (struct hr_task){worker->index < cut ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
     if (task->kind == HR_TASK_BATCH) {
-        const uint64_t skew = skew_of(worker);
+        const uint64_t skew = hr_pushes_skew(pushes_of(worker->world), worker);
         if (skew > worker->stats->max_skew)
             worker->stats->max_skew = skew;
-        worker->pushes_seen = pushes_of_others(worker);
+        worker->pushes_seen = hr_pushes_of_others(pushes_of(worker->world), worker);
         pull(worker);
     }
     return HR_OK;
@@ -193,20 +165,16 @@ static void push(struct hr_worker *worker)
 
 static void offer(struct hr_worker *worker)
 {
-    struct pushes *mine = &pushes_of(worker->world)[worker->rank];
-    hr_stats_staleness(worker->stats, pushes_of_others(worker) - worker->pushes_seen);
+    hr_stats_staleness(worker->stats,
+                       hr_pushes_of_others(pushes_of(worker->world), worker) - worker->pushes_seen);
     push(worker);
-    /* Partners: pushes_of_others, skew_of; counts only. */
-    hr_atom64_store_release(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
-    hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);
-    worker->stats->updates++;
-    worker->stats->bytes_sent += worker->world->params * sizeof(float);
+    hr_pushes_add(pushes_of(worker->world), worker);
 }
 
 /* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
 static void arrive(struct hr_worker *worker)
 {
-    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, AT_CUT);
+    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, HR_AT_CUT);
 }
 
 static void export_part(struct hr_worker *worker)

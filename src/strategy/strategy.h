@@ -23,6 +23,7 @@
 #include "schedule/pick.h"
 #include "strategy/buckets.h"
 #include "strategy/course.h"
+#include "strategy/diary.h"
 
 enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
 
@@ -39,6 +40,7 @@ struct hr_worker_stats {
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
+    int64_t ticket_ns;          /* of communicating and waiting: what recording hogwild costs */
     uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
@@ -94,6 +96,7 @@ struct hr_strategy_options {
     size_t backups;            /* backup-workers */
     bool inverse_staleness;    /* lr / (1 + staleness) */
     double delay_compensation; /* lambda of DC-ASGD; 0: none */
+    size_t record_block;       /* hogwild, recorded: floats of a block */
 };
 
 /* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
@@ -156,6 +159,7 @@ struct hr_worker {
     uint64_t meet;             /* local-sgd: the weights are averaged before this index */
     size_t samples;            /* in the gradient in hand */
     bool offered;              /* a gradient is on its way and its fate is not known */
+    struct hr_diary diary;     /* recorded hogwild */
     uint64_t pushes_seen;      /* hogwild: pushes of others when the weights in hand were read */
     int64_t update_ns; /* spent in updates, in all: computing, though it happens in accept */
 };
@@ -205,6 +209,7 @@ struct hr_strategy {
     bool served;           /* has server ranks */
     bool private_state;    /* a state of the optimiser for each worker */
     bool bounded;          /* obeys options.staleness */
+    bool logged;           /* workers keep logs themselves, and follow them (hogwild_recorded.c) */
     bool averages;         /* weights, and not gradients, of workers are added up */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
