@@ -104,6 +104,12 @@ size_t hr_server_slice(const struct hr_world *world, size_t shard)
 
 /* --- the worker --- */
 
+const char *hr_server_request_name(uint32_t kind)
+{
+    static const char *const names[] = {"pull", "push", "cut", "done"};
+    return kind >= HR_PULL && kind <= HR_DONE ? names[kind - HR_PULL] : "unknown";
+}
+
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
     const struct hr_world *world = worker->world;
