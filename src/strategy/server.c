@@ -115,6 +115,12 @@ static bool carries_slice(uint32_t kind)
     return kind == HR_PUSH || kind == HR_PUSHPULL;
 }
 
+const char *hr_server_request_name(uint32_t kind)
+{
+    static const char *const names[] = {"pull", "push", "push and pull", "cut", "done"};
+    return kind >= HR_PULL && kind <= HR_DONE ? names[kind - HR_PULL] : "unknown";
+}
+
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
     const struct hr_world *world = worker->world;

@@ -85,7 +85,6 @@ struct hr_run {
     uint64_t explore_seed;
     struct hr_recorder *recorder;   /* owned; NULL: nothing is recorded (record.h) */
     const struct hr_replay *replay; /* what is replayed; NULL: nothing */
-    bool replay_cut_short;          /* it will end before the recorded run did */
     int64_t now_ps;                 /* virtual time */
     struct hr_conditions conditions;
     struct hr_calibration calibration;
