@@ -73,7 +73,8 @@ def optimum(claim, table):
         groups.setdefault(cell.number(claim["along"]), []).append(cell)
     slopes = []
     for seed in range(table.nseeds):
-        best = [better(group, key=lambda cell: table.values(cell)[seed].number).number(claim["of"]) for group in groups.values()]
+        number = lambda cell: table.values(cell)[seed].number
+        best = [better(group, key=number).number(claim["of"]) for group in groups.values()]
         slopes.append(straight_line([math.log2(along) for along in groups], best))
     return Evidence(slopes, False, False, False)
 

@@ -76,7 +76,8 @@ def section(name, entry):
         yield "\n" + entry["remark"]
     yield f"\n![{entry['title']}]({name}.svg)\n"
     yield from figures(entry)
-    yield f"\n<details><summary>How it was run: {entry['seeds']} seeds, {entry['seconds']:.0f} s, {entry['when']}</summary>\n\n```"
+    how = f"{entry['seeds']} seeds, {entry['seconds']:.0f} s, {entry['when']}"
+    yield f"\n<details><summary>How it was run: {how}</summary>\n\n```"
     yield from (f"build/hogring {line}" for line in entry["prepare"])
     for option, values in entry["tune"].items():
         yield f"# {option}: the best of {', '.join(values)} on seeds 101 and 102; the table says which"

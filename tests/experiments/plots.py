@@ -14,7 +14,6 @@ from spec import Mistake
 # Okabe and Ito's colours for all kinds of colour vision, as in src/report/plot_style.c.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 POINTS = (7, 5, 9, 11, 13, 6, 4, 8)
-THOUSANDS = "%.0s%c"  # 20000 as 20k
 WIDTH, HEIGHT = 470, 400
 
 
@@ -85,13 +84,15 @@ def panel_script(name, panel, table, number):
     yield f"set title {quoted(panel.get('title', name))}"
     yield f"set xlabel {quoted(panel.get('xlabel', xlabel))}; set ylabel {quoted(panel.get('ylabel', ylabel))}"
     yield "unset logscale; set xtics auto"
-    yield f"set format x '{THOUSANDS if xlabel == 'samples' else '%g'}'; set format y '{THOUSANDS if 'samples' in ylabel else '%g'}'"
+    yield f"set format x '{'%.0s%c' if xlabel == 'samples' else '%g'}'"  # 20000 as 20k
+    yield f"set format y '{'%.1s%c' if 'samples' in ylabel else '%g'}'"
     yield f"set xrange {panel.get('xrange', '[*:*]')}; set yrange {panel.get('yrange', '[*:*]')}"
     for axis in panel.get("log", ""):
         yield f"set logscale {axis} {2 if axis == 'x' else 10}"
     if panel.get("points") and "curves" not in panel:
         places = sorted({row[0] for _, rows in lines for row in rows})
-        names = [cell.label() for cell in table.select(panel.get("where"))] if panel["points"] == "case" else [f"{x:g}" for x in places]
+        cases = [cell.label() for cell in table.select(panel.get("where"))]
+        names = cases if panel["points"] == "case" else [f"{x:g}" for x in places]
         yield "set xtics (" + ", ".join(f"{quoted(text)} {x:g}" for text, x in zip(names, places)) + ")"
     yield "plot " + ", \\\n ".join(
         f"$p{number}_{place} {style} lc rgb '{COLORS[place % len(COLORS)]}' lw 2 pt {POINTS[place % len(POINTS)]} ps 0.8 "
@@ -106,8 +107,8 @@ def script(path, plots, table):
     yield f"set output {quoted(path)}"
     yield "set offsets graph 0.03, graph 0.03, 0, 0"
     yield "set border 3 lc rgb '#404040'; set tics nomirror out; set grid lc rgb '#dddddd' lt 1 lw 0.8"
-    yield "set key below samplen 2 font ',11' noenhanced; set title font ',13' noenhanced"
-    yield "set xlabel noenhanced offset 0,0.6; set ylabel noenhanced"
+    yield "set key below samplen 2 width 1 font ',11' noenhanced; set title font ',13' noenhanced"
+    yield "set xlabel noenhanced offset 0,0.4; set ylabel noenhanced"
     yield f"set multiplot layout {rows},{columns}"
     for number, (name, panel) in enumerate(plots.items()):
         yield from panel_script(name, panel, table, number)

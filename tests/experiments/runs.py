@@ -82,7 +82,8 @@ def tune(experiment, runner, measure):
     tried = {}
     for (cell, tuned, _), run in zip(tries, runs):
         tried.setdefault(cell, {}).setdefault(tuple(tuned.items()), []).append(run)
-    return {cell: dict(min(options, key=lambda option: badness(options[option], measure))) for cell, options in tried.items()}
+    best = lambda options: min(options, key=lambda option: badness(options[option], measure))
+    return {cell: dict(best(options)) for cell, options in tried.items()}
 
 
 def badness(runs, measure):
@@ -101,4 +102,5 @@ def run_experiment(experiment, runner):
     # All cells of one seed, then those of the next: what else the machine does in real time hits all alike.
     lines = [cell.arguments(seed, tuned[cell]) for seed in experiment.seeds for cell in experiment.cells]
     runs = runner.many(experiment, lines, "")
-    return Table(experiment, {cell: runs[place::len(experiment.cells)] for place, cell in enumerate(experiment.cells)}, tuned, measure)
+    by_cell = {cell: runs[place::len(experiment.cells)] for place, cell in enumerate(experiment.cells)}
+    return Table(experiment, by_cell, tuned, measure)
