@@ -124,7 +124,8 @@ const char *hr_server_request_name(uint32_t kind)
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
     const struct hr_world *world = worker->world;
-    for (size_t s = 0; s < world->servers; s++) {
+    for (size_t k = 0; k < world->servers; k++) { /* not all to the first one first */
+        const size_t s = (k + worker->rank) % world->servers;
         const size_t slice = hr_server_slice(world, s + 1) - hr_server_slice(world, s);
         const struct hr_posted what = {
             .worker = worker->rank,

@@ -19,7 +19,7 @@
 #include "train/network.h"
 #include "train/play.h"
 
-enum event { COMPUTED, ARRIVED, REPLIED, SERVED, SUMMED };
+enum event { COMPUTED, ARRIVED, REPLIED, SERVED, SUMMED, FREED };
 
 /* A shard. */
 struct station {
@@ -56,31 +56,60 @@ static int64_t now_of(const struct simulator *sim)
     return sim->play.run->now_ps;
 }
 
+static uint64_t what_of(enum event event, size_t worker, size_t shard)
+{
+    return (uint64_t)event | (uint64_t)worker << 3 | (uint64_t)shard << 32;
+}
+
 static enum hr_status push(struct simulator *sim, int64_t time_ps, enum event event, size_t worker,
                            size_t shard)
 {
-    const uint64_t what = (uint64_t)event | (uint64_t)worker << 3 | (uint64_t)shard << 32;
     if (time_ps >= HR_PS_NEVER)
         return hr_fail(HR_E_USAGE, "this run would take more than 53 days of virtual time");
-    return hr_events_push(&sim->events, time_ps, what);
+    return hr_events_push(&sim->events, time_ps, what_of(event, worker, shard));
 }
 
 /* --- messages and sums on their way --- */
 
+/* A message is on its way: when it arrives, and when its first link is free for the next. */
+static enum hr_status departed(struct simulator *sim, const struct hr_departure *departure)
+{
+    const size_t worker = (departure->tag & UINT32_MAX) >> 3, shard = departure->tag >> 32;
+    if (!departure->left)
+        return HR_OK;
+    sim->seat[worker].moving_ps[shard] +=
+        departure->passage.arrival_ps - departure->passage.start_ps;
+    if (departure->channel != HR_NO_CHANNEL)
+        HR_TRY(push(sim, departure->passage.free_ps, FREED, (size_t)departure->channel, 0));
+    return push(sim, departure->passage.arrival_ps, (enum event)(departure->tag & 7), worker,
+                shard);
+}
+
 static void posted(void *arg, const struct hr_posted *what)
 {
     struct simulator *sim = arg;
-    const size_t shard = hr_shard_rank(&sim->play.run->world, what->shard);
-    struct seat *seat = &sim->seat[what->worker];
-    const struct hr_passage passage =
-        hr_network_send(&sim->network, what->to_shard ? what->worker : shard,
-                        what->to_shard ? shard : what->worker, now_of(sim), what->bytes);
-    seat->moving_ps[what->shard] += passage.arrival_ps - passage.start_ps;
-    seat->coming += !what->to_shard;
-    const enum hr_status status = push(sim, passage.arrival_ps, what->to_shard ? ARRIVED : REPLIED,
-                                       what->worker, what->shard);
+    const size_t home = hr_shard_rank(&sim->play.run->world, what->shard);
+    const struct hr_parcel parcel = {
+        .from = what->to_shard ? what->worker : home,
+        .to = what->to_shard ? home : what->worker,
+        .bytes = what->bytes,
+        .tag = what_of(what->to_shard ? ARRIVED : REPLIED, what->worker, what->shard),
+    };
+    struct hr_departure departure;
+    sim->seat[what->worker].coming += !what->to_shard;
+    enum hr_status status = hr_network_post(&sim->network, &parcel, now_of(sim), &departure);
+    if (status == HR_OK)
+        status = departed(sim, &departure);
     if (sim->status == HR_OK)
         sim->status = status;
+}
+
+/* The first link of some ways is free. */
+static enum hr_status freed(struct simulator *sim, size_t channel)
+{
+    struct hr_departure departure;
+    hr_network_freed(&sim->network, (int)channel, now_of(sim), &departure);
+    return departed(sim, &departure);
 }
 
 static void summed(void *arg, const struct hr_hall_sum *what)
@@ -239,6 +268,8 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
         return serve(sim, shard);
     case SUMMED:
         return release(sim);
+    case FREED:
+        return freed(sim, worker);
     }
     return HR_OK;
 }

@@ -146,6 +146,25 @@ static void messages_take_as_long_as_the_links_say(void **state)
     }
 }
 
+/* Eight workers push through one server's wire, or through four: a worker's messages leave one
+ * after another, and do not hold wires that they have not come to. */
+static void servers_share_what_workers_send(void **state)
+{
+    (void)state;
+    double seconds[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct hr_run_result result;
+        struct hr_train_options options = virtual_options("ps-sync", 8);
+        options.servers = i ? 4 : 1;
+        snprintf(options.compute_time, sizeof options.compute_time, "1us");
+        snprintf(options.link, sizeof options.link, "10MB/s");
+        train(&options, &result);
+        seconds[i] = result.seconds;
+        hr_run_result_free(&result);
+    }
+    assert_true(seconds[1] < 0.6 * seconds[0]);
+}
+
 /* A worker may not be more than the bound ahead, so one that is 100 times slower holds them up. */
 static void the_bound_of_ssp_holds_in_virtual_time(void **state)
 {
@@ -204,6 +223,7 @@ int main(void)
         cmocka_unit_test(equal_workers_in_turn_are_stale_by_all_the_others),
         cmocka_unit_test(times_are_what_the_conditions_say),
         cmocka_unit_test(messages_take_as_long_as_the_links_say),
+        cmocka_unit_test(servers_share_what_workers_send),
         cmocka_unit_test(the_bound_of_ssp_holds_in_virtual_time),
         cmocka_unit_test(a_thousand_workers_can_be_simulated),
         cmocka_unit_test(a_run_ends_at_a_virtual_second),
