@@ -86,7 +86,8 @@ def panel_script(name, panel, table, number):
     yield "unset logscale; set xtics auto"
     yield f"set format x '{'%.0s%c' if xlabel == 'samples' else '%g'}'"  # 20000 as 20k
     yield f"set format y '{'%.1s%c' if 'samples' in ylabel else '%g'}'"
-    yield f"set xrange {panel.get('xrange', '[*:*]')}; set yrange {panel.get('yrange', '[*:*]')}"
+    everything = "[0:*]" if "curves" in panel else "[*:*]"
+    yield f"set xrange {panel.get('xrange', everything)}; set yrange {panel.get('yrange', '[*:*]')}"
     for axis in panel.get("log", ""):
         yield f"set logscale {axis} {2 if axis == 'x' else 10}"
     if panel.get("points") and "curves" not in panel:
