@@ -170,9 +170,8 @@ struct hr_run_result {
     struct hr_curve_point *curve;  /* owned */
     struct hr_conflicts conflicts; /* of sparse models */
     char weights_digest[33];
-    char recorded_digest[33]; /* of a run that was replayed: the digest its trace names; "" */
-    char trace[1024];         /* that was written, or replayed; "" */
-    uint64_t trace_entries;
+    char recorded_digest[33], trace[1024]; /* of a run that was replayed, or recorded; "" */
+    uint64_t trace_entries;                /* repeated */
     double record_cost; /* hogwild: time of a recorded step over that of a plain one; 0: unknown */
     char checkpoint[1100]; /* the last one saved; "" */
     bool interrupted;

@@ -39,6 +39,11 @@ static void print_end(FILE *out, const struct hr_run_result *result)
                 (unsigned long long)result->conflicts.looked_at);
     if (result->checkpoint[0])
         fprintf(out, "checkpoint      %s\n", result->checkpoint);
+    if (result->record_cost > 0)
+        fprintf(out,
+                "record cost     workers took %.3f times as long as without tickets (measured; "
+                "blocks do not overlap)\n",
+                result->record_cost);
     if (result->trace[0])
         fprintf(out, "trace           %s (hogring replay repeats the run from it)\n",
                 result->trace);

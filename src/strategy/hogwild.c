@@ -18,6 +18,7 @@
 
 #include "base/size.h"
 #include "strategy/lost.h"
+#include "strategy/pushes.h"
 #include "strategy/table.h"
 
 /* Weights that are loaded, updated and stored at a time: long enough that loads do not stall on
@@ -26,13 +27,6 @@
 enum { BLOCK = 256 };
 
 /* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
-struct pushes {
-    alignas(HR_LINE) struct hr_atom64 count; /* pushes completed; writer: that worker */
-    struct hr_atom64 clock; /* those since the last cut, or AT_CUT; writer: that worker */
-};
-
-#define AT_CUT UINT64_MAX /* waits for nobody's push, and nobody for its */
-
 static size_t pairs_of(size_t params)
 {
     return (params + 1) / 2;
@@ -40,11 +34,11 @@ static size_t pairs_of(size_t params)
 
 static size_t bytes(const struct hr_world *world)
 {
-    return world->workers * sizeof(struct pushes) +
+    return world->workers * sizeof(struct hr_pushes) +
            pairs_of(world->params) * sizeof(struct hr_atom64);
 }
 
-static struct pushes *pushes_of(const struct hr_world *world)
+static struct hr_pushes *pushes_of(const struct hr_world *world)
 {
     return world->own;
 }
@@ -73,15 +67,6 @@ static enum hr_status start(struct hr_worker *worker)
     return hr_state_start(worker, worker->rank);
 }
 
-static uint64_t pushes_of_others(const struct hr_worker *worker)
-{
-    uint64_t sum = 0;
-    for (size_t w = 0; w < worker->world->workers; w++)
-        if (w != worker->rank)
-            sum += hr_atom64_load_relaxed(&pushes_of(worker->world)[w].count);
-    return sum;
-}
-
 /* floats[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
 static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *floats,
                         size_t count)
@@ -100,19 +85,6 @@ static void store_floats(struct hr_atom64 *live, size_t first_pair, const float 
 {
     for (size_t i = 0; i < count; i += 2)
         hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(floats, i / 2, count));
-}
-
-/* How many clocks this worker is ahead of the slowest that may still push before the cut. */
-static uint64_t skew_of(const struct hr_worker *worker)
-{
-    const struct pushes *pushes = pushes_of(worker->world);
-    const uint64_t mine = hr_atom64_load_relaxed(&pushes[worker->rank].clock);
-    uint64_t slowest = mine;
-    for (size_t w = 0; w < worker->world->workers; w++) {
-        const uint64_t clock = hr_atom64_load_relaxed(&pushes[w].clock);
-        slowest = clock < slowest ? clock : slowest;
-    }
-    return mine - slowest;
 }
 
 static void pull(struct hr_worker *worker)
@@ -134,10 +106,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     worker->index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
     *task = (struct hr_task){worker->index < cut ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
     if (task->kind == HR_TASK_BATCH) {
-        const uint64_t skew = skew_of(worker);
+        const uint64_t skew = hr_pushes_skew(pushes_of(worker->world), worker);
         if (skew > worker->stats->max_skew)
             worker->stats->max_skew = skew;
-        worker->pushes_seen = pushes_of_others(worker);
+        worker->pushes_seen = hr_pushes_of_others(pushes_of(worker->world), worker);
         pull(worker);
     }
     return HR_OK;
@@ -145,24 +117,9 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 
 /* A worker's gradient on its way into the weights. */
 struct push {
-    struct hr_step step;
-    float lambda; /* of delay compensation; 0: none */
-    size_t line;  /* the watched line begins at this weight */
+    struct hr_push push;
+    size_t line; /* the watched line begins at this weight */
 };
-
-/* Update a private copy of weights [at, at + count), as they have just been loaded. */
-static void update_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count,
-                         float *block)
-{
-    const float *g = worker->grads + at;
-    const struct hr_drift drift = {worker->weights + at, block, push->lambda};
-    float carried[BLOCK];
-    if (push->lambda > 0) {
-        hr_step_compensate(&push->step, at, count, carried, g, &drift);
-        g = carried;
-    }
-    hr_step_update(&push->step, at, count, block, worker->state, g);
-}
 
 /* Some of the weights: load, update privately with the vector kernel, store. */
 static void push_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
@@ -170,7 +127,7 @@ static void push_block(struct hr_worker *worker, const struct push *push, size_t
     struct hr_atom64 *live = live_weights(worker->world);
     float block[BLOCK];
     load_floats(live, at / 2, block, count);
-    update_block(worker, push, at, count, block);
+    hr_push_update(worker, &push->push, at, count, block);
     store_floats(live, at / 2, block, count);
 }
 
@@ -184,7 +141,7 @@ static void push_watched(struct hr_worker *worker, const struct push *push, size
     const size_t behind = before + length;
     load_floats(live, at / 2, block, count);
     memcpy(loaded, block + before, length * sizeof *loaded);
-    update_block(worker, push, at, count, block);
+    hr_push_update(worker, &push->push, at, count, block);
     store_floats(live, at / 2, block, before);
     hr_lost_store(worker->stats, live + line / 2, loaded, block + before, length);
     store_floats(live, (at + behind) / 2, block + behind, count - behind);
@@ -205,35 +162,28 @@ static void push_range(struct hr_worker *worker, const struct push *push, size_t
 static void push_all(struct hr_worker *worker, uint64_t staleness)
 {
     const struct hr_world *world = worker->world;
-    const uint64_t number = ++worker->applied;
     const size_t own = hr_stripe_begin(world->params, world->workers, worker->rank);
-    struct push push = {
-        .step = hr_step_stale(world, worker->index, worker->samples, number, staleness),
-        .lambda = staleness ? (float)world->options.delay_compensation : 0,
-        .line = hr_lost_line(world->params, worker->rank, number),
+    const struct push push = {
+        .push = hr_push_begin(worker, staleness),
+        .line = hr_lost_line(world->params, worker->rank, worker->applied),
     };
-    hr_step_measure(&push.step, worker->weights, worker->state, worker->grads, worker->ratio);
     push_range(worker, &push, own, world->params);
     push_range(worker, &push, 0, own);
 }
 
 static void offer(struct hr_worker *worker)
 {
-    struct pushes *mine = &pushes_of(worker->world)[worker->rank];
-    const uint64_t staleness = pushes_of_others(worker) - worker->pushes_seen;
+    const uint64_t staleness =
+        hr_pushes_of_others(pushes_of(worker->world), worker) - worker->pushes_seen;
     hr_stats_staleness(worker->stats, staleness);
     push_all(worker, staleness);
-    /* Partners: pushes_of_others, skew_of; counts only. */
-    hr_atom64_store_release(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
-    hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);
-    worker->stats->updates++;
-    worker->stats->bytes_sent += worker->world->params * sizeof(float);
+    hr_pushes_add(pushes_of(worker->world), worker);
 }
 
 /* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
 static void arrive(struct hr_worker *worker)
 {
-    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, AT_CUT);
+    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, HR_AT_CUT);
 }
 
 static void export_part(struct hr_worker *worker)

@@ -19,6 +19,11 @@ const struct hr_strategy *hr_strategy_at(size_t i)
     return i < NSTRATEGIES ? strategies[i] : NULL;
 }
 
+const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy)
+{
+    return strategy == &hr_strategy_hogwild ? &hr_strategy_hogwild_recorded : strategy;
+}
+
 enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
                                 const struct hr_strategy **out)
 {

@@ -22,6 +22,7 @@
 #include "optim/optimizer.h"
 #include "strategy/buckets.h"
 #include "strategy/course.h"
+#include "strategy/diary.h"
 #include "strategy/shard.h"
 
 enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
@@ -41,6 +42,7 @@ struct hr_worker_stats {
     int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
     uint64_t dropped, dropped_samples; /* gradients that came too late */
     uint64_t max_skew;                 /* clocks ahead of the slowest when a read was granted */
+    int64_t ticket_ns; /* of communicating and waiting: what recording hogwild costs */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
@@ -95,6 +97,7 @@ struct hr_strategy_options {
     size_t backups;            /* backup-workers */
     bool inverse_staleness;    /* lr / (1 + staleness) */
     double delay_compensation; /* lambda of DC-ASGD; 0: none */
+    size_t record_block;       /* hogwild, recorded: floats of a block */
 };
 
 /* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
@@ -163,12 +166,13 @@ struct hr_worker {
     int64_t took_ns;           /* the last of them, on the run's clock */
     uint64_t cut;              /* synchronous: the next cut */
     struct hr_worker_range range;
-    uint64_t meet;        /* local-sgd: the weights are averaged before this index */
-    size_t samples;       /* in the gradient in hand */
-    double epoch_loss;    /* that of stats before it */
-    bool offered;         /* a gradient is on its way and its fate is not known */
-    uint64_t pushes_seen; /* hogwild: pushes of others when the weights in hand were read */
-    int64_t update_ns;    /* spent in updates, in all: computing, though it happens in accept */
+    uint64_t meet;         /* local-sgd: the weights are averaged before this index */
+    size_t samples;        /* in the gradient in hand */
+    double epoch_loss;     /* that of stats before it */
+    bool offered;          /* a gradient is on its way and its fate is not known */
+    struct hr_diary diary; /* recorded hogwild */
+    uint64_t pushes_seen;  /* hogwild: pushes of others when the weights in hand were read */
+    int64_t update_ns;     /* spent in updates, in all: computing, though it happens in accept */
 };
 
 struct hr_strategy {
@@ -182,6 +186,7 @@ struct hr_strategy {
     bool bounded;          /* obeys options.staleness */
     bool exchanges;        /* replicas with a center; obeys sync_every and moving_rate */
     bool drops;            /* gradients that come too late; obeys options.backups */
+    bool logged;           /* workers keep logs themselves, and follow them (hogwild_recorded.c) */
     bool averages;         /* weights, and not gradients, of workers are added up */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */

@@ -7,7 +7,7 @@
 extern const struct hr_strategy hr_strategy_allreduce;
 extern const struct hr_strategy hr_strategy_ps_sync, hr_strategy_ps_async,
     hr_strategy_ssp; /* server.c */
-extern const struct hr_strategy hr_strategy_hogwild;
+extern const struct hr_strategy hr_strategy_hogwild, hr_strategy_hogwild_recorded;
 extern const struct hr_strategy hr_strategy_local_sgd;
 extern const struct hr_strategy hr_strategy_backup_workers;
 extern const struct hr_strategy hr_strategy_elastic_averaging;

@@ -23,7 +23,6 @@ struct replayer {
     struct hr_trace_cursor *log; /* (owners) owned */
     size_t nlogs;
     unsigned char *enabled; /* (workers) owned; scratch */
-    uint64_t entries;       /* repeated so far */
     int64_t submitted;      /* gradients, in the order in which they are due */
     size_t idle;            /* looks in a row after which nothing else had happened */
     bool off;               /* the logs are left: cut short */
@@ -72,7 +71,7 @@ static bool has_left_the_log(const struct replayer *replayer)
     const struct hr_world *world = &play->run->world;
     if (hr_atom32_load_relaxed(&world->dispenser->stop) != HR_STOP_NOT)
         return true;
-    if (!play->run->replay_cut_short)
+    if (!hr_replay_is_cut_short(play->run))
         return false;
     if (!world->strategy->synchronous)
         return hr_atom64_load_relaxed(&world->dispenser->next) >= world->course.end;
@@ -91,7 +90,6 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
            is_enabled(replayer, shard, entry->rank)) {
         HR_TRY(take_entry(replayer, shard, entry));
         hr_trace_next(log);
-        replayer->entries++;
         *moved = true;
     }
     return HR_OK;
@@ -108,10 +106,29 @@ static void take_any(struct replayer *replayer, size_t shard, bool *moved)
         }
 }
 
+/* From here on without the logs, or: some worker's has batches that the run has not. */
+static enum hr_status leave_the_log(struct replayer *replayer)
+{
+    struct hr_play *play = &replayer->play;
+    const size_t workers = play->run->world.workers;
+    bool beyond = false;
+    for (size_t r = 0; r < workers; r++)
+        beyond = beyond || play->trainee[r].worker.diary.beyond;
+    if (beyond && !hr_replay_is_cut_short(play->run))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: does not fit the run that it describes: a worker's log has more "
+                       "batches than the run",
+                       play->run->replay->path);
+    replayer->off = replayer->off || beyond || has_left_the_log(replayer);
+    for (size_t r = 0; r < workers && replayer->off; r++)
+        play->trainee[r].worker.diary.script = NULL;
+    return HR_OK;
+}
+
 static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 {
     const struct hr_world *world = &replayer->play.run->world;
-    replayer->off = replayer->off || has_left_the_log(replayer);
+    HR_TRY(leave_the_log(replayer));
     for (size_t s = 0; s < world->servers; s++) {
         if (replayer->off)
             take_any(replayer, s, moved);
@@ -126,15 +143,16 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
     struct hr_play *play = &replayer->play;
     while (hr_play_may_act(play, rank)) {
+        const uint64_t before = play->trainee[rank].worker.diary.moved;
         bool idle;
         if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
             HR_TRY(hr_play_compute(play, rank, replayer->submitted++));
         if (play->state[rank] == HR_HAS && !hr_pool_done(play->pool, rank))
             return HR_OK;
         HR_TRY(hr_play_act(play, rank, &idle));
+        *moved = *moved || !idle || play->trainee[rank].worker.diary.moved != before;
         if (idle)
             return HR_OK;
-        *moved = true;
     }
     return HR_OK;
 }
@@ -157,13 +175,14 @@ static size_t awaited(const struct replayer *replayer)
 
 static enum hr_status stuck(const struct replayer *replayer)
 {
-    for (size_t s = 0; s < replayer->nlogs; s++) {
+    for (size_t s = 0; s < replayer->play.run->world.servers; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry)
             return misfit(replayer, s, entry, "that will never be there");
     }
     return hr_fail(HR_E_FORMAT,
-                   "%s: does not fit the run that it describes: its logs end before the run does",
+                   "%s: does not fit the run that it describes: nothing can happen any more, "
+                   "and the run is not over",
                    replayer->play.run->replay->path);
 }
 
@@ -194,6 +213,7 @@ static enum hr_status play_all(struct replayer *replayer)
         HR_TRY(hr_play_tick(play));
         if (!hr_play_at_cut(play))
             continue;
+        HR_TRY(leave_the_log(replayer)); /* if that is why they are here */
         HR_TRY(hr_play_cut(play));
         if (play->run->board->halt)
             return HR_OK;
@@ -217,13 +237,17 @@ enum hr_status hr_drive_replay(struct hr_run *run)
     enum hr_status status = open_logs(&replayer, &hr_replay_own(run->replay)->trace);
     if (status == HR_OK) {
         status = hr_play_start(&replayer.play, run, hr_cpus_allowed());
+        for (size_t r = 0; status == HR_OK && run->world.strategy->logged && r < replayer.nlogs;
+             r++)
+            replayer.play.trainee[r].worker.diary.script = &replayer.log[r];
         if (status == HR_OK)
             status = play_all(&replayer);
         status = hr_play_finish(&replayer.play, status);
     }
-    run->result->trace_entries = replayer.entries;
-    for (size_t s = 0; s < replayer.nlogs; s++)
+    for (size_t s = 0; s < replayer.nlogs; s++) {
+        run->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;
         hr_trace_cursor_close(&replayer.log[s]);
+    }
     free(replayer.log);
     free(replayer.enabled);
     return status;

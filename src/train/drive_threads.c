@@ -163,6 +163,15 @@ static enum hr_status worker_loop(struct hr_trainee *trainee)
     return HR_OK;
 }
 
+/* Where workers keep logs themselves. */
+static enum hr_status logged_loop(struct hr_trainee *trainee)
+{
+    struct hr_trace_log log;
+    HR_TRY(hr_record_open(trainee->run, trainee->worker.rank, &log));
+    trainee->worker.diary.log = &log;
+    return hr_record_close(&log, worker_loop(trainee));
+}
+
 static enum hr_status worker_main(struct hr_run *run, size_t rank)
 {
     struct hr_device device;
@@ -172,7 +181,7 @@ static enum hr_status worker_main(struct hr_run *run, size_t rank)
     HR_TRY(hr_device_start(&device, run));
     HR_TRY_GOTO(hr_trainee_start(&trainee, run, rank), status, out);
     hr_trainee_borrow(&trainee, &device);
-    status = worker_loop(&trainee);
+    status = run->world.strategy->logged ? logged_loop(&trainee) : worker_loop(&trainee);
     hr_trainee_stop(&trainee); /* sets no message of its own */
     hr_control_phase(run->world.control, rank, HR_PHASE_FINISHED);
 out:

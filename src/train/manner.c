@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "train/recipe.h"
 #include "train/run.h"
 
@@ -32,6 +33,16 @@ static enum hr_status check_backups(const struct hr_run *run)
     return HR_OK;
 }
 
+/* In floats, whole lines. */
+static enum hr_status read_block(const char *text, size_t *floats)
+{
+    uint64_t bytes;
+    if (!hr_parse_size(text, &bytes) || bytes < 4096 || bytes > 65536)
+        return hr_fail(HR_E_USAGE, "--record-block %s: expected 4K to 64K", text);
+    *floats = bytes / HR_LINE * (HR_LINE / sizeof(float));
+    return HR_OK;
+}
+
 enum hr_status hr_manner_prepare(struct hr_run *run)
 {
     static const char *const placements[] = {"dedicated", "colocated"};
@@ -46,6 +57,7 @@ enum hr_status hr_manner_prepare(struct hr_run *run)
         .backups = o->backups,
         .delay_compensation = o->delay_compensation,
     };
+    HR_TRY(read_block(o->record_block, &options->record_block));
     HR_TRY(hr_check_range("sync-every", (double)o->sync_every, 1, 1 << 20));
     HR_TRY(hr_check_range("moving-rate", o->moving_rate, 0, 1));
     HR_TRY(hr_check_range("delay-compensation", o->delay_compensation, 0, 1e6));

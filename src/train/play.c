@@ -151,13 +151,16 @@ static enum hr_status start_ranks(struct hr_play *play)
 {
     struct hr_run *run = play->run;
     struct hr_world *world = &run->world;
-    for (size_t s = 0; s < world->servers; s++)
-        HR_TRY(hr_record_open(run, s, &play->log[s]));
+    const size_t owners = world->strategy->logged ? world->workers : world->servers;
+    for (size_t i = 0; i < owners; i++)
+        HR_TRY(hr_record_open(run, i, &play->log[i]));
     for (; play->shards_started < world->servers; play->shards_started++)
         HR_TRY(world->strategy->shard_start(&play->shard[play->shards_started], world,
                                             play->shards_started));
     for (; play->started < world->workers; play->started++)
         HR_TRY(hr_trainee_start(&play->trainee[play->started], run, play->started));
+    for (size_t r = 0; r < world->workers && world->strategy->logged && run->recorder; r++)
+        play->trainee[r].worker.diary.log = &play->log[r];
     return HR_OK;
 }
 
@@ -171,7 +174,7 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t th
     play->shard = calloc(run->world.servers + 1, sizeof *play->shard);
     play->state = calloc(workers, sizeof *play->state);
     play->task = calloc(workers, sizeof *play->task);
-    play->log = calloc(run->world.servers + 1, sizeof *play->log);
+    play->log = calloc(hr_record_owners(run), sizeof *play->log);
     if (!play->trainee || !play->shard || !play->state || !play->task || !play->log)
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", run->nranks);
     HR_TRY(hr_pool_start(run, threads, &play->pool));
@@ -183,8 +186,8 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t th
 /* First of all: their ranks' last words are not of the run. */
 static enum hr_status close_logs(struct hr_play *play, enum hr_status status)
 {
-    for (size_t s = 0; play->log && s < play->run->world.servers; s++)
-        status = hr_record_close(&play->log[s], status);
+    for (size_t i = 0; play->log && i < hr_record_owners(play->run); i++)
+        status = hr_record_close(&play->log[i], status);
     return status;
 }
 

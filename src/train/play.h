@@ -33,7 +33,7 @@ struct hr_play {
     enum hr_play_state *state;  /* (workers) owned */
     struct hr_task *task;       /* (workers) owned: what it has in hand */
     struct hr_pool *pool;       /* owned */
-    struct hr_trace_log *log;   /* (servers) owned; zeroed when nothing is recorded */
+    struct hr_trace_log *log;   /* (owners) owned; zeroed when nothing is recorded */
     size_t started, shards_started;
     int64_t ticked_ns;
 };

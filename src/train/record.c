@@ -15,9 +15,10 @@ struct hr_recorder {
     char *header; /* owned */
 };
 
-static size_t owners_of(const struct hr_run *run)
+size_t hr_record_owners(const struct hr_run *run)
 {
-    return run->world.servers ? run->world.servers : 1;
+    const struct hr_world *world = &run->world;
+    return world->strategy->logged ? world->workers : world->servers ? world->servers : 1;
 }
 
 static void forget(struct hr_run *run)
@@ -39,7 +40,7 @@ static enum hr_status write_empty_log(const struct hr_run *run)
 static enum hr_status begin(struct hr_run *run)
 {
     HR_TRY(hr_trace_header_write(run, &run->recorder->header));
-    return hr_trace_begin(&run->recorder->file, run->options->record, owners_of(run));
+    return hr_trace_begin(&run->recorder->file, run->options->record, hr_record_owners(run));
 }
 
 enum hr_status hr_record_begin(struct hr_run *run)
@@ -53,7 +54,7 @@ enum hr_status hr_record_begin(struct hr_run *run)
     if (status != HR_OK)
         forget(run);
     HR_TRY(status);
-    return run->world.servers ? HR_OK : write_empty_log(run);
+    return run->world.servers || run->world.strategy->logged ? HR_OK : write_empty_log(run);
 }
 
 enum hr_status hr_record_end(struct hr_run *run)

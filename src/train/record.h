@@ -20,6 +20,9 @@ HR_CHECKED enum hr_status hr_record_end(struct hr_run *run);
 /* Harmless when there is nothing to give back. */
 void hr_record_abandon(struct hr_run *run);
 
+/* How many owners keep logs. */
+size_t hr_record_owners(const struct hr_run *run);
+
 /* The log of one owner, in the thread or process that writes it; log zeroed when nothing
  * is recorded. */
 HR_CHECKED enum hr_status hr_record_open(const struct hr_run *run, size_t owner,

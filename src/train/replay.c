@@ -6,6 +6,7 @@
 #include "checkpoint/safetensors.h"
 #include "nn/gemm.h"
 #include "train/machine_bits.h"
+#include "train/record.h"
 
 static enum hr_status open_into(const char *path, struct hr_replay *replay,
                                 struct hr_replay_own *own)
@@ -62,7 +63,7 @@ enum hr_status hr_replay_prepare(struct hr_run *run)
     const struct hr_replay *replay = run->replay;
     const struct hr_trace *trace = &hr_replay_own(replay)->trace;
     struct hr_course *course = &run->world.course;
-    const size_t owners = run->world.servers ? run->world.servers : 1;
+    const size_t owners = hr_record_owners(run);
     HR_TRY(check_data(replay, run->dataset));
     HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));
     if (trace->nowners != owners)
@@ -73,7 +74,6 @@ enum hr_status hr_replay_prepare(struct hr_run *run)
             return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu workers, expected %zu",
                            replay->path, s, trace->owner[s].nranks, run->world.workers);
     course->checkpoint_every = run->options->checkpoint_every;
-    run->replay_cut_short = course->end < replay->end;
     if (replay->end < course->end)
         course->end = replay->end;
     return HR_OK;

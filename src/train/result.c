@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "hogring/checkpoint.h"
-#include "hogring/replay.h"
 #include "nn/gemm.h"
 #include "train/account.h"
+#include "train/replay.h"
 
 static void fill_configuration(const struct hr_run *run, struct hr_run_result *result)
 {
@@ -107,9 +107,22 @@ static double as_written(float value)
     return strtod(text, NULL);
 }
 
+/* Of hogwild, where recording changes what workers do: their time over what it would be without
+ * tickets. */
+static double record_cost(const struct hr_run *run)
+{
+    const struct hr_run_result *result = run->result;
+    const double all = result->compute_s + result->communicate_s + result->wait_s;
+    double tickets = 0;
+    for (size_t w = 0; w < run->world.workers; w++)
+        tickets += hr_seconds(run->world.stats[w].ticket_ns);
+    return run->recorder && run->world.strategy->logged && tickets < all ? all / (all - tickets)
+                                                                         : 0;
+}
+
 static void name_trace(const struct hr_run *run, struct hr_run_result *result)
 {
-    const bool to_the_end = run->replay && !run->replay_cut_short && !result->interrupted;
+    const bool to_the_end = run->replay && !hr_replay_is_cut_short(run) && !result->interrupted;
     snprintf(result->trace, sizeof result->trace, "%s",
              run->replay ? run->replay->path : run->options->record);
     snprintf(result->recorded_digest, sizeof result->recorded_digest, "%s",
@@ -141,6 +154,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
     name_trace(run, result);
+    result->record_cost = record_cost(run);
     return HR_OK;
 }
 

@@ -97,6 +97,8 @@ static enum hr_status parse_names(struct hr_run *run)
     struct hr_world *world = &run->world;
     run->strategy_name = o->strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &world->strategy));
+    if (o->record[0] || run->replay)
+        world->strategy = hr_strategy_recorded(world->strategy);
     HR_TRY(hr_algorithm_find(o->algorithm, &world->group_options.algorithm));
     if (world->group_options.algorithm == &hr_allreduce_auto) /* gradients are never small */
         world->group_options.algorithm = &hr_allreduce_direct;

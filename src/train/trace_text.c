@@ -44,6 +44,11 @@ void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state 
                      out->state);
 }
 
+static const char *owners_name(const struct hr_world *world)
+{
+    return world->strategy->logged ? "workers" : world->servers ? "shards" : "none";
+}
+
 enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)
 {
     struct hr_train_options options = *run->options;
@@ -53,9 +58,9 @@ enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)
     return dump(json_pack("{ss so so so ss so ss s{so ss ss}}", "hogring", HR_VERSION, "options",
                           hr_train_options_json(&options), "data", data_json(run->dataset),
                           "machine", hr_machine_bits_json(), "model", hr_model_text(run->model),
-                          "params", count(run->world.params), "owners",
-                          run->world.servers ? "shards" : "none", "begin", "index",
-                          count(begin.index), "weights", begin.weights, "state", begin.state),
+                          "params", count(run->world.params), "owners", owners_name(&run->world),
+                          "begin", "index", count(begin.index), "weights", begin.weights, "state",
+                          begin.state),
                 "header", text);
 }
 

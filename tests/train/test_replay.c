@@ -9,7 +9,7 @@
 
 /* --- random runs --- */
 
-static const char *const asynchronous[] = {"ps-async", "ssp"};
+static const char *const asynchronous[] = {"ps-async", "ssp", "hogwild"};
 enum { NASYNCHRONOUS = sizeof asynchronous / sizeof *asynchronous };
 
 /* Anything that a recorded run may be, as a function of its number. */
@@ -27,6 +27,11 @@ static struct hr_train_options random_options(uint64_t number)
     options.epoch_size = options.batch_size * (5 + draw(&draws, 20)) + draw(&draws, 5);
     options.max_steps = draw(&draws, 3) ? 0 : 1 + draw(&draws, 40);
     options.normalize = draw(&draws, 4) == 0;
+    snprintf(options.record_block, sizeof options.record_block, "%s",
+             draw(&draws, 2) ? "4K" : "16K");
+    options.delay_compensation = draw(&draws, 4) ? 0 : 0.5;
+    snprintf(options.staleness_lr, sizeof options.staleness_lr, "%s",
+             draw(&draws, 4) ? "none" : "inverse");
     options.seed = number;
     if (draw(&draws, 3) == 0) {
         snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", scratch("saved"));
@@ -111,6 +116,18 @@ static void explored_schedules_are_recorded_too(void **state)
     CHECK_REPLAY("t", digest);
 }
 
+/* A clock is no more than another way to decide who comes first. */
+static void runs_in_virtual_time_are_recorded_too(void **state)
+{
+    (void)state;
+    char digest[33];
+    struct hr_train_options options = run_options("ps-async", 100);
+    snprintf(options.clock, sizeof options.clock, "virtual");
+    snprintf(options.compute_time, sizeof options.compute_time, "lognormal(10ms, 0.3)");
+    trace_record("t", options, digest);
+    CHECK_REPLAY("t", digest);
+}
+
 /* --- runs that ended or began somewhere else --- */
 
 static int stop_when_some_are_done(void *arg)
@@ -122,8 +139,8 @@ static int stop_when_some_are_done(void *arg)
 static void an_interrupted_run_is_replayed_to_where_it_stopped(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ps-async", "ssp", "ps-sync"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"ps-async", "ssp", "ps-sync", "hogwild"};
+    for (size_t i = 0; i < 4; i++) {
         unsigned looks = 0;
         const struct hr_observer observer = {.arg = &looks, .should_stop = stop_when_some_are_done};
         struct hr_run_result result;
@@ -172,8 +189,8 @@ static void a_run_that_went_on_from_a_checkpoint_is_replayed(void **state)
 static void a_replay_may_stop_early(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ps-async", "ssp", "ps-sync"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"ps-async", "ssp", "ps-sync", "hogwild"};
+    for (size_t i = 0; i < 4; i++) {
         char digest[33];
         struct hr_replay *replay;
         struct hr_run_result result;
@@ -198,6 +215,7 @@ int main(void)
         TEST(neither_time_nor_threads_change_a_replay),
         TEST(synchronous_runs_are_recorded_and_replayed_too),
         TEST(explored_schedules_are_recorded_too),
+        TEST(runs_in_virtual_time_are_recorded_too),
         TEST(an_interrupted_run_is_replayed_to_where_it_stopped),
         TEST(a_run_that_hardly_began_is_replayed),
         TEST(a_run_that_went_on_from_a_checkpoint_is_replayed),

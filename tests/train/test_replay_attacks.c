@@ -16,6 +16,7 @@ static int record_one(void **state)
     struct hr_train_options options = run_options("ssp", 3);
     options.staleness = 1;
     options.servers = 2;
+    snprintf(options.schedule, sizeof options.schedule, "explore:5"); /* all take part */
     options.epochs = 1;
     options.seed = 1;
     trace_record("t", options, digest);
@@ -90,6 +91,43 @@ static void a_trace_in_another_order_is_refused_and_not_waited_on(void **state)
             trace_rewrite("t", "wrong", &edit);
             trace_refused("wrong", HR_E_FORMAT, "does not fit the run that it describes: owner");
         }
+}
+
+/* --- of hogwild --- */
+
+static void tickets_exchanged(struct hr_trace_entry *entries, size_t n)
+{
+    for (size_t i = n / 2; i + 1 < n; i++)
+        if (entries[i].kind == 4 && entries[i + 1].kind == 4) { /* pushes of two blocks */
+            entries[i].value += 1000;
+            return;
+        }
+}
+
+static void a_batch_too_many(struct hr_trace_entry *entries, size_t n)
+{
+    entries[n - 1].kind = 0;
+    entries[n - 1].value = 1 << 20;
+}
+
+static void a_log_of_hogwild_that_does_not_fit_is_refused_and_not_waited_on(void **state)
+{
+    (void)state;
+    char digest[33];
+    struct hr_train_options options = run_options("hogwild", 3);
+    snprintf(options.record_block, sizeof options.record_block, "4K");
+    snprintf(options.model, sizeof options.model, "flatten, dense 30, relu, dense 10");
+    snprintf(options.schedule, sizeof options.schedule, "explore:3"); /* all take part */
+    options.epochs = 1;
+    trace_record("t", options, digest);
+    CHECK_REPLAY("t", digest);
+    void (*const changes[])(struct hr_trace_entry *, size_t) = {
+        tickets_exchanged, a_batch_too_many, another_step, another_kind, push_before_pull};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const struct trace_edit edit = {.change = changes[i], .owner = 1};
+        trace_rewrite("t", "wrong", &edit);
+        trace_refused("wrong", HR_E_FORMAT, "does not fit the run that it describes");
+    }
 }
 
 static void refuse_header(const char *old, const char *new, enum hr_status status, const char *text)
@@ -231,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_trace_with_one_bit_changed_is_refused),
         TEST(a_trace_in_another_order_is_refused_and_not_waited_on),
+        TEST(a_log_of_hogwild_that_does_not_fit_is_refused_and_not_waited_on),
         TEST(a_header_is_read_like_a_command_line),
         TEST(a_trailer_is_checked),
         TEST(another_digest_is_found),

@@ -1,0 +1,396 @@
+/* Hogwild at block granularity: what runs that are recorded or replayed do instead of hogwild.c.
+ *
+ *   Story    the shared weights are cut into blocks of --record-block bytes, each with a word of
+ *            tickets (tickets.h). A worker takes a block, alone, copies it out (pull) or updates it
+ *            (push), and gives it back; the word then counts one ticket more. Which order the
+ *            workers took a block in is all that decides its bits, and the tickets are that order.
+ *   Waiting  a block that another has is left for later: a pull or push goes on with the other
+ *            blocks, and only when none is free the worker waits as for anything else (shm/wait.h).
+ *            Whoever gives back a block that somebody wanted rings all workers.
+ *   Log      each worker's own (diary.h), per step: BATCH (value: its index), SKEW, PULL for each
+ *            block (value: the ticket), STALENESS (duration: of the gradient), PUSH for each
+ *            block; CUT where it was given no batch.
+ *   Replay   a worker follows such a log, its script: its next operation on a block is enabled
+ *            when the block's ticket has come. Counts that tickets do not decide (index, skew,
+ *            staleness) are taken from the log.
+ *   Promise  no torn blocks, and no update is lost: that, and the cost of tickets (ticket_ns), is
+ *            what recording changes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "schedule/trace.h"
+#include "strategy/hogwild_recorded.h"
+#include "strategy/pushes.h"
+#include "strategy/table.h"
+#include "strategy/tickets.h"
+
+/* What a worker is about to do, or in the middle of. */
+enum stage { DRAWING, PULLING, DECIDED, PUSHING, ASTRAY };
+
+/* Private to a worker: worker->diary.own. */
+struct passage {
+    enum stage stage;
+    struct hr_task task;   /* DECIDED: what accept says */
+    struct hr_push push;   /* PUSHING */
+    size_t left;           /* blocks of this pull or push */
+    unsigned char *done;   /* (blocks) owned */
+    uint64_t *ticket;      /* (blocks) owned: got, or to be waited for */
+    int64_t blocked_since; /* 0: not */
+    char complaint[160];   /* ASTRAY */
+};
+
+/* --- memory: [pushes of worker 0 | 1 | ... | block 0 | 1 | ... | weights] --- */
+
+static size_t blocks_of(const struct hr_world *world)
+{
+    return (world->params + world->options.record_block - 1) / world->options.record_block;
+}
+
+static size_t bytes(const struct hr_world *world)
+{
+    return world->workers * sizeof(struct hr_pushes) +
+           blocks_of(world) * sizeof(struct hr_ticket_word) + world->params * sizeof(float);
+}
+
+static struct hr_pushes *pushes_of(const struct hr_world *world)
+{
+    return world->own;
+}
+
+static struct hr_ticket_word *blocks(const struct hr_world *world)
+{
+    return (struct hr_ticket_word *)(void *)(pushes_of(world) + world->workers);
+}
+
+static float *live_weights(const struct hr_world *world)
+{
+    return (float *)(void *)(blocks(world) + blocks_of(world));
+}
+
+static void init(struct hr_world *world)
+{
+    memcpy(live_weights(world), world->snapshot.weights, world->params * sizeof(float));
+}
+
+static struct passage *passage_of(const struct hr_worker *worker)
+{
+    return worker->diary.own;
+}
+
+static void stop(struct hr_worker *worker)
+{
+    struct passage *passage = passage_of(worker);
+    if (passage) {
+        free(passage->done);
+        free(passage->ticket);
+    }
+    free(passage);
+    hr_state_stop(worker);
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    const size_t n = blocks_of(worker->world);
+    struct passage *passage = calloc(1, sizeof *passage);
+    worker->bell = &worker->world->control->rank[worker->rank].bell;
+    worker->diary.own = passage;
+    if (passage) {
+        passage->done = calloc(n, sizeof *passage->done);
+        passage->ticket = calloc(n, sizeof *passage->ticket);
+    }
+    enum hr_status status = passage && passage->done && passage->ticket
+                                ? hr_state_start(worker, worker->rank)
+                                : hr_fail(HR_E_NOMEM, "no memory for %zu tickets", n);
+    if (status != HR_OK)
+        stop(worker);
+    return status;
+}
+
+/* --- the log, and following one --- */
+
+static void note(const struct hr_worker *worker, enum hr_hogwild_input kind, uint64_t value)
+{
+    if (!worker->diary.log)
+        return;
+    hr_trace_append(worker->diary.log,
+                    &(struct hr_trace_entry){
+                        .kind = kind,
+                        .rank = (uint32_t)worker->rank,
+                        .step = worker->steps,
+                        .value = value,
+                        .duration_ns = kind == HR_HOGWILD_STALENESS ? (uint64_t)worker->took_ns : 0,
+                    });
+}
+
+/* The script is of another run. */
+static void complain(struct hr_worker *worker, const char *wanted)
+{
+    struct passage *passage = passage_of(worker);
+    const struct hr_trace_entry *entry = hr_trace_peek(worker->diary.script);
+    passage->stage = ASTRAY;
+    snprintf(passage->complaint, sizeof passage->complaint,
+             "worker %zu at step %llu wants %s, its log has %s %llu", worker->rank,
+             (unsigned long long)worker->steps, wanted,
+             entry ? hr_hogwild_input_name(entry->kind) : "nothing more",
+             (unsigned long long)(entry ? entry->value : 0));
+}
+
+/* The value of the script's next entry, which must be of this kind. */
+static bool follow(struct hr_worker *worker, enum hr_hogwild_input kind, uint64_t *value)
+{
+    const struct hr_trace_entry *entry = hr_trace_peek(worker->diary.script);
+    if (!entry || entry->kind != kind || entry->step != worker->steps) {
+        complain(worker, hr_hogwild_input_name(kind));
+        return false;
+    }
+    *value = entry->value;
+    hr_trace_next(worker->diary.script);
+    return true;
+}
+
+/* --- blocks --- */
+
+static void give_back(const struct hr_worker *worker, struct hr_ticket_word *block)
+{
+    if (!hr_ticket_give_back(block))
+        return;
+    for (size_t w = 0; w < worker->world->workers; w++)
+        if (w != worker->rank)
+            hr_bell_ring(&worker->world->control->rank[w].bell);
+}
+
+/* Pull or push one block that this worker has taken. */
+static void operate(struct hr_worker *worker, size_t number)
+{
+    const struct hr_world *world = worker->world;
+    const size_t at = number * world->options.record_block;
+    const size_t count = hr_min_size(world->options.record_block, world->params - at);
+    float *live = live_weights(world) + at;
+    if (passage_of(worker)->stage == PULLING)
+        memcpy(worker->weights + at, live, count * sizeof *live);
+    else
+        hr_push_update(worker, &passage_of(worker)->push, at, count, live);
+}
+
+static bool may_take(const struct hr_worker *worker, size_t number)
+{
+    return !worker->diary.script ||
+           hr_ticket_count(&blocks(worker->world)[number]) == passage_of(worker)->ticket[number];
+}
+
+/* One block, if it is free and (replaying) this worker's turn; the time that takes in itself. */
+static int64_t try_block(struct hr_worker *worker, size_t number)
+{
+    struct passage *passage = passage_of(worker);
+    struct hr_ticket_word *block = &blocks(worker->world)[number];
+    if (passage->done[number] || !may_take(worker, number) ||
+        !hr_ticket_try_take(block, &passage->ticket[number]))
+        return 0;
+    const int64_t began = hr_clock_ns();
+    operate(worker, number);
+    const int64_t took = hr_clock_ns() - began;
+    give_back(worker, block);
+    passage->done[number] = 1;
+    passage->left--;
+    worker->diary.moved++;
+    return took;
+}
+
+/* As much of the pull or push as can be done now; from a stripe of its own on, so that two rarely
+ * want one block. All but copying and updating is what tickets cost. Returns: is all of it done? */
+static bool go_on(struct hr_worker *worker)
+{
+    struct passage *passage = passage_of(worker);
+    const size_t n = blocks_of(worker->world);
+    const size_t first = worker->rank * n / worker->world->workers;
+    const int64_t began = hr_clock_ns();
+    int64_t worked = 0;
+    for (size_t i = 0; i < n && passage->left > 0; i++)
+        worked += try_block(worker, (first + i) % n);
+    const int64_t now = hr_clock_ns();
+    worker->stats->ticket_ns +=
+        now - (passage->blocked_since ? passage->blocked_since : began) - worked;
+    passage->blocked_since = passage->left > 0 ? now : 0;
+    return passage->left == 0;
+}
+
+static void begin(struct hr_worker *worker, enum stage stage)
+{
+    struct passage *passage = passage_of(worker);
+    const size_t n = blocks_of(worker->world);
+    const enum hr_hogwild_input kind = stage == PULLING ? HR_HOGWILD_PULL : HR_HOGWILD_PUSH;
+    passage->stage = stage;
+    passage->left = n;
+    memset(passage->done, 0, n);
+    for (size_t i = 0; worker->diary.script && i < n; i++)
+        if (!follow(worker, kind, &passage->ticket[i]))
+            return;
+}
+
+/* Tickets in the order of the blocks, whatever order they were got in. */
+static void end(struct hr_worker *worker, enum hr_hogwild_input kind)
+{
+    const int64_t began = hr_clock_ns();
+    for (size_t i = 0; worker->diary.log && i < blocks_of(worker->world); i++)
+        note(worker, kind, passage_of(worker)->ticket[i]);
+    worker->stats->ticket_ns += hr_clock_ns() - began;
+}
+
+/* --- what comes next --- */
+
+static void decide(struct hr_worker *worker, enum hr_task_kind kind, uint64_t index)
+{
+    passage_of(worker)->task = (struct hr_task){kind, index};
+    passage_of(worker)->stage = DECIDED;
+}
+
+static void take_batch(struct hr_worker *worker, uint64_t index)
+{
+    uint64_t skew = hr_pushes_skew(pushes_of(worker->world), worker);
+    worker->index = index;
+    note(worker, HR_HOGWILD_BATCH, index);
+    if (worker->diary.script && !follow(worker, HR_HOGWILD_SKEW, &skew))
+        return;
+    note(worker, HR_HOGWILD_SKEW, skew);
+    if (skew > worker->stats->max_skew)
+        worker->stats->max_skew = skew;
+    worker->pushes_seen = hr_pushes_of_others(pushes_of(worker->world), worker);
+    begin(worker, PULLING);
+}
+
+/* Of the script; the dispenser counts along, so that a cut finds its index. */
+static void draw_from_script(struct hr_worker *worker, uint64_t cut)
+{
+    const struct hr_trace_entry *entry = hr_trace_peek(worker->diary.script);
+    uint64_t value;
+    const bool ends = entry && entry->kind == HR_HOGWILD_CUT;
+    if (!follow(worker, ends ? HR_HOGWILD_CUT : HR_HOGWILD_BATCH, &value))
+        return;
+    if (ends || value >= cut) { /* more than this run has: for the driver to judge */
+        worker->diary.beyond = worker->diary.beyond || !ends;
+        decide(worker, HR_TASK_CUT, cut);
+        return;
+    }
+    hr_atom64_fetch_add_acq_rel(&worker->world->dispenser->next, 1);
+    take_batch(worker, value);
+}
+
+static void draw(struct hr_worker *worker)
+{
+    struct hr_dispenser *dispenser = worker->world->dispenser;
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader at a cut */
+    if (worker->diary.script) {
+        draw_from_script(worker, cut);
+        return;
+    }
+    const bool stopped = hr_atom32_load_acquire(&dispenser->stop);
+    const uint64_t index = stopped ? cut : hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
+    if (index < cut) {
+        take_batch(worker, index);
+        return;
+    }
+    note(worker, HR_HOGWILD_CUT, 0);
+    decide(worker, HR_TASK_CUT, index);
+}
+
+static void end_push(struct hr_worker *worker)
+{
+    end(worker, HR_HOGWILD_PUSH);
+    hr_pushes_add(pushes_of(worker->world), worker);
+    passage_of(worker)->stage = DRAWING;
+}
+
+static void end_pull(struct hr_worker *worker)
+{
+    end(worker, HR_HOGWILD_PULL);
+    worker->stats->bytes_received += worker->world->params * sizeof(float);
+    decide(worker, HR_TASK_BATCH, worker->index);
+}
+
+static bool ready(void *arg)
+{
+    struct hr_worker *worker = arg;
+    struct passage *passage = passage_of(worker);
+    for (;;) {
+        if (passage->stage == DECIDED || passage->stage == ASTRAY)
+            return true;
+        if (passage->stage == DRAWING)
+            draw(worker);
+        else if (!go_on(worker))
+            return false;
+        else if (passage->stage == PUSHING)
+            end_push(worker);
+        else
+            end_pull(worker);
+    }
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    struct passage *passage = passage_of(worker);
+    if (passage->stage == ASTRAY)
+        return hr_fail(HR_E_FORMAT, "the trace does not fit the run that it describes: %s",
+                       passage->complaint);
+    *task = passage->task;
+    passage->stage = DRAWING;
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    struct passage *passage = passage_of(worker);
+    uint64_t staleness =
+        hr_pushes_of_others(pushes_of(worker->world), worker) - worker->pushes_seen;
+    if (worker->diary.script && !follow(worker, HR_HOGWILD_STALENESS, &staleness))
+        return; /* ready and accept tell */
+    note(worker, HR_HOGWILD_STALENESS, staleness);
+    hr_stats_staleness(worker->stats, staleness);
+    passage->push = hr_push_begin(worker, staleness);
+    begin(worker, PUSHING);
+    if (passage->stage == PUSHING && go_on(worker))
+        end_push(worker);
+}
+
+static void arrive(struct hr_worker *worker)
+{
+    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, HR_AT_CUT);
+}
+
+/* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
+static void export_part(struct hr_worker *worker)
+{
+    const struct hr_world *world = worker->world;
+    hr_atom64_store_relaxed(&pushes_of(world)[worker->rank].clock, 0);
+    memcpy(worker->weights, live_weights(world), world->params * sizeof(float));
+    hr_export_stripe(worker);
+    hr_export_own_state(worker);
+}
+
+const char *hr_hogwild_input_name(uint32_t kind)
+{
+    static const char *const names[] = {"batch", "skew", "pull", "staleness", "push", "cut"};
+    return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+}
+
+const struct hr_strategy hr_strategy_hogwild_recorded = {
+    .name = "hogwild",
+    .guarantee = "recorded: a block at a time, no update lost; staleness unbounded, measured",
+    .private_state = true,
+    .logged = true,
+    .bytes = bytes,
+    .init = init,
+    .start = start,
+    .stop = stop,
+    .request = hr_tell_nobody,
+    .ready = ready,
+    .accept = accept,
+    .offer = offer,
+    .arrive = arrive,
+    .arrived = hr_always_ready,
+    .export_part = export_part,
+    .verify = hr_verify_nothing,
+};

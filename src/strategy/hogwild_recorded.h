@@ -1,0 +1,20 @@
+/* hogwild_recorded.h - what stands in a log of Hogwild's workers. */
+#ifndef HR_STRATEGY_HOGWILD_RECORDED_H
+#define HR_STRATEGY_HOGWILD_RECORDED_H
+
+#include <stdint.h>
+
+/* Numbers of a file's format. In this order in each step, but for CUT, where a step would begin. */
+enum hr_hogwild_input {
+    HR_HOGWILD_BATCH,     /* value: its index */
+    HR_HOGWILD_SKEW,      /* clocks ahead of the slowest */
+    HR_HOGWILD_PULL,      /* for each block: its ticket */
+    HR_HOGWILD_STALENESS, /* pushes of others since; duration: of the gradient */
+    HR_HOGWILD_PUSH,      /* for each block: its ticket */
+    HR_HOGWILD_CUT,       /* no batch */
+};
+
+/* "batch", ..., or "unknown". */
+const char *hr_hogwild_input_name(uint32_t kind);
+
+#endif

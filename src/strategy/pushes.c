@@ -1,0 +1,63 @@
+#include "strategy/pushes.h"
+
+#include "base/size.h"
+#include "strategy/shared.h"
+
+struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness)
+{
+    const struct hr_world *world = worker->world;
+    struct hr_push push = {
+        .step = hr_step_stale(world, worker->index, worker->samples, ++worker->applied, staleness),
+        .lambda = staleness ? (float)world->options.delay_compensation : 0,
+    };
+    hr_step_measure(&push.step, worker->weights, worker->state, worker->grads, worker->ratio);
+    return push;
+}
+
+void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t at, size_t count,
+                    float *w)
+{
+    enum { SOME = 256 };
+    const float *g = worker->grads + at;
+    float carried[SOME];
+    if (push->lambda <= 0) {
+        hr_step_update(&push->step, at, count, w, worker->state, g);
+        return;
+    }
+    for (size_t i = 0; i < count; i += SOME) {
+        const size_t some = hr_min_size(SOME, count - i);
+        const struct hr_drift drift = {worker->weights + at + i, w + i, push->lambda};
+        hr_step_compensate(&push->step, at + i, some, carried, g + i, &drift);
+        hr_step_update(&push->step, at + i, some, w + i, worker->state, carried);
+    }
+}
+
+uint64_t hr_pushes_of_others(const struct hr_pushes *lines, const struct hr_worker *worker)
+{
+    uint64_t sum = 0;
+    for (size_t w = 0; w < worker->world->workers; w++)
+        if (w != worker->rank)
+            sum += hr_atom64_load_relaxed(&lines[w].count);
+    return sum;
+}
+
+uint64_t hr_pushes_skew(const struct hr_pushes *lines, const struct hr_worker *worker)
+{
+    const uint64_t mine = hr_atom64_load_relaxed(&lines[worker->rank].clock);
+    uint64_t slowest = mine;
+    for (size_t w = 0; w < worker->world->workers; w++) {
+        const uint64_t clock = hr_atom64_load_relaxed(&lines[w].clock);
+        slowest = clock < slowest ? clock : slowest;
+    }
+    return mine - slowest;
+}
+
+void hr_pushes_add(struct hr_pushes *lines, struct hr_worker *worker)
+{
+    struct hr_pushes *mine = &lines[worker->rank];
+    /* Partners: the two above; counts only. */
+    hr_atom64_store_release(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
+    hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);
+    worker->stats->updates++;
+    worker->stats->bytes_sent += worker->world->params * sizeof(float);
+}

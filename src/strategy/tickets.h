@@ -1,0 +1,54 @@
+/* tickets.h - a word that is held by one at a time and counts how often it was.
+ *
+ *     word = 4 * tickets + 2 (somebody wants it) + 1 (somebody has it)
+ *     take  replaces it (acquire)  <->  give back adds to it (release): what the word stands for
+ *     want  replaces it            <->  give back: it is one word, so one of the two sees the other
+ *
+ * Threads: any number; nothing waits. Whoever could not take parks on a bell of its own, and
+ * whoever gives back what was wanted rings the bells.
+ */
+#ifndef HR_STRATEGY_TICKETS_H
+#define HR_STRATEGY_TICKETS_H
+
+#include <stdbool.h>
+
+#include "shm/atom.h"
+
+struct hr_ticket_word {
+    alignas(HR_LINE) struct hr_atom64 word; /* zeroed: free, never taken */
+};
+
+enum { HR_TICKET_BUSY = 1, HR_TICKET_WANTED = 2, HR_TICKET_ONE = 4 };
+
+/* Take it: *ticket says how often it was taken before. False: somebody has it, who now knows that
+ * it is wanted. */
+static inline bool hr_ticket_try_take(struct hr_ticket_word *it, uint64_t *ticket)
+{
+    for (;;) {
+        const uint64_t word = hr_atom64_load_acquire(&it->word); /* partner: give_back */
+        if (!(word & HR_TICKET_BUSY)) {
+            *ticket = word / HR_TICKET_ONE;
+            if (hr_atom64_replace_acq_rel(&it->word, word,
+                                          *ticket * HR_TICKET_ONE | HR_TICKET_BUSY))
+                return true;
+        } else if ((word & HR_TICKET_WANTED) ||
+                   hr_atom64_replace_acq_rel(&it->word, word, word | HR_TICKET_WANTED)) {
+            return false;
+        }
+    }
+}
+
+/* Give it back; did somebody want it? */
+static inline bool hr_ticket_give_back(struct hr_ticket_word *it)
+{
+    return hr_atom64_fetch_add_acq_rel(&it->word, HR_TICKET_ONE - HR_TICKET_BUSY) &
+           HR_TICKET_WANTED;
+}
+
+/* How often it was taken and given back. */
+static inline uint64_t hr_ticket_count(const struct hr_ticket_word *it)
+{
+    return hr_atom64_load_relaxed(&it->word) / HR_TICKET_ONE;
+}
+
+#endif
