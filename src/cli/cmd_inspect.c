@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/inspect_model.h"
+#include "cli/inspect_trace.h"
 #include "data/format.h"
 #include "hogring/checkpoint.h"
 #include "report/json_value.h"
@@ -123,6 +124,8 @@ static enum hr_status inspect(const struct hr_cli *cli)
     }
     if (is_safetensors(cli->positional[0]))
         return inspect_file(cli);
+    if (hr_is_trace(cli->positional[0]))
+        return hr_inspect_trace(cli, cli->positional[0]);
     if (is_data(cli->positional[0]))
         return hr_cli_data_info(cli, cli->positional[0]);
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
@@ -141,17 +144,22 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_inspect = {
     .name = "inspect",
-    .summary = "show what a checkpoint or data file holds, or a model is made of",
+    .summary = "show what a checkpoint, trace or data file holds, or a model is made of",
     .bit = HR_INSPECT,
-    .usage = "CHECKPOINT|FILE.safetensors|DATA|MODEL [OPTIONS]",
-    .story = "Prints names, shapes, types, bytes and metadata. A checkpoint's digests are "
-             "verified; of a folder\n"
-             "of checkpoints the newest good one is shown. A single .safetensors file of any "
-             "origin is checked\n"
-             "against the format. Of data, shape, counts and classes are shown (as hogring data "
-             "info does); of a\n"
-             "MODEL (a built-in name or layers) shapes, parameters, work and memory.\n",
-    .examples = "  hogring inspect runs/mlp\n  hogring inspect model.safetensors --json -\n"
+    .usage = "CHECKPOINT|FILE.safetensors|TRACE|DATA|MODEL [OPTIONS]",
+    .story =
+        "Prints names, shapes, types, bytes and metadata. A checkpoint's digests are "
+        "verified; of a folder\n"
+        "of checkpoints the newest good one is shown. A single .safetensors file of any "
+        "origin is checked\n"
+        "against the format. Of a trace (train --record) who took what, how stale updates were "
+        "and what\n"
+        "workers did with their time is worked out from its logs. Of data, shape, counts and "
+        "classes are shown (as hogring data "
+        "info does); of a\n"
+        "MODEL (a built-in name or layers) shapes, parameters, work and memory.\n",
+    .examples = "  hogring inspect runs/mlp\n  hogring inspect run.trace\n  hogring inspect "
+                "model.safetensors --json -\n"
                 "  hogring inspect resnet8 --input 3x32x32 --classes 100\n",
     .run = run,
 };

@@ -52,6 +52,10 @@ enum hr_server_message {
     HR_CUT_DONE,
 };
 
+/* "pull", "push", "exchange", "cut" or "done", as traces are shown; or "unknown". The numbers of requests stand
+ * in traces, so they stay. */
+const char *hr_server_request_name(uint32_t kind);
+
 /* Where a reply keeps what. */
 enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW, HR_REPLY_FATE, HR_REPLY_COUNT };
 /* Where a request keeps what. */

@@ -25,6 +25,28 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   hogring eval "$TMP/saved" --expect-accuracy 0.2
 }
 
+@test "hogwild is recorded a block at a time, says what that costs, and is replayed" {
+  record --strategy hogwild --record-block 4K --model "flatten, dense 64, relu, dense 10" --json "$TMP/out.json"
+  grep -q "record cost     workers took 1\.[0-9]* times as long" "$TMP/recorded"
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["record_cost"] > 1 and d["config"]["record-block"]')" = 4K ]
+  hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
+  refused 2 "--record-block 2K: expected 4K to 64K" train --strategy hogwild --record "$TMP/x" --record-block 2K
+}
+
+@test "inspect shows who took what, and counts staleness from the order alone" {
+  record --strategy ps-async --servers 2 --json "$TMP/run.json"
+  hogring inspect "$TMP/run.trace" --json "$TMP/trace.json" >"$TMP/stdout"
+  grep -q "ps-async, 3 workers, model \"softmax\", data digits" "$TMP/stdout"
+  grep -q "owner 1 .* 45 push" "$TMP/stdout"
+  [ "$(json "$TMP/trace.json" '(d["staleness"], d["updates"], d["differ"])')" = "$(json "$TMP/run.json" '(d["runs"][0]["staleness"]["histogram"], 45, 0)')" ]
+  [ "$(json "$TMP/trace.json" 'sum(w["gradients"] for w in d["workers"])')" = 45 ]
+  record --strategy hogwild --json "$TMP/run.json"
+  hogring inspect "$TMP/run.trace" --json "$TMP/trace.json" >"$TMP/stdout"
+  [ "$(json "$TMP/trace.json" 'd["staleness"]')" = "$(json "$TMP/run.json" 'd["runs"][0]["staleness"]["histogram"]')" ]
+  head -c 300 "$TMP/run.trace" >"$TMP/torn"
+  refused 3 "this trace is torn or was altered" inspect "$TMP/torn"
+}
+
 @test "a run that is interrupted or out of time is replayed to where it stopped" {
   hogring train --quiet --strategy ps-async --workers 2 --epochs 100000 --max-seconds 0.3 --record "$TMP/run.trace" >/dev/null
   hogring replay "$TMP/run.trace" --quiet | grep -q "equals the recorded one"

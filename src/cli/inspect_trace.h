@@ -1,0 +1,15 @@
+/* inspect_trace.h - hogring inspect of a trace. */
+#ifndef HR_CLI_INSPECT_TRACE_H
+#define HR_CLI_INSPECT_TRACE_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+
+/* Does the file begin as a trace does? */
+bool hr_is_trace(const char *path);
+
+/* Print what the trace holds, or write it as JSON. */
+HR_CHECKED enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path);
+
+#endif
