@@ -88,7 +88,7 @@ static enum hr_status walk_request(struct view *view, const struct hr_trace_entr
     struct worker_view *worker = &view->worker[entry->rank];
     if (entry->kind == HR_PULL)
         worker->read = *version;
-    if (entry->kind != HR_PUSH)
+    if (entry->kind != HR_PUSH && entry->kind != HR_PUSHPULL)
         return HR_OK;
     const uint64_t staleness = view->counts ? *version - worker->read : entry->value;
     view->differ += staleness != entry->value;

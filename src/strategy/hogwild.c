@@ -115,44 +115,47 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
+/* A worker's gradient on its way into the weights. */
+struct push {
+    struct hr_push push;
+    size_t line; /* the watched line begins at this weight */
+};
+
 /* Some of the weights: load, update privately with the vector kernel, store. */
-static void push_block(struct hr_worker *worker, const struct hr_update *update, size_t at,
-                       size_t count)
+static void push_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
 {
     struct hr_atom64 *live = live_weights(worker->world);
     float block[BLOCK];
     load_floats(live, at / 2, block, count);
-    hr_update_weights(worker, update, at, count, block);
+    hr_push_update(worker, &push->push, at, count, block);
     store_floats(live, at / 2, block, count);
 }
 
 /* The same, where one line of them is watched. */
-static void push_watched(struct hr_worker *worker, const struct hr_update *update, size_t at,
-                         size_t count)
+static void push_watched(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
 {
     struct hr_atom64 *live = live_weights(worker->world);
     float block[BLOCK], loaded[HR_LOST_FLOATS];
-    const size_t line = update->line, before = line - at;
+    const size_t line = push->line, before = line - at;
     const size_t length = hr_min_size(HR_LOST_FLOATS, count - before);
     const size_t behind = before + length;
     load_floats(live, at / 2, block, count);
     memcpy(loaded, block + before, length * sizeof *loaded);
-    hr_update_weights(worker, update, at, count, block);
+    hr_push_update(worker, &push->push, at, count, block);
     store_floats(live, at / 2, block, before);
     hr_lost_store(worker->stats, live + line / 2, loaded, block + before, length);
     store_floats(live, (at + behind) / 2, block + behind, count - behind);
 }
 
 /* Update live weights [begin, end), begin even, a block at a time. */
-static void push_range(struct hr_worker *worker, const struct hr_update *update, size_t begin,
-                       size_t end)
+static void push_range(struct hr_worker *worker, const struct push *push, size_t begin, size_t end)
 {
     for (size_t at = begin; at < end; at += BLOCK) {
         const size_t count = hr_min_size(BLOCK, end - at);
-        if (update->line >= at && update->line < at + count)
-            push_watched(worker, update, at, count);
+        if (push->line >= at && push->line < at + count)
+            push_watched(worker, push, at, count);
         else
-            push_block(worker, update, at, count);
+            push_block(worker, push, at, count);
     }
 }
 
@@ -160,15 +163,18 @@ static void push_all(struct hr_worker *worker, uint64_t staleness)
 {
     const struct hr_world *world = worker->world;
     const size_t own = hr_stripe_begin(world->params, world->workers, worker->rank);
-    const struct hr_update update = hr_update_begin(worker, staleness);
-    push_range(worker, &update, own, world->params);
-    push_range(worker, &update, 0, own);
+    const struct push push = {
+        .push = hr_push_begin(worker, staleness),
+        .line = hr_lost_line(world->params, worker->rank, worker->applied),
+    };
+    push_range(worker, &push, own, world->params);
+    push_range(worker, &push, 0, own);
 }
 
 static void offer(struct hr_worker *worker)
 {
-    const uint64_t others = hr_pushes_of_others(pushes_of(worker->world), worker);
-    const uint64_t staleness = others - worker->pushes_seen;
+    const uint64_t staleness =
+        hr_pushes_of_others(pushes_of(worker->world), worker) - worker->pushes_seen;
     hr_stats_staleness(worker->stats, staleness);
     push_all(worker, staleness);
     hr_pushes_add(pushes_of(worker->world), worker);

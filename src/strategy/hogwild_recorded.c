@@ -34,13 +34,13 @@ enum stage { DRAWING, PULLING, DECIDED, PUSHING, ASTRAY };
 /* Private to a worker: worker->diary.own. */
 struct passage {
     enum stage stage;
-    struct hr_task task;     /* DECIDED: what accept says */
-    struct hr_update update; /* PUSHING */
-    size_t left;             /* blocks of this pull or push */
-    unsigned char *done;     /* (blocks) owned */
-    uint64_t *ticket;        /* (blocks) owned: got, or to be waited for */
-    int64_t blocked_since;   /* 0: not */
-    char complaint[160];     /* ASTRAY */
+    struct hr_task task;   /* DECIDED: what accept says */
+    struct hr_push push;   /* PUSHING */
+    size_t left;           /* blocks of this pull or push */
+    unsigned char *done;   /* (blocks) owned */
+    uint64_t *ticket;      /* (blocks) owned: got, or to be waited for */
+    int64_t blocked_since; /* 0: not */
+    char complaint[160];   /* ASTRAY */
 };
 
 /* --- memory: [pushes of worker 0 | 1 | ... | block 0 | 1 | ... | weights] --- */
@@ -173,7 +173,7 @@ static void operate(struct hr_worker *worker, size_t number)
     if (passage_of(worker)->stage == PULLING)
         memcpy(worker->weights + at, live, count * sizeof *live);
     else
-        hr_update_weights(worker, &passage_of(worker)->update, at, count, live);
+        hr_push_update(worker, &passage_of(worker)->push, at, count, live);
 }
 
 static bool may_take(const struct hr_worker *worker, size_t number)
@@ -349,7 +349,7 @@ static void offer(struct hr_worker *worker)
         return; /* ready and accept tell */
     note(worker, HR_HOGWILD_STALENESS, staleness);
     hr_stats_staleness(worker->stats, staleness);
-    passage->update = hr_update_begin(worker, staleness);
+    passage->push = hr_push_begin(worker, staleness);
     begin(worker, PUSHING);
     if (passage->stage == PUSHING && go_on(worker))
         end_push(worker);

@@ -1,8 +1,36 @@
 #include "strategy/pushes.h"
 
 #include "base/size.h"
-#include "strategy/lost.h"
 #include "strategy/shared.h"
+
+struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness)
+{
+    const struct hr_world *world = worker->world;
+    struct hr_push push = {
+        .step = hr_step_stale(world, worker->index, worker->samples, ++worker->applied, staleness),
+        .lambda = staleness ? (float)world->options.delay_compensation : 0,
+    };
+    hr_step_measure(&push.step, worker->weights, worker->state, worker->grads, worker->ratio);
+    return push;
+}
+
+void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t at, size_t count,
+                    float *w)
+{
+    enum { SOME = 256 };
+    const float *g = worker->grads + at;
+    float carried[SOME];
+    if (push->lambda <= 0) {
+        hr_step_update(&push->step, at, count, w, worker->state, g);
+        return;
+    }
+    for (size_t i = 0; i < count; i += SOME) {
+        const size_t some = hr_min_size(SOME, count - i);
+        const struct hr_drift drift = {worker->weights + at + i, w + i, push->lambda};
+        hr_step_compensate(&push->step, at + i, some, carried, g + i, &drift);
+        hr_step_update(&push->step, at + i, some, w + i, worker->state, carried);
+    }
+}
 
 uint64_t hr_pushes_of_others(const struct hr_pushes *lines, const struct hr_worker *worker)
 {
@@ -32,35 +60,4 @@ void hr_pushes_add(struct hr_pushes *lines, struct hr_worker *worker)
     hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);
     worker->stats->updates++;
     worker->stats->bytes_sent += worker->world->params * sizeof(float);
-}
-
-struct hr_update hr_update_begin(struct hr_worker *worker, uint64_t staleness)
-{
-    const struct hr_world *world = worker->world;
-    const uint64_t number = ++worker->applied;
-    struct hr_update update = {
-        .step = hr_step_stale(world, worker->index, worker->samples, number, staleness),
-        .lambda = staleness ? (float)world->options.delay_compensation : 0,
-        .line = hr_lost_line(world->params, worker->rank, number),
-    };
-    hr_step_measure(&update.step, worker->weights, worker->state, worker->grads, worker->ratio);
-    return update;
-}
-
-void hr_update_weights(struct hr_worker *worker, const struct hr_update *update, size_t at,
-                       size_t count, float *weights)
-{
-    enum { PIECE = 256 };
-    const float *g = worker->grads + at;
-    float carried[PIECE];
-    if (update->lambda <= 0) {
-        hr_step_update(&update->step, at, count, weights, worker->state, g);
-        return;
-    }
-    for (size_t i = 0; i < count; i += PIECE) {
-        const size_t n = hr_min_size(PIECE, count - i);
-        const struct hr_drift drift = {worker->weights + at + i, weights + i, update->lambda};
-        hr_step_compensate(&update->step, at + i, n, carried, g + i, &drift);
-        hr_step_update(&update->step, at + i, n, weights + i, worker->state, carried);
-    }
 }

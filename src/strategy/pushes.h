@@ -1,6 +1,8 @@
-/* pushes.h - how many updates each of Hogwild's workers has made: one line a worker.
+/* pushes.h - what both Hogwilds (plain and recorded) have in common: the update that a gradient
+ * makes, and how many each worker has made, one line a worker.
  *
- * Threads: a line's writer is its worker; others read counts, which order nothing.
+ * Threads: a line's writer is its worker; others read counts, which order nothing. The rest is a
+ * worker's own.
  */
 #ifndef HR_STRATEGY_PUSHES_H
 #define HR_STRATEGY_PUSHES_H
@@ -21,19 +23,17 @@ uint64_t hr_pushes_of_others(const struct hr_pushes *lines, const struct hr_work
 uint64_t hr_pushes_skew(const struct hr_pushes *lines, const struct hr_worker *worker);
 
 /* A worker's gradient on its way into the weights. */
-struct hr_update {
+struct hr_push {
     struct hr_step step;
     float lambda; /* of delay compensation; 0: none */
-    size_t line;  /* that is watched for lost updates begins at this weight (lost.h) */
 };
 
-/* The next one of this worker's, of the gradient in hand: counts it, and measures norms. */
-struct hr_update hr_update_begin(struct hr_worker *worker, uint64_t staleness);
+/* The next update of this worker's state, with the gradient in hand. */
+struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness);
 
-/* Update weights [at, at + count), at weights, with the gradient in hand, compensated for what has
- * changed since they were pulled. */
-void hr_update_weights(struct hr_worker *worker, const struct hr_update *update, size_t at,
-                       size_t count, float *weights);
+/* Update w (count), which are weights [at, at + count). */
+void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t at, size_t count,
+                    float *w);
 
 /* This worker has made one more. */
 void hr_pushes_add(struct hr_pushes *lines, struct hr_worker *worker);

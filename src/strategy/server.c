@@ -110,15 +110,15 @@ size_t hr_server_slice(const struct hr_world *world, size_t shard)
 
 /* --- the worker --- */
 
+const char *hr_server_request_name(uint32_t kind)
+{
+    static const char *const names[] = {"pull", "push", "exchange", "cut", "done"};
+    return kind >= HR_PULL && kind <= HR_DONE ? names[kind - HR_PULL] : "unknown";
+}
+
 static bool carries_slice(uint32_t kind)
 {
     return kind == HR_PUSH || kind == HR_PUSHPULL;
-}
-
-const char *hr_server_request_name(uint32_t kind)
-{
-    static const char *const names[] = {"pull", "push", "push and pull", "cut", "done"};
-    return kind >= HR_PULL && kind <= HR_DONE ? names[kind - HR_PULL] : "unknown";
 }
 
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)

@@ -22,8 +22,8 @@
 #include "optim/optimizer.h"
 #include "strategy/buckets.h"
 #include "strategy/course.h"
-#include "strategy/shard.h"
 #include "strategy/diary.h"
+#include "strategy/shard.h"
 
 enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
 
@@ -170,9 +170,9 @@ struct hr_worker {
     size_t samples;        /* in the gradient in hand */
     double epoch_loss;     /* that of stats before it */
     bool offered;          /* a gradient is on its way and its fate is not known */
+    struct hr_diary diary; /* recorded hogwild */
     uint64_t pushes_seen;  /* hogwild: pushes of others when the weights in hand were read */
     int64_t update_ns;     /* spent in updates, in all: computing, though it happens in accept */
-    struct hr_diary diary; /* recorded hogwild */
 };
 
 struct hr_strategy {

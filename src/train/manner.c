@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/recipe.h"
 #include "base/parse.h"
+#include "train/recipe.h"
 #include "train/run.h"
 
 /* One of two words: is it the second? */

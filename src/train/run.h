@@ -14,10 +14,8 @@
  *   record.h, replay.h   a run's trace: written, and repeated
  *   drive_explore.c      the driver in which one thread plays all ranks, as pick() draws
  *   drive_virtual.c      the driver for virtual time: a heap of events
- *   conditions.c         how long gradients and messages take, and what goes wrong
- *   calibrate.c, calibrate_write.c
- *                        a real run is timed, and written down as conditions
- *   network.c            when messages and sums arrive in virtual time
+ *   conditions.c, network.c   how long all that takes in virtual time, and what goes wrong
+ *   calibrate.c, calibrate_write.c   a real run is timed, and written down as conditions
  *   play.c               what drivers have in common that play all ranks in one process
  *   device.c             what computes: the memory that a gradient is made in
  *   launcher.c           progress, saving, requests to stop
@@ -88,9 +86,8 @@ struct hr_run {
     int64_t now_ps;                 /* virtual time */
     struct hr_conditions conditions;
     struct hr_calibration calibration;
-    struct hr_hall
-        *hall;     /* owned; where one thread plays all ranks, but for explore: their group */
-    size_t nranks; /* workers, then servers */
+    struct hr_hall *hall; /* owned; the group, where one thread plays all ranks but for explore */
+    size_t nranks;        /* workers, then servers */
     size_t batch_size, global_batch;  /* of a worker (the largest share), and of all */
     size_t micro_shards;              /* of a global batch, under --reduce repro; else 0 */
     struct hr_train_options settled;  /* what options points to */

@@ -52,6 +52,13 @@ def main(hogring):
     seed("safetensors", "none", struct.pack("<Q", 2) + b"{}")
     for i, text in enumerate(["softmax", "mlp", "flatten, dense 256 , relu\n, dense 10", "flatten,dense,10"]):
         seed("model_text", str(i), "\0" + text)
+    options = {"strategy": "ssp", "workers": 3, "seed": "18446744073709551615", "lr": 0.5, "normalize": True}
+    data = {"name": "digits", "digest": "0" * 32, "options": {"test-data": "", "test-fraction": 0.2, "header": "auto", "label-column": "",
+            "index-base": "auto", "features": 0}}
+    begin = {"index": 0, "weights": "1" * 32, "state": "2" * 32}
+    seed("trace_text", "whole", json.dumps({"options": options, "data": data, "machine": {}, "begin": begin}) + "\0" +
+         json.dumps({"index": 7, "weights_digest": "3" * 32}))
+    seed("trace_text", "odd", '{"options": {"workers": -1, "kernels": "\\u0000"}, "data": 3}\0{}')
     seed("trace", "two", trace(b"{}", b"!", (2, 2, b"\5\0\n\xac\2\6\1\0\1\x10"), (1, 1, b"\4\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0")))
     seed("trace", "empty", trace(b"", b"", (4096, 0, b"")))
     seed("trace", "wrong", trace(b"{}", b"", (1, 2**63, b"\4\0\0\0")))

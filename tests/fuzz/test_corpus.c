@@ -8,7 +8,8 @@
 #include "support/check.h"
 
 #define FUZZERS(X)                                                                                 \
-    X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) X(model_text) X(trace)
+    X(csv)                                                                                         \
+    X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) X(model_text) X(trace) X(trace_text)
 #define DECLARE(name) int run_##name(const uint8_t *data, size_t size);
 FUZZERS(DECLARE)
 
@@ -38,6 +39,9 @@ FUZZERS(DECLARE)
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput run_trace
 #include "fuzz_trace.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_trace_text
+#include "fuzz_trace_text.c"
 #undef LLVMFuzzerTestOneInput
 
 typedef int (*fuzzer_fn)(const uint8_t *data, size_t size);

@@ -9,7 +9,8 @@
 
 /* --- random runs --- */
 
-static const char *const asynchronous[] = {"ps-async", "ssp", "hogwild"};
+static const char *const asynchronous[] = {"ps-async", "ssp", "hogwild", "elastic-averaging",
+                                           "backup-workers"};
 enum { NASYNCHRONOUS = sizeof asynchronous / sizeof *asynchronous };
 
 /* Anything that a recorded run may be, as a function of its number. */
@@ -20,7 +21,9 @@ static struct hr_train_options random_options(uint64_t number)
     struct hr_train_options options =
         run_options(asynchronous[draw(&draws, NASYNCHRONOUS)], 2 + draw(&draws, 7));
     snprintf(options.optimizer, sizeof options.optimizer, "%s", optimizers[draw(&draws, 4)]);
-    options.servers = 1 + draw(&draws, 3);
+    const bool one = !strcmp(options.strategy, "backup-workers");
+    options.servers = one ? 1 : 1 + draw(&draws, 3);
+    options.sync_every = 1 + draw(&draws, 5);
     options.staleness = 1 + draw(&draws, 4);
     options.momentum = draw(&draws, 2) ? 0.9 : 0;
     options.batch_size = 1 + draw(&draws, 40);
@@ -139,8 +142,9 @@ static int stop_when_some_are_done(void *arg)
 static void an_interrupted_run_is_replayed_to_where_it_stopped(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ps-async", "ssp", "ps-sync", "hogwild"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const names[] = {"ps-async",          "ssp",           "ps-sync", "hogwild",
+                                        "elastic-averaging", "backup-workers"};
+    for (size_t i = 0; i < 6; i++) {
         unsigned looks = 0;
         const struct hr_observer observer = {.arg = &looks, .should_stop = stop_when_some_are_done};
         struct hr_run_result result;

@@ -1,0 +1,18 @@
+#include "fuzz/fuzz.h"
+#include "train/replay.h"
+
+/* A trace's header and trailer: the input, cut in two at its first zero byte. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hr_replay replay = {.path = "trace"};
+    struct hr_trace_begin_state begin;
+    json_t *machine = NULL;
+    char *text = malloc(size + 2);
+    memcpy(text, data, size);
+    text[size] = text[size + 1] = '\0';
+    const char *trailer = text + strlen(text) + 1;
+    if (hr_trace_text_read(text, trailer, &replay, &machine, &begin) == HR_OK)
+        json_decref(machine);
+    free(text);
+    return 0;
+}
