@@ -52,8 +52,8 @@ enum hr_server_message {
     HR_CUT_DONE,
 };
 
-/* "pull", "push", "exchange", "cut" or "done", as traces are shown; or "unknown". The numbers of requests stand
- * in traces, so they stay. */
+/* "pull", "push", "exchange", "cut" or "done", as traces are shown; or "unknown". The numbers of
+ * requests stand in traces, so they stay. */
 const char *hr_server_request_name(uint32_t kind);
 
 /* Where a reply keeps what. */
