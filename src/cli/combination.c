@@ -35,6 +35,7 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
         {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
         {"servers", strategy->served,
          "ps-sync, ps-async, ssp, elastic-averaging and backup-workers"},
+        {"record-block", !strcmp(o->strategy, "hogwild"), "hogwild"},
         {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
         {"async-lr", pushes, pushers},
         {"staleness-lr", pushes, pushers},
@@ -109,6 +110,8 @@ static enum hr_status check_saving(const struct hr_cli *cli, const struct hr_tra
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (hr_cli_was_given(cli, options[i]) && !o->checkpoint_dir[0])
             return hr_fail(HR_E_USAGE, "--%s: where to? give --checkpoint-dir too", options[i]);
+    if (hr_cli_was_given(cli, "record-block") && !o->record[0])
+        return hr_fail(HR_E_USAGE, "--record-block: of what? give --record too");
     return HR_OK;
 }
 

@@ -25,12 +25,22 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   hogring eval "$TMP/saved" --expect-accuracy 0.2
 }
 
+@test "elastic averaging and backup workers are replayed too" {
+  record --strategy elastic-averaging --servers 2
+  hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
+  hogring inspect "$TMP/run.trace" | grep -q "exchange"
+  record --strategy backup-workers
+  hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
+}
+
 @test "hogwild is recorded a block at a time, says what that costs, and is replayed" {
   record --strategy hogwild --record-block 4K --model "flatten, dense 64, relu, dense 10" --json "$TMP/out.json"
   grep -q "record cost     workers took 1\.[0-9]* times as long" "$TMP/recorded"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["record_cost"] > 1 and d["config"]["record-block"]')" = 4K ]
   hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
   refused 2 "--record-block 2K: expected 4K to 64K" train --strategy hogwild --record "$TMP/x" --record-block 2K
+  refused 2 "--record-block: of what? give --record too" train --strategy hogwild --record-block 8K
+  refused 2 "--record-block: means nothing with --strategy ps-async" train --strategy ps-async --record "$TMP/x" --record-block 8K
 }
 
 @test "inspect shows who took what, and counts staleness from the order alone" {
