@@ -47,7 +47,6 @@ struct hr_train_options {
     size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */
     size_t servers;     /* shards of the parameter-server strategies, each a rank of its own */
     uint64_t staleness; /* of ssp, in clocks */
-    char placement[16]; /* of servers: dedicated (ranks of their own), colocated (in the workers) */
     size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */
     bool adaptive_sync; /* local-sgd: fewer and fewer steps between them, as AdaComm has it */
     double moving_rate; /* elastic-averaging: alpha; 0: 0.9 / workers */

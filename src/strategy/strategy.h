@@ -90,7 +90,6 @@ struct hr_strategy_options {
     uint64_t staleness;        /* ssp */
     bool overlap;              /* allreduce: sum what is final while backward goes on */
     size_t bucket_params;      /* that a bucket has at least */
-    bool colocated;            /* shards live in workers */
     size_t sync_every;         /* local-sgd, elastic-averaging */
     bool adaptive_sync;        /* local-sgd */
     double moving_rate;        /* elastic-averaging */
@@ -134,10 +133,10 @@ struct hr_task {
     uint64_t index; /* of the batch */
 };
 
-/* The rank that a shard lives in: one of its own behind the workers, or a worker. */
+/* The rank of a shard: behind the workers. */
 static inline size_t hr_shard_rank(const struct hr_world *world, size_t shard)
 {
-    return world->options.colocated ? shard % world->workers : world->workers + shard;
+    return world->workers + shard;
 }
 
 /* elastic-averaging: batches [next, end) that a worker was handed and has not begun. */

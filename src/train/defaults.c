@@ -26,7 +26,6 @@ void hr_train_defaults(struct hr_train_options *options)
         .workers = default_workers(),
         .servers = 1,
         .staleness = 3,
-        .placement = "dedicated",
         .sync_every = 8,
         .backups = 1,
         .staleness_lr = "none",

@@ -45,7 +45,6 @@ static enum hr_status read_block(const char *text, size_t *floats)
 
 enum hr_status hr_manner_prepare(struct hr_run *run)
 {
-    static const char *const placements[] = {"dedicated", "colocated"};
     static const char *const rates[] = {"none", "inverse"};
     const struct hr_train_options *o = run->options;
     struct hr_strategy_options *options = &run->world.options;
@@ -61,7 +60,6 @@ enum hr_status hr_manner_prepare(struct hr_run *run)
     HR_TRY(hr_check_range("sync-every", (double)o->sync_every, 1, 1 << 20));
     HR_TRY(hr_check_range("moving-rate", o->moving_rate, 0, 1));
     HR_TRY(hr_check_range("delay-compensation", o->delay_compensation, 0, 1e6));
-    HR_TRY(read_choice("placement", o->placement, placements, &options->colocated));
     HR_TRY(check_backups(run));
     return read_choice("staleness-lr", o->staleness_lr, rates, &options->inverse_staleness);
 }

@@ -26,7 +26,6 @@ static const struct hr_train_row rows[] = {
     ROW("workers", SIZE, DECIDES, workers),
     ROW("servers", SIZE, DECIDES, servers),
     ROW("staleness", COUNT, DECIDES, staleness),
-    ROW("placement", TEXT, DECIDES, placement),
     ROW("sync-every", SIZE, DECIDES, sync_every),
     ROW("adaptive-sync", TRUTH, DECIDES, adaptive_sync),
     ROW("moving-rate", NUMBER, DECIDES, moving_rate),

@@ -2,7 +2,7 @@
 """hogring beside its peers on this machine, in one run: the ratio of medians, with a bootstrap 95 %
 interval, next to the targets. An idle machine gives the only figures worth quoting.
 
-    make peers                              all of it, under 15 minutes
+    make peers                              all of it, half an hour
     tests/peers/compare.py --quick          few rounds and sizes, under 2
     tests/peers/compare.py --only allreduce|training|primitives|convolutions|sparse
 
