@@ -1,11 +1,13 @@
 /* Hogwild: no server; workers read and update the shared weights without locks.
  *
- *   Story    a worker copies the shared weights to memory of its own (pull), computes a gradient
- *            there, and applies its update to the shared weights (push). Reads and writes are
- *            relaxed atomic pairs of floats: no weight is ever torn, and BLAS never touches a live
- *            one. The optimiser's state is each worker's own; where an update needs norms
+ *   Story    a worker computes a gradient from weights in memory of its own, and applies its update
+ *            to the shared weights; what it stores there it keeps, as the weights of its next
+ *            gradient: a push is the next pull, in one pass, so that a line which others wrote is
+ *            fetched once a step. Only at the start and at a cut it pulls alone. Reads and writes
+ *            are relaxed atomic pairs of floats: no weight is ever torn, and BLAS never touches a
+ *            live one. The optimiser's state is each worker's own; where an update needs norms
  *            (--clip-norm, lars, lamb), they are those of the worker's own gradient, its state, and
- *            the weights it pulled.
+ *            the weights in its memory.
  *            The rate (--staleness-lr) and the gradient (--delay-compensation) may follow the
  *            staleness at the push's start; compensation knows each block's weights when it loads
  *            them, norms are those of the bare gradient.
@@ -24,7 +26,7 @@
 /* Weights that are loaded, updated and stored at a time: long enough that loads do not stall on
  * stores still on their way to the cache, and short enough that another's update rarely falls
  * between load and store. */
-enum { BLOCK = 256 };
+enum { BLOCK = 512 };
 
 /* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
 static size_t pairs_of(size_t params)
@@ -48,50 +50,59 @@ static struct hr_atom64 *live_weights(const struct hr_world *world)
     return (struct hr_atom64 *)(void *)(pushes_of(world) + world->workers);
 }
 
-static struct hr_float_pair pair_at(const float *array, size_t pair, size_t params)
-{
-    return (struct hr_float_pair){array[2 * pair],
-                                  2 * pair + 1 < params ? array[2 * pair + 1] : 0.0f};
-}
-
-static void init(struct hr_world *world)
-{
-    struct hr_atom64 *live = live_weights(world);
-    for (size_t i = 0; i < pairs_of(world->params); i++)
-        hr_hogwild_store_relaxed(&live[i], pair_at(world->snapshot.weights, i, world->params));
-}
-
-static enum hr_status start(struct hr_worker *worker)
-{
-    worker->bell = &worker->world->control->rank[worker->rank].bell;
-    return hr_state_start(worker, worker->rank);
-}
-
 /* floats[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
 static void load_floats(const struct hr_atom64 *live, size_t first_pair, float *floats,
                         size_t count)
 {
     const struct hr_atom64 *from = live + first_pair;
-    for (size_t i = 0; i + 1 < count; i += 2) {
-        const struct hr_float_pair pair = hr_hogwild_load_relaxed(&from[i / 2]);
-        memcpy(&floats[i], &pair, sizeof pair);
+    const size_t pairs = count / 2;
+#pragma GCC unroll 8 /* lines come from far: the fewer instructions a line, the more on their way */
+    for (size_t i = 0; i < pairs; i++) {
+        const struct hr_float_pair pair = hr_hogwild_load_relaxed(&from[i]);
+        memcpy(&floats[2 * i], &pair, sizeof pair);
     }
     if (count % 2)
-        floats[count - 1] = hr_hogwild_load_relaxed(&from[count / 2]).first;
+        floats[count - 1] = hr_hogwild_load_relaxed(&from[pairs]).first;
 }
 
 static void store_floats(struct hr_atom64 *live, size_t first_pair, const float *floats,
                          size_t count)
 {
-    for (size_t i = 0; i < count; i += 2)
-        hr_hogwild_store_relaxed(&live[first_pair + i / 2], pair_at(floats, i / 2, count));
+    struct hr_atom64 *to = live + first_pair;
+    const size_t pairs = count / 2;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < pairs; i++) {
+        struct hr_float_pair pair;
+        memcpy(&pair, &floats[2 * i], sizeof pair);
+        hr_hogwild_store_relaxed(&to[i], pair);
+    }
+    if (count % 2)
+        hr_hogwild_store_relaxed(&to[pairs], (struct hr_float_pair){floats[count - 1], 0});
+}
+
+static void init(struct hr_world *world)
+{
+    store_floats(live_weights(world), 0, world->snapshot.weights, world->params);
+}
+
+/* Pushes of others that end after this are not surely in what is loaded from now on. */
+static void begin_pull(struct hr_worker *worker)
+{
+    worker->pushes_seen = hr_pushes_of_others(pushes_of(worker->world), worker);
 }
 
 static void pull(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
+    begin_pull(worker);
     load_floats(live_weights(world), 0, worker->weights, world->params);
-    worker->stats->bytes_received += world->params * sizeof(float);
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    worker->bell = &worker->world->control->rank[worker->rank].bell;
+    pull(worker);
+    return hr_state_start(worker, worker->rank);
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
@@ -109,8 +120,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         const uint64_t skew = hr_pushes_skew(pushes_of(worker->world), worker);
         if (skew > worker->stats->max_skew)
             worker->stats->max_skew = skew;
-        worker->pushes_seen = hr_pushes_of_others(pushes_of(worker->world), worker);
-        pull(worker);
+        worker->stats->bytes_received += worker->world->params * sizeof(float);
     }
     return HR_OK;
 }
@@ -121,42 +131,31 @@ struct push {
     size_t line; /* the watched line begins at this weight */
 };
 
-/* Some of the weights: load, update privately with the vector kernel, store. */
+/* Some of the weights: load them to where they are kept, update them there with the vector kernel,
+ * store. A line that is watched is looked at before it is overwritten. */
 static void push_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
 {
     struct hr_atom64 *live = live_weights(worker->world);
-    float block[BLOCK];
-    load_floats(live, at / 2, block, count);
-    hr_push_update(worker, &push->push, at, count, block);
-    store_floats(live, at / 2, block, count);
-}
-
-/* The same, where one line of them is watched. */
-static void push_watched(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
-{
-    struct hr_atom64 *live = live_weights(worker->world);
-    float block[BLOCK], loaded[HR_LOST_FLOATS];
-    const size_t line = push->line, before = line - at;
-    const size_t length = hr_min_size(HR_LOST_FLOATS, count - before);
-    const size_t behind = before + length;
-    load_floats(live, at / 2, block, count);
-    memcpy(loaded, block + before, length * sizeof *loaded);
-    hr_push_update(worker, &push->push, at, count, block);
-    store_floats(live, at / 2, block, before);
-    hr_lost_store(worker->stats, live + line / 2, loaded, block + before, length);
-    store_floats(live, (at + behind) / 2, block + behind, count - behind);
+    float *w = worker->weights + at, pulled[BLOCK], loaded[HR_LOST_FLOATS];
+    const bool watched = push->line >= at && push->line < at + count;
+    const size_t before = watched ? push->line - at : count;
+    const size_t length = hr_min_size(HR_LOST_FLOATS, count - before), behind = before + length;
+    if (push->push.lambda > 0)
+        memcpy(pulled, w, count * sizeof *w);
+    load_floats(live, at / 2, w, count);
+    memcpy(loaded, w + before, length * sizeof *w);
+    hr_push_update(worker, &push->push, at, count, pulled, w);
+    store_floats(live, at / 2, w, before);
+    if (watched)
+        hr_lost_store(worker->stats, live + push->line / 2, loaded, w + before, length);
+    store_floats(live, (at + behind) / 2, w + behind, count - behind);
 }
 
 /* Update live weights [begin, end), begin even, a block at a time. */
 static void push_range(struct hr_worker *worker, const struct push *push, size_t begin, size_t end)
 {
-    for (size_t at = begin; at < end; at += BLOCK) {
-        const size_t count = hr_min_size(BLOCK, end - at);
-        if (push->line >= at && push->line < at + count)
-            push_watched(worker, push, at, count);
-        else
-            push_block(worker, push, at, count);
-    }
+    for (size_t at = begin; at < end; at += BLOCK)
+        push_block(worker, push, at, hr_min_size(BLOCK, end - at));
 }
 
 static void push_all(struct hr_worker *worker, uint64_t staleness)
@@ -173,8 +172,9 @@ static void push_all(struct hr_worker *worker, uint64_t staleness)
 
 static void offer(struct hr_worker *worker)
 {
-    const uint64_t staleness =
-        hr_pushes_of_others(pushes_of(worker->world), worker) - worker->pushes_seen;
+    const uint64_t seen = worker->pushes_seen;
+    begin_pull(worker);
+    const uint64_t staleness = worker->pushes_seen - seen;
     hr_stats_staleness(worker->stats, staleness);
     push_all(worker, staleness);
     hr_pushes_add(pushes_of(worker->world), worker);
@@ -190,10 +190,7 @@ static void export_part(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
     hr_atom64_store_relaxed(&pushes_of(world)[worker->rank].clock, 0);
-    const size_t params = world->params;
-    pull(worker);
-    worker->stats->bytes_received -=
-        params * sizeof(float); /* a snapshot is no traffic of training */
+    pull(worker); /* all rest: nobody's push is missed */
     hr_export_stripe(worker);
     hr_export_own_state(worker);
 }

@@ -173,7 +173,7 @@ static void operate(struct hr_worker *worker, size_t number)
     if (passage_of(worker)->stage == PULLING)
         memcpy(worker->weights + at, live, count * sizeof *live);
     else
-        hr_push_update(worker, &passage_of(worker)->push, at, count, live);
+        hr_push_update(worker, &passage_of(worker)->push, at, count, worker->weights + at, live);
 }
 
 static bool may_take(const struct hr_worker *worker, size_t number)

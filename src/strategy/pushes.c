@@ -15,7 +15,7 @@ struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness)
 }
 
 void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t at, size_t count,
-                    float *w)
+                    const float *pulled, float *w)
 {
     enum { SOME = 256 };
     const float *g = worker->grads + at;
@@ -26,7 +26,7 @@ void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t
     }
     for (size_t i = 0; i < count; i += SOME) {
         const size_t some = hr_min_size(SOME, count - i);
-        const struct hr_drift drift = {worker->weights + at + i, w + i, push->lambda};
+        const struct hr_drift drift = {pulled + i, w + i, push->lambda};
         hr_step_compensate(&push->step, at + i, some, carried, g + i, &drift);
         hr_step_update(&push->step, at + i, some, w + i, worker->state, carried);
     }

@@ -31,9 +31,10 @@ struct hr_push {
 /* The next update of this worker's state, with the gradient in hand. */
 struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness);
 
-/* Update w (count), which are weights [at, at + count). */
+/* Update w (count), which are weights [at, at + count).
+ *   pulled  (count) the weights that the gradient was computed from; read if it is compensated */
 void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t at, size_t count,
-                    float *w);
+                    const float *pulled, float *w);
 
 /* This worker has made one more. */
 void hr_pushes_add(struct hr_pushes *lines, struct hr_worker *worker);
