@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "base/vec.h"
 #include "strategy/server.h"
 
@@ -139,17 +140,40 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     const uint64_t clock = shard->worker[worker].clock, slowest = hr_shard_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
     check_bound(shard, worker);
-    memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
+    if (!shard->version || shard->worker[worker].handed != shard->version)
+        memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
     shard->worker[worker].read = shard->version;
     hr_shard_reply(shard, worker, message);
 }
 
-/* The one update expression, with the gradient sum g. */
-void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
+/* The one update expression, with the gradient sum g. The new weights go to `out` (count) as well,
+ * block by block, while they are near; NULL: nowhere. */
+static void update(struct hr_shard *shard, struct hr_step step, const float *g, float *out)
 {
+    enum { NEAR = 2048 };
+    const size_t block = out ? NEAR : shard->count;
     shard->version++;
     hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
-    hr_step_update(&step, shard->first, shard->count, shard->weights, shard->state, g);
+    for (size_t at = 0; at < shard->count; at += block) {
+        const size_t count = hr_min_size(block, shard->count - at);
+        hr_step_update(&step, shard->first + at, count, shard->weights + at, shard->state, g + at);
+        if (out)
+            memcpy(out + at, shard->weights + at, count * sizeof *out);
+    }
+}
+
+void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
+{
+    update(shard, step, g, NULL);
+}
+
+/* Whoever asks for weights right behind its push gets them with its update, and a reply when the
+ * PULL is taken: unless others have pushed until then, nothing is left to copy. */
+static bool asks_for_weights(const struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message *next =
+        hr_ring_peek_spsc(hr_server_requests(shard->world, worker, shard->number));
+    return next && next->kind == HR_PULL;
 }
 
 uint64_t hr_shard_next_number(const struct hr_shard *shard)
@@ -173,7 +197,9 @@ static void update_with_push(struct hr_shard *shard, size_t worker, size_t sampl
         hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
         g = shard->sum;
     }
-    hr_shard_apply(shard, step, g);
+    const bool pulls = asks_for_weights(shard, worker);
+    update(shard, step, g, pulls ? world->weights[worker] + shard->first : NULL);
+    shard->worker[worker].handed = pulls ? shard->version : 0;
     shard->worker[worker].applied++;
 }
 

@@ -19,6 +19,7 @@ struct hr_client {
     uint64_t clock;     /* pushes taken since the last cut */
     uint64_t applied;   /* of them, those that the weights have seen */
     uint64_t read;      /* version it read last */
+    uint64_t handed;    /* version that lies in its memory since its push; 0: none */
     uint64_t staleness; /* of its last push */
     uint64_t index;     /* synchronous: of the push waiting to be summed */
     uint64_t fate;      /* backup-workers: of its last push */
