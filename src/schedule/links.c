@@ -100,6 +100,23 @@ struct hr_passage hr_links_send(struct hr_links *links, size_t from, size_t to, 
     return passage;
 }
 
+bool hr_links_busy(const struct hr_links *links, size_t from, size_t to, int64_t now_ps,
+                   size_t *channel)
+{
+    int64_t latest_ps = now_ps;
+    while (from != to) {
+        const struct hop hop = hop_at(links, from, to);
+        const struct hr_channel *const of_hop[] = {hop.channel, hop.medium};
+        for (size_t i = 0; i < 2; i++)
+            if (of_hop[i] && of_hop[i]->free_ps > latest_ps) {
+                latest_ps = of_hop[i]->free_ps;
+                *channel = (size_t)(of_hop[i] - links->channel);
+            }
+        from = across(&hop);
+    }
+    return latest_ps > now_ps;
+}
+
 size_t hr_links_first_channel(const struct hr_links *links, size_t from, size_t to)
 {
     return (size_t)(hop_at(links, from, to).channel - links->channel);

@@ -43,6 +43,11 @@ void hr_links_fini(struct hr_links *links);
 struct hr_passage hr_links_send(struct hr_links *links, size_t from, size_t to, int64_t now_ps,
                                 uint64_t bytes);
 
+/* Whether some of the way is busy at now_ps, and if so the channel that is so longest, of equal
+ * ones the first. */
+bool hr_links_busy(const struct hr_links *links, size_t from, size_t to, int64_t now_ps,
+                   size_t *channel);
+
 /* The first channel of the way from one node to another one. */
 size_t hr_links_first_channel(const struct hr_links *links, size_t from, size_t to);
 

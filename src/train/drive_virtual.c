@@ -71,18 +71,27 @@ static enum hr_status push(struct simulator *sim, int64_t time_ps, enum event ev
 
 /* --- messages and sums on their way --- */
 
-/* A message is on its way: when it arrives, and when its first link is free for the next. */
+/* A message is on its way: when it arrives, and when its links are free for others. */
 static enum hr_status departed(struct simulator *sim, const struct hr_departure *departure)
 {
     const size_t worker = (departure->tag & UINT32_MAX) >> 3, shard = departure->tag >> 32;
-    if (!departure->left)
-        return HR_OK;
-    sim->seat[worker].moving_ps[shard] +=
-        departure->passage.arrival_ps - departure->passage.start_ps;
-    if (departure->channel != HR_NO_CHANNEL)
-        HR_TRY(push(sim, departure->passage.free_ps, FREED, (size_t)departure->channel, 0));
-    return push(sim, departure->passage.arrival_ps, (enum event)(departure->tag & 7), worker,
-                shard);
+    const struct hr_passage *passage = &departure->passage;
+    sim->seat[worker].moving_ps[shard] += passage->arrival_ps - passage->start_ps;
+    if (passage->free_ps > now_of(sim))
+        HR_TRY(push(sim, passage->free_ps, FREED, 0, 0));
+    return push(sim, passage->arrival_ps, (enum event)(departure->tag & 7), worker, shard);
+}
+
+/* All leave that can. */
+static enum hr_status depart(struct simulator *sim)
+{
+    for (;;) {
+        struct hr_departure departure;
+        HR_TRY(hr_network_depart(&sim->network, now_of(sim), &departure));
+        if (!departure.left)
+            return HR_OK;
+        HR_TRY(departed(sim, &departure));
+    }
 }
 
 static void posted(void *arg, const struct hr_posted *what)
@@ -95,21 +104,12 @@ static void posted(void *arg, const struct hr_posted *what)
         .bytes = what->bytes,
         .tag = what_of(what->to_shard ? ARRIVED : REPLIED, what->worker, what->shard),
     };
-    struct hr_departure departure;
     sim->seat[what->worker].coming += !what->to_shard;
-    enum hr_status status = hr_network_post(&sim->network, &parcel, now_of(sim), &departure);
+    enum hr_status status = hr_network_post(&sim->network, &parcel);
     if (status == HR_OK)
-        status = departed(sim, &departure);
+        status = depart(sim);
     if (sim->status == HR_OK)
         sim->status = status;
-}
-
-/* The first link of some ways is free. */
-static enum hr_status freed(struct simulator *sim, size_t channel)
-{
-    struct hr_departure departure;
-    hr_network_freed(&sim->network, (int)channel, now_of(sim), &departure);
-    return departed(sim, &departure);
 }
 
 static void summed(void *arg, const struct hr_hall_sum *what)
@@ -269,7 +269,7 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
     case SUMMED:
         return release(sim);
     case FREED:
-        return freed(sim, worker);
+        return depart(sim);
     }
     return HR_OK;
 }

@@ -4,6 +4,23 @@
 
 #include "group/walk.h"
 
+/* A message that has not left. */
+struct hr_waiting {
+    size_t from, to; /* nodes; both 0 where there is no topology */
+    uint64_t bytes, tag;
+    uint64_t number; /* of its posting */
+    size_t line;     /* it was in last, or NO_LINE */
+    size_t next;     /* that is free, of places */
+};
+
+/* Those that wait for a channel. */
+struct hr_line {
+    struct hr_events waiting; /* in order of posting */
+    int64_t alarm_ps;         /* the last that was set */
+};
+
+static const size_t NO_LINE = SIZE_MAX;
+
 enum hr_status hr_network_open(struct hr_network *network, const struct hr_topology *topology,
                                size_t group_size)
 {
@@ -12,104 +29,141 @@ enum hr_status hr_network_open(struct hr_network *network, const struct hr_topol
         return HR_OK;
     network->topology = topology;
     HR_TRY(hr_links_init(&network->links, topology));
-    network->outbox = calloc(network->links.nchannels, sizeof *network->outbox);
-    return network->outbox ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for the links of a network");
+    network->line = calloc(network->links.nchannels, sizeof *network->line);
+    return network->line ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for the links of a network");
 }
 
 void hr_network_close(struct hr_network *network)
 {
-    hr_links_fini(&network->links);
+    for (size_t i = 0; network->line && i < network->links.nchannels; i++)
+        hr_events_fini(&network->line[i].waiting);
+    hr_events_fini(&network->alarms);
+    hr_events_fini(&network->ready);
+    free(network->line);
+    free(network->waiting);
     free(network->walked);
-    free(network->parcel);
-    free(network->outbox);
+    hr_links_fini(&network->links);
     *network = (struct hr_network){0};
 }
 
 /* --- messages --- */
 
-static void depart(struct hr_network *network, const struct hr_parcel *parcel, int channel,
-                   int64_t now_ps, struct hr_departure *out)
-{
-    const uint16_t *node = network->topology->rank_node;
-    network->outbox[channel].busy = true;
-    *out = (struct hr_departure){
-        .left = true,
-        .passage = hr_links_send(&network->links, node[parcel->from], node[parcel->to], now_ps,
-                                 parcel->bytes),
-        .tag = parcel->tag,
-        .channel = channel,
-    };
-}
-
-/* A place for one more message that waits. */
 static enum hr_status take_place(struct hr_network *network, size_t *place)
 {
     if (!network->unused) {
-        const size_t n = network->nparcels ? 2 * network->nparcels : 64;
-        struct hr_parcel *more = realloc(network->parcel, n * sizeof *more);
+        const size_t have = network->nwaiting ? network->nwaiting : 1; /* 0 is none */
+        const size_t n = have < 64 ? 64 : 2 * have;
+        struct hr_waiting *more = realloc(network->waiting, n * sizeof *more);
         if (!more)
             return hr_fail(HR_E_NOMEM, "no memory for %zu messages on their way", n);
-        for (size_t i = network->nparcels ? network->nparcels : 1; i < n; i++)
-            more[i].next = i + 1 < n ? (uint32_t)(i + 1) : 0;
-        network->unused = network->nparcels ? network->nparcels : 1;
-        network->parcel = more;
-        network->nparcels = n;
+        for (size_t i = have; i < n; i++)
+            more[i].next = i + 1 < n ? i + 1 : 0;
+        network->unused = have;
+        network->waiting = more;
+        network->nwaiting = n;
     }
     *place = network->unused;
-    network->unused = network->parcel[*place].next;
+    network->unused = network->waiting[*place].next;
     return HR_OK;
 }
 
-static enum hr_status wait_in_line(struct hr_network *network, struct hr_outbox *outbox,
-                                   const struct hr_parcel *parcel)
+enum hr_status hr_network_post(struct hr_network *network, const struct hr_parcel *parcel)
 {
+    const struct hr_topology *topology = network->topology;
+    const uint64_t number = network->posted++;
     size_t place = 0;
     HR_TRY(take_place(network, &place));
-    network->parcel[place] = *parcel;
-    network->parcel[place].next = 0;
-    if (outbox->first)
-        network->parcel[outbox->last].next = (uint32_t)place;
-    else
-        outbox->first = (uint32_t)place;
-    outbox->last = (uint32_t)place;
-    return HR_OK;
+    network->waiting[place] = (struct hr_waiting){
+        .from = topology ? topology->rank_node[parcel->from] : 0,
+        .to = topology ? topology->rank_node[parcel->to] : 0,
+        .bytes = parcel->bytes,
+        .tag = parcel->tag,
+        .number = number,
+        .line = NO_LINE,
+    };
+    return hr_events_push(&network->ready, (int64_t)number, place);
 }
 
-enum hr_status hr_network_post(struct hr_network *network, const struct hr_parcel *parcel,
-                               int64_t now_ps, struct hr_departure *out)
+/* Look at a line when its channel is free, which may be now: at the first of it. */
+static enum hr_status look_later(struct hr_network *network, size_t channel, int64_t now_ps)
 {
-    *out = (struct hr_departure){.left = true,
-                                 .passage = {now_ps, now_ps, now_ps},
-                                 .tag = parcel->tag,
-                                 .channel = HR_NO_CHANNEL};
-    if (!network->topology)
-        return HR_OK;
-    const uint16_t *node = network->topology->rank_node;
-    if (node[parcel->from] == node[parcel->to])
-        return HR_OK;
-    const size_t channel =
-        hr_links_first_channel(&network->links, node[parcel->from], node[parcel->to]);
-    if (network->outbox[channel].busy) {
-        *out = (struct hr_departure){0};
-        return wait_in_line(network, &network->outbox[channel], parcel);
+    const int64_t free_ps = network->links.channel[channel].free_ps;
+    struct hr_line *line = &network->line[channel];
+    int64_t number;
+    uint64_t place;
+    if (free_ps <= now_ps) {
+        if (!hr_events_pop(&line->waiting, &number, &place))
+            return HR_OK;
+        return hr_events_push(&network->ready, number, place);
     }
-    depart(network, parcel, (int)channel, now_ps, out);
+    if (!line->waiting.n || line->alarm_ps == free_ps)
+        return HR_OK;
+    line->alarm_ps = free_ps;
+    return hr_events_push(&network->alarms, free_ps, channel);
+}
+
+static enum hr_status hear_alarms(struct hr_network *network, int64_t now_ps)
+{
+    int64_t time_ps;
+    uint64_t channel;
+    while (network->alarms.n && network->alarms.heap[0].time <= now_ps) {
+        hr_events_pop(&network->alarms, &time_ps, &channel);
+        HR_TRY(look_later(network, channel, now_ps));
+    }
     return HR_OK;
 }
 
-void hr_network_freed(struct hr_network *network, int channel, int64_t now_ps,
-                      struct hr_departure *out)
+static enum hr_status wait_in_line(struct hr_network *network, size_t place, size_t channel,
+                                   int64_t now_ps)
 {
-    struct hr_outbox *outbox = &network->outbox[channel];
-    const uint32_t place = outbox->first;
-    outbox->busy = false;
-    *out = (struct hr_departure){0};
-    if (!place)
-        return;
-    outbox->first = network->parcel[place].next;
-    depart(network, &network->parcel[place], channel, now_ps, out);
-    network->parcel[place].next = (uint32_t)network->unused;
+    struct hr_waiting *message = &network->waiting[place];
+    message->line = channel;
+    HR_TRY(hr_events_push(&network->line[channel].waiting, (int64_t)message->number, place));
+    return look_later(network, channel, now_ps);
+}
+
+static void leave(struct hr_network *network, size_t place, int64_t now_ps,
+                  struct hr_departure *out)
+{
+    struct hr_waiting *message = &network->waiting[place];
+    *out = (struct hr_departure){
+        .left = true,
+        .passage =
+            hr_links_send(&network->links, message->from, message->to, now_ps, message->bytes),
+        .tag = message->tag,
+    };
+    message->next = network->unused;
     network->unused = place;
+}
+
+/* A message leaves, or waits in the line of the channel that keeps it longest. */
+static enum hr_status leave_or_wait(struct hr_network *network, size_t place, int64_t now_ps,
+                                    struct hr_departure *out)
+{
+    const struct hr_waiting *message = &network->waiting[place];
+    size_t channel = NO_LINE;
+    if (hr_links_busy(&network->links, message->from, message->to, now_ps, &channel))
+        return wait_in_line(network, place, channel, now_ps);
+    leave(network, place, now_ps, out);
+    return HR_OK;
+}
+
+/* The first of every line whose channel is free is among those that are ready, and whoever could
+ * leave stands in such a line: so the first of them that can leave is the one posted first. */
+enum hr_status hr_network_depart(struct hr_network *network, int64_t now_ps,
+                                 struct hr_departure *out)
+{
+    int64_t number;
+    uint64_t place;
+    *out = (struct hr_departure){0};
+    HR_TRY(hear_alarms(network, now_ps));
+    while (!out->left && hr_events_pop(&network->ready, &number, &place)) {
+        const size_t line = network->waiting[place].line;
+        HR_TRY(leave_or_wait(network, place, now_ps, out));
+        if (line != NO_LINE)
+            HR_TRY(look_later(network, line, now_ps));
+    }
+    return HR_OK;
 }
 
 /* --- sums --- */

@@ -1,15 +1,25 @@
 /* network.h - how long messages and all-reduces take in virtual time.
  *
- * Model:     schedule/links.h, for messages: a path of links is held whole and cut through. An
- *            all-reduce takes what its plan takes over idle links (group/walk.h), from the moment
- *            at which the last rank has come: replicas in step have nothing else to send.
+ * Model:     schedule/links.h: a path of links is held whole and cut through. A message leaves as
+ *            soon as all links of its way are free; of those that could leave, the one posted first
+ *            does. One that waits holds nothing and stops nobody: as if every rank had a socket of
+ *            its own to every other rank. Between the same two ranks, so, first posted is first to
+ *            leave and first to arrive.
+ *            An all-reduce takes what its plan takes over idle links (group/walk.h), from the
+ *            moment at which the last rank has come: replicas in step have nothing else to send.
+ * Unfair:    a link is not kept for a message that waits for another one too. Where links are busy
+ *            without a pause, a long way may be overtaken by short ones again and again.
+ * How:       one that waits does so in the line of one busy link of its way, the one that is busy
+ *            longest; only when that is free is it looked at, and leaves or goes to another line.
  * Without a topology everything arrives at once.
  * Threads:   none.
+ * Test:      tests/train/test_network.c, against a twin that looks at all messages every time
  */
 #ifndef HR_TRAIN_NETWORK_H
 #define HR_TRAIN_NETWORK_H
 
 #include "group/hall.h"
+#include "schedule/events.h"
 #include "schedule/links.h"
 
 struct hr_network {
@@ -23,31 +33,26 @@ struct hr_network {
         int64_t ps;
     } * walked; /* (nwalked) owned */
     size_t nwalked;
-    /* Messages that wait for the first link of their way. */
-    struct hr_parcel *parcel; /* (nparcels) owned; 0 is none */
-    size_t nparcels, unused;  /* first of those that are free */
-    struct hr_outbox {
-        uint32_t first, last;
-        bool busy; /* one is passing */
-    } * outbox;    /* (channels) owned */
+    struct hr_waiting *waiting; /* (nwaiting) messages that have not left, owned; 0 is none */
+    size_t nwaiting, unused;    /* first of those that are free */
+    uint64_t posted;
+    struct hr_line *line;    /* (channels) owned */
+    struct hr_events alarms; /* when to look at which line */
+    struct hr_events ready;  /* those to look at now, in order of posting */
 };
 
 /* A message between ranks. */
 struct hr_parcel {
-    size_t from, to; /* ranks */
+    size_t from, to;
     uint64_t bytes;
     uint64_t tag; /* the caller's */
-    uint32_t next;
 };
-
-enum { HR_NO_CHANNEL = -1 };
 
 /* A message that has left. */
 struct hr_departure {
     bool left; /* false: none has */
     struct hr_passage passage;
     uint64_t tag;
-    int channel; /* call hr_network_freed of it at passage.free_ps; or HR_NO_CHANNEL */
 };
 
 /* Of these links; none where it has no nodes. HR_E_NOMEM. */
@@ -56,14 +61,13 @@ HR_CHECKED enum hr_status hr_network_open(struct hr_network *network,
 /* Harmless on a zeroed one. */
 void hr_network_close(struct hr_network *network);
 
-/* Send between ranks, now: it leaves at once, or when those before it are through the first link of
- * its way; only then it asks for the rest of its way. Calls are in order of time. HR_E_NOMEM. */
+/* A message wants to leave. Then ask hr_network_depart. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_network_post(struct hr_network *network,
-                                          const struct hr_parcel *parcel, int64_t now_ps,
-                                          struct hr_departure *out);
-/* The first link is free: the next message leaves, if one waits. */
-void hr_network_freed(struct hr_network *network, int channel, int64_t now_ps,
-                      struct hr_departure *out);
+                                          const struct hr_parcel *parcel);
+/* The next message that leaves now. Ask until none does: after every post, and at passage.free_ps
+ * of every departure. Calls are in order of time. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_network_depart(struct hr_network *network, int64_t now_ps,
+                                            struct hr_departure *out);
 
 /* How long this sum takes among the first nranks ranks. */
 HR_CHECKED enum hr_status hr_network_all_reduce(struct hr_network *network,

@@ -107,6 +107,26 @@ static void use_is_counted_and_the_busiest_is_named(void **state)
     assert_int_equal(hr_links_first_channel(&links, 1, 0), 3);
 }
 
+static void the_channel_that_is_busy_longest_keeps_a_message(void **state)
+{
+    (void)state;
+    size_t channel = 99;
+    wire_up("gpu a b c\nnode s\nlink a s 1GB/s\nlink s b 1GB/s shared m\nlink c s 1GB/s\n");
+    assert_false(hr_links_busy(&links, 0, 1, 0, &channel));
+    assert_int_equal(channel, 99);
+    hr_links_send(&links, 0, 3, 0, 1000000);
+    hr_links_send(&links, 2, 1, 0, 2000000);
+    assert_true(hr_links_busy(&links, 0, 1, 0, &channel));
+    assert_int_equal(channel, 2); /* not the medium, busy as long; nor its own */
+    assert_true(hr_links_busy(&links, 1, 0, 0, &channel));
+    assert_int_equal(channel, 6); /* the medium; the other direction is free */
+    assert_true(hr_links_busy(&links, 0, 3, MS - 1, &channel));
+    assert_int_equal(channel, 0);
+    assert_false(hr_links_busy(&links, 0, 3, MS, &channel));
+    assert_true(hr_links_busy(&links, 0, 1, MS, &channel));
+    assert_false(hr_links_busy(&links, 0, 1, 2 * MS, &channel));
+}
+
 static void times_stop_at_never(void **state)
 {
     (void)state;
@@ -125,6 +145,7 @@ int main(void)
         cmocka_unit_test_teardown(lanes_add_up, take_down),
         cmocka_unit_test_teardown(a_message_to_oneself_passes_at_once, take_down),
         cmocka_unit_test_teardown(use_is_counted_and_the_busiest_is_named, take_down),
+        cmocka_unit_test_teardown(the_channel_that_is_busy_longest_keeps_a_message, take_down),
         cmocka_unit_test_teardown(times_stop_at_never, take_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
