@@ -34,7 +34,7 @@ enum hr_status hr_calibrate_check(const struct hr_run *run)
 
 static size_t arrays_of(const struct hr_run *run)
 {
-    return 2 * run->world.workers + run->nranks + HR_SENT_REPLY * run->world.servers;
+    return 3 * run->world.workers + run->nranks + HR_SENT_REPLY * run->world.servers;
 }
 
 static size_t sent_words(const struct hr_run *run)
@@ -73,7 +73,8 @@ void hr_calibration_place(struct hr_run *run, unsigned char *memory)
         return;
     calibration->compute = (struct hr_samples *)(void *)memory;
     calibration->idle = calibration->compute + run->world.workers;
-    calibration->noticed = calibration->idle + run->world.workers;
+    calibration->came = calibration->idle + run->world.workers;
+    calibration->noticed = calibration->came + run->world.workers;
     calibration->served = calibration->noticed + run->nranks;
     calibration->sent = (struct hr_atom64 *)(void *)(calibration->compute + arrays_of(run));
     run->world.posted = posted;
@@ -102,7 +103,7 @@ void hr_calibrate_replies(const struct hr_trainee *trainee)
     keep(&run->calibration.noticed[rank], hr_clock_ns() - last);
 }
 
-void hr_calibrate_step(struct hr_trainee *trainee, bool cut, int64_t idle_ns)
+void hr_calibrate_step(struct hr_trainee *trainee, bool cut, int64_t came_ns, int64_t idle_ns)
 {
     const struct hr_run *run = trainee->run;
     if (!hr_calibrates(run))
@@ -112,6 +113,7 @@ void hr_calibrate_step(struct hr_trainee *trainee, bool cut, int64_t idle_ns)
     if (trainee->accepted_ns) {
         keep(&run->calibration.compute[rank], now - trainee->accepted_ns - idle_ns);
         keep(&run->calibration.idle[rank], idle_ns);
+        keep(&run->calibration.came[rank], came_ns);
     }
     trainee->accepted_ns = cut ? 0 : now;
 }

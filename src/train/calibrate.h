@@ -5,14 +5,15 @@
  *   compute   what a worker does from one batch to the next, but for idle waiting: its gradient,
  *             and, where there is no server, its part of the update and of the exchange
  *   idle      how long it waited, in the same steps
+ *   came      when it had done its part of them and began to wait
  *   served    how long a shard takes a PULL (copying its slice) and a PUSH (the update)
  *   noticed   how long after it was sent a message is noticed by a rank that waited for it
  *
  * Written, as a configuration file, whole or not at all:
  *   compute-time   the fitted lognormal where it is a good one (schedule/delay_fit.h), else
  *                  trace:FILE.compute, the durations themselves, all workers together. Replicas
- *                  in step without a server: and the least that any of them waited in that step,
- *                  which is what the exchange took, since the last to come waits for nobody else
+ *                  in step without a server: and what a worker waited after the last of them had
+ *                  come, which is the exchange, and being woken; before that it waits for others
  *   inject         slow:RANKxF for workers whose median is more than 10 % off the others'; their
  *                  durations are divided by F before they are put together
  *   server-time    the same of pulls and pushes together, of which there are as many (FILE.server)
@@ -48,6 +49,7 @@ struct hr_samples {
 struct hr_calibration {
     struct hr_samples *compute; /* (workers) */
     struct hr_samples *idle;    /* (workers) */
+    struct hr_samples *came;    /* (workers) times, not durations */
     struct hr_samples *noticed; /* (nranks) */
     struct hr_samples *served;  /* (servers, HR_SENT_REPLY): pulls, pushes */
     struct hr_atom64 *sent;     /* (workers, servers, HR_SENT_KINDS) when the last one was; writer:
@@ -70,8 +72,9 @@ void hr_calibration_place(struct hr_run *run, unsigned char *memory);
 
 /* A worker has its replies. */
 void hr_calibrate_replies(const struct hr_trainee *trainee);
-/* A worker begins a step (or, with `cut`, comes to rest), having waited idly so long. */
-void hr_calibrate_step(struct hr_trainee *trainee, bool cut, int64_t idle_ns);
+/* A worker begins a step (or, with `cut`, comes to rest). With the one before it was done at
+ * came_ns, and has waited idly so long since. */
+void hr_calibrate_step(struct hr_trainee *trainee, bool cut, int64_t came_ns, int64_t idle_ns);
 /* A shard waited from `since`, began to take a message at `began`, and has taken it. */
 void hr_calibrate_take(const struct hr_run *run, const struct hr_shard *shard, int64_t since,
                        int64_t began);

@@ -36,16 +36,21 @@ static void gather(struct writer *writer, const struct hr_samples *samples, doub
         writer->ns[writer->n++] = (double)samples->ns[i] / factor;
 }
 
-/* Steps of replicas that wait for one another: what the last to come still waited is part of it. */
+/* Steps of replicas that wait for one another: what one waited for those that came later is theirs,
+ * what it waited after the last of them is its own. */
 static void add_exchange(const struct hr_run *run)
 {
     const struct hr_calibration *calibration = &run->calibration;
+    const size_t workers = run->world.workers;
     for (size_t i = 0; i < kept(&calibration->compute[0]); i++) {
-        int64_t least = INT64_MAX;
-        for (size_t w = 0; w < run->world.workers; w++)
-            least = calibration->idle[w].ns[i] < least ? calibration->idle[w].ns[i] : least;
-        for (size_t w = 0; w < run->world.workers; w++)
-            calibration->compute[w].ns[i] += least;
+        int64_t last = calibration->came[0].ns[i];
+        for (size_t w = 1; w < workers; w++)
+            last = calibration->came[w].ns[i] > last ? calibration->came[w].ns[i] : last;
+        for (size_t w = 0; w < workers; w++) {
+            const int64_t others = last - calibration->came[w].ns[i];
+            const int64_t idle = calibration->idle[w].ns[i];
+            calibration->compute[w].ns[i] += idle > others ? idle - others : 0;
+        }
     }
 }
 

@@ -55,7 +55,7 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     const int64_t wait = trainee->waiter.waited_ns - waited;
     const int64_t idle = wait > work ? wait - work : 0; /* helping with a sum is no waiting */
     const int64_t update = worker->update_ns - updated;
-    hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, idle);
+    hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, began, idle);
     worker->stats->wait_ns += idle;
     worker->stats->compute_ns += update;
     worker->stats->communicate_ns += hr_clock_ns() - began - idle - update;

@@ -110,8 +110,9 @@ static void what_fits_no_model_is_kept_as_it_is(void **state)
     discard(run);
 }
 
-/* Replicas in step: what even the last to come waited is a part of everybody's step. */
-static void an_exchange_is_what_the_last_to_come_waits(void **state)
+/* Replicas in step, of which the first comes last: what the others waited until then is not theirs.
+ */
+static void an_exchange_is_what_is_waited_after_the_last_has_come(void **state)
 {
     (void)state;
     char text[256];
@@ -119,10 +120,53 @@ static void an_exchange_is_what_the_last_to_come_waits(void **state)
     for (size_t w = 0; w < WORKERS; w++) {
         fill(&run->calibration.compute[w], "5ms", w, 1);
         fill(&run->calibration.idle[w], "2ms", w, (double)(w + 1));
+        for (size_t i = 0; i < STEPS; i++)
+            run->calibration.came[w].ns[i] = 10 * (int64_t)i * MS - 2 * (int64_t)w * MS;
     }
     CHECK_OK(hr_calibrate_write(run));
     read_option("compute-time", text);
     assert_string_equal(text, "constant(7ms)");
+    discard(run);
+}
+
+/* Worker 0 is woken 4 ms late in every fourth step, so that the others wait for it in the next. */
+static void being_woken_late_is_part_of_a_step(void **state)
+{
+    (void)state;
+    char text[256];
+    struct hr_delay back;
+    struct hr_run *run = measured("allreduce", 0);
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t i = 0; i < STEPS; i++) {
+            const bool late = w == 0 && i % 4 == 0, waits = w > 0 && i % 4 == 1;
+            run->calibration.compute[w].ns[i] = 5 * MS;
+            run->calibration.idle[w].ns[i] = late || waits ? 4 * MS : 0;
+            run->calibration.came[w].ns[i] = (20 * (int64_t)i - (waits ? 4 : 0)) * MS;
+            run->calibration.compute[w].seen = STEPS;
+        }
+    CHECK_OK(hr_calibrate_write(run));
+    read_option("compute-time", text);
+    CHECK_OK(hr_delay_parse("", text, &back));
+    assert_int_equal(back.nsamples, WORKERS * STEPS);
+    CHECK_NEAR((double)hr_delay_mean_ps(&back), (5 + 4.0 / (4 * WORKERS)) * 1e9, 1e-9, 0);
+    hr_delay_fini(&back);
+    discard(run);
+}
+
+/* Local steps, in which nobody waits for anybody. */
+static void who_waits_for_nobody_waits_for_no_exchange(void **state)
+{
+    (void)state;
+    char text[256];
+    struct hr_run *run = measured("allreduce", 0);
+    for (size_t w = 0; w < WORKERS; w++) {
+        fill(&run->calibration.compute[w], "5ms", w, 1);
+        for (size_t i = 0; i < STEPS; i++)
+            run->calibration.came[w].ns[i] = (10 * (int64_t)i + 3 * (int64_t)w) * MS;
+    }
+    CHECK_OK(hr_calibrate_write(run));
+    read_option("compute-time", text);
+    assert_string_equal(text, "constant(5ms)");
     discard(run);
 }
 
@@ -175,7 +219,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_run_is_written_down_as_the_models_it_was_made_from),
         TEST(what_fits_no_model_is_kept_as_it_is),
-        TEST(an_exchange_is_what_the_last_to_come_waits),
+        TEST(an_exchange_is_what_is_waited_after_the_last_has_come),
+        TEST(being_woken_late_is_part_of_a_step),
+        TEST(who_waits_for_nobody_waits_for_no_exchange),
         TEST(only_the_last_steps_are_kept),
         TEST(a_run_without_steps_is_no_model),
         TEST(a_file_that_cannot_be_is_refused_at_the_start),
