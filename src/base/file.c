@@ -1,6 +1,5 @@
 #include "base/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -66,18 +65,99 @@ static bool reserve(int fd, size_t bytes)
     return cause == 0 || cause == EOPNOTSUPP || cause == EINVAL;
 }
 
+/* On error nothing is left. */
+static enum hr_status take_space(struct hr_file_writer *writer)
+{
+    if (reserve(writer->fd, writer->bytes))
+        return HR_OK;
+    const enum hr_status status = fail_for_space(writer);
+    hr_file_abandon(writer);
+    return status;
+}
+
 enum hr_status hr_file_create(struct hr_file_writer *writer, const char *path, size_t bytes)
 {
     *writer = (struct hr_file_writer){.path = path, .bytes = bytes};
     writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (writer->fd < 0)
         return hr_fail_errno(HR_E_IO, "%s: cannot be created", path);
-    if (!reserve(writer->fd, bytes)) {
-        const enum hr_status status = fail_for_space(writer);
-        hr_file_abandon(writer);
-        return status;
-    }
+    return take_space(writer);
+}
+
+/* --- replacing --- */
+
+enum hr_status hr_file_check_regular(const char *path)
+{
+    struct stat there;
+    if (stat(path, &there) != 0 || S_ISREG(there.st_mode))
+        return HR_OK;
+    return hr_fail(HR_E_IO, "%s: is no regular file, and only such a one is replaced", path);
+}
+
+static enum hr_status open_device(struct hr_file_writer *writer)
+{
+    writer->device = true;
+    writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+    if (writer->fd < 0)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be written", writer->path);
     return HR_OK;
+}
+
+/* place = the file that path stands for, behind its symlinks. */
+static enum hr_status find_place(const char *path, char place[HR_PATH_MAX])
+{
+    char *real = realpath(path, NULL);
+    const enum hr_status status = hr_path(place, "%s", real ? real : path);
+    free(real);
+    return status;
+}
+
+/* A name nobody else uses: O_EXCL tells, and the number goes on until it is free. */
+static enum hr_status open_temporary(struct hr_file_writer *writer)
+{
+    enum { MAX_TRIES = 100 };
+    HR_TRY(find_place(writer->path, writer->place));
+    for (int i = 0; i < MAX_TRIES; i++) {
+        HR_TRY(hr_path(writer->temporary, "%s.%ld.%d.tmp", writer->place, (long)getpid(), i));
+        writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (writer->fd >= 0)
+            return HR_OK;
+        if (errno != EEXIST)
+            return hr_fail_errno(HR_E_IO, "%s: cannot be written", writer->path);
+    }
+    return hr_fail(HR_E_IO, "%s: no name is left for a temporary file beside it", writer->path);
+}
+
+enum hr_status hr_file_replace(struct hr_file_writer *writer, const char *path, size_t bytes)
+{
+    struct stat there;
+    *writer = (struct hr_file_writer){.path = path, .fd = -1, .bytes = bytes};
+    const bool exists = stat(path, &there) == 0;
+    if (exists && S_ISDIR(there.st_mode))
+        return hr_fail(HR_E_IO, "%s: is a folder", path);
+    if (exists && !S_ISREG(there.st_mode))
+        return open_device(writer);
+    HR_TRY(open_temporary(writer));
+    return take_space(writer);
+}
+
+static enum hr_status put_in_place(const struct hr_file_writer *writer)
+{
+    char folder[HR_PATH_MAX];
+    HR_TRY(hr_path_parent(folder, writer->place));
+    if (rename(writer->temporary, writer->place) == 0)
+        return hr_folder_sync(folder);
+    const enum hr_status status = hr_fail_errno(HR_E_IO, "%s: cannot be replaced", writer->path);
+    unlink(writer->temporary);
+    return status;
+}
+
+/* --- all writers --- */
+
+static void remove_unfinished(const struct hr_file_writer *writer)
+{
+    if (!writer->device)
+        unlink(writer->temporary[0] ? writer->temporary : writer->path);
 }
 
 enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, size_t n)
@@ -100,7 +180,7 @@ enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, si
 enum hr_status hr_file_finish(struct hr_file_writer *writer)
 {
     enum hr_status status = HR_OK;
-    if (fsync(writer->fd) != 0)
+    if (!writer->device && fsync(writer->fd) != 0) /* devices and FIFOs cannot be synced */
         status = hr_fail_errno(HR_E_IO, "%s: cannot be synced", writer->path);
     /* Never close again after EINTR: on Linux the descriptor is gone by then, and may be another
      * thread's already. */
@@ -108,8 +188,8 @@ enum hr_status hr_file_finish(struct hr_file_writer *writer)
         status = hr_fail_errno(HR_E_IO, "%s: cannot be closed", writer->path);
     writer->fd = -1;
     if (status != HR_OK)
-        unlink(writer->path);
-    return status;
+        remove_unfinished(writer);
+    return status == HR_OK && writer->temporary[0] ? put_in_place(writer) : status;
 }
 
 void hr_file_abandon(struct hr_file_writer *writer)
@@ -118,46 +198,33 @@ void hr_file_abandon(struct hr_file_writer *writer)
         return;
     close(writer->fd);
     writer->fd = -1;
-    unlink(writer->path);
+    remove_unfinished(writer);
+}
+
+static enum hr_status write_all(struct hr_file_writer *writer, const void *data, size_t bytes)
+{
+    const enum hr_status status = hr_file_write(writer, data, bytes);
+    if (status == HR_OK)
+        return hr_file_finish(writer);
+    hr_file_abandon(writer);
+    return status;
 }
 
 enum hr_status hr_file_write_durably(const char *path, const void *data, size_t bytes)
 {
     struct hr_file_writer writer;
     HR_TRY(hr_file_create(&writer, path, bytes));
-    const enum hr_status status = hr_file_write(&writer, data, bytes);
-    if (status == HR_OK)
-        return hr_file_finish(&writer);
-    hr_file_abandon(&writer);
-    return status;
+    return write_all(&writer, data, bytes);
 }
 
-enum hr_status hr_file_place(const char *path, char place[HR_PATH_MAX])
+enum hr_status hr_file_replace_durably(const char *path, const void *data, size_t bytes)
 {
-    struct stat there;
-    if (stat(path, &there))
-        return hr_path(place, "%s", path);
-    if (!S_ISREG(there.st_mode))
-        return hr_fail(HR_E_IO, "%s: is no regular file, and only such a one is replaced", path);
-    char *real = realpath(path, NULL);
-    if (!real)
-        return hr_fail_errno(HR_E_IO, "%s: cannot be reached", path);
-    const enum hr_status status = hr_path(place, "%s", real);
-    free(real);
-    return status;
+    struct hr_file_writer writer;
+    HR_TRY(hr_file_replace(&writer, path, bytes));
+    return write_all(&writer, data, bytes);
 }
 
-enum hr_status hr_file_publish(const char *temporary, const char *place)
-{
-    char folder[HR_PATH_MAX];
-    HR_TRY(hr_path_parent(folder, place));
-    if (rename(temporary, place) != 0) {
-        const enum hr_status status = hr_fail_errno(HR_E_IO, "%s: cannot be put in place", place);
-        unlink(temporary);
-        return status;
-    }
-    return hr_folder_sync(folder);
-}
+/* --- reading --- */
 
 enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes)
 {
@@ -213,98 +280,5 @@ enum hr_status hr_file_read_all(const char *path, size_t cap, char **text, size_
     content[size] = 0;
     *text = content;
     *bytes = size;
-    return HR_OK;
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-static enum hr_status make_one(const char *path)
-{
-    char parent[HR_PATH_MAX];
-    if (is_folder(path))
-        return HR_OK;
-    if (mkdir(path, 0755) != 0) {
-        const int cause = errno;
-        if (cause == EEXIST && is_folder(path)) /* another process was quicker */
-            return HR_OK;
-        errno = cause;
-        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be made", path);
-    }
-    HR_TRY(hr_path_parent(parent, path));
-    return hr_folder_sync(parent);
-}
-
-enum hr_status hr_folder_make(const char *path)
-{
-    char prefix[HR_PATH_MAX];
-    HR_TRY(hr_path(prefix, "%s", path));
-    for (char *at = prefix; *at; at++) {
-        if (*at != '/' || at == prefix)
-            continue;
-        *at = 0;
-        HR_TRY(make_one(prefix));
-        *at = '/';
-    }
-    return make_one(prefix);
-}
-
-enum hr_status hr_folder_sync(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be opened", path);
-    const int result = fsync(fd), cause = errno;
-    close(fd);
-    /* Some file systems cannot sync a folder and say EINVAL; their names need no sync or
-     * get none. */
-    if (result != 0 && cause != EINVAL) {
-        errno = cause;
-        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be synced", path);
-    }
-    return HR_OK;
-}
-
-static enum hr_status remove_files(DIR *folder, const char *path)
-{
-    const struct dirent *entry;
-    while ((entry = readdir(folder))) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-            continue;
-        if (unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
-            return hr_fail_errno(HR_E_IO, "%s/%s: cannot be removed", path, entry->d_name);
-    }
-    return HR_OK;
-}
-
-enum hr_status hr_folder_remove(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP) && unlink(path) == 0)
-        return HR_OK;
-    if (fd < 0)
-        return errno == ENOENT ? HR_OK : hr_fail_errno(HR_E_IO, "%s: cannot be removed", path);
-    DIR *folder = fdopendir(fd);
-    if (!folder) {
-        close(fd);
-        return hr_fail(HR_E_NOMEM, "%s: no memory to list this folder", path);
-    }
-    const enum hr_status status = remove_files(folder, path);
-    closedir(folder);
-    HR_TRY(status);
-    if (rmdir(path) != 0 && errno != ENOENT)
-        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be removed", path);
-    return HR_OK;
-}
-
-enum hr_status hr_folder_free_bytes(const char *path, uint64_t *bytes)
-{
-    struct statvfs fs;
-    if (statvfs(path, &fs) != 0)
-        return hr_fail_errno(HR_E_IO, "%s: free space cannot be asked for", path);
-    *bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     return HR_OK;
 }

@@ -6,6 +6,8 @@
  *     return hr_file_finish(&w);                         fsync, close
  *     out: hr_file_abandon(&w);                          close, remove
  *
+ * hr_file_replace instead of hr_file_create: readers see the old file or the new one, never a part.
+ *
  * A name is durable only when the folder that holds it was synced too (hr_folder_sync).
  *
  * Threads: none of this is shared; different files may be used from different threads.
@@ -15,6 +17,7 @@
 #ifndef HR_BASE_FILE_H
 #define HR_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +35,9 @@ HR_CHECKED enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path
 struct hr_file_writer {
     const char *path; /* borrowed until finish or abandon */
     int fd;
-    size_t bytes; /* what the file will hold, for messages */
+    size_t bytes; /* what the file will hold, for messages; 0: not known */
+    bool device;  /* what is written to was there before and is no regular file */
+    char temporary[HR_PATH_MAX], place[HR_PATH_MAX]; /* of hr_file_replace, else "" */
 };
 
 /* Make a new file (0644; HR_E_IO when the name is taken, by a symlink too) of `bytes`, with its
@@ -40,25 +45,29 @@ struct hr_file_writer {
 HR_CHECKED enum hr_status hr_file_create(struct hr_file_writer *writer, const char *path,
                                          size_t bytes);
 
+/* Begin to replace what `path` stands for, symlinks followed: the new file (0666 less the umask) is
+ * written beside it under a name of its own, and finish puts it in place. What is there and no
+ * regular file (/dev/null, a FIFO) is written to directly: to rename over it would take it from
+ * everybody else. */
+HR_CHECKED enum hr_status hr_file_replace(struct hr_file_writer *writer, const char *path,
+                                          size_t bytes);
+
+/* HR_E_IO when something else than a regular file has the name: for files that are not written in
+ * one go, or that nobody wants in a device. */
+HR_CHECKED enum hr_status hr_file_check_regular(const char *path);
+
 /* Append n bytes. On error the caller abandons the file. */
 HR_CHECKED enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, size_t n);
 
-/* Sync and close. The descriptor is closed in any case; on error the file is removed, never synced
+/* Sync and close; a replacement is put in place, and its name made durable. The descriptor is
+ * closed in any case; on error the file is removed (what it was to replace stays), never synced
  * again: after a failed fsync the kernel may have dropped the pages. */
 HR_CHECKED enum hr_status hr_file_finish(struct hr_file_writer *writer);
 void hr_file_abandon(struct hr_file_writer *writer);
 
-/* The four calls above for a file that is in memory already. */
+/* The calls above for a file that is in memory already: a new one, or one to be replaced. */
 HR_CHECKED enum hr_status hr_file_write_durably(const char *path, const void *data, size_t bytes);
-
-/* place = the file that `path` stands for, behind its symlinks, to write a temporary file next to
- * and publish it there. HR_E_IO when it is there and no regular file: to rename over a device or a
- * FIFO would take it from everybody else. */
-HR_CHECKED enum hr_status hr_file_place(const char *path, char place[HR_PATH_MAX]);
-
-/* The finished file `temporary` takes the place of what is there, and its name is made durable.
- * On error the temporary file is removed. */
-HR_CHECKED enum hr_status hr_file_publish(const char *temporary, const char *place);
+HR_CHECKED enum hr_status hr_file_replace_durably(const char *path, const void *data, size_t bytes);
 
 /* Open a regular file for reading (a FIFO would block, so anything else is refused) and tell its
  * size. The caller closes fd. */
@@ -74,6 +83,8 @@ HR_CHECKED enum hr_status hr_file_read_at(int fd, const char *path, size_t offse
  *   text   out: free() it; a 0 stands behind the last byte; untouched on error */
 HR_CHECKED enum hr_status hr_file_read_all(const char *path, size_t cap, char **text,
                                            size_t *bytes);
+
+/* --- folders (folder.c) */
 
 /* Make path and the parents that are missing (0755); new names are synced. */
 HR_CHECKED enum hr_status hr_folder_make(const char *path);

@@ -1,7 +1,6 @@
 /* Writing packed data: lay the sections out, digest them, write them behind the header. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -97,7 +96,7 @@ static enum hr_status write_file(const char *path, const struct hr_dataset *data
     struct hr_file_writer writer;
     enum hr_status st;
     const size_t bytes = make_header(dataset, parts, &header);
-    HR_TRY(hr_file_create(&writer, path, bytes));
+    HR_TRY(hr_file_replace(&writer, path, bytes));
     HR_TRY_GOTO(write_parts(&writer, &header, parts), st, out);
     return hr_file_finish(&writer);
 out:
@@ -109,16 +108,13 @@ enum hr_status hr_packed_write(const char *path, const struct hr_dataset *datase
 {
     struct part parts[HR_PACKED_SECTIONS] = {{0}};
     struct hr_array names = {0};
-    char place[HR_PATH_MAX], temporary[HR_PATH_MAX];
     enum hr_status st;
     list_split(dataset, &dataset->train, parts);
     list_split(dataset, &dataset->test, parts + 4);
-    HR_TRY_GOTO(hr_file_place(path, place), st, out);
-    HR_TRY_GOTO(hr_path(temporary, "%s.tmp-%ld", place, (long)getpid()), st, out);
+    HR_TRY_GOTO(hr_file_check_regular(path), st, out);
     HR_TRY_GOTO(join_names(dataset, &names), st, out);
     parts[HR_PACKED_NAMES] = (struct part){names.data, names.bytes};
-    HR_TRY_GOTO(write_file(temporary, dataset, parts), st, out);
-    st = hr_file_publish(temporary, place);
+    st = write_file(path, dataset, parts);
 out:
     free(names.data);
     return st;

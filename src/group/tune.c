@@ -127,20 +127,14 @@ static bool recall(const char *head, size_t nranks, size_t *bytes, char **text)
  * again next time. */
 static enum hr_status remember(const char *head, const char *text, size_t nranks, size_t bytes)
 {
-    char folder[HR_PATH_MAX], temporary[HR_PATH_MAX], whole[LARGEST_FILE];
+    char folder[HR_PATH_MAX], whole[LARGEST_FILE];
     const bool ours = text && strncmp(text, head, strlen(head)) == 0;
     snprintf(whole, sizeof whole, "%sranks %zu one-shot %zu\n", ours ? text : head, nranks, bytes);
     if (!hr_tune_file()[0])
         return HR_OK;
     HR_TRY(hr_path_parent(folder, hr_tune_file()));
     HR_TRY(hr_folder_make(folder));
-    HR_TRY(hr_path(temporary, "%s.%ld", hr_tune_file(), (long)hr_clock_ns()));
-    HR_TRY(hr_file_write_durably(temporary, whole, strlen(whole)));
-    if (rename(temporary, hr_tune_file()) == 0)
-        return HR_OK;
-    const enum hr_status status = hr_fail_errno(HR_E_IO, "%s", hr_tune_file());
-    remove(temporary);
-    return status;
+    return hr_file_replace_durably(hr_tune_file(), whole, strlen(whole));
 }
 
 size_t hr_tune_one_shot_bytes(size_t nranks)

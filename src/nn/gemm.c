@@ -18,16 +18,6 @@
 #include "nn/kernels.h"
 #include "nn/product.h"
 
-static void naive(const struct hr_gemm *g)
-{
-    if (g->form == HR_GEMM_NN)
-        hr_gemm_naive_nn(g->M, g->N, g->K, g->a, g->b, g->c);
-    else if (g->form == HR_GEMM_NT)
-        hr_gemm_naive_nt(g->M, g->N, g->K, g->a, g->b, g->c);
-    else
-        hr_gemm_naive_tn(g->M, g->N, g->K, g->a, g->b, g->c);
-}
-
 #ifdef HR_NO_BLAS
 
 enum hr_status hr_kernels_select(enum hr_kernels kernels)
@@ -53,7 +43,7 @@ void hr_kernels_init_process(void)
 
 static void multiply_long(const struct hr_gemm *g)
 {
-    naive(g);
+    hr_gemm_naive(g);
 }
 
 #else
@@ -74,7 +64,7 @@ static void multiply_long(const struct hr_gemm *g)
     if (selected == HR_KERNELS_FAST)
         blas(g);
     else
-        naive(g);
+        hr_gemm_naive(g);
 }
 
 /* Only when it is needed: in a forked child the call would start OpenBLAS's helper threads, which
@@ -85,32 +75,14 @@ static void use_one_thread(void)
         openblas_set_num_threads(1);
 }
 
-/* As the check wants them. */
-static void blas_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
-{
-    blas(&(struct hr_gemm){.form = HR_GEMM_NN, .M = M, .N = N, .K = K, .a = a, .b = b, .c = c});
-}
-
-static void blas_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
-{
-    blas(&(struct hr_gemm){.form = HR_GEMM_NT, .M = M, .N = N, .K = K, .a = a, .b = b, .c = c});
-}
-
-static void blas_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c)
-{
-    blas(&(struct hr_gemm){.form = HR_GEMM_TN, .M = M, .N = N, .K = K, .a = a, .b = b, .c = c});
-}
-
-static const struct hr_gemm_kernels fast = {blas_nn, blas_nt, blas_tn};
-
 /* What is known of BLAS in this process: checked once, before ranks start. */
 static struct {
     bool known, good;
-    const struct hr_gemm_kernels *instead; /* tests: check these */
+    hr_gemm_fn instead; /* tests: check these */
     int deadline_ms;
 } trust = {.deadline_ms = 2000};
 
-void hr_kernels_suspect(const struct hr_gemm_kernels *instead, int deadline_ms)
+void hr_kernels_suspect(hr_gemm_fn instead, int deadline_ms)
 {
     trust.known = false;
     trust.instead = instead;
@@ -123,7 +95,7 @@ static bool blas_is_trusted(void)
     if (trust.known)
         return trust.good;
     const enum hr_gemm_verdict verdict =
-        hr_gemm_check(trust.instead ? trust.instead : &fast, trust.deadline_ms);
+        hr_gemm_check(trust.instead ? trust.instead : blas, trust.deadline_ms);
     trust.known = true;
     trust.good = verdict == HR_GEMM_GOOD || verdict == HR_GEMM_UNKNOWN;
     if (!trust.good)

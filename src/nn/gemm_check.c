@@ -15,7 +15,7 @@
 #include "base/philox.h"
 #include "nn/gemm_naive.h"
 
-enum { THREADS = 2, ROUNDS = 4, MOST_M = 64, MOST_N = 128, MOST_K = 196, NSHAPES = 3, NKINDS = 3 };
+enum { THREADS = 2, ROUNDS = 4, MOST_M = 64, MOST_N = 128, MOST_K = 196, NSHAPES = 3, NFORMS = 3 };
 
 /* Batch 64 through a layer, a share of it through the next, and an odd one: blocked and left-over
  * paths of a kernel both. */
@@ -26,11 +26,10 @@ static const struct {
 /* Sums of at most 196 products of numbers in [-1, 1): rounding stays below 1e-4. */
 static const float TOLERANCE = 1e-3f;
 
-static const struct hr_gemm_kernels reference = {hr_gemm_naive_nn, hr_gemm_naive_nt,
-                                                 hr_gemm_naive_tn};
+static const enum hr_gemm_form forms[NFORMS] = {HR_GEMM_NN, HR_GEMM_NT, HR_GEMM_TN};
 
 /* The child's memory, and the parent's only on paper: it never touches it. */
-static float a[MOST_M * MOST_K], b[MOST_K * MOST_N], want[NSHAPES][NKINDS][MOST_M * MOST_N],
+static float a[MOST_M * MOST_K], b[MOST_K * MOST_N], want[NSHAPES][NFORMS][MOST_M * MOST_N],
     got[THREADS][MOST_M * MOST_N];
 
 const char *hr_gemm_verdict_str(enum hr_gemm_verdict verdict)
@@ -45,10 +44,15 @@ const char *hr_gemm_verdict_str(enum hr_gemm_verdict verdict)
 
 /* --- in the child --- */
 
-static void multiply(const struct hr_gemm_kernels *kernels, size_t shape, size_t kind, float *c)
+static void multiply(hr_gemm_fn fn, size_t shape, size_t form, float *c)
 {
-    const hr_gemm_fn functions[NKINDS] = {kernels->nn, kernels->nt, kernels->tn};
-    functions[kind](shapes[shape].M, shapes[shape].N, shapes[shape].K, a, b, c);
+    fn(&(struct hr_gemm){.form = forms[form],
+                         .M = shapes[shape].M,
+                         .N = shapes[shape].N,
+                         .K = shapes[shape].K,
+                         .a = a,
+                         .b = b,
+                         .c = c});
 }
 
 static bool is_near(const float *x, const float *y, size_t count)
@@ -60,7 +64,7 @@ static bool is_near(const float *x, const float *y, size_t count)
 }
 
 struct tester {
-    const struct hr_gemm_kernels *kernels;
+    hr_gemm_fn fn;
     pthread_barrier_t *together;
     float *c;
     bool good;
@@ -71,10 +75,10 @@ static void *test_main(void *arg)
     struct tester *tester = arg;
     tester->good = true;
     pthread_barrier_wait(tester->together);
-    for (size_t i = 0; i < ROUNDS * NSHAPES * NKINDS; i++) {
-        const size_t shape = i / NKINDS % NSHAPES, kind = i % NKINDS;
-        multiply(tester->kernels, shape, kind, tester->c);
-        tester->good &= is_near(tester->c, want[shape][kind], shapes[shape].M * shapes[shape].N);
+    for (size_t i = 0; i < ROUNDS * NSHAPES * NFORMS; i++) {
+        const size_t shape = i / NFORMS % NSHAPES, form = i % NFORMS;
+        multiply(tester->fn, shape, form, tester->c);
+        tester->good &= is_near(tester->c, want[shape][form], shapes[shape].M * shapes[shape].N);
     }
     return NULL;
 }
@@ -85,7 +89,7 @@ static void fill(float *x, size_t count, uint32_t sequence)
         x[i] = 2 * hr_random_unit(hr_random_block(1, HR_STREAM_TEST, i / 4, sequence).v[i % 4]) - 1;
 }
 
-static bool both_are_right(const struct hr_gemm_kernels *kernels)
+static bool both_are_right(hr_gemm_fn fn)
 {
     pthread_t threads[THREADS];
     struct tester testers[THREADS];
@@ -93,11 +97,11 @@ static bool both_are_right(const struct hr_gemm_kernels *kernels)
     bool good = true;
     fill(a, sizeof a / sizeof *a, 1);
     fill(b, sizeof b / sizeof *b, 2);
-    for (size_t i = 0; i < NSHAPES * NKINDS; i++)
-        multiply(&reference, i / NKINDS, i % NKINDS, want[i / NKINDS][i % NKINDS]);
+    for (size_t i = 0; i < NSHAPES * NFORMS; i++)
+        multiply(hr_gemm_naive, i / NFORMS, i % NFORMS, want[i / NFORMS][i % NFORMS]);
     pthread_barrier_init(&together, NULL, THREADS);
     for (size_t t = 0; t < THREADS; t++) {
-        testers[t] = (struct tester){kernels, &together, got[t], false};
+        testers[t] = (struct tester){fn, &together, got[t], false};
         if (pthread_create(&threads[t], NULL, test_main, &testers[t]) != 0)
             return t == 0; /* too few threads to find anything out; alone it would wait for ever */
     }
@@ -108,12 +112,12 @@ static bool both_are_right(const struct hr_gemm_kernels *kernels)
     return good;
 }
 
-static _Noreturn void child_main(const struct hr_gemm_kernels *kernels, int out)
+static _Noreturn void child_main(hr_gemm_fn fn, int out)
 {
     const struct rlimit no_core = {0, 0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
-    const unsigned char verdict = both_are_right(kernels) ? HR_GEMM_GOOD : HR_GEMM_WRONG;
+    const unsigned char verdict = both_are_right(fn) ? HR_GEMM_GOOD : HR_GEMM_WRONG;
     _exit(write(out, &verdict, 1) == 1 ? 0 : 1);
 }
 
@@ -135,7 +139,7 @@ static enum hr_gemm_verdict hear(int in, int deadline_ms)
     return HR_GEMM_CRASHED;
 }
 
-enum hr_gemm_verdict hr_gemm_check(const struct hr_gemm_kernels *kernels, int deadline_ms)
+enum hr_gemm_verdict hr_gemm_check(hr_gemm_fn fn, int deadline_ms)
 {
     int ends[2];
     if (pipe(ends) != 0)
@@ -143,7 +147,7 @@ enum hr_gemm_verdict hr_gemm_check(const struct hr_gemm_kernels *kernels, int de
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        child_main(kernels, ends[1]);
+        child_main(fn, ends[1]);
     }
     close(ends[1]);
     const enum hr_gemm_verdict verdict = child < 0 ? HR_GEMM_UNKNOWN : hear(ends[0], deadline_ms);

@@ -11,14 +11,10 @@
 #ifndef HR_NN_GEMM_CHECK_H
 #define HR_NN_GEMM_CHECK_H
 
-#include <stddef.h>
+#include "nn/gemm.h"
 
-/* A product as gemm.h describes it, for dimensions of 1 at least. */
-typedef void (*hr_gemm_fn)(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
-
-struct hr_gemm_kernels {
-    hr_gemm_fn nn, nt, tn;
-};
+/* A product of any form, for dimensions of 1 at least. */
+typedef void (*hr_gemm_fn)(const struct hr_gemm *gemm);
 
 enum hr_gemm_verdict {
     HR_GEMM_GOOD,
@@ -31,11 +27,11 @@ enum hr_gemm_verdict {
 /* "wrong products" */
 const char *hr_gemm_verdict_str(enum hr_gemm_verdict verdict);
 
-/* Try the kernels in a child: some 10 ms when all is well, at most deadline_ms. */
-enum hr_gemm_verdict hr_gemm_check(const struct hr_gemm_kernels *kernels, int deadline_ms);
+/* Try the products in a child: some 10 ms when all is well, at most deadline_ms. */
+enum hr_gemm_verdict hr_gemm_check(hr_gemm_fn fn, int deadline_ms);
 
 /* Tests only: the next hr_kernels_select(HR_KERNELS_FAST) forgets what it knows of OpenBLAS, and
- * checks these kernels in its place (NULL: OpenBLAS's own). Not in builds without BLAS. */
-void hr_kernels_suspect(const struct hr_gemm_kernels *instead, int deadline_ms);
+ * checks these products in its place (NULL: OpenBLAS's own). Not in builds without BLAS. */
+void hr_kernels_suspect(hr_gemm_fn instead, int deadline_ms);
 
 #endif

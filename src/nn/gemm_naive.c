@@ -48,3 +48,13 @@ void hr_gemm_naive_nt(size_t M, size_t N, size_t K, const float *a, const float 
         for (size_t j = 0; j < N; j += DOTS)
             row_times_rows(hr_min_size(DOTS, N - j), K, a + i * K, b + j * K, c + i * N + j);
 }
+
+void hr_gemm_naive(const struct hr_gemm *g)
+{
+    if (g->form == HR_GEMM_NN)
+        hr_gemm_naive_nn(g->M, g->N, g->K, g->a, g->b, g->c);
+    else if (g->form == HR_GEMM_NT)
+        hr_gemm_naive_nt(g->M, g->N, g->K, g->a, g->b, g->c);
+    else
+        hr_gemm_naive_tn(g->M, g->N, g->K, g->a, g->b, g->c);
+}

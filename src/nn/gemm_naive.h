@@ -8,8 +8,13 @@
 
 #include <stddef.h>
 
+#include "nn/gemm.h"
+
 void hr_gemm_naive_nn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
 void hr_gemm_naive_nt(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
 void hr_gemm_naive_tn(size_t M, size_t N, size_t K, const float *a, const float *b, float *c);
+
+/* The one that gemm->form asks for. */
+void hr_gemm_naive(const struct hr_gemm *gemm);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "report/replace.h"
+#include "base/file.h"
 
 extern char **environ;
 
@@ -112,12 +112,12 @@ static enum hr_status run_gnuplot(const struct streams *streams, int picture, co
 
 static enum hr_status draw(const struct streams *streams, const char *path)
 {
-    struct hr_replace replace;
-    HR_TRY(hr_replace_begin(&replace, path));
-    const enum hr_status status = run_gnuplot(streams, replace.fd, path);
+    struct hr_file_writer picture;
+    HR_TRY(hr_file_replace(&picture, path, 0));
+    const enum hr_status status = run_gnuplot(streams, picture.fd, path);
     if (status == HR_OK)
-        return hr_replace_commit(&replace);
-    hr_replace_abandon(&replace);
+        return hr_file_finish(&picture);
+    hr_file_abandon(&picture);
     return status;
 }
 

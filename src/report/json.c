@@ -4,12 +4,12 @@
  *
  * "staleness", "asynchrony", "lost_updates": json_account.h
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "report/json_account.h"
 #include "report/json_value.h"
 #include "report/report.h"
+#include "train/option_rows.h"
 
 /* --- a run */
 
@@ -125,105 +125,19 @@ static json_t *run_array(const struct hr_run_result *runs, size_t n)
 
 /* --- the configuration */
 
-enum kind { TEXT, SIZE, COUNT, NUMBER, TRUTH };
-
-struct option_row {
-    const char *flag;
-    enum kind kind;
-    size_t offset;
-};
-
-#define ROW(flag, kind, field)                                                                     \
-    {                                                                                              \
-        flag, kind, offsetof(struct hr_train_options, field)                                       \
-    }
-
-static const struct option_row options_table[] = {
-    ROW("strategy", TEXT, strategy),
-    ROW("algorithm", TEXT, algorithm),
-    ROW("model", TEXT, model),
-    ROW("loss", TEXT, loss),
-    ROW("label-smoothing", NUMBER, label_smoothing),
-    ROW("init-weights", TEXT, init_weights),
-    ROW("launch", TEXT, launch),
-    ROW("schedule", TEXT, schedule),
-    ROW("clock", TEXT, clock),
-    ROW("compute-time", TEXT, compute_time),
-    ROW("inject", TEXT, inject),
-    ROW("server-time", TEXT, server_time),
-    ROW("topology", TEXT, topology),
-    ROW("calibrate", TEXT, calibrate),
-    ROW("kernels", TEXT, kernels),
-    ROW("workers", SIZE, workers),
-    ROW("servers", SIZE, servers),
-    ROW("staleness", COUNT, staleness),
-    ROW("staleness-lr", TEXT, staleness_lr),
-    ROW("delay-compensation", NUMBER, delay_compensation),
-    ROW("backups", SIZE, backups),
-    ROW("sync-every", SIZE, sync_every),
-    ROW("moving-rate", NUMBER, moving_rate),
-    ROW("adaptive-sync", TRUTH, adaptive_sync),
-    ROW("batch-size", SIZE, batch_size),
-    ROW("global-batch-size", SIZE, global_batch_size),
-    ROW("overlap", TEXT, overlap),
-    ROW("bucket-size", TEXT, bucket_size),
-    ROW("transport", TEXT, transport),
-    ROW("link", TEXT, link),
-    ROW("reduce", TEXT, reduce),
-    ROW("micro-shards", SIZE, micro_shards),
-    ROW("threads-per-worker", SIZE, threads_per_worker),
-    ROW("epochs", SIZE, epochs),
-    ROW("epoch-size", SIZE, epoch_size),
-    ROW("augment", TEXT, augment),
-    ROW("normalize", TRUTH, normalize),
-    ROW("prefetch", SIZE, prefetch),
-    ROW("optimizer", TEXT, optimizer),
-    ROW("lr", NUMBER, lr),
-    ROW("momentum", NUMBER, momentum),
-    ROW("nesterov", TRUTH, nesterov),
-    ROW("beta1", NUMBER, beta1),
-    ROW("beta2", NUMBER, beta2),
-    ROW("eps", NUMBER, eps),
-    ROW("weight-decay", NUMBER, weight_decay),
-    ROW("trust-coefficient", NUMBER, trust_coefficient),
-    ROW("clip-norm", NUMBER, clip_norm),
-    ROW("lr-schedule", TEXT, lr_schedule),
-    ROW("warmup-epochs", NUMBER, warmup_epochs),
-    ROW("lr-step-epochs", NUMBER, lr_step_epochs),
-    ROW("lr-gamma", NUMBER, lr_gamma),
-    ROW("scale-lr", TEXT, scale_lr),
-    ROW("base-batch-size", SIZE, base_batch_size),
-    ROW("async-lr", TEXT, async_lr),
-    ROW("seed", COUNT, seed),
-    ROW("max-steps", COUNT, max_steps),
-    ROW("max-seconds", NUMBER, max_seconds),
-    ROW("timeout", NUMBER, timeout),
-    ROW("target-accuracy", NUMBER, target_accuracy),
-    ROW("checkpoint-dir", TEXT, checkpoint_dir),
-    ROW("checkpoint-every", COUNT, checkpoint_every),
-    ROW("keep", SIZE, keep),
-    ROW("resume", TEXT, resume),
-    ROW("record", TEXT, record),
-    ROW("record-block", TEXT, record_block),
-    ROW("ranks-beside", SIZE, ranks_beside),
-    ROW("solver", TEXT, solver),
-    ROW("cost", NUMBER, cost),
-    ROW("factors", SIZE, factors),
-};
-
-static json_t *option_value(const struct hr_train_options *options, const struct option_row *row)
+static json_t *option_value(const struct hr_train_options *options, const struct hr_train_row *row)
 {
     const void *field = (const char *)options + row->offset;
-    switch (row->kind) {
-    case TEXT:
+    switch (row->type) {
+    case HR_OPTION_TEXT:
         return hr_json_text_or_null(field);
-    case SIZE:
+    case HR_OPTION_SIZE:
         return hr_json_count(*(const size_t *)field);
-    case COUNT:
+    case HR_OPTION_COUNT:
         return hr_json_count(*(const uint64_t *)field);
-    case NUMBER:
+    case HR_OPTION_NUMBER:
         return hr_json_number(*(const double *)field);
-    case TRUTH:
+    case HR_OPTION_TRUTH:
         return json_boolean(*(const bool *)field);
     }
     return NULL;
@@ -251,11 +165,11 @@ static json_t *data_object(const struct hr_dataset *dataset)
 static json_t *config_object(const struct hr_train_options *options,
                              const struct hr_dataset *dataset)
 {
+    const struct hr_train_row *row;
     json_t *config = json_object();
     int failed = json_object_set_new(config, "data", data_object(dataset));
-    for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++)
-        failed |= json_object_set_new(config, options_table[i].flag,
-                                      option_value(options, &options_table[i]));
+    for (size_t i = 0; (row = hr_train_row_at(i)); i++)
+        failed |= json_object_set_new(config, row->flag, option_value(options, row));
     if (failed) {
         json_decref(config);
         return NULL;

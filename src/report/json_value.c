@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
+#include "base/file.h"
 #include "base/isa.h"
-#include "report/replace.h"
 
 /* --- values */
 
@@ -100,36 +100,17 @@ static enum hr_status write_stdout(const json_t *document)
     return HR_OK;
 }
 
-/* json_dumpfd takes a short write for an error, so the text goes through a stream. */
-static enum hr_status write_stream(const char *path, int fd, const json_t *document)
-{
-    const int own = dup(fd);
-    FILE *out = own < 0 ? NULL : fdopen(own, "w");
-    if (!out) {
-        const enum hr_status status = hr_fail_errno(HR_E_IO, "%s: cannot be written", path);
-        if (own >= 0)
-            close(own);
-        return status;
-    }
-    errno = 0;
-    const int failed = json_dumpf(document, out, DUMP_FLAGS) != 0 || fputc('\n', out) == EOF;
-    const int cause = errno;
-    if (fclose(out) == 0 && !failed)
-        return HR_OK;
-    errno = failed ? cause : errno;
-    return hr_fail_errno(HR_E_IO, "%s: cannot be written", path);
-}
-
 static enum hr_status write_document(const char *path, const json_t *document)
 {
-    struct hr_replace replace;
     if (!strcmp(path, "-"))
         return write_stdout(document);
-    HR_TRY(hr_replace_begin(&replace, path));
-    const enum hr_status status = write_stream(path, replace.fd, document);
-    if (status == HR_OK)
-        return hr_replace_commit(&replace);
-    hr_replace_abandon(&replace);
+    char *text = json_dumps(document, DUMP_FLAGS);
+    if (!text)
+        return hr_fail(HR_E_NOMEM, "%s: no memory for the JSON document", path);
+    const size_t length = strlen(text);
+    text[length] = '\n'; /* in the place of the 0: the file has a last line like any other */
+    const enum hr_status status = hr_file_replace_durably(path, text, length + 1);
+    free(text);
     return status;
 }
 

@@ -2,9 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "report/replace.h"
+#include "base/file.h"
 
 enum { PREAMBLE = 10, HEADER = 128 }; /* a multiple of 64, as NumPy wants it */
 
@@ -23,30 +22,18 @@ static void write_header(char header[HEADER], size_t rows, size_t columns)
     header[HEADER - 1] = '\n';
 }
 
-static enum hr_status write_all(const struct hr_replace *file, const void *data, size_t bytes)
-{
-    const char *at = data;
-    while (bytes > 0) {
-        const ssize_t written = write(file->fd, at, bytes);
-        if (written <= 0)
-            return hr_fail_errno(HR_E_IO, "%s: cannot be written", file->path);
-        at += written;
-        bytes -= (size_t)written;
-    }
-    return HR_OK;
-}
-
 enum hr_status hr_npy_write(const char *path, const float *values, size_t rows, size_t columns)
 {
-    struct hr_replace file;
+    const size_t bytes = rows * columns * sizeof *values;
+    struct hr_file_writer file;
     char header[HEADER];
     enum hr_status status;
     write_header(header, rows, columns);
-    HR_TRY(hr_replace_begin(&file, path));
-    HR_TRY_GOTO(write_all(&file, header, sizeof header), status, out);
-    HR_TRY_GOTO(write_all(&file, values, rows * columns * sizeof *values), status, out);
-    return hr_replace_commit(&file);
+    HR_TRY(hr_file_replace(&file, path, sizeof header + bytes));
+    HR_TRY_GOTO(hr_file_write(&file, header, sizeof header), status, out);
+    HR_TRY_GOTO(hr_file_write(&file, values, bytes), status, out);
+    return hr_file_finish(&file);
 out:
-    hr_replace_abandon(&file);
+    hr_file_abandon(&file);
     return status;
 }

@@ -85,10 +85,10 @@ static enum hr_status remove_stale(const char *path, size_t nowners)
 enum hr_status hr_trace_begin(struct hr_trace_recording *recording, const char *path,
                               size_t nowners)
 {
-    char place[HR_PATH_MAX], part[HR_PATH_MAX];
+    char part[HR_PATH_MAX];
     HR_ASSERT(nowners > 0 && nowners <= HR_TRACE_OWNERS);
     *recording = (struct hr_trace_recording){.path = path, .nowners = nowners, .lock = -1};
-    HR_TRY(hr_file_place(path, place));
+    HR_TRY(hr_file_check_regular(path));
     HR_TRY(hr_trace_part_path(part, path, 0));
     HR_TRY(take_lock(part, &recording->lock));
     const enum hr_status status = remove_stale(path, nowners);
@@ -209,20 +209,15 @@ static enum hr_status put_all(struct assembly *assembly, const char *header, con
 
 static enum hr_status write_file(struct assembly *assembly, const char *header, const char *trailer)
 {
-    char place[HR_PATH_MAX], temporary[HR_PATH_MAX];
     size_t total = sizeof(struct hr_trace_file_head) + HR_TRACE_DIGEST_BYTES + strlen(header) +
                    strlen(trailer);
     HR_TRY(measure_parts(assembly, &total));
-    HR_TRY(hr_file_place(assembly->recording->path, place));
-    HR_TRY(hr_path(temporary, "%s.tmp-%ld", place, (long)getpid()));
-    HR_TRY(hr_file_create(&assembly->writer, temporary, total));
+    HR_TRY(hr_file_replace(&assembly->writer, assembly->recording->path, total));
     const enum hr_status status = put_all(assembly, header, trailer);
-    if (status != HR_OK) {
-        hr_file_abandon(&assembly->writer);
-        return status;
-    }
-    HR_TRY(hr_file_finish(&assembly->writer));
-    return hr_file_publish(temporary, place);
+    if (status == HR_OK)
+        return hr_file_finish(&assembly->writer);
+    hr_file_abandon(&assembly->writer);
+    return status;
 }
 
 enum hr_status hr_trace_assemble(struct hr_trace_recording *recording, const char *header,

@@ -14,7 +14,7 @@ enum { LONGEST_NAME = 150 };
 enum hr_status hr_calibrate_check(const struct hr_run *run)
 {
     const char *path = run->options->calibrate;
-    char place[HR_PATH_MAX], folder[HR_PATH_MAX];
+    char folder[HR_PATH_MAX];
     if (!path[0])
         return HR_OK;
     if (run->schedule != HR_SCHEDULE_FREE)
@@ -23,8 +23,8 @@ enum hr_status hr_calibrate_check(const struct hr_run *run)
         return hr_fail(HR_E_USAGE,
                        "--calibrate %s: expected a name of at most %d bytes without blanks and ;",
                        path, LONGEST_NAME);
-    HR_TRY(hr_file_place(path, place));
-    HR_TRY(hr_path_parent(folder, place));
+    HR_TRY(hr_file_check_regular(path));
+    HR_TRY(hr_path_parent(folder, path));
     if (access(folder, W_OK) != 0)
         return hr_fail_errno(HR_E_IO, "--calibrate %s: cannot be written", path);
     return HR_OK;

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cpus.h"
 #include "base/file.h"
@@ -64,15 +63,6 @@ static double mean_ns(const struct writer *writer)
 
 /* --- files */
 
-static enum hr_status write_whole(const char *path, const char *text, size_t bytes)
-{
-    char place[HR_PATH_MAX], temporary[HR_PATH_MAX];
-    HR_TRY(hr_file_place(path, place));
-    HR_TRY(hr_path(temporary, "%s.tmp-%ld", place, (long)getpid()));
-    HR_TRY(hr_file_write_durably(temporary, text, bytes));
-    return hr_file_publish(temporary, place);
-}
-
 /* The durations in hand, one a line. */
 static enum hr_status write_durations(const struct writer *writer, const char *path)
 {
@@ -86,7 +76,7 @@ static enum hr_status write_durations(const struct writer *writer, const char *p
     for (size_t i = 0; i < writer->n; i++)
         fprintf(out, "%.0f\n", writer->ns[i]);
     enum hr_status status = fclose(out) == 0 ? HR_OK : HR_E_NOMEM;
-    status = status == HR_OK ? write_whole(path, text, bytes)
+    status = status == HR_OK ? hr_file_replace_durably(path, text, bytes)
                              : hr_fail(status, "no memory to write %s", path);
     free(text);
     return status;
@@ -277,7 +267,7 @@ enum hr_status hr_calibrate_write(const struct hr_run *run)
     if (writer.out && fclose(writer.out) != 0 && status == HR_OK)
         status = hr_fail(HR_E_NOMEM, "no memory to write %s", path);
     if (status == HR_OK)
-        status = write_whole(path, text, bytes);
+        status = hr_file_replace_durably(path, text, bytes);
     free(text);
     free(writer.ns);
     free(writer.factor);

@@ -22,6 +22,12 @@ static const struct hr_train_row rows[] = {
     ROW("init-weights", TEXT, DECIDES, init_weights),
     ROW("launch", TEXT, DECIDES, launch),
     ROW("schedule", TEXT, AROUND, schedule),
+    ROW("clock", TEXT, AROUND, clock),
+    ROW("compute-time", TEXT, AROUND, compute_time),
+    ROW("inject", TEXT, AROUND, inject),
+    ROW("server-time", TEXT, AROUND, server_time),
+    ROW("topology", TEXT, AROUND, topology),
+    ROW("calibrate", TEXT, AROUND, calibrate),
     ROW("kernels", TEXT, DECIDES, kernels),
     ROW("workers", SIZE, DECIDES, workers),
     ROW("servers", SIZE, DECIDES, servers),
@@ -72,8 +78,12 @@ static const struct hr_train_row rows[] = {
     ROW("checkpoint-every", COUNT, DECIDES, checkpoint_every),
     ROW("keep", SIZE, AROUND, keep),
     ROW("resume", TEXT, DECIDES, resume),
+    ROW("record", TEXT, AROUND, record),
     ROW("record-block", TEXT, DECIDES, record_block),
     ROW("ranks-beside", SIZE, AROUND, ranks_beside),
+    ROW("solver", TEXT, SPARSE, solver),
+    ROW("cost", NUMBER, SPARSE, cost),
+    ROW("factors", SIZE, SPARSE, factors),
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };
@@ -113,7 +123,7 @@ json_t *hr_train_options_json(const struct hr_train_options *options)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < NROWS; i++) {
-        if (rows[i].use == HR_AROUND)
+        if (rows[i].use != HR_DECIDES)
             continue;
         if (json_object_set_new(object, rows[i].flag, value_json(options, &rows[i])) != 0) {
             json_decref(object);

@@ -2,7 +2,7 @@
  * whatever writes options down or reads them back.
  *
  * Threads: constants and pure functions.
- * Test: tests/train/test_option_rows.c
+ * Test: tests/report/test_json.c, tests/train/test_replay_attacks.c
  */
 #ifndef HR_TRAIN_OPTION_ROWS_H
 #define HR_TRAIN_OPTION_ROWS_H
@@ -24,6 +24,7 @@ enum hr_option_type {
 enum hr_option_use {
     HR_DECIDES, /* the bits of the weights, or which weights they are */
     HR_AROUND,  /* how, where and how long: another value gives the same run */
+    HR_SPARSE,  /* the weights of sparse models, which are not recorded */
 };
 
 struct hr_train_row {

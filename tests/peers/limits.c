@@ -10,13 +10,13 @@
  *          line a size: GB/s loaded and stored, one figure of each a round.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/isa.h"
 #include "base/size.h"
 #include "base/vec.h"
@@ -30,20 +30,6 @@ static int compare_doubles(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
-}
-
-static void pin(size_t index)
-{
-    cpu_set_t all, mine;
-    size_t seen = 0;
-    CPU_ZERO(&mine);
-    if (sched_getaffinity(0, sizeof all, &all) != 0)
-        return;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &all) && seen++ == index)
-            CPU_SET(cpu, &mine);
-    if (CPU_COUNT(&mine))
-        sched_setaffinity(0, sizeof mine, &mine);
 }
 
 /* `n` buffers of `bytes` in one mapping, apart as the bench's arenas are: by whole pages and an odd
@@ -87,7 +73,7 @@ static void *rmw_thread(void *arg)
     struct crowd *crowd = one->crowd;
     float *mine = crowd->buffer[one->rank];
     size_t times = 0;
-    pin(one->rank);
+    hr_cpus_pin(one->rank);
     for (size_t k = 0; k < WARMUP + crowd->iterations; k++) {
         for (size_t i = 0; i < crowd->count; i++)
             mine[i] = (float)(1 + k % 64);
@@ -277,7 +263,7 @@ int main(int argc, char **argv)
     if (argc == 5 && !strcmp(argv[1], "sum")) {
         const size_t n = strtoul(argv[2], NULL, 10);
         const size_t rounds = hr_min_size(strtoul(argv[3], NULL, 10), MOST_ROUNDS);
-        pin(0);
+        hr_cpus_pin(0);
         if ((n == 2 || n % 4 == 0) && n >= 2 && n <= HR_VEC_MAX_INPUTS)
             sum_levels(argv[4], n, rounds);
         return 0;

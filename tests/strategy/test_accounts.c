@@ -1,7 +1,8 @@
 /* Exact accounts: schedules played by hand, whose staleness can be counted on fingers. */
 #include "strategy/shared.h"
+#include "strategy/table.h"
 #include "support/check.h"
-#include "support/stage.h"
+#include "support/script.h"
 
 /* Three shards of 32 parameters; keys in shard 0, 0-1, 1, and 1-2. */
 static const size_t begins[] = {0, 20, 40, 50};
@@ -13,13 +14,13 @@ static void expect_counts(const uint64_t *got, const uint64_t *want, size_t n)
         assert_int_equal(got[i], i < n ? want[i] : 0);
 }
 
-#define EXPECT_WORKER(stage, rank, ...)                                                            \
-    expect_counts((stage)->world.stats[rank].stale, (const uint64_t[]){__VA_ARGS__},               \
+#define EXPECT_WORKER(script, rank, ...)                                                           \
+    expect_counts((script)->world.stats[rank].stale, (const uint64_t[]){__VA_ARGS__},              \
                   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-static void expect_key(const struct stage *stage, size_t key, const uint64_t *want, size_t n)
+static void expect_key(const struct script *script, size_t key, const uint64_t *want, size_t n)
 {
-    const struct hr_staleness_counts *counts = hr_staleness_of_key(&stage->world, key);
+    const struct hr_staleness_counts *counts = hr_staleness_of_key(&script->world, key);
     uint64_t updates = 0, sum = 0, max = 0;
     for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++) {
         const uint64_t wanted = i < n ? want[i] : 0;
@@ -32,14 +33,21 @@ static void expect_key(const struct stage *stage, size_t key, const uint64_t *wa
     assert_int_equal(hr_atom64_load_relaxed(&counts->max), max);
 }
 
-#define EXPECT_KEY(stage, key, ...)                                                                \
-    expect_key((stage), (key), (const uint64_t[]){__VA_ARGS__},                                    \
+#define EXPECT_KEY(script, key, ...)                                                               \
+    expect_key((script), (key), (const uint64_t[]){__VA_ARGS__},                                   \
                sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-static void take_at_all(struct stage *stage, size_t worker)
+static void open_world(struct script *script, const struct hr_strategy *strategy, size_t workers,
+                       size_t servers)
 {
-    for (size_t s = 0; s < stage->world.servers; s++)
-        stage_take(stage, s, worker);
+    script_open(script, strategy,
+                (struct script_plan){.workers = workers,
+                                     .servers = servers,
+                                     .batches = 100,
+                                     .options = {.staleness = 3},
+                                     .params = PARAMS,
+                                     .nkeys = KEYS,
+                                     .begins = begins});
 }
 
 /* Everybody reads version 0, and the shards take the pushes in different orders:
@@ -47,82 +55,80 @@ static void take_at_all(struct stage *stage, size_t worker)
  *   shard 0    0  1  2
  *   shard 1    2  1  0
  *   shard 2    1  0  2                                                                     */
-static void play_a_round(struct stage *stage)
+static void play_a_round(struct script *script)
 {
     static const size_t order[SERVERS][WORKERS] = {{A, B, C}, {C, B, A}, {B, A, C}};
     for (size_t w = 0; w < WORKERS; w++)
-        stage_pull(stage, w);
+        script_read(script, w);
     for (size_t w = 0; w < WORKERS; w++)
-        stage_push(stage, w);
+        script_give(script, w, 0);
     for (size_t s = 0; s < SERVERS; s++)
         for (size_t i = 0; i < WORKERS; i++)
-            stage_take(stage, s, order[s][i]);
+            script_serve(script, s, order[s][i]);
     for (size_t w = 0; w < WORKERS; w++)
-        stage_pull(stage, w);
+        script_read(script, w);
 }
 
 static void a_key_is_as_stale_as_the_shards_it_lies_in(void **state)
 {
     (void)state;
-    static struct stage stage;
-    stage_set(&stage, "ps-async", WORKERS, SERVERS, PARAMS, begins, KEYS);
-    play_a_round(&stage);
-    EXPECT_WORKER(&stage, A, 0, 0, 1);
-    EXPECT_WORKER(&stage, B, 0, 1);
-    EXPECT_WORKER(&stage, C, 0, 0, 1);
-    EXPECT_KEY(&stage, 0, 1, 1, 1); /* shard 0: 0, 1, 2 */
-    EXPECT_KEY(&stage, 1, 0, 1, 2); /* shards 0 and 1: 2, 1, 2 */
-    EXPECT_KEY(&stage, 2, 1, 1, 1);
-    EXPECT_KEY(&stage, 3, 0, 1, 2); /* shards 1 and 2 */
-    stage_strike(&stage);
+    static struct script script;
+    open_world(&script, &hr_strategy_ps_async, WORKERS, SERVERS);
+    play_a_round(&script);
+    EXPECT_WORKER(&script, A, 0, 0, 1);
+    EXPECT_WORKER(&script, B, 0, 1);
+    EXPECT_WORKER(&script, C, 0, 0, 1);
+    EXPECT_KEY(&script, 0, 1, 1, 1); /* shard 0: 0, 1, 2 */
+    EXPECT_KEY(&script, 1, 0, 1, 2); /* shards 0 and 1: 2, 1, 2 */
+    EXPECT_KEY(&script, 2, 1, 1, 1);
+    EXPECT_KEY(&script, 3, 0, 1, 2); /* shards 1 and 2 */
+    script_close(&script);
 }
 
 /* Then A makes two updates while B and C compute one. */
 static void a_fast_worker_makes_the_others_stale(void **state)
 {
     (void)state;
-    static struct stage stage;
-    stage_set(&stage, "ssp", WORKERS, SERVERS, PARAMS, begins, KEYS);
-    play_a_round(&stage);
+    static struct script script;
+    open_world(&script, &hr_strategy_ssp, WORKERS, SERVERS);
+    play_a_round(&script);
     for (size_t turn = 0; turn < 2; turn++) {
-        stage_push(&stage, A);
-        take_at_all(&stage, A);
-        stage_pull(&stage, A);
+        script_push(&script, A, 0);
+        script_read(&script, A);
     }
     for (size_t w = B; w <= C; w++) {
-        stage_push(&stage, w);
-        take_at_all(&stage, w);
-        stage_pull(&stage, w);
+        script_push(&script, w, 0);
+        script_read(&script, w);
     }
-    EXPECT_WORKER(&stage, A, 2, 0, 1);
-    EXPECT_WORKER(&stage, B, 0, 1, 1);
-    EXPECT_WORKER(&stage, C, 0, 0, 1, 1);
-    EXPECT_KEY(&stage, 0, 3, 1, 2, 1);
-    EXPECT_KEY(&stage, 1, 2, 1, 3, 1);
-    assert_int_equal(stage.world.stats[C].stale_sum, 5);
-    assert_int_equal(stage.world.stats[A].max_skew, 2);
-    stage_strike(&stage);
+    EXPECT_WORKER(&script, A, 2, 0, 1);
+    EXPECT_WORKER(&script, B, 0, 1, 1);
+    EXPECT_WORKER(&script, C, 0, 0, 1, 1);
+    EXPECT_KEY(&script, 0, 3, 1, 2, 1);
+    EXPECT_KEY(&script, 1, 2, 1, 3, 1);
+    assert_int_equal(script.world.stats[C].stale_sum, 5);
+    assert_int_equal(script.world.stats[A].max_skew, 2);
+    script_close(&script);
 }
 
 /* B makes two updates between A's read and its write. */
 static void hogwild_counts_the_pushes_between_read_and_write(void **state)
 {
     (void)state;
-    static struct stage stage;
-    stage_set(&stage, "hogwild", 2, 0, PARAMS, begins, KEYS);
-    stage_pull(&stage, A);
+    static struct script script;
+    open_world(&script, &hr_strategy_hogwild, 2, 0);
+    script_read(&script, A);
     for (size_t turn = 0; turn < 2; turn++) {
-        stage_pull(&stage, B);
-        stage_push(&stage, B);
+        script_read(&script, B);
+        script_give(&script, B, 0);
     }
-    stage_push(&stage, A);
-    EXPECT_WORKER(&stage, A, 0, 0, 1);
-    EXPECT_WORKER(&stage, B, 2);
-    assert_null(hr_staleness_of_key(&stage.world, 0));
-    assert_int_equal(stage.world.stats[B].max_skew, 1); /* when it read the second time */
-    stage_pull(&stage, A);
-    assert_int_equal(stage.world.stats[A].max_skew, 0);
-    stage_strike(&stage);
+    script_give(&script, A, 0);
+    EXPECT_WORKER(&script, A, 0, 0, 1);
+    EXPECT_WORKER(&script, B, 2);
+    assert_null(hr_staleness_of_key(&script.world, 0));
+    assert_int_equal(script.world.stats[B].max_skew, 1); /* when it read the second time */
+    script_read(&script, A);
+    assert_int_equal(script.world.stats[A].max_skew, 0);
+    script_close(&script);
 }
 
 static void what_is_beyond_the_histogram_is_in_its_last_bucket(void **state)

@@ -2,8 +2,9 @@
 #include <math.h>
 
 #include "strategy/lost.h"
+#include "strategy/table.h"
 #include "support/check.h"
-#include "support/stage.h"
+#include "support/script.h"
 
 enum { FLOATS = HR_LOST_FLOATS };
 
@@ -101,22 +102,21 @@ static void every_line_is_watched_in_its_turn(void **state)
 static void whole_pushes_in_turn_lose_nothing(void **state)
 {
     (void)state;
-    static const size_t begins[] = {0};
-    static struct stage stage;
-    stage_set(&stage, "hogwild", 2, 0, 999, begins, 1);
+    static struct script script;
+    script_open(&script, &hr_strategy_hogwild,
+                (struct script_plan){.workers = 2, .batches = 200, .params = 999});
     for (size_t turn = 0; turn < 50; turn++) {
-        stage_pull(&stage, turn % 2);
-        stage_pull(&stage, (turn + 1) % 2);
+        script_read(&script, turn % 2);
+        script_read(&script, (turn + 1) % 2);
         for (size_t w = 0; w < 2; w++) {
-            stage.world.grads[w][(turn * 37 + w) % 999] = (float)turn;
-            stage_push(&stage, w);
+            script_give(&script, w, (float)(turn + w));
         }
     }
     for (size_t w = 0; w < 2; w++) {
-        assert_int_equal(stage.world.stats[w].watched_lines, 50);
-        assert_int_equal(stage.world.stats[w].lost_pairs, 0);
+        assert_int_equal(script.world.stats[w].watched_lines, 50);
+        assert_int_equal(script.world.stats[w].lost_pairs, 0);
     }
-    stage_strike(&stage);
+    script_close(&script);
 }
 
 int main(void)

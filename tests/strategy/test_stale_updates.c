@@ -19,7 +19,9 @@ static double three_pushes(const struct hr_strategy *strategy, size_t servers,
 {
     static struct script script;
     options.staleness = 5;
-    script_open(&script, strategy, (struct script_plan){3, servers, 9, options});
+    script_open(
+        &script, strategy,
+        (struct script_plan){.workers = 3, .servers = servers, .batches = 9, .options = options});
     for (size_t w = 0; w < 3; w++)
         assert_int_equal(script_read(&script, w).kind, HR_TASK_BATCH);
     for (size_t w = 0; w < 3; w++)

@@ -5,7 +5,6 @@
 
 #include "shm/control.h"
 #include "strategy/shared.h"
-#include "strategy/staleness.h"
 #include "support/check.h"
 
 static void *carve(struct script *script, size_t bytes)
@@ -53,21 +52,37 @@ static void start_ranks(struct script *script)
         CHECK_OK(world->strategy->shard_start(&script->shard[s], world, s));
 }
 
+static struct hr_optimizer cut_into_keys(struct script *script, const struct script_plan *plan)
+{
+    static const size_t whole = 0;
+    const size_t *begins = plan->nkeys ? plan->begins : &whole;
+    const size_t params = plan->params ? plan->params : SCRIPT_PARAMS;
+    const size_t nkeys = plan->nkeys ? plan->nkeys : 1;
+    assert_true(nkeys <= SCRIPT_KEYS);
+    for (size_t i = 0; i < nkeys; i++) {
+        const size_t end = i + 1 < nkeys ? begins[i + 1] : params;
+        script->segment[i] =
+            (struct hr_param_segment){begins[i], end - begins[i], HR_SEGMENT_TRAINED};
+    }
+    return (struct hr_optimizer){.rule = hr_rule_at(HR_SGD),
+                                 .segments = script->segment,
+                                 .nsegments = nkeys,
+                                 .params = params};
+}
+
 void script_open(struct script *script, const struct hr_strategy *strategy, struct script_plan plan)
 {
+    assert_true(plan.workers <= SCRIPT_WORKERS && plan.servers <= SCRIPT_SERVERS);
     memset(script, 0, sizeof *script);
     script->arena = aligned_alloc(HR_LINE, SCRIPT_LINES * HR_LINE);
     assert_non_null(script->arena);
     memset(script->arena, 0, SCRIPT_LINES * HR_LINE);
-    script->segment = (struct hr_param_segment){0, SCRIPT_PARAMS, HR_SEGMENT_TRAINED};
+    const struct hr_optimizer optimizer = cut_into_keys(script, &plan);
     const uint64_t batch = strategy->shares_batch ? plan.workers : 1;
     script->world = (struct hr_world){
         .strategy = strategy,
         .options = plan.options,
-        .optimizer = {.rule = hr_rule_at(HR_SGD),
-                      .segments = &script->segment,
-                      .nsegments = 1,
-                      .params = SCRIPT_PARAMS},
+        .optimizer = optimizer,
         .course = {.samples = batch * plan.batches,
                    .pass = batch * plan.batches,
                    .batch = batch,
@@ -77,7 +92,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
                    .lr_factor = 1},
         .workers = plan.workers,
         .servers = plan.servers,
-        .params = SCRIPT_PARAMS,
+        .params = optimizer.params,
         .snapshot.state_copies = strategy->private_state ? plan.workers : 1,
     };
     lay_out(script);

@@ -8,21 +8,30 @@
 #ifndef HR_TESTS_SUPPORT_SCRIPT_H
 #define HR_TESTS_SUPPORT_SCRIPT_H
 
+#include "strategy/staleness.h"
 #include "strategy/strategy.h"
 
-enum { SCRIPT_WORKERS = 8, SCRIPT_SERVERS = 4, SCRIPT_PARAMS = 70, SCRIPT_LINES = 4096 };
+enum {
+    SCRIPT_WORKERS = 8,
+    SCRIPT_SERVERS = 4,
+    SCRIPT_PARAMS = 70, /* where the plan names no other number */
+    SCRIPT_KEYS = 4,
+    SCRIPT_LINES = 4096
+};
 
 struct script_plan {
     size_t workers, servers;
     uint64_t batches; /* indices up to the cut */
     struct hr_strategy_options options;
+    size_t params, nkeys; /* 0: SCRIPT_PARAMS, in one key */
+    const size_t *begins; /* (nkeys) of each key: its first parameter */
 };
 
 struct script {
     struct hr_world world;
     struct hr_worker worker[SCRIPT_WORKERS];
     struct hr_shard shard[SCRIPT_SERVERS];
-    struct hr_param_segment segment;
+    struct hr_param_segment segment[SCRIPT_KEYS];
     struct hr_epoch_losses losses;
     float *pointers[2 * SCRIPT_WORKERS];
     size_t used; /* of the arena's lines */
