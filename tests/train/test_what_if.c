@@ -47,16 +47,21 @@ static void record(const char *strategy, size_t workers,
     trace_rewrite("recorded", "t", &(struct trace_edit){.change = change});
 }
 
-static double seconds_with(const char *what, double overhead)
+static struct hr_run_result ask(const char *what, double overhead)
 {
     struct hr_replay *replay;
     struct hr_run_result result;
     CHECK_OK(hr_replay_open(scratch("t"), &replay));
     CHECK_OK(hr_replay_what_if(replay, what, overhead, run_digits(), NULL, &result));
-    const double seconds = result.seconds;
-    hr_run_result_free(&result);
     hr_replay_close(replay);
-    return seconds;
+    return result;
+}
+
+static double seconds_with(const char *what, double overhead)
+{
+    struct hr_run_result result = ask(what, overhead);
+    hr_run_result_free(&result);
+    return result.seconds;
 }
 
 /* One worker, in its order; what is asked for besides costs it nothing. */
@@ -88,6 +93,20 @@ static void a_straggler_takes_as_long_as_the_median_worker(void **state)
     record("ps-async", 2, set_times);
     CHECK_NEAR(seconds_with("", 0), 0.28, 1e-9, 0);
     CHECK_NEAR(seconds_with("straggler=none", 0), 0.24, 1e-9, 0);
+}
+
+static void the_bound_and_the_servers_are_those_that_are_asked_for(void **state)
+{
+    (void)state;
+    record("ps-async", 3, set_times);
+    for (uint64_t bound = 1; bound <= 3; bound++) {
+        char what[32];
+        snprintf(what, sizeof what, "staleness=%llu+servers=2", (unsigned long long)bound);
+        struct hr_run_result result = ask(what, 0);
+        assert_int_equal(result.max_skew, bound);
+        assert_int_equal(result.servers, 2);
+        hr_run_result_free(&result);
+    }
 }
 
 /* --- what is refused --- */
@@ -138,6 +157,7 @@ int main(void)
         TEST(gradients_take_as_long_as_they_took),
         TEST(an_exchange_is_of_all_gradients_since_the_one_before),
         TEST(a_straggler_takes_as_long_as_the_median_worker),
+        TEST(the_bound_and_the_servers_are_those_that_are_asked_for),
         TEST(a_change_is_called_by_its_whole_name),
         TEST(a_log_of_other_workers_than_the_header_says_is_refused),
     };
