@@ -2,12 +2,13 @@
  *
  * An owner (a server's shard, the batch dispenser, or - when one thread plays all ranks - the whole
  * run) looks at its enabled inputs and asks here. Everything else in a run is a function of the
- * configuration and of these answers, so a run is reproduced by answering alike.
+ * configuration and of the answers, so a run is reproduced by answering alike.
  *
  *     free     in turn: the input after the one taken last, so that nobody starves
  *     explore  drawn from (seed, number of the choice)
  *
- * (A trace and the smallest virtual time are two further answers behind the same call.)
+ * Two drivers answer by themselves: drive_replay.c from a trace, and drive_virtual.c with what came
+ * first.
  *
  * Threads: a picker belongs to one owner.
  */

@@ -64,16 +64,19 @@ static enum hr_status take_lock(const char *part, int *fd)
     }
 }
 
-/* Owners' parts of a run that was killed. What is not ours stays, and stops the owner. */
+/* Owners' parts of a run that was killed, which may have had more owners. What is not ours stays;
+ * where it is in an owner's way, it stops the run. */
 static enum hr_status remove_stale(const char *path, size_t nowners)
 {
     char part[HR_PATH_MAX];
-    for (size_t owner = 1; owner < nowners; owner++) {
+    for (size_t owner = 1; owner < HR_TRACE_OWNERS; owner++) {
         HR_TRY(hr_trace_part_path(part, path, owner));
         const int fd = open(part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         const bool stale = fd >= 0 && is_part(fd);
         if (fd >= 0)
             close(fd);
+        if (!stale && owner >= nowners)
+            break;
         if (stale && unlink(part) != 0)
             return hr_fail_errno(HR_E_IO, "%s: cannot be removed", part);
         if (!stale && (fd >= 0 || errno != ENOENT))

@@ -24,7 +24,7 @@
 #include "strategy/table.h"
 
 /* What became of a push; its worker hears of it with the next reply. */
-enum fate { SUMMED, SUMMED_LAST, DROPPED };
+enum fate { SUMMED, SUMMED_LAST, DROPPED }; /* LAST: it made the update */
 
 /* --- the worker --- */
 
@@ -108,8 +108,9 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     hr_shard_reply(shard, worker, message);
 }
 
-/* Enough are in. Where an epoch's last batch leaves none of them a sample, nothing changes. */
-static void finish_step(struct hr_shard *shard, uint64_t index)
+/* Enough are in: update. Where an epoch's last batch leaves none of them a sample nothing changes,
+ * and that is no update; was there one? */
+static bool finish_step(struct hr_shard *shard, uint64_t index)
 {
     const struct hr_world *world = shard->world;
     size_t samples = 0, n = 0;
@@ -122,13 +123,12 @@ static void finish_step(struct hr_shard *shard, uint64_t index)
     }
     shard->open = false;
     shard->nin = 0;
-    if (samples == 0) {
-        shard->version++;
-        return;
-    }
+    if (samples == 0)
+        return false;
     hr_vec_tree_sum(&shard->sum, 1, shard->grads, n, shard->count);
     hr_shard_apply(shard, hr_step_for(world, index, samples, hr_shard_next_number(shard)),
                    shard->sum);
+    return true;
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
@@ -145,8 +145,8 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     client->in = true;
     if (++shard->nin < shard->world->workers - shard->world->options.backups)
         return;
-    client->fate = SUMMED_LAST;
-    finish_step(shard, index);
+    if (finish_step(shard, index))
+        client->fate = SUMMED_LAST;
 }
 
 static void take(struct hr_shard *shard, size_t worker)

@@ -57,7 +57,8 @@ void hr_buckets_final(struct hr_buckets *buckets, size_t offset)
         HR_ASSERT(buckets->nfull < HR_BUCKETS_MAX);
         buckets->begin[buckets->nfull++] = offset;
     }
-    advance(buckets);
+    if (!buckets->member->hall) /* where backward is perhaps not in the hall's thread */
+        advance(buckets);
 }
 
 bool hr_buckets_test(struct hr_buckets *buckets)

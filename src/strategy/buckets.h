@@ -12,6 +12,8 @@
  *            model alone, and all ranks have the same ones.
  *   Order    that of the group's algorithm for each bucket by itself: where it adds in T(n), the
  *            bits are those of one sum over all.
+ *   Hall     ranks that one thread plays (group/hall.h) compute their gradients in others: there a
+ *            bucket is only noted while backward goes on, and begun by the tests that follow.
  *   Source   Li et al., "PyTorch Distributed", VLDB 2020 (gradient bucketing).
  *
  * Threads: belongs to its worker, like the member.

@@ -48,6 +48,9 @@ static enum hr_status read_times(const struct hr_replay *replay, struct hr_recor
 {
     const struct hr_trace *trace = &hr_replay_own(replay)->trace;
     const size_t n = trace->owner[0].nranks;
+    if (n != replay->options.workers) /* the times are looked up by worker */
+        return hr_fail(HR_E_FORMAT, "%s: the log of owner 0 is of %zu workers, expected %zu",
+                       replay->path, n, replay->options.workers);
     size_t *counts = calloc(n, sizeof *counts);
     *times = (struct hr_recorded_times){.nranks = n, .first = calloc(n + 1, sizeof *times->first)};
     enum hr_status status = HR_OK;
@@ -127,26 +130,31 @@ out:
     return status;
 }
 
+/* What stands behind `name=`; "" where something else does. */
+static const char *value_of(const char *what, const char *name)
+{
+    const size_t length = strlen(name);
+    return !strncmp(what, name, length) && what[length] == '=' ? what + length + 1 : "";
+}
+
 static enum hr_status change(const char *what, struct hr_train_options *options,
                              struct hr_recorded_times *times)
 {
-    const char *value = strchr(what, '=');
-    const size_t name = value ? (size_t)(value - what) : strlen(what);
+    const char *link = value_of(what, "link");
     uint64_t count;
-    value = value ? value + 1 : "";
     if (!strcmp(what, "straggler=none"))
         return hurry_stragglers(times);
-    if (!strncmp(what, "staleness", name) && hr_parse_count(value, &count)) {
+    if (hr_parse_count(value_of(what, "staleness"), &count)) {
         snprintf(options->strategy, sizeof options->strategy, "ssp");
         options->staleness = count;
         return HR_OK;
     }
-    if (!strncmp(what, "servers", name) && hr_parse_count(value, &count)) {
+    if (hr_parse_count(value_of(what, "servers"), &count)) {
         options->servers = count;
         return HR_OK;
     }
-    if (!strncmp(what, "link", name) && value[0]) {
-        snprintf(options->link, sizeof options->link, "%s", value);
+    if (link[0] && strlen(link) < sizeof options->link) {
+        snprintf(options->link, sizeof options->link, "%s", link);
         return HR_OK;
     }
     return hr_fail(HR_E_USAGE,

@@ -201,9 +201,9 @@ static void two_runs_do_not_record_into_one_file(void **state)
     hr_trace_abandon(&two);
 }
 
-static void parts_of_a_killed_run_are_replaced(void **state)
+/* A run of three owners is killed; one of `owners` records into the same file. */
+static void record_after_a_kill(size_t owners)
 {
-    (void)state;
     struct hr_trace_recording recording;
     const char *path = scratch("run.trace");
     const pid_t child = fork();
@@ -215,11 +215,19 @@ static void parts_of_a_killed_run_are_replaced(void **state)
     }
     waitpid(child, NULL, 0);
     assert_int_equal(scratch_entries(""), 3);
-    CHECK_OK(hr_trace_begin(&recording, path, 3));
-    for (size_t owner = 0; owner < 3; owner++)
+    CHECK_OK(hr_trace_begin(&recording, path, owners));
+    for (size_t owner = 0; owner < owners; owner++)
         write_log(path, owner, usual_entry, 10);
     CHECK_OK(hr_trace_assemble(&recording, "", ""));
     assert_int_equal(scratch_entries(""), 1);
+    unlink(path);
+}
+
+static void parts_of_a_killed_run_are_replaced(void **state)
+{
+    (void)state;
+    for (size_t owners = 1; owners <= 4; owners++)
+        record_after_a_kill(owners);
 }
 
 static void files_of_others_are_left_alone(void **state)
@@ -238,6 +246,10 @@ static void files_of_others_are_left_alone(void **state)
         assert_int_equal(scratch_entries(""), 1);
         unlink(scratch(names[i]));
     }
+    scratch_write("run.trace.part1", "my own file", 11); /* in nobody's way */
+    CHECK_OK(hr_trace_begin(&recording, scratch("run.trace"), 1));
+    hr_trace_abandon(&recording);
+    assert_int_equal(scratch_entries(""), 1);
     CHECK_FAILS(hr_trace_begin(&recording, "/dev/null", 1), HR_E_IO);
     CHECK_MESSAGE("/dev/null: is no regular file");
     CHECK_FAILS(hr_trace_begin(&recording, "/nowhere/at/all", 1), HR_E_IO);

@@ -63,6 +63,38 @@ static void the_slowest_is_dropped_and_goes_on_with_the_step_in_hand(void **stat
     script_close(&script);
 }
 
+static void push_nothing(size_t w)
+{
+    struct hr_worker *worker = &script.worker[w];
+    worker->samples = 0;
+    worker->epoch_loss = worker->stats->epoch_loss;
+    script.world.strategy->offer(worker);
+    script_serve_all(&script, w);
+}
+
+/* Of an epoch's last batch only worker 2 has a sample, and it comes too late. */
+static void a_step_of_no_samples_is_no_update(void **state)
+{
+    (void)state;
+    open_three(2);
+    for (size_t w = 0; w < 3; w++)
+        check_step(w, 0, 0);
+    for (size_t w = 0; w < 2; w++)
+        push_nothing(w);
+    script_push(&script, 2, 8);
+    for (size_t w = 0; w < 3; w++)
+        check_step(w, 1, 0);
+    for (size_t w = 0; w < 3; w++)
+        script_push(&script, w, 1);
+    for (size_t w = 0; w < 3; w++)
+        assert_int_equal(script_read(&script, w).kind, HR_TASK_CUT);
+    check_counts(2, 0, 2, 0);
+    script_cut(&script);
+    assert_int_equal(script.world.snapshot.applied[0], 1);
+    assert_int_equal(script.world.stats[0].updates + script.world.stats[1].updates, 1);
+    script_close(&script);
+}
+
 /* The last step's straggler is told at the cut, before anybody counts; and a request to stop lets
  * the step in hand be finished. */
 static void cuts_and_stops_leave_nobody_waiting(void **state)
@@ -128,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_slowest_is_dropped_and_goes_on_with_the_step_in_hand),
+        cmocka_unit_test(a_step_of_no_samples_is_no_update),
         cmocka_unit_test(cuts_and_stops_leave_nobody_waiting),
         cmocka_unit_test(every_gradient_is_summed_or_dropped),
     };

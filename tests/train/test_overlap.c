@@ -1,6 +1,7 @@
 /* Summing in buckets while backward goes on changes no bit, whatever the buckets, the transport,
  * the launch and the order of play; nor does the way that gradients travel. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/runs.h"
@@ -70,11 +71,34 @@ static void norms_are_those_of_the_whole(void **state)
     CHECK_DIGEST(&options, want);
 }
 
+/* Whoever plays all ranks has gradients computed by other threads, at any time before they are due;
+ * a sum begins when the last of them is due, and in the thread that plays. */
+static void played_ranks_sum_when_their_gradients_are_due(void **state)
+{
+    (void)state;
+    double seconds[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct hr_train_options options = options_of(&rungs[5], "on");
+        snprintf(options.clock, sizeof options.clock, "virtual");
+        snprintf(options.compute_time, sizeof options.compute_time, "exponential(10ms)");
+        snprintf(options.link, sizeof options.link, "1MB/s,1ms");
+        options.workers = 8;
+        options.batch_size = 64; /* so that several threads have time to take part */
+        setenv("HOGRING_CPUS", i ? "2" : "1", 1);
+        struct hr_run_result result = run_train(&options);
+        seconds[i] = result.seconds;
+        hr_run_result_free(&result);
+    }
+    unsetenv("HOGRING_CPUS");
+    CHECK_NEAR(seconds[1], seconds[0], 1e-9, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_change_no_bit),
         cmocka_unit_test(norms_are_those_of_the_whole),
+        cmocka_unit_test(played_ranks_sum_when_their_gradients_are_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

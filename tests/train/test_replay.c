@@ -108,6 +108,44 @@ static void synchronous_runs_are_recorded_and_replayed_too(void **state)
     }
 }
 
+/* What tickets do not decide stands in the log. */
+static void a_replay_counts_what_the_run_counted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NASYNCHRONOUS; i++) {
+        struct hr_replay *replay;
+        struct hr_run_result again;
+        struct hr_train_options options = run_options(asynchronous[i], 4);
+        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", i);
+        snprintf(options.record, sizeof options.record, "%s", scratch("t"));
+        struct hr_run_result result = run_train(&options);
+        CHECK_OK(hr_replay_open(scratch("t"), &replay));
+        CHECK_OK(hr_replay_run(replay, run_digits(), NULL, &again));
+        assert_int_equal(again.updates, result.updates);
+        assert_int_equal(again.samples, result.samples);
+        assert_int_equal(again.max_skew, result.max_skew);
+        assert_int_equal(again.dropped, result.dropped);
+        assert_memory_equal(again.stale, result.stale, sizeof result.stale);
+        assert_true(result.max_skew > 0);
+        hr_run_result_free(&again);
+        hr_run_result_free(&result);
+        hr_replay_close(replay);
+    }
+}
+
+/* Blocks and tickets change no update. */
+static void one_recorded_worker_is_serial(void **state)
+{
+    (void)state;
+    char serial[33], digest[33];
+    struct hr_train_options options = run_options("allreduce", 1);
+    run_digest(&options, serial);
+    options = run_options("hogwild", 1);
+    snprintf(options.record_block, sizeof options.record_block, "4K");
+    trace_record("t", options, digest);
+    assert_string_equal(digest, serial);
+}
+
 static void explored_schedules_are_recorded_too(void **state)
 {
     (void)state;
@@ -218,6 +256,8 @@ int main(void)
         TEST(random_runs_are_replayed_to_the_same_bits),
         TEST(neither_time_nor_threads_change_a_replay),
         TEST(synchronous_runs_are_recorded_and_replayed_too),
+        TEST(a_replay_counts_what_the_run_counted),
+        TEST(one_recorded_worker_is_serial),
         TEST(explored_schedules_are_recorded_too),
         TEST(runs_in_virtual_time_are_recorded_too),
         TEST(an_interrupted_run_is_replayed_to_where_it_stopped),

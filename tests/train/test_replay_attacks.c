@@ -162,6 +162,8 @@ static void a_header_is_read_like_a_command_line(void **state)
     refuse_header("\"begin\"", "\"end\"", HR_E_FORMAT, "\"index\"");
     refuse_header("\"machine\"", "\"mechanism\"", HR_E_FORMAT, "expected a \"machine\"");
     refuse_header("\"index\": 0", "\"index\": 1", HR_E_USAGE, "began at step 1 with weights");
+    refuse_header("\"state\": \"", "\"state\": \"\", \"was\": \"", HR_E_USAGE,
+                  "began at step 0 with weights");
     refuse_header("\"seed\": 1", "\"seed\": 2", HR_E_USAGE, "here it would begin at step 0");
 }
 

@@ -5,6 +5,7 @@
 
 #include "strategy/shared.h"
 #include "support/runs.h"
+#include "train/run.h"
 
 static struct hr_train_options virtual_options(const char *strategy, size_t workers)
 {
@@ -116,6 +117,8 @@ static void times_are_what_the_conditions_say(void **state)
     snprintf(options.server_time, sizeof options.server_time, "1ms");
     train(&options, &result); /* a pull; in each step a gradient, a push and a pull; a cut */
     CHECK_NEAR(result.seconds, 0.001 + 40 * 0.012 + 0.001, 1e-9, 0);
+    CHECK_NEAR(result.communicate_s, 0.001 + 40 * 0.002, 1e-6, 0);
+    CHECK_NEAR(result.wait_s, 0, 0, 1e-9);
     hr_run_result_free(&result);
 }
 
@@ -142,8 +145,64 @@ static void messages_take_as_long_as_the_links_say(void **state)
         const double push = (64 * s + weights) / bandwidth; /* the pull follows on its heels */
         const double steps = 39 * (0.010 + push + pull) + 0.010 + push;
         CHECK_NEAR(result.seconds, pull + steps + 2 * nothing + rest / bandwidth, 1e-9, 0);
+        if (servers == 1) /* always something of its is under way */
+            CHECK_NEAR(result.wait_s, 0, 0, 1e-9);
         hr_run_result_free(&result);
     }
+}
+
+/* Of all that goes on while two equal workers sum, the half of each buffer goes and comes. */
+static void a_sum_takes_time_and_is_communication(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    struct hr_train_options options = virtual_options("allreduce", 2);
+    options.max_steps = 40;
+    options.epochs = 10;
+    snprintf(options.link, sizeof options.link, "1MB/s,1ms");
+    train(&options, &result);
+    const double sums = result.seconds - 40 * 0.010;
+    assert_true(sums > 40 * 4.0 * (double)result.params / 1e6);
+    CHECK_NEAR(result.communicate_s, 2 * sums, 1e-6, 0);
+    CHECK_NEAR(result.wait_s, 0, 0, 1e-9);
+    hr_run_result_free(&result);
+}
+
+/* Each message has a time of its own, drawn by its number: here a pull, 40 pushes and pulls, a cut.
+ */
+static void each_message_is_served_for_its_own_time(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    struct hr_train_options options = virtual_options("ps-async", 1);
+    struct hr_run run = {.options = &options, .world = {.workers = 1}};
+    options.max_steps = 40;
+    options.epochs = 10;
+    snprintf(options.server_time, sizeof options.server_time, "exponential(1ms)");
+    CHECK_OK(hr_delay_parse("", options.server_time, &run.conditions.serve));
+    train(&options, &result);
+    int64_t ps = 0;
+    for (uint64_t number = 0; number < 1 + 2 * 40 + 1; number++)
+        ps += hr_conditions_serve_ps(&run, 0, number);
+    CHECK_NEAR(result.seconds, 40 * 0.010 + hr_ps_seconds(ps), 1e-9, 0);
+    hr_run_result_free(&result);
+}
+
+/* A busy server takes who came first, so nobody starves, however slow. */
+static void a_server_takes_messages_as_they_came(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    struct hr_train_options options = virtual_options("ps-async", 3);
+    options.max_steps = 30;
+    options.epochs = 10;
+    snprintf(options.inject, sizeof options.inject, "slow:1x2,slow:2x3");
+    snprintf(options.server_time, sizeof options.server_time, "50ms");
+    train(&options, &result);
+    for (size_t w = 0; w < 3; w++)
+        assert_int_equal(result.stale_parts[w].updates, 10);
+    assert_int_equal(result.stale_max, 2);
+    hr_run_result_free(&result);
 }
 
 /* Eight workers push through one server's wire, or through four: a worker's messages leave one
@@ -223,6 +282,9 @@ int main(void)
         cmocka_unit_test(equal_workers_in_turn_are_stale_by_all_the_others),
         cmocka_unit_test(times_are_what_the_conditions_say),
         cmocka_unit_test(messages_take_as_long_as_the_links_say),
+        cmocka_unit_test(a_sum_takes_time_and_is_communication),
+        cmocka_unit_test(each_message_is_served_for_its_own_time),
+        cmocka_unit_test(a_server_takes_messages_as_they_came),
         cmocka_unit_test(servers_share_what_workers_send),
         cmocka_unit_test(the_bound_of_ssp_holds_in_virtual_time),
         cmocka_unit_test(a_thousand_workers_can_be_simulated),
