@@ -1,5 +1,5 @@
-/* How long things take is drawn by seed, use, rank and step, and by nothing else; recorded times are
- * used in their order. */
+/* How long things take is drawn by seed, use, rank and step, and by nothing else; recorded times
+ * are used in their order. */
 #include "support/runs.h"
 #include "train/run.h"
 
