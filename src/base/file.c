@@ -128,13 +128,35 @@ static enum hr_status open_temporary(struct hr_file_writer *writer)
     return hr_fail(HR_E_IO, "%s: no name is left for a temporary file beside it", writer->path);
 }
 
+static enum hr_status fail_for_folder(const char *path)
+{
+    return hr_fail(HR_E_IO, "%s: is a folder", path);
+}
+
+enum hr_status hr_file_check_writable(const char *path)
+{
+    char place[HR_PATH_MAX], folder[HR_PATH_MAX], inside[HR_PATH_MAX];
+    struct stat there;
+    const bool exists = stat(path, &there) == 0;
+    if (exists && S_ISDIR(there.st_mode))
+        return fail_for_folder(path);
+    HR_TRY(find_place(path, place));
+    HR_TRY(hr_path_parent(folder, place));
+    HR_TRY(hr_path(inside, "%s/.", folder)); /* what is no folder has nothing inside */
+    const bool replaced = !exists || S_ISREG(there.st_mode);
+    if (access(replaced ? inside : place, W_OK) == 0)
+        return HR_OK;
+    return hr_fail_errno(HR_E_IO, "%s: cannot be written%s", path,
+                         replaced ? " into its folder" : "");
+}
+
 enum hr_status hr_file_replace(struct hr_file_writer *writer, const char *path, size_t bytes)
 {
     struct stat there;
     *writer = (struct hr_file_writer){.path = path, .fd = -1, .bytes = bytes};
     const bool exists = stat(path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
-        return hr_fail(HR_E_IO, "%s: is a folder", path);
+        return fail_for_folder(path);
     if (exists && !S_ISREG(there.st_mode))
         return open_device(writer);
     HR_TRY(open_temporary(writer));

@@ -56,6 +56,11 @@ HR_CHECKED enum hr_status hr_file_replace(struct hr_file_writer *writer, const c
  * one go, or that nobody wants in a device. */
 HR_CHECKED enum hr_status hr_file_check_regular(const char *path);
 
+/* HR_E_IO where hr_file_replace could only fail, for outputs that are written after hours: path is
+ * a folder, or the folder that holds it is none, is not there or may not be written to. Makes
+ * nothing. */
+HR_CHECKED enum hr_status hr_file_check_writable(const char *path);
+
 /* Append n bytes. On error the caller abandons the file. */
 HR_CHECKED enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, size_t n);
 

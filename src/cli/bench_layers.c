@@ -5,7 +5,6 @@
 
 #include "base/fpenv.h"
 #include "cli/bench_data.h"
-#include "cli/outcome.h"
 #include "nn/gemm.h"
 #include "report/layers.h"
 
@@ -57,7 +56,6 @@ enum hr_status hr_bench_layers(struct hr_cli *cli)
 {
     struct hr_bench_data data;
     struct hr_profile profile = {0};
-    HR_TRY(hr_outcome_check(cli));
     HR_TRY(check(cli));
     HR_TRY(hr_bench_data_open(cli, false, &data));
     hr_fp_flush_denormals();

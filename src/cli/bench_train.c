@@ -6,7 +6,6 @@
 
 #include "cli/bench_data.h"
 #include "cli/bench_layers.h"
-#include "cli/outcome.h"
 #include "cli/signals.h"
 #include "hogring/group.h"
 #include "nn/gemm.h"
@@ -173,7 +172,6 @@ enum hr_status hr_bench_train(struct hr_cli *cli)
 {
     static struct train_bench bench;
     bench = (struct train_bench){.cli = cli};
-    HR_TRY(hr_outcome_check(cli));
     HR_TRY(hr_bench_data_open(cli, true, &bench.data));
     if (hr_cli_was_given(cli, "model"))
         choose_models(&bench);

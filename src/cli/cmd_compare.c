@@ -10,6 +10,7 @@
 #include "cli/outcome.h"
 #include "cli/signals.h"
 #include "cli/watch.h"
+#include "hogring/checkpoint.h"
 #include "report/report.h"
 
 /* --- which runs --- */
@@ -182,10 +183,12 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
 {
     HR_TRY(plan_contest(cli, contest));
     HR_TRY(hr_train_complete(&cli->train)); /* what the settings of each strategy stand upon */
-    HR_TRY(hr_outcome_check(cli));
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     for (size_t i = 0; i < contest->n; i++) /* before the first is trained */
         HR_TRY(hr_train_check(&contest->options[i], dataset));
+    for (size_t i = 0; i < contest->n; i++)
+        if (contest->options[i].checkpoint_dir[0])
+            HR_TRY(hr_checkpoint_prepare(contest->options[i].checkpoint_dir, 0));
     HR_TRY(cli->concurrent ? hr_contest_side_by_side(cli, dataset, contest)
                            : run_in_turn(cli, dataset, contest));
     return report(cli, dataset, contest);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cli/commands.h"
 #include "data/packed.h"
 #include "report/json_value.h"
@@ -88,6 +89,7 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
     struct hr_dataset dataset;
     if (!cli->out[0])
         return hr_fail(HR_E_USAGE, "data pack: where to? (hogring data pack --data X --out FILE)");
+    HR_TRY(hr_file_check_regular(cli->out)); /* before much is read */
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
     enum hr_status st = hr_packed_write(cli->out, &dataset);
     if (st == HR_OK && cli->json[0])

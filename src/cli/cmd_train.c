@@ -57,7 +57,6 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(sparse ? hr_cli_sparse_settle(cli) : hr_train_complete(&cli->train));
     if (!sparse)
         HR_TRY(hr_combination_check(cli, &cli->train));
-    HR_TRY(hr_outcome_check(cli));
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);

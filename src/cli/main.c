@@ -4,6 +4,7 @@
 
 #include "base/isa.h"
 #include "cli/commands.h"
+#include "cli/outcome.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "nn/gemm.h"
@@ -85,13 +86,16 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
 {
     static struct hr_cli cli;
     hr_cli_defaults(&cli);
-    const enum hr_status status = hr_cli_parse(&cli, command->bit, argc, argv);
+    enum hr_status status = hr_cli_parse(&cli, command->bit, argc, argv);
     if (status != HR_OK)
         return hr_cli_failed(status);
     if (cli.help) {
         print_command_help(stdout, command);
         return 0;
     }
+    status = hr_outcome_check(&cli);
+    if (status != HR_OK)
+        return hr_cli_failed(status);
     hr_signals_catch();
     return command->run(&cli);
 }

@@ -1,8 +1,8 @@
 #include "cli/outcome.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "report/report.h"
 
 static bool ends_in(const char *text, const char *ending)
@@ -11,28 +11,23 @@ static bool ends_in(const char *text, const char *ending)
     return length > tail && !strcmp(text + length - tail, ending);
 }
 
-static enum hr_status check_folder_of(const char *flag, const char *path)
+static enum hr_status check_output(const char *flag, const char *path)
 {
-    char folder[1024];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    if (access(slash ? folder : ".", W_OK) == 0)
+    if (!path[0] || hr_file_check_writable(path) == HR_OK)
         return HR_OK;
-    return hr_fail_errno(HR_E_IO, "--%s %s: its folder cannot be written to", flag, path);
+    return hr_fail(HR_E_IO, "--%s %s", flag, hr_error_message());
 }
 
 enum hr_status hr_outcome_check(const struct hr_cli *cli)
 {
-    if (cli->json[0] && strcmp(cli->json, "-") != 0)
-        HR_TRY(check_folder_of("json", cli->json));
-    if (!cli->plot[0])
-        return HR_OK;
-    if (!ends_in(cli->plot, ".svg") && !ends_in(cli->plot, ".png"))
+    if (cli->plot[0] && !ends_in(cli->plot, ".svg") && !ends_in(cli->plot, ".png"))
         return hr_fail(HR_E_USAGE, "--plot %s: expected a name that ends in .svg or .png",
                        cli->plot);
-    return check_folder_of("plot", cli->plot);
+    if (strcmp(cli->json, "-") != 0)
+        HR_TRY(check_output("json", cli->json));
+    HR_TRY(check_output("plot", cli->plot));
+    HR_TRY(check_output("outputs", cli->outputs));
+    return check_output("out", cli->out);
 }
 
 enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_dataset *dataset,

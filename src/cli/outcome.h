@@ -1,11 +1,13 @@
-/* outcome.h - what train and compare do with finished runs: JSON, plot, expectations. */
+/* outcome.h - outputs, checked before a command begins; and what train and compare do with finished
+ * runs: JSON, plot, expectations. */
 #ifndef HR_CLI_OUTCOME_H
 #define HR_CLI_OUTCOME_H
 
 #include "cli/options.h"
 
-/* Refuse what could only fail after hours: an unknown picture format, an output that cannot be
- * written. */
+/* Of every command, before it begins: refuse what could only fail after hours, an unknown picture
+ * format or an output that cannot be written. (--record, --calibrate and --checkpoint-dir are taken
+ * by training when it starts.) */
 HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
 
 /* Write what --json and --plot ask for. */

@@ -1,7 +1,6 @@
 #include "train/calibrate.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/size.h"
@@ -14,7 +13,6 @@ enum { LONGEST_NAME = 150 };
 enum hr_status hr_calibrate_check(const struct hr_run *run)
 {
     const char *path = run->options->calibrate;
-    char folder[HR_PATH_MAX];
     if (!path[0])
         return HR_OK;
     if (run->schedule != HR_SCHEDULE_FREE)
@@ -24,9 +22,8 @@ enum hr_status hr_calibrate_check(const struct hr_run *run)
                        "--calibrate %s: expected a name of at most %d bytes without blanks and ;",
                        path, LONGEST_NAME);
     HR_TRY(hr_file_check_regular(path));
-    HR_TRY(hr_path_parent(folder, path));
-    if (access(folder, W_OK) != 0)
-        return hr_fail_errno(HR_E_IO, "--calibrate %s: cannot be written", path);
+    if (hr_file_check_writable(path) != HR_OK)
+        return hr_fail(HR_E_IO, "--calibrate %s", hr_error_message());
     return HR_OK;
 }
 

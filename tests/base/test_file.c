@@ -359,6 +359,27 @@ static void what_cannot_be_replaced_says_so_and_leaves_nothing(void **state)
     assert_int_equal(scratch_entries(""), 0);
 }
 
+/* What hr_file_replace would say after hours; nothing is made. */
+static void what_could_not_be_replaced_is_known_before(void **state)
+{
+    (void)state;
+    scratch_write("f", "old", 3);
+    assert_int_equal(symlink("f", scratch("link")), 0);
+    assert_int_equal(mkfifo(scratch("fifo"), 0600), 0);
+    CHECK_OK(hr_file_check_writable(scratch("f")));
+    CHECK_OK(hr_file_check_writable(scratch("new")));
+    CHECK_OK(hr_file_check_writable(scratch("link")));
+    CHECK_OK(hr_file_check_writable(scratch("fifo")));
+    CHECK_OK(hr_file_check_writable("a-name-alone"));
+    CHECK_FAILS(hr_file_check_writable(scratch("f/inside")), HR_E_IO);
+    CHECK_MESSAGE("f/inside: cannot be written into its folder: Not a directory");
+    CHECK_FAILS(hr_file_check_writable(scratch("none/inside")), HR_E_IO);
+    CHECK_MESSAGE("none/inside: cannot be written into its folder: No such file");
+    CHECK_FAILS(hr_file_check_writable(scratch("")), HR_E_IO);
+    CHECK_MESSAGE("is a folder");
+    assert_int_equal(scratch_entries(""), 3);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -369,6 +390,7 @@ int main(void)
         TEST(a_temporary_has_a_name_of_its_own),
         TEST(what_is_no_regular_file_is_written_to_and_stays),
         TEST(what_cannot_be_replaced_says_so_and_leaves_nothing),
+        TEST(what_could_not_be_replaced_is_known_before),
         TEST(a_written_file_reads_back),
         TEST(a_name_that_is_taken_is_refused_and_kept),
         TEST(short_and_interrupted_writes_are_continued),

@@ -45,6 +45,24 @@ open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
 PY
 }
 
+# The file as NumPy's format has it, read without NumPy: it is not asked for.
+@test "eval --outputs writes what the last layer gives, a row a test sample" {
+  hogring train "${quick[@]}" --checkpoint-dir "$TMP/c" --json "$TMP/train.json" >/dev/null
+  hogring eval "$TMP/c" --outputs "$TMP/out.npy" | grep -q "test accuracy"
+  python3 - "$TMP/out.npy" "$(json "$TMP/train.json" 'd["config"]["data"]["test"]')" <<'END'
+import array, ast, math, sys
+file = open(sys.argv[1], "rb").read()
+assert file[:8] == b"\x93NUMPY\x01\x00"
+head = 10 + int.from_bytes(file[8:10], "little")
+shape = ast.literal_eval(file[10:head].decode())
+assert shape == {"descr": "<f4", "fortran_order": False, "shape": (int(sys.argv[2]), 10)}, shape
+values = array.array("f", file[head:])
+assert len(values) == 10 * int(sys.argv[2]) and all(map(math.isfinite, values))
+best = {max(range(10), key=values[i : i + 10].__getitem__) for i in range(0, len(values), 10)}
+assert len(best) == 10, best
+END
+}
+
 @test "weights from PyTorch are evaluated and gone on from" {
   model="flatten, batchnorm, dense 10"
   write_weights "$TMP/w.safetensors" 10

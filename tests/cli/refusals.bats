@@ -182,6 +182,41 @@ PY
   refused 2 "expected a name that ends in .svg or .png" compare --plot "$TMP/x.pdf"
   echo >"$TMP/file"
   refused 3 "$TMP/file" train --checkpoint-dir "$TMP/file/inside" --quiet
+  refused 3 "$TMP/file" compare --checkpoint-dir "$TMP/file/inside" "${quick[@]}"
+  mkdir "$TMP/runs"
+  echo >"$TMP/runs/ps-sync" # the second one's folder: the first is not trained
+  refused 3 "$TMP/runs/ps-sync" compare --strategies allreduce,ps-sync --checkpoint-dir "$TMP/runs" "${quick[@]}"
+}
+
+# In a folder that is a file, and where a folder has the name; nothing is printed, so nothing was computed.
+@test "every command refuses outputs that cannot be written before it begins" {
+  echo >"$TMP/file"
+  mkdir -p "$TMP/folder/x.json" "$TMP/folder/x.svg" "$TMP/folder/x.npy"
+  hogring train "${quick[@]}" --strategy ps-async --checkpoint-dir "$TMP/saved" --record "$TMP/trace" >/dev/null
+  for to in "$TMP/file/x" "$TMP/folder/x"; do
+    refused 3 "--json $to.json: " train --json "$to.json"
+    refused 3 "--plot $to.svg: " train --plot "$to.svg"
+    refused 3 "$to.json" train --record "$to.json" --strategy ps-async --quiet
+    refused 3 "$to.json" train --calibrate "$to.json" --strategy ps-async --quiet
+    refused 3 "--json $to.json: " train --model svm --json "$to.json"
+    refused 3 "--plot $to.svg: " compare --plot "$to.svg"
+    refused 3 "--json $to.json: " simulate --json "$to.json"
+    refused 3 "--json $to.json: " replay "$TMP/trace" --json "$to.json"
+    refused 3 "--plot $to.svg: " replay "$TMP/trace" --plot "$to.svg"
+    refused 3 "--json $to.json: " eval "$TMP/saved" --json "$to.json"
+    refused 3 "--outputs $to.npy: " eval "$TMP/saved" --outputs "$to.npy"
+    refused 3 "--json $to.json: " inspect "$TMP/saved" --json "$to.json"
+    refused 3 "--json $to.json: " inspect "$TMP/trace" --json "$to.json"
+    refused 3 "--json $to.json: " inspect mlp --json "$to.json"
+    refused 3 "--json $to.json: " data info --json "$to.json"
+    refused 3 "--out $to.json: " data pack --out "$to.json"
+    refused 3 "--out $to.json: " data make sparse --out "$to.json"
+    for b in all_reduce layers train "links --sweep" store; do
+      refused 3 "--json $to.json: " bench $b --json "$to.json"
+    done
+    refused 3 "--plot $to.svg: " bench all_reduce --plot "$to.svg"
+    refused 3 "--plot $to.svg: " bench layers --plot "$to.svg"
+  done
 }
 
 @test "help teaches, and goes to stdout" {
