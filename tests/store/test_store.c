@@ -143,6 +143,20 @@ static void play_all(int synchronous, worker_fn worker)
 
 /* --- what a worker does --- */
 
+/* When all have pushed ROUNDS times. */
+static enum hr_status look_at_all(struct hr_store *store, const struct scene *scene,
+                                  struct buffers *b)
+{
+    uint64_t ticket[NKEYS];
+    HR_TRY(hr_store_barrier(store));
+    for (size_t k = 0; k < NKEYS; k++)
+        HR_TRY(hr_store_pull(store, k, b->out[k], &ticket[k]));
+    HR_TRY(hr_store_wait_all(store));
+    for (size_t k = 0; k < NKEYS; k++)
+        HR_TRY(check_sum(b->out[k], scene->workers, ROUNDS, k));
+    return HR_OK;
+}
+
 static enum hr_status push_and_look(struct hr_store *store, const struct scene *scene,
                                     size_t worker, struct buffers *b)
 {
@@ -155,13 +169,7 @@ static enum hr_status push_and_look(struct hr_store *store, const struct scene *
             HR_TRY(hr_store_push(store, k, b->values[k], &ticket[k]));
         }
     HR_TRY(hr_store_wait_all(store));
-    HR_TRY(hr_store_barrier(store));
-    for (size_t k = 0; k < NKEYS; k++)
-        HR_TRY(hr_store_pull(store, k, b->out[k], &ticket[k]));
-    HR_TRY(hr_store_wait_all(store));
-    for (size_t k = 0; k < NKEYS; k++)
-        HR_TRY(check_sum(b->out[k], scene->workers, ROUNDS, k));
-    return HR_OK;
+    return look_at_all(store, scene, b);
 }
 
 static void all_that_was_pushed_is_there_once(void **state)
@@ -292,13 +300,7 @@ static enum hr_status any_mix(struct hr_store *store, const struct scene *scene,
             HR_TRY(hr_store_pull(store, k, b->out[k], &ticket[k]));
         }
     }
-    HR_TRY(hr_store_barrier(store));
-    for (size_t k = 0; k < NKEYS; k++)
-        HR_TRY(hr_store_pull(store, k, b->out[k], &ticket[k]));
-    HR_TRY(hr_store_wait_all(store));
-    for (size_t k = 0; k < NKEYS; k++)
-        HR_TRY(check_sum(b->out[k], scene->workers, ROUNDS, k));
-    return HR_OK;
+    return look_at_all(store, scene, b);
 }
 
 static void any_mix_of_operations_adds_up(void **state)

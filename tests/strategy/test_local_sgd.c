@@ -37,15 +37,7 @@ static void with_period_one_it_is_near_allreduce(void **state)
     (void)state;
     struct hr_train_options local = options_of(3, 1), all = run_options("allreduce", 3);
     local.max_steps = all.max_steps = 20;
-    size_t n, params;
-    float *a = run_weights(all, &n), *b = run_weights(local, &params), largest = 0;
-    assert_int_equal(n, params);
-    for (size_t i = 0; i < n; i++)
-        largest = fmaxf(largest, fabsf(a[i]));
-    CHECK_NEAR_FLOATS(a, b, n, 0, 1e-5 * (double)largest);
-    assert_memory_not_equal(a, b, n * sizeof *a); /* or the comparison compared nothing */
-    free(a);
-    free(b);
+    run_check_near(all, local);
 }
 
 /* No order in which one thread plays the ranks, no algorithm that adds in T(n), changes a bit. */
@@ -97,16 +89,10 @@ static void cuts_average_too(void **state)
 /* Stop at step k, go on to the end, saving at multiples of `every` all along. */
 static void check_resume(struct hr_train_options options, uint64_t every, uint64_t k)
 {
-    char folder[64], want[33];
+    char want[33];
     digest_with_cuts(options, every, want);
-    save_every(&options, folder, every);
-    options.max_steps = k;
-    struct hr_run_result result = run_train(&options);
-    hr_run_result_free(&result);
-    options.max_steps = 0;
-    snprintf(options.resume, sizeof options.resume, "%s", folder);
-    CHECK_DIGEST(&options, want);
-    run_folder_remove(folder);
+    options.checkpoint_every = every;
+    run_check_resume(options, k, want);
 }
 
 /* States of the optimizer are each worker's own, and every one of them is gone on with. */

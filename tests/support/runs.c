@@ -1,6 +1,7 @@
 #include "support/runs.h"
 
 #include <ftw.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,30 @@ float *run_weights(struct hr_train_options options, size_t *params)
     hr_checkpoint_free(&checkpoint);
     run_folder_remove(folder);
     return weights;
+}
+
+void run_check_near(struct hr_train_options a, struct hr_train_options b)
+{
+    size_t na, nb;
+    float *wa = run_weights(a, &na), *wb = run_weights(b, &nb), largest = 0;
+    assert_int_equal(na, nb);
+    for (size_t i = 0; i < na; i++)
+        largest = fmaxf(largest, fabsf(wa[i]));
+    CHECK_NEAR_FLOATS(wa, wb, na, 0, 1e-5 * (double)largest);
+    assert_memory_not_equal(wa, wb, na * sizeof *wa);
+    free(wa);
+    free(wb);
+}
+
+void run_check_order(struct hr_train_options options)
+{
+    char first[33], other[33];
+    snprintf(options.schedule, sizeof options.schedule, "explore:7");
+    run_digest(&options, first);
+    CHECK_DIGEST(&options, first);
+    snprintf(options.schedule, sizeof options.schedule, "explore:8");
+    run_digest(&options, other);
+    assert_string_not_equal(first, other);
 }
 
 void run_check_resume(struct hr_train_options options, uint64_t k, const char *want)

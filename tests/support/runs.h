@@ -31,6 +31,13 @@ void run_folder_remove(const char *path);
 /* Weights at the end of a run, (params) malloc'd; the run saves to a folder of its own. */
 float *run_weights(struct hr_train_options options, size_t *params);
 
+/* Both runs end with the same weights to rounding, and not to the bit: or nothing was compared. */
+void run_check_near(struct hr_train_options a, struct hr_train_options b);
+
+/* An asynchronous run is a function of the order: the same seed of --schedule explore gives it
+ * again, another does not. */
+void run_check_order(struct hr_train_options options);
+
 /* Train to step k and stop; go on from the checkpoint to the end, which must have this digest. */
 void run_check_resume(struct hr_train_options options, uint64_t k, const char *want);
 

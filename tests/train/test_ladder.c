@@ -1,8 +1,6 @@
 /* The equivalence ladder: runs that must be the same run, bit for bit, and why. (Processes have a
  * program of their own, test_processes.c.) */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/runs.h"
@@ -108,35 +106,15 @@ static void ps_sync_is_the_same_in_any_order(void **state)
     check_in_any_order("ps-sync", "auto", 2);
 }
 
-/* An asynchronous run is a function of the order: the same seed gives it again, others do not. */
 static void asynchronous_runs_are_functions_of_the_order(void **state)
 {
     (void)state;
     static const char *const ordered[] = {"ps-async", "ssp", "hogwild", "backup-workers"};
     for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++) {
-        char first[33], other[33];
         struct hr_train_options options = run_options(ordered[i], 3);
         options.epochs = 1;
-        snprintf(options.schedule, sizeof options.schedule, "explore:7");
-        run_digest(&options, first);
-        CHECK_DIGEST(&options, first);
-        snprintf(options.schedule, sizeof options.schedule, "explore:8");
-        run_digest(&options, other);
-        assert_string_not_equal(first, other);
+        run_check_order(options);
     }
-}
-
-static void check_near_weights(struct hr_train_options a, struct hr_train_options b)
-{
-    size_t na, nb;
-    float *wa = run_weights(a, &na), *wb = run_weights(b, &nb), largest = 0;
-    assert_int_equal(na, nb);
-    for (size_t i = 0; i < na; i++)
-        largest = fmaxf(largest, fabsf(wa[i]));
-    CHECK_NEAR_FLOATS(wa, wb, na, 0, 1e-5 * (double)largest);
-    assert_memory_not_equal(wa, wb, na * sizeof *wa); /* or the comparison compared nothing */
-    free(wa);
-    free(wb);
 }
 
 /* To rounding: a global batch cut over workers is the same batch. 20 steps of 96 samples pass the
@@ -148,7 +126,7 @@ static void three_workers_are_one_with_the_global_batch(void **state)
     one.batch_size = 96;
     three.batch_size = 32;
     one.max_steps = three.max_steps = 20;
-    check_near_weights(one, three);
+    run_check_near(one, three);
 }
 
 static void ring_is_near_direct(void **state)
@@ -157,7 +135,7 @@ static void ring_is_near_direct(void **state)
     struct hr_train_options direct = run_options("allreduce", 3), ring = direct;
     direct.max_steps = ring.max_steps = 20;
     snprintf(ring.algorithm, sizeof ring.algorithm, "ring");
-    check_near_weights(direct, ring);
+    run_check_near(direct, ring);
 }
 
 int main(void)
