@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
-#include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
 #include "strategy/shared.h"
@@ -139,6 +138,19 @@ static void plot_course(struct hr_run *run)
     course->checkpoint_every = o->checkpoint_dir[0] ? o->checkpoint_every : 0;
 }
 
+/* How long ranks spin and yield follows from how many threads will be busy. */
+static void settle_waiting(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->options;
+    const size_t busy =
+        run->nranks + o->ranks_beside + run->world.workers * (o->threads_per_worker - 1);
+    run->world.group_options.crowded = busy > hr_cpus_allowed();
+    run->world.group_options.helpers = hr_cpus_allowed() - 1;
+    run->spin_ns = hr_spin_budget_ns(busy);
+    run->yield_ns = hr_yield_budget_ns(busy);
+    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+}
+
 static enum hr_status prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->settled;
@@ -154,99 +166,23 @@ static enum hr_status prepare(struct hr_run *run)
     plot_course(run);
     HR_TRY(hr_recipe_rate(run));
     HR_TRY(hr_recipe_optimizer(run));
-    const size_t busy =
-        run->nranks + o->ranks_beside + run->world.workers * (o->threads_per_worker - 1);
-    const bool crowded = busy > hr_cpus_allowed();
     world->params = hr_model_param_count(run->model);
     HR_TRY(hr_manner_prepare(run));
     if (run->replay)
         HR_TRY(hr_replay_prepare(run));
     world->group_options.nranks = world->workers;
-    world->group_options.crowded = crowded;
-    world->group_options.helpers = hr_cpus_allowed() - 1;
+    settle_waiting(run);
     world->snapshot.state_copies = world->strategy->private_state ? world->workers : 1;
     HR_TRY(hr_wiring_prepare(run));
     HR_TRY(hr_conditions_open(run));
     HR_TRY(hr_calibrate_check(run));
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
-    run->spin_ns = hr_spin_budget_ns(busy);
-    run->yield_ns = hr_yield_budget_ns(busy);
-    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
     world->weights = calloc(2 * world->workers, sizeof *world->weights);
     if (!world->weights)
         return hr_fail(HR_E_NOMEM, "no memory for %zu workers", world->workers);
     world->grads = world->weights + world->workers;
     return HR_OK;
-}
-
-/* --- memory --- */
-
-/* Walked twice: without a base to learn the size, with one to learn the addresses. */
-struct carver {
-    unsigned char *base;
-    size_t used;
-};
-
-static void *carve(struct carver *carver, size_t bytes)
-{
-    void *at = carver->base ? carver->base + carver->used : NULL;
-    carver->used += hr_round_up(bytes, HR_LINE);
-    return at;
-}
-
-/* Arenas begin an odd number of lines apart from one another, so that the same element of several
- * ranks does not fall into the same set of the caches. */
-static float *carve_arena(struct carver *carver, size_t params)
-{
-    enum { SKEW_LINES = 9 };
-    carver->used += SKEW_LINES * HR_LINE;
-    return carve(carver, hr_round_up(params * sizeof(float), 4096));
-}
-
-static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *bytes)
-{
-    struct hr_world *world = &run->world;
-    struct carver carver = {.base = base};
-    size_t group_bytes = 0;
-    if (!run->hall)
-        HR_TRY(hr_group_bytes(&world->group_options, &group_bytes));
-    run->board = carve(&carver, sizeof *run->board);
-    world->dispenser = carve(&carver, sizeof *world->dispenser);
-    world->group = carve(&carver, group_bytes);
-    run->wires.free_at = carve(&carver, hr_wires_bytes(&run->wires));
-    world->stats = carve(&carver, world->workers * sizeof *world->stats);
-    world->staleness = carve(&carver, hr_staleness_bytes(world));
-    run->cells = carve(&carver, run->neval * sizeof *run->cells);
-    run->curve = carve(&carver, run->curve_room * sizeof *run->curve);
-    world->snapshot.weights = carve_arena(&carver, world->params);
-    world->snapshot.state =
-        carve_arena(&carver, hr_state_floats(world) * world->snapshot.state_copies);
-    world->snapshot.applied =
-        carve(&carver, world->snapshot.state_copies * sizeof *world->snapshot.applied);
-    world->snapshot.losses = carve(&carver, sizeof *world->snapshot.losses);
-    for (size_t w = 0; w < world->workers; w++) {
-        world->weights[w] = carve_arena(&carver, world->params);
-        world->grads[w] = carve_arena(&carver, world->params);
-    }
-    world->own = carve(&carver, world->strategy->bytes(world));
-    hr_calibration_place(run, carve(&carver, hr_calibration_bytes(run)));
-    world->segment = base;
-    *bytes = carver.used;
-    return HR_OK;
-}
-
-static enum hr_status take_memory(struct hr_run *run)
-{
-    size_t bytes;
-    if (run->schedule == HR_SCHEDULE_VIRTUAL || run->schedule == HR_SCHEDULE_REPLAY)
-        HR_TRY(hr_hall_create(&run->world.group_options, &run->hall));
-    HR_TRY(lay_out(run, NULL, &bytes));
-    HR_TRY(hr_segment_create(hr_control_bytes(run->nranks), true, &run->control_segment));
-    HR_TRY(hr_segment_create(bytes, false, &run->segment));
-    run->world.control = run->control_segment.base;
-    hr_control_init(run->world.control, run->nranks);
-    return lay_out(run, run->segment.base, &bytes);
 }
 
 /* --- the state it begins with --- */
@@ -304,7 +240,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     if (run->options->checkpoint_dir[0])
         HR_TRY(hr_checkpoint_prepare(run->options->checkpoint_dir, hr_save_bytes(run)));
     hr_segment_sweep();
-    HR_TRY(take_memory(run));
+    HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
     if (run->replay)
         HR_TRY(hr_replay_check_state(run));

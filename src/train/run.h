@@ -153,6 +153,9 @@ struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
 void hr_trainee_evaluate(struct hr_trainee *trainee);
 
+/* --- memory.c: what the ranks share */
+HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
+
 /* --- manner.c: the strategy's own options */
 HR_CHECKED enum hr_status hr_manner_prepare(struct hr_run *run);
 /* Those that mean something in this run, in words; "" where none does. */
