@@ -5,6 +5,7 @@
   include base only
 - every header compiles alone
 - functions have at most 60 lines, source files 400 (tests 450), headers 250, lines 100 columns
+- a test program that is named exists
 - atomics stand in shm/atom.h alone; exit() and printf() in cli, report and base/log alone
 """
 import re, subprocess, sys
@@ -45,6 +46,9 @@ def check_words(path, lines):
     for number, line in enumerate(lines, 1):
         if len(line) > 100:
             complain(path, number, f"{len(line)} columns")
+        for test in re.findall(r"\btests/[a-z]+/test_\w+\.c\b", line):
+            if not Path(test).exists():
+                complain(path, number, f"there is no {test}")
         if re.search(r"\batomic_(load|store|fetch|exchange|compare)|_Atomic\b|memory_order", line) and path.parts[0] == "src" and name != "src/shm/atom.h":
             complain(path, number, "atomics belong into shm/atom.h")
         if path.parts[0] == "src" and path.parts[1] not in ("cli", "report") and name not in ("src/base/log.c", "src/base/error.c"):

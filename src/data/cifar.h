@@ -5,7 +5,7 @@
  *
  * A record an image, row by row, nothing before, between or behind: shape (3,32,32).
  *
- * Errors: HR_E_FORMAT with file and record. Threads: none. Test: tests/data/test_cifar.c
+ * Errors: HR_E_FORMAT with file and record. Threads: none. Tests: tests/cli/data.bats, tests/fuzz
  */
 #ifndef HR_DATA_CIFAR_H
 #define HR_DATA_CIFAR_H

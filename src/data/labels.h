@@ -6,7 +6,7 @@
  * the classes depend on which labels there are and not on the order of the samples.
  *
  * Errors: HR_E_FORMAT (more than 2^24 distinct labels), HR_E_NOMEM. Threads: none.
- * Test: tests/data/test_labels.c
+ * Tests: tests/data/test_csv.c, test_libsvm.c
  */
 #ifndef HR_DATA_LABELS_H
 #define HR_DATA_LABELS_H
