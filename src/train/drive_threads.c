@@ -123,11 +123,13 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
     struct hr_worker *worker = &trainee->worker;
     const struct hr_strategy *strategy = run->world.strategy;
     const bool leader = worker->rank == 0;
+    const int64_t came = hr_clock_ns();
     hr_control_phase(run->world.control, worker->rank, HR_PHASE_CUT);
     HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run, "the checkpoint before this one"));
     strategy->arrive(worker);
     HR_TRY(wait_at_bell(trainee, strategy->arrived, worker, "the servers at a cut"));
     HR_TRY(hr_member_barrier(&worker->member));
+    worker->stats->wait_ns += hr_clock_ns() - came; /* for the last to come; then no time counts */
     if (leader)
         hr_cut_decide(run);
     strategy->export_part(worker);

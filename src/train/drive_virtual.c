@@ -33,7 +33,7 @@ struct station {
 /* A worker. */
 struct seat {
     size_t coming;      /* messages on their way to it */
-    int64_t since_ps;   /* since when it has been asking */
+    int64_t since_ps;   /* up to when its time is accounted for */
     int64_t took_ps;    /* its gradient */
     int64_t *moving_ps; /* (max(servers, 1)) of that, how long something of its was under way */
 };
@@ -125,8 +125,8 @@ static void summed(void *arg, const struct hr_hall_sum *what)
 
 /* --- a worker --- */
 
-/* What it did since it last computed: communicate while something of its was under way (to the
- * slowest shard), wait for the rest. */
+/* What it did since then: communicate while something of its was under way (to the slowest
+ * shard), wait for the rest. */
 static void account(struct simulator *sim, size_t rank)
 {
     const struct hr_world *world = &sim->play.run->world;
@@ -140,6 +140,7 @@ static void account(struct simulator *sim, size_t rank)
     moving = moving < elapsed ? moving : elapsed;
     world->stats[rank].communicate_ns += moving / 1000;
     world->stats[rank].wait_ns += (elapsed - moving) / 1000;
+    seat->since_ps = now_of(sim);
 }
 
 static enum hr_status compute(struct simulator *sim, size_t rank)
@@ -298,6 +299,8 @@ static enum hr_status simulate(struct simulator *sim)
     HR_TRY(begin(sim));
     for (;;) {
         if (hr_play_at_cut(&sim->play)) {
+            for (size_t r = 0; r < run->world.workers; r++)
+                account(sim, r); /* for the last to come */
             HR_TRY(hr_play_cut(&sim->play));
             if (run->board->halt)
                 return HR_OK;

@@ -261,6 +261,25 @@ static void a_thousand_workers_can_be_simulated(void **state)
 }
 
 /* --max-seconds counts virtual seconds, so it ends at the same update again. */
+/* Nobody's time is nobody's: who is done with an epoch waits for the straggler. */
+static void all_of_the_workers_time_is_accounted_for(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"allreduce",     "ps-sync", "ps-async",
+                                             "ssp",           "hogwild", "elastic-averaging",
+                                             "backup-workers"};
+    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+        struct hr_train_options options = virtual_options(strategies[s], 4);
+        struct hr_run_result result;
+        snprintf(options.inject, sizeof options.inject, "slow:3x2");
+        snprintf(options.link, sizeof options.link, "100MB/s,20us");
+        train(&options, &result);
+        const double accounted = result.compute_s + result.communicate_s + result.wait_s;
+        CHECK_NEAR(accounted, result.seconds * (double)result.workers, 1e-4, 0);
+        hr_run_result_free(&result);
+    }
+}
+
 static void a_run_ends_at_a_virtual_second(void **state)
 {
     (void)state;
@@ -288,6 +307,7 @@ int main(void)
         cmocka_unit_test(servers_share_what_workers_send),
         cmocka_unit_test(the_bound_of_ssp_holds_in_virtual_time),
         cmocka_unit_test(a_thousand_workers_can_be_simulated),
+        cmocka_unit_test(all_of_the_workers_time_is_accounted_for),
         cmocka_unit_test(a_run_ends_at_a_virtual_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
