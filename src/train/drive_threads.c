@@ -64,14 +64,17 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
 
 struct sleeper {
     struct hr_waiter waiter;
+    const struct hr_atom32 *stop;
     int64_t until_ns;
 };
 
+/* Ready when the time has come, or the run is to stop: nobody waits for a slowness of an hour. */
 static bool has_slept(void *arg)
 {
     struct sleeper *sleeper = arg;
     sleeper->waiter.alarm_ns = sleeper->until_ns;
-    return hr_clock_ns() >= sleeper->until_ns;
+    return hr_clock_ns() >= sleeper->until_ns ||
+           hr_atom32_load_acquire(sleeper->stop) != 0; /* partner: launcher.c */
 }
 
 /* --compute-time and --inject: the gradient that was begun at began_ns takes until then. Whoever
@@ -81,7 +84,8 @@ static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int
 {
     const struct hr_run *run = trainee->run;
     const size_t rank = trainee->worker.rank;
-    struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort}};
+    struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort},
+                              .stop = &run->world.dispenser->stop};
     if (!hr_conditions_matter(&run->conditions))
         return HR_OK;
     const int64_t now = hr_clock_ns(), late = trainee->late_ns;
@@ -92,7 +96,8 @@ static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int
         return HR_OK;
     HR_TRY(hr_wait_until(&sleeper.waiter, &run->world.control->rank[rank].bell, has_slept, &sleeper,
                          "its own slowness"));
-    trainee->late_ns = hr_clock_ns() - sleeper.until_ns;
+    const int64_t woken = hr_clock_ns();
+    trainee->late_ns = woken > sleeper.until_ns ? woken - sleeper.until_ns : 0;
     return HR_OK;
 }
 

@@ -36,6 +36,23 @@ interrupt_and_resume() {
   no_segment_left $pid
 }
 
+slow_to_end() {
+  "${HOGRING:-build/hogring}" train --epochs 1 --launch "$1" --strategy "$2" "${@:3}" 2>"$TMP/err" >/dev/null &
+  pid=$!
+  await "$TMP/err" "promise"
+  kill -INT $pid
+  for _ in $(seq 200); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+  ! kill -0 $pid 2>/dev/null || { echo "$* goes on"; return 1; }
+  code=0; wait $pid || code=$?
+  [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
+}
+
+@test "a signal ends a slowness that is made up" {
+  slow_to_end thread allreduce --compute-time 1h
+  slow_to_end process ps-async --compute-time 1h
+  slow_to_end thread ssp --inject "stall:1@step=0+1h"
+}
+
 @test "compare side by side passes a signal on" {
   "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent 2>"$TMP/err" >/dev/null &
   pid=$!
