@@ -64,6 +64,7 @@ struct hr_sparse_shape {
     double exponent; /* the k-th most frequent feature is drawn in proportion to k^-exponent */
     double noise;    /* share of the labels that are turned round */
     uint64_t seed;
+    int (*should_stop)(void *arg); /* asked now and then, with NULL; nonzero: stop; or NULL */
 };
 
 /* 20,242 rows, 47,236 features, 74 nonzeros, exponent 1, noise 0.02, seed 1. */
@@ -71,7 +72,8 @@ void hr_sparse_shape_defaults(struct hr_sparse_shape *shape);
 
 /* Write a new libsvm file: values positive, rare features heavier, rows of unit length; labels +1
  * and -1 from a planted hyperplane over a part of the features. Same shape and seed: the same bytes
- * on every machine. HR_E_USAGE, HR_E_IO (there is a file of that name). */
+ * on every machine. HR_E_USAGE, HR_E_IO (there is a file of that name), HR_E_INTERRUPTED: then, as
+ * after any error, no file is left. */
 enum hr_status hr_sparse_make(const char *path, const struct hr_sparse_shape *shape);
 
 #ifdef __cplusplus

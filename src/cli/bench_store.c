@@ -5,6 +5,7 @@
 
 #include "base/cpus.h"
 #include "cli/bench_kinds.h"
+#include "cli/signals.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 
@@ -108,6 +109,7 @@ static enum hr_status measure(struct store_bench *bench, const char *placement, 
             .placement = placement, .workers = workers, .servers = servers, .bytes = what.bytes};
         snprintf(row->setup, sizeof row->setup, "%zuW%zuPS%s", workers, servers,
                  strcmp(placement, "dedicated") ? " colocated" : "");
+        HR_TRY(hr_signals_check());
         HR_TRY(hr_store_measure(&what, row));
         bench->table.n++;
         if (!silent) {

@@ -144,7 +144,7 @@ static enum hr_status measure_model(struct train_bench *bench, size_t i, double 
     row->roof_flops = (roof_before + *roof_after) / 2;
     if (strcmp(bench->cli->json, "-") != 0)
         hr_speed_print(stdout, row);
-    return hr_signals_seen(NULL) ? hr_fail(HR_E_INTERRUPTED, "interrupted") : HR_OK;
+    return hr_signals_check();
 }
 
 static enum hr_status measure_all(struct train_bench *bench)

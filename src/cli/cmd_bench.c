@@ -12,6 +12,7 @@
 #include "cli/bench_store.h"
 #include "cli/commands.h"
 #include "cli/parse.h"
+#include "cli/signals.h"
 #include "group/tune.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
@@ -126,6 +127,7 @@ static enum hr_status measure_sizes(const struct hr_cli *cli, struct hr_bench_ca
             .buffers = cli->buffers,
             .loop = cli->loop,
             .ranks = what->world.nranks};
+        HR_TRY(hr_signals_check());
         HR_TRY(hr_bench_measure(what, row));
         rows->n++;
         if (strcmp(cli->json, "-") != 0)

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/signals.h"
 #include "data/packed.h"
 #include "report/json_value.h"
 
@@ -129,6 +130,7 @@ static enum hr_status make(const struct hr_cli *cli, const char *what)
         return hr_fail(HR_E_USAGE, "data make: where to? (hogring data make sparse --out FILE)");
     if (hr_cli_was_given(cli, "features"))
         shape.features = cli->data_options.feature_count;
+    shape.should_stop = hr_signals_seen;
     HR_TRY(hr_sparse_make(cli->out, &shape));
     printf("%s: %zu rows of %zu features, seed %llu\n", cli->out, shape.rows, shape.features,
            (unsigned long long)shape.seed);

@@ -1,12 +1,15 @@
 /* hogring - the command: finds the subcommand, and prints help. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/isa.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
+#include "cli/sparse.h"
 #include "nn/gemm.h"
 
 static const struct hr_command *const commands[] = {
@@ -96,11 +99,30 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     status = hr_outcome_check(&cli);
     if (status != HR_OK)
         return hr_cli_failed(status);
-    hr_signals_catch();
+    if (hr_cli_is_sparse(&cli) && command != &hr_command_train)
+        return hr_cli_failed(hr_fail(HR_E_USAGE,
+                                     "--model %s: sparse models are for hogring train, on the real "
+                                     "clock; hogring %s expects a network",
+                                     cli.train.model, command->name));
     return command->run(&cli);
 }
 
-int main(int argc, char **argv)
+/* What was printed must have arrived, or the exit code says so. Whoever closes a pipe has seen
+ * enough. */
+static int printed(int code)
+{
+    struct stat where;
+    errno = 0;
+    const bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (!lost ||
+        (fstat(fileno(stdout), &where) == 0 && !S_ISREG(where.st_mode) && !S_ISCHR(where.st_mode)))
+        return code;
+    fprintf(stderr, "hogring: stdout cannot be written%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return code ? code : hr_status_exit_code(HR_E_IO);
+}
+
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
@@ -116,4 +138,10 @@ int main(int argc, char **argv)
         return help(argc > 2 ? argv[2] : NULL);
     const struct hr_command *command = find_command(name);
     return command ? run_command(command, argc - 1, argv + 1) : unknown_command(name);
+}
+
+int main(int argc, char **argv)
+{
+    hr_signals_catch();
+    return printed(run(argc, argv));
 }

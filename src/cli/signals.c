@@ -32,6 +32,11 @@ int hr_signals_seen(void *unused)
     return seen;
 }
 
+enum hr_status hr_signals_check(void)
+{
+    return seen ? hr_fail(HR_E_INTERRUPTED, "interrupted") : HR_OK;
+}
+
 int hr_signals_exit_code(void)
 {
     return seen ? 128 + first : 0;

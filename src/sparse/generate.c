@@ -266,8 +266,11 @@ static enum hr_status write_rows(struct maker *m)
         const bool positive = settle_values(m, &source, size);
         qsort(m->drawn, size, sizeof *m->drawn, by_index);
         put_row(m, positive, size);
-        if (m->used >= CHUNK_BYTES)
-            HR_TRY(flush(m));
+        if (m->used < CHUNK_BYTES)
+            continue;
+        HR_TRY(flush(m));
+        if (m->shape->should_stop && m->shape->should_stop(NULL))
+            return hr_fail(HR_E_INTERRUPTED, "interrupted: no rows are left");
     }
     return flush(m);
 }

@@ -53,6 +53,39 @@ slow_to_end() {
   slow_to_end thread ssp --inject "stall:1@step=0+1h"
 }
 
+# interrupted FILE ARGUMENTS...: a signal as soon as FILE holds something ends the command with 130.
+interrupted() {
+  local file=$1
+  shift
+  "${HOGRING:-build/hogring}" "$@" >"$TMP/out" 2>"$TMP/err" &
+  pid=$!
+  await "$file" .
+  kill -INT $pid
+  for _ in $(seq 200); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
+  ! kill -0 $pid 2>/dev/null || { echo "$* goes on"; return 1; }
+  code=0; wait $pid || code=$?
+  [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
+}
+
+@test "a signal ends a benchmark, and the making of data, which leaves no half" {
+  interrupted "$TMP/out" bench all_reduce --algorithm all --sizes 4:16M
+  interrupted "$TMP/out" bench store --sweep --workers 8 --servers 4 --sizes 4K:16M
+  interrupted "$TMP/a.libsvm" data make sparse --out "$TMP/a.libsvm" --rows 20000000
+  [ ! -e "$TMP/a.libsvm" ]
+}
+
+@test "what is printed arrives, or the exit code says so; whoever closes a pipe has seen enough" {
+  [ -c /dev/full ] || skip "no /dev/full"
+  for c in help "train ${quick[*]}" "data info" "compare ${quick[*]}"; do
+    code=0; hogring $c >/dev/full 2>"$TMP/err" || code=$?
+    [ $code = 3 ] || { echo "$c: exit $code"; return 1; }
+    grep -q "stdout cannot be written" "$TMP/err"
+    set -o pipefail
+    hogring $c 2>"$TMP/err" | true
+    [ ! -s "$TMP/err" ]
+  done
+}
+
 @test "compare side by side passes a signal on" {
   "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent 2>"$TMP/err" >/dev/null &
   pid=$!
