@@ -33,8 +33,8 @@ static enum hr_status verdict(FILE *out, const struct hr_run_result *result)
 {
     const bool known = result->recorded_digest[0];
     const bool equal = known && !strcmp(result->weights_digest, result->recorded_digest);
-    fprintf(out, "\nweights digest  %s (%llu updates)\n", result->weights_digest,
-            (unsigned long long)result->updates);
+    fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
+            (unsigned long long)result->updates, result->updates == 1 ? "" : "s");
     if (result->checkpoint[0])
         fprintf(out, "checkpoint      %s\n", result->checkpoint);
     if (equal)
@@ -85,6 +85,9 @@ static enum hr_status open_and_replay(struct hr_cli *cli)
     struct hr_replay *replay;
     struct hr_dataset dataset = {0};
     struct hr_run_result result = {0};
+    if (cli->npositional > 1)
+        return hr_fail(HR_E_USAGE, "replay: expected one trace at a time, found %zu",
+                       cli->npositional);
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "replay: which trace? (hogring replay FILE, as written by "
                                    "hogring train --record FILE)");

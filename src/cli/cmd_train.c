@@ -22,11 +22,11 @@ static void print_dropped(FILE *out, const struct hr_run_result *result)
 
 static void print_end(FILE *out, const struct hr_run_result *result)
 {
-    fprintf(out, "\nweights digest  %s (%llu updates)\n", result->weights_digest,
-            (unsigned long long)result->updates);
+    fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
+            (unsigned long long)result->updates, result->updates == 1 ? "" : "s");
     if (!strcmp(result->clock, "virtual"))
-        fprintf(out, "virtual time    %.6g s of %zu workers, computed in %.3g s\n", result->seconds,
-                result->workers, result->wall_s);
+        fprintf(out, "virtual time    %.6g s of %zu worker%s, computed in %.3g s\n",
+                result->seconds, result->workers, result->workers == 1 ? "" : "s", result->wall_s);
     if (result->dropped)
         print_dropped(out, result);
     if (result->repro_cost > 0)

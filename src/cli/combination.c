@@ -44,6 +44,8 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
         {"sync-every", local || strategy->exchanges, "local-sgd and elastic-averaging"},
         {"moving-rate", strategy->exchanges, "elastic-averaging"},
         {"adaptive-sync", local, "local-sgd"},
+        {"link", !strcmp(o->clock, "virtual") || !strcmp(o->strategy, "allreduce"),
+         "allreduce with --transport copy, and to --clock virtual"},
     };
     CHECK(rules, "strategy", o->strategy);
     return HR_OK;

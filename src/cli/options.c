@@ -62,7 +62,7 @@ static const struct hr_option_row rows[] = {
      "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
      "ssp:staleness=1 [allreduce,ps-sync,ps-async,ssp,hogwild]"},
     {"workers", COUNT, FIELD(train.workers), BOTH | HR_BENCH, "N",
-     "1 to 64 [processors allowed, at least 2]"},
+     "1 to 64; in virtual time to 1024, with the servers [processors allowed, at least 2]"},
     {"servers", COUNT, FIELD(train.servers), BOTH | HR_BENCH, "S",
      "shards of the parameter server, each a rank [1]"},
     {"staleness", COUNT64, FIELD(train.staleness), BOTH, "CLOCKS",
@@ -79,7 +79,7 @@ static const struct hr_option_row rows[] = {
     {"moving-rate", NUMBER, FIELD(train.moving_rate), BOTH, "ALPHA",
      "elastic-averaging: share of the difference that an exchange moves [0.9 / workers]"},
     {"adaptive-sync", FLAG, FIELD(train.adaptive_sync), BOTH, NULL,
-     "local-sgd: fewer and fewer of them, as the training loss falls (AdaComm)"},
+     "local-sgd: average ever more often, as the training loss falls (AdaComm)"},
     {"algorithm", TEXT, FIELD(train.algorithm), BOTH | HR_BENCH, "NAME",
      "of all-reduce: auto, direct, one-shot, ring, bidirectional-ring, tree, double-tree, "
      "halving-doubling, master-worker, hierarchical; bench also: all, and bench links: rings "
@@ -315,10 +315,10 @@ static const char *expected(enum hr_option_kind kind)
 {
     switch (kind) {
     case FLAG:
-        return "true or false";
+        return "true or false (on or off)";
     case COUNT:
     case COUNT64:
-        return "a whole number";
+        return "a whole number, not negative";
     case NUMBER:
         return "a number, not negative";
     case SECONDS:
@@ -336,7 +336,8 @@ static bool store_text(char *field, size_t size, const char *value)
 /* "" is what the command line says; files and lists of settings have words. */
 static bool store_flag(bool *field, const char *value)
 {
-    const bool no = !strcmp(value, "false"), yes = !strcmp(value, "true") || !value[0];
+    const bool no = !strcmp(value, "false") || !strcmp(value, "off");
+    const bool yes = !strcmp(value, "true") || !strcmp(value, "on") || !value[0];
     *field = yes;
     return yes || no;
 }

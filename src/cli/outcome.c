@@ -26,6 +26,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (strcmp(cli->json, "-") != 0)
         HR_TRY(check_output("json", cli->json));
     HR_TRY(check_output("plot", cli->plot));
+    HR_TRY(check_output("record", cli->train.record));
     HR_TRY(check_output("outputs", cli->outputs));
     return check_output("out", cli->out);
 }
@@ -38,9 +39,12 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
         HR_TRY(hr_json_write_runs(cli->json, &cli->train, dataset, runs, n));
     if (!cli->plot[0] || n == 0)
         return HR_OK;
-    snprintf(title, sizeof title, "%s on %s, %zu workers x batch %zu, %s, lr %g", cli->train.model,
-             dataset->name, runs[0].workers, cli->train.batch_size, cli->train.optimizer,
-             cli->train.lr);
+    char rate[48] = "";
+    if (cli->train.lr >= 0) /* else a solver that needs none, or its own */
+        snprintf(rate, sizeof rate, ", lr %g", cli->train.lr);
+    snprintf(title, sizeof title, "%s on %s, %zu worker%s x batch %zu, %s%s", cli->train.model,
+             dataset->name, runs[0].workers, runs[0].workers == 1 ? "" : "s", cli->train.batch_size,
+             runs[0].optimizer, rate);
     return hr_plot_curves(cli->plot, title, runs, n);
 }
 

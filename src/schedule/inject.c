@@ -112,7 +112,8 @@ static enum hr_status add_entry(const char *where, const char *text, size_t leng
     snprintf(word, sizeof word, "%.*s", (int)length, text);
     HR_TRY(read_entry(where, word, &entry));
     if (entry.rank != HR_INJECT_ALL && entry.rank >= nranks)
-        return hr_fail(HR_E_USAGE, "%s%s: expected a rank below %zu, or *", where, word, nranks);
+        return hr_fail(HR_E_USAGE, "%s%s: expected a worker from 0 to %zu, or * for all", where,
+                       word, nranks - 1);
     if (inject->n == HR_INJECT_ENTRIES)
         return hr_fail(HR_E_USAGE, "%s%s: expected at most %d entries", where, word,
                        HR_INJECT_ENTRIES);
@@ -125,6 +126,7 @@ enum hr_status hr_inject_parse(const char *where, const char *text, size_t nrank
 {
     struct hr_inject inject = {0};
     while (*text) {
+        text += strspn(text, " ");
         const size_t length = strcspn(text, ",");
         HR_TRY(add_entry(where, text, length, nranks, &inject));
         text += length;

@@ -136,8 +136,10 @@ static enum hr_status read_head(struct reader *reader, size_t bytes,
                        reader->name, bytes, sizeof *head + HR_TRACE_DIGEST_BYTES);
     memcpy(head, reader->data, sizeof *head);
     if (head->version != HR_TRACE_VERSION)
-        return hr_fail(HR_E_FORMAT, "%s: is a trace of version %u, expected %d", reader->name,
-                       head->version, HR_TRACE_VERSION);
+        return hr_fail(
+            HR_E_FORMAT,
+            "%s: is a trace of version %u, expected %d: another version of hogring made it",
+            reader->name, head->version, HR_TRACE_VERSION);
     reader->end = reader->data + bytes - HR_TRACE_DIGEST_BYTES;
     reader->at = reader->data + sizeof *head;
     return check_digest(reader);

@@ -180,6 +180,7 @@ PY
 @test "outputs that cannot be written are refused before training" {
   refused 3 "--json" train --json "$TMP/no/such/folder/x.json"
   refused 2 "expected a name that ends in .svg or .png" compare --plot "$TMP/x.pdf"
+  refused 3 "--record $TMP/no/x.trace: its folder cannot be written to" train --record "$TMP/no/x.trace"
   echo >"$TMP/file"
   refused 3 "$TMP/file" train --checkpoint-dir "$TMP/file/inside" --quiet
   refused 3 "$TMP/file" compare --checkpoint-dir "$TMP/file/inside" "${quick[@]}"
@@ -227,4 +228,21 @@ PY
   done
   hogring --version | grep -q "^hogring [0-9]"
   refused 2 "no such command" help nothing
+}
+
+@test "links on the real clock lead nowhere but to where they are" {
+  refused 2 "--link: means nothing with --strategy ps-async (it belongs to allreduce with --transport copy, and to --clock virtual)" \
+    train --strategy ps-async --link 1GB/s,5us
+  hogring simulate "${quick[@]}" --strategy ps-async --link 1GB/s,5us >/dev/null
+}
+
+@test "a switch is on or true, off or false, in lists of settings too" {
+  hogring compare "${quick[@]}" --strategies local-sgd:adaptive-sync=on,local-sgd:adaptive-sync=off --json "$TMP/a.json" >/dev/null
+  [ "$(json "$TMP/a.json" '["adaptive" in r["manner"] for r in d["runs"]]')" = "[True, False]" ]
+  refused 2 "--adaptive-sync perhaps: expected true or false (on or off)" compare --strategies local-sgd:adaptive-sync=perhaps
+}
+
+@test "one trace at a time, and numbers that are not negative" {
+  refused 2 "replay: expected one trace at a time, found 2" replay a.trace b.trace
+  refused 2 "--workers -4: expected a whole number, not negative" train --workers -4
 }

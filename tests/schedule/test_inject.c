@@ -105,6 +105,15 @@ static void known_answers_are_kept(void **state)
     assert_true(struck[0] == 0x2801802020100000 && struck[1] == 0x462951b0427f8cef);
 }
 
+static void blanks_between_entries_are_allowed(void **state)
+{
+    (void)state;
+    struct hr_inject inject;
+    CHECK_OK(hr_inject_parse("--inject ", "slow:3x2, stall:1@step=50+3s", 8, &inject));
+    assert_int_equal(inject.n, 2);
+    assert_int_equal(inject.entry[1].rank, 1);
+}
+
 static void wrong_text_is_refused_in_one_line(void **state)
 {
     (void)state;
@@ -122,7 +131,7 @@ static void wrong_text_is_refused_in_one_line(void **state)
         {"slow:3x2@10", "expected slow:RANKxFACTOR"},
         {"slow:3x2@101%", "expected slow:RANKxFACTOR"},
         {"slow:3x2@10%%", "expected slow:RANKxFACTOR"},
-        {"slow:8x2", "--inject slow:8x2: expected a rank below 8, or *"},
+        {"slow:8x2", "--inject slow:8x2: expected a worker from 0 to 7, or * for all"},
         {"slow:18446744073709551615x2", "expected slow:RANKxFACTOR"},
         {"slow:1x2,stall:1@step=50", "--inject stall:1@step=50: expected stall:RANK@step=N+TIME"},
         {"stall:1@50+3s", "expected stall:RANK@step=N+TIME"},
@@ -163,6 +172,7 @@ int main(void)
         cmocka_unit_test(chance_strikes_as_often_as_it_says),
         cmocka_unit_test(chance_is_drawn_for_each_rank_seed_and_entry),
         cmocka_unit_test(known_answers_are_kept),
+        cmocka_unit_test(blanks_between_entries_are_allowed),
         cmocka_unit_test(wrong_text_is_refused_in_one_line),
         cmocka_unit_test(no_more_entries_are_taken_than_there_is_room_for),
     };
