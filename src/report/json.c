@@ -135,8 +135,10 @@ static json_t *option_value(const struct hr_train_options *options, const struct
         return hr_json_count(*(const size_t *)field);
     case HR_OPTION_COUNT:
         return hr_json_count(*(const uint64_t *)field);
-    case HR_OPTION_NUMBER:
-        return hr_json_number(*(const double *)field);
+    case HR_OPTION_NUMBER: { /* below zero: not chosen, and nothing that the model would obey */
+        const double number = *(const double *)field;
+        return number < 0 ? json_null() : hr_json_number(number);
+    }
     case HR_OPTION_TRUTH:
         return json_boolean(*(const bool *)field);
     }

@@ -123,9 +123,10 @@ void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve
         return;
     hr_progress_view_end(view);
     begin(&line, view);
-    add(&line, "epoch %.4g/%g  loss %s  test loss %s  accuracy %.2f %%", point->epoch, view->epochs,
-        hr_human_loss(a, point->train_loss), hr_human_loss(b, point->test_loss),
-        100 * point->test_accuracy);
+    add(&line, "epoch %.4g/%g  loss %s  test loss %s", point->epoch, view->epochs,
+        hr_human_loss(a, point->train_loss), hr_human_loss(b, point->test_loss));
+    if (isfinite(point->test_accuracy)) /* mf has none */
+        add(&line, "  accuracy %.2f %%", 100 * point->test_accuracy);
     if (point->seconds > 0)
         add(&line, "  %s samples/s", hr_human_short(a, (double)point->samples / point->seconds));
     fprintf(view->out, "%s\n", line.text);

@@ -29,7 +29,10 @@ static void cell_label(const struct hr_run_group *group, char *cell)
 static void cell_accuracy(const struct hr_run_group *group, char *cell)
 {
     const struct hr_spread spread = hr_run_group_spread(group, hr_measure_accuracy);
-    hr_human_spread(cell, &spread, 100, 2);
+    if (isfinite(spread.mean))
+        hr_human_spread(cell, &spread, 100, 2);
+    else
+        snprintf(cell, HR_CELL_MAX, "-"); /* mf predicts numbers */
 }
 
 static void cell_test_loss(const struct hr_run_group *group, char *cell)

@@ -75,3 +75,26 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   cmp "$TMP/x" "$TMP/y"
   refused 3 "cannot be created" data make sparse --out "$TMP/x" --rows 20
 }
+
+@test "sparse models are for train on the real clock, and nothing else pretends" {
+  make_rows
+  for c in simulate compare; do
+    refused 2 "--model svm: sparse models are for hogring train, on the real clock; hogring $c expects a network" \
+      $c --model svm --data "$TMP/a.libsvm"
+  done
+}
+
+@test "factorisation predicts numbers: there is no accuracy to print" {
+  printf '%s\n' "1 3:5" "1 4:2" "2 3:1" "2 5:4" "3 4:3" >"$TMP/ratings.libsvm"
+  hogring train --model mf --data "$TMP/ratings.libsvm" --epochs 2 --plot "$TMP/m.svg" >"$TMP/out" 2>&1 || true
+  grep -q "epoch 2/2 " "$TMP/out"
+  ! grep -i nan "$TMP/out"
+}
+
+@test "a plot's title says what was minimised with, and no rate where there is none" {
+  make_rows
+  sparse --model logistic --workers 2 --plot "$TMP/a.svg" --quiet
+  grep -q "2 workers x batch 1, dual<" "$TMP/a.svg"
+  sparse --model logistic --workers 2 --quiet --json "$TMP/a.json" >/dev/null
+  [ "$(json "$TMP/a.json" '[d["config"][k] for k in ("lr", "eps", "weight-decay")]')" = "[None, None, None]" ]
+}
