@@ -183,6 +183,7 @@ struct hr_run_info {
     const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
     const char *optimizer; /* name and settings: "adam, beta1 0.9, ..." */
     const char *manner;    /* the strategy's own options: "sync-every 8"; "": it has none */
+    const char *times;     /* what makes gradients and messages take how long; "": the machine */
     const char *lr_course; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, processors, batch_size, global_batch, params;
     size_t threads_per_worker;
@@ -193,7 +194,7 @@ struct hr_run_info {
     uint64_t first; /* step it begins at */
     uint64_t seed, staleness;
     bool synchronous, served, bounded;
-    bool simulated;                       /* in virtual time */
+    bool played;                          /* by one process, that waits for nobody */
     bool shares_batch;                    /* a batch is shared by all workers, else one worker's */
     bool averages;                        /* weights, and not gradients, of workers are added up */
     const struct hr_conflicts *conflicts; /* of sparse models; else NULL */

@@ -44,7 +44,9 @@ static void print_engine(FILE *out, const struct hr_run_info *info)
         fprintf(out, "%zu threads a worker", info->threads_per_worker);
     else
         fputs("one thread a worker", out);
-    fputs("; transport zero-copy in shared memory\n", out);
+    fputs(info->played ? "\n" : "; transport zero-copy in shared memory\n", out);
+    if (info->times && info->times[0])
+        fprintf(out, "  times    %s\n", info->times);
 }
 
 /* The step size is part of a comparison, so it is said in full: what one update is made of. */

@@ -1,4 +1,6 @@
 /* What a run is about to do, told to whoever observes it. */
+#include <stdio.h>
+
 #include "base/cpus.h"
 #include "nn/gemm.h"
 #include "train/recipe.h"
@@ -9,16 +11,45 @@ static const char *played_as(const struct hr_run *run)
     return run->schedule == HR_SCHEDULE_VIRTUAL ? "in virtual time" : "one thread plays all ranks";
 }
 
+static const char *compute_text(const struct hr_run *run)
+{
+    if (run->conditions.times)
+        return "as long as recorded";
+    return run->options->compute_time[0] ? run->options->compute_time : "as long as it takes";
+}
+
+/* "a gradient lognormal(10ms,0.3); a server's message 1ms; links 1GB/s; trouble slow:3x2" */
+static void times_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_train_options *o = run->options;
+    const bool simulated = run->schedule == HR_SCHEDULE_VIRTUAL;
+    char servers[160] = "", messages[300] = "";
+    text[0] = '\0';
+    if (!simulated && !hr_conditions_matter(&run->conditions))
+        return;
+    if (simulated && run->world.strategy->served)
+        snprintf(servers, sizeof servers, "; a server's message %.120s",
+                 o->server_time[0] ? o->server_time : "0s");
+    if (simulated && (o->link[0] || o->topology[0]))
+        snprintf(messages, sizeof messages, "; links %.200s%s%.60s", o->topology,
+                 o->link[0] && o->topology[0] ? " " : "", o->link);
+    else if (simulated)
+        snprintf(messages, sizeof messages, "; links of no delay");
+    snprintf(text, size, "a gradient %.120s%s%s%s%.120s", compute_text(run), servers, messages,
+             o->inject[0] ? "; trouble " : "", o->inject);
+}
+
 void hr_announce(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     const struct hr_world *world = &run->world;
     const struct hr_course *course = &world->course;
     const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
-    char optimizer[160], rate[160], manner[96];
+    char optimizer[160], rate[160], manner[96], times[600];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
     hr_recipe_rate_text(run, rate, sizeof rate);
     hr_manner_text(run, manner, sizeof manner);
+    times_text(run, times, sizeof times);
     const struct hr_run_info info = {
         .strategy = run->strategy_name,
         .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
@@ -30,6 +61,7 @@ void hr_announce(const struct hr_run *run)
         .optimizer = optimizer,
         .lr_course = rate,
         .manner = manner,
+        .times = times,
         .workers = world->workers,
         .servers = world->servers,
         .processors = hr_cpus_allowed(),
@@ -49,7 +81,7 @@ void hr_announce(const struct hr_run *run)
         .averages = world->strategy->averages,
         .served = world->strategy->served,
         .bounded = world->strategy->bounded,
-        .simulated = run->schedule == HR_SCHEDULE_VIRTUAL,
+        .played = hr_run_is_played(run),
     };
     if (run->observer->started)
         run->observer->started(run->observer->arg, &info);

@@ -98,3 +98,9 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   valgrind -q --error-exitcode=9 "${HOGRING:-build/hogring}" replay "$TMP/run.trace" --quiet >"$TMP/replayed" 2>"$TMP/stderr"
   grep -q "equals the recorded one" "$TMP/replayed"
 }
+
+@test "a replay does not warn of workers that take turns: one process plays all" {
+  HOGRING_CPUS=1 hogring train --model softmax --epochs 1 --strategy ps-async --workers 4 --record "$TMP/t.trace" --quiet >/dev/null
+  HOGRING_CPUS=1 hogring replay "$TMP/t.trace" 2>"$TMP/err" >/dev/null
+  ! grep "take turns" "$TMP/err"
+}

@@ -54,3 +54,11 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
     refused 4 "rank 1 is still computing the gradient of step " train "${few[@]}" --strategy $how --workers 2 --inject stall:1@step=5+100s --timeout 1s
   done
 }
+
+@test "the banner says what makes time pass, and nothing of memory that is not there" {
+  hogring simulate --model softmax --epochs 1 --workers 4 --strategy ps-async --inject slow:3x2 --link 1GB/s,5us 2>"$TMP/err" >"$TMP/out"
+  grep -q "times    a gradient lognormal(10ms,0.3); a server's message 0s; links 1GB/s,5us; trouble slow:3x2" "$TMP/err"
+  ! grep "shared memory" "$TMP/err"
+  hogring train --model softmax --epochs 1 2>"$TMP/err" >"$TMP/out"
+  ! grep "times " "$TMP/err"
+}
