@@ -3,6 +3,7 @@
  * difference between the last two, whose errors are the same. */
 #include "cli/what_if.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,19 @@ static void print_row(FILE *out, const char *name, const struct hr_run_result *r
             (unsigned long long)run->stale_max, run->test_loss, 100 * run->test_accuracy);
 }
 
+/* The model draws its own order of updates: what that alone did to the loss is the measure of what
+ * the change did. */
+static void print_chance(FILE *out, const struct hr_run_result *runs)
+{
+    const double order = fabs(runs[MODEL].test_loss - runs[RECORDED].test_loss);
+    const double change = fabs(runs[CHANGED].test_loss - runs[MODEL].test_loss);
+    if (order > change || !isfinite(change))
+        fprintf(out,
+                "That loss says little: by another order of updates alone the model ended at %.4f, "
+                "and the run at %.4f.\n",
+                runs[MODEL].test_loss, runs[RECORDED].test_loss);
+}
+
 static void print_all(FILE *out, const char *what, const struct hr_run_result *runs)
 {
     const struct hr_run_result *model = &runs[MODEL], *changed = &runs[CHANGED];
@@ -35,6 +49,7 @@ static void print_all(FILE *out, const char *what, const struct hr_run_result *r
             "instead of %.4f.\n",
             what, model->seconds > 0 ? changed->seconds / model->seconds : 1, changed->test_loss,
             model->test_loss);
+    print_chance(out, runs);
 }
 
 static enum hr_status replay_null(const struct hr_replay *replay, const struct hr_dataset *dataset,

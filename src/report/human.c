@@ -57,7 +57,10 @@ char *hr_human_short(char text[HR_HUMAN_MAX], double x)
 
 char *hr_human_seconds(char text[HR_HUMAN_MAX], double seconds)
 {
-    snprintf(text, HR_HUMAN_MAX, "%.*f", decimals_of(seconds), seconds);
+    if (seconds > 0 && seconds < 0.0995)
+        snprintf(text, HR_HUMAN_MAX, "%.2g", seconds); /* short runs are compared, too */
+    else
+        snprintf(text, HR_HUMAN_MAX, "%.*f", decimals_of(seconds), seconds);
     return text;
 }
 

@@ -16,7 +16,7 @@ char *hr_human_count(char text[HR_HUMAN_MAX], uint64_t n);
 /* 41234.5 -> "41.2k", 987 -> "987", 1.5e6 -> "1.50M"; "nan" for what is none. */
 char *hr_human_short(char text[HR_HUMAN_MAX], double x);
 
-/* Three or more significant digits: 0.5 -> "0.50", 12.34 -> "12.3", 1234.5 -> "1234". */
+/* Two or more significant digits: 0.0334 -> "0.033", 0.5 -> "0.50", 12.34 -> "12.3". */
 char *hr_human_seconds(char text[HR_HUMAN_MAX], double seconds);
 
 /* A loss: "0.4123"; huge ones as "1.23e+30". */

@@ -163,6 +163,20 @@ static enum hr_status change(const char *what, struct hr_train_options *options,
                    what);
 }
 
+/* Each question once: of two answers one would be lost. */
+static enum hr_status refuse_twice(const char *what, const char *one)
+{
+    const size_t name = strcspn(one, "=") + 1;
+    size_t found = 0;
+    for (const char *at = what; at; at = strchr(at, '+')) {
+        at += *at == '+';
+        found += !strncmp(at, one, name);
+    }
+    return found < 2
+               ? HR_OK
+               : hr_fail(HR_E_USAGE, "--what-if %s: expected %.*s once", what, (int)name - 1, one);
+}
+
 static enum hr_status change_all(const char *what, struct hr_train_options *options,
                                  struct hr_recorded_times *times)
 {
@@ -171,8 +185,12 @@ static enum hr_status change_all(const char *what, struct hr_train_options *opti
     if (strlen(what) >= sizeof text)
         return hr_fail(HR_E_USAGE, "--what-if: expected fewer than %zu characters", sizeof text);
     memcpy(text, what, strlen(what) + 1);
-    for (char *one = strtok_r(text, "+", &rest); one; one = strtok_r(NULL, "+", &rest))
+    if (what[0] && !what[strspn(what, "+")])
+        return change(what, options, times); /* nothing but + */
+    for (char *one = strtok_r(text, "+", &rest); one; one = strtok_r(NULL, "+", &rest)) {
+        HR_TRY(refuse_twice(what, one));
         HR_TRY(change(one, options, times));
+    }
     return HR_OK;
 }
 

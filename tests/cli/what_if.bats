@@ -32,6 +32,19 @@ run_of() { json "$TMP/out.json" "d['runs'][$1]['$2']"; }
 @test "what cannot be asked is said" {
   record --strategy ps-async
   refused 2 "--what-if colour=blue: expected straggler=none" replay "$TMP/run.trace" --what-if colour=blue --quiet
+  refused 2 "--what-if s=2: expected straggler=none" replay "$TMP/run.trace" --what-if s=2 --quiet
+  refused 2 "--what-if =2: expected straggler=none" replay "$TMP/run.trace" --what-if =2 --quiet
+  refused 2 "--what-if +: expected straggler=none" replay "$TMP/run.trace" --what-if + --quiet
+  refused 2 "--what-if staleness=2+link=1Gbps+staleness=3: expected staleness once" replay "$TMP/run.trace" --what-if staleness=2+link=1Gbps+staleness=3 --quiet
   hogring train --model softmax --epochs 1 --quiet --workers 2 --record "$TMP/sync.trace" >/dev/null
   refused 2 "says no times of worker 0's gradients" replay "$TMP/sync.trace" --what-if staleness=1
+}
+
+@test "a loss that the order of updates alone explains is called so" {
+  record --strategy ps-async
+  what_if link=1000GB/s
+  distrusted=$(json "$TMP/out.json" 'abs(d["runs"][1]["test_loss"] - d["runs"][0]["test_loss"]) > abs(d["runs"][2]["test_loss"] - d["runs"][1]["test_loss"])')
+  said=False
+  grep -q "That loss says little: by another order of updates alone" "$TMP/stdout" && said=True
+  [ "$said" = "$distrusted" ]
 }

@@ -231,9 +231,22 @@ static void the_first_locale_variable_that_is_set_decides(void **state)
     assert_false(hr_human_utf8());
 }
 
+static void short_times_keep_two_digits(void **state)
+{
+    (void)state;
+    char text[HR_HUMAN_MAX];
+    assert_string_equal(hr_human_seconds(text, 0), "0.00");
+    assert_string_equal(hr_human_seconds(text, 0.0334), "0.033");
+    assert_string_equal(hr_human_seconds(text, 0.099), "0.099");
+    assert_string_equal(hr_human_seconds(text, 0.0997), "0.10");
+    assert_string_equal(hr_human_seconds(text, 0.5), "0.50");
+    assert_string_equal(hr_human_seconds(text, 12.34), "12.3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_times_keep_two_digits),
         cmocka_unit_test(one_seed_gives_plain_numbers),
         cmocka_unit_test(asynchrony_has_a_table_of_its_own),
         cmocka_unit_test(loading_has_a_column_where_it_matters),
