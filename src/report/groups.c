@@ -10,7 +10,8 @@
 static void append(char *label, size_t size, const char *text)
 {
     const size_t used = strlen(label);
-    snprintf(label + used, size - used, " %s", text);
+    if (text[0])
+        snprintf(label + used, size - used, " %s", text);
 }
 
 /* What a strategy is always called by. */

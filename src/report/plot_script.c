@@ -174,9 +174,9 @@ static void write_curves(FILE *out, const struct hr_groups *groups, const struct
 
 /* The picture's height: that of two rows of panels was 860 pixels when its margins were chosen. */
 struct layout {
-    size_t rows;
-    double legend, row; /* heights, 1 being the picture's */
-    double unit;        /* what was 1 in a picture of 860 pixels */
+    size_t rows, columns; /* of panels; of the legend */
+    double legend, row;   /* heights, 1 being the picture's */
+    double unit;          /* what was 1 in a picture of 860 pixels */
 };
 
 enum { TWO_ROWS = 860, ONE_ROW = 390 };
@@ -186,11 +186,24 @@ static int height_of(size_t rows)
     return TWO_ROWS + ((int)rows - 2) * ONE_ROW;
 }
 
+/* As many as the longest label leaves room for, in a line of 1200 pixels. */
+static size_t legend_columns(const struct hr_groups *groups)
+{
+    size_t longest = 0;
+    for (size_t g = 0; g < groups->n; g++) {
+        const size_t length = strlen(groups->group[g].label);
+        longest = length > longest ? length : longest;
+    }
+    return longest < 28 ? 3 : longest < 46 ? 2 : 1;
+}
+
 static struct layout layout_of(const struct hr_groups *groups)
 {
     struct layout layout = {.rows = hr_plot_has_staleness(groups) ? 3 : 2};
     layout.unit = (double)TWO_ROWS / height_of(layout.rows);
-    layout.legend = (0.03 + 0.03 * (double)((groups->n + 2) / 3)) * layout.unit;
+    layout.columns = legend_columns(groups);
+    layout.legend =
+        (0.03 + 0.03 * (double)((groups->n + layout.columns - 1) / layout.columns)) * layout.unit;
     layout.row = (1 - 0.05 * layout.unit - layout.legend) / (double)layout.rows;
     return layout;
 }
@@ -205,6 +218,12 @@ static void set_margins(FILE *out, const struct layout *layout, size_t row, size
             bottom + 0.075 * layout->unit, bottom + layout->row - 0.022 * layout->unit);
 }
 
+static const char *seconds_of(const struct hr_groups *groups)
+{
+    const bool simulated = !strcmp(groups->group[0].run[0]->clock, "virtual");
+    return simulated ? "virtual seconds of training" : "seconds of training";
+}
+
 static void write_panel(FILE *out, const struct hr_groups *groups, const struct scale *scale,
                         const struct panel *panel)
 {
@@ -217,22 +236,23 @@ static void write_panel(FILE *out, const struct hr_groups *groups, const struct 
         fputs("set yrange [0:1]\n", out); /* gnuplot refuses to choose a range from nothing */
     else
         fputs("set yrange [*:*]\n", out);
-    fprintf(out, "set xlabel '%s%s'\n", panel->x == 1 ? "samples" : "seconds of training",
+    fprintf(out, "set xlabel '%s%s'\n", panel->x == 1 ? "samples" : seconds_of(groups),
             panel->x == 1 ? scale->unit : "");
     fprintf(out, "set ylabel '%s'\n", is_loss ? "test loss" : "test accuracy (%)");
     write_curves(out, groups, panel);
 }
 
 /* A fifth plot without anything to see but its key. */
-static void write_legend(FILE *out, const struct hr_groups *groups, double height)
+static void write_legend(FILE *out, const struct hr_groups *groups, const struct layout *layout)
 {
     fputs("unset border; unset tics; unset grid; unset xlabel; unset ylabel\n"
           "set lmargin at screen 0.02; set rmargin at screen 0.98\n",
           out);
-    fprintf(out, "set bmargin at screen 0.005; set tmargin at screen %.4f\n", height);
-    fputs("set key center center horizontal Left reverse spacing 1.25 samplen 4 width 1\n"
-          "set xrange [0:1]; set yrange [0:1]\nplot",
-          out);
+    fprintf(out, "set bmargin at screen 0.005; set tmargin at screen %.4f\n", layout->legend);
+    fprintf(out,
+            "set key center center horizontal maxcols %zu Left reverse spacing 1.25 samplen 4 "
+            "width 1\nset xrange [0:1]; set yrange [0:1]\nplot",
+            layout->columns);
     for (size_t g = 0; g < groups->n; g++) {
         fprintf(out, "%s NaN with linespoints ls %zu title ", g ? ", \\\n " : "", g + 1);
         hr_plot_quote(out, groups->group[g].label, 60);
@@ -271,6 +291,6 @@ void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *tit
     }
     if (layout.rows > 2)
         write_staleness(out, groups, &layout);
-    write_legend(out, groups, layout.legend);
+    write_legend(out, groups, &layout);
     fputs("unset multiplot\n", out);
 }

@@ -46,6 +46,10 @@ static void settings_are_named_only_where_they_tell_rows_apart(void **state)
     assert_string_equal(groups.group[0].label, "ps-async sync-every 4");
     assert_string_equal(groups.group[1].label, "ps-async sync-every 16");
     hr_groups_free(&groups);
+    runs[0].manner[0] = '\0'; /* the plain one among others: no blank behind its name */
+    CHECK_OK(hr_groups_make(&groups, runs, 4));
+    assert_string_equal(groups.group[0].label, "ps-async");
+    hr_groups_free(&groups);
 }
 
 static void a_seed_that_comes_again_is_no_second_seed(void **state)

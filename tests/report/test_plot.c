@@ -107,6 +107,33 @@ static void data_are_means_with_least_and_most(void **state)
     free(text);
 }
 
+static void virtual_seconds_are_called_so(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[3];
+    fill_runs(runs);
+    for (size_t i = 0; i < 3; i++)
+        snprintf(runs[i].clock, sizeof runs[i].clock, "virtual");
+    char *text = script(runs, 3, HR_PLOT_SVG, "title");
+    expect(text, "set xlabel 'virtual seconds of training'");
+    free(text);
+}
+
+/* gnuplot takes fewer columns than the legend's height was made for when labels are long. */
+static void long_labels_have_a_legend_of_fewer_columns(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[3];
+    fill_runs(runs);
+    char *text = script(runs, 3, HR_PLOT_SVG, "title");
+    expect(text, "maxcols 3");
+    free(text);
+    snprintf(runs[1].strategy, sizeof runs[1].strategy, "backup-workers-of-a-long-name");
+    text = script(runs, 3, HR_PLOT_SVG, "title");
+    expect(text, "maxcols 2");
+    free(text);
+}
+
 static void what_is_no_number_leaves_a_gap(void **state)
 {
     (void)state;
@@ -293,6 +320,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_are_means_with_least_and_most),
+        cmocka_unit_test(virtual_seconds_are_called_so),
+        cmocka_unit_test(long_labels_have_a_legend_of_fewer_columns),
         cmocka_unit_test(what_is_no_number_leaves_a_gap),
         cmocka_unit_test(bands_are_drawn_for_several_seeds_only),
         cmocka_unit_test(a_run_that_blows_up_does_not_set_the_scale),
