@@ -15,6 +15,8 @@
 
 static const double most_alike = 1.1; /* workers whose medians are nearer are equally fast */
 
+enum { ENOUGH = 8 }; /* steps, to call a worker slower than the others */
+
 struct writer {
     const struct hr_run *run;
     FILE *out;      /* what FILE will hold */
@@ -148,7 +150,7 @@ static void write_head(const struct writer *writer)
 }
 
 /* How much slower each worker is than the others: the median of its durations over the median of
- * the medians, or 1 when that is next to it. */
+ * the medians, or 1 when that is next to it, or when it made too few steps to say. */
 static void find_factors(struct writer *writer)
 {
     const struct hr_run *run = writer->run;
@@ -156,10 +158,13 @@ static void find_factors(struct writer *writer)
     for (size_t w = 0; w < workers; w++) {
         writer->n = 0;
         gather(writer, &run->calibration.compute[w], 1);
-        writer->factor[w] = writer->n ? hr_median(writer->ns, writer->n) : 0;
+        writer->factor[w] = writer->n >= ENOUGH ? hr_median(writer->ns, writer->n) : NAN;
     }
-    memcpy(writer->ns, writer->factor, workers * sizeof *writer->ns);
-    const double middle = hr_median(writer->ns, workers);
+    size_t known = 0;
+    for (size_t w = 0; w < workers; w++)
+        if (!isnan(writer->factor[w]))
+            writer->ns[known++] = writer->factor[w];
+    const double middle = known ? hr_median(writer->ns, known) : NAN;
     for (size_t w = 0; w < workers; w++) {
         const double factor = writer->factor[w] / middle;
         const bool alike = factor < most_alike && factor > 1 / most_alike;

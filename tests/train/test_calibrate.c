@@ -88,6 +88,22 @@ static void a_run_is_written_down_as_the_models_it_was_made_from(void **state)
     discard(run);
 }
 
+/* One step of each worker says nothing about who is slow. */
+static void too_few_steps_make_no_straggler(void **state)
+{
+    (void)state;
+    char text[256];
+    struct hr_run *run = measured("hogwild", 0);
+    for (size_t w = 0; w < WORKERS; w++) {
+        run->calibration.compute[w].ns[0] = w == 1 ? 600000 : 200000;
+        run->calibration.compute[w].seen = 1;
+    }
+    CHECK_OK(hr_calibrate_write(run));
+    read_option("inject", text);
+    assert_string_equal(text, "");
+    discard(run);
+}
+
 /* Durations that no lognormal gives go to a file, which is read back. */
 static void what_fits_no_model_is_kept_as_it_is(void **state)
 {
@@ -218,6 +234,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_run_is_written_down_as_the_models_it_was_made_from),
+        TEST(too_few_steps_make_no_straggler),
         TEST(what_fits_no_model_is_kept_as_it_is),
         TEST(an_exchange_is_what_is_waited_after_the_last_has_come),
         TEST(being_woken_late_is_part_of_a_step),
