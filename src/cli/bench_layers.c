@@ -5,6 +5,7 @@
 
 #include "base/fpenv.h"
 #include "cli/bench_data.h"
+#include "cli/signals.h"
 #include "nn/gemm.h"
 #include "report/layers.h"
 
@@ -46,6 +47,7 @@ static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_da
         printf("# layers of \"%s\" on %s: %zu parameters, batch %zu, %zu thread%s, kernels %s\n",
                hr_model_text(model), data->name, hr_model_param_count(model), o->batch_size,
                o->threads_per_worker, o->threads_per_worker == 1 ? "" : "s", hr_kernels_name());
+    fflush(stdout); /* it takes a while */
     const enum hr_status status =
         hr_profile_measure(model, o->batch_size, o->threads_per_worker, seconds, profile);
     hr_model_destroy(model);
@@ -60,6 +62,8 @@ enum hr_status hr_bench_layers(struct hr_cli *cli)
     HR_TRY(hr_bench_data_open(cli, false, &data));
     hr_fp_flush_denormals();
     enum hr_status status = measure(cli, &data, &profile);
+    if (status == HR_OK)
+        status = hr_signals_check();
     if (status == HR_OK)
         status = show(cli, &profile);
     hr_profile_free(&profile);

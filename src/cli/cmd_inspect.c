@@ -107,10 +107,12 @@ static bool is_data(const char *path)
     return hr_format_find(path, &format) == HR_OK && format && format != &hr_format_idx;
 }
 
-/* What stands on the disk, or is written as a path, is a file; all else is a model. */
+/* What stands on the disk, or is written as a path, is a file; all else is a model. (One that has a
+ * dot in it has blanks, too: dropout 0.2.) */
 static bool is_path(const char *text)
 {
-    return access(text, F_OK) == 0 || strchr(text, '/') || is_safetensors(text);
+    const bool named = strchr(text, '.') && !strchr(text, ' ');
+    return access(text, F_OK) == 0 || strchr(text, '/') || named;
 }
 
 static enum hr_status inspect(const struct hr_cli *cli)
@@ -122,6 +124,8 @@ static enum hr_status inspect(const struct hr_cli *cli)
         return status != HR_E_USAGE ? status
                                     : hr_fail_within(status, "inspect: not a file, and as a model");
     }
+    if (access(cli->positional[0], F_OK) != 0)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", cli->positional[0]);
     if (is_safetensors(cli->positional[0]))
         return inspect_file(cli);
     if (hr_is_trace(cli->positional[0]))

@@ -242,6 +242,11 @@ PY
   refused 2 "--adaptive-sync perhaps: expected true or false (on or off)" compare --strategies local-sgd:adaptive-sync=perhaps
 }
 
+@test "a file that is not there is no model" {
+  refused 3 "run.trace: cannot be opened: No such file or directory" inspect run.trace
+  hogring inspect "flatten, dropout 0.2, dense 10" >/dev/null
+}
+
 @test "one trace at a time, and numbers that are not negative" {
   refused 2 "replay: expected one trace at a time, found 2" replay a.trace b.trace
   refused 2 "--workers -4: expected a whole number, not negative" train --workers -4
