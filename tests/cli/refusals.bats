@@ -180,7 +180,7 @@ PY
 @test "outputs that cannot be written are refused before training" {
   refused 3 "--json" train --json "$TMP/no/such/folder/x.json"
   refused 2 "expected a name that ends in .svg or .png" compare --plot "$TMP/x.pdf"
-  refused 3 "--record $TMP/no/x.trace: its folder cannot be written to" train --record "$TMP/no/x.trace"
+  refused 3 "--record $TMP/no/x.trace: cannot be written into its folder" train --record "$TMP/no/x.trace"
   echo >"$TMP/file"
   refused 3 "$TMP/file" train --checkpoint-dir "$TMP/file/inside" --quiet
   refused 3 "$TMP/file" compare --checkpoint-dir "$TMP/file/inside" "${quick[@]}"
