@@ -51,7 +51,7 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 
 @test "who waits too long for a worker that sleeps says for whom" {
   for how in allreduce ps-sync "ps-async --launch process"; do
-    refused 4 "rank 1 is still computing the gradient of step " train "${few[@]}" --strategy $how --workers 2 --inject stall:1@step=5+100s --timeout 1s
+    refused 4 "rank 1 is still computing the gradient of step " train "${few[@]}" --strategy $how --workers 2 --compute-time 2ms --inject stall:1@step=5+100s --timeout 1s
   done
 }
 
