@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/json_account.h"
+#include "report/json_comparison.h"
 #include "report/json_value.h"
 #include "report/report.h"
 #include "train/option_rows.h"
@@ -185,8 +186,9 @@ enum hr_status hr_json_write_runs(const char *path, const struct hr_train_option
                                   const struct hr_dataset *dataset,
                                   const struct hr_run_result *runs, size_t n)
 {
-    return hr_json_write(path, json_pack("{so so}", "config", config_object(options, dataset),
-                                         "runs", run_array(runs, n)));
+    return hr_json_write(path,
+                         json_pack("{so so so}", "config", config_object(options, dataset), "runs",
+                                   run_array(runs, n), "comparison", hr_json_comparison(runs, n)));
 }
 
 static json_t *row_object(const struct hr_bench_row *row)

@@ -77,7 +77,7 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
 
 /* --- JSON */
 
-/* The document {"hogring", "machine", "config", "runs"}.
+/* The document {"hogring", "machine", "config", "runs", "comparison"}.
  *   path     file to replace as a whole (temporary and rename), or "-" for stdout
  *   options  become "config", named as the flags spell them; dataset becomes "config"."data"
  * HR_E_IO names the path. */

@@ -1,0 +1,54 @@
+#include "report/json_comparison.h"
+
+#include "report/json_value.h"
+#include "report/verdict.h"
+
+static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)
+{
+    const struct hr_spread s = hr_run_group_spread(group, measure);
+    return json_pack("{so so so so}", "mean", hr_json_number(s.mean), "sd", hr_json_number(s.sd),
+                     "min", hr_json_number(s.least), "max", hr_json_number(s.most));
+}
+
+static json_t *strategy(const struct hr_verdict *v, size_t g)
+{
+    const struct hr_run_group *group = &v->groups.group[g];
+    const bool judged = hr_verdict_tested(v, g) && g != v->best;
+    return json_pack("{so so so so so so so so so so so so}", "label", hr_json_text(group->label),
+                     "strategy", hr_json_text(group->run[0]->strategy), "seeds",
+                     hr_json_count(group->n), "interrupted", json_boolean(group->interrupted),
+                     "test_accuracy", spread(group, hr_measure_accuracy), "test_loss",
+                     spread(group, hr_measure_test_loss), "train_loss",
+                     spread(group, hr_measure_train_loss), "seconds",
+                     spread(group, hr_measure_seconds), "samples_per_s",
+                     spread(group, hr_measure_rate), "updates", spread(group, hr_measure_updates),
+                     "p_against_best", judged ? hr_json_number(v->p[g]) : json_null(),
+                     "worse_than_best", json_boolean(judged && hr_verdict_worse(v, g)));
+}
+
+static json_t *strategies(const struct hr_verdict *v)
+{
+    json_t *array = json_array();
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (json_array_append_new(array, strategy(v, g)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n)
+{
+    struct hr_verdict v;
+    if (hr_verdict_make(&v, runs, n) != HR_OK)
+        return NULL;
+    json_t *object = json_null();
+    if (v.groups.n > 1)
+        object = json_pack("{ss so so so}", "test", "Welch, two-sided, Holm over all pairs",
+                           "level", hr_json_number(HR_VERDICT_LEVEL), "best",
+                           v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label)
+                                               : json_null(),
+                           "strategies", strategies(&v));
+    hr_verdict_free(&v);
+    return object;
+}

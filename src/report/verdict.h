@@ -1,0 +1,36 @@
+/* verdict.h - what a comparison over several seeds lets one say, and no more.
+ *
+ * Accuracy: Welch's t test, two-sided, for each pair of strategies, with Holm's correction over all
+ * pairs. Only the pairs with the best are spoken of; but which one is best was found by looking, so
+ * correcting for those alone would call differences that are chance more often than the stated
+ * level (five equal strategies, five seeds: 7 % instead of 5 %).
+ *
+ * Threads: none. Test: tests/report/test_verdict.c
+ */
+#ifndef HR_REPORT_VERDICT_H
+#define HR_REPORT_VERDICT_H
+
+#include "report/groups.h"
+
+#define HR_VERDICT_LEVEL 0.05
+
+struct hr_verdict {
+    struct hr_groups groups;
+    struct hr_spread *accuracy;     /* (groups) owned */
+    double *p;                      /* (groups) owned; adjusted, against the best */
+    size_t best;                    /* the tested group of the best mean; groups.n: none is */
+    size_t least_seeds, most_seeds; /* of groups that are tested */
+};
+
+/* Of n runs, borrowed. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_verdict_make(struct hr_verdict *verdict,
+                                          const struct hr_run_result *runs, size_t n);
+/* Harmless on a zeroed struct. */
+void hr_verdict_free(struct hr_verdict *verdict);
+
+/* Several seeds, and none interrupted: that run says nothing about where its strategy ends. */
+bool hr_verdict_tested(const struct hr_verdict *verdict, size_t group);
+/* Less accurate than the best by more than chance. */
+bool hr_verdict_worse(const struct hr_verdict *verdict, size_t group);
+
+#endif

@@ -1,0 +1,151 @@
+/* A verdict in sentences. */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/human.h"
+#include "report/report.h"
+#include "report/verdict.h"
+
+static bool level_with_best(const struct hr_verdict *v, size_t g)
+{
+    return hr_verdict_tested(v, g) && g != v->best && !hr_verdict_worse(v, g);
+}
+
+static bool untested(const struct hr_verdict *v, size_t g)
+{
+    return !hr_verdict_tested(v, g);
+}
+
+typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g);
+
+static size_t count(const struct hr_verdict *v, choose_fn choose)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < v->groups.n; g++)
+        n += choose(v, g);
+    return n;
+}
+
+/* "head a, b, c": the strategies chosen, with the distance to the best where asked for. */
+static void print_list(FILE *out, const struct hr_verdict *v, const char *head, choose_fn choose,
+                       bool distances)
+{
+    const char *before = head;
+    for (size_t g = 0; g < v->groups.n; g++) {
+        if (!choose(v, g))
+            continue;
+        fprintf(out, "%s%s", before, v->groups.group[g].label);
+        if (distances)
+            fprintf(out, " (%.2f points, p %s%.2g)",
+                    100 * (v->accuracy[g].mean - v->accuracy[v->best].mean),
+                    v->p[g] < 1e-4 ? "< " : "", fmax(v->p[g], 1e-4));
+        before = ", ";
+    }
+    if (before != head)
+        fputc('.', out);
+}
+
+static void print_seeds(FILE *out, const struct hr_verdict *v)
+{
+    if (v->least_seeds == v->most_seeds)
+        fprintf(out, "%zu seeds", v->most_seeds);
+    else
+        fprintf(out, "%zu to %zu seeds", v->least_seeds, v->most_seeds);
+}
+
+static size_t lowest(const struct hr_verdict *v)
+{
+    size_t low = v->best;
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (hr_verdict_tested(v, g) && v->accuracy[g].mean <= v->accuracy[low].mean)
+            low = g;
+    return low;
+}
+
+static void print_accuracy(FILE *out, const struct hr_verdict *v)
+{
+    const char *label = v->groups.group[v->best].label;
+    const double percent = 100 * v->accuracy[v->best].mean;
+    if (count(v, hr_verdict_worse) == 0) {
+        fputs("Accuracy: no difference can be told from ", out);
+        print_seeds(out, v);
+        fprintf(out, ".\n  The best mean is %s's, %.2f %%; the lowest %s's, %.2f %%.", label,
+                percent, v->groups.group[lowest(v)].label, 100 * v->accuracy[lowest(v)].mean);
+    } else {
+        fprintf(out, "Accuracy: %s has the best mean, %.2f %% over ", label, percent);
+        print_seeds(out, v);
+        fputc('.', out);
+        print_list(out, v, "\n  Worse by more than chance: ", hr_verdict_worse, true);
+        print_list(out, v, "\n  Not to be told from the best: ", level_with_best, false);
+    }
+    print_list(out, v, "\n  Not tested (a single seed, or interrupted): ", untested, false);
+    fprintf(out,
+            "\n  (Welch's t test, two-sided, level %g %%, Holm's correction over all pairs.)\n",
+            100 * HR_VERDICT_LEVEL);
+}
+
+static void print_speed(FILE *out, const struct hr_groups *groups)
+{
+    size_t first = 0, last = 0;
+    char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
+    for (size_t g = 0; g < groups->n; g++) {
+        const double rate = hr_run_group_spread(&groups->group[g], hr_measure_rate).mean;
+        if (rate > hr_run_group_spread(&groups->group[first], hr_measure_rate).mean)
+            first = g;
+        if (rate < hr_run_group_spread(&groups->group[last], hr_measure_rate).mean)
+            last = g;
+    }
+    const double most = hr_run_group_spread(&groups->group[first], hr_measure_rate).mean;
+    const double least = hr_run_group_spread(&groups->group[last], hr_measure_rate).mean;
+    fprintf(out, "Speed: %s is fastest, %s samples/s on average", groups->group[first].label,
+            hr_human_short(a, most));
+    if (least > 0 && first != last)
+        fprintf(out, ", %.2f times the slowest, %s (%s)", most / least, groups->group[last].label,
+                hr_human_short(b, least));
+    fputs(".\n", out);
+}
+
+/* Means over some of the seeds only would favour who fails now and then, so those are named apart.
+ */
+static void print_target(FILE *out, const struct hr_groups *groups, double target)
+{
+    size_t first = groups->n;
+    char text[HR_HUMAN_MAX];
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_spread s = hr_run_group_target(&groups->group[g]);
+        if (s.n == groups->group[g].n &&
+            (first == groups->n || s.mean < hr_run_group_target(&groups->group[first]).mean))
+            first = g;
+    }
+    fprintf(out, "Target: ");
+    if (first == groups->n)
+        fprintf(out, "no strategy reached %.4g %% with every seed.", 100 * target);
+    else
+        fprintf(out, "%s reached %.4g %% first, after %s s on average.", groups->group[first].label,
+                100 * target,
+                hr_human_seconds(text, hr_run_group_target(&groups->group[first]).mean));
+    for (size_t g = 0; g < groups->n; g++) {
+        const size_t reached = hr_run_group_target(&groups->group[g]).n;
+        if (reached < groups->group[g].n)
+            fprintf(out, "\n  %s: %zu of %zu seeds reached it.", groups->group[g].label, reached,
+                    groups->group[g].n);
+    }
+    fputc('\n', out);
+}
+
+void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)
+{
+    struct hr_verdict v;
+    if (hr_verdict_make(&v, runs, n) != HR_OK) {
+        fprintf(out, "(no verdict: %s)\n", hr_error_message());
+        return;
+    }
+    if (count(&v, hr_verdict_tested) > 1) {
+        fputc('\n', out);
+        print_accuracy(out, &v);
+        print_speed(out, &v.groups);
+        if (target > 0)
+            print_target(out, &v.groups, target);
+    }
+    hr_verdict_free(&v);
+}

@@ -1,0 +1,83 @@
+/* What JSON says of a comparison is what the table and the verdict say. */
+#include "report/json_comparison.h"
+#include "support/check.h"
+#include "support/sample_runs.h"
+
+/* Seeds 1 to 3 of a strategy: base - step, base, base + step. */
+static void fill(struct hr_run_result *runs, const char *strategy, double base, double step)
+{
+    for (uint64_t i = 0; i < 3; i++)
+        runs[i] = sample_run(strategy, i + 1, base + ((double)i - 1) * step);
+}
+
+static double number(const json_t *object, const char *name, const char *figure)
+{
+    return json_number_value(json_object_get(json_object_get(object, name), figure));
+}
+
+static void strategies_have_means_and_their_distance_to_the_best(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.90, 0.01);
+    fill(runs + 3, "hogwild", 0.93, 0.01);
+    json_t *comparison = hr_json_comparison(runs, 6);
+    assert_string_equal(json_string_value(json_object_get(comparison, "best")), "hogwild");
+    const json_t *rows = json_object_get(comparison, "strategies");
+    assert_int_equal(json_array_size(rows), 2);
+    const json_t *worse = json_array_get(rows, 0), *best = json_array_get(rows, 1);
+    assert_int_equal(json_object_size(worse), 12);
+    assert_string_equal(json_string_value(json_object_get(worse, "label")), "allreduce direct");
+    assert_string_equal(json_string_value(json_object_get(worse, "strategy")), "allreduce");
+    assert_int_equal(json_integer_value(json_object_get(worse, "seeds")), 3);
+    assert_true(json_is_false(json_object_get(worse, "interrupted")));
+    CHECK_NEAR(number(worse, "test_accuracy", "mean"), 0.90, 1e-12, 0);
+    CHECK_NEAR(number(worse, "test_accuracy", "sd"), 0.01, 1e-12, 0);
+    CHECK_NEAR(number(worse, "test_accuracy", "min"), 0.89, 1e-12, 0);
+    CHECK_NEAR(number(worse, "test_accuracy", "max"), 0.91, 1e-12, 0);
+    CHECK_NEAR(number(worse, "samples_per_s", "mean"), 9800, 1e-9, 0);
+    /* t = 3.67 on 4 degrees of freedom */
+    CHECK_NEAR(json_number_value(json_object_get(worse, "p_against_best")), 0.0213, 0, 1e-4);
+    assert_true(json_is_true(json_object_get(worse, "worse_than_best")));
+    assert_true(json_is_null(json_object_get(best, "p_against_best")));
+    assert_true(json_is_false(json_object_get(best, "worse_than_best")));
+    json_decref(comparison);
+}
+
+static void one_seed_is_not_judged(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9), sample_run("ssp", 1, 0.1)};
+    json_t *comparison = hr_json_comparison(runs, 2);
+    assert_true(json_is_null(json_object_get(comparison, "best")));
+    const json_t *rows = json_object_get(comparison, "strategies");
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *row = json_array_get(rows, i);
+        assert_true(json_is_null(json_object_get(row, "p_against_best")));
+        assert_true(json_is_false(json_object_get(row, "worse_than_best")));
+    }
+    json_decref(comparison);
+}
+
+static void one_strategy_is_no_comparison(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[3];
+    fill(runs, "ssp", 0.9, 0.01);
+    json_t *comparison = hr_json_comparison(runs, 3);
+    assert_true(json_is_null(comparison));
+    json_decref(comparison);
+    comparison = hr_json_comparison(NULL, 0);
+    assert_true(json_is_null(comparison));
+    json_decref(comparison);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strategies_have_means_and_their_distance_to_the_best),
+        cmocka_unit_test(one_seed_is_not_judged),
+        cmocka_unit_test(one_strategy_is_no_comparison),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
