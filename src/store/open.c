@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/size.h"
+#include "shm/pair.h"
 #include "store/store.h"
 
 /* --- what the caller asks for --- */
@@ -88,43 +89,29 @@ static enum hr_status copy_names(const struct hr_store_options *o, struct hr_sto
 
 /* --- rings --- */
 
-static struct hr_ring *ring_at(const struct hr_store *store, size_t worker, size_t shard,
-                               size_t way)
-{
-    return (struct hr_ring *)(void *)(store->rings[shard] +
-                                      (2 * worker + way) * hr_ring_bytes(HR_STORE_OUTSTANDING));
-}
-
 struct hr_ring *hr_store_requests(const struct hr_store *store, size_t worker, size_t shard)
 {
-    return ring_at(store, worker, shard, 0);
+    return hr_pair_ring(store->rings[shard], HR_STORE_OUTSTANDING, worker, HR_REQUESTS);
 }
 
 struct hr_ring *hr_store_replies(const struct hr_store *store, size_t worker, size_t shard)
 {
-    return ring_at(store, worker, shard, 1);
+    return hr_pair_ring(store->rings[shard], HR_STORE_OUTSTANDING, worker, HR_REPLIES);
 }
 
 void hr_store_send(const struct hr_store *store, struct hr_ring *ring, size_t to,
                    const struct hr_message *message)
 {
-    struct hr_message *slot = hr_ring_try_reserve_spsc(ring);
-    HR_ASSERT(slot);
-    *slot = *message;
-    hr_ring_commit_spsc(ring);
-    hr_bell_ring(hr_member_bell_of(&store->group->member, to));
+    hr_pair_send(ring, hr_member_bell_of(&store->group->member, to), message);
 }
 
 static enum hr_status take_rings(struct hr_store *store, size_t shard)
 {
     void *memory;
-    HR_TRY(hr_group_alloc(store->group, 2 * store->workers * hr_ring_bytes(HR_STORE_OUTSTANDING),
+    HR_TRY(hr_group_alloc(store->group, store->workers * hr_pair_bytes(HR_STORE_OUTSTANDING),
                           &memory));
+    hr_pairs_init(memory, HR_STORE_OUTSTANDING, store->workers);
     store->rings[shard] = memory;
-    for (size_t w = 0; w < store->workers; w++) {
-        hr_ring_init(hr_store_requests(store, w, shard), HR_STORE_OUTSTANDING, 0);
-        hr_ring_init(hr_store_replies(store, w, shard), HR_STORE_OUTSTANDING, 0);
-    }
     return HR_OK;
 }
 

@@ -1,9 +1,10 @@
 /* store.h - inside the store of hogring/store.h: messages, and what a rank holds.
  *
- *   Worker w and shard s are joined by two rings: requests w -> s, replies s -> w. Values do not
- *   travel: a request says where the worker's buffers lie (as offsets from the segment, so that it
- *   means the same in all processes), and the shard reads and writes them there. An operation sends
- *   one request to each shard that has a part of its key, and is over when each has replied.
+ *   Worker w and shard s are joined by two rings (shm/pair.h): requests w -> s, replies s -> w.
+ *   Values do not travel: a request says where the worker's buffers lie (as offsets from the
+ *   segment, so that it means the same in all processes), and the shard reads and writes them
+ *   there. An operation sends one request to each shard that has a part of its key, and is over
+ *   when each has replied.
  *
  *     request       words             effect at the shard
  *     PULL          part, -, out      copy the part out; reply

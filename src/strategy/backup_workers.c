@@ -72,12 +72,12 @@ static void enabled(struct hr_shard *shard, unsigned char *enabled)
     }
 }
 
-/* Steps that the slowest worker's weights are behind; who has arrived has none. */
+/* Updates that the slowest worker's weights are behind. While a step is open nobody has arrived. */
 static uint64_t skew(const struct hr_shard *shard)
 {
     uint64_t oldest = shard->version;
     for (size_t w = 0; w < shard->world->workers; w++)
-        if (!shard->worker[w].arrived && shard->worker[w].read < oldest)
+        if (shard->worker[w].read < oldest)
             oldest = shard->worker[w].read;
     return shard->version - oldest;
 }

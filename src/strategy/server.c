@@ -4,19 +4,15 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "shm/pair.h"
 #include "strategy/staleness.h"
 #include "strategy/table.h"
 
 /* --- memory: [requests and replies | weights | scratch | ratio | state] --- */
 
-static size_t ring_bytes(void)
-{
-    return hr_ring_bytes(HR_SERVER_SLOTS);
-}
-
 static size_t rings_bytes(const struct hr_world *world)
 {
-    return 2 * world->workers * world->servers * ring_bytes();
+    return world->workers * world->servers * hr_pair_bytes(HR_SERVER_SLOTS);
 }
 
 static size_t array_bytes(size_t floats)
@@ -37,20 +33,19 @@ size_t hr_server_bytes(const struct hr_world *world)
 }
 
 static struct hr_ring *ring_at(const struct hr_world *world, size_t worker, size_t shard,
-                               size_t way)
+                               enum hr_pair_way way)
 {
-    const size_t number = (worker * world->servers + shard) * 2 + way;
-    return (struct hr_ring *)(void *)((unsigned char *)world->own + number * ring_bytes());
+    return hr_pair_ring(world->own, HR_SERVER_SLOTS, worker * world->servers + shard, way);
 }
 
 struct hr_ring *hr_server_requests(const struct hr_world *world, size_t worker, size_t shard)
 {
-    return ring_at(world, worker, shard, 0);
+    return ring_at(world, worker, shard, HR_REQUESTS);
 }
 
 struct hr_ring *hr_server_replies(const struct hr_world *world, size_t worker, size_t shard)
 {
-    return ring_at(world, worker, shard, 1);
+    return ring_at(world, worker, shard, HR_REPLIES);
 }
 
 float *hr_server_weights(const struct hr_world *world)
@@ -81,26 +76,18 @@ float *hr_server_state(const struct hr_world *world)
 
 void hr_server_init(struct hr_world *world)
 {
-    for (size_t w = 0; w < world->workers; w++)
-        for (size_t s = 0; s < world->servers; s++) {
-            hr_ring_init(hr_server_requests(world, w, s), HR_SERVER_SLOTS, 0);
-            hr_ring_init(hr_server_replies(world, w, s), HR_SERVER_SLOTS, 0);
-        }
+    hr_pairs_init(world->own, HR_SERVER_SLOTS, world->workers * world->servers);
 }
 
 void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
                     const struct hr_message *message)
 {
-    struct hr_ring *ring = what->to_shard ? hr_server_requests(world, what->worker, what->shard)
-                                          : hr_server_replies(world, what->worker, what->shard);
-    struct hr_message *slot = hr_ring_try_reserve_spsc(ring);
-    HR_ASSERT(slot);
-    *slot = *message;
+    const size_t to = what->to_shard ? hr_shard_rank(world, what->shard) : what->worker;
     if (world->posted)
         world->posted(world->posted_arg, what);
-    hr_ring_commit_spsc(ring);
-    const size_t to = what->to_shard ? hr_shard_rank(world, what->shard) : what->worker;
-    hr_bell_ring(&world->control->rank[to].bell);
+    hr_pair_send(
+        ring_at(world, what->worker, what->shard, what->to_shard ? HR_REQUESTS : HR_REPLIES),
+        &world->control->rank[to].bell, message);
 }
 
 size_t hr_server_slice(const struct hr_world *world, size_t shard)

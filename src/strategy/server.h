@@ -1,9 +1,10 @@
 /* server.h - parameter servers: the messages between workers and shards, and where they travel.
  *
- *   Worker w and shard s are joined by two rings: requests w -> s, replies s -> w. Parameters are
- *   cut over shards by hr_stripe_begin. Bulk data does not travel: on PULL the shard copies its
- *   slice into the worker's weights (so it is never torn), on PUSH it reads the worker's gradient
- *   in place. A worker sends PUSH and then one PULL or CUT, and waits: three slots would do.
+ *   Worker w and shard s are joined by two rings (shm/pair.h): requests w -> s, replies s -> w.
+ *   Parameters are cut over shards by hr_stripe_begin. Bulk data does not travel: on PULL the shard
+ *   copies its slice into the worker's weights (so it is never torn), on PUSH it reads the worker's
+ *   gradient in place. A worker sends PUSH and then one PULL or CUT, and waits: three slots would
+ *   do.
  *
  *     request            words                     effect at the shard
  *     PULL               step                      copy the slice out; reply WEIGHTS or NO_BATCH

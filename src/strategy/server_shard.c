@@ -182,8 +182,8 @@ uint64_t hr_shard_next_number(const struct hr_shard *shard)
 }
 
 /* A worker's push by itself. Between its read and now only updates of others have moved the
- * weights, so where there were none nothing is compensated. What it read still lies in its memory:
- * it gets other weights only when its next PULL is taken. */
+ * weights, so where there were none nothing is compensated. What it read lies in its memory until
+ * the update itself hands it the new weights. */
 static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
 {
     const struct hr_world *world = shard->world;

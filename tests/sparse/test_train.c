@@ -192,6 +192,19 @@ static void a_run_that_is_stopped_says_so_and_is_evaluated(void **state)
     hr_dataset_close(&data);
 }
 
+static void a_run_that_used_up_its_seconds_was_not_interrupted(void **state)
+{
+    (void)state;
+    struct hr_dataset data = sparse_data(1500, 2000, 12, 4);
+    struct hr_train_options options = sparse_options("svm", "sgd", 2, 1 << 20);
+    options.max_seconds = 1e-9;
+    struct hr_run_result result = run_of(&options, &data);
+    assert_false(result.interrupted);
+    assert_true(result.ncurve >= 1);
+    hr_run_result_free(&result);
+    hr_dataset_close(&data);
+}
+
 enum { TURNS = 300 };
 
 /* Others get their turn between a load and its store, but not in. */
@@ -299,6 +312,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(locked_workers_and_processes_reach_the_same_objective,
                                         scratch_setup, scratch_teardown),
         cmocka_unit_test(the_lock_lets_one_worker_in_at_a_time),
+        cmocka_unit_test_setup_teardown(a_run_that_used_up_its_seconds_was_not_interrupted,
+                                        scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(a_run_that_is_stopped_says_so_and_is_evaluated,
                                         scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_trained_is_refused_in_one_line,

@@ -138,6 +138,14 @@ static enum hr_status scripted(struct hr_group *world, void *arg)
         HR_TRY(pull_now(store, 1, out));
     for (size_t part = 0; part < 2 && !slow; part++)
         VERSION(5, 4, 2);
+    HR_TRY(hr_store_barrier(store));
+    uint64_t ticket; /* worker 0 pushes and reads, and pushes what it computed from that */
+    if (slow) {
+        HR_TRY(hr_store_push_pull(store, 1, values, out, &ticket));
+        HR_TRY(push_now(store, 1, values));
+        for (size_t part = 0; part < 2; part++)
+            VERSION(6, 7, 0);
+    }
     return hr_store_close(store);
 }
 
@@ -326,9 +334,9 @@ static void calls_that_mean_nothing_are_refused(void **state)
 
 static enum hr_status other_keys(struct hr_group *world, void *arg)
 {
-    const struct hr_store_key keys[] = {{"a", 1 + hr_group_rank(world) / 3, NULL}};
+    const size_t other = hr_group_rank(world) / 3; /* of the last rank: the name, or the count */
+    const struct hr_store_key keys[] = {{arg && other ? "b" : "a", 1 + (arg ? 0 : other), NULL}};
     struct hr_store *store;
-    (void)arg;
     return hr_store_open(world, &(struct hr_store_options){.keys = keys, .nkeys = 1}, &store);
 }
 
@@ -336,6 +344,36 @@ static void ranks_that_disagree_about_keys_are_told(void **state)
 {
     (void)state;
     worlds_end(four_ranks, other_keys, NULL, HR_E_MISMATCH, "gave other keys or options than rank");
+    worlds_end(four_ranks, other_keys, "names", HR_E_MISMATCH, "gave other keys or options");
+}
+
+/* wait_all waits for a single operation too, and close for as many as may be under way. */
+static enum hr_status pull_and_leave(struct hr_group *world, void *arg)
+{
+    static const float ones[BIG] = {1};
+    float out[BIG] = {0};
+    uint64_t ticket;
+    struct hr_store *store;
+    enum hr_status status = HR_OK;
+    HR_TRY(hr_store_open(world, arg, &store));
+    if (served(store, &status))
+        return status;
+    HR_TRY(push_now(store, 0, ones));
+    HR_TRY(hr_store_pull(store, 0, out, &ticket));
+    HR_TRY(hr_store_wait_all(store)); /* of one */
+    RANK_CHECK(out[0] >= 1, "pulled %g", (double)out[0]);
+    for (size_t i = 0; i + 1 < HR_STORE_OUTSTANDING; i++)
+        HR_TRY(hr_store_push(store, 1, ones, &ticket));
+    HR_TRY(hr_store_pull(store, 1, out, &ticket));
+    HR_TRY(hr_store_close(store));
+    RANK_CHECK(out[0] >= HR_STORE_OUTSTANDING - 1, "pulled %g", (double)out[0]);
+    return HR_OK;
+}
+
+static void whoever_leaves_has_what_it_asked_for(void **state)
+{
+    (void)state;
+    worlds_pass(four_ranks, pull_and_leave, (void *)(uintptr_t)&two_servers);
 }
 
 /* --- what goes wrong --- */
@@ -396,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_callers_rule_is_told_what_it_updates),
         cmocka_unit_test(scripted_pushes_have_known_staleness),
+        cmocka_unit_test(whoever_leaves_has_what_it_asked_for),
         cmocka_unit_test(two_stores_of_one_group_do_not_wait_for_each_other),
         cmocka_unit_test(placements_give_the_same_bits),
         cmocka_unit_test(stores_that_cannot_be_are_refused),

@@ -128,6 +128,12 @@ static void hogwild_counts_the_pushes_between_read_and_write(void **state)
     assert_int_equal(script.world.stats[B].max_skew, 1); /* when it read the second time */
     script_read(&script, A);
     assert_int_equal(script.world.stats[A].max_skew, 0);
+    script_read(&script, B);
+    script_give(&script, B, 0);
+    script_cut(&script); /* all read */
+    script_read(&script, A);
+    script_give(&script, A, 0);
+    EXPECT_WORKER(&script, A, 1, 0, 1);
     script_close(&script);
 }
 

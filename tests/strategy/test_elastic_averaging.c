@@ -65,9 +65,12 @@ static void exchanges_move_both_ends(void **state)
     assert_int_equal(script.shard[0].version, 3);
     hr_atom64_store_relaxed(&script.world.dispenser->cut, 9);
     assert_int_equal(script_read(&script, 0).index, 5);
+    script.worker[0].took_ns = 30;
     step(0, 0, 6);
+    script.worker[0].took_ns = 12;
     script_give(&script, 0, 0);
     assert_int_equal(script_read(&script, 0).index, 7);
+    assert_int_equal(script.shard[0].taken.took_ns, 42);
     assert_int_equal(script.shard[0].taken.value, 0); /* it began at the center, as it is */
     script_close(&script);
 }

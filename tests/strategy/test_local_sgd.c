@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hogring/checkpoint.h"
 #include "support/runs.h"
 
 static struct hr_train_options options_of(size_t workers, size_t every)
@@ -38,6 +39,27 @@ static void with_period_one_it_is_near_allreduce(void **state)
     struct hr_train_options local = options_of(3, 1), all = run_options("allreduce", 3);
     local.max_steps = all.max_steps = 20;
     run_check_near(all, local);
+}
+
+/* An epoch of two global batches and one sample more, which is worker 0's. */
+static void a_worker_without_samples_makes_no_update(void **state)
+{
+    (void)state;
+    char folder[64];
+    struct hr_checkpoint checkpoint;
+    struct hr_train_options options = options_of(3, 1);
+    options.epoch_size = 2 * 3 * options.batch_size + 1;
+    options.epochs = 1;
+    save_every(&options, folder, 0);
+    struct hr_run_result result = run_train(&options);
+    CHECK_OK(hr_checkpoint_load(folder, &checkpoint));
+    const struct hr_tensor *steps = hr_tensor_get(&checkpoint.trainer, "step");
+    assert_non_null(steps);
+    assert_int_equal(steps->bytes, 3 * sizeof(int64_t));
+    assert_memory_equal(steps->data, ((const int64_t[]){3, 2, 2}), 3 * sizeof(int64_t));
+    hr_checkpoint_free(&checkpoint);
+    hr_run_result_free(&result);
+    run_folder_remove(folder);
 }
 
 /* No order in which one thread plays the ranks, no algorithm that adds in T(n), changes a bit. */
@@ -177,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_period_one_it_is_near_allreduce),
+        cmocka_unit_test(a_worker_without_samples_makes_no_update),
         cmocka_unit_test(timing_decides_nothing),
         cmocka_unit_test(the_period_is_obeyed),
         cmocka_unit_test(cuts_average_too),
