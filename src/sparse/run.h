@@ -4,6 +4,7 @@
  *            arenas) costs more than that, and a copy of all weights is what must never be made.
  *   Files    problem    the data as rows of pairs           conflicts  how often rows meet
  *            weights.h  reading and updating the weights    worker     a rank's loop and its cuts
+ *            hot.h      a worker's copies of the most frequent
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
  *            run        options, memory, result             generate   rows like RCV1's
  *   Course   an epoch is one permutation of the training rows (data/sampler.h), a function of
@@ -59,7 +60,7 @@ struct hr_sparse_tally {
     alignas(HR_LINE) struct hr_atom64 seen; /* rows; the launcher looks at it while we run */
     struct hr_atom64 claim;         /* blocks of this worker's shard taken so far, by whomever */
     uint64_t rows, updates, newton; /* newton: inner steps of this epoch (dual) */
-    uint64_t lost, looked_at;
+    uint64_t lost, looked_at, merges;
     int64_t compute_ns, wait_ns;
 };
 
@@ -113,6 +114,7 @@ struct hr_sparse_worker {
     struct hr_waiter waiter;
     struct hr_sparse_tally *tally;
     float rate;   /* of this epoch */
+    size_t hot;   /* weights of which it keeps copies (hot.h) */
     bool reaches; /* weights are worth fetching ahead: they are shared, or large */
     double inner_eps;
 };

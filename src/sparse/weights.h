@@ -98,7 +98,8 @@ static inline void hr_sparse_look_ahead(const struct hr_sparse_worker *worker,
     if (worker->reaches && i + WEIGHTS_AHEAD < n) {
         const struct hr_sparse_row near = hr_sparse_row_at(rows, order[i + WEIGHTS_AHEAD]);
         for (size_t k = 0; k < near.count; k++)
-            __builtin_prefetch(&worker->run->weights[near.pairs[k].column], 1);
+            if (near.pairs[k].column >= worker->hot)
+                __builtin_prefetch(&worker->run->weights[near.pairs[k].column], 1);
     }
 }
 

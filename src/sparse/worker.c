@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "data/sampler.h"
-#include "sparse/run.h"
+#include "sparse/hot.h"
 
 static bool lock_is_mine(void *arg)
 {
@@ -159,6 +159,14 @@ static bool is_worth_reaching(const struct hr_sparse_run *run)
     return run->options.workers > 1 || run->problem.params * sizeof(float) > PRIVATE_CACHE_BYTES;
 }
 
+/* How many weights a worker keeps copies of: nobody else touches those of one alone. */
+static size_t hot_weights(const struct hr_sparse_run *run)
+{
+    const bool shared = run->options.workers > 1 && !run->locked;
+    return shared && run->steps == hr_sparse_sgd ? hr_min_size(HR_SPARSE_HOT, run->problem.params)
+                                                 : 0;
+}
+
 enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
 {
     struct hr_sparse_run *run = arg;
@@ -170,6 +178,7 @@ enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
                    .yield_ns = run->yield_ns,
                    .timeout_ns = run->timeout_ns},
         .tally = &run->tally[rank],
+        .hot = hot_weights(run),
         .reaches = is_worth_reaching(run),
     };
     const struct hr_place place = {.group = run->group,

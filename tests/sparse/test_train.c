@@ -170,6 +170,21 @@ static void locked_workers_and_processes_reach_the_same_objective(void **state)
     hr_dataset_close(&data);
 }
 
+/* All weights are copied by all workers, who end before the first merge between rows is due. */
+static void copies_of_frequent_weights_are_merged_at_a_block_s_end(void **state)
+{
+    (void)state;
+    struct hr_dataset data = sparse_data(60, 20, 5, 4);
+    struct hr_train_options options = sparse_options("logistic", "sgd", 1, 40);
+    struct hr_run_result alone = run_of(&options, &data);
+    options.workers = 4;
+    struct hr_run_result together = run_of(&options, &data);
+    CHECK_NEAR(together.train_loss, alone.train_loss, 0.05, 0);
+    hr_run_result_free(&alone);
+    hr_run_result_free(&together);
+    hr_dataset_close(&data);
+}
+
 static int stop_at_once(void *arg)
 {
     ++*(int *)arg;
@@ -310,6 +325,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(factors_learn_a_planted_factorisation, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(locked_workers_and_processes_reach_the_same_objective,
+                                        scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(copies_of_frequent_weights_are_merged_at_a_block_s_end,
                                         scratch_setup, scratch_teardown),
         cmocka_unit_test(the_lock_lets_one_worker_in_at_a_time),
         cmocka_unit_test_setup_teardown(a_run_that_used_up_its_seconds_was_not_interrupted,

@@ -1,0 +1,70 @@
+/* hot.h - a worker's own copies of the weights that most rows have.
+ *
+ *   Story    places ascend with falling frequency, so the first of them are in nearly every row,
+ *            and between two rows of a worker somebody else has mostly written them: their cache
+ *            lines would go back and forth with each row. So a worker reads and updates copies of
+ *            its own, and every HR_SPARSE_HOT_ROWS rows adds what it has moved them by to the
+ *            shared ones, and takes those: an update of them is at most so many rows of each
+ *            worker late, and adds up with everybody's.
+ *   Merge    shared += mine - read, then mine = read = shared: one relaxed load and store a weight.
+ *            Another's merge between the two is lost, and sampled as all lost updates are.
+ *   Who      each of several workers without a lock, whose solver is sgd; others have none: count
+ *            0, and nothing here does anything. One worker's bits are those of plain descent.
+ *   Threads  a worker's own. Test: tests/sparse/test_hot.c
+ */
+#ifndef HR_SPARSE_HOT_H
+#define HR_SPARSE_HOT_H
+
+#include "sparse/weights.h"
+
+enum {
+    HR_SPARSE_HOT = 256,     /* places: 16 lines */
+    HR_SPARSE_HOT_ROWS = 64, /* between two merges */
+};
+
+struct hr_sparse_hot {
+    size_t count;                         /* places [0, count) */
+    struct hr_atom32 mine[HR_SPARSE_HOT]; /* private: atoms so that weights.h takes them */
+    float read[HR_SPARSE_HOT];            /* of the shared weights, at the last merge */
+};
+
+/* The pairs of a row that are hot: they stand in front. */
+static inline struct hr_sparse_row hr_sparse_hot_part(const struct hr_sparse_hot *hot,
+                                                      struct hr_sparse_row row)
+{
+    size_t k = 0;
+    while (k < row.count && row.pairs[k].column < hot->count)
+        k++;
+    return (struct hr_sparse_row){row.pairs, k};
+}
+
+/* Copies of `count` of these weights, at most HR_SPARSE_HOT. */
+static inline void hr_sparse_hot_read(struct hr_sparse_hot *hot, const struct hr_atom32 *weights,
+                                      size_t count)
+{
+    hot->count = count;
+    for (size_t f = 0; f < count; f++) {
+        hot->read[f] = hr_hogwild_load_float_relaxed(&weights[f]);
+        hr_hogwild_store_float_relaxed(&hot->mine[f], hot->read[f]);
+    }
+}
+
+/* Returns how many merges of others it overwrote; looks only where asked to. */
+static inline uint64_t hr_sparse_hot_merge(struct hr_sparse_hot *hot, struct hr_atom32 *weights,
+                                           bool looking)
+{
+    uint64_t lost = 0;
+    for (size_t f = 0; f < hot->count; f++) {
+        const float moved = hr_hogwild_load_float_relaxed(&hot->mine[f]) - hot->read[f];
+        const float old = hr_hogwild_load_float_relaxed(&weights[f]), next = old + moved;
+        if (looking)
+            lost += (uint64_t)hr_hogwild_exchange_float_relaxed(&weights[f], old, next);
+        else
+            hr_hogwild_store_float_relaxed(&weights[f], next);
+        hr_hogwild_store_float_relaxed(&hot->mine[f], next);
+        hot->read[f] = next;
+    }
+    return lost;
+}
+
+#endif
