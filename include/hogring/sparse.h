@@ -22,9 +22,9 @@
  *
  * Strategies: hogwild; and locked, a lock around each update, to compare with.
  *
- * Of hr_train_options are used: strategy, model, launch, workers, solver, cost, factors, epochs,
- * lr, lr_schedule, warmup_epochs, lr_step_epochs, lr_gamma, seed, max_seconds, timeout and
- * target_accuracy. With one worker the same seed gives the same bits.
+ * Of hr_train_options are used: strategy, model, launch, workers, solver, cost, factors,
+ * hot_copies, epochs, lr, lr_schedule, warmup_epochs, lr_step_epochs, lr_gamma, seed, max_seconds,
+ * timeout and target_accuracy. With one worker the same seed gives the same bits.
  *
  * Of the result: train_loss is the objective, test_loss the mean loss of the test rows (mf: the
  * root mean square error), test_accuracy NaN for mf.

@@ -101,6 +101,7 @@ struct hr_train_options {
     char solver[16];           /* sparse models (hogring/sparse.h): auto, sgd, dual */
     double cost;               /* of sparse models: weight of the losses */
     size_t factors;            /* of mf */
+    size_t hot_copies; /* sparse sgd: frequent weights that each of several workers copies */
 };
 
 /* The documented defaults. */

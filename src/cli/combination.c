@@ -120,8 +120,10 @@ static enum hr_status check_saving(const struct hr_cli *cli, const struct hr_tra
 static enum hr_status check_models(const struct hr_cli *cli, const struct hr_train_options *o)
 {
     static const char belongs[] = "logistic, svm and mf";
-    const struct rule of_model[] = {
-        {"solver", false, belongs}, {"cost", false, belongs}, {"factors", false, belongs}};
+    const struct rule of_model[] = {{"solver", false, belongs},
+                                    {"cost", false, belongs},
+                                    {"factors", false, belongs},
+                                    {"hot-copies", false, belongs}};
     CHECK(of_model, "model", o->model);
     return HR_OK;
 }

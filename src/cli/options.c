@@ -178,6 +178,10 @@ static const struct hr_option_row rows[] = {
      "of the losses; minimised is C sum loss + |w|^2 / 2 [1]"},
     {"factors", COUNT, FIELD(train.factors), HR_TRAIN, "K",
      "mf: numbers that describe a user, or an item; even [16]"},
+    {"hot-copies", COUNT, FIELD(train.hot_copies), HR_TRAIN, "N",
+     "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
+     "several "
+     "workers keeps a copy, merged every 64 rows; 0: none, as in the paper [256]"},
     {"", FLAG, 0, 0, BOTH | HR_BENCH | HR_REPLAY, NULL, "Limits"},
     {"max-steps", COUNT64, FIELD(train.max_steps), BOTH | HR_REPLAY, "N",
      "stop after so many updates of the model"},

@@ -20,21 +20,37 @@ static bool is_listed(const char *name, const char *const *list)
 
 static enum hr_status check_given(const struct hr_cli *cli)
 {
-    static const char *const used[] = {"data",          "test-data",
-                                       "test-fraction", "index-base",
-                                       "features",      "model",
-                                       "strategy",      "workers",
-                                       "launch",        "epochs",
-                                       "seed",          "lr",
-                                       "lr-gamma",      "lr-schedule",
-                                       "warmup-epochs", "lr-step-epochs",
-                                       "solver",        "cost",
-                                       "factors",       "max-seconds",
-                                       "timeout",       "json",
-                                       "plot",          "quiet",
-                                       "config",        "expect-accuracy",
-                                       "expect-digest", "target-accuracy",
-                                       "help",          NULL};
+    static const char *const used[] = {"data",
+                                       "test-data",
+                                       "test-fraction",
+                                       "index-base",
+                                       "features",
+                                       "model",
+                                       "strategy",
+                                       "workers",
+                                       "launch",
+                                       "epochs",
+                                       "seed",
+                                       "lr",
+                                       "lr-gamma",
+                                       "lr-schedule",
+                                       "warmup-epochs",
+                                       "lr-step-epochs",
+                                       "solver",
+                                       "cost",
+                                       "factors",
+                                       "hot-copies",
+                                       "max-seconds",
+                                       "timeout",
+                                       "json",
+                                       "plot",
+                                       "quiet",
+                                       "config",
+                                       "expect-accuracy",
+                                       "expect-digest",
+                                       "target-accuracy",
+                                       "help",
+                                       NULL};
     const struct hr_option_row *row;
     for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
         if (cli->given[i] && !is_listed(row->name, used))
@@ -49,6 +65,10 @@ static enum hr_status check_meaning(const struct hr_cli *cli)
                                         "lr-step-epochs"};
     const struct hr_train_options *o = &cli->train;
     const bool mf = !strcmp(o->model, "mf"), dual = strcmp(o->solver, "sgd") && !mf;
+    if (hr_cli_was_given(cli, "hot-copies") && (mf || dual || !strcmp(o->strategy, "locked")))
+        return hr_fail(HR_E_USAGE,
+                       "--hot-copies: means nothing here (it belongs to --model logistic "
+                       "or svm, --solver sgd, --strategy hogwild)");
     for (size_t i = 0; dual && i < sizeof rates / sizeof *rates; i++)
         if (hr_cli_was_given(cli, rates[i]))
             return hr_fail(HR_E_USAGE, "--%s: means nothing with --solver dual (it belongs to sgd)",

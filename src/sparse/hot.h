@@ -8,19 +8,15 @@
  *            worker late, and adds up with everybody's.
  *   Merge    shared += mine - read, then mine = read = shared: one relaxed load and store a weight.
  *            Another's merge between the two is lost, and sampled as all lost updates are.
- *   Who      each of several workers without a lock, whose solver is sgd; others have none: count
- *            0, and nothing here does anything. One worker's bits are those of plain descent.
+ *   Who      each of several workers without a lock, whose solver is sgd (--hot-copies); others
+ *            have none: count 0, and nothing here does anything. One worker's bits are those of
+ *            plain descent.
  *   Threads  a worker's own. Test: tests/sparse/test_hot.c
  */
 #ifndef HR_SPARSE_HOT_H
 #define HR_SPARSE_HOT_H
 
 #include "sparse/weights.h"
-
-enum {
-    HR_SPARSE_HOT = 256,     /* places: 16 lines */
-    HR_SPARSE_HOT_ROWS = 64, /* between two merges */
-};
 
 struct hr_sparse_hot {
     size_t count;                         /* places [0, count) */

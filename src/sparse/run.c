@@ -27,6 +27,7 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
     HR_TRY(check_number("cost", o->cost, 1e-9, 1e9));
     HR_TRY(check_number("lr", o->lr, 1e-12, 1e6));
     HR_TRY(check_number("factors", (double)o->factors, 2, 4096));
+    HR_TRY(check_number("hot-copies", (double)o->hot_copies, 0, HR_SPARSE_HOT));
     HR_TRY(check_number("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
     HR_TRY(check_number("lr-step-epochs", o->lr_step_epochs, 1e-6, 1e9));
     HR_TRY(check_number("lr-gamma", o->lr_gamma, 1e-9, 1));

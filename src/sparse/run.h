@@ -34,6 +34,8 @@ enum {
     HR_SPARSE_BLOCK = 256,       /* rows between two looks at the stop and abort words */
     HR_SPARSE_EVAL_BLOCK = 1024, /* rows a cell of an evaluation */
     HR_SPARSE_LOOK_EVERY = 64,   /* one row in so many has its writes looked at */
+    HR_SPARSE_HOT = 1024,        /* copies of weights that a worker may have (hot.h) */
+    HR_SPARSE_HOT_ROWS = 64,     /* rows between two merges of them */
 };
 
 /* Why everybody stops at the next block. */

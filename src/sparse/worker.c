@@ -163,8 +163,9 @@ static bool is_worth_reaching(const struct hr_sparse_run *run)
 static size_t hot_weights(const struct hr_sparse_run *run)
 {
     const bool shared = run->options.workers > 1 && !run->locked;
-    return shared && run->steps == hr_sparse_sgd ? hr_min_size(HR_SPARSE_HOT, run->problem.params)
-                                                 : 0;
+    return shared && run->steps == hr_sparse_sgd
+               ? hr_min_size(run->options.hot_copies, run->problem.params)
+               : 0;
 }
 
 enum hr_status hr_sparse_worker_main(void *arg, size_t rank)

@@ -58,6 +58,7 @@ void hr_train_defaults(struct hr_train_options *options)
         .solver = "auto",
         .cost = 1,
         .factors = 16,
+        .hot_copies = 256,
     };
 }
 

@@ -84,6 +84,7 @@ static const struct hr_train_row rows[] = {
     ROW("solver", TEXT, SPARSE, solver),
     ROW("cost", NUMBER, SPARSE, cost),
     ROW("factors", SIZE, SPARSE, factors),
+    ROW("hot-copies", SIZE, SPARSE, hot_copies),
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };

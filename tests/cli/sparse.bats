@@ -52,6 +52,8 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 2 "--momentum: means nothing with --model logistic" "${a[@]}" --momentum 0.9
   refused 2 "--checkpoint-dir: means nothing with --model logistic" "${a[@]}" --checkpoint-dir "$TMP/c"
   refused 2 "--lr: means nothing with --solver dual" "${a[@]}" --lr 0.1
+  refused 2 "--hot-copies: means nothing here" "${a[@]}" --hot-copies 4
+  refused 2 "--hot-copies: means nothing here" "${a[@]}" --solver sgd --strategy locked --hot-copies 4
   refused 2 "--factors: means nothing with --model logistic" "${a[@]}" --factors 4
   refused 2 "--strategy allreduce: --model logistic is trained by hogwild or locked" "${a[@]}" --strategy allreduce
   refused 2 "--solver adam: expected auto, sgd or dual" "${a[@]}" --solver adam

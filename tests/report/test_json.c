@@ -74,7 +74,8 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .ranks_beside = 1,
                                                 .solver = "sgd",
                                                 .cost = 2.5,
-                                                .factors = 8};
+                                                .factors = 8,
+                                                .hot_copies = 12};
 
 static const struct hr_dataset dataset = {.name = "digits",
                                           .format = "csv",
@@ -342,6 +343,7 @@ static const struct field configuration[] = {
     {"solver", "\"sgd\""},
     {"cost", "2.5"},
     {"factors", "8"},
+    {"hot-copies", "12"},
 };
 
 static void the_configuration_is_spelled_as_flags(void **state)
