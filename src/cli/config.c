@@ -4,12 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+
 struct config_reader {
     struct hr_cli *cli;
     enum hr_command_bit command;
     const char *path;
     enum hr_status status;
 };
+
+/* trace:FILE with FILE beside the configuration that names it; other values as they are. */
+static enum hr_status find_beside(const struct config_reader *reader, const char *value,
+                                  char out[HR_PATH_MAX])
+{
+    static const char prefix[] = "trace:";
+    const size_t length = sizeof prefix - 1;
+    const char *slash = strrchr(reader->path, '/');
+    if (!slash || strncmp(value, prefix, length) != 0 || !value[length] || value[length] == '/')
+        return hr_path(out, "%s", value);
+    return hr_path(out, "%s%.*s/%s", prefix, (int)(slash - reader->path), reader->path,
+                   value + length);
+}
 
 /* Sections are commands: [train] holds for train only; keys before any section hold for all. */
 static int config_line(void *arg, const char *section, const char *name, const char *value)
@@ -31,8 +46,11 @@ static int config_line(void *arg, const char *section, const char *name, const c
                                  reader->path, section);
     if (i == n || (section[0] && sections[i].bit != reader->command))
         return 1;
+    char found[HR_PATH_MAX];
     snprintf(where, sizeof where, "%.280s: ", reader->path);
-    reader->status = hr_cli_set(reader->cli, reader->command, name, value, where);
+    reader->status = find_beside(reader, value, found);
+    if (reader->status == HR_OK)
+        reader->status = hr_cli_set(reader->cli, reader->command, name, found, where);
     return 1;
 }
 

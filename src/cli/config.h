@@ -4,8 +4,9 @@
 
 #include "cli/options.h"
 
-/* Read the file's options into cli, as if they stood on the command line. HR_E_IO, HR_E_FORMAT and
- * HR_E_USAGE name the file. */
+/* Read the file's options into cli, as if they stood on the command line; but FILE of a value
+ * trace:FILE is looked for beside the configuration, wherever the command runs. HR_E_IO,
+ * HR_E_FORMAT and HR_E_USAGE name the file. */
 HR_CHECKED enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command,
                                          const char *path);
 

@@ -11,7 +11,8 @@
  *
  * Written, as a configuration file, whole or not at all:
  *   compute-time   the fitted lognormal where it is a good one (schedule/delay_fit.h), else
- *                  trace:FILE.compute, the durations themselves, all workers together. Replicas
+ *                  trace:FILE.compute (beside FILE, wherever both are moved), the durations
+ *                  themselves, all workers together. Replicas
  *                  in step without a server: and what a worker waited after the last of them had
  *                  come, which is the exchange, and being woken; before that it waits for others
  *   inject         slow:RANKxF for workers whose median is more than 10 % off the others'; their

@@ -100,7 +100,8 @@ static enum hr_status write_model(struct writer *writer, const char *option, con
         return HR_OK;
     }
     HR_TRY(hr_path(path, "%s.%s", writer->run->options->calibrate, suffix));
-    fprintf(writer->out, "%s = trace:%s\n", option, path);
+    const char *slash = strrchr(path, '/'); /* the file's place is that of the model */
+    fprintf(writer->out, "%s = trace:%s\n", option, slash ? slash + 1 : path);
     return write_durations(writer, path);
 }
 

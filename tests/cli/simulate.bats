@@ -35,11 +35,23 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
   [ "$(json "$TMP/out.json" 'd["runs"][0]["seconds"] >= 0.2')" = True ]
 }
 
+@test "times that a configuration names stand beside it, wherever the command runs" {
+  mkdir -p "$TMP/models"
+  echo "compute-time = trace:times" > "$TMP/models/slow.ini"
+  echo 7ms > "$TMP/models/times"
+  hogring simulate "${few[@]}" --workers 2 --config "$TMP/models/slow.ini" --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" 'd["config"]["compute-time"]')" = "trace:$TMP/models/times" ]
+  echo "compute-time = trace:$TMP/models/times" > "$TMP/slow.ini"
+  hogring simulate "${few[@]}" --workers 2 --config "$TMP/slow.ini" >/dev/null
+  echo "compute-time = trace:no-times" > "$TMP/models/slow.ini"
+  refused 3 "$TMP/models/no-times: cannot be opened" simulate --config "$TMP/models/slow.ini"
+}
+
 @test "a run is measured, and what was measured can be simulated" {
   for how in "ps-async --servers 2" "ssp --launch process" ps-sync hogwild allreduce; do
     hogring train "${few[@]}" --strategy $how --workers 2 --calibrate "$TMP/model.ini" >/dev/null
     hogring simulate "${few[@]}" --strategy ${how% --*} --workers 4 --config "$TMP/model.ini" --json "$TMP/out.json" >/dev/null
-    [ "$(json "$TMP/out.json" 'd["config"]["compute-time"]')" = "$(sed -n 's/^compute-time = //p' "$TMP/model.ini")" ]
+    [ "$(json "$TMP/out.json" 'd["config"]["compute-time"]')" = "$(sed -n "s/^compute-time = //p" "$TMP/model.ini" | sed "s|^trace:|trace:$TMP/|")" ]
     [ "$(json "$TMP/out.json" 'd["config"]["link"] is not None')" = "$([ "${how:0:1}" = h ] || [ "${how:0:1}" = a ] && echo False || echo True)" ]
   done
   grep -q "^# machine .* processors" "$TMP/model.ini"
