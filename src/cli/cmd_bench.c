@@ -174,7 +174,7 @@ static enum hr_status draw(const struct hr_cli *cli, const struct hr_bench_case 
     snprintf(title, sizeof title, "%s: %zu ranks on %zu processors (%s, %s%s)", cli->positional[0],
              what->world.nranks, hr_cpus_allowed(), what->world.launch, what->world.transport,
              links);
-    return hr_plot_bench(cli->plot, title, rows->row, rows->n);
+    return hr_plot_bench(cli->plot, title, rows->row, rows->n, HR_PLOT_OVER_BYTES);
 }
 
 static enum hr_status bench(struct hr_cli *cli, struct rows *rows)

@@ -118,8 +118,10 @@ HR_CHECKED enum hr_status hr_json_write_rows(const char *path,
 HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
                                          const struct hr_run_result *runs, size_t n);
 
-/* Draw times over sizes, a curve an algorithm or operation. As above. */
+/* Draw times over sizes or ranks, a curve an algorithm or operation. As above. */
+enum hr_plot_over { HR_PLOT_OVER_BYTES, HR_PLOT_OVER_RANKS };
 HR_CHECKED enum hr_status hr_plot_bench(const char *path, const char *title,
-                                        const struct hr_bench_row *rows, size_t n);
+                                        const struct hr_bench_row *rows, size_t n,
+                                        enum hr_plot_over over);
 
 #endif

@@ -19,7 +19,9 @@ load support
 }
 
 @test "a link of each server makes the latency data / total bandwidth, or more" {
-  hogring bench store --sweep --workers 2 --servers 2 --sizes 64K --link 100MB/s --json "$TMP/out.json" >"$TMP/table"
+  hogring bench store --sweep --workers 2 --servers 2 --sizes 64K --link 100MB/s --json "$TMP/out.json" --plot "$TMP/sweep.svg" >"$TMP/table"
+  grep -q ">workers<" "$TMP/sweep.svg" # a curve a number of servers
+  grep -q ">2 servers<" "$TMP/sweep.svg"
   grep -q "every server has a link of 100MB/s, emulated" "$TMP/table"
   [ "$(json "$TMP/out.json" '[round(r["law_us"], 2) for r in d["rows"]]')" = "[1310.72, 2621.44, 655.36, 1310.72]" ]
   [ "$(json "$TMP/out.json" 'all(r["time_us"]["p10"] >= 0.999 * r["law_us"] for r in d["rows"])')" = True ]
