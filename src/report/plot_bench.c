@@ -1,5 +1,5 @@
-/* Times of collectives over sizes, or of a store over workers, as a picture: a curve an algorithm or
- * setup, a band from p10 to p90. */
+/* Times of collectives over sizes, or of a store over workers, as a picture: a curve an algorithm
+ * or setup, a band from p10 to p90. */
 #include <math.h>
 #include <string.h>
 

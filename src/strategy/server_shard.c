@@ -71,6 +71,8 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t s
 {
     const struct hr_world *world = shard->world;
     const struct hr_strategy *strategy = world->strategy;
+    if (shard->ndone) /* workers leave together, or because the run has failed: nobody goes on */
+        return false;
     if (!strategy->synchronous && !strategy->bounded)
         return true;
     if (!strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))

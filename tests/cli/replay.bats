@@ -79,9 +79,11 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   refused 3 "none.trace" replay "$TMP/none.trace"
   printf 'HOGTRACE and more' >"$TMP/torn"
   refused 3 "torn" replay "$TMP/torn"
-  record --strategy ps-async
+  record --strategy ps-async --json "$TMP/run.json"
   refused 2 "was recorded on other data: their digest was" replay "$TMP/run.trace" --data fashion-mnist
-  HOGRING_ISA=plain refused 2 "whose kernels was" replay "$TMP/run.trace"
+  if [ "$(json "$TMP/run.json" 'd["runs"][0]["kernels"]')" != reference ]; then # of a build without BLAS
+    HOGRING_ISA=plain refused 2 "whose kernels was" replay "$TMP/run.trace"
+  fi
   refused 2 "--workers: no such option here" replay "$TMP/run.trace" --workers 3
   refused 3 "cannot be written into its folder" train --strategy ps-async --record "$TMP/no/such/folder"
 }

@@ -149,6 +149,27 @@ static void what_is_beyond_the_histogram_is_in_its_last_bucket(void **state)
     assert_int_equal(stats.stale_max, 1000000);
 }
 
+/* Who leaves alone leaves a run that has failed: nobody must be told that all are in step. */
+static void nobody_is_served_once_a_worker_has_left(void **state)
+{
+    (void)state;
+    static const struct hr_strategy *const gated[] = {&hr_strategy_ps_sync, &hr_strategy_ssp,
+                                                      &hr_strategy_ps_async};
+    for (size_t i = 0; i < sizeof gated / sizeof *gated; i++) {
+        static struct script script;
+        script_open(&script, gated[i], (struct script_plan){2, 1, 9, {0}, 0, 0, NULL});
+        script_read(&script, 0);
+        script_read(&script, 1);
+        script_push(&script, 0, 1);
+        script_ask(&script, 0);
+        assert_int_equal(script_enabled(&script, 0, 0), gated[i] == &hr_strategy_ps_async);
+        gated[i]->stop(&script.worker[1]);
+        script_serve(&script, 0, 1);
+        assert_false(script_enabled(&script, 0, 0));
+        script_close(&script);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +177,7 @@ int main(void)
         cmocka_unit_test(a_fast_worker_makes_the_others_stale),
         cmocka_unit_test(hogwild_counts_the_pushes_between_read_and_write),
         cmocka_unit_test(what_is_beyond_the_histogram_is_in_its_last_bucket),
+        cmocka_unit_test(nobody_is_served_once_a_worker_has_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
