@@ -1,4 +1,4 @@
-/* clock.h - monotonic time in nanoseconds, and wall time for file names. */
+/* clock.h - monotonic time, and processor time, in nanoseconds. */
 #ifndef HR_BASE_CLOCK_H
 #define HR_BASE_CLOCK_H
 
@@ -20,6 +20,14 @@ static inline int64_t hr_clock_coarse_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
+}
+
+/* What the calling thread has had of a processor; waiting for one does not count. */
+static inline int64_t hr_clock_thread_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
 }
 

@@ -131,7 +131,8 @@ static const struct hr_option_row rows[] = {
      "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE; on the real clock workers sleep until "
      "then [virtual: lognormal(10ms,0.3); real: as it is]"},
     {"inject", TEXT, FIELD(train.inject), BOTH, "LIST",
-     "slow:3x2 (worker 3 takes twice as long), slow:*x3@10% (each, in a tenth of its steps), "
+     "slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, in a tenth of its "
+     "steps), "
      "stall:1@step=50+3s"},
     {"server-time", TEXT, FIELD(train.server_time), BOTH, "MODEL",
      "virtual: how long a server takes a message [0s]"},

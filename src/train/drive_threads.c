@@ -77,19 +77,19 @@ static bool has_slept(void *arg)
            hr_atom32_load_acquire(sleeper->stop) != 0; /* partner: launcher.c */
 }
 
-/* --compute-time and --inject: the gradient that was begun at began_ns takes until then. Whoever
- * was woken late, because others had the processor, makes up for it in the next step, so that a
- * busy machine does not stretch every step. */
-static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int64_t began_ns)
+/* --compute-time and --inject: the gradient that was begun at began_ns, and had own_ns of a
+ * processor, takes until then. A slow worker is slow at computing: what it waited for a processor
+ * that others had is not stretched. Whoever was woken late, because others had the processor, makes
+ * up for it in the next step, so that a busy machine does not stretch every step. */
+static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int64_t began_ns,
+                                  int64_t own_ns)
 {
     const struct hr_run *run = trainee->run;
     const size_t rank = trainee->worker.rank;
     struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort},
                               .stop = &run->world.dispenser->stop};
-    if (!hr_conditions_matter(&run->conditions))
-        return HR_OK;
     const int64_t now = hr_clock_ns(), late = trainee->late_ns;
-    const int64_t ps = hr_conditions_compute_ps(run, rank, step, 1000 * (now - began_ns));
+    const int64_t ps = hr_conditions_compute_ps(run, rank, step, 1000 * own_ns);
     sleeper.until_ns = began_ns - late + ps / 1000;
     trainee->late_ns = 0;
     if (sleeper.until_ns <= now)
@@ -101,6 +101,16 @@ static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int
     return HR_OK;
 }
 
+static enum hr_status differentiate(struct hr_trainee *trainee, const struct hr_task *task,
+                                    uint64_t step)
+{
+    if (!hr_conditions_matter(&trainee->run->conditions))
+        return hr_trainee_gradient(trainee, task);
+    const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
+    HR_TRY(hr_trainee_gradient(trainee, task));
+    return take_longer(trainee, step, began, hr_clock_thread_ns() - had);
+}
+
 static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
@@ -109,8 +119,7 @@ static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *
     const int64_t overlapped = trainee->overlapped_ns;
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMPUTE);
     hr_control_step(worker->world->control, worker->rank, task->index);
-    HR_TRY(hr_trainee_gradient(trainee, task));
-    HR_TRY(take_longer(trainee, step, began));
+    HR_TRY(differentiate(trainee, task, step));
     const int64_t computed = hr_clock_ns(), updated = worker->update_ns;
     worker->took_ns = computed - began;
     worker->world->strategy->offer(worker);
