@@ -36,18 +36,12 @@ static size_t pairs_of(size_t params)
 
 static size_t bytes(const struct hr_world *world)
 {
-    return world->workers * sizeof(struct hr_pushes) +
-           pairs_of(world->params) * sizeof(struct hr_atom64);
-}
-
-static struct hr_pushes *pushes_of(const struct hr_world *world)
-{
-    return world->own;
+    return hr_pushes_bytes(world) + pairs_of(world->params) * sizeof(struct hr_atom64);
 }
 
 static struct hr_atom64 *live_weights(const struct hr_world *world)
 {
-    return (struct hr_atom64 *)(void *)(pushes_of(world) + world->workers);
+    return hr_pushes_end(world);
 }
 
 /* floats[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
@@ -88,7 +82,7 @@ static void init(struct hr_world *world)
 /* Pushes of others that end after this are not surely in what is loaded from now on. */
 static void begin_pull(struct hr_worker *worker)
 {
-    worker->pushes_seen = hr_pushes_of_others(pushes_of(worker->world), worker);
+    worker->pushes_seen = hr_pushes_of_others(worker);
 }
 
 static void pull(struct hr_worker *worker)
@@ -117,7 +111,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     worker->index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
     *task = (struct hr_task){worker->index < cut ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
     if (task->kind == HR_TASK_BATCH) {
-        const uint64_t skew = hr_pushes_skew(pushes_of(worker->world), worker);
+        const uint64_t skew = hr_pushes_skew(worker);
         if (skew > worker->stats->max_skew)
             worker->stats->max_skew = skew;
         worker->stats->bytes_received += worker->world->params * sizeof(float);
@@ -177,19 +171,13 @@ static void offer(struct hr_worker *worker)
     const uint64_t staleness = worker->pushes_seen - seen;
     hr_stats_staleness(worker->stats, staleness);
     push_all(worker, staleness);
-    hr_pushes_add(pushes_of(worker->world), worker);
+    hr_pushes_add(worker);
 }
 
 /* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
-static void arrive(struct hr_worker *worker)
-{
-    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, HR_AT_CUT);
-}
-
 static void export_part(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
-    hr_atom64_store_relaxed(&pushes_of(world)[worker->rank].clock, 0);
+    hr_pushes_go_on(worker);
     pull(worker); /* all rest: nobody's push is missed */
     hr_export_stripe(worker);
     hr_export_own_state(worker);
@@ -207,7 +195,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .ready = hr_always_ready,
     .accept = accept,
     .offer = offer,
-    .arrive = arrive,
+    .arrive = hr_pushes_arrive,
     .arrived = hr_always_ready,
     .export_part = export_part,
     .verify = hr_verify_nothing,

@@ -52,18 +52,13 @@ static size_t blocks_of(const struct hr_world *world)
 
 static size_t bytes(const struct hr_world *world)
 {
-    return world->workers * sizeof(struct hr_pushes) +
-           blocks_of(world) * sizeof(struct hr_ticket_word) + world->params * sizeof(float);
-}
-
-static struct hr_pushes *pushes_of(const struct hr_world *world)
-{
-    return world->own;
+    return hr_pushes_bytes(world) + blocks_of(world) * sizeof(struct hr_ticket_word) +
+           world->params * sizeof(float);
 }
 
 static struct hr_ticket_word *blocks(const struct hr_world *world)
 {
-    return (struct hr_ticket_word *)(void *)(pushes_of(world) + world->workers);
+    return hr_pushes_end(world);
 }
 
 static float *live_weights(const struct hr_world *world)
@@ -250,7 +245,7 @@ static void decide(struct hr_worker *worker, enum hr_task_kind kind, uint64_t in
 
 static void take_batch(struct hr_worker *worker, uint64_t index)
 {
-    uint64_t skew = hr_pushes_skew(pushes_of(worker->world), worker);
+    uint64_t skew = hr_pushes_skew(worker);
     worker->index = index;
     note(worker, HR_HOGWILD_BATCH, index);
     if (worker->diary.script && !follow(worker, HR_HOGWILD_SKEW, &skew))
@@ -258,7 +253,7 @@ static void take_batch(struct hr_worker *worker, uint64_t index)
     note(worker, HR_HOGWILD_SKEW, skew);
     if (skew > worker->stats->max_skew)
         worker->stats->max_skew = skew;
-    worker->pushes_seen = hr_pushes_of_others(pushes_of(worker->world), worker);
+    worker->pushes_seen = hr_pushes_of_others(worker);
     begin(worker, PULLING);
 }
 
@@ -300,7 +295,7 @@ static void draw(struct hr_worker *worker)
 static void end_push(struct hr_worker *worker)
 {
     end(worker, HR_HOGWILD_PUSH);
-    hr_pushes_add(pushes_of(worker->world), worker);
+    hr_pushes_add(worker);
     passage_of(worker)->stage = DRAWING;
 }
 
@@ -343,8 +338,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 static void offer(struct hr_worker *worker)
 {
     struct passage *passage = passage_of(worker);
-    uint64_t staleness =
-        hr_pushes_of_others(pushes_of(worker->world), worker) - worker->pushes_seen;
+    uint64_t staleness = hr_pushes_of_others(worker) - worker->pushes_seen;
     if (worker->diary.script && !follow(worker, HR_HOGWILD_STALENESS, &staleness))
         return; /* ready and accept tell */
     note(worker, HR_HOGWILD_STALENESS, staleness);
@@ -355,16 +349,11 @@ static void offer(struct hr_worker *worker)
         end_push(worker);
 }
 
-static void arrive(struct hr_worker *worker)
-{
-    hr_atom64_store_relaxed(&pushes_of(worker->world)[worker->rank].clock, HR_AT_CUT);
-}
-
 /* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
 static void export_part(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
-    hr_atom64_store_relaxed(&pushes_of(world)[worker->rank].clock, 0);
+    hr_pushes_go_on(worker);
     memcpy(worker->weights, live_weights(world), world->params * sizeof(float));
     hr_export_stripe(worker);
     hr_export_own_state(worker);
@@ -389,7 +378,7 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .ready = ready,
     .accept = accept,
     .offer = offer,
-    .arrive = arrive,
+    .arrive = hr_pushes_arrive,
     .arrived = hr_always_ready,
     .export_part = export_part,
     .verify = hr_verify_nothing,

@@ -32,32 +32,67 @@ void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t
     }
 }
 
-uint64_t hr_pushes_of_others(const struct hr_pushes *lines, const struct hr_worker *worker)
+/* --- how many there were --- */
+
+/* A worker's line. */
+struct pushes {
+    alignas(HR_LINE) struct hr_atom64 count; /* pushes completed */
+    struct hr_atom64 clock;                  /* those since the last cut, or AT_CUT */
+};
+
+static const uint64_t AT_CUT = UINT64_MAX; /* waits for nobody's push, and nobody for its */
+
+static struct pushes *line_of(const struct hr_world *world, size_t worker)
+{
+    return (struct pushes *)world->own + worker;
+}
+
+size_t hr_pushes_bytes(const struct hr_world *world)
+{
+    return world->workers * sizeof(struct pushes);
+}
+
+void *hr_pushes_end(const struct hr_world *world)
+{
+    return line_of(world, world->workers);
+}
+
+uint64_t hr_pushes_of_others(const struct hr_worker *worker)
 {
     uint64_t sum = 0;
     for (size_t w = 0; w < worker->world->workers; w++)
         if (w != worker->rank)
-            sum += hr_atom64_load_relaxed(&lines[w].count);
+            sum += hr_atom64_load_relaxed(&line_of(worker->world, w)->count);
     return sum;
 }
 
-uint64_t hr_pushes_skew(const struct hr_pushes *lines, const struct hr_worker *worker)
+uint64_t hr_pushes_skew(const struct hr_worker *worker)
 {
-    const uint64_t mine = hr_atom64_load_relaxed(&lines[worker->rank].clock);
+    const uint64_t mine = hr_atom64_load_relaxed(&line_of(worker->world, worker->rank)->clock);
     uint64_t slowest = mine;
     for (size_t w = 0; w < worker->world->workers; w++) {
-        const uint64_t clock = hr_atom64_load_relaxed(&lines[w].clock);
+        const uint64_t clock = hr_atom64_load_relaxed(&line_of(worker->world, w)->clock);
         slowest = clock < slowest ? clock : slowest;
     }
     return mine - slowest;
 }
 
-void hr_pushes_add(struct hr_pushes *lines, struct hr_worker *worker)
+/* Partners: the two above; counts, which order nothing. */
+void hr_pushes_add(struct hr_worker *worker)
 {
-    struct hr_pushes *mine = &lines[worker->rank];
-    /* Partners: the two above; counts only. */
-    hr_atom64_store_release(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
+    struct pushes *mine = line_of(worker->world, worker->rank);
+    hr_atom64_store_relaxed(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
     hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);
     worker->stats->updates++;
     worker->stats->bytes_sent += worker->world->params * sizeof(float);
+}
+
+void hr_pushes_arrive(struct hr_worker *worker)
+{
+    hr_atom64_store_relaxed(&line_of(worker->world, worker->rank)->clock, AT_CUT);
+}
+
+void hr_pushes_go_on(struct hr_worker *worker)
+{
+    hr_atom64_store_relaxed(&line_of(worker->world, worker->rank)->clock, 0);
 }

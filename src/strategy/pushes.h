@@ -1,5 +1,6 @@
 /* pushes.h - what both Hogwilds (plain and recorded) have in common: the update that a gradient
- * makes, and how many each worker has made, one line a worker.
+ * makes, and how many each worker has made, one line a worker. These lines stand first in the
+ * strategy's memory.
  *
  * Threads: a line's writer is its worker; others read counts, which order nothing. The rest is a
  * worker's own.
@@ -9,18 +10,14 @@
 
 #include "strategy/strategy.h"
 
-struct hr_pushes {
-    alignas(HR_LINE) struct hr_atom64 count; /* pushes completed */
-    struct hr_atom64 clock;                  /* those since the last cut, or HR_AT_CUT */
-};
+/* (workers) lines: their size, and what lies behind them. */
+size_t hr_pushes_bytes(const struct hr_world *world);
+void *hr_pushes_end(const struct hr_world *world);
 
-#define HR_AT_CUT UINT64_MAX /* waits for nobody's push, and nobody for its */
-
-/* lines (workers) */
-uint64_t hr_pushes_of_others(const struct hr_pushes *lines, const struct hr_worker *worker);
+uint64_t hr_pushes_of_others(const struct hr_worker *worker);
 
 /* How many clocks this worker is ahead of the slowest that may still push before the cut. */
-uint64_t hr_pushes_skew(const struct hr_pushes *lines, const struct hr_worker *worker);
+uint64_t hr_pushes_skew(const struct hr_worker *worker);
 
 /* A worker's gradient on its way into the weights. */
 struct hr_push {
@@ -37,6 +34,10 @@ void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t
                     const float *pulled, float *w);
 
 /* This worker has made one more. */
-void hr_pushes_add(struct hr_pushes *lines, struct hr_worker *worker);
+void hr_pushes_add(struct hr_worker *worker);
+
+/* It has come to a cut; it goes on from there. */
+void hr_pushes_arrive(struct hr_worker *worker);
+void hr_pushes_go_on(struct hr_worker *worker);
 
 #endif
