@@ -2,7 +2,7 @@
  *
  *   Words    p is the largest power of two up to n; rank r of the n - p last ones is the guest of
  *            rank r - p; p chunks; depth is log2 p.
- *   Story    0. every guest sends its buffer to its host, which adds it
+ *   Story    0. every guest sends its buffer to its host, which adds it; no guests, no such step
  *            1. reduce-scatter, depth steps: in step l, host r and r xor 2^l cut the part that
  *               both still have in halves; each sends one and adds the other. The host with
  *               the lower number keeps the lower half.
@@ -38,17 +38,18 @@ static enum hr_status exchange(struct hr_plan *plan, size_t peer, size_t step, s
     return hr_plan_add(plan, receive);
 }
 
-static enum hr_status among_hosts(struct hr_plan *plan, size_t rank, size_t p)
+/* From step `first` on. */
+static enum hr_status among_hosts(struct hr_plan *plan, size_t rank, size_t p, size_t first)
 {
     const size_t depth = hr_tree_depth(p);
     for (size_t level = 0; level < depth; level++) {
         const size_t peer = rank ^ (size_t)1 << level;
-        HR_TRY(exchange(plan, peer, 1 + level, part_at(peer, p, level + 1),
+        HR_TRY(exchange(plan, peer, first + level, part_at(peer, p, level + 1),
                         part_at(rank, p, level + 1), HR_ROW_ADD));
     }
     for (size_t level = depth; level-- > 0;) {
         const size_t peer = rank ^ (size_t)1 << level;
-        HR_TRY(exchange(plan, peer, 2 * depth - level, part_at(rank, p, level + 1),
+        HR_TRY(exchange(plan, peer, first + 2 * depth - 1 - level, part_at(rank, p, level + 1),
                         part_at(peer, p, level + 1), HR_ROW_COPY));
     }
     return HR_OK;
@@ -59,7 +60,7 @@ static enum hr_status halving_doubling(struct hr_plan *plan, const struct hr_pla
     size_t p = 1;
     while (2 * p <= of->n)
         p *= 2;
-    const size_t last = 2 * hr_tree_depth(p) + 1;
+    const size_t first = of->n > p ? 1 : 0, last = 2 * hr_tree_depth(p) + 1;
     const struct hr_tree guests = {.stride = p, .first = of->rank % p, .n = 2};
     const bool paired = of->rank % p + p < of->n;
     /* Host and guest are a tree of two, over all chunks at once. */
@@ -69,7 +70,7 @@ static enum hr_status halving_doubling(struct hr_plan *plan, const struct hr_pla
     if (paired)
         HR_TRY(hr_tree_reduce(plan, &guests, of->rank / p, 0, 0));
     if (of->rank < p)
-        HR_TRY(among_hosts(plan, of->rank, p));
+        HR_TRY(among_hosts(plan, of->rank, p, first));
     if (paired)
         HR_TRY(hr_tree_broadcast(plan, &guests, of->rank / p, 0, last));
     if (paired)

@@ -272,6 +272,30 @@ static void every_algorithm_ends_on_every_topology(void **state)
     }
 }
 
+/* A step in which nobody sends would be counted, and cost nothing. */
+static void every_step_that_is_counted_takes_time(void **state)
+{
+    (void)state;
+    for (size_t n = 2; n <= 17; n++) {
+        struct hr_topology t;
+        struct hr_walk walk;
+        char what[16];
+        snprintf(what, sizeof what, "star:%zu", n);
+        open_topology(what, &t);
+        for (size_t i = 0; hr_algorithm_at(i); i++) {
+            const struct hr_walk_options options = all_ranks(&t, hr_algorithm_at(i), 160 * MB);
+            if (!options.plan)
+                continue;
+            CHECK_OK(hr_walk(&options, &walk));
+            for (size_t s = 0; s < walk.nsteps; s++)
+                if (walk.step_ps[s] == 0)
+                    fail_msg("%s, %zu ranks: step %zu", hr_algorithm_at(i)->name, n, s);
+            hr_walk_fini(&walk);
+        }
+        hr_topology_fini(&t);
+    }
+}
+
 static void a_thousand_ranks_are_walked_in_seconds(void **state)
 {
     (void)state;
@@ -298,6 +322,7 @@ int main(void)
         cmocka_unit_test(rows_that_wait_for_ever_are_named),
         cmocka_unit_test(what_takes_for_ever_is_refused),
         cmocka_unit_test(every_algorithm_ends_on_every_topology),
+        cmocka_unit_test(every_step_that_is_counted_takes_time),
         cmocka_unit_test(a_thousand_ranks_are_walked_in_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
