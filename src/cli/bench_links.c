@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/bench_loop.h"
+#include "cli/combination.h"
 #include "cli/parse.h"
 #include "group/laws.h"
 #include "group/walk_rings.h"
@@ -51,11 +52,7 @@ static enum hr_status check_options(const struct hr_cli *cli)
     if (!cli->sweep && !cli->topology[0])
         return hr_fail(HR_E_USAGE, "bench links: expected --topology star:N, ring:N or a FILE, as "
                                    "data/topologies/pcie-4.txt");
-    if (hr_cli_was_given(cli, "link") && !cli->sweep && strncmp(cli->topology, "star:", 5) != 0 &&
-        strncmp(cli->topology, "ring:", 5) != 0)
-        return hr_fail(HR_E_USAGE, "--link: the file %s says how fast its links are",
-                       cli->topology);
-    return HR_OK;
+    return cli->sweep ? HR_OK : hr_combination_check_link(cli, cli->topology);
 }
 
 static enum hr_status read_numbers(struct links *links)
@@ -250,6 +247,11 @@ static enum hr_status add_asked(struct links *links)
         HR_TRY(hr_algorithm_find(name, &algorithm));
     if (links->cli->root[0] && algorithm != &hr_allreduce_master_worker)
         return hr_fail(HR_E_USAGE, "--root: means nothing with --algorithm %s", name);
+    if (hr_cli_was_given(links->cli, "group-size") && algorithm != &hr_allreduce_hierarchical)
+        return hr_fail(HR_E_USAGE, "--group-size: means nothing with --algorithm %s", name);
+    if (rings && links->cli->emulate)
+        return hr_fail(HR_E_USAGE, "--emulate: means nothing with --algorithm rings, which are "
+                                   "known on paper only");
     if (rings)
         return add_rings(links);
     if (!algorithm->plan)

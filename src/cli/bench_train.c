@@ -6,6 +6,7 @@
 
 #include "cli/bench_data.h"
 #include "cli/bench_layers.h"
+#include "cli/combination.h"
 #include "cli/signals.h"
 #include "hogring/group.h"
 #include "nn/gemm.h"
@@ -153,6 +154,7 @@ static enum hr_status measure_all(struct train_bench *bench)
     const struct hr_train_options *o = &cli->train;
     const struct hr_train_options first = options_for(cli, bench->names[0]);
     double roof, next;
+    HR_TRY(hr_combination_check(cli, o));
     HR_TRY(hr_train_check(&first, &bench->data.dataset));
     HR_TRY(roof_beside(o, &roof));
     if (strcmp(cli->json, "-") != 0) {

@@ -10,6 +10,7 @@
 #include "cli/bench_loop.h"
 #include "cli/bench_machine.h"
 #include "cli/bench_store.h"
+#include "cli/combination.h"
 #include "cli/commands.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
@@ -85,6 +86,31 @@ static enum hr_status read_case(const struct hr_cli *cli, struct hr_bench_case *
         .pin = 1,
     };
     return HR_OK;
+}
+
+/* What means nothing to this operation; to all of them, that is what means nothing to any. */
+static enum hr_status check_meaning(const struct hr_cli *cli, bool all, enum hr_operation operation)
+{
+    const char *algorithm = cli->train.algorithm;
+    const bool reduced = all || operation == HR_OP_ALL_REDUCE;
+    const bool carries = all || operation != HR_OP_BARRIER;
+    const bool grouped = !strcmp(algorithm, "all") || !strcmp(algorithm, "hierarchical");
+    const struct {
+        const char *option;
+        bool fits;
+    } rules[] = {{"algorithm", reduced},
+                 {"group-size", reduced && grouped},
+                 {"redop", all || hr_operation_facts(operation)->reduces},
+                 {"type", carries},
+                 {"sizes", carries},
+                 {"buffers", carries},
+                 {"plot", carries}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (hr_cli_was_given(cli, rules[i].option) && !rules[i].fits)
+            return hr_fail(HR_E_USAGE, "--%s: means nothing with bench %s%s%s", rules[i].option,
+                           cli->positional[0], reduced ? " --algorithm " : "",
+                           reduced ? algorithm : "");
+    return hr_combination_check_link(cli, cli->topology);
 }
 
 /* --- the table --- */
@@ -190,6 +216,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
     HR_TRY(hr_bench_parse_sizes(cli->sizes, &rows->low, &rows->high));
     if (!all)
         HR_TRY(find_operation(cli->positional[0], &what.operation));
+    HR_TRY(check_meaning(cli, all, what.operation));
     hr_fp_flush_denormals();
     struct hr_calibration calibration;
     hr_bench_calibrate(cli->ranks, &calibration);

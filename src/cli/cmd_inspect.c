@@ -115,6 +115,17 @@ static bool is_path(const char *text)
     return access(text, F_OK) == 0 || strchr(text, '/') || named;
 }
 
+/* A file says itself what it is about. */
+static enum hr_status check_options(const struct hr_cli *cli)
+{
+    static const char *const of_models[] = {"input", "classes", "batch-size"};
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+        if (hr_cli_was_given(cli, of_models[i]))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s, which is no MODEL",
+                           of_models[i], cli->positional[0]);
+    return HR_OK;
+}
+
 static enum hr_status inspect(const struct hr_cli *cli)
 {
     if (cli->npositional != 1)
@@ -126,6 +137,7 @@ static enum hr_status inspect(const struct hr_cli *cli)
     }
     if (access(cli->positional[0], F_OK) != 0)
         return hr_fail_errno(HR_E_IO, "%s: cannot be opened", cli->positional[0]);
+    HR_TRY(check_options(cli));
     if (is_safetensors(cli->positional[0]))
         return inspect_file(cli);
     if (hr_is_trace(cli->positional[0]))

@@ -63,6 +63,19 @@ static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
     return hr_outcome_expect(cli, result, 1);
 }
 
+/* A question makes runs that never were: nothing of them is kept, or expected. */
+static enum hr_status check_options(const struct hr_cli *cli)
+{
+    static const char *const of_replays[] = {"checkpoint-dir", "keep", "max-steps",
+                                             "expect-accuracy"};
+    for (size_t i = 0; cli->what_if[0] && i < sizeof of_replays / sizeof *of_replays; i++)
+        if (hr_cli_was_given(cli, of_replays[i]))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing with --what-if", of_replays[i]);
+    if (hr_cli_was_given(cli, "keep") && !cli->train.checkpoint_dir[0])
+        return hr_fail(HR_E_USAGE, "--keep: where? give --checkpoint-dir too");
+    return HR_OK;
+}
+
 static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
                                 struct hr_dataset *dataset, struct hr_run_result *result)
 {
@@ -91,6 +104,7 @@ static enum hr_status open_and_replay(struct hr_cli *cli)
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "replay: which trace? (hogring replay FILE, as written by "
                                    "hogring train --record FILE)");
+    HR_TRY(check_options(cli));
     HR_TRY(hr_replay_open(cli->positional[0], &replay));
     const enum hr_status status = replay_it(cli, replay, &dataset, &result);
     hr_run_result_free(&result);

@@ -30,11 +30,13 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
     const bool pushes = !strategy->shares_batch && !strategy->exchanges;
     static const char pushers[] = "ps-async, ssp of --staleness 1 or more, and hogwild";
-    const bool local = !strcmp(o->strategy, "local-sgd");
+    static const char servers[] = "ps-sync, ps-async, ssp, elastic-averaging and backup-workers";
+    const bool local = !strcmp(o->strategy, "local-sgd"), simulated = !strcmp(o->clock, "virtual");
+    const bool talks = strcmp(o->strategy, "hogwild") != 0; /* its workers share their memory */
     const struct rule rules[] = {
         {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
-        {"servers", strategy->served,
-         "ps-sync, ps-async, ssp, elastic-averaging and backup-workers"},
+        {"servers", strategy->served, servers},
+        {"server-time", strategy->served || !simulated, servers},
         {"record-block", !strcmp(o->strategy, "hogwild"), "hogwild"},
         {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
         {"async-lr", pushes, pushers},
@@ -44,8 +46,9 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
         {"sync-every", local || strategy->exchanges, "local-sgd and elastic-averaging"},
         {"moving-rate", strategy->exchanges, "elastic-averaging"},
         {"adaptive-sync", local, "local-sgd"},
-        {"link", !strcmp(o->clock, "virtual") || !strcmp(o->strategy, "allreduce"),
-         "allreduce with --transport copy, and to --clock virtual"},
+        {"link", simulated ? talks : !strcmp(o->strategy, "allreduce"),
+         "allreduce with --transport copy, and to --clock virtual but for hogwild"},
+        {"topology", talks || !simulated, "those that send messages"},
     };
     CHECK(rules, "strategy", o->strategy);
     return HR_OK;
@@ -84,6 +87,9 @@ static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_tr
     const struct rule of_overlap[] = {{"bucket-size", !strcmp(o->overlap, "on"), "on"}};
     const struct rule of_schedule[] = {{"prefetch", free_run || !o->prefetch, "free"},
                                        {"launch", free_run, "free"},
+                                       {"compute-time", free_run, "free"},
+                                       {"inject", free_run, "free"},
+                                       {"link", free_run, "free"},
                                        {"calibrate", free_run, "free"}};
     if (hr_cli_was_given(cli, "batch-size") && o->global_batch_size)
         return hr_fail(HR_E_USAGE,
@@ -128,11 +134,20 @@ static enum hr_status check_models(const struct hr_cli *cli, const struct hr_tra
     return HR_OK;
 }
 
+enum hr_status hr_combination_check_link(const struct hr_cli *cli, const char *topology)
+{
+    const bool family = !strncmp(topology, "star:", 5) || !strncmp(topology, "ring:", 5);
+    if (topology[0] && !family && hr_cli_was_given(cli, "link"))
+        return hr_fail(HR_E_USAGE, "--link: the file %s says how fast its links are", topology);
+    return HR_OK;
+}
+
 enum hr_status hr_combination_check(const struct hr_cli *cli, const struct hr_train_options *o)
 {
     HR_TRY(check_strategy(cli, o));
     HR_TRY(check_updates(cli, o));
     HR_TRY(check_batches(cli, o));
     HR_TRY(check_models(cli, o));
+    HR_TRY(hr_combination_check_link(cli, o->topology));
     return check_saving(cli, o);
 }

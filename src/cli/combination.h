@@ -9,4 +9,7 @@
 HR_CHECKED enum hr_status hr_combination_check(const struct hr_cli *cli,
                                                const struct hr_train_options *o);
 
+/* HR_E_USAGE: --link was given beside a topology's file, which says how fast its links are. */
+HR_CHECKED enum hr_status hr_combination_check_link(const struct hr_cli *cli, const char *topology);
+
 #endif

@@ -217,7 +217,7 @@ static const struct hr_option_row rows[] = {
      "exit 1 when the weights_digest is another"},
     {"target-accuracy", NUMBER, FIELD(train.target_accuracy), BOTH, "X",
      "note the seconds until it is reached"},
-    {"quiet", FLAG, FIELD(quiet), BOTH | HR_BENCH | HR_REPLAY, NULL, "no banner, no progress"},
+    {"quiet", FLAG, FIELD(quiet), BOTH | HR_REPLAY, NULL, "no banner, no progress"},
     {"", FLAG, 0, 0, HR_BENCH, NULL, "Measurement"},
     {"ranks", COUNT, FIELD(ranks), HR_BENCH, "N", "ranks that take part [2]"},
     {"sizes", TEXT, FIELD(sizes), HR_BENCH, "LO:HI",

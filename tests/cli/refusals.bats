@@ -231,7 +231,7 @@ PY
 }
 
 @test "links on the real clock lead nowhere but to where they are" {
-  refused 2 "--link: means nothing with --strategy ps-async (it belongs to allreduce with --transport copy, and to --clock virtual)" \
+  refused 2 "--link: means nothing with --strategy ps-async (it belongs to allreduce with --transport copy, and to --clock virtual but for hogwild)" \
     train --strategy ps-async --link 1GB/s,5us
   hogring simulate "${quick[@]}" --strategy ps-async --link 1GB/s,5us >/dev/null
 }

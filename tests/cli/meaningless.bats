@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# What would be accepted and do nothing is refused, by every command.
+load support
+
+@test "bench: an operation has its own options" {
+  for option in "algorithm ring" "redop max" "group-size 2"; do
+    refused 2 "--${option% *}: means nothing with bench broadcast" bench broadcast --$option
+  done
+  for option in "type int64" "sizes 4:8" "buffers private" "plot $TMP/out.svg"; do
+    refused 2 "--${option% *}: means nothing with bench barrier" bench barrier --$option
+  done
+  refused 2 "--group-size: means nothing with bench all_reduce --algorithm ring" bench all_reduce --algorithm ring --group-size 2
+  refused 2 "--link: the file" bench all_reduce --ranks 8 --transport copy --topology data/topologies/ring-8.txt --link 1GB/s
+  for bench in all_reduce links layers train store; do
+    refused 2 "--quiet: no such option here" bench $bench --quiet
+  done
+  hogring bench all --ranks 2 --sizes 4K:4K --algorithm hierarchical --group-size 2 --redop max --type int64 >/dev/null
+}
+
+@test "bench links draws nothing, and has rings on paper only" {
+  refused 2 "--plot: means nothing with bench links" bench links --sweep --plot "$TMP/out.svg"
+  refused 2 "--plot: means nothing with bench links" bench links --topology star:4 --plot "$TMP/out.svg"
+  refused 2 "--group-size: means nothing with --algorithm ring" bench links --topology star:4 --algorithm ring --group-size 2
+  refused 2 "--emulate: means nothing with --algorithm rings" bench links --topology ring:4 --algorithm rings --emulate
+}
+
+@test "bench train knows its strategy" {
+  refused 2 "--servers: means nothing with --strategy allreduce" bench train --model softmax --servers 2
+  refused 2 "--algorithm: means nothing with --strategy hogwild" bench train --model softmax --strategy hogwild --algorithm ring
+}
+
+@test "inspect: what a file says itself is not asked for" {
+  hogring train "${quick[@]}" --checkpoint-dir "$TMP/run" >/dev/null 2>&1
+  for option in "input 1x8x8" "classes 3" "batch-size 3"; do
+    refused 2 "--${option% *}: means nothing for $TMP/run" inspect "$TMP/run" --$option
+    hogring inspect "softmax" --$option >/dev/null
+  done
+}
+
+@test "virtual time: messages and servers there are none of" {
+  refused 2 "--server-time: means nothing with --strategy allreduce" simulate --server-time 1ms
+  refused 2 "--server-time: means nothing with --strategy hogwild" simulate --strategy hogwild --server-time 1ms
+  refused 2 "--link: means nothing with --strategy hogwild" simulate --strategy hogwild --link 1GB/s
+  refused 2 "--topology: means nothing with --strategy hogwild" simulate --strategy hogwild --topology star:2
+  refused 2 "--link: the file" simulate --workers 8 --topology data/topologies/ring-8.txt --link 1GB/s
+  hogring compare "${quick[@]}" --clock virtual --strategies ps-async,hogwild --link 1GB/s --server-time 1ms >/dev/null
+}
+
+@test "explored schedules have no times" {
+  for option in "compute-time 10ms" "inject slow:1x2" "link 1GB/s"; do
+    refused 2 "--${option% *}: means nothing with --schedule explore:1" train --schedule explore:1 --$option
+  done
+}
+
+@test "replay: nothing is kept of what never was" {
+  hogring train "${quick[@]}" --strategy ps-async --record "$TMP/run.trace" >/dev/null 2>&1
+  refused 2 "--keep: where?" replay "$TMP/run.trace" --keep 1
+  for option in "checkpoint-dir $TMP/again" "keep 1" "max-steps 3" "expect-accuracy 0.1"; do
+    refused 2 "--${option% *}: means nothing with --what-if" replay "$TMP/run.trace" --what-if staleness=1 --$option
+  done
+  [ ! -e "$TMP/again" ]
+}
