@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/isa.h"
+#include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/parse.h"
@@ -96,6 +97,7 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
         print_command_help(stdout, command);
         return 0;
     }
+    hr_memory_limit_set(cli.max_memory);
     status = hr_outcome_check(&cli);
     if (status != HR_OK)
         return hr_cli_failed(status);

@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/config.h"
@@ -183,13 +182,16 @@ static const struct hr_option_row rows[] = {
      "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
      "several "
      "workers keeps a copy, merged every 64 rows; 0: none, as in the paper [256]"},
-    {"", FLAG, 0, 0, BOTH | HR_BENCH | HR_REPLAY, NULL, "Limits"},
+    {"", FLAG, 0, 0, ALL, NULL, "Limits"},
     {"max-steps", COUNT64, FIELD(train.max_steps), BOTH | HR_REPLAY, "N",
      "stop after so many updates of the model"},
     {"max-seconds", SECONDS, FIELD(train.max_seconds), BOTH | HR_BENCH, "T",
      "stop after so long: 90s, 5m (bench layers and train: for a model [1s])"},
     {"timeout", SECONDS, FIELD(train.timeout), BOTH | HR_BENCH, "T",
      "longest any wait may take; 0: no limit [30s]"},
+    {"max-memory", BYTES, FIELD(max_memory), ALL, "SIZE",
+     "what the whole run may take, workers and data: 512M, 16G; more is refused before it begins "
+     "[what the kernel says is available, and what is left of the control group's limit]"},
     {"", FLAG, 0, 0, BOTH | HR_REPLAY, NULL, "Checkpoints"},
     {"checkpoint-dir", TEXT, FIELD(train.checkpoint_dir), BOTH | HR_REPLAY, "DIR",
      "save here (compare: DIR/<strategy>) at the ends of epochs"},
@@ -316,64 +318,6 @@ enum hr_status hr_option_unknown(const char *name, unsigned command, const char 
     return hr_fail(HR_E_USAGE, "%s--%s: no such option here (--help lists them)", where, name);
 }
 
-static const char *expected(enum hr_option_kind kind)
-{
-    switch (kind) {
-    case FLAG:
-        return "true or false (on or off)";
-    case COUNT:
-    case COUNT64:
-        return "a whole number, not negative";
-    case NUMBER:
-        return "a number, not negative";
-    case SECONDS:
-        return "a time, as 30s, 500ms or 2m";
-    default:
-        return "text";
-    }
-}
-
-static bool store_text(char *field, size_t size, const char *value)
-{
-    return (size_t)snprintf(field, size, "%s", value) < size;
-}
-
-/* "" is what the command line says; files and lists of settings have words. */
-static bool store_flag(bool *field, const char *value)
-{
-    const bool no = !strcmp(value, "false") || !strcmp(value, "off");
-    const bool yes = !strcmp(value, "true") || !strcmp(value, "on") || !value[0];
-    *field = yes;
-    return yes || no;
-}
-
-static bool store(struct hr_cli *cli, const struct hr_option_row *row, const char *value)
-{
-    void *field = (char *)cli + row->offset;
-    uint64_t count;
-    switch (row->kind) {
-    case FLAG:
-        return store_flag(field, value);
-    case TEXT:
-    case OPTIONAL_TEXT:
-        return store_text(field, row->size, value);
-    case COUNT:
-        if (!hr_parse_count(value, &count))
-            return false;
-        *(size_t *)field = count;
-        return true;
-    case COUNT64:
-        return hr_parse_count(value, field);
-    case NUMBER:
-        return hr_parse_number(value, field);
-    case SECONDS:
-        return hr_parse_seconds(value, field);
-    case CONFIG:
-        break;
-    }
-    return false;
-}
-
 enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                           const char *value, const char *where)
 {
@@ -383,9 +327,9 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     if (row->kind == CONFIG)
         return where[0] ? hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where)
                         : hr_config_read(cli, command, value);
-    if (!store(cli, row, value))
+    if (!hr_option_store(cli, row, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
-                       expected(row->kind));
+                       hr_option_expected(row->kind));
     cli->given[row - rows] = true;
     return HR_OK;
 }

@@ -31,6 +31,7 @@ struct hr_cli {
     char what_if[256];  /* replay */
     char outputs[1024]; /* eval; "": none */
     char data[1024], json[1024], plot[1024], strategies[512];
+    uint64_t max_memory; /* 0: what the kernel says there is */
     size_t seeds;
     bool concurrent, quiet, help, emulate;
     double expect_accuracy; /* 0: none */
