@@ -98,6 +98,9 @@ enum hr_status hr_dataset_open_with(const char *name, const struct hr_data_optio
 /* The same with the defaults. */
 enum hr_status hr_dataset_open(const char *name, struct hr_dataset *out);
 
+/* Bytes of memory that its samples take; 0 where they are a file's pages (packed). */
+size_t hr_dataset_bytes(const struct hr_dataset *dataset);
+
 /* Give the memory back; harmless on a zeroed struct. */
 void hr_dataset_close(struct hr_dataset *dataset);
 

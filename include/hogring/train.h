@@ -185,6 +185,7 @@ struct hr_run_info {
     const char *optimizer; /* name and settings: "adam, beta1 0.9, ..." */
     const char *manner;    /* the strategy's own options: "sync-every 8"; "": it has none */
     const char *times;     /* what makes gradients and messages take how long; "": the machine */
+    const char *memory;    /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
     const char *lr_course; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, processors, batch_size, global_batch, params;
     size_t threads_per_worker;
@@ -217,12 +218,15 @@ struct hr_observer {
     int (*should_stop)(void *arg);
 };
 
-/* Train. HR_OK also when should_stop ended it (result->interrupted). On error result is zeroed, but
- * for result->checkpoint, the last one saved. */
+/* Train. What it takes is worked out first: HR_E_NOMEM says what that is, item by item, when it is
+ * more than there is, and which options would fit. HR_OK also when should_stop ended it
+ * (result->interrupted). On error result is zeroed, but for result->checkpoint, the last one
+ * saved. */
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result);
 
-/* Would hr_train take these options? HR_E_USAGE says what is wrong, before anything is trained. */
+/* Would hr_train take these options, and is there memory for them? HR_E_USAGE and HR_E_NOMEM say
+ * what is wrong, before anything is trained. */
 enum hr_status hr_train_check(const struct hr_train_options *options,
                               const struct hr_dataset *dataset);
 

@@ -12,6 +12,7 @@
 #include "cli/watch.h"
 #include "hogring/checkpoint.h"
 #include "report/report.h"
+#include "train/needs.h"
 
 /* --- which runs --- */
 
@@ -178,6 +179,20 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     return hr_outcome_expect(cli, contest->results, good);
 }
 
+/* Runs side by side take what they take at the same time. */
+static enum hr_status check_together(const struct hr_contest *contest,
+                                     const struct hr_dataset *dataset)
+{
+    struct hr_needs all = {0};
+    for (size_t i = 0; i < contest->per_seed; i++) {
+        struct hr_needs one = {0};
+        HR_TRY(hr_train_needs(&contest->options[i], dataset, &one));
+        hr_needs_join(&all, &one);
+    }
+    return hr_needs_check(&all, "--concurrent: the runs of a seed together need",
+                          "without --concurrent they would fit");
+}
+
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
                               struct hr_contest *contest)
 {
@@ -186,6 +201,8 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     for (size_t i = 0; i < contest->n; i++) /* before the first is trained */
         HR_TRY(hr_train_check(&contest->options[i], dataset));
+    if (cli->concurrent)
+        HR_TRY(check_together(contest, dataset));
     for (size_t i = 0; i < contest->n; i++)
         if (contest->options[i].checkpoint_dir[0])
             HR_TRY(hr_checkpoint_prepare(contest->options[i].checkpoint_dir, 0));

@@ -291,6 +291,12 @@ enum hr_status hr_dataset_open(const char *name, struct hr_dataset *out)
     return hr_dataset_open_with(name, NULL, out);
 }
 
+size_t hr_dataset_bytes(const struct hr_dataset *dataset)
+{
+    const struct hr_storage *storage = dataset->storage;
+    return storage ? hr_table_bytes(&storage->train) + hr_table_bytes(&storage->test) : 0;
+}
+
 void hr_dataset_close(struct hr_dataset *dataset)
 {
     if (dataset->storage)

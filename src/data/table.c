@@ -36,6 +36,25 @@ size_t hr_table_pairs(const struct hr_table *table)
     return table->features == HR_FEATURES_SPARSE ? table->rows[table->count] : 0;
 }
 
+size_t hr_table_bytes(const struct hr_table *table)
+{
+    const size_t elems = table->count * hr_shape_elems(table->shape);
+    const size_t labels = table->count * sizeof *table->labels;
+    const size_t pairs = hr_table_pairs(table);
+    if (table->borrowed)
+        return 0;
+    switch (table->features) {
+    case HR_FEATURES_BYTES:
+        return labels + elems;
+    case HR_FEATURES_FLOATS:
+        return labels + elems * sizeof *table->values;
+    case HR_FEATURES_SPARSE:
+        break;
+    }
+    return labels + (table->count + 1) * sizeof *table->rows +
+           pairs * (sizeof *table->values + sizeof *table->columns);
+}
+
 /* Arrays of a table like `from`, for `count` samples and `pairs` pairs. */
 static enum hr_status make_arrays(const char *name, const struct hr_table *from, size_t count,
                                   size_t pairs, struct hr_table *out)

@@ -33,6 +33,9 @@ struct hr_split hr_table_split(const struct hr_table *table);
 /* Pairs of a sparse table; 0 for others. */
 size_t hr_table_pairs(const struct hr_table *table);
 
+/* Bytes of its arrays; 0 when they are borrowed. */
+size_t hr_table_bytes(const struct hr_table *table);
+
 /* Take round(fraction * count) samples, at least 1 and not all, out of `table` into `test`: the
  * first ones of a fixed pseudo-random order (Philox with seed 0), so that they depend on the count
  * alone. Both keep the order of the file. HR_E_FORMAT when there are not two samples. */

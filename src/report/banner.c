@@ -116,6 +116,8 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     print_batch(out, info);
     if (info->conflicts)
         print_conflicts(out, info);
+    if (info->memory)
+        fprintf(out, "  memory   %s\n", info->memory);
     fprintf(out, "  promise  %s\n", info->guarantee);
 }
 

@@ -36,6 +36,11 @@ static size_t bytes(const struct hr_world *world)
     return is_fused(world) ? hr_state_floats(world) * sizeof(float) : 0;
 }
 
+static size_t worker_bytes(const struct hr_world *world)
+{
+    return is_fused(world) ? 0 : hr_state_bytes(world);
+}
+
 static void init(struct hr_world *world)
 {
     if (is_fused(world))
@@ -171,6 +176,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .shares_batch = true,
     .bytes = bytes,
     .init = init,
+    .worker_bytes = worker_bytes,
     .start = start,
     .stop = stop,
     .request = hr_tell_nobody,

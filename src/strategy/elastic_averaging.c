@@ -172,6 +172,7 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .exchanges = true,
     .bytes = hr_server_bytes,
     .init = hr_server_init,
+    .worker_bytes = hr_state_bytes,
     .start = start,
     .stop = stop,
     .request = request,

@@ -189,6 +189,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .private_state = true,
     .bytes = bytes,
     .init = init,
+    .worker_bytes = hr_state_bytes,
     .start = start,
     .stop = hr_state_stop,
     .request = hr_tell_nobody,

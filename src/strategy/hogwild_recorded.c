@@ -56,6 +56,11 @@ static size_t bytes(const struct hr_world *world)
            world->params * sizeof(float);
 }
 
+static size_t worker_bytes(const struct hr_world *world)
+{
+    return hr_state_bytes(world) + blocks_of(world) * (1 + sizeof(uint64_t));
+}
+
 static struct hr_ticket_word *blocks(const struct hr_world *world)
 {
     return hr_pushes_end(world);
@@ -372,6 +377,7 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .logged = true,
     .bytes = bytes,
     .init = init,
+    .worker_bytes = worker_bytes,
     .start = start,
     .stop = stop,
     .request = hr_tell_nobody,

@@ -126,6 +126,7 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .averages = true,
     .bytes = bytes,
     .init = init,
+    .worker_bytes = hr_state_bytes,
     .start = start,
     .stop = hr_state_stop,
     .request = hr_tell_nobody,

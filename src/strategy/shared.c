@@ -66,11 +66,16 @@ void hr_export_own_state(struct hr_worker *worker)
     world->snapshot.applied[worker->rank] = worker->applied;
 }
 
+size_t hr_state_bytes(const struct hr_world *world)
+{
+    return (hr_state_floats(world) + hr_ratio_floats(world)) * sizeof(float);
+}
+
 enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
 {
     const struct hr_world *world = worker->world;
     const size_t floats = hr_state_floats(world);
-    worker->state = malloc((floats + hr_ratio_floats(world)) * sizeof(float));
+    worker->state = malloc(hr_state_bytes(world));
     if (!worker->state)
         return hr_fail(HR_E_NOMEM, "no memory for the %s state of %zu parameters",
                        world->optimizer.rule->name, world->params);

@@ -40,6 +40,8 @@ static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t strip
 /* Copy elements [begin, begin + count) of a state's arrays into the snapshot's first copy. */
 void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count);
 
+/* Bytes of a private state, and ratio: worker_bytes where that is all. */
+size_t hr_state_bytes(const struct hr_world *world);
 /* Take a private state, and ratio, and load copy `copy` of the snapshot's into it. */
 HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
 void hr_state_stop(struct hr_worker *worker);

@@ -191,6 +191,8 @@ struct hr_strategy {
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
     size_t (*bytes)(const struct hr_world *world);
     void (*init)(struct hr_world *world);
+    /* Private memory that a worker's start takes; NULL: none worth counting. */
+    size_t (*worker_bytes)(const struct hr_world *world);
 
     /* Worker. start loads the snapshot (the initial state, or a checkpoint's). */
     enum hr_status (*start)(struct hr_worker *worker);

@@ -45,11 +45,12 @@ void hr_announce(const struct hr_run *run)
     const struct hr_world *world = &run->world;
     const struct hr_course *course = &world->course;
     const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
-    char optimizer[160], rate[160], manner[96], times[600];
+    char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
     hr_recipe_rate_text(run, rate, sizeof rate);
     hr_manner_text(run, manner, sizeof manner);
     times_text(run, times, sizeof times);
+    hr_needs_text(&run->needs, memory);
     const struct hr_run_info info = {
         .strategy = run->strategy_name,
         .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
@@ -62,6 +63,7 @@ void hr_announce(const struct hr_run *run)
         .lr_course = rate,
         .manner = manner,
         .times = times,
+        .memory = memory,
         .workers = world->workers,
         .servers = world->servers,
         .processors = hr_cpus_allowed(),

@@ -10,6 +10,26 @@ static size_t largest_batch(const struct hr_run *run)
     return batch > HR_EVAL_BLOCK ? batch : HR_EVAL_BLOCK;
 }
 
+static struct hr_workspace_options workspace_options(const struct hr_run *run)
+{
+    return (struct hr_workspace_options){.seed = run->options->seed,
+                                         .threads = run->options->threads_per_worker};
+}
+
+size_t hr_device_bytes(const struct hr_run *run, size_t *for_evaluation)
+{
+    const struct hr_workspace_options options = workspace_options(run);
+    const size_t all = hr_workspace_bytes(run->model, largest_batch(run), &options);
+    const size_t training = hr_workspace_bytes(run->model, run->batch_size, &options);
+    const size_t shards = run->micro_shards / run->world.workers;
+    size_t sums = 0;
+    for (size_t level = 0; (size_t)1 << level < shards; level++)
+        sums += run->world.params * sizeof(float);
+    *for_evaluation = all - training;
+    /* 0: more than can be counted */
+    return all ? all + hr_input_bytes(run, largest_batch(run)) + sums : SIZE_MAX;
+}
+
 static enum hr_status start_repro(struct hr_repro *repro, const struct hr_run *run)
 {
     repro->shards = run->micro_shards / run->world.workers;
@@ -32,10 +52,9 @@ static void gradients_done(void *arg, size_t offset, size_t count)
 enum hr_status hr_device_start(struct hr_device *device, const struct hr_run *run)
 {
     const bool overlaps = run->world.options.overlap && !run->micro_shards;
-    const struct hr_workspace_options options = {.seed = run->options->seed,
-                                                 .threads = run->options->threads_per_worker,
-                                                 .done = overlaps ? gradients_done : NULL,
-                                                 .arg = device};
+    struct hr_workspace_options options = workspace_options(run);
+    options.done = overlaps ? gradients_done : NULL;
+    options.arg = device;
     enum hr_status status;
     *device = (struct hr_device){0};
     HR_TRY(hr_input_init(&device->input, run, largest_batch(run)));

@@ -22,6 +22,7 @@ struct hr_repro {
 };
 
 struct hr_trainee;
+struct hr_run;
 
 struct hr_device {
     struct hr_trainee *borrower;    /* whose gradient is being computed */
@@ -30,6 +31,8 @@ struct hr_device {
     struct hr_repro repro;
 };
 
+/* Bytes that one takes: of its own, and how many of them are there for evaluation alone. */
+size_t hr_device_bytes(const struct hr_run *run, size_t *for_evaluation);
 /* HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_device_start(struct hr_device *device, const struct hr_run *run);
 /* Harmless on a zeroed one. */

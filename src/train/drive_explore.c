@@ -66,7 +66,7 @@ enum hr_status hr_drive_explore(struct hr_run *run)
     struct explorer explorer = {
         .picker = {.kind = HR_PICK_EXPLORE, .seed = run->explore_seed},
     };
-    enum hr_status status = hr_play_start(&explorer.play, run, 1);
+    enum hr_status status = hr_play_start(&explorer.play, run, hr_play_threads(run));
     if (status == HR_OK)
         status = play_all(&explorer);
     return hr_play_finish(&explorer.play, status);

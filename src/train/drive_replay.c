@@ -236,7 +236,7 @@ enum hr_status hr_drive_replay(struct hr_run *run)
     struct replayer replayer = {0};
     enum hr_status status = open_logs(&replayer, &hr_replay_own(run->replay)->trace);
     if (status == HR_OK) {
-        status = hr_play_start(&replayer.play, run, hr_cpus_allowed());
+        status = hr_play_start(&replayer.play, run, hr_play_threads(run));
         for (size_t r = 0; status == HR_OK && run->world.strategy->logged && r < replayer.nlogs;
              r++)
             replayer.play.trainee[r].worker.diary.script = &replayer.log[r];

@@ -336,14 +336,13 @@ static enum hr_status take_memory(struct simulator *sim, const struct hr_world *
 
 static enum hr_status set_up(struct simulator *sim, struct hr_run *run)
 {
-    const size_t threads = hr_cpus_allowed() / run->options->threads_per_worker;
     HR_TRY(take_memory(sim, &run->world));
     HR_TRY(hr_network_open(&sim->network, &run->conditions.topology,
                            run->world.group_options.group_size));
     run->world.posted = posted;
     run->world.posted_arg = sim;
     hr_hall_on_sum(run->hall, summed, sim);
-    return hr_play_start(&sim->play, run, threads ? threads : 1);
+    return hr_play_start(&sim->play, run, hr_play_threads(run));
 }
 
 enum hr_status hr_drive_virtual(struct hr_run *run)

@@ -5,11 +5,21 @@
 #include "base/size.h"
 #include "train/run.h"
 
+static size_t plane_bytes(const struct hr_run *run)
+{
+    return run->dataset->shape.height * run->dataset->shape.width * sizeof(float);
+}
+
+size_t hr_input_bytes(const struct hr_run *run, size_t max_samples)
+{
+    return max_samples * sizeof(uint32_t) + plane_bytes(run);
+}
+
 enum hr_status hr_input_init(struct hr_input *input, const struct hr_run *run, size_t max_samples)
 {
     *input = (struct hr_input){.run = run, .sampler_pass = UINT64_MAX};
     input->samples = malloc(max_samples * sizeof *input->samples);
-    input->plane = malloc(run->dataset->shape.height * run->dataset->shape.width * sizeof(float));
+    input->plane = malloc(plane_bytes(run));
     if (!input->samples || !input->plane) {
         hr_input_fini(input);
         return hr_fail(HR_E_NOMEM, "no memory for a batch of %zu samples", max_samples);

@@ -29,6 +29,8 @@ struct hr_input {
     uint64_t sampler_pass; /* whose order it is */
 };
 
+/* Bytes that hr_input_init takes. */
+size_t hr_input_bytes(const struct hr_run *run, size_t max_samples);
 /* For batches (and blocks of the test split) of up to max_samples. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_run *run,
                                         size_t max_samples);

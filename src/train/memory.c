@@ -1,4 +1,5 @@
 /* What the ranks of a run share: one segment, laid out. */
+#include "base/needs.h"
 #include "base/size.h"
 #include "schedule/wires.h"
 #include "strategy/shared.h"
@@ -10,65 +11,79 @@
 struct carver {
     unsigned char *base;
     size_t used;
+    struct hr_needs *needs; /* NULL: nobody wants to know what for */
 };
 
-static void *carve(struct carver *carver, size_t bytes)
+static void *carve(struct carver *carver, const char *name, size_t bytes)
 {
     void *at = carver->base ? carver->base + carver->used : NULL;
     carver->used += hr_round_up(bytes, HR_LINE);
+    if (carver->needs)
+        hr_needs_add(carver->needs, name, 1, hr_round_up(bytes, HR_LINE));
     return at;
 }
 
 /* Arenas begin an odd number of lines apart from one another, so that the same element of several
  * ranks does not fall into the same set of the caches. */
-static float *carve_arena(struct carver *carver, size_t params)
+static float *carve_arena(struct carver *carver, const char *name, size_t params)
 {
     enum { SKEW_LINES = 9 };
     carver->used += SKEW_LINES * HR_LINE;
-    return carve(carver, hr_round_up(params * sizeof(float), 4096));
+    return carve(carver, name, hr_round_up(params * sizeof(float), 4096));
 }
 
-static enum hr_status lay_out(struct hr_run *run, unsigned char *base, size_t *bytes)
+/* A hall has no memory that ranks share. */
+static bool has_hall(const struct hr_run *run)
 {
+    return run->schedule == HR_SCHEDULE_VIRTUAL || run->schedule == HR_SCHEDULE_REPLAY;
+}
+
+static enum hr_status lay_out(struct hr_run *run, struct carver *to)
+{
+    static const char counts[] = "counters and curve", copy[] = "copy to evaluate and save";
     struct hr_world *world = &run->world;
-    struct carver carver = {.base = base};
     size_t group_bytes = 0;
-    if (!run->hall)
+    if (!has_hall(run))
         HR_TRY(hr_group_bytes(&world->group_options, &group_bytes));
-    run->board = carve(&carver, sizeof *run->board);
-    world->dispenser = carve(&carver, sizeof *world->dispenser);
-    world->group = carve(&carver, group_bytes);
-    run->wires.free_at = carve(&carver, hr_wires_bytes(&run->wires));
-    world->stats = carve(&carver, world->workers * sizeof *world->stats);
-    world->staleness = carve(&carver, hr_staleness_bytes(world));
-    run->cells = carve(&carver, run->neval * sizeof *run->cells);
-    run->curve = carve(&carver, run->curve_room * sizeof *run->curve);
-    world->snapshot.weights = carve_arena(&carver, world->params);
+    run->board = carve(to, counts, sizeof *run->board);
+    world->dispenser = carve(to, counts, sizeof *world->dispenser);
+    world->group = carve(to, "rings", group_bytes);
+    run->wires.free_at = carve(to, "rings", hr_wires_bytes(&run->wires));
+    world->stats = carve(to, counts, world->workers * sizeof *world->stats);
+    world->staleness = carve(to, counts, hr_staleness_bytes(world));
+    run->cells = carve(to, counts, run->neval * sizeof *run->cells);
+    run->curve = carve(to, counts, run->curve_room * sizeof *run->curve);
+    world->snapshot.weights = carve_arena(to, copy, world->params);
     world->snapshot.state =
-        carve_arena(&carver, hr_state_floats(world) * world->snapshot.state_copies);
+        carve_arena(to, copy, hr_state_floats(world) * world->snapshot.state_copies);
     world->snapshot.applied =
-        carve(&carver, world->snapshot.state_copies * sizeof *world->snapshot.applied);
-    world->snapshot.losses = carve(&carver, sizeof *world->snapshot.losses);
+        carve(to, copy, world->snapshot.state_copies * sizeof *world->snapshot.applied);
+    world->snapshot.losses = carve(to, copy, sizeof *world->snapshot.losses);
     for (size_t w = 0; w < world->workers; w++) {
-        world->weights[w] = carve_arena(&carver, world->params);
-        world->grads[w] = carve_arena(&carver, world->params);
+        world->weights[w] = carve_arena(to, "weights and gradients", world->params);
+        world->grads[w] = carve_arena(to, "weights and gradients", world->params);
     }
-    world->own = carve(&carver, world->strategy->bytes(world));
-    hr_calibration_place(run, carve(&carver, hr_calibration_bytes(run)));
-    world->segment = base;
-    *bytes = carver.used;
+    world->own = carve(to, world->strategy->served ? "servers" : "shared by the workers",
+                       world->strategy->bytes(world));
+    hr_calibration_place(run, carve(to, counts, hr_calibration_bytes(run)));
+    world->segment = to->base;
     return HR_OK;
+}
+
+enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs)
+{
+    return lay_out(run, &(struct carver){.needs = needs});
 }
 
 enum hr_status hr_memory_take(struct hr_run *run)
 {
-    size_t bytes;
-    if (run->schedule == HR_SCHEDULE_VIRTUAL || run->schedule == HR_SCHEDULE_REPLAY)
+    struct carver counter = {0};
+    if (has_hall(run))
         HR_TRY(hr_hall_create(&run->world.group_options, &run->hall));
-    HR_TRY(lay_out(run, NULL, &bytes));
+    HR_TRY(lay_out(run, &counter));
     HR_TRY(hr_segment_create(hr_control_bytes(run->nranks), true, &run->control_segment));
-    HR_TRY(hr_segment_create(bytes, false, &run->segment));
+    HR_TRY(hr_segment_create(counter.used, false, &run->segment));
     run->world.control = run->control_segment.base;
     hr_control_init(run->world.control, run->nranks);
-    return lay_out(run, run->segment.base, &bytes);
+    return lay_out(run, &(struct carver){.base = run->segment.base});
 }

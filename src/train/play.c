@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/fpenv.h"
 #include "nn/gemm.h"
 #include "train/record.h"
@@ -162,6 +163,16 @@ static enum hr_status start_ranks(struct hr_play *play)
     for (size_t r = 0; r < world->workers && world->strategy->logged && run->recorder; r++)
         play->trainee[r].worker.diary.log = &play->log[r];
     return HR_OK;
+}
+
+size_t hr_play_threads(const struct hr_run *run)
+{
+    size_t threads = hr_cpus_allowed();
+    if (run->schedule == HR_SCHEDULE_EXPLORE)
+        threads = 1;
+    if (run->schedule == HR_SCHEDULE_VIRTUAL)
+        threads /= run->options->threads_per_worker;
+    return threads ? threads : 1;
 }
 
 enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t threads)

@@ -38,6 +38,10 @@ struct hr_play {
     int64_t ticked_ns;
 };
 
+/* How many threads compute in it: one where orders are explored, else one a processor, or for each
+ * so many as a gradient takes. */
+size_t hr_play_threads(const struct hr_run *run);
+
 /* Start all ranks, and `threads` that compute (this one among them). */
 HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t threads);
 void hr_play_stop(struct hr_play *play);

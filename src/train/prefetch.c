@@ -113,15 +113,27 @@ size_t hr_prefetch_ready(struct hr_prefetch *p)
 
 /* --- its life --- */
 
+static size_t floats_bytes(const struct hr_run *run, size_t samples)
+{
+    return hr_round_up(samples * hr_shape_elems(run->dataset->shape) * sizeof(float), HR_LINE);
+}
+
+size_t hr_prefetch_bytes(const struct hr_run *run, size_t ahead)
+{
+    const size_t samples = run->batch_size;
+    return hr_input_bytes(run, samples) +
+           (ahead + 1) * (floats_bytes(run, samples) + 2 * samples * sizeof(uint32_t));
+}
+
 static enum hr_status take_memory(struct hr_prefetch *p)
 {
     const struct hr_prefetch_options *o = &p->options;
-    const size_t bytes = o->max_samples * hr_shape_elems(o->run->dataset->shape) * sizeof(float);
+    const size_t bytes = floats_bytes(o->run, o->max_samples);
     HR_TRY(hr_input_init(&p->input, o->run, o->max_samples));
     p->slots = calloc(p->nslots, sizeof *p->slots);
     for (size_t i = 0; p->slots && i < p->nslots; i++) {
         struct hr_prefetched *slot = &p->slots[i];
-        slot->x = aligned_alloc(HR_LINE, hr_round_up(bytes, HR_LINE));
+        slot->x = aligned_alloc(HR_LINE, bytes);
         slot->y = malloc(o->max_samples * sizeof *slot->y);
         slot->samples = malloc(o->max_samples * sizeof *slot->samples);
         if (!slot->x || !slot->y || !slot->samples)

@@ -43,6 +43,8 @@ struct hr_prefetch_options {
     uint64_t stride;
 };
 
+/* Bytes that a worker's takes. */
+size_t hr_prefetch_bytes(const struct hr_run *run, size_t ahead);
 /* HR_E_NOMEM: no memory, or no thread. */
 HR_CHECKED enum hr_status hr_prefetch_start(const struct hr_prefetch_options *options,
                                             struct hr_prefetch **out);

@@ -14,6 +14,7 @@
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/account.h"
+#include "train/needs.h"
 #include "train/prefetch.h"
 #include "train/recipe.h"
 #include "train/record.h"
@@ -225,6 +226,8 @@ static enum hr_status drive(struct hr_run *run)
 static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     HR_TRY(prepare(run));
+    HR_TRY(hr_run_needs(run, checkpoint, &run->needs));
+    HR_TRY(hr_run_fits(run->options, run->dataset, &run->needs));
     if (run->options->normalize)
         HR_TRY(hr_scaling_measure(run->dataset, &run->scaling));
     if (checkpoint)
@@ -315,8 +318,8 @@ enum hr_status hr_train(const struct hr_train_options *options, const struct hr_
     return hr_train_as(options, NULL, NULL, dataset, observer, result);
 }
 
-enum hr_status hr_train_check(const struct hr_train_options *options,
-                              const struct hr_dataset *dataset)
+enum hr_status hr_train_needs(const struct hr_train_options *options,
+                              const struct hr_dataset *dataset, struct hr_needs *out)
 {
     struct hr_run *run = calloc(1, sizeof *run);
     if (!run)
@@ -324,8 +327,18 @@ enum hr_status hr_train_check(const struct hr_train_options *options,
     run->settled = *options;
     run->options = &run->settled;
     run->dataset = dataset;
-    const enum hr_status status = prepare(run);
+    enum hr_status status = prepare(run);
+    if (status == HR_OK)
+        status = hr_run_needs(run, NULL, out);
     finish(run);
     free(run);
     return status;
+}
+
+enum hr_status hr_train_check(const struct hr_train_options *options,
+                              const struct hr_dataset *dataset)
+{
+    struct hr_needs needs = {0};
+    HR_TRY(hr_train_needs(options, dataset, &needs));
+    return hr_run_fits(options, dataset, &needs);
 }

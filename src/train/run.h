@@ -5,6 +5,7 @@
  *   prefetch.c           a thread that does that ahead of a worker
  *   trainee.c            a worker's own: gradients, its part of evaluations
  *   defaults.c           what an option is when nobody says it
+ *   needs.c              what it all takes, before anything is taken
  *   recipe.c             the optimiser and the learning rate
  *   manner.c             what the strategy is to do exactly: staleness, periods, backups, ...
  *   wiring.c             how gradients travel: transport, emulated links, buckets
@@ -29,6 +30,7 @@
 #define HR_TRAIN_RUN_H
 
 #include "base/clock.h"
+#include "base/needs.h"
 #include "data/transform.h"
 #include "group/hall.h"
 #include "group/launch.h"
@@ -86,6 +88,7 @@ struct hr_run {
     int64_t now_ps;                 /* virtual time */
     struct hr_conditions conditions;
     struct hr_calibration calibration;
+    struct hr_needs needs; /* what it takes */
     struct hr_hall *hall; /* owned; the group, where one thread plays all ranks but for explore */
     size_t nranks;        /* workers, then servers */
     size_t batch_size, global_batch;  /* of a worker (the largest share), and of all */
@@ -129,6 +132,13 @@ static inline bool hr_run_is_played(const struct hr_run *run)
     return run->schedule != HR_SCHEDULE_FREE;
 }
 
+/* Does a thread decode ahead of each worker? One thread that plays all ranks has nobody to decode
+ * ahead of, and micro-shards are decoded one by one. */
+static inline bool hr_run_prefetches(const struct hr_run *run)
+{
+    return run->options->prefetch && !hr_run_is_played(run) && !run->micro_shards;
+}
+
 /* The run's clock. */
 static inline int64_t hr_run_now_ns(const struct hr_run *run)
 {
@@ -153,7 +163,8 @@ struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
 void hr_trainee_evaluate(struct hr_trainee *trainee);
 
-/* --- memory.c: what the ranks share */
+/* --- memory.c: what the ranks share, and its bytes, by name */
+HR_CHECKED enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs);
 HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
 
 /* --- manner.c: the strategy's own options */

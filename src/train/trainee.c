@@ -41,8 +41,6 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
     return status;
 }
 
-/* One thread that plays all ranks has nobody to decode ahead of, and micro-shards are decoded one
- * by one. */
 static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
 {
     const struct hr_run *run = trainee->run;
@@ -56,7 +54,7 @@ static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
         .end = world->course.end,
         .stride = world->strategy->shares_batch ? 1 : world->workers,
     };
-    if (!options.ahead || hr_run_is_played(run) || run->micro_shards)
+    if (!hr_run_prefetches(run))
         return HR_OK;
     return hr_prefetch_start(&options, &trainee->prefetch);
 }

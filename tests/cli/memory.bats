@@ -1,0 +1,31 @@
+#!/usr/bin/env bats
+# What a command needs is worked out before it is taken, said, and refused when there is not as much.
+load support
+
+@test "the banner says what a run will take" {
+  hogring train --epochs 1 --workers 4 >/dev/null 2>"$TMP/err"
+  grep -qE '^  memory   [0-9.]+ MiB: .*weights and gradients' "$TMP/err"
+}
+
+@test "a run that is too large is refused with the sum and what would fit" {
+  refused 3 "this run needs" train --workers 8 --max-memory 8M
+  grep -q "weights and gradients" "$TMP/stderr"
+  grep -q -- "(--max-memory); --workers 4 would fit" "$TMP/stderr"
+  hogring train "${quick[@]}" --model mlp --workers 4 --max-memory 8M
+  refused 3 "TiB" train --model "flatten, dense 5000000, relu, dense 300, relu, dense 10" --workers 64
+  refused 2 "--max-memory lots: expected a size, as 512M or 16G" train --max-memory lots
+}
+
+@test "compare refuses its largest run before the first, and runs that are too large together" {
+  refused 3 "this run needs" compare --strategies hogwild,hogwild:batch-size=20000 --max-memory 32M --quiet
+  refused 3 "--concurrent: the runs of a seed together need" compare --concurrent --workers 4 --quiet --max-memory 20M
+  hogring compare --workers 4 "${quick[@]}" --model mlp --max-memory 20M
+}
+
+@test "address space is counted beside memory" {
+  local code=0
+  ( ulimit -v 300000; hogring train --kernels reference --workers 2 \
+    --model "flatten, dense 9000, relu, dense 2000, relu, dense 10" 2>"$TMP/err" ) || code=$?
+  [ "$code" = 3 ]
+  grep -qE "there is .* \(ulimit -v\)" "$TMP/err"
+}
