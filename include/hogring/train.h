@@ -132,7 +132,8 @@ struct hr_conflicts {
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
     char model[1024], optimizer[16];
-    char manner[96]; /* as in struct hr_run_info */
+    char manner[96];   /* as in struct hr_run_info */
+    char setting[160]; /* what else it was told, other than runs that it is compared with; "" */
     size_t workers, servers, batch_size, global_batch, params;
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */

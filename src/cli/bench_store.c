@@ -56,9 +56,9 @@ static enum hr_status read_numbers(struct store_bench *bench)
         return hr_fail(HR_E_USAGE, "--servers %zu: expected 1 to 32", what->servers);
     if (!sweep && !bench->dedicated && what->servers > what->workers)
         return hr_fail(HR_E_USAGE,
-                       "--servers %zu: colocated in %zu workers, there are at most "
+                       "--servers %zu: colocated in %zu worker%s, there are at most "
                        "as many",
-                       what->servers, what->workers);
+                       what->servers, what->workers, what->workers == 1 ? "" : "s");
     return HR_OK;
 }
 

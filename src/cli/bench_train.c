@@ -158,11 +158,11 @@ static enum hr_status measure_all(struct train_bench *bench)
     HR_TRY(hr_train_check(&first, &bench->data.dataset));
     HR_TRY(roof_beside(o, &roof));
     if (strcmp(cli->json, "-") != 0) {
-        printf("# train on %s: %s, %zu workers of %zu thread%s (%s), batch %zu a worker, kernels "
+        printf("# train on %s: %s, %zu worker%s of %zu thread%s (%s), batch %zu a worker, kernels "
                "%s\n# compute roof, %zu threads together: %.1f GFLOP/s\n",
-               bench->data.name, o->strategy, o->workers, o->threads_per_worker,
-               o->threads_per_worker == 1 ? "" : "s", o->launch, o->batch_size, o->kernels,
-               o->workers * o->threads_per_worker, roof * 1e-9);
+               bench->data.name, o->strategy, o->workers, o->workers == 1 ? "" : "s",
+               o->threads_per_worker, o->threads_per_worker == 1 ? "" : "s", o->launch,
+               o->batch_size, o->kernels, o->workers * o->threads_per_worker, roof * 1e-9);
         hr_speed_print_head(stdout);
     }
     for (size_t i = 0; i < bench->n; i++, roof = next)

@@ -125,9 +125,9 @@ static void print_row(const struct hr_bench_row *row)
 
 static void print_head(const struct hr_bench_case *what, const char *operation)
 {
-    printf("# %s: %zu ranks (%s, %s, %s buffers%s)\n", operation, what->world.nranks,
-           what->world.launch, what->world.transport, what->own_memory ? "private" : "arena",
-           what->back_to_back ? ", back to back" : "");
+    printf("# %s: %zu rank%s (%s, %s, %s buffers%s)\n", operation, what->world.nranks,
+           what->world.nranks == 1 ? "" : "s", what->world.launch, what->world.transport,
+           what->own_memory ? "private" : "arena", what->back_to_back ? ", back to back" : "");
     printf("%12s %12s  %-8s %-8s %-18s %10s %10s %10s %8s %8s %7s\n", "size (B)", "count", "type",
            "redop", "algorithm", "time (us)", "p10", "p90", "algbw", "busbw", "#wrong");
 }

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "checkpoint/safetensors.h"
 #include "cli/combination.h"
 #include "cli/commands.h"
 #include "cli/contest.h"
+#include "cli/entries.h"
 #include "cli/outcome.h"
 #include "cli/signals.h"
 #include "cli/watch.h"
@@ -15,31 +17,6 @@
 #include "train/needs.h"
 
 /* --- which runs --- */
-
-/* One entry of --strategies: "ssp:staleness=1:lr=0.01". */
-static enum hr_status parse_entry(const struct hr_cli *cli, char *entry, struct hr_cli *own)
-{
-    *own = *cli;
-    memset(own->given, 0, sizeof own->given); /* by this entry */
-    char *settings = strchr(entry, ':');
-    if (settings)
-        *settings++ = '\0';
-    if (strlen(entry) >= sizeof own->train.strategy)
-        return hr_fail(HR_E_USAGE, "--strategies: %s: there is no such strategy", entry);
-    snprintf(own->train.strategy, sizeof own->train.strategy, "%s", entry);
-    while (settings && *settings) {
-        char *next = strchr(settings, ':'), *equals = strchr(settings, '=');
-        if (next)
-            *next++ = '\0';
-        if (!equals || (next && equals > next))
-            return hr_fail(HR_E_USAGE, "--strategies: %s:%s: expected name=value behind the colon",
-                           entry, settings);
-        *equals = '\0';
-        HR_TRY(hr_cli_set(own, HR_COMPARE, settings, equals + 1, "--strategies: "));
-        settings = next;
-    }
-    return hr_combination_check(own, &own->train);
-}
 
 /* An option for all runs has to mean something in one of them. */
 static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_contest *contest)
@@ -97,7 +74,9 @@ static enum hr_status add_runs_of_seed(const struct hr_cli *cli, size_t seed,
         if (contest->n == HR_CONTEST_MAX)
             return hr_fail(HR_E_USAGE, "--strategies with --seeds %zu: more than %d runs",
                            cli->seeds, HR_CONTEST_MAX);
-        HR_TRY(parse_entry(cli, entry, &own));
+        snprintf(contest->entry[contest->n], sizeof contest->entry[0], "%.63s",
+                 hr_printable(entry).text);
+        HR_TRY(hr_entry_parse(cli, entry, &own));
         struct hr_train_options *options = &contest->options[contest->n++];
         *options = own.train;
         options->seed = cli->train.seed + seed;
@@ -128,7 +107,7 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
         struct hr_watch watch;
         const struct hr_train_options *options = &contest->options[i];
         const struct hr_observer observer =
-            hr_watch_begin(&watch, options, cli->data, options->strategy, cli->quiet);
+            hr_watch_begin(&watch, options, cli->data, contest->entry[i], cli->quiet);
         const enum hr_status status = hr_train(options, dataset, &observer, &contest->results[i]);
         hr_watch_end(&watch, status == HR_OK ? &contest->results[i] : NULL);
         hr_contest_note(contest, i, status, hr_error_message());
@@ -137,6 +116,15 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
 }
 
 /* --- results --- */
+
+/* What tells the run from those of other entries. */
+static void name_setting(struct hr_contest *contest, size_t i)
+{
+    const size_t entry = i % contest->per_seed;
+    struct hr_run_result *result = &contest->results[i];
+    hr_entry_setting(contest->options + i - entry, contest->per_seed, entry, result->setting,
+                     sizeof result->setting);
+}
 
 /* The runs that ended well, next to one another; the others are named on stderr. */
 static enum hr_status sort_out(struct hr_contest *contest, size_t *good)
@@ -147,12 +135,13 @@ static enum hr_status sort_out(struct hr_contest *contest, size_t *good)
         if (!contest->ran[i])
             continue;
         if (contest->status[i] == HR_OK) {
+            name_setting(contest, i);
             const struct hr_run_result result = contest->results[i];
             contest->results[i] = contest->results[*good];
             contest->results[(*good)++] = result;
             continue;
         }
-        hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", contest->options[i].strategy,
+        hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", contest->entry[i],
                (unsigned long long)contest->options[i].seed, contest->message[i]);
         first = first ? first : contest->status[i];
     }

@@ -93,7 +93,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     else
         options.ranks_beside = contest->per_seed; /* more than enough to be crowded */
     struct hr_observer observer =
-        hr_watch_begin(&watch, &options, cli->data, options.strategy, cli->quiet);
+        hr_watch_begin(&watch, &options, cli->data, contest->entry[i], cli->quiet);
     watch.view.redraw = false; /* several cannot redraw one line */
     parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
     snprintf(parcel.message, sizeof parcel.message, "%s",
@@ -116,7 +116,7 @@ static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_da
 {
     int ends[2];
     if (pipe(ends) != 0)
-        return hr_fail_errno(HR_E_IO, "no pipe for %s", contest->options[i].strategy);
+        return hr_fail_errno(HR_E_IO, "no pipe for %s", contest->entry[i]);
     fflush(NULL);
     entrant->pid = fork();
     if (entrant->pid == 0) {
@@ -130,7 +130,7 @@ static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_da
     if (entrant->pid > 0)
         return HR_OK;
     close(ends[0]);
-    return hr_fail_errno(HR_E_NOMEM, "cannot fork a process for %s", contest->options[i].strategy);
+    return hr_fail_errno(HR_E_NOMEM, "cannot fork a process for %s", contest->entry[i]);
 }
 
 /* Signals that came to us go on to the entrants, as often as they came: they stand in process

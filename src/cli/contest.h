@@ -8,6 +8,7 @@ enum { HR_CONTEST_MAX = 256 };
 
 struct hr_contest {
     size_t n, per_seed;
+    char entry[HR_CONTEST_MAX][64]; /* of --strategies, cut short; runs go by it while they last */
     struct hr_train_options options[HR_CONTEST_MAX];
     struct hr_run_result results[HR_CONTEST_MAX];
     enum hr_status status[HR_CONTEST_MAX];

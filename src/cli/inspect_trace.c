@@ -226,11 +226,11 @@ static void print_view(const struct view *view)
 {
     const struct hr_replay *replay = view->replay;
     printf("%s: trace of a run, digest verified\n", view->path);
-    printf("  %s, %zu workers, model \"%s\", data %s, seed %" PRIu64 ", %s kernels, %s\n",
+    printf("  %s, %zu worker%s, model \"%s\", data %s, seed %" PRIu64 ", %s kernels, %s\n",
            hr_printable(replay->options.strategy).text, view->nworkers,
-           hr_printable(replay->options.model).text, hr_printable(replay->data).text,
-           replay->options.seed, hr_printable(replay->options.kernels).text,
-           hr_printable(replay->options.launch).text);
+           view->nworkers == 1 ? "" : "s", hr_printable(replay->options.model).text,
+           hr_printable(replay->data).text, replay->options.seed,
+           hr_printable(replay->options.kernels).text, hr_printable(replay->options.launch).text);
     printf("  ended at step %" PRIu64 " after %.2f s with weights %s\n", replay->end, view->seconds,
            hr_printable(replay->weights_digest).text);
     print_owners(view);

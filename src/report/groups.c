@@ -25,10 +25,31 @@ static void write_base(const struct hr_run_result *run, char *label, size_t size
         snprintf(text, sizeof text, "s=%llu", (unsigned long long)run->staleness_bound);
         append(label, size, text);
     }
-    if (run->servers > 1) {
-        snprintf(text, sizeof text, "%zu servers", run->servers);
-        append(label, size, text);
-    }
+}
+
+/* How many workers and servers; both said where either tells rows apart. */
+static bool setup_differs(const struct hr_run_result *a, const struct hr_run_result *b)
+{
+    return a->workers != b->workers ||
+           (a->servers && b->servers && a->servers != b->servers); /* 0: it has none */
+}
+
+static bool needs_setup(const struct hr_groups *groups, const struct hr_run_result *run)
+{
+    for (size_t g = 0; g < groups->n; g++)
+        if (setup_differs(run, groups->group[g].run[0]))
+            return true;
+    return run->servers > 1;
+}
+
+static void append_setup(const struct hr_run_result *run, char *label, size_t size)
+{
+    char text[64];
+    if (run->servers)
+        snprintf(text, sizeof text, "%zuW%zuPS", run->workers, run->servers);
+    else
+        snprintf(text, sizeof text, "%zu worker%s", run->workers, run->workers == 1 ? "" : "s");
+    append(label, size, text);
 }
 
 /* What else may tell two rows apart; said only where it does. */
@@ -42,11 +63,6 @@ static void lr_detail(const struct hr_run_result *run, char *text, size_t size)
 static void optimizer_detail(const struct hr_run_result *run, char *text, size_t size)
 {
     snprintf(text, size, "%s", run->optimizer);
-}
-
-static void workers_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "%zu workers", run->workers);
 }
 
 static void batch_detail(const struct hr_run_result *run, char *text, size_t size)
@@ -64,9 +80,9 @@ static void kernels_detail(const struct hr_run_result *run, char *text, size_t s
     snprintf(text, size, "%.20s", run->kernels);
 }
 
-static void model_detail(const struct hr_run_result *run, char *text, size_t size)
+static void setting_detail(const struct hr_run_result *run, char *text, size_t size)
 {
-    snprintf(text, size, "%.40s", run->model);
+    snprintf(text, size, "%s", run->setting);
 }
 
 static void manner_detail(const struct hr_run_result *run, char *text, size_t size)
@@ -74,16 +90,20 @@ static void manner_detail(const struct hr_run_result *run, char *text, size_t si
     snprintf(text, size, "%s", run->manner);
 }
 
-static const detail_fn details[] = {manner_detail, optimizer_detail, lr_detail,      workers_detail,
-                                    batch_detail,  launch_detail,    kernels_detail, model_detail};
+static const struct {
+    detail_fn write;
+    bool of_strategy; /* each has its own, or a column shows it: compared among namesakes alone */
+} details[] = {{manner_detail, true},  {optimizer_detail, false}, {lr_detail, true},
+               {batch_detail, false},  {launch_detail, false},    {kernels_detail, false},
+               {setting_detail, false}};
 
-enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 64 };
+enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 160 };
 
 static bool detail_differs(const struct hr_run_result *a, const struct hr_run_result *b, size_t d)
 {
     char x[DETAIL_MAX], y[DETAIL_MAX];
-    details[d](a, x, sizeof x);
-    details[d](b, y, sizeof y);
+    details[d].write(a, x, sizeof x);
+    details[d].write(b, y, sizeof y);
     return strcmp(x, y) != 0;
 }
 
@@ -99,7 +119,7 @@ static bool needs_detail(const struct hr_groups *groups, const struct hr_run_res
 {
     for (size_t g = 0; g < groups->n; g++) {
         const struct hr_run_result *other = groups->group[g].run[0];
-        if (same_base(run, other) && detail_differs(run, other, d))
+        if ((!details[d].of_strategy || same_base(run, other)) && detail_differs(run, other, d))
             return true;
     }
     return false;
@@ -121,10 +141,12 @@ static void write_label(struct hr_groups *groups, size_t g)
     struct hr_run_group *group = &groups->group[g];
     char text[DETAIL_MAX];
     write_base(group->run[0], group->label, sizeof group->label);
+    if (needs_setup(groups, group->run[0]))
+        append_setup(group->run[0], group->label, sizeof group->label);
     for (size_t d = 0; d < NDETAILS; d++) {
         if (!needs_detail(groups, group->run[0], d))
             continue;
-        details[d](group->run[0], text, sizeof text);
+        details[d].write(group->run[0], text, sizeof text);
         append(group->label, sizeof group->label, text);
     }
     const size_t before = earlier_namesakes(groups, g);
@@ -138,7 +160,7 @@ static void write_label(struct hr_groups *groups, size_t g)
 
 static bool same_setting(const struct hr_run_result *a, const struct hr_run_result *b)
 {
-    if (!same_base(a, b))
+    if (!same_base(a, b) || setup_differs(a, b) || strcmp(a->model, b->model) != 0)
         return false;
     for (size_t d = 0; d < NDETAILS; d++)
         if (detail_differs(a, b, d))

@@ -122,6 +122,11 @@ static void read_processor(char *name, size_t bytes)
         fclose(file);
 }
 
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void write_head(const struct writer *writer)
 {
     const struct hr_run *run = writer->run;
@@ -140,11 +145,11 @@ static void write_head(const struct writer *writer)
             "# How long things took in a run, for hogring simulate --config %s\n"
             "# machine   %s, %zu processors, %s, load average %.1f\n"
             "# date      %s\n"
-            "# run       %s, %zu workers, %zu servers, %ss; batch %zu, %zu parameters\n"
+            "# run       %s, %zu worker%s, %zu server%s, %ss; batch %zu, %zu parameters\n"
             "# model     %.100s\n",
             o->calibrate, processor, hr_cpus_allowed(), system.release, load, date,
-            run->strategy_name, run->world.workers, run->world.servers, o->launch, run->batch_size,
-            run->world.params, o->model);
+            run->strategy_name, run->world.workers, plural(run->world.workers), run->world.servers,
+            plural(run->world.servers), o->launch, run->batch_size, run->world.params, o->model);
     if (o->compute_time[0] || o->inject[0])
         fprintf(writer->out, "#           --compute-time \"%.60s\" --inject \"%.60s\"\n",
                 o->compute_time, o->inject);

@@ -71,8 +71,9 @@ enum hr_status hr_replay_prepare(struct hr_run *run)
                        trace->nowners, owners);
     for (size_t s = 0; s < owners; s++)
         if (trace->owner[s].nranks != run->world.workers)
-            return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu workers, expected %zu",
-                           replay->path, s, trace->owner[s].nranks, run->world.workers);
+            return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu worker%s, expected %zu",
+                           replay->path, s, trace->owner[s].nranks,
+                           trace->owner[s].nranks == 1 ? "" : "s", run->world.workers);
     course->checkpoint_every = run->options->checkpoint_every;
     if (replay->end < course->end)
         course->end = replay->end;

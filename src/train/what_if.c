@@ -49,8 +49,8 @@ static enum hr_status read_times(const struct hr_replay *replay, struct hr_recor
     const struct hr_trace *trace = &hr_replay_own(replay)->trace;
     const size_t n = trace->owner[0].nranks;
     if (n != replay->options.workers) /* the times are looked up by worker */
-        return hr_fail(HR_E_FORMAT, "%s: the log of owner 0 is of %zu workers, expected %zu",
-                       replay->path, n, replay->options.workers);
+        return hr_fail(HR_E_FORMAT, "%s: the log of owner 0 is of %zu worker%s, expected %zu",
+                       replay->path, n, n == 1 ? "" : "s", replay->options.workers);
     size_t *counts = calloc(n, sizeof *counts);
     *times = (struct hr_recorded_times){.nranks = n, .first = calloc(n + 1, sizeof *times->first)};
     enum hr_status status = HR_OK;

@@ -31,24 +31,70 @@ static void settings_are_named_only_where_they_tell_rows_apart(void **state)
     struct hr_groups groups;
     runs[1].lr = 0.01;
     runs[2].servers = 2;
+    runs[3].servers = 0;
     runs[3].lr = 0.01; /* the only hogwild: nothing to tell apart */
     CHECK_OK(hr_groups_make(&groups, runs, 4));
     assert_int_equal(groups.n, 4);
-    assert_string_equal(groups.group[0].label, "ps-async lr 0.05");
-    assert_string_equal(groups.group[1].label, "ps-async lr 0.01");
-    assert_string_equal(groups.group[2].label, "ps-async 2 servers");
+    assert_string_equal(groups.group[0].label, "ps-async 2W1PS lr 0.05");
+    assert_string_equal(groups.group[1].label, "ps-async 2W1PS lr 0.01");
+    assert_string_equal(groups.group[2].label, "ps-async 2W2PS lr 0.05");
     assert_string_equal(groups.group[3].label, "hogwild");
     hr_groups_free(&groups);
     snprintf(runs[0].manner, sizeof runs[0].manner, "sync-every 4");
     snprintf(runs[1].manner, sizeof runs[1].manner, "sync-every 16");
     runs[1].lr = runs[0].lr;
     CHECK_OK(hr_groups_make(&groups, runs, 4));
-    assert_string_equal(groups.group[0].label, "ps-async sync-every 4");
-    assert_string_equal(groups.group[1].label, "ps-async sync-every 16");
+    assert_string_equal(groups.group[0].label, "ps-async 2W1PS sync-every 4");
+    assert_string_equal(groups.group[1].label, "ps-async 2W1PS sync-every 16");
     hr_groups_free(&groups);
     runs[0].manner[0] = '\0'; /* the plain one among others: no blank behind its name */
     CHECK_OK(hr_groups_make(&groups, runs, 4));
+    assert_string_equal(groups.group[0].label, "ps-async 2W1PS");
+    hr_groups_free(&groups);
+}
+
+/* What may differ under any strategy is said of all rows where it does. */
+static void the_number_of_workers_is_told_whoever_differs(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("hogwild", 1, 0.9), sample_run("ps-async", 1, 0.9),
+                                   sample_run("ssp", 1, 0.9)};
+    struct hr_groups groups;
+    runs[0].servers = 0;
+    runs[0].workers = 1;
+    runs[2].workers = 4;
+    runs[2].servers = 2;
+    CHECK_OK(hr_groups_make(&groups, runs, 3));
+    assert_string_equal(groups.group[0].label, "hogwild 1 worker");
+    assert_string_equal(groups.group[1].label, "ps-async 2W1PS");
+    assert_string_equal(groups.group[2].label, "ssp s=3 4W2PS");
+    hr_groups_free(&groups);
+    CHECK_OK(hr_groups_make(&groups, runs + 1, 1)); /* alone */
     assert_string_equal(groups.group[0].label, "ps-async");
+    hr_groups_free(&groups);
+}
+
+/* Models whose lists begin alike are two rows; a setting says which is which. */
+static void other_settings_are_told_as_they_were_given(void **state)
+{
+    (void)state;
+    static const char same[] = "conv 64 3x3 pad 1, batchnorm, relu, conv 64 3x3 pad 1, ";
+    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9),
+                                   sample_run("allreduce", 1, 0.8)};
+    struct hr_groups groups;
+    snprintf(runs[0].model, sizeof runs[0].model, "%srelu", same);
+    snprintf(runs[1].model, sizeof runs[1].model, "%smaxpool 2", same);
+    snprintf(runs[0].setting, sizeof runs[0].setting, "model vgg-small");
+    snprintf(runs[1].setting, sizeof runs[1].setting, "model resnet8");
+    CHECK_OK(hr_groups_make(&groups, runs, 2));
+    assert_int_equal(groups.n, 2);
+    assert_string_equal(groups.group[0].label, "allreduce direct model vgg-small");
+    assert_string_equal(groups.group[1].label, "allreduce direct model resnet8");
+    hr_groups_free(&groups);
+    runs[1].seed = 2; /* not another seed of the same */
+    runs[0].setting[0] = runs[1].setting[0] = '\0';
+    CHECK_OK(hr_groups_make(&groups, runs, 2));
+    assert_int_equal(groups.n, 2);
     hr_groups_free(&groups);
 }
 
@@ -88,6 +134,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seeds_of_one_strategy_are_one_group_wherever_they_stand),
         cmocka_unit_test(settings_are_named_only_where_they_tell_rows_apart),
+        cmocka_unit_test(the_number_of_workers_is_told_whoever_differs),
+        cmocka_unit_test(other_settings_are_told_as_they_were_given),
         cmocka_unit_test(a_seed_that_comes_again_is_no_second_seed),
         cmocka_unit_test(target_is_the_mean_over_those_that_reached_it),
     };

@@ -128,6 +128,7 @@ static struct hr_run_result full_run(void)
     run.dropped = 5, run.dropped_samples = 80;
     run.dropped_by = dropped_by, run.ndropped_by = 2;
     snprintf(run.manner, sizeof run.manner, "sync-every 4");
+    snprintf(run.setting, sizeof run.setting, "model cnn");
     run.threads_per_worker = 2;
     run.micro_shards = 8;
     run.repro_cost = 1.25;
@@ -159,6 +160,7 @@ static const struct field run_fields[] = {
     {"strategy", "\"ssp\""},
     {"algorithm", "null"},
     {"manner", "\"sync-every 4\""},
+    {"setting", "\"model cnn\""},
     {"optimizer", "\"lamb\""},
     {"order", "\"as gradients arrive\""},
     {"launch", "\"thread\""},

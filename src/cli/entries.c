@@ -1,0 +1,118 @@
+#include "cli/entries.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "checkpoint/safetensors.h"
+#include "cli/combination.h"
+#include "cli/options_table.h"
+#include "train/option_rows.h"
+
+static bool is_listed(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(name, *list))
+            return true;
+    return false;
+}
+
+/* --- reading one --- */
+
+static enum hr_status read_setting(char *setting, struct hr_cli *own)
+{
+    char *equals = strchr(setting, '=');
+    if (!equals)
+        return hr_fail(HR_E_USAGE, "--strategies: %s:%s: expected name=value behind the colon",
+                       own->train.strategy, setting);
+    *equals = '\0';
+    return hr_cli_set(own, HR_COMPARE, setting, equals + 1, "--strategies: ");
+}
+
+enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own)
+{
+    char *settings = entry, *setting;
+    const char *strategy = strsep(&settings, ":");
+    *own = *cli;
+    memset(own->given, 0, sizeof own->given); /* by this entry */
+    if (strlen(strategy) >= sizeof own->train.strategy)
+        return hr_fail(HR_E_USAGE, "--strategies: %s: there is no such strategy", strategy);
+    snprintf(own->train.strategy, sizeof own->train.strategy, "%s", strategy);
+    while ((setting = strsep(&settings, ":")))
+        HR_TRY(read_setting(setting, own));
+    return hr_combination_check(own, &own->train);
+}
+
+/* --- telling them apart --- */
+
+/* As the flag would have it; "" for what was not chosen. */
+static void write_value(const struct hr_train_options *options, const struct hr_train_row *row,
+                        char *text, size_t size)
+{
+    enum { MOST = 24 }; /* a layer list may be long */
+    const void *field = (const char *)options + row->offset;
+    text[0] = '\0';
+    switch (row->type) {
+    case HR_OPTION_TEXT:
+        snprintf(text, size, "%.*s%s", MOST, hr_printable(field).text,
+                 strlen(field) > MOST ? "..." : "");
+        break;
+    case HR_OPTION_SIZE:
+        snprintf(text, size, "%zu", *(const size_t *)field);
+        break;
+    case HR_OPTION_COUNT:
+        snprintf(text, size, "%llu", (unsigned long long)*(const uint64_t *)field);
+        break;
+    case HR_OPTION_NUMBER:
+        if (*(const double *)field >= 0)
+            snprintf(text, size, "%.6g", *(const double *)field);
+        break;
+    case HR_OPTION_TRUTH:
+        snprintf(text, size, "%s", *(const bool *)field ? "on" : "off");
+        break;
+    }
+}
+
+static bool differs(const struct hr_train_options *options, size_t n, size_t i,
+                    const struct hr_train_row *row)
+{
+    for (size_t k = 0; k < n; k++) {
+        const char *mine = (const char *)&options[i] + row->offset;
+        const char *other = (const char *)&options[k] + row->offset;
+        if (row->type == HR_OPTION_TEXT ? strcmp(mine, other) : memcmp(mine, other, row->size))
+            return true;
+    }
+    return false;
+}
+
+/* Would it be taken if it stood in the entry? */
+static bool means_something(const struct hr_train_options *options, const char *flag)
+{
+    static struct hr_cli alone;
+    const struct hr_option_row *row;
+    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
+        alone.given[i] = (row->commands & HR_COMPARE) && !strcmp(row->name, flag);
+    return hr_combination_check(&alone, options) == HR_OK;
+}
+
+void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i, char *text,
+                      size_t size)
+{
+    static const char *const told[] = {
+        "strategy", "algorithm",  "launch",         "kernels",     "workers",
+        "servers",  "staleness",  "sync-every",     "moving-rate", "adaptive-sync",
+        "backups",  "batch-size", "staleness-lr",   "optimizer",   "delay-compensation",
+        "lr",       "async-lr",   "checkpoint-dir", "resume",      "global-batch-size",
+        "keep",     NULL};
+    const struct hr_train_row *row;
+    text[0] = '\0';
+    for (size_t r = 0; (row = hr_train_row_at(r)) != NULL; r++) {
+        char value[64];
+        if (is_listed(row->flag, told) || !differs(options, n, i, row) ||
+            !means_something(&options[i], row->flag))
+            continue;
+        write_value(&options[i], row, value, sizeof value);
+        const size_t used = strlen(text);
+        if (value[0])
+            snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", row->flag, value);
+    }
+}

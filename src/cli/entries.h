@@ -1,0 +1,17 @@
+/* entries.h - the entries of --strategies, as "ssp:staleness=1:lr=0.01": read, and told apart. */
+#ifndef HR_CLI_ENTRIES_H
+#define HR_CLI_ENTRIES_H
+
+#include "cli/options.h"
+
+/* One entry, cut into pieces: own becomes cli with its settings, and own->given those that it
+ * gives. HR_E_USAGE: a setting that does not parse, or that means nothing to the strategy. */
+HR_CHECKED enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own);
+
+/* What run i of n has other settings for than some other has, as "momentum 0.5, model cnn": those
+ * that its own entry gives, or that other entries of its strategy give otherwise. Not what every
+ * result says itself (workers, lr, ...: report/groups.c). */
+void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i, char *text,
+                      size_t size);
+
+#endif

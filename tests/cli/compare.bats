@@ -1,0 +1,25 @@
+#!/usr/bin/env bats
+# compare: entries of --strategies that mean something, and rows that say what differs.
+load support
+
+# labels LIST [OPTIONS]: what the rows are called, with bars between them.
+labels() {
+  hogring compare "${quick[@]}" --strategies "$@" --json "$TMP/labels.json" >/dev/null 2>&1
+  json "$TMP/labels.json" '"|".join(s["label"] for s in d["comparison"]["strategies"])'
+}
+
+@test "rows say what differs, whoever it is" {
+  [ "$(labels hogwild,hogwild:workers=4)" = "hogwild 2 workers|hogwild 4 workers" ]
+  [ "$(labels allreduce,hogwild:workers=1)" = "allreduce direct 2 workers|hogwild 1 worker" ]
+  [ "$(labels ps-async:workers=2,ps-async:workers=4:servers=2)" = "ps-async 2W1PS|ps-async 4W2PS" ]
+  [ "$(labels allreduce,allreduce:model=cnn)" = "allreduce direct model softmax|allreduce direct model cnn" ]
+  [ "$(labels allreduce,allreduce:momentum=0.5)" = "allreduce direct momentum 0.9|allreduce direct momentum 0.5" ]
+  [ "$(labels allreduce,hogwild:optimizer=adam)" = "allreduce direct sgd|hogwild adam" ]
+  [ "$(labels ps-async,ps-async:clip-norm=1 --concurrent)" = "ps-async clip-norm 0|ps-async clip-norm 1" ]
+  [ "$(labels allreduce,hogwild)" = "allreduce direct|hogwild" ]
+  [ "$(labels allreduce,allreduce:momentum=0.5,hogwild --seeds 2)" = "allreduce direct momentum 0.9|allreduce direct momentum 0.5|hogwild momentum 0.9" ]
+}
+
+@test "while they run, entries go by what stands in the list" {
+  hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^hogwild:workers=4  epoch 1"
+}
