@@ -226,7 +226,10 @@ const struct hr_command hr_command_compare = {
              "asynchronous ones make one update a worker's minibatch, at the same --lr (--async-lr "
              "divide: at lr /\n"
              "workers). They run one after another, so that timings are fair, or all at once "
-             "(--concurrent).\n",
+             "(--concurrent).\n"
+             "An entry of --strategies has any settings of its own but those that all share: data, "
+             "seed, clock,\n"
+             "--target-accuracy, and where results go.\n",
     .examples =
         "  hogring compare\n"
         "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 --epochs 5 --seeds 3 "

@@ -1,5 +1,6 @@
 #include "cli/entries.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,21 @@ static bool is_listed(const char *name, const char *const *list)
 
 /* --- reading one --- */
 
+/* What is no option of a run (data, files of results), is the run's place in the comparison (the
+ * seed), or what all are measured by. */
+static bool is_for_all(const char *name)
+{
+    static const char *const shared[] = {"seed", "clock", "target-accuracy", NULL};
+    const struct hr_option_row *row;
+    const size_t begin = offsetof(struct hr_cli, train),
+                 end = begin + sizeof(struct hr_train_options);
+    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
+        if (!strcmp(row->name, name) && (row->commands & HR_COMPARE))
+            return row->kind == CONFIG || row->offset < begin || row->offset >= end ||
+                   is_listed(name, shared);
+    return false; /* there is no such option */
+}
+
 static enum hr_status read_setting(char *setting, struct hr_cli *own)
 {
     char *equals = strchr(setting, '=');
@@ -25,6 +41,11 @@ static enum hr_status read_setting(char *setting, struct hr_cli *own)
         return hr_fail(HR_E_USAGE, "--strategies: %s:%s: expected name=value behind the colon",
                        own->train.strategy, setting);
     *equals = '\0';
+    if (is_for_all(setting))
+        return hr_fail(HR_E_USAGE,
+                       "--strategies: %s:%s=%s: --%s is one for all that are compared; expected "
+                       "outside of the list",
+                       own->train.strategy, setting, equals + 1, setting);
     return hr_cli_set(own, HR_COMPARE, setting, equals + 1, "--strategies: ");
 }
 

@@ -23,3 +23,12 @@ labels() {
 @test "while they run, entries go by what stands in the list" {
   hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^hogwild:workers=4  epoch 1"
 }
+
+@test "what holds for all runs is no setting of one" {
+  for setting in data=iris.csv seed=3 seeds=2 test-fraction=0.3 test-data=a.csv label-column=x header=yes \
+    json=a.json plot=a.svg quiet=on concurrent=on config=a.ini expect-accuracy=0.9 target-accuracy=0.9 clock=virtual; do
+    refused 2 "--strategies: allreduce:$setting: --${setting%=*} is one for all" compare --strategies "ps-sync,allreduce:$setting"
+  done
+  refused 2 "--strategies: --epoch: no such option here; did you mean --epochs" compare --strategies allreduce:epoch=1
+  refused 2 "allreduce:: expected name=value" compare --strategies allreduce:
+}
