@@ -58,6 +58,8 @@ struct hr_data_options {
                                 target or y, else the last */
     char index_base[8];     /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
     size_t feature_count;   /* libsvm: columns; 0: the largest index there is */
+    char classes[8192];     /* all there are, in order: names as "cat,dog,eel", or a number of them
+                               as "10", which are 0 .. 9; "": those that the data has */
 };
 
 void hr_data_defaults(struct hr_data_options *options);
@@ -67,7 +69,8 @@ struct hr_dataset {
     char format[16];       /* "idx", "cifar-10", "cifar-100", "npy", "csv", "libsvm", "packed" */
     struct hr_shape shape; /* of one sample */
     enum hr_features features;
-    size_t classes; /* distinct labels; largest label + 1 for IDX; 10 and 100 for CIFAR */
+    size_t classes; /* as the options say; else: distinct labels; largest label + 1 for IDX; 10 and
+                       100 for CIFAR */
     const char *const *class_names; /* (classes), or NULL where they are "0", "1", ... */
     float scale;                    /* of bytes; 1 for floats and sparse */
     struct hr_split train, test;
@@ -87,7 +90,8 @@ struct hr_dataset {
  *   options  NULL: the defaults. One that means nothing for the format is HR_E_USAGE.
  *   out      written only on success; close with hr_dataset_close
  * A label may be any text or number: the distinct ones are sorted (as numbers when all are) and
- * numbered from 0, and keep their names.
+ * numbered from 0, and keep their names. A class that only the test samples of their own file have
+ * is refused, unless options->classes has it; what options->classes lacks is refused.
  * Errors: HR_E_IO (missing: says which file, and which package to install), HR_E_FORMAT (says file,
  * place, what was found, what was expected), HR_E_USAGE, HR_E_NOMEM. Sizes are checked against 8
  * GiB a file and against the bytes that are there before memory is taken; for gzip and text, memory

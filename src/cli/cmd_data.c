@@ -104,8 +104,8 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
 
 static enum hr_status verify(const struct hr_cli *cli, const char *name)
 {
-    static const char *const others[] = {"test-data",  "test-fraction", "header", "label-column",
-                                         "index-base", "features",      "json"};
+    static const char *const others[] = {"test-data",  "test-fraction", "header",  "label-column",
+                                         "index-base", "features",      "classes", "json"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (hr_cli_was_given(cli, others[i]))
             return hr_fail(HR_E_USAGE, "--%s: means nothing for data verify", others[i]);
@@ -119,7 +119,7 @@ static enum hr_status verify(const struct hr_cli *cli, const char *name)
 static enum hr_status make(const struct hr_cli *cli, const char *what)
 {
     static const char *const others[] = {"data",         "test-data",  "test-fraction", "header",
-                                         "label-column", "index-base", "json"};
+                                         "label-column", "index-base", "classes",       "json"};
     struct hr_sparse_shape shape = cli->shape;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (hr_cli_was_given(cli, others[i]))

@@ -30,6 +30,9 @@ static const struct hr_option_row rows[] = {
      "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0 [auto]"},
     {"features", COUNT, FIELD(data_options.feature_count), DATA, "N",
      "libsvm: how many features [the largest index; data make: 47236]"},
+    {"classes", TEXT, FIELD(data_options.classes), DATA, "LIST",
+     "all there are, in order, for data that lacks some: cat,dog,eel, or how many: 10 (0 to 9) "
+     "[those of the data]"},
     {"out", TEXT, FIELD(out), HR_DATA, "FILE", "data pack, data make: write here"},
     {"rows", COUNT, FIELD(shape.rows), HR_DATA, "N", "data make sparse: so many [20242]"},
     {"nonzeros", NUMBER, FIELD(shape.nonzeros), HR_DATA, "N",

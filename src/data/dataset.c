@@ -31,6 +31,9 @@ void hr_storage_free(struct hr_storage *storage)
     hr_labels_free(&storage->labels);
     hr_classes_free(&storage->naming);
     free(storage->names);
+    hr_class_list_free(&storage->list);
+    free(storage->numbered[0]);
+    free(storage->numbered[1]);
     if (storage->map)
         munmap(storage->map, storage->map_bytes);
     *storage = (struct hr_storage){0};
@@ -129,9 +132,34 @@ static size_t largest_label(const struct hr_table *table)
     return largest;
 }
 
-static enum hr_status count_classes(const char *name, struct hr_storage *storage)
+/* Nobody can learn a class from test samples: more likely is a file with labels of another kind. */
+static enum hr_status check_test_classes(const char *name, const struct hr_storage *storage)
+{
+    const struct hr_table *train = &storage->train, *test = &storage->test;
+    void *taken;
+    size_t i = 0;
+    HR_TRY(hr_take(name, storage->labels.count, &taken));
+    uint8_t *known = taken;
+    for (size_t t = 0; t < train->count; t++)
+        known[train->labels[t]] = 1;
+    while (i < test->count && known[test->labels[i]])
+        i++;
+    free(taken);
+    if (i == test->count)
+        return HR_OK;
+    const char *label = hr_labels_text(&storage->labels, test->labels[i]);
+    return hr_fail(HR_E_FORMAT,
+                   "%s: only test samples have the label \"%s\"; --classes lists all classes when "
+                   "that is meant",
+                   name, hr_shown(label, strlen(label)).text);
+}
+
+static enum hr_status count_classes(const char *name, const struct hr_data_options *options,
+                                    struct hr_storage *storage)
 {
     if (storage->labels.count) {
+        if (!options->classes[0])
+            HR_TRY(check_test_classes(name, storage));
         HR_TRY(hr_labels_finish(&storage->labels, name, &storage->naming));
         renumber(&storage->train, storage->naming.class_of);
         renumber(&storage->test, storage->naming.class_of);
@@ -182,11 +210,20 @@ static void enlarge_pages(const struct hr_storage *storage, const struct hr_data
         hr_pages_enlarge(train->values, elems * sizeof *train->values);
 }
 
+/* --classes: other numbers for the labels, and room for classes without samples. */
+static enum hr_status apply_list(struct hr_dataset *dataset, struct hr_storage *storage)
+{
+    if (!dataset->options.classes[0])
+        return HR_OK;
+    HR_TRY(hr_class_list_parse("--classes", dataset->options.classes, &storage->list));
+    return hr_class_list_apply(&storage->list, "--classes", dataset, storage->numbered);
+}
+
 static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *storage)
 {
     const char *name = dataset->name;
     HR_TRY(check_tables(name, storage));
-    HR_TRY(count_classes(name, storage));
+    HR_TRY(count_classes(name, &dataset->options, storage));
     if (!storage->test.count)
         HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
                                  &storage->test));
@@ -199,9 +236,10 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->test = hr_table_split(&storage->test);
     enlarge_pages(storage, dataset);
     if (!storage->digest[0])
-        return hr_dataset_digest(dataset, dataset->digest);
-    memcpy(dataset->digest, storage->digest, sizeof dataset->digest);
-    return HR_OK;
+        HR_TRY(hr_dataset_digest(dataset, dataset->digest));
+    else
+        memcpy(dataset->digest, storage->digest, sizeof dataset->digest);
+    return apply_list(dataset, storage);
 }
 
 enum hr_status hr_dataset_finish(const char *name, const struct hr_format *format,

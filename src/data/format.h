@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "data/bytes.h"
+#include "data/class_list.h"
 #include "data/labels.h"
 #include "data/table.h"
 #include "hogring/data.h"
@@ -28,12 +29,14 @@ struct hr_probe {
 struct hr_storage {
     struct hr_table train, test; /* test.count 0: to be held out of train */
     float scale;
-    size_t classes;           /* 0: largest label + 1 */
-    struct hr_labels labels;  /* when it has any, the tables' labels are its numbers */
-    struct hr_classes naming; /* made from `labels` */
-    const char **names;       /* of the classes, when the format says them; owned */
-    char digest[33];          /* when the format says it */
-    void *map;                /* a mapping that tables borrow from */
+    size_t classes;            /* 0: largest label + 1 */
+    struct hr_labels labels;   /* when it has any, the tables' labels are its numbers */
+    struct hr_classes naming;  /* made from `labels` */
+    const char **names;        /* of the classes, when the format says them; owned */
+    char digest[33];           /* when the format says it */
+    struct hr_class_list list; /* options->classes */
+    uint32_t *numbered[2];     /* labels by that list, of train and test */
+    void *map;                 /* a mapping that tables borrow from */
     size_t map_bytes;
 };
 

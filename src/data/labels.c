@@ -1,6 +1,5 @@
 #include "data/labels.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 
 enum { FIRST_SLOTS = 64 };
 
-static const char *text_of(const struct hr_labels *labels, size_t number)
+const char *hr_labels_text(const struct hr_labels *labels, size_t number)
 {
     return (const char *)labels->texts.data + ((const size_t *)labels->offsets.data)[number];
 }
@@ -22,7 +21,7 @@ static size_t find_slot(const struct hr_labels *labels, const char *text, size_t
 {
     size_t slot = XXH3_64bits(text, bytes) & (labels->nslots - 1);
     for (; labels->slots[slot]; slot = (slot + 1) & (labels->nslots - 1)) {
-        const char *there = text_of(labels, labels->slots[slot] - 1);
+        const char *there = hr_labels_text(labels, labels->slots[slot] - 1);
         if (!strncmp(there, text, bytes) && !there[bytes])
             break;
     }
@@ -39,7 +38,7 @@ static enum hr_status more_slots(struct hr_labels *labels, const char *name)
     labels->slots = slots;
     labels->nslots = nslots;
     for (size_t i = 0; i < labels->count; i++) {
-        const char *text = text_of(labels, i);
+        const char *text = hr_labels_text(labels, i);
         labels->slots[find_slot(labels, text, strlen(text))] = (uint32_t)i + 1;
     }
     return HR_OK;
@@ -66,6 +65,15 @@ enum hr_status hr_labels_add(struct hr_labels *labels, const char *name, const c
     return HR_OK;
 }
 
+bool hr_labels_find(const struct hr_labels *labels, const char *text, uint32_t *number)
+{
+    const size_t slot = labels->nslots ? find_slot(labels, text, strlen(text)) : 0;
+    if (!labels->nslots || !labels->slots[slot])
+        return false;
+    *number = labels->slots[slot] - 1;
+    return true;
+}
+
 /* --- classes */
 
 struct entry {
@@ -87,7 +95,7 @@ static bool list_entries(const struct hr_labels *labels, struct entry *entries)
 {
     bool numbers = true;
     for (size_t i = 0; i < labels->count; i++) {
-        entries[i] = (struct entry){.text = text_of(labels, i), .number = (uint32_t)i};
+        entries[i] = (struct entry){.text = hr_labels_text(labels, i), .number = (uint32_t)i};
         numbers =
             numbers && hr_parse_real(entries[i].text, strlen(entries[i].text), &entries[i].value);
     }

@@ -11,6 +11,7 @@
 #ifndef HR_DATA_LABELS_H
 #define HR_DATA_LABELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,11 @@ struct hr_labels {
  * 0; `name` is for messages. */
 HR_CHECKED enum hr_status hr_labels_add(struct hr_labels *labels, const char *name,
                                         const char *text, size_t bytes, uint32_t *number);
+
+/* The number of a text that was added; false when it was not. */
+bool hr_labels_find(const struct hr_labels *labels, const char *text, uint32_t *number);
+/* The text of a number, until another is added. */
+const char *hr_labels_text(const struct hr_labels *labels, size_t number);
 
 /* What the numbers become. */
 struct hr_classes {

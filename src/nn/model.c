@@ -118,8 +118,10 @@ static enum hr_status check_loss(struct hr_model *model, size_t outputs)
                        "a single output with --loss bce tells 2 classes apart, the data has %zu",
                        model->classes);
     if (outputs != model->classes && !single)
-        return hr_fail(HR_E_USAGE, "the last layer has %zu outputs, expected %zu, the classes",
-                       outputs, model->classes);
+        return hr_fail(HR_E_USAGE, "the last layer has %zu outputs, expected %zu, the classes%s",
+                       outputs, model->classes,
+                       outputs > model->classes ? " (--classes says which ones the data lacks)"
+                                                : "");
     model->loss.outputs = outputs;
     return HR_OK;
 }

@@ -149,12 +149,13 @@ static json_t *option_value(const struct hr_train_options *options, const struct
 
 static json_t *data_options(const struct hr_data_options *options)
 {
-    return json_pack("{so so so so so so}", "test-data", hr_json_text_or_null(options->test_data),
-                     "test-fraction", hr_json_number(options->test_fraction), "header",
-                     hr_json_text_or_null(options->header), "label-column",
-                     hr_json_text_or_null(options->label_column), "index-base",
-                     hr_json_text_or_null(options->index_base), "features",
-                     hr_json_count(options->feature_count));
+    return json_pack(
+        "{so so so so so so so}", "test-data", hr_json_text_or_null(options->test_data),
+        "test-fraction", hr_json_number(options->test_fraction), "header",
+        hr_json_text_or_null(options->header), "label-column",
+        hr_json_text_or_null(options->label_column), "index-base",
+        hr_json_text_or_null(options->index_base), "features",
+        hr_json_count(options->feature_count), "classes", hr_json_text_or_null(options->classes));
 }
 
 static json_t *data_object(const struct hr_dataset *dataset)

@@ -16,6 +16,7 @@ struct evaluation {
     struct hr_workspace *workspace;
     float *params; /* (params) */
     struct hr_scaling scaling;
+    struct hr_class_view classes;
     uint32_t samples[HR_EVAL_BLOCK];
 };
 
@@ -70,6 +71,8 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
                                const char *layers, const struct hr_dataset *dataset,
                                struct hr_evaluation *out)
 {
+    HR_TRY(hr_class_view_open(checkpoint, dataset, true, &e->classes));
+    dataset = &e->classes.dataset;
     HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->model));
     HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, NULL, &e->workspace));
     HR_TRY(load_params(e, checkpoint));
@@ -94,6 +97,7 @@ enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
     if (status != HR_OK)
         hr_evaluation_free(out);
     hr_scaling_free(&e.scaling);
+    hr_class_view_close(&e.classes);
     hr_workspace_destroy(e.workspace);
     hr_model_destroy(e.model);
     free(e.params);

@@ -79,6 +79,8 @@ enum hr_status hr_init_weights(const struct hr_run *run, float *params)
     enum hr_status status = hr_read_weights(path, checkpoint);
     if (status == HR_OK)
         status = hr_load_weights(checkpoint, run->model, params);
+    if (status == HR_OK)
+        status = hr_class_names_compare(checkpoint, run->dataset);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");

@@ -223,8 +223,18 @@ static enum hr_status drive(struct hr_run *run)
     }
 }
 
+/* What the checkpoint calls class 1 is class 1. */
+static enum hr_status resume_classes(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    HR_TRY(hr_class_view_open(checkpoint, run->dataset, false, &run->resumed_classes));
+    run->dataset = &run->resumed_classes.dataset;
+    return HR_OK;
+}
+
 static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
+    if (checkpoint)
+        HR_TRY(resume_classes(run, checkpoint));
     HR_TRY(prepare(run));
     HR_TRY(hr_run_needs(run, checkpoint, &run->needs));
     HR_TRY(hr_run_fits(run->options, run->dataset, &run->needs));
@@ -270,6 +280,7 @@ static void finish(struct hr_run *run)
     hr_conditions_close(&run->conditions);
     hr_hall_destroy(run->hall);
     hr_wires_close(&run->wires);
+    hr_class_view_close(&run->resumed_classes);
     free(run->tensors);
     free(run->world.weights);
     hr_segment_destroy(&run->segment);

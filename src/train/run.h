@@ -24,6 +24,7 @@
  *   save.c, result.c     snapshot <-> checkpoint; counters -> result
  *   asynchrony.c         effective step size and momentum; what to change when a run diverges
  *   account.c            the result's staleness by worker and by key
+ *   class_names.c        the classes of a model in its file, and data numbered as it does
  *   evaluate.c           a checkpoint's model, apart from any run
  */
 #ifndef HR_TRAIN_RUN_H
@@ -39,6 +40,7 @@
 #include "schedule/wires.h"
 #include "strategy/strategy.h"
 #include "train/calibrate.h"
+#include "train/class_names.h"
 #include "train/conditions.h"
 #include "train/device.h"
 
@@ -107,6 +109,7 @@ struct hr_run {
     double resumed_epoch_loss;
     uint64_t resumed_epoch_samples;
     uint64_t resumed_steps; /* what hr_run_step adds, modulo 2^64 */
+    struct hr_class_view resumed_classes;
     /* The launcher's own. */
     size_t points_shown;
     uint64_t saves_seen;

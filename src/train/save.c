@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
+#include "train/class_names.h"
 #include "train/run.h"
 
 enum { MODEL_METADATA = 6, TRAINER_METADATA = 18, SCALING_TENSORS = 2, STEP_TENSORS = 1 };
@@ -81,6 +82,7 @@ static void fill_model(const struct hr_run *run, struct hr_tensor_file *file, in
     put(file, "hogring.loss", "%s", run->options->loss);
     put(file, "hogring.label_smoothing", "%.17g", run->options->label_smoothing);
     put(file, "hogring.step", "%" PRIu64, hr_run_step(run));
+    hr_class_names_put(run->dataset, file);
 }
 
 /* Mean and deviation of --normalize stand in the trainer's file: the model's is a state_dict and
@@ -162,7 +164,8 @@ static size_t state_arrays(const struct hr_run *run)
 size_t hr_save_bytes(const struct hr_run *run)
 {
     return (1 + state_arrays(run)) * run->world.params * sizeof(float) +
-           2 * run->scaling.channels * sizeof(float) + 65536;
+           2 * run->scaling.channels * sizeof(float) +
+           hr_class_names_entries(run->dataset) * sizeof(struct hr_metadata) + 65536;
 }
 
 enum hr_status hr_save(struct hr_run *run)
@@ -172,7 +175,8 @@ enum hr_status hr_save(struct hr_run *run)
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     struct hr_tensor *all =
         calloc(tensors * (2 + state_arrays(run)) + STEP_TENSORS + SCALING_TENSORS, sizeof *all);
-    struct hr_metadata *metadata = calloc(MODEL_METADATA + TRAINER_METADATA, sizeof *metadata);
+    const size_t model_metadata = MODEL_METADATA + hr_class_names_entries(run->dataset);
+    struct hr_metadata *metadata = calloc(model_metadata + TRAINER_METADATA, sizeof *metadata);
     if (!checkpoint || !all || !metadata) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
         goto out;
@@ -180,7 +184,7 @@ enum hr_status hr_save(struct hr_run *run)
     checkpoint->step = hr_run_step(run);
     checkpoint->model = (struct hr_tensor_file){.tensors = all, .metadata = metadata};
     checkpoint->trainer = (struct hr_tensor_file){.tensors = all + 2 * tensors,
-                                                  .metadata = metadata + MODEL_METADATA};
+                                                  .metadata = metadata + model_metadata};
     int64_t batches = (int64_t)hr_run_step(run);
     fill_model(run, &checkpoint->model, &batches);
     fill_trainer(run, &checkpoint->trainer);

@@ -29,10 +29,11 @@ static json_t *count(uint64_t n)
 static json_t *data_json(const struct hr_dataset *dataset)
 {
     const struct hr_data_options *o = &dataset->options;
-    return json_pack("{ss ss s{ss sf ss ss ss so}}", "name", dataset->name, "digest",
+    return json_pack("{ss ss s{ss sf ss ss ss so ss}}", "name", dataset->name, "digest",
                      dataset->digest, "options", "test-data", o->test_data, "test-fraction",
                      o->test_fraction, "header", o->header, "label-column", o->label_column,
-                     "index-base", o->index_base, "features", count(o->feature_count));
+                     "index-base", o->index_base, "features", count(o->feature_count), "classes",
+                     o->classes);
 }
 
 void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state *out)
@@ -115,6 +116,8 @@ static enum hr_status take_data_options(const json_t *object, struct hr_data_opt
     HR_TRY(take_text(object, "label-column", out->label_column, sizeof out->label_column));
     HR_TRY(take_text(object, "index-base", out->index_base, sizeof out->index_base));
     HR_TRY(take_count(object, "features", &features));
+    if (json_object_get(object, "classes")) /* the first traces have none */
+        HR_TRY(take_text(object, "classes", out->classes, sizeof out->classes));
     if (!json_is_number(fraction))
         return hr_fail(HR_E_FORMAT, "expected \"test-fraction\" to be a number");
     out->test_fraction = json_number_value(fraction);

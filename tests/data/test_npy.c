@@ -33,7 +33,10 @@ static void types_are_converted_and_labels_shared(void **state)
 {
     (void)state;
     write_folder();
-    struct hr_dataset d = data_open("", NULL);
+    struct hr_data_options options = data_options();
+    data_refused("", NULL, HR_E_FORMAT, "only test samples have the label \"7\"");
+    strcpy(options.classes, "-1,5,7");
+    struct hr_dataset d = data_open("", &options);
     assert_string_equal(d.format, "npy");
     assert_int_equal(d.classes, 3);
     assert_string_equal(d.class_names[0], "-1");
@@ -43,6 +46,7 @@ static void types_are_converted_and_labels_shared(void **state)
     npy("X_train.npy", HEADER(">i2", "(3, 2)"), "\0\1\xff\xff\1\0\0\0\0\0\0\0", 12);
     npy("y_train.npy", "{\"shape\":(3,),'fortran_order':False, 'descr':'<f4'}", (float[]){0, 1, 0},
         12);
+    npy("y_test.npy", HEADER("|u1", "(2,)"), (uint8_t[]){1, 0}, 2);
     d = data_open("", NULL);
     data_sample(&d, &d.train, 0, (float[]){1, -1}, 0);
     data_sample(&d, &d.train, 1, (float[]){256, 0}, 1);

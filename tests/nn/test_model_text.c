@@ -89,7 +89,8 @@ static void errors_name_the_place_and_the_remedy(void **state)
         {"dense 10", "model: layer 0 \"dense 10\": its input has shape (1, 28, 28), expected one "
                      "dimension: put \"flatten\" before it"},
         {"flatten, dense 11",
-         "model: layer 1 \"dense 11\": the last layer has 11 outputs, expected 10, the classes"},
+         "model: layer 1 \"dense 11\": the last layer has 11 outputs, expected 10, the classes "
+         "(--classes says which ones the data lacks)"},
         {"relu",
          "model: layer 0 \"relu\": the last layer has outputs of shape (1, 28, 28), expected (10)"},
         {"", "model: layer 0 is empty: expected a layer at \">>> \""},

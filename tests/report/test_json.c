@@ -274,7 +274,7 @@ static const struct field configuration[] = {
      "{\"name\":\"digits\",\"format\":\"csv\",\"digest\":\"abc\",\"train\":1500,\"test\":297,"
      "\"classes\":10,"
      "\"options\":{\"test-data\":null,\"test-fraction\":0.25,\"header\":\"auto\","
-     "\"label-column\":\"y\",\"index-base\":\"1\",\"features\":7}}"},
+     "\"label-column\":\"y\",\"index-base\":\"1\",\"features\":7,\"classes\":null}}"},
     {"strategy", "\"ssp\""},
     {"algorithm", "\"auto\""},
     {"model", "\"mlp\""},

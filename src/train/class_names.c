@@ -1,0 +1,148 @@
+#include "train/class_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+
+enum { MOST_ENTRIES = 2048 }; /* of names; a file has room for 4096 in all */
+
+static const char count_key[] = "hogring.classes", names_key[] = "hogring.class_names";
+
+static void write_key(size_t i, char *key, size_t size)
+{
+    if (i)
+        snprintf(key, size, "%s.%zu", names_key, i);
+    else
+        snprintf(key, size, "%s", names_key);
+}
+
+/* The names from `first` on that fit into one entry; returns the number behind them. */
+static size_t fill_entry(const struct hr_dataset *dataset, size_t first, char *value, size_t size)
+{
+    size_t used = 0, i = first;
+    for (; i < dataset->classes; i++) {
+        char name[HR_CLASS_NAME_TEXT];
+        hr_class_name_write(dataset->class_names[i], name);
+        if (used + strlen(name) + 2 > size)
+            break;
+        used += (size_t)snprintf(value + used, size - used, "%s%s", used ? "," : "", name);
+    }
+    return i;
+}
+
+static size_t name_entries(const struct hr_dataset *dataset)
+{
+    struct hr_metadata entry;
+    size_t n = 0;
+    for (size_t i = 0; dataset->class_names && i < dataset->classes; n++)
+        i = fill_entry(dataset, i, entry.value, sizeof entry.value);
+    return n;
+}
+
+size_t hr_class_names_entries(const struct hr_dataset *dataset)
+{
+    const size_t names = name_entries(dataset);
+    return names > MOST_ENTRIES ? 0 : 1 + names;
+}
+
+void hr_class_names_put(const struct hr_dataset *dataset, struct hr_tensor_file *file)
+{
+    const size_t entries = hr_class_names_entries(dataset);
+    if (!entries) {
+        hr_log(HR_LOG_WARNING,
+               "the names of %zu classes are too long for a checkpoint: it goes without them",
+               dataset->classes);
+        return;
+    }
+    struct hr_metadata *entry = &file->metadata[file->nmetadata];
+    file->nmetadata += entries;
+    snprintf(entry->key, sizeof entry->key, "%s", count_key);
+    snprintf(entry->value, sizeof entry->value, "%zu", dataset->classes);
+    for (size_t i = 0, class = 0; i + 1 < entries; i++) {
+        write_key(i, entry[i + 1].key, sizeof entry->key);
+        class = fill_entry(dataset, class, entry[i + 1].value, sizeof entry->value);
+    }
+}
+
+static enum hr_status read_names(const struct hr_checkpoint *checkpoint, struct hr_class_list *list)
+{
+    char key[sizeof((struct hr_metadata *)0)->key];
+    const char *value;
+    for (size_t i = 0;
+         write_key(i, key, sizeof key), (value = hr_metadata_get(&checkpoint->model, key)) != NULL;
+         i++)
+        HR_TRY(hr_class_list_add(checkpoint->path, value, list));
+    return list->count ? hr_class_list_finish(checkpoint->path, list) : HR_OK;
+}
+
+enum hr_status hr_class_names_get(const struct hr_checkpoint *checkpoint,
+                                  struct hr_class_list *list)
+{
+    const char *text = hr_metadata_get(&checkpoint->model, count_key);
+    uint64_t count;
+    *list = (struct hr_class_list){0};
+    if (!text)
+        return HR_OK;
+    if (!hr_parse_count(text, &count) || count < 1 || count > HR_MAX_CLASSES)
+        return hr_fail(HR_E_FORMAT, "%s: metadata \"%s\" is not a number of classes",
+                       checkpoint->path, count_key);
+    const enum hr_status status = read_names(checkpoint, list);
+    if (status != HR_OK)
+        return hr_fail(status == HR_E_USAGE ? HR_E_FORMAT : status, "%s", hr_error_message());
+    if (list->count && list->count != count)
+        return hr_fail(HR_E_FORMAT, "%s: metadata has %zu names of %llu classes", checkpoint->path,
+                       list->count, (unsigned long long)count);
+    list->count = count;
+    return HR_OK;
+}
+
+enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
+                                  const struct hr_dataset *dataset, bool test_alone,
+                                  struct hr_class_view *view)
+{
+    *view = (struct hr_class_view){.dataset = *dataset};
+    HR_TRY(hr_class_names_get(checkpoint, &view->list));
+    if (!view->list.count) {
+        if (dataset->class_names && !dataset->options.classes[0])
+            hr_log(HR_LOG_WARNING,
+                   "%s does not say its classes: they are taken for %s (--classes lists others)",
+                   checkpoint->path,
+                   hr_class_list_shown(dataset->class_names, dataset->classes).text);
+        return HR_OK;
+    }
+    if (test_alone)
+        view->dataset.train.count = 0;
+    return hr_class_list_apply(&view->list, checkpoint->path, &view->dataset, view->labels);
+}
+
+static bool same_names(const struct hr_class_list *list, const struct hr_dataset *dataset)
+{
+    bool same = list->count == dataset->classes && !list->names == !dataset->class_names;
+    for (size_t i = 0; same && list->names && i < list->count; i++)
+        same = !strcmp(list->names[i], dataset->class_names[i]);
+    return same;
+}
+
+enum hr_status hr_class_names_compare(const struct hr_checkpoint *checkpoint,
+                                      const struct hr_dataset *dataset)
+{
+    struct hr_class_list list;
+    const enum hr_status status = hr_class_names_get(checkpoint, &list);
+    if (status == HR_OK && list.count && !same_names(&list, dataset))
+        hr_log(HR_LOG_WARNING, "%s: its classes are %s, here they are %s; outputs are taken over",
+               checkpoint->path, hr_class_list_shown(list.names, list.count).text,
+               hr_class_list_shown(dataset->class_names, dataset->classes).text);
+    hr_class_list_free(&list);
+    return status;
+}
+
+void hr_class_view_close(struct hr_class_view *view)
+{
+    hr_class_list_free(&view->list);
+    free(view->labels[0]);
+    free(view->labels[1]);
+    *view = (struct hr_class_view){0};
+}

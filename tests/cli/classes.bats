@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# Classes have names, and a model knows its own: data are numbered by name, or refused by name.
+load support
+
+# Heaps of points at places of their own: cat, dog and eel. heaps FILE NAME...: 40 of each.
+heaps() {
+  python3 - "$TMP/$1" "${@:2}" <<'PY'
+import random, sys
+at, r = {"cat": (0, 0), "dog": (4, 0), "eel": (0, 4)}, random.Random(3)
+lines = [f"{at[k][0] + r.gauss(0, .5):.4f},{at[k][1] + r.gauss(0, .5):.4f},{k}\n" for k in sys.argv[2:] for _ in range(40)]
+r.shuffle(lines)
+open(sys.argv[1], "w").write("a,b,kind\n" + "".join(lines))
+PY
+}
+
+trains() { hogring train --workers 2 --batch-size 8 --epochs 5 --quiet "$@"; }
+
+@test "eval numbers labels by the model's names, and refuses the names it does not know" {
+  heaps pets cat dog; heaps swimmers dog eel; heaps all cat dog eel
+  trains --data "$TMP/pets" --model "flatten, dense 2" --keep 1 --checkpoint-dir "$TMP/two" >/dev/null
+  trains --data "$TMP/all" --model "flatten, dense 3" --keep 1 --checkpoint-dir "$TMP/three" >/dev/null
+  hogring eval "$TMP/three" --data "$TMP/swimmers" --expect-accuracy 0.95
+  refused 2 "has samples of class \"eel\", which $TMP/two/step-00000020 does not know: it has cat, dog" eval "$TMP/two" --data "$TMP/swimmers"
+  cp "$TMP"/three/step-*/model.safetensors "$TMP/m.safetensors"
+  hogring eval "$TMP/m.safetensors" --data "$TMP/swimmers" --expect-accuracy 0.95
+  hogring data pack "$TMP/swimmers" --out "$TMP/packed" >/dev/null
+  hogring eval "$TMP/three" --data "$TMP/packed" --expect-accuracy 0.95
+  refused 2 "has samples of class \"eel\"" eval "$TMP/two" --data "$TMP/packed"
+  hogring inspect "$TMP/three" | grep -q "hogring.class_names = cat,dog,eel"
+}
+
+@test "resume and --init-weights know the classes of what they take" {
+  heaps pets cat dog; heaps swimmers dog eel
+  trains --data "$TMP/pets" --model "flatten, dense 2" --keep 1 --checkpoint-dir "$TMP/two" >/dev/null
+  sed 's/cat/eel/' "$TMP/pets" > "$TMP/renamed" # eel comes behind dog: other numbers
+  refused 2 "has samples of class \"eel\", which $TMP/two/step-00000020 does not know" train --data "$TMP/renamed" --model "flatten, dense 2" --epochs 9 --quiet --resume "$TMP/two"
+  trains --data "$TMP/pets" --model "flatten, dense 3" --classes eel,dog,cat --keep 1 --checkpoint-dir "$TMP/three" >/dev/null
+  trains --data "$TMP/pets" --model "flatten, dense 3" --epochs 7 --resume "$TMP/three" --json "$TMP/resumed" >/dev/null
+  trains --data "$TMP/pets" --model "flatten, dense 3" --classes eel,dog,cat --epochs 7 --json "$TMP/whole" >/dev/null
+  [ "$(json "$TMP/resumed" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole" 'd["runs"][0]["weights_digest"]')" ]
+  [ "$(json "$TMP/whole" 'd["config"]["data"]["options"]["classes"]')" = eel,dog,cat ]
+  trains --data "$TMP/swimmers" --model "flatten, dense 2" --init-weights "$TMP/two" >/dev/null 2>"$TMP/stderr"
+  grep -q "its classes are cat, dog, here they are dog, eel" "$TMP/stderr"
+}
+
+@test "--classes says what the data of a foreign model lack, in train, eval and data" {
+  heaps pets cat dog; heaps all cat dog eel
+  trains --data "$TMP/all" --model "flatten, dense 3" --keep 1 --checkpoint-dir "$TMP/three" >/dev/null
+  python3 - "$TMP"/three/step-*/model.safetensors "$TMP/foreign.safetensors" <<'PY'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+del header["__metadata__"]
+text = json.dumps(header).encode()
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+PY
+  foreign=("$TMP/foreign.safetensors" --model "flatten, dense 3" --data "$TMP/pets")
+  refused 2 "has 3 outputs, expected 2, the classes (--classes says which ones the data lacks)" eval "${foreign[@]}" --classes cat,dog
+  hogring eval "${foreign[@]}" --classes cat,dog,eel --expect-accuracy 0.95
+  hogring eval "${foreign[@]}" --data "$TMP/all" --expect-accuracy 0.95 2>"$TMP/stderr"
+  grep -q "does not say its classes: they are taken for cat, dog, eel" "$TMP/stderr"
+  refused 2 "has samples of class \"dog\", which --classes does not know: it has cat, eel" data info "$TMP/pets" --classes cat,eel
+  hogring data info "$TMP/pets" --classes cat,dog,eel | grep -q "classes   3"
+  hogring data info digits --classes 12 | grep -q "classes   12"
+  trains --data "$TMP/pets" --test-data "$TMP/all" --classes cat,dog,eel --model "flatten, dense 3" --record "$TMP/trace" >/dev/null
+  hogring replay "$TMP/trace" >/dev/null
+  refused 3 "only test samples have the label \"eel\"; --classes lists all classes when that is meant" train --data "$TMP/pets" --test-data "$TMP/all"
+}
