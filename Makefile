@@ -26,7 +26,8 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
 HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
 # Only src/nn/team.c uses OpenMP's threads; the sanitizers' builds do without.
 OMP     := $(if $(filter release unsafe,$(CONFIG)),-fopenmp)
-HR_LIBS   = $(OMP) $(shell $(PKG) --libs $(LIBRARIES) 2>/dev/null) -lm
+# OpenBLAS is loaded when it is needed, src/nn/blas.h.
+HR_LIBS   = $(OMP) $(shell $(PKG) --libs $(filter-out openblas,$(LIBRARIES)) 2>/dev/null) -ldl -lm
 
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)
 ISAS    := $(if $(findstring x86_64,$(ARCH)),plain v3 v4,plain)

@@ -35,7 +35,7 @@ static enum hr_status measure_roof(struct hr_group *world, void *arg)
     struct roof *roof = arg;
     struct hr_roof_meter *meter;
     (void)world;
-    hr_kernels_init_process();
+    HR_TRY(hr_kernels_init_process(roof->threads));
     HR_TRY(hr_roof_meter_create(roof->threads, ROOF_ROUNDS, false, &meter));
     for (int i = 0; i < ROOF_ROUNDS; i++)
         hr_roof_meter_round(meter);

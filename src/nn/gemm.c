@@ -6,13 +6,13 @@
 #include <string.h>
 
 #ifndef HR_NO_BLAS
-#include <cblas.h>
 #include <pthread.h>
 #endif
 
 #include "base/isa.h"
 #include "base/log.h"
 #include "base/size.h"
+#include "nn/blas.h"
 #include "nn/gemm_check.h"
 #include "nn/gemm_naive.h"
 #include "nn/kernels.h"
@@ -37,8 +37,10 @@ bool hr_kernels_are_reference(void)
     return true;
 }
 
-void hr_kernels_init_process(void)
+enum hr_status hr_kernels_init_process(size_t threads)
 {
+    (void)threads;
+    return HR_OK;
 }
 
 static void multiply_long(const struct hr_gemm *g)
@@ -50,29 +52,12 @@ static void multiply_long(const struct hr_gemm *g)
 
 static enum hr_kernels selected = HR_KERNELS_FAST;
 
-static void blas(const struct hr_gemm *g)
-{
-    const bool a_turned = g->form == HR_GEMM_TN, b_turned = g->form == HR_GEMM_NT;
-    cblas_sgemm(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans,
-                b_turned ? CblasTrans : CblasNoTrans, (blasint)g->M, (blasint)g->N, (blasint)g->K,
-                1.0f, g->a, (blasint)(a_turned ? g->M : g->K), g->b,
-                (blasint)(b_turned ? g->K : g->N), 0.0f, g->c, (blasint)g->N);
-}
-
 static void multiply_long(const struct hr_gemm *g)
 {
     if (selected == HR_KERNELS_FAST)
-        blas(g);
+        hr_blas_multiply(g);
     else
         hr_gemm_naive(g);
-}
-
-/* Only when it is needed: in a forked child the call would start OpenBLAS's helper threads, which
- * a fork takes away, before it puts them aside. A setting made before the fork is inherited. */
-static void use_one_thread(void)
-{
-    if (openblas_get_num_threads() != 1)
-        openblas_set_num_threads(1);
 }
 
 /* What is known of BLAS in this process: checked once, before ranks start. */
@@ -91,34 +76,32 @@ void hr_kernels_suspect(hr_gemm_fn instead, int deadline_ms)
 
 static bool blas_is_trusted(void)
 {
-    static const char *const threading[] = {"sequential", "pthreads", "OpenMP"};
     if (trust.known)
         return trust.good;
     const enum hr_gemm_verdict verdict =
-        hr_gemm_check(trust.instead ? trust.instead : blas, trust.deadline_ms);
+        hr_gemm_check(trust.instead ? trust.instead : hr_blas_multiply, trust.deadline_ms);
     trust.known = true;
     trust.good = verdict == HR_GEMM_GOOD || verdict == HR_GEMM_UNKNOWN;
     if (!trust.good)
         hr_log(HR_LOG_WARNING,
                "two threads that multiply at once got %s from \"%s\" (%s): going on with the "
                "reference kernels, which are slow",
-               hr_gemm_verdict_str(verdict), openblas_get_config(),
-               threading[openblas_get_parallel() % 3]);
+               hr_gemm_verdict_str(verdict), hr_blas_config(), hr_blas_threading());
     return trust.good;
 }
 
 enum hr_status hr_kernels_select(enum hr_kernels kernels)
 {
-    use_one_thread(); /* before the check, whose child inherits it */
+    if (kernels == HR_KERNELS_FAST)
+        HR_TRY(hr_blas_open());
     selected =
         kernels == HR_KERNELS_FAST && blas_is_trusted() ? HR_KERNELS_FAST : HR_KERNELS_REFERENCE;
     return HR_OK;
 }
 
-void hr_kernels_init_process(void)
+enum hr_status hr_kernels_init_process(size_t threads)
 {
-    if (selected == HR_KERNELS_FAST)
-        use_one_thread();
+    return selected == HR_KERNELS_FAST ? hr_blas_prepare(threads) : HR_OK;
 }
 
 bool hr_kernels_are_reference(void)
@@ -126,15 +109,11 @@ bool hr_kernels_are_reference(void)
     return selected == HR_KERNELS_REFERENCE;
 }
 
-/* The configuration reads "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": two words of it. */
-static char blas_name[112];
+static char fast_name[112];
 
-static void write_blas_name(void)
+static void write_fast_name(void)
 {
-    char library[32] = "OpenBLAS", version[32] = "";
-    sscanf(openblas_get_config(), "%31s %31s", library, version);
-    snprintf(blas_name, sizeof blas_name, "%s %s %.24s, tiles %s", library, version,
-             openblas_get_corename(), hr_isa_name());
+    snprintf(fast_name, sizeof fast_name, "%s, tiles %s", hr_blas_name(), hr_isa_name());
 }
 
 const char *hr_kernels_name(void)
@@ -142,8 +121,8 @@ const char *hr_kernels_name(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (selected != HR_KERNELS_FAST)
         return "reference";
-    pthread_once(&once, write_blas_name);
-    return blas_name;
+    pthread_once(&once, write_fast_name);
+    return fast_name;
 }
 
 #endif

@@ -29,10 +29,9 @@
 enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
 
 /* Choose the kernels; HR_E_USAGE when FAST is asked of a build without BLAS (default there:
- * REFERENCE). FAST is first tried in a child process (gemm_check.h), once a process; when it fails
- * there, one line of warning says so and REFERENCE is taken. It also sets BLAS to one thread, which
- * multiplies nothing and is inherited by forked ranks; asked for in the launcher, it spares each of
- * them the start of BLAS's own helper threads. */
+ * REFERENCE), HR_E_IO where OpenBLAS cannot be loaded (blas.h). FAST is first tried in a child
+ * process (gemm_check.h), once a process; when it fails there, one line of warning says so and
+ * REFERENCE is taken. */
 HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
 
 /* The same by name, for options: "fast" is the best that this build has, so without BLAS it is the
@@ -45,9 +44,10 @@ bool hr_kernels_are_reference(void);
 /* "OpenBLAS 0.3.21 Zen, tiles v3" or "reference"; static storage. */
 const char *hr_kernels_name(void);
 
-/* Once in every process that will compute, after the last fork and before the first product: one
- * BLAS thread. */
-void hr_kernels_init_process(void);
+/* In every process that will compute, after the last fork and before the first product, for the
+ * `threads` threads of it that will multiply at once; each of them may call. HR_E_NOMEM where BLAS
+ * has no room for them. */
+HR_CHECKED enum hr_status hr_kernels_init_process(size_t threads);
 
 /* How the operands are stored: the second letter of a pair says n as it is, t transposed. */
 enum hr_gemm_form {

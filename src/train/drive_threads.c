@@ -193,7 +193,7 @@ static enum hr_status worker_main(struct hr_run *run, size_t rank)
     struct hr_device device;
     struct hr_trainee trainee;
     enum hr_status status;
-    hr_kernels_init_process();
+    HR_TRY(hr_kernels_init_process(run->launch == HR_LAUNCH_THREAD ? run->world.workers : 1));
     HR_TRY(hr_device_start(&device, run));
     HR_TRY_GOTO(hr_trainee_start(&trainee, run, rank), status, out);
     hr_trainee_borrow(&trainee, &device);

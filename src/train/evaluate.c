@@ -78,7 +78,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     HR_TRY(load_params(e, checkpoint));
     HR_TRY(hr_load_scaling(checkpoint, dataset->shape.channels, &e->scaling));
     hr_fp_flush_denormals();
-    hr_kernels_init_process();
+    HR_TRY(hr_kernels_init_process(1));
     snprintf(out->model, sizeof out->model, "%.1023s", hr_model_text(e->model));
     return run_blocks(e, dataset, out);
 }

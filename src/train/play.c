@@ -179,7 +179,7 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t th
 {
     const size_t workers = run->world.workers;
     *play = (struct hr_play){.run = run, .ticked_ns = hr_clock_ns()};
-    hr_kernels_init_process();
+    HR_TRY(hr_kernels_init_process(threads));
     hr_fp_flush_denormals();
     play->trainee = calloc(workers, sizeof *play->trainee);
     play->shard = calloc(run->world.servers + 1, sizeof *play->shard);

@@ -255,7 +255,7 @@ static void names_are_those_of_sequentials_in_a_module(void **state)
 static int init_kernels(void **state)
 {
     (void)state;
-    hr_kernels_init_process();
+    CHECK_OK(hr_kernels_init_process(1));
     return 0;
 }
 

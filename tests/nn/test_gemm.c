@@ -3,10 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef HR_NO_BLAS
-#include <cblas.h>
-#endif
-
 #include "base/philox.h"
 #include "nn/gemm.h"
 #include "nn/gemm_naive.h"
@@ -123,7 +119,7 @@ static void sweep(void)
 static void chosen_kernels_multiply_every_shape(void **state)
 {
     (void)state;
-    hr_kernels_init_process();
+    CHECK_OK(hr_kernels_init_process(1));
     sweep();
 }
 
@@ -227,16 +223,6 @@ static void selected_kernels_are_named_and_used(void **state)
 #endif
 }
 
-static void blas_has_one_thread_once_a_process_will_compute(void **state)
-{
-    (void)state;
-#ifndef HR_NO_BLAS
-    openblas_set_num_threads(2);
-    hr_kernels_init_process();
-    assert_int_equal(openblas_get_num_threads(), 1);
-#endif
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,7 +232,6 @@ int main(void)
         cmocka_unit_test(reference_gives_the_bits_of_the_naive_loops),
         cmocka_unit_test(reference_adds_in_increasing_k),
         cmocka_unit_test(selected_kernels_are_named_and_used),
-        cmocka_unit_test(blas_has_one_thread_once_a_process_will_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,7 +261,7 @@ static void weights_that_are_no_numbers_show_in_the_loss(void **state)
 static int init_kernels(void **state)
 {
     (void)state;
-    hr_kernels_init_process();
+    CHECK_OK(hr_kernels_init_process(1));
     return 0;
 }
 

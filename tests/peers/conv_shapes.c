@@ -176,9 +176,8 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 7;
     const size_t B = argc > 2 ? (size_t)atoi(argv[2]) : 64;
     float *a = floats(N * N, 4), *b = floats(N * N, 4), *c = floats(N * N, 4);
-    if (rounds < 1 || rounds > MAX_ROUNDS)
+    if (rounds < 1 || rounds > MAX_ROUNDS || hr_kernels_init_process(1) != HR_OK)
         return 1;
-    hr_kernels_init_process();
     for (size_t s = 0; s < NSHAPES; s++)
         bench_init(&benches[s], &shapes[s], B);
     for (size_t m = 0; m < 3; m++)

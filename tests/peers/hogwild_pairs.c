@@ -232,8 +232,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "hogwild_pairs MODEL THREADS ROUNDS STEPS\n");
         return 2;
     }
-    hr_kernels_init_process();
-    if (describe(c, argv[1]) != HR_OK) {
+    if (hr_kernels_init_process(c->threads) != HR_OK || describe(c, argv[1]) != HR_OK) {
         fprintf(stderr, "hogwild_pairs: %s\n", hr_error_message());
         return 1;
     }
