@@ -14,16 +14,16 @@ static json_t *strategy(const struct hr_verdict *v, size_t g)
 {
     const struct hr_run_group *group = &v->groups.group[g];
     const bool judged = hr_verdict_tested(v, g) && g != v->best;
-    return json_pack("{so so so so so so so so so so so so}", "label", hr_json_text(group->label),
-                     "strategy", hr_json_text(group->run[0]->strategy), "seeds",
-                     hr_json_count(group->n), "interrupted", json_boolean(group->interrupted),
-                     "test_accuracy", spread(group, hr_measure_accuracy), "test_loss",
-                     spread(group, hr_measure_test_loss), "train_loss",
-                     spread(group, hr_measure_train_loss), "seconds",
-                     spread(group, hr_measure_seconds), "samples_per_s",
-                     spread(group, hr_measure_rate), "updates", spread(group, hr_measure_updates),
-                     "p_against_best", judged ? hr_json_number(v->p[g]) : json_null(),
-                     "worse_than_best", json_boolean(judged && hr_verdict_worse(v, g)));
+    return json_pack(
+        "{so so so so so so so so so so so so}", "label", hr_json_text(group->label), "strategy",
+        hr_json_text(group->run[0]->strategy), "seeds", hr_json_count(group->n), "interrupted",
+        json_boolean(group->interrupted), "test_accuracy", spread(group, hr_measure_accuracy),
+        "test_loss", spread(group, hr_measure_test_loss), "train_loss",
+        spread(group, hr_measure_train_loss), "seconds", spread(group, hr_measure_seconds),
+        "samples_per_s", spread(group, hr_measure_rate), "updates",
+        spread(group, hr_measure_updates), "p_against_best",
+        judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(), "worse_than_best",
+        json_boolean(judged && hr_verdict_worse(v, g)));
 }
 
 static json_t *strategies(const struct hr_verdict *v)
@@ -37,6 +37,31 @@ static json_t *strategies(const struct hr_verdict *v)
     return array;
 }
 
+static json_t *pair(const struct hr_verdict *v, size_t a, size_t b)
+{
+    const bool told = hr_verdict_worse_than(v, a, b) || hr_verdict_worse_than(v, b, a);
+    return json_pack("{so so so so so}", "a", hr_json_text(v->groups.group[a].label), "b",
+                     hr_json_text(v->groups.group[b].label), "difference",
+                     hr_json_number(v->accuracy[a].mean - v->accuracy[b].mean), "p",
+                     hr_json_number(hr_verdict_p(v, a, b)), "told_apart", json_boolean(told));
+}
+
+/* Of those tested, each with each. */
+static json_t *pairs(const struct hr_verdict *v)
+{
+    json_t *array = json_array();
+    int failed = 0;
+    for (size_t a = 0; a < v->groups.n; a++)
+        for (size_t b = a + 1; b < v->groups.n; b++)
+            if (hr_verdict_tested(v, a) && hr_verdict_tested(v, b))
+                failed |= json_array_append_new(array, pair(v, a, b));
+    if (failed) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
 json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n)
 {
     struct hr_verdict v;
@@ -44,11 +69,11 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n)
         return NULL;
     json_t *object = json_null();
     if (v.groups.n > 1)
-        object = json_pack("{ss so so so}", "test", "Welch, two-sided, Holm over all pairs",
+        object = json_pack("{ss so so so so}", "test", "Welch, two-sided, Holm over all pairs",
                            "level", hr_json_number(HR_VERDICT_LEVEL), "best",
                            v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label)
                                                : json_null(),
-                           "strategies", strategies(&v));
+                           "strategies", strategies(&v), "pairs", pairs(&v));
     hr_verdict_free(&v);
     return object;
 }

@@ -71,7 +71,7 @@ void hr_progress_view_end(struct hr_progress_view *view);
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
 /* Some sentences on the comparison of several strategies over several seeds: which are less
- * accurate than the best by more than chance (Welch's t test at 5 %, corrected for all pairs),
+ * accurate than which by more than chance (Welch's t test at 5 %, corrected for all pairs),
  * which is fastest, which first at the target. Prints nothing for one seed or one strategy. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 

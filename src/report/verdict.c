@@ -15,7 +15,6 @@ static void measure(struct hr_verdict *v)
     v->most_seeds = v->groups.most;
     for (size_t g = 0; g < v->groups.n; g++) {
         v->accuracy[g] = hr_run_group_spread(&v->groups.group[g], hr_measure_accuracy);
-        v->p[g] = 1;
         if (!hr_verdict_tested(v, g))
             continue;
         if (v->accuracy[g].n < v->least_seeds)
@@ -38,26 +37,35 @@ static enum hr_status test_pairs(struct hr_verdict *v)
                 pair[pairs++] = (struct hr_comparison){
                     .a = a, .b = b, .p = hr_welch_p(&v->accuracy[a], &v->accuracy[b])};
     hr_holm_adjust(pair, pairs);
-    for (size_t i = 0; i < pairs; i++) {
-        if (pair[i].a == v->best)
-            v->p[pair[i].b] = pair[i].p;
-        if (pair[i].b == v->best)
-            v->p[pair[i].a] = pair[i].p;
-    }
+    for (size_t i = 0; i < n * n; i++)
+        v->p[i] = 1;
+    for (size_t i = 0; i < pairs; i++)
+        v->p[pair[i].a * n + pair[i].b] = v->p[pair[i].b * n + pair[i].a] = pair[i].p;
     free(pair);
     return HR_OK;
 }
 
+double hr_verdict_p(const struct hr_verdict *v, size_t a, size_t b)
+{
+    return v->p[a * v->groups.n + b];
+}
+
+bool hr_verdict_worse_than(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return hr_verdict_p(v, g, than) < HR_VERDICT_LEVEL &&
+           v->accuracy[g].mean < v->accuracy[than].mean;
+}
+
 bool hr_verdict_worse(const struct hr_verdict *v, size_t g)
 {
-    return hr_verdict_tested(v, g) && v->p[g] < HR_VERDICT_LEVEL;
+    return hr_verdict_tested(v, g) && hr_verdict_worse_than(v, g, v->best);
 }
 
 static enum hr_status make(struct hr_verdict *v, const struct hr_run_result *runs, size_t n)
 {
     HR_TRY(hr_groups_make(&v->groups, runs, n));
     v->accuracy = calloc(v->groups.n + 1, sizeof *v->accuracy);
-    v->p = calloc(v->groups.n + 1, sizeof *v->p);
+    v->p = calloc(v->groups.n * v->groups.n + 1, sizeof *v->p);
     if (!v->accuracy || !v->p)
         return hr_fail(HR_E_NOMEM, "no memory to compare %zu strategies", v->groups.n);
     measure(v);

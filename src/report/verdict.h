@@ -1,9 +1,9 @@
 /* verdict.h - what a comparison over several seeds lets one say, and no more.
  *
  * Accuracy: Welch's t test, two-sided, for each pair of strategies, with Holm's correction over all
- * pairs. Only the pairs with the best are spoken of; but which one is best was found by looking, so
- * correcting for those alone would call differences that are chance more often than the stated
- * level (five equal strategies, five seeds: 7 % instead of 5 %).
+ * pairs: those with the best are spoken of first, but all that can be told apart are. Which one is
+ * best was found by looking, so correcting for its pairs alone would call differences that are
+ * chance more often than the stated level (five equal strategies, five seeds: 7 % instead of 5 %).
  *
  * Threads: none. Test: tests/report/test_verdict.c
  */
@@ -17,7 +17,7 @@
 struct hr_verdict {
     struct hr_groups groups;
     struct hr_spread *accuracy;     /* (groups) owned */
-    double *p;                      /* (groups) owned; adjusted, against the best */
+    double *p;                      /* (groups, groups) owned; adjusted; 1 where not tested */
     size_t best;                    /* the tested group of the best mean; groups.n: none is */
     size_t least_seeds, most_seeds; /* of groups that are tested */
 };
@@ -30,7 +30,10 @@ void hr_verdict_free(struct hr_verdict *verdict);
 
 /* Several seeds, and none interrupted: that run says nothing about where its strategy ends. */
 bool hr_verdict_tested(const struct hr_verdict *verdict, size_t group);
-/* Less accurate than the best by more than chance. */
+/* The adjusted p of two groups. */
+double hr_verdict_p(const struct hr_verdict *verdict, size_t a, size_t b);
+/* Is the group less accurate than another (the best) by more than chance? */
+bool hr_verdict_worse_than(const struct hr_verdict *verdict, size_t group, size_t than);
 bool hr_verdict_worse(const struct hr_verdict *verdict, size_t group);
 
 #endif

@@ -6,43 +6,69 @@
 #include "report/report.h"
 #include "report/verdict.h"
 
-static bool level_with_best(const struct hr_verdict *v, size_t g)
+/* Of a group beside another one. */
+typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g, size_t than);
+
+static bool level_with(const struct hr_verdict *v, size_t g, size_t than)
 {
-    return hr_verdict_tested(v, g) && g != v->best && !hr_verdict_worse(v, g);
+    return hr_verdict_tested(v, g) && g != than && !hr_verdict_worse_than(v, g, than);
 }
 
-static bool untested(const struct hr_verdict *v, size_t g)
+static bool untested(const struct hr_verdict *v, size_t g, size_t than)
 {
+    (void)than;
     return !hr_verdict_tested(v, g);
 }
 
-typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g);
-
-static size_t count(const struct hr_verdict *v, choose_fn choose)
+/* Pairs of which the first is worse than the second by more than chance. */
+static size_t count_told(const struct hr_verdict *v)
 {
     size_t n = 0;
     for (size_t g = 0; g < v->groups.n; g++)
-        n += choose(v, g);
+        for (size_t than = 0; than < v->groups.n; than++)
+            n += hr_verdict_worse_than(v, g, than);
     return n;
 }
 
-/* "head a, b, c": the strategies chosen, with the distance to the best where asked for. */
+static size_t count_tested(const struct hr_verdict *v)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < v->groups.n; g++)
+        n += hr_verdict_tested(v, g);
+    return n;
+}
+
+/* "head a, b, c": the strategies chosen, with the distance to that other where asked for. */
 static void print_list(FILE *out, const struct hr_verdict *v, const char *head, choose_fn choose,
-                       bool distances)
+                       size_t than, bool distances)
 {
     const char *before = head;
     for (size_t g = 0; g < v->groups.n; g++) {
-        if (!choose(v, g))
+        if (!choose(v, g, than))
             continue;
         fprintf(out, "%s%s", before, v->groups.group[g].label);
         if (distances)
             fprintf(out, " (%.2f points, p %s%.2g)",
-                    100 * (v->accuracy[g].mean - v->accuracy[v->best].mean),
-                    v->p[g] < 1e-4 ? "< " : "", fmax(v->p[g], 1e-4));
+                    100 * (v->accuracy[g].mean - v->accuracy[than].mean),
+                    hr_verdict_p(v, g, than) < 1e-4 ? "< " : "",
+                    fmax(hr_verdict_p(v, g, than), 1e-4));
         before = ", ";
     }
     if (before != head)
         fputc('.', out);
+}
+
+/* Who is worse than which of those that are not the best. */
+static void print_other_pairs(FILE *out, const struct hr_verdict *v)
+{
+    char head[200];
+    for (size_t than = 0; than < v->groups.n; than++) {
+        if (than == v->best)
+            continue;
+        snprintf(head, sizeof head,
+                 "\n  Worse than %s by more than chance: ", v->groups.group[than].label);
+        print_list(out, v, head, hr_verdict_worse_than, than, true);
+    }
 }
 
 static void print_seeds(FILE *out, const struct hr_verdict *v)
@@ -66,7 +92,7 @@ static void print_accuracy(FILE *out, const struct hr_verdict *v)
 {
     const char *label = v->groups.group[v->best].label;
     const double percent = 100 * v->accuracy[v->best].mean;
-    if (count(v, hr_verdict_worse) == 0) {
+    if (count_told(v) == 0) {
         fputs("Accuracy: no difference can be told from ", out);
         print_seeds(out, v);
         fprintf(out, ".\n  The best mean is %s's, %.2f %%; the lowest %s's, %.2f %%.", label,
@@ -75,10 +101,12 @@ static void print_accuracy(FILE *out, const struct hr_verdict *v)
         fprintf(out, "Accuracy: %s has the best mean, %.2f %% over ", label, percent);
         print_seeds(out, v);
         fputc('.', out);
-        print_list(out, v, "\n  Worse by more than chance: ", hr_verdict_worse, true);
-        print_list(out, v, "\n  Not to be told from the best: ", level_with_best, false);
+        print_list(out, v, "\n  Worse by more than chance: ", hr_verdict_worse_than, v->best, true);
+        print_list(out, v, "\n  Not to be told from the best: ", level_with, v->best, false);
+        print_other_pairs(out, v);
     }
-    print_list(out, v, "\n  Not tested (a single seed, or interrupted): ", untested, false);
+    print_list(out, v, "\n  Not tested (a single seed, or interrupted): ", untested, v->best,
+               false);
     fprintf(out,
             "\n  (Welch's t test, two-sided, level %g %%, Holm's correction over all pairs.)\n",
             100 * HR_VERDICT_LEVEL);
@@ -140,7 +168,7 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
         fprintf(out, "(no verdict: %s)\n", hr_error_message());
         return;
     }
-    if (count(&v, hr_verdict_tested) > 1) {
+    if (count_tested(&v) > 1) {
         fputc('\n', out);
         print_accuracy(out, &v);
         print_speed(out, &v.groups);

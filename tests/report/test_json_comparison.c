@@ -41,6 +41,13 @@ static void strategies_have_means_and_their_distance_to_the_best(void **state)
     assert_true(json_is_true(json_object_get(worse, "worse_than_best")));
     assert_true(json_is_null(json_object_get(best, "p_against_best")));
     assert_true(json_is_false(json_object_get(best, "worse_than_best")));
+    const json_t *pairs = json_object_get(comparison, "pairs"), *pair = json_array_get(pairs, 0);
+    assert_int_equal(json_array_size(pairs), 1);
+    assert_string_equal(json_string_value(json_object_get(pair, "a")), "allreduce direct");
+    assert_string_equal(json_string_value(json_object_get(pair, "b")), "hogwild");
+    CHECK_NEAR(json_number_value(json_object_get(pair, "difference")), -0.03, 1e-12, 0);
+    CHECK_NEAR(json_number_value(json_object_get(pair, "p")), 0.0213, 0, 1e-4);
+    assert_true(json_is_true(json_object_get(pair, "told_apart")));
     json_decref(comparison);
 }
 

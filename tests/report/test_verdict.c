@@ -58,6 +58,8 @@ static void a_clear_difference_is_named_and_an_unclear_one_is_not(void **state)
     expect(text, "allreduce direct has the best mean, 90.00 % over 3 seeds.", true);
     expect(text, "Worse by more than chance: hogwild (-10.00 points, p < 0.0001).", true);
     expect(text, "Not to be told from the best: ssp s=3.", true);
+    expect(text, "Worse than ssp s=3 by more than chance: hogwild (-9.90 points, p < ", true);
+    expect(text, "Worse than hogwild", false);
     expect(text, "Target", false);
     free(text);
 }
@@ -90,6 +92,23 @@ static void holm_takes_back_what_one_test_alone_would_claim(void **state)
     fill(runs + 6, "ssp", 0.915, 0.01);
     text = verdict(runs, 9, 0);
     expect(text, "no difference can be told", true);
+    free(text);
+}
+
+/* The best is so unsteady that nothing can be told from it; the other two are not. */
+static void pairs_without_the_best_are_told_too(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    fill(runs, "hogwild", 0.95, 0.08);
+    fill(runs + 3, "allreduce", 0.90, 0.0005);
+    fill(runs + 6, "ssp", 0.88, 0.0005);
+    char *text = verdict(runs, 9, 0);
+    expect(text, "no difference", false);
+    expect(text, "Accuracy: hogwild has the best mean, 95.00 % over 3 seeds.", true);
+    expect(text, "Not to be told from the best: allreduce direct, ssp s=3.", true);
+    expect(text, "Worse than allreduce direct by more than chance: ssp s=3 (-2.00 points, p < ",
+           true);
     free(text);
 }
 
@@ -164,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_clear_difference_is_named_and_an_unclear_one_is_not),
         cmocka_unit_test(no_clear_difference_is_said_to_be_none),
         cmocka_unit_test(holm_takes_back_what_one_test_alone_would_claim),
+        cmocka_unit_test(pairs_without_the_best_are_told_too),
         cmocka_unit_test(a_strategy_with_one_seed_left_is_not_tested),
         cmocka_unit_test(an_interrupted_strategy_is_not_tested),
         cmocka_unit_test(the_fastest_is_named_by_its_mean),
