@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/histogram.h"
 #include "report/columns.h"
@@ -20,14 +21,18 @@ static double effective_lr(const struct hr_run_result *run)
     return run->asynchrony.effective_lr;
 }
 
-static double implicit_momentum(const struct hr_run_result *run)
+/* As the legend says it, of the mean that the table shows: the mean of the runs' own predictions is
+ * another figure. Not a number where what is stale is not gradients. */
+static double implicit_momentum(const struct hr_run_group *group)
 {
-    return run->asynchrony.implicit_momentum;
+    const double in_flight = 1 + mean_of(group, hr_measure_stale_mean);
+    return isfinite(mean_of(group, effective_lr)) ? 1 - 1 / in_flight : (double)NAN;
 }
 
-static double total_momentum(const struct hr_run_result *run)
+/* --staleness-lr inverse (train/manner.c). */
+static bool is_inverse(const struct hr_run_group *group)
 {
-    return run->asynchrony.total_momentum;
+    return strstr(group->run[0]->manner, "lr / (1 + staleness)") != NULL;
 }
 
 /* --- cells */
@@ -94,10 +99,10 @@ static void cell_step(const struct hr_run_group *group, char *cell)
 static void cell_momentum(const struct hr_run_group *group, char *cell)
 {
     const double set = group->run[0]->asynchrony.explicit_momentum;
-    const double total = mean_of(group, total_momentum);
-    if (isfinite(total))
-        snprintf(cell, HR_CELL_MAX, "%.2f/%.2f/%.3f", set, mean_of(group, implicit_momentum),
-                 total);
+    const double implicit = implicit_momentum(group);
+    if (isfinite(implicit))
+        snprintf(cell, HR_CELL_MAX, "%.2f/%.2f/%.3f", set, implicit,
+                 1 - (1 - set) * (1 - implicit));
     else
         snprintf(cell, HR_CELL_MAX, "-");
 }
@@ -143,18 +148,20 @@ void hr_asynchrony_print(FILE *out, const struct hr_groups *groups)
 {
     const struct hr_run_group **rows = calloc(groups->n + 1, sizeof *rows);
     size_t n = 0;
-    bool lost = false;
+    bool lost = false, inverse = false;
     for (size_t g = 0; rows && g < groups->n; g++)
         if (was_stale(&groups->group[g])) {
             rows[n++] = &groups->group[g];
             lost |= was_watched(&groups->group[g]);
+            inverse |= is_inverse(&groups->group[g]);
         }
     if (n > 0) {
         fputc('\n', out);
         hr_columns_print(out, columns, lost ? NCOLUMNS : NCOLUMNS - 1, rows, n);
-        fputs("effective lr: lr x (1 + mean staleness); implicit momentum: predicted, "
-              "1 - 1 / (1 + mean staleness)\n",
-              out);
+        fprintf(out,
+                "effective lr: lr x (1 + mean staleness)%s; implicit momentum: predicted, "
+                "1 - 1 / (1 + mean staleness)\n",
+                inverse ? ", under lr / (1 + staleness) times its mean share" : "");
     }
     if (lost)
         fputs(

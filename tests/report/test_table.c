@@ -63,8 +63,8 @@ static void one_seed_gives_plain_numbers(void **state)
     /* clang-format on */
 }
 
-/* Two seeds: the quantiles are those of all updates, the stalest worker that of any run, and the
- * samples are one. */
+/* Two seeds: the quantiles are those of all updates, the stalest worker that of any run, momentum
+ * follows from the mean staleness beside it, and the samples are one. */
 static void asynchrony_has_a_table_of_its_own(void **state)
 {
     (void)state;
@@ -75,11 +75,12 @@ static void asynchrony_has_a_table_of_its_own(void **state)
     for (size_t i = 1; i < 3; i++) {
         runs[i] = sample_run("hogwild", i, 0.9);
         runs[i].stale_updates = 12;
-        runs[i].stale_sum = 8;
+        runs[i].stale_sum = i == 1 ? 4 : 12; /* 1.33 and 2 in flight */
         runs[i].stale[0] = 11;
         runs[i].stale[i == 1 ? 8 : HR_RESULT_STALENESS_BUCKETS - 1] = 1;
         runs[i].stale_max = i == 1 ? 8 : 9000;
-        runs[i].asynchrony = (struct hr_asynchrony){0.05, 0.5, 0.25, 0.625};
+        runs[i].asynchrony = i == 1 ? (struct hr_asynchrony){0.05 * 4 / 3, 0.5, 0.25, 0.625}
+                                    : (struct hr_asynchrony){0.1, 0.5, 0.5, 0.75};
         runs[i].watched_lines = 50;
         runs[i].watched_pairs = 400;
         runs[i].lost_pairs = i == 1 ? 0 : 8;
@@ -99,8 +100,8 @@ static void asynchrony_has_a_table_of_its_own(void **state)
             "            momentum           lost\n"
         "strategy       mean    p50/p99/max   worker         lr"
             "  set/implicit/total      updates %\n"
-        "hogwild        0.67  0/>=4095/9000  2: 1.50       0.05"
-            "     0.50/0.25/0.625  1 [0.18, 5.4]\n"
+        "hogwild        0.67  0/>=4095/9000  2: 1.50     0.0833"
+            "     0.50/0.40/0.700  1 [0.18, 5.4]\n"
         "effective lr: lr x (1 + mean staleness); implicit momentum: predicted, "
             "1 - 1 / (1 + mean staleness)\n"
         "lost updates: weights written over another's update; sampled, with a 95 % interval\n");
