@@ -94,12 +94,35 @@ void hr_plot_staleness_data(FILE *out, const struct hr_groups *groups)
     }
 }
 
+/* What lies beyond the axis: said on it, and nothing where all is shown. */
+static void write_shares_label(FILE *out, const struct hr_groups *groups, size_t width, size_t last)
+{
+    uint64_t all = 0, beyond = 0, most = 0;
+    const size_t end = (last / width + 1) * width; /* of the last bin */
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_group *group = &groups->group[g];
+        uint64_t counts[BUCKETS] = {0};
+        add_counts(group, counts);
+        for (size_t bucket = 0; is_stale(group) && bucket < BUCKETS; bucket++) {
+            all += counts[bucket];
+            beyond += bucket < end ? 0 : counts[bucket];
+        }
+        for (size_t i = 0; i < group->n; i++)
+            most = group->run[i]->stale_max > most ? group->run[i]->stale_max : most;
+    }
+    fputs("set xlabel 'staleness: updates of others since the read", out);
+    if (beyond > 0)
+        fprintf(out, " (%.2g %% of updates are beyond, up to %llu)",
+                100 * (double)beyond / (double)all, (unsigned long long)most);
+    fputs("'\n", out);
+}
+
 void hr_plot_staleness_shares(FILE *out, const struct hr_groups *groups)
 {
     const size_t width = bin_width(groups), last = last_shown(groups);
     const char *before = "plot";
     fprintf(out, "set xrange [-0.5:%zu.5]; set yrange [*:130]; set logscale y\n", last);
-    fputs("set xlabel 'staleness: updates of others since the read'\n", out);
+    write_shares_label(out, groups, width, last);
     if (width > 1)
         fprintf(out, "set ylabel 'share of updates (%%, bins of %zu)'\n", width);
     else

@@ -1,7 +1,8 @@
 /* plot_staleness.h - two panels of a picture: how stale updates were, and whose.
  *
  * Left: the share of updates (%, logarithmic) over staleness, of all seeds together, in bins of
- * equal width where there are many. Right: the mean by worker, over all seeds. Colours, dashes and
+ * equal width where there are many; the axis ends where 99.95 % are shown, and says what it leaves
+ * out. Right: the mean by worker, over all seeds. Colours, dashes and
  * points are the line styles that the picture has set.
  */
 #ifndef HR_REPORT_PLOT_STALENESS_H

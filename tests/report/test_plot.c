@@ -177,6 +177,27 @@ static void a_run_that_blows_up_does_not_set_the_scale(void **state)
 }
 
 /* Two panels more, whose data are those of all seeds together. */
+/* 4 of 20004 updates are beyond the 99.95 % that the axis shows, up to 900. */
+static void what_the_axis_of_staleness_leaves_out_is_said(void **state)
+{
+    (void)state;
+    static struct hr_run_result runs[3];
+    fill_runs(runs);
+    runs[0].stale[0] = 16000;
+    runs[0].stale[3] = 4000;
+    runs[0].stale_max = 3;
+    char *text = script(runs, 3, HR_PLOT_SVG, "title");
+    expect(text, "set xrange [-0.5:3.5]");
+    expect(text, "set xlabel 'staleness: updates of others since the read'\n");
+    free(text);
+    runs[0].stale[800] = 4;
+    runs[0].stale_max = 900;
+    text = script(runs, 3, HR_PLOT_SVG, "title");
+    expect(text, "set xrange [-0.5:3.5]");
+    expect(text, "since the read (0.02 % of updates are beyond, up to 900)'\n");
+    free(text);
+}
+
 static void stale_updates_are_drawn_where_there_are_any(void **state)
 {
     (void)state;
@@ -325,6 +346,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_leaves_a_gap),
         cmocka_unit_test(bands_are_drawn_for_several_seeds_only),
         cmocka_unit_test(a_run_that_blows_up_does_not_set_the_scale),
+        cmocka_unit_test(what_the_axis_of_staleness_leaves_out_is_said),
         cmocka_unit_test(stale_updates_are_drawn_where_there_are_any),
         cmocka_unit_test(texts_are_quoted_for_gnuplot),
         IN_FOLDER(other_endings_are_refused),
