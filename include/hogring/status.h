@@ -28,7 +28,8 @@ extern "C" {
     X(HR_E_LOST, -10, 4, "a rank was lost")                                                        \
     X(HR_E_TIMEOUT, -11, 4, "a wait passed its deadline")                                          \
     X(HR_E_ABORTED, -12, 1, "another rank failed first")                                           \
-    X(HR_E_INTERRUPTED, -13, 130, "interrupted")
+    X(HR_E_INTERRUPTED, -13, 130, "interrupted")                                                   \
+    X(HR_E_KERNELS, -14, 3, "the matrix products cannot be trusted")
 
 enum hr_status {
 #define HR_STATUS_ENUM(name, value, exit_code, text) name = value,

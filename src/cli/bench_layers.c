@@ -42,6 +42,7 @@ static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_da
     const struct hr_train_options *o = &cli->train;
     const double seconds = hr_cli_was_given(cli, "max-seconds") ? o->max_seconds : 1;
     struct hr_model *model;
+    HR_TRY(hr_kernels_check());
     HR_TRY(hr_kernels_init_process(o->threads_per_worker));
     HR_TRY(hr_model_create(o->model, data->dataset.shape, data->dataset.classes, &model));
     if (strcmp(cli->json, "-") != 0)

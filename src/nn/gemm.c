@@ -10,7 +10,6 @@
 #endif
 
 #include "base/isa.h"
-#include "base/log.h"
 #include "base/size.h"
 #include "nn/blas.h"
 #include "nn/gemm_check.h"
@@ -37,6 +36,11 @@ bool hr_kernels_are_reference(void)
     return true;
 }
 
+enum hr_status hr_kernels_check(void)
+{
+    return HR_OK;
+}
+
 enum hr_status hr_kernels_init_process(size_t threads)
 {
     (void)threads;
@@ -60,43 +64,56 @@ static void multiply_long(const struct hr_gemm *g)
         hr_gemm_naive(g);
 }
 
-/* What is known of BLAS in this process: checked once, before ranks start. */
-static struct {
-    bool known, good;
-    hr_gemm_fn instead; /* tests: check these */
-    int deadline_ms;
-} trust = {.deadline_ms = 2000};
-
-void hr_kernels_suspect(hr_gemm_fn instead, int deadline_ms)
-{
-    trust.known = false;
-    trust.instead = instead;
-    trust.deadline_ms = deadline_ms;
-}
-
-static bool blas_is_trusted(void)
-{
-    if (trust.known)
-        return trust.good;
-    const enum hr_gemm_verdict verdict =
-        hr_gemm_check(trust.instead ? trust.instead : hr_blas_multiply, trust.deadline_ms);
-    trust.known = true;
-    trust.good = verdict == HR_GEMM_GOOD || verdict == HR_GEMM_UNKNOWN;
-    if (!trust.good)
-        hr_log(HR_LOG_WARNING,
-               "two threads that multiply at once got %s from \"%s\" (%s): going on with the "
-               "reference kernels, which are slow",
-               hr_gemm_verdict_str(verdict), hr_blas_config(), hr_blas_threading());
-    return trust.good;
-}
-
 enum hr_status hr_kernels_select(enum hr_kernels kernels)
 {
-    if (kernels == HR_KERNELS_FAST)
-        HR_TRY(hr_blas_open());
-    selected =
-        kernels == HR_KERNELS_FAST && blas_is_trusted() ? HR_KERNELS_FAST : HR_KERNELS_REFERENCE;
+    selected = kernels;
     return HR_OK;
+}
+
+/* --- can OpenBLAS be trusted? --- */
+
+enum { FIRST_MS = 2000, AGAIN_MS = 10000 };
+
+static struct {
+    bool good;
+    hr_gemm_fn instead; /* tests: check these */
+    int deadline_ms[2];
+} trust = {.deadline_ms = {FIRST_MS, AGAIN_MS}};
+
+void hr_kernels_suspect(hr_gemm_fn instead, int first_ms, int again_ms)
+{
+    trust.good = false;
+    trust.instead = instead;
+    trust.deadline_ms[0] = first_ms;
+    trust.deadline_ms[1] = again_ms;
+}
+
+/* Other kernels would train as well, but to other bits: that is for the user to choose. */
+static enum hr_status refuse(const struct hr_gemm_answer *answer)
+{
+    char text[HR_GEMM_ANSWER_MAX];
+    hr_gemm_answer_text(answer, text);
+    return hr_fail(HR_E_KERNELS,
+                   "OpenBLAS, tried with two threads that multiply at once, gave %s (\"%.120s\", "
+                   "%s); %s--kernels reference does without it, and is slow",
+                   text, hr_blas_config(), hr_blas_threading(),
+                   answer->verdict == HR_GEMM_WRONG ? ""
+                                                    : "the machine may be too busy or full: "
+                                                      "try again; ");
+}
+
+enum hr_status hr_kernels_check(void)
+{
+    enum { CALLERS = 2 };
+    struct hr_gemm_answer answer = {HR_GEMM_STARVED, 0};
+    if (selected != HR_KERNELS_FAST || trust.good)
+        return HR_OK;
+    HR_TRY(hr_blas_prepare(CALLERS)); /* which the child inherits */
+    for (int i = 0; i < 2 && answer.verdict != HR_GEMM_GOOD && answer.verdict != HR_GEMM_WRONG; i++)
+        answer =
+            hr_gemm_check(trust.instead ? trust.instead : hr_blas_multiply, trust.deadline_ms[i]);
+    trust.good = answer.verdict == HR_GEMM_GOOD;
+    return trust.good ? HR_OK : refuse(&answer);
 }
 
 enum hr_status hr_kernels_init_process(size_t threads)

@@ -29,10 +29,14 @@
 enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
 
 /* Choose the kernels; HR_E_USAGE when FAST is asked of a build without BLAS (default there:
- * REFERENCE), HR_E_IO where OpenBLAS cannot be loaded (blas.h). FAST is first tried in a child
- * process (gemm_check.h), once a process; when it fails there, one line of warning says so and
- * REFERENCE is taken. */
+ * REFERENCE). Nothing is loaded or tried yet. */
 HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
+
+/* Before ranks start: can the chosen kernels be trusted? OpenBLAS is tried in a child process
+ * (gemm_check.h), once a process, and a child that did not get to answer is followed by another.
+ * HR_E_KERNELS says what it gave, HR_E_IO and HR_E_NOMEM why it could not be tried (blas.h). Other
+ * kernels, which give other bits, are never taken instead. */
+HR_CHECKED enum hr_status hr_kernels_check(void);
 
 /* The same by name, for options: "fast" is the best that this build has, so without BLAS it is the
  * reference; "reference". HR_E_USAGE says what was found. */

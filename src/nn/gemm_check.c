@@ -6,11 +6,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
 #include "nn/gemm_naive.h"
@@ -32,14 +35,23 @@ static const enum hr_gemm_form forms[NFORMS] = {HR_GEMM_NN, HR_GEMM_NT, HR_GEMM_
 static float a[MOST_M * MOST_K], b[MOST_K * MOST_N], want[NSHAPES][NFORMS][MOST_M * MOST_N],
     got[THREADS][MOST_M * MOST_N];
 
-const char *hr_gemm_verdict_str(enum hr_gemm_verdict verdict)
+void hr_gemm_answer_text(const struct hr_gemm_answer *answer, char out[HR_GEMM_ANSWER_MAX])
 {
     static const char *const texts[] = {[HR_GEMM_GOOD] = "right products",
                                         [HR_GEMM_WRONG] = "wrong products",
-                                        [HR_GEMM_CRASHED] = "a crash",
-                                        [HR_GEMM_HUNG] = "no end",
-                                        [HR_GEMM_UNKNOWN] = "no process to try in"};
-    return texts[verdict];
+                                        [HR_GEMM_ENDED] = "no answer: their process ended",
+                                        [HR_GEMM_HUNG] = "no answer",
+                                        [HR_GEMM_STARVED] = "no process or thread to do it in"};
+    const char *text = texts[answer->verdict];
+    const size_t size = HR_GEMM_ANSWER_MAX;
+    if (answer->verdict == HR_GEMM_ENDED && answer->cause)
+        snprintf(out, size, "%s by signal %d (%s)", text, answer->cause, strsignal(answer->cause));
+    else if (answer->verdict == HR_GEMM_HUNG)
+        snprintf(out, size, "%s in %g s", text, answer->cause / 1000.0);
+    else if (answer->verdict == HR_GEMM_STARVED)
+        snprintf(out, size, "%s: %s", text, strerror(answer->cause));
+    else
+        snprintf(out, size, "%s", text);
 }
 
 /* --- in the child --- */
@@ -89,7 +101,7 @@ static void fill(float *x, size_t count, uint32_t sequence)
         x[i] = 2 * hr_random_unit(hr_random_block(1, HR_STREAM_TEST, i / 4, sequence).v[i % 4]) - 1;
 }
 
-static bool both_are_right(hr_gemm_fn fn)
+static struct hr_gemm_answer judge(hr_gemm_fn fn)
 {
     pthread_t threads[THREADS];
     struct tester testers[THREADS];
@@ -102,14 +114,15 @@ static bool both_are_right(hr_gemm_fn fn)
     pthread_barrier_init(&together, NULL, THREADS);
     for (size_t t = 0; t < THREADS; t++) {
         testers[t] = (struct tester){fn, &together, got[t], false};
-        if (pthread_create(&threads[t], NULL, test_main, &testers[t]) != 0)
-            return t == 0; /* too few threads to find anything out; alone it would wait for ever */
+        const int cause = pthread_create(&threads[t], NULL, test_main, &testers[t]);
+        if (cause != 0) /* too few to find anything out; the other ends with the process */
+            return (struct hr_gemm_answer){HR_GEMM_STARVED, cause};
     }
     for (size_t t = 0; t < THREADS; t++) {
         pthread_join(threads[t], NULL);
         good &= testers[t].good;
     }
-    return good;
+    return (struct hr_gemm_answer){good ? HR_GEMM_GOOD : HR_GEMM_WRONG, 0};
 }
 
 static _Noreturn void child_main(hr_gemm_fn fn, int out)
@@ -117,45 +130,65 @@ static _Noreturn void child_main(hr_gemm_fn fn, int out)
     const struct rlimit no_core = {0, 0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
-    const unsigned char verdict = both_are_right(fn) ? HR_GEMM_GOOD : HR_GEMM_WRONG;
-    _exit(write(out, &verdict, 1) == 1 ? 0 : 1);
+    const struct hr_gemm_answer answer = judge(fn);
+    _exit(write(out, &answer, sizeof answer) == sizeof answer ? 0 : 1);
 }
 
 /* --- in the parent --- */
 
-/* The byte that the child sends; the end of the pipe without one means that it died. */
-static enum hr_gemm_verdict hear(int in, int deadline_ms)
+static const int64_t NS_PER_MS = 1000000;
+
+/* Until there is something to read, or nobody left to write it. */
+static bool wait_for(int in, int deadline_ms)
 {
+    const int64_t end = hr_clock_ns() + deadline_ms * NS_PER_MS;
     struct pollfd readable = {.fd = in, .events = POLLIN};
-    unsigned char verdict;
-    int events;
-    do
-        events = poll(&readable, 1, deadline_ms);
-    while (events < 0 && errno == EINTR);
-    if (events == 0)
-        return HR_GEMM_HUNG;
-    if (events > 0 && read(in, &verdict, 1) == 1)
-        return (enum hr_gemm_verdict)verdict;
-    return HR_GEMM_CRASHED;
+    for (;;) {
+        const int64_t left = end - hr_clock_ns();
+        const int events = poll(&readable, 1, left > 0 ? (int)(left / NS_PER_MS) : 0);
+        if (events > 0 || (left <= 0 && events == 0))
+            return events > 0;
+    }
 }
 
-enum hr_gemm_verdict hr_gemm_check(hr_gemm_fn fn, int deadline_ms)
+/* What the child sends; the end of the pipe without it means that it ended, which reap explains. */
+static struct hr_gemm_answer hear(int in, int deadline_ms)
+{
+    struct hr_gemm_answer answer;
+    if (!wait_for(in, deadline_ms))
+        return (struct hr_gemm_answer){HR_GEMM_HUNG, deadline_ms};
+    if (read(in, &answer, sizeof answer) == sizeof answer)
+        return answer;
+    return (struct hr_gemm_answer){HR_GEMM_ENDED, 0};
+}
+
+/* It has answered, ended, or hangs. */
+static void reap(pid_t child, struct hr_gemm_answer *answer)
+{
+    int wait_status = 0;
+    kill(child, SIGKILL);
+    while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR)
+        continue;
+    if (answer->verdict == HR_GEMM_ENDED && WIFSIGNALED(wait_status))
+        answer->cause = WTERMSIG(wait_status);
+}
+
+struct hr_gemm_answer hr_gemm_check(hr_gemm_fn fn, int deadline_ms)
 {
     int ends[2];
     if (pipe(ends) != 0)
-        return HR_GEMM_UNKNOWN;
+        return (struct hr_gemm_answer){HR_GEMM_STARVED, errno};
     const pid_t child = fork();
+    struct hr_gemm_answer answer = {HR_GEMM_STARVED, errno};
     if (child == 0) {
         close(ends[0]);
         child_main(fn, ends[1]);
     }
     close(ends[1]);
-    const enum hr_gemm_verdict verdict = child < 0 ? HR_GEMM_UNKNOWN : hear(ends[0], deadline_ms);
+    if (child > 0) {
+        answer = hear(ends[0], deadline_ms);
+        reap(child, &answer);
+    }
     close(ends[0]);
-    if (child < 0)
-        return verdict;
-    kill(child, SIGKILL); /* it has answered, died, or hangs */
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    return verdict;
+    return answer;
 }

@@ -250,6 +250,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
                        (unsigned long long)run->world.course.first,
                        (unsigned long long)run->world.course.end,
                        run->options->max_steps ? " or --max-steps" : "");
+    HR_TRY(hr_kernels_check()); /* behind every refusal */
     if (run->options->checkpoint_dir[0])
         HR_TRY(hr_checkpoint_prepare(run->options->checkpoint_dir, hr_save_bytes(run)));
     hr_segment_sweep();

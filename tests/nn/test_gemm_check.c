@@ -1,10 +1,12 @@
-/* Kernels that cannot be trusted are found out without harm, and replaced. */
+/* Kernels that cannot be trusted are found out without harm, and refused. */
 #include "nn/gemm_check.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "nn/gemm.h"
@@ -53,49 +55,110 @@ static void hanging(const struct hr_gemm *g)
         pause();
 }
 
+static void stopped(const struct hr_gemm *g)
+{
+    (void)g;
+    raise(SIGSTOP);
+}
+
+static void check_answer(hr_gemm_fn fn, int deadline_ms, enum hr_gemm_verdict wanted,
+                         const char *said)
+{
+    char text[HR_GEMM_ANSWER_MAX];
+    const struct hr_gemm_answer answer = hr_gemm_check(fn, deadline_ms);
+    hr_gemm_answer_text(&answer, text);
+    assert_int_equal(answer.verdict, wanted);
+    assert_string_equal(text, said);
+}
+
 static void each_way_to_fail_is_told_apart(void **state)
 {
     (void)state;
-    assert_int_equal(hr_gemm_check(hr_gemm_naive, PATIENT_MS), HR_GEMM_GOOD);
-    assert_int_equal(hr_gemm_check(wrong, PATIENT_MS), HR_GEMM_WRONG);
-    assert_int_equal(hr_gemm_check(racing, PATIENT_MS), HR_GEMM_WRONG);
-    assert_int_equal(hr_gemm_check(crashing, PATIENT_MS), HR_GEMM_CRASHED);
-    assert_int_equal(hr_gemm_check(hanging, HASTY_MS), HR_GEMM_HUNG);
+    check_answer(hr_gemm_naive, PATIENT_MS, HR_GEMM_GOOD, "right products");
+    check_answer(wrong, PATIENT_MS, HR_GEMM_WRONG, "wrong products");
+    check_answer(racing, PATIENT_MS, HR_GEMM_WRONG, "wrong products");
+    check_answer(crashing, PATIENT_MS, HR_GEMM_ENDED,
+                 "no answer: their process ended by signal 9 (Killed)");
+    check_answer(hanging, HASTY_MS, HR_GEMM_HUNG, "no answer in 0.05 s");
+    check_answer(stopped, HASTY_MS, HR_GEMM_HUNG, "no answer in 0.05 s");
+}
+
+static void a_check_that_cannot_be_made_finds_nothing(void **state)
+{
+    (void)state;
+    struct rlimit files;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    const struct rlimit few = {3, files.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    check_answer(hr_gemm_naive, PATIENT_MS, HR_GEMM_STARVED,
+                 "no process or thread to do it in: Too many open files");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 }
 
 #ifndef HR_NO_BLAS
 
-/* What selecting the fast kernels says on stderr when these are in OpenBLAS's place. */
-static void select_suspect(hr_gemm_fn suspect, char *said, size_t size)
+/* Outlives a fork: how many children have begun. */
+static atomic_int *children;
+
+static bool is_first_child(void)
 {
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    const int terminal = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    hr_kernels_suspect(suspect, PATIENT_MS);
-    const enum hr_status first = hr_kernels_select(HR_KERNELS_FAST);
-    const enum hr_status again = hr_kernels_select(HR_KERNELS_FAST); /* neither tries nor warns */
-    dup2(terminal, STDERR_FILENO);
-    close(terminal);
-    rewind(file);
-    said[fread(said, 1, size - 1, file)] = '\0';
-    fclose(file);
-    CHECK_OK(first);
-    CHECK_OK(again);
+    static pid_t counted;
+    static bool first;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (counted != getpid())
+        first = atomic_fetch_add(children, 1) == 0;
+    counted = getpid();
+    pthread_mutex_unlock(&lock);
+    return first;
 }
 
-static void a_blas_that_fails_is_replaced_and_named_once(void **state)
+static void killed_once(const struct hr_gemm *g)
+{
+    if (is_first_child())
+        raise(SIGKILL);
+    hr_gemm_naive(g);
+}
+
+static void stopped_once(const struct hr_gemm *g)
+{
+    if (is_first_child())
+        raise(SIGSTOP);
+    hr_gemm_naive(g);
+}
+
+static void a_child_that_others_end_or_stop_is_followed_by_another(void **state)
 {
     (void)state;
-    char said[2048];
-    select_suspect(wrong, said, sizeof said);
-    assert_non_null(strstr(said, "hogring: warning: two threads that multiply at once got wrong "
-                                 "products from \"OpenBLAS"));
-    assert_int_equal(strchr(said, '\n') - said, (long)strlen(said) - 1);
-    assert_string_equal(hr_kernels_name(), "reference");
-    select_suspect(NULL, said, sizeof said);
-    assert_string_equal(said, "");
-    assert_non_null(strstr(hr_kernels_name(), "OpenBLAS"));
+    static const hr_gemm_fn victims[] = {killed_once, stopped_once};
+    children =
+        mmap(NULL, sizeof *children, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(children != MAP_FAILED);
+    for (size_t i = 0; i < 2; i++) {
+        atomic_store(children, 0);
+        hr_kernels_suspect(victims[i], i ? HASTY_MS : PATIENT_MS, PATIENT_MS);
+        CHECK_OK(hr_kernels_check());
+        assert_int_equal(atomic_load(children), 2);
+        assert_memory_equal(hr_kernels_name(), "OpenBLAS", 8);
+    }
+    munmap(children, sizeof *children);
+}
+
+static void kernels_never_change(void **state)
+{
+    (void)state;
+    hr_kernels_suspect(wrong, PATIENT_MS, PATIENT_MS);
+    CHECK_FAILS(hr_kernels_check(), HR_E_KERNELS);
+    CHECK_MESSAGE("OpenBLAS, tried with two threads that multiply at once, gave wrong products");
+    CHECK_MESSAGE("--kernels reference does without it");
+    hr_kernels_suspect(crashing, PATIENT_MS, PATIENT_MS);
+    CHECK_FAILS(hr_kernels_check(), HR_E_KERNELS);
+    CHECK_MESSAGE("gave no answer: their process ended by signal 9");
+    CHECK_MESSAGE("try again");
+    assert_int_equal(hr_status_exit_code(HR_E_KERNELS), 3);
+    assert_memory_equal(hr_kernels_name(), "OpenBLAS", 8);
+    hr_kernels_suspect(NULL, PATIENT_MS, PATIENT_MS);
+    CHECK_OK(hr_kernels_check());
 }
 
 #endif
@@ -104,8 +167,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_way_to_fail_is_told_apart),
+        cmocka_unit_test(a_check_that_cannot_be_made_finds_nothing),
 #ifndef HR_NO_BLAS
-        cmocka_unit_test(a_blas_that_fails_is_replaced_and_named_once),
+        cmocka_unit_test(a_child_that_others_end_or_stop_is_followed_by_another),
+        cmocka_unit_test(kernels_never_change),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
