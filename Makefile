@@ -24,10 +24,8 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
-# Only src/nn/team.c uses OpenMP's threads; the sanitizers' builds do without.
-OMP     := $(if $(filter release unsafe,$(CONFIG)),-fopenmp)
 # OpenBLAS is loaded when it is needed, src/nn/blas.h.
-HR_LIBS   = $(OMP) $(shell $(PKG) --libs $(filter-out openblas,$(LIBRARIES)) 2>/dev/null) -ldl -lm
+HR_LIBS   = $(shell $(PKG) --libs $(filter-out openblas,$(LIBRARIES)) 2>/dev/null) -ldl -lm
 
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)
 ISAS    := $(if $(findstring x86_64,$(ARCH)),plain v3 v4,plain)
@@ -77,7 +75,6 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(BIN)/libhogring.a
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests) -c -o $@ $<
-$(B)/src/nn/team.o: HR_CFLAGS += $(OMP)
 $(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) -c -o $@ $<

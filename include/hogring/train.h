@@ -14,7 +14,7 @@
  * Synchronous ones give the same bits from run to run, as threads and as processes.
  *
  * Threads: one hr_train at a time a process; it starts the ranks itself. With HR_LAUNCH_PROCESS the
- * caller must not have used OpenMP or BLAS in this process before.
+ * caller must not have used BLAS, or trained with threads_per_worker, in this process before.
  */
 #ifndef HOGRING_TRAIN_H
 #define HOGRING_TRAIN_H

@@ -45,7 +45,7 @@ static enum hr_status measure_roof(struct hr_group *world, void *arg)
     return HR_OK;
 }
 
-/* In a process of its own: a process that has used OpenMP or BLAS must not fork workers. */
+/* In a process of its own: one that has used a team of threads or BLAS must not fork workers. */
 static enum hr_status roof_beside(const struct hr_train_options *options, double *flops)
 {
     const struct hr_world_options world = {

@@ -4,7 +4,7 @@
  * call of `main`; when it returns an error, or its process dies, the whole run is aborted through
  * the control block and the first failure is what the launcher returns.
  *
- * Processes: forked before any OpenMP region or BLAS call of this process; they ignore SIGINT and
+ * Processes: forked before any team of threads or BLAS call of this process; they ignore SIGINT and
  * SIGTERM (the launcher decides what a signal means), and die with the launcher.
  */
 #ifndef HR_GROUP_LAUNCH_H
