@@ -21,7 +21,8 @@
  *   device.c             what computes: the memory that a gradient is made in
  *   launcher.c           progress, saving, requests to stop
  *   announce.c           what the run is about to do, for the observer
- *   save.c, result.c     snapshot <-> checkpoint; counters -> result
+ *   save.c, resume.c     snapshot -> checkpoint, and back
+ *   result.c             counters -> result
  *   asynchrony.c         effective step size and momentum; what to change when a run diverges
  *   account.c            the result's staleness by worker and by key
  *   class_names.c        the classes of a model in its file, and data numbered as it does
@@ -209,7 +210,7 @@ HR_CHECKED enum hr_status hr_drive_explore(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_virtual(struct hr_run *run);
 
 struct hr_checkpoint;
-/* --- save.c */
+/* --- save.c, resume.c */
 /* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
  * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
 uint64_t hr_run_step(const struct hr_run *run);
