@@ -129,6 +129,9 @@ struct hr_conflicts {
     uint64_t lost, looked_at; /* of so many writes looked at (a sample), those that overwrote one */
 };
 
+/* Of a run that went on from a checkpoint, steps, curve and target_seconds are of the whole
+ * training; updates, samples, seconds, samples_per_s and all that is counted or timed beside them
+ * are of this run alone, and past_* is what came before it. */
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
     char model[1024], optimizer[16];
@@ -142,6 +145,10 @@ struct hr_run_result {
     uint64_t steps;   /* updates since the first run began */
     uint64_t updates; /* of the model in this run */
     uint64_t samples;
+    bool resumed;
+    uint64_t resumed_step;               /* at which this run went on */
+    uint64_t past_samples, past_updates; /* 0: it began anew, or its checkpoint does not say */
+    double past_seconds;
     char clock[16]; /* real, virtual: which `seconds` are these */
     double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;

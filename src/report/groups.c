@@ -261,17 +261,19 @@ double hr_measure_train_loss(const struct hr_run_result *run)
 
 double hr_measure_seconds(const struct hr_run_result *run)
 {
-    return run->seconds;
+    return run->past_seconds + run->seconds;
 }
 
 double hr_measure_rate(const struct hr_run_result *run)
 {
+    if (run->past_seconds > 0)
+        return (double)(run->past_samples + run->samples) / hr_measure_seconds(run);
     return run->samples_per_s;
 }
 
 double hr_measure_updates(const struct hr_run_result *run)
 {
-    return (double)run->updates;
+    return (double)(run->past_updates + run->updates);
 }
 
 double hr_measure_stale_mean(const struct hr_run_result *run)

@@ -35,7 +35,7 @@ HR_CHECKED enum hr_status hr_groups_make(struct hr_groups *groups, const struct 
                                          size_t n);
 void hr_groups_free(struct hr_groups *groups);
 
-/* One number of a run. */
+/* One number of a run; of one that was resumed, of the whole training, as far as it is known. */
 typedef double (*hr_measure_fn)(const struct hr_run_result *run);
 
 /* Its spread over the group's runs; values that are NaN make the mean NaN. */

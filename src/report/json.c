@@ -2,6 +2,9 @@
  *
  * "time": compute, communicate, wait and load (decoding, or waiting for, the input) are disjoint.
  *
+ * Of a run that went on from a checkpoint ("resumed_step": where), "steps", "curve",
+ * "target_seconds" and "total_..." are of the whole training; all else is of this run alone.
+ *
  * "staleness", "asynchrony", "lost_updates": json_account.h
  */
 #include <string.h>
@@ -56,7 +59,7 @@ static json_t *run_setting(const struct hr_run_result *run)
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so so so so so so}", "steps",
+        "{so so so so so so so so so so so so so so so so so so so so so so}", "steps",
         hr_json_count(run->steps), "updates", hr_json_count(run->updates), "samples",
         hr_json_count(run->samples), "seconds", hr_json_number(run->seconds), "samples_per_s",
         hr_json_number(run->samples_per_s), "train_loss", hr_json_number(run->train_loss),
@@ -68,7 +71,11 @@ static json_t *run_outcome(const struct hr_run_result *run)
         json_boolean(run->interrupted), "clock", hr_json_text_or_null(run->clock), "wall_seconds",
         hr_json_number(run->wall_s), "recorded_digest", hr_json_text_or_null(run->recorded_digest),
         "trace", hr_json_text_or_null(run->trace), "record_cost",
-        run->record_cost > 0 ? hr_json_number(run->record_cost) : json_null());
+        run->record_cost > 0 ? hr_json_number(run->record_cost) : json_null(), "resumed_step",
+        run->resumed ? hr_json_count(run->resumed_step) : json_null(), "total_samples",
+        hr_json_count(run->past_samples + run->samples), "total_updates",
+        hr_json_count(run->past_updates + run->updates), "total_seconds",
+        hr_json_number(run->past_seconds + run->seconds));
 }
 
 /* What it cost, and its course. */

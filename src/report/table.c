@@ -229,6 +229,22 @@ static void print_seeds(FILE *out, const struct hr_groups *groups)
     fprintf(out, "%zu seeds", groups->most);
 }
 
+/* Which figures are whose. */
+static void print_past(FILE *out, const struct hr_run_group *group, const struct hr_run_result *run)
+{
+    char seconds[HR_HUMAN_MAX];
+    if (!run->resumed)
+        return;
+    fprintf(out, "%s: resumed at step %llu; ", group->label, (unsigned long long)run->resumed_step);
+    if (run->past_seconds > 0)
+        fprintf(out,
+                "seconds, samples/s, updates: whole training (this run: %s s, %llu); time, "
+                "staleness: this run\n",
+                hr_human_seconds(seconds, run->seconds), (unsigned long long)run->updates);
+    else
+        fputs("all figures are of this run: what came before is not known\n", out);
+}
+
 static void print_notes(FILE *out, const struct table *table)
 {
     bool interrupted = false;
@@ -244,6 +260,9 @@ static void print_notes(FILE *out, const struct table *table)
     if (table->groups->most > 1)
         print_seeds(out, table->groups);
     fputs(interrupted ? "\n* interrupted before its end\n" : "\n", out);
+    for (size_t g = 0; g < table->groups->n; g++)
+        for (size_t i = 0; i < table->groups->group[g].n; i++)
+            print_past(out, &table->groups->group[g], table->groups->group[g].run[i]);
 }
 
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)

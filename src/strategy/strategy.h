@@ -68,6 +68,12 @@ struct hr_epoch_losses {
     double first, last;
 };
 
+/* What a worker has trained on in the epoch in hand. Kept apart, and not as one sum: a run that
+ * goes on from here then adds in the order of one that was never stopped. */
+struct hr_epoch_share {
+    double loss, samples; /* samples are counted in doubles, as they are saved */
+};
+
 /* The state of the model at a cut: what evaluation reads and checkpoints hold. */
 struct hr_snapshot {
     float *weights;      /* (params) */
@@ -75,6 +81,7 @@ struct hr_snapshot {
     uint64_t *applied;   /* (state_copies) updates ever made to that copy */
     size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
     struct hr_epoch_losses *losses;
+    struct hr_epoch_share *shares; /* (workers) */
 };
 
 struct hr_strategy;

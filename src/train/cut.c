@@ -50,11 +50,15 @@ static void fold_training(struct hr_run *run)
 {
     struct hr_board *board = run->board;
     board->epoch_loss = 0;
-    board->epoch_samples = board->samples = 0;
+    board->epoch_samples = board->samples = board->updates = 0;
     for (size_t w = 0; w < run->world.workers; w++) {
-        board->epoch_loss += run->world.stats[w].epoch_loss;
-        board->epoch_samples += run->world.stats[w].epoch_samples;
-        board->samples += run->world.stats[w].samples;
+        const struct hr_worker_stats *stats = &run->world.stats[w];
+        run->world.snapshot.shares[w] =
+            (struct hr_epoch_share){stats->epoch_loss, (double)stats->epoch_samples};
+        board->epoch_loss += stats->epoch_loss;
+        board->epoch_samples += stats->epoch_samples;
+        board->samples += stats->samples;
+        board->updates += stats->updates;
     }
 }
 
@@ -72,8 +76,8 @@ static void add_curve_point(struct hr_run *run)
     }
     HR_ASSERT(number < run->curve_room);
     run->curve[number] = (struct hr_curve_point){
-        .samples = board->samples,
-        .seconds = hr_seconds(board->train_ns),
+        .samples = run->past.samples + board->samples,
+        .seconds = run->past.seconds + hr_seconds(board->train_ns),
         .epoch = (double)board->index / (double)course->batches_per_epoch,
         .train_loss = board->epoch_samples ? board->epoch_loss / (double)board->epoch_samples : 0,
         .test_loss = loss / tests,

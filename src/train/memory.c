@@ -59,6 +59,7 @@ static enum hr_status lay_out(struct hr_run *run, struct carver *to)
     world->snapshot.applied =
         carve(to, copy, world->snapshot.state_copies * sizeof *world->snapshot.applied);
     world->snapshot.losses = carve(to, copy, sizeof *world->snapshot.losses);
+    world->snapshot.shares = carve(to, copy, world->workers * sizeof *world->snapshot.shares);
     for (size_t w = 0; w < world->workers; w++) {
         world->weights[w] = carve_arena(to, "weights and gradients", world->params);
         world->grads[w] = carve_arena(to, "weights and gradients", world->params);

@@ -129,6 +129,15 @@ static void name_trace(const struct hr_run *run, struct hr_run_result *result)
              to_the_end ? run->replay->weights_digest : "");
 }
 
+static void fill_past(const struct hr_run *run, struct hr_run_result *result)
+{
+    result->resumed = run->options->resume[0];
+    result->resumed_step = result->resumed ? run->world.course.first + run->resumed_steps : 0;
+    result->past_samples = run->past.samples;
+    result->past_updates = run->past.updates;
+    result->past_seconds = run->past.seconds;
+}
+
 enum hr_status hr_result_fill(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
@@ -145,6 +154,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
         result->test_accuracy = last->test_accuracy;
     }
     result->steps = hr_run_step(run);
+    fill_past(run, result);
     result->interrupted = run->board->interrupted;
     snprintf(result->clock, sizeof result->clock, "%s", run->options->clock);
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);

@@ -9,18 +9,6 @@
 #include "train/run.h"
 #include "train/saved.h"
 
-static enum hr_status number_of(const struct hr_checkpoint *checkpoint, const char *key,
-                                uint64_t *out)
-{
-    const char *text = hr_metadata_get(&checkpoint->trainer, key);
-    char *end = NULL;
-    *out = text ? strtoull(text, &end, 10) : 0;
-    if (!text || end == text || *end)
-        return hr_fail(HR_E_FORMAT, "%s: trainer metadata \"%s\" is %s, expected a number",
-                       checkpoint->path, key, text ? text : "missing");
-    return HR_OK;
-}
-
 static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const char *what,
                                 const char *saved, const char *ours)
 {
@@ -30,13 +18,6 @@ static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const ch
                    checkpoint->path, what, saved ? saved : "(unknown)", ours);
 }
 
-/* A loss that the checkpoint may have; else 0. */
-static double loss_of(const struct hr_checkpoint *checkpoint, const char *key)
-{
-    const char *loss = hr_metadata_get(&checkpoint->trainer, key);
-    return loss ? strtod(loss, NULL) : 0;
-}
-
 /* Where it stands, in samples since the first run began. Epochs may have another size in this run;
  * then the losses of the one that it broke off say nothing about one of ours. Nor do they at an
  * epoch's end, where they are those of the epoch that had just ended. */
@@ -44,15 +25,12 @@ static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpo
                                      uint64_t *samples)
 {
     uint64_t epoch, position, size = run->world.course.pass;
-    HR_TRY(number_of(checkpoint, "epoch", &epoch));
-    HR_TRY(number_of(checkpoint, "position", &position));
+    HR_TRY(hr_saved_count(checkpoint, "epoch", &epoch));
+    HR_TRY(hr_saved_count(checkpoint, "position", &position));
     if (hr_metadata_get(&checkpoint->trainer, "epoch_size")) /* the first ones had none */
-        HR_TRY(number_of(checkpoint, "epoch_size", &size));
+        HR_TRY(hr_saved_count(checkpoint, "epoch_size", &size));
     *samples = epoch * size + position;
-    if (size != run->world.course.samples || position == 0)
-        return HR_OK;
-    HR_TRY(number_of(checkpoint, "epoch_samples", &run->resumed_epoch_samples));
-    run->resumed_epoch_loss = loss_of(checkpoint, "epoch_loss");
+    run->in_epoch = size == run->world.course.samples && position > 0;
     return HR_OK;
 }
 
@@ -68,7 +46,7 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
     HR_TRY(same_text(checkpoint, "--normalize",
                      hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
                      run->scaling.channels ? "on" : "off"));
-    HR_TRY(number_of(checkpoint, "seed", &seed));
+    HR_TRY(hr_saved_count(checkpoint, "seed", &seed));
     snprintf(ours, sizeof ours, "%" PRIu64, run->options->seed);
     HR_TRY(same_text(checkpoint, "--seed", hr_metadata_get(&checkpoint->trainer, "seed"), ours));
     HR_TRY(same_text(checkpoint, "--optimizer", hr_metadata_get(&checkpoint->trainer, "optimizer"),
@@ -83,7 +61,7 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
                        checkpoint->path, position, course->batch);
     run->world.course.first = epoch * course->batches_per_epoch + position / course->batch;
     run->resumed_steps = checkpoint->step - course->first;
-    return HR_OK;
+    return hr_past_take(run, checkpoint);
 }
 
 /* "(64, 3)"; returns text. */
@@ -177,7 +155,7 @@ static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint 
 enum hr_status hr_resume_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     uint64_t saved;
-    HR_TRY(number_of(checkpoint, "state_copies", &saved));
+    HR_TRY(hr_saved_count(checkpoint, "state_copies", &saved));
     for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name,
@@ -185,9 +163,8 @@ enum hr_status hr_resume_state(struct hr_run *run, const struct hr_checkpoint *c
     }
     for (size_t copy = 0; copy < run->world.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
-    *run->world.snapshot.losses = (struct hr_epoch_losses){loss_of(checkpoint, "first_epoch_loss"),
-                                                           loss_of(checkpoint, "last_epoch_loss")};
-    run->world.stats[0].epoch_loss = run->resumed_epoch_loss;
-    run->world.stats[0].epoch_samples = run->resumed_epoch_samples;
-    return HR_OK;
+    *run->world.snapshot.losses =
+        (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
+                                 hr_saved_number(checkpoint, "last_epoch_loss")};
+    return hr_past_restore(run, checkpoint);
 }

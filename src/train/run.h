@@ -22,6 +22,7 @@
  *   launcher.c           progress, saving, requests to stop
  *   announce.c           what the run is about to do, for the observer
  *   save.c, resume.c     snapshot -> checkpoint, and back
+ *   past.c               what was trained before: curve, counts, the epoch in hand
  *   result.c             counters -> result
  *   asynchrony.c         effective step size and momentum; what to change when a run diverges
  *   account.c            the result's staleness by worker and by key
@@ -69,9 +70,16 @@ struct hr_board {
     int64_t train_ns, span_began_ns;          /* the training clock */
     struct hr_atom64 shown_ns;                /* train_ns, for progress */
     double epoch_loss;                        /* of the epoch in hand, at the cut */
-    uint64_t epoch_samples, samples;
+    uint64_t epoch_samples, samples, updates;
     /* Written by the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
+};
+
+/* What the runs did that this one goes on from; of checkpoints that do not say it, nothing. */
+struct hr_past {
+    uint64_t samples, updates;
+    double seconds; /* of training */
+    size_t points;  /* of the curve */
 };
 
 struct hr_run {
@@ -107,8 +115,8 @@ struct hr_run {
     struct hr_wires wires; /* emulated links; without ranks: there are none */
     int64_t spin_ns, yield_ns, timeout_ns;
     /* Carried over from a checkpoint. */
-    double resumed_epoch_loss;
-    uint64_t resumed_epoch_samples;
+    struct hr_past past;
+    bool in_epoch;          /* it broke off in the middle of an epoch of this size */
     uint64_t resumed_steps; /* what hr_run_step adds, modulo 2^64 */
     struct hr_class_view resumed_classes;
     /* The launcher's own. */
@@ -210,6 +218,7 @@ HR_CHECKED enum hr_status hr_drive_explore(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_virtual(struct hr_run *run);
 
 struct hr_checkpoint;
+struct hr_tensor_file;
 /* --- save.c, resume.c */
 /* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
  * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
@@ -220,7 +229,6 @@ size_t hr_save_bytes(const struct hr_run *run);
 HR_CHECKED enum hr_status hr_save(struct hr_run *run);
 /* Load options->resume, before the segment exists: where to go on. Then, when it does,
  * the state. */
-struct hr_tensor_file;
 HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
                                              const struct hr_checkpoint *checkpoint);
 HR_CHECKED enum hr_status hr_resume_state(struct hr_run *run,

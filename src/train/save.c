@@ -1,5 +1,6 @@
-/* A snapshot as a checkpoint; resume.c goes the other way. Tensors carry PyTorch's names; the position in the data is
- * kept in samples, so that a run with other workers or batches can go on from it. */
+/* A snapshot as a checkpoint; resume.c goes the other way. Tensors carry PyTorch's names; the
+ * position in the data is kept in samples, so that a run with other workers or batches can go on
+ * from it. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "train/run.h"
 #include "train/saved.h"
 
-enum { MODEL_METADATA = 6, TRAINER_METADATA = 18, STEP_TENSORS = 1 };
+enum { MODEL_METADATA = 6, TRAINER_METADATA = 21, STEP_TENSORS = 1 };
 
 uint64_t hr_run_step(const struct hr_run *run)
 {
@@ -119,11 +120,12 @@ static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
     };
 }
 
-static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
+static void fill_trainer(const struct hr_run *run, double *curve, struct hr_tensor_file *file)
 {
     const struct hr_batch at = hr_course_batch(&run->world.course, run->board->index);
     fill_states(run, file);
     add_scaling(&run->scaling, file);
+    hr_past_put(run, curve, file);
     put(file, "strategy", "%s", run->strategy_name);
     put(file, "optimizer", "%s", run->world.optimizer.rule->name);
     put(file, "seed", "%" PRIu64, run->options->seed);
@@ -139,6 +141,9 @@ static void fill_trainer(const struct hr_run *run, struct hr_tensor_file *file)
     put(file, "epoch_loss", "%.17g", run->board->epoch_loss);
     put(file, "first_epoch_loss", "%.17g", run->world.snapshot.losses->first);
     put(file, "last_epoch_loss", "%.17g", run->world.snapshot.losses->last);
+    put(file, "samples", "%" PRIu64, run->past.samples + run->board->samples);
+    put(file, "updates", "%" PRIu64, run->past.updates + run->board->updates);
+    put(file, "seconds", "%.17g", run->past.seconds + hr_seconds(run->board->train_ns));
 }
 
 /* Arrays of (params) floats in the state of all copies. */
@@ -151,7 +156,8 @@ size_t hr_save_bytes(const struct hr_run *run)
 {
     return (1 + state_arrays(run)) * run->world.params * sizeof(float) +
            2 * run->scaling.channels * sizeof(float) +
-           hr_class_names_entries(run->dataset) * sizeof(struct hr_metadata) + 65536;
+           hr_class_names_entries(run->dataset) * sizeof(struct hr_metadata) +
+           HR_PAST_POINT * run->curve_room * sizeof(double) + 65536;
 }
 
 enum hr_status hr_save(struct hr_run *run)
@@ -159,11 +165,13 @@ enum hr_status hr_save(struct hr_run *run)
     enum hr_status status = HR_OK;
     const size_t tensors = hr_model_tensor_count(run->model);
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    struct hr_tensor *all =
-        calloc(tensors * (2 + state_arrays(run)) + STEP_TENSORS + HR_SAVED_SCALING, sizeof *all);
+    struct hr_tensor *all = calloc(tensors * (2 + state_arrays(run)) + STEP_TENSORS +
+                                       HR_PAST_TENSORS + HR_SAVED_SCALING,
+                                   sizeof *all);
     const size_t model_metadata = MODEL_METADATA + hr_class_names_entries(run->dataset);
     struct hr_metadata *metadata = calloc(model_metadata + TRAINER_METADATA, sizeof *metadata);
-    if (!checkpoint || !all || !metadata) {
+    double *curve = calloc(hr_past_numbers(run) + 1, sizeof *curve);
+    if (!checkpoint || !all || !metadata || !curve) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
         goto out;
     }
@@ -173,7 +181,7 @@ enum hr_status hr_save(struct hr_run *run)
                                                   .metadata = metadata + model_metadata};
     int64_t batches = (int64_t)hr_run_step(run);
     fill_model(run, &checkpoint->model, &batches);
-    fill_trainer(run, &checkpoint->trainer);
+    fill_trainer(run, curve, &checkpoint->trainer);
     HR_TRY_GOTO(hr_checkpoint_save(run->options->checkpoint_dir, checkpoint, run->options->keep),
                 status, out);
     snprintf(run->result->checkpoint, sizeof run->result->checkpoint, "%.1099s", checkpoint->path);
@@ -181,5 +189,6 @@ out:
     free(checkpoint);
     free(all);
     free(metadata);
+    free(curve);
     return status;
 }

@@ -41,7 +41,7 @@ def load_safetensors(path):
     with open(path, "rb") as file:
         blob = file.read()
     size, = struct.unpack("<Q", blob[:8])
-    kinds, answer = {"F32": np.float32, "I64": np.int64}, {}
+    kinds, answer = {"F32": np.float32, "F64": np.float64, "I64": np.int64}, {}
     for name, entry in json.loads(blob[8:8 + size]).items():
         if name != "__metadata__":
             begin, end = (8 + size + offset for offset in entry["data_offsets"])

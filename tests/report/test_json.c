@@ -137,6 +137,8 @@ static struct hr_run_result full_run(void)
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
     run.bytes_received = 12, run.wall_s = 2.5;
+    run.resumed = true, run.resumed_step = 40;
+    run.past_samples = 1000, run.past_updates = 40, run.past_seconds = 0.5;
     snprintf(run.clock, sizeof run.clock, "virtual");
     run.curve = points;
     run.ncurve = 2;
@@ -194,6 +196,10 @@ static const struct field run_fields[] = {
     {"recorded_digest", "null"},
     {"trace", "null"},
     {"record_cost", "null"},
+    {"resumed_step", "40"},
+    {"total_samples", "15700"},
+    {"total_updates", "500"},
+    {"total_seconds", "2.0"},
     {"interrupted", "false"},
     {"conflicts", "{\"omega\":411,\"delta\":0.75,\"rho\":0.5,\"overlap\":0.125,"
                   "\"lost_sampled\":3,\"writes_sampled\":900}"},

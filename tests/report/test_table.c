@@ -140,6 +140,32 @@ static void loading_has_a_column_where_it_matters(void **state)
     /* clang-format on */
 }
 
+/* 0.5 s and 5300 samples before: 20000 in 2 s. */
+static void a_resumed_run_is_shown_whole_and_says_what_is_of_this_run(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("ssp", 1, 0.95), sample_run("hogwild", 1, 0.95)};
+    runs[0].resumed = runs[1].resumed = true;
+    runs[0].resumed_step = runs[1].resumed_step = 40;
+    runs[0].past_samples = 5300, runs[0].past_updates = 40, runs[0].past_seconds = 0.5;
+    /* clang-format off */
+    expect_table(runs, 2, 0,
+        "                test    test   train"
+            "                                     staleness    time %\n"
+        "strategy  accuracy %    loss    loss"
+            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
+        "ssp s=3        95.00  0.2500  0.1250"
+            "     2.00      10.0k      500  0.05          -  75/10/15\n"
+        "hogwild        95.00  0.2500  0.1250"
+            "     1.50      9.80k      460  0.05          -  75/10/15\n"
+        "c/c/w: compute / communicate / wait, of the workers' time\n"
+        "ssp s=3: resumed at step 40; seconds, samples/s, updates: whole training "
+            "(this run: 1.50 s, 460); time, staleness: this run\n"
+        "hogwild: resumed at step 40; all figures are of this run: what came before is not "
+            "known\n");
+    /* clang-format on */
+}
+
 static void several_seeds_give_mean_and_deviation(void **state)
 {
     (void)state;
@@ -251,6 +277,7 @@ int main(void)
         cmocka_unit_test(one_seed_gives_plain_numbers),
         cmocka_unit_test(asynchrony_has_a_table_of_its_own),
         cmocka_unit_test(loading_has_a_column_where_it_matters),
+        cmocka_unit_test(a_resumed_run_is_shown_whole_and_says_what_is_of_this_run),
         cmocka_unit_test(several_seeds_give_mean_and_deviation),
         cmocka_unit_test(a_target_adds_its_column),
         cmocka_unit_test(no_runs_print_nothing),
