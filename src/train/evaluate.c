@@ -9,6 +9,7 @@
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
 #include "train/run.h"
+#include "train/saved.h"
 #include "train/model_file.h"
 
 struct evaluation {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "train/run.h"
+#include "train/saved.h"
 
 static void show_progress(struct hr_run *run)
 {

@@ -6,6 +6,7 @@
 
 #include "hogring/checkpoint.h"
 #include "train/run.h"
+#include "train/saved.h"
 #include "train/model_file.h"
 
 enum hr_status hr_run_model(const struct hr_train_options *options,

@@ -1,5 +1,6 @@
 /* hr_train: from options to a run, and from a run to its result. */
 #include "train/run.h"
+#include "train/saved.h"
 #include "train/model_file.h"
 
 #include <math.h>

@@ -21,7 +21,7 @@
  *   device.c             what computes: the memory that a gradient is made in
  *   launcher.c           progress, saving, requests to stop
  *   announce.c           what the run is about to do, for the observer
- *   save.c, resume.c     snapshot -> checkpoint, and back
+ *   save.c, resume.c     snapshot -> checkpoint, and back (saved.h)
  *   past.c               what was trained before: curve, counts, the epoch in hand
  *   result.c             counters -> result
  *   asynchrony.c         effective step size and momentum; what to change when a run diverges
@@ -218,33 +218,10 @@ HR_CHECKED enum hr_status hr_drive_explore(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_virtual(struct hr_run *run);
 
 struct hr_checkpoint;
-struct hr_tensor_file;
-/* --- save.c, resume.c */
+/* --- save.c; the rest of it: saved.h */
 /* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
  * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
 uint64_t hr_run_step(const struct hr_run *run);
-/* Bytes that a checkpoint of this run takes. */
-size_t hr_save_bytes(const struct hr_run *run);
-/* Save the snapshot to options->checkpoint_dir; result->checkpoint says where. */
-HR_CHECKED enum hr_status hr_save(struct hr_run *run);
-/* Load options->resume, before the segment exists: where to go on. Then, when it does,
- * the state. */
-HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
-                                             const struct hr_checkpoint *checkpoint);
-HR_CHECKED enum hr_status hr_resume_state(struct hr_run *run,
-                                          const struct hr_checkpoint *checkpoint);
-
-/* The scaling that a checkpoint's model was trained with, of no channels when there was none; free
- * with hr_scaling_free. HR_E_FORMAT when it is not for `channels`. */
-HR_CHECKED enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
-                                          struct hr_scaling *out);
-
-/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
- * or unlike. */
-HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
-                                         const struct hr_tensor_file *file,
-                                         const struct hr_tensor_info *info, const char *name,
-                                         float *params);
 
 /* --- announce.c */
 void hr_announce(const struct hr_run *run);

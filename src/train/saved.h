@@ -1,5 +1,5 @@
-/* saved.h - how the state of a run is called and laid out in checkpoints, for save.c, which writes
- * it, and resume.c, which reads it; and past.c, which does both.
+/* saved.h - the state of a run in checkpoints: save.c writes it, resume.c reads it, past.c does
+ * both for what was trained before; and how things are called there.
  */
 #ifndef HR_TRAIN_SAVED_H
 #define HR_TRAIN_SAVED_H
@@ -10,6 +10,31 @@
 #include "strategy/shared.h"
 #include "train/run.h"
 
+/* --- save.c, resume.c */
+/* Bytes that a checkpoint of this run takes. */
+size_t hr_save_bytes(const struct hr_run *run);
+/* Save the snapshot to options->checkpoint_dir; result->checkpoint says where. */
+HR_CHECKED enum hr_status hr_save(struct hr_run *run);
+/* Load options->resume, before the segment exists: where to go on. Then, when it does,
+ * the state. */
+HR_CHECKED enum hr_status hr_resume_position(struct hr_run *run,
+                                             const struct hr_checkpoint *checkpoint);
+HR_CHECKED enum hr_status hr_resume_state(struct hr_run *run,
+                                          const struct hr_checkpoint *checkpoint);
+
+/* The scaling that a checkpoint's model was trained with, of no channels when there was none; free
+ * with hr_scaling_free. HR_E_FORMAT when it is not for `channels`. */
+HR_CHECKED enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
+                                          struct hr_scaling *out);
+
+/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
+ * or unlike. */
+HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
+                                         const struct hr_tensor_file *file,
+                                         const struct hr_tensor_info *info, const char *name,
+                                         float *params);
+
+/* --- between them */
 /* Tensors of --normalize: mean and deviation. */
 enum { HR_SAVED_SCALING = 2 };
 
