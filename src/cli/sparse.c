@@ -41,6 +41,7 @@ static enum hr_status check_given(const struct hr_cli *cli)
                                        "factors",
                                        "hot-copies",
                                        "max-seconds",
+                                       "max-memory",
                                        "timeout",
                                        "json",
                                        "plot",

@@ -82,6 +82,11 @@ static enum hr_status settle(struct hr_sparse_run *run)
     run->rate.step_epochs = o->lr_step_epochs;
     run->rate.gamma = o->lr_gamma;
     run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    run->curve_room = o->epochs + 1;
+    run->group_options = (struct hr_group_options){.nranks = o->workers,
+                                                   .algorithm = &hr_allreduce_direct,
+                                                   .crowded = o->workers > hr_cpus_allowed(),
+                                                   .helpers = hr_cpus_allowed() - 1};
     return HR_OK;
 }
 
@@ -142,11 +147,6 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
     size_t bytes;
     run->ncells[0] = cells_of(run->problem.train.count);
     run->ncells[1] = cells_of(run->problem.test.count);
-    run->curve_room = run->options.epochs + 1;
-    run->group_options = (struct hr_group_options){.nranks = workers,
-                                                   .algorithm = &hr_allreduce_direct,
-                                                   .crowded = workers > hr_cpus_allowed(),
-                                                   .helpers = hr_cpus_allowed() - 1};
     run->spin_ns = hr_spin_budget_ns(workers);
     run->yield_ns = hr_yield_budget_ns(workers);
     hr_segment_sweep();
@@ -170,7 +170,8 @@ static void announce(const struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
     const uint64_t epochs = o->epochs, rows = run->problem.train.count;
-    char optimizer[160], rate[160];
+    char optimizer[160], rate[160], memory[HR_NEEDS_TEXT];
+    hr_needs_text(&run->needs, memory);
     if (run->dual) {
         snprintf(optimizer, sizeof optimizer, "coordinate descent on the dual, cost %g", o->cost);
         snprintf(rate, sizeof rate, "each step as long as it needs to be");
@@ -187,6 +188,7 @@ static void announce(const struct hr_sparse_run *run)
         .kernels = "sparse",
         .optimizer = optimizer,
         .lr_course = rate,
+        .memory = memory,
         .workers = o->workers,
         .processors = hr_cpus_allowed(),
         .batch_size = 1,
@@ -325,6 +327,7 @@ static enum hr_status fill_result(struct hr_sparse_run *run)
 static enum hr_status train(struct hr_sparse_run *run)
 {
     HR_TRY(settle(run));
+    HR_TRY(hr_sparse_fits(run));
     HR_TRY(hr_sparse_problem_make(&run->options, run->dataset, (float)(1 / run->options.lr),
                                   &run->problem));
     HR_TRY(take_memory(run));

@@ -7,6 +7,7 @@
  *            hot.h      a worker's copies of the most frequent
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
  *            run        options, memory, result             generate   rows like RCV1's
+ *            needs      what that memory is, beforehand
  *   Course   an epoch is one permutation of the training rows (data/sampler.h), a function of
  *            (seed, epoch); worker w of n has its positions [w/n, (w+1)/n), in blocks that each
  *            are taken once; who is done helps others. At its end all come to rest, and evaluate
@@ -25,6 +26,7 @@
 #ifndef HR_SPARSE_RUN_H
 #define HR_SPARSE_RUN_H
 
+#include "base/needs.h"
 #include "group/group.h"
 #include "group/launch.h"
 #include "optim/lr.h"
@@ -85,6 +87,7 @@ struct hr_sparse_run {
     const struct hr_observer *observer;
     struct hr_run_result *result;
     struct hr_sparse_problem problem;
+    struct hr_needs needs; /* what it takes */
     hr_sparse_steps_fn steps;
     bool dual, locked;
     bool stuck; /* a thread did not react to the end: nothing may be freed */
@@ -120,6 +123,9 @@ struct hr_sparse_worker {
     bool reaches; /* weights are worth fetching ahead: they are shared, or large */
     double inner_eps;
 };
+
+/* needs.c: what a settled run takes; HR_E_NOMEM when that is more than there is. */
+HR_CHECKED enum hr_status hr_sparse_fits(struct hr_sparse_run *run);
 
 /* A rank, from start to end. */
 HR_CHECKED enum hr_status hr_sparse_worker_main(void *run, size_t rank);

@@ -29,3 +29,14 @@ load support
   [ "$code" = 3 ]
   grep -qE "there is .* \(ulimit -v\)" "$TMP/err"
 }
+
+@test "sparse models on a few lines with huge indices are refused at once" {
+  for i in $(seq 30); do echo "$((i % 2)) 1:1 2147483646:1"; done >"$TMP/huge.libsvm"
+  for model in logistic "svm --solver sgd" mf; do
+    refused 3 "this run needs" train --data "$TMP/huge.libsvm" --model $model --max-memory 4G
+    grep -qE "weights [0-9]" "$TMP/stderr"
+  done
+  for i in $(seq 30); do echo "$i $((i * 30000)):4"; done >"$TMP/ratings.libsvm"
+  refused 3 "(--max-memory); --factors 64 would fit" train --data "$TMP/ratings.libsvm" --model mf \
+    --factors 1024 --max-memory 1G
+}

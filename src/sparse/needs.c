@@ -1,0 +1,67 @@
+/* What a run on sparse data takes, before anything is taken. */
+#include <stdio.h>
+
+#include "sparse/run.h"
+
+static size_t pairs_of(const struct hr_split *split)
+{
+    return split->rows ? split->rows[split->count] : 0;
+}
+
+/* (features, users) of tables in problem.c; beside them stands, one after another, what sorts the
+ * rows, counts who meets whom, and copies the weights at the end. */
+static void add_tables(const struct hr_sparse_run *run, size_t features, size_t users,
+                       size_t params, struct hr_needs *needs)
+{
+    const struct hr_dataset *d = run->dataset;
+    const size_t pairs = pairs_of(&d->train), all = pairs + pairs_of(&d->test);
+    const size_t table = 2 * sizeof(uint32_t) + (users ? 0 : sizeof(uint32_t));
+    const size_t sorting = features * sizeof(uint64_t) + pairs * (sizeof(uint32_t) + sizeof(float));
+    const size_t copies = params * 2 * sizeof(float);
+    hr_needs_add(needs, "rows", all, sizeof(struct hr_sparse_pair));
+    hr_needs_add(needs, "rows", d->train.count + d->test.count + 2, sizeof(uint64_t));
+    hr_needs_add(needs, "feature tables", users + features, table);
+    hr_needs_add(needs, "sorting and copying", 1, sorting > copies ? sorting : copies);
+}
+
+static enum hr_status sum_up(struct hr_sparse_run *run, struct hr_needs *needs)
+{
+    const struct hr_dataset *d = run->dataset;
+    const struct hr_train_options *o = &run->options;
+    const bool mf = run->steps == hr_sparse_factorise;
+    const size_t features = hr_shape_elems(d->shape), users = mf ? d->classes : 0;
+    const size_t params = mf ? (users + features) * o->factors : features;
+    size_t group_bytes;
+    HR_TRY(hr_group_bytes(&run->group_options, &group_bytes));
+    hr_needs_add_taken(needs, "data", hr_dataset_bytes(d));
+    add_tables(run, features, users, params, needs);
+    hr_needs_add(needs, "weights", params, sizeof(float));
+    if (run->dual)
+        hr_needs_add(needs, "dual variables", d->train.count,
+                     sizeof *run->alphas + sizeof *run->norms);
+    hr_needs_add(needs, "counters and curve", run->curve_room, sizeof *run->curve);
+    hr_needs_add(needs, "rings", 1, group_bytes);
+    return HR_OK;
+}
+
+enum hr_status hr_sparse_fits(struct hr_sparse_run *run)
+{
+    struct hr_train_options *o = &run->options;
+    char advice[80] = "";
+    if (run->dataset->features != HR_FEATURES_SPARSE)
+        return HR_OK; /* problem.c refuses it */
+    const struct hr_memory there = hr_memory_there_is();
+    HR_TRY(sum_up(run, &run->needs));
+    if (hr_needs_fit(&run->needs, &there))
+        return HR_OK;
+    const size_t asked = o->factors;
+    while (run->steps == hr_sparse_factorise && o->factors > 2 && !advice[0]) {
+        struct hr_needs fewer = {0};
+        o->factors = o->factors / 4 * 2;
+        HR_TRY(sum_up(run, &fewer));
+        if (hr_needs_fit(&fewer, &there))
+            snprintf(advice, sizeof advice, "--factors %zu would fit", o->factors);
+    }
+    o->factors = asked;
+    return hr_needs_check(&run->needs, "this run needs", advice);
+}
