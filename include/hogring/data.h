@@ -60,6 +60,10 @@ struct hr_data_options {
     size_t feature_count;   /* libsvm: columns; 0: the largest index there is */
     char classes[8192];     /* all there are, in order: names as "cat,dog,eel", or a number of them
                                as "10", which are 0 .. 9; "": those that the data has */
+    /* Asked as soon as the shape of a sample is known, before samples are read (not of libsvm,
+     * whose shape is known last): all but HR_OK refuses the data. NULL: nobody is asked. */
+    enum hr_status (*admit)(const void *arg, struct hr_shape shape);
+    const void *admit_arg;
 };
 
 void hr_data_defaults(struct hr_data_options *options);

@@ -182,11 +182,22 @@ static enum hr_status check_together(const struct hr_contest *contest,
                           "without --concurrent they would fit");
 }
 
+/* May samples of this shape be read? */
+static enum hr_status admit(const void *arg, struct hr_shape shape)
+{
+    const struct hr_contest *contest = arg;
+    for (size_t i = 0; i < contest->per_seed; i++)
+        HR_TRY(hr_train_admit(&contest->options[i], shape));
+    return HR_OK;
+}
+
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
                               struct hr_contest *contest)
 {
     HR_TRY(plan_contest(cli, contest));
     HR_TRY(hr_train_complete(&cli->train)); /* what the settings of each strategy stand upon */
+    cli->data_options.admit = admit;
+    cli->data_options.admit_arg = contest;
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     for (size_t i = 0; i < contest->n; i++) /* before the first is trained */
         HR_TRY(hr_train_check(&contest->options[i], dataset));

@@ -10,6 +10,7 @@
 #include "cli/watch.h"
 #include "hogring/sparse.h"
 #include "report/report.h"
+#include "train/needs.h"
 
 static void print_dropped(FILE *out, const struct hr_run_result *result)
 {
@@ -57,6 +58,10 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(sparse ? hr_cli_sparse_settle(cli) : hr_train_complete(&cli->train));
     if (!sparse)
         HR_TRY(hr_combination_check(cli, &cli->train));
+    if (!sparse) {
+        cli->data_options.admit = hr_train_admit;
+        cli->data_options.admit_arg = &cli->train;
+    }
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "data/stream.h"
 
@@ -16,6 +17,7 @@ static enum hr_status grow(struct hr_array *array, const char *name, size_t need
                        "%s: needs more than 8 GiB for one array, expected at most that", name);
     size_t capacity = array->capacity ? 2 * array->capacity : FIRST_BYTES;
     capacity = hr_min_size(capacity < need ? need : capacity, HR_DATA_MAX_BYTES);
+    HR_TRY(hr_memory_ask(name, capacity - array->capacity));
     void *moved = realloc(array->data, capacity);
     if (!moved)
         return hr_fail(HR_E_NOMEM, "%s: no memory for %zu bytes", name, capacity);
@@ -42,6 +44,7 @@ enum hr_status hr_take(const char *name, size_t n, void **out)
     if (n > HR_DATA_MAX_BYTES)
         return hr_fail(HR_E_FORMAT, "%s: needs %zu bytes for one array, expected at most 8 GiB",
                        name, n);
+    HR_TRY(hr_memory_ask(name, n));
     *out = calloc(n ? n : 1, 1);
     return *out ? HR_OK : hr_fail(HR_E_NOMEM, "%s: no memory for %zu bytes", name, n);
 }
@@ -51,6 +54,7 @@ static enum hr_status read_all(struct hr_stream *stream, struct hr_array *out)
     if (stream->bytes > HR_DATA_MAX_BYTES)
         return hr_fail(HR_E_FORMAT, "%s: has %llu bytes, expected at most 8 GiB", stream->name,
                        (unsigned long long)stream->bytes);
+    HR_TRY(grow(out, stream->name, hr_min_size(hr_stream_least(stream) + 1, HR_DATA_MAX_BYTES)));
     for (;;) {
         if (out->bytes == out->capacity)
             HR_TRY(grow(out, stream->name, out->bytes + 1));

@@ -31,4 +31,8 @@ HR_CHECKED enum hr_status hr_csv_parse(const char *name, const char *text, size_
                                        const struct hr_data_options *options,
                                        struct hr_labels *labels, struct hr_table *out);
 
+/* The columns of a file's first line, whatever stands in it; no more of it is read. HR_E_IO,
+ * HR_E_FORMAT. */
+HR_CHECKED enum hr_status hr_csv_width(const char *path, size_t *columns);
+
 #endif

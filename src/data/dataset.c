@@ -24,6 +24,11 @@ void hr_data_defaults(struct hr_data_options *options)
         (struct hr_data_options){.test_fraction = 0.2, .header = "auto", .index_base = "auto"};
 }
 
+enum hr_status hr_format_admit(const struct hr_data_options *options, struct hr_shape shape)
+{
+    return options->admit ? options->admit(options->admit_arg, shape) : HR_OK;
+}
+
 void hr_storage_free(struct hr_storage *storage)
 {
     hr_table_free(&storage->train);

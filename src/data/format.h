@@ -74,6 +74,10 @@ HR_CHECKED enum hr_status hr_dataset_finish(const char *name, const struct hr_fo
                                             const struct hr_data_options *options,
                                             struct hr_storage *storage, struct hr_dataset *out);
 
+/* May samples of this shape be read? */
+HR_CHECKED enum hr_status hr_format_admit(const struct hr_data_options *options,
+                                          struct hr_shape shape);
+
 void hr_storage_free(struct hr_storage *storage);
 
 /* XXH3-128 over shape, counts, features and labels, as hex; whatever the format and scale. */

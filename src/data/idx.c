@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "data/stream.h"
 
@@ -111,6 +112,7 @@ static enum hr_status grow(const char *name, uint8_t **data, size_t bytes)
 /* Fill idx->data, freed by the caller whatever the outcome. */
 static enum hr_status read_elements(struct hr_stream *s, struct hr_idx *idx)
 {
+    HR_TRY(hr_memory_ask(s->name, idx->bytes)); /* as declared, before it is inflated */
     size_t capacity = s->gzip ? hr_min_size(idx->bytes, FIRST_STEP_BYTES) : idx->bytes;
     for (size_t have = 0;; capacity = hr_min_size(idx->bytes, 2 * capacity)) {
         HR_TRY(grow(s->name, &idx->data, capacity));
@@ -157,6 +159,16 @@ enum hr_status hr_idx_read_file(const char *path, size_t ndim, struct hr_idx *ou
     struct hr_stream stream;
     HR_TRY(hr_stream_open_file(path, &stream));
     const enum hr_status st = read_idx(&stream, ndim, out);
+    hr_stream_close(&stream);
+    return st;
+}
+
+enum hr_status hr_idx_read_dims(const char *path, size_t ndim, struct hr_idx *out)
+{
+    struct hr_stream stream;
+    HR_TRY(hr_stream_open_file(path, &stream));
+    *out = (struct hr_idx){0};
+    const enum hr_status st = read_header(&stream, ndim, out);
     hr_stream_close(&stream);
     return st;
 }

@@ -40,7 +40,10 @@ struct hr_idx {
  * on success; give it back with hr_idx_free. */
 HR_CHECKED enum hr_status hr_idx_read_file(const char *path, size_t ndim, struct hr_idx *out);
 
-/* The same from memory; `name` is for messages. */
+/* Its dimensions alone; data is NULL. */
+HR_CHECKED enum hr_status hr_idx_read_dims(const char *path, size_t ndim, struct hr_idx *out);
+
+/* The same as a file, from memory; `name` is for messages. */
 HR_CHECKED enum hr_status hr_idx_read_memory(const char *name, const void *memory, size_t bytes,
                                              size_t ndim, struct hr_idx *out);
 

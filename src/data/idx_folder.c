@@ -49,6 +49,16 @@ static enum hr_status find_file(const char *folder, const struct file_kind *kind
                    folder, kind->stem, kind->ndim, kind->stem, kind->ndim);
 }
 
+/* May images of such a size be read? The first file says how large they are. */
+static enum hr_status admit(const char *folder, const struct hr_data_options *options)
+{
+    char path[PATH_BYTES];
+    struct hr_idx idx;
+    HR_TRY(find_file(folder, &kinds[TRAIN_IMAGES], path));
+    HR_TRY(hr_idx_read_dims(path, kinds[TRAIN_IMAGES].ndim, &idx));
+    return hr_format_admit(options, (struct hr_shape){1, idx.dims[1], idx.dims[2]});
+}
+
 static enum hr_status read_folder(const char *folder, struct files *files)
 {
     for (int i = 0; i < FILES; i++) {
@@ -136,9 +146,10 @@ static bool matches(const struct hr_probe *probe)
 static enum hr_status open_folder(const char *path, const struct hr_data_options *options,
                                   struct hr_storage *storage)
 {
-    (void)options;
     struct files files = {0};
-    enum hr_status st = read_folder(path, &files);
+    enum hr_status st = admit(path, options);
+    if (st == HR_OK)
+        st = read_folder(path, &files);
     if (st == HR_OK)
         st = take_files(path, &files, storage);
     storage->scale = 1.0f / 255.0f;

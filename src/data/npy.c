@@ -155,27 +155,36 @@ static enum hr_status check_size(const char *name, struct hr_npy *npy, size_t th
     return HR_OK;
 }
 
-enum hr_status hr_npy_parse(const char *name, const void *memory, size_t bytes, struct hr_npy *out)
+/* What stands before the elements, `begin` bytes; what is behind it may be missing. */
+static enum hr_status parse_head(const char *name, const void *memory, size_t bytes,
+                                 struct hr_npy *npy, size_t *begin)
 {
     const uint8_t *at = memory;
-    struct hr_npy npy = {0};
     if (bytes < 10 || memcmp(at, magic, sizeof magic) != 0)
         return hr_fail(HR_E_FORMAT, "%s: does not begin as an npy file does (93 'NUMPY')", name);
     if (at[6] < 1 || at[6] > 3)
         return hr_fail(HR_E_FORMAT, "%s: has version %d, expected 1 to 3", name, at[6]);
-    const size_t begin = at[6] == 1 ? 10 : 12;
+    const size_t before = at[6] == 1 ? 10 : 12;
     size_t length = at[8] | (size_t)at[9] << 8;
-    if (begin == 12 && bytes >= 12)
+    if (before == 12 && bytes >= 12)
         length |= (size_t)at[10] << 16 | (size_t)at[11] << 24;
-    if (bytes < begin || length > bytes - begin || length > HR_NPY_MAX_HEADER)
+    if (bytes < before || length > bytes - before || length > HR_NPY_MAX_HEADER)
         return hr_fail(HR_E_FORMAT, "%s: its header has %zu bytes, expected at most %zu", name,
                        length, hr_min_size(bytes, HR_NPY_MAX_HEADER));
     struct header header = {
-        .name = name, .at = (const char *)at + begin, .end = (const char *)at + begin + length};
-    HR_TRY(read_header(&header, &npy));
-    HR_TRY(take_type(&header, &npy));
-    HR_TRY(check_size(name, &npy, bytes - begin - length));
-    npy.data = at + begin + length;
+        .name = name, .at = (const char *)at + before, .end = (const char *)at + before + length};
+    HR_TRY(read_header(&header, npy));
+    *begin = before + length;
+    return take_type(&header, npy);
+}
+
+enum hr_status hr_npy_parse(const char *name, const void *memory, size_t bytes, struct hr_npy *out)
+{
+    struct hr_npy npy = {0};
+    size_t begin;
+    HR_TRY(parse_head(name, memory, bytes, &npy, &begin));
+    HR_TRY(check_size(name, &npy, bytes - begin));
+    npy.data = (const uint8_t *)memory + begin;
     *out = npy;
     return HR_OK;
 }
@@ -231,18 +240,24 @@ static enum hr_status take_floats(const char *name, const struct hr_npy *npy,
     return HR_OK;
 }
 
+/* (n,F), (n,H,W) or (n,C,H,W) */
+static struct hr_shape shape_of(const struct hr_npy *npy)
+{
+    const size_t *s = npy->shape;
+    return npy->ndim == 2   ? (struct hr_shape){s[1], 1, 1}
+           : npy->ndim == 3 ? (struct hr_shape){1, s[1], s[2]}
+                            : (struct hr_shape){s[1], s[2], s[3]};
+}
+
 enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,
                                     struct hr_table *table)
 {
-    const size_t *s = npy->shape;
     void *pixels;
     if (npy->ndim < 2)
         return hr_fail(HR_E_FORMAT, "%s: has %zu dimensions, expected 2 to 4: (n,F) ... (n,C,H,W)",
                        name, npy->ndim);
-    table->count = s[0];
-    table->shape = npy->ndim == 2   ? (struct hr_shape){s[1], 1, 1}
-                   : npy->ndim == 3 ? (struct hr_shape){1, s[1], s[2]}
-                                    : (struct hr_shape){s[1], s[2], s[3]};
+    table->count = npy->shape[0];
+    table->shape = shape_of(npy);
     if (npy->count == 0)
         return hr_fail(HR_E_FORMAT, "%s: has no elements, expected some", name);
     table->features = npy->kind == 'u' && npy->item == 1 ? HR_FEATURES_BYTES : HR_FEATURES_FLOATS;
@@ -314,10 +329,22 @@ static bool matches(const struct hr_probe *probe)
     return probe->folder && hr_folder_has(probe->path, "X_train.npy");
 }
 
+/* May samples of such a size be read? */
+static enum hr_status admit(const char *folder, const struct hr_data_options *options)
+{
+    char path[HR_PATH_MAX], head[HR_NPY_MAX_HEADER + 12];
+    struct hr_npy npy = {0};
+    size_t bytes, begin;
+    HR_TRY(hr_path(path, "%s/X_train.npy", folder));
+    HR_TRY(hr_bytes_peek_file(path, head, sizeof head, &bytes));
+    HR_TRY(parse_head(path, head, bytes, &npy, &begin));
+    return npy.ndim < 2 ? HR_OK : hr_format_admit(options, shape_of(&npy));
+}
+
 static enum hr_status open_folder(const char *path, const struct hr_data_options *options,
                                   struct hr_storage *storage)
 {
-    (void)options;
+    HR_TRY(admit(path, options));
     HR_TRY(read_pair(path, "train", &storage->labels, &storage->train));
     if (hr_folder_has(path, "X_test.npy") || hr_folder_has(path, "y_test.npy"))
         HR_TRY(read_pair(path, "test", &storage->labels, &storage->test));

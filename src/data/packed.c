@@ -18,7 +18,8 @@ struct reader {
     const uint8_t *memory;
     size_t bytes;
     struct hr_packed_header h;
-    size_t elems; /* of a sample */
+    size_t elems;                          /* of a sample */
+    const struct hr_data_options *options; /* NULL: nobody is asked */
 };
 
 /* --- the header */
@@ -206,6 +207,9 @@ static enum hr_status parse(struct reader *r, struct hr_storage *storage)
     HR_TRY(check_header(r));
     HR_TRY(check_counts(r));
     HR_TRY(check_sections(r));
+    if (r->options && r->h.features != HR_FEATURES_SPARSE)
+        HR_TRY(hr_format_admit(r->options,
+                               (struct hr_shape){r->h.shape[0], r->h.shape[1], r->h.shape[2]}));
     for (size_t split = 0; split < 2; split++) {
         HR_TRY(check_labels(r, split));
         HR_TRY(check_rows(r, split));
@@ -251,13 +255,14 @@ static enum hr_status map_file(const char *path, struct hr_storage *storage)
 static enum hr_status open_file(const char *path, const struct hr_data_options *options,
                                 struct hr_storage *storage)
 {
-    (void)options;
     HR_TRY(map_file(path, storage));
     const uint8_t *head = storage->map;
     if (storage->map_bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b)
         return hr_fail(HR_E_FORMAT, "%s: packed data in gzip cannot be mapped, gunzip it first",
                        path);
-    return hr_packed_parse(path, storage->map, storage->map_bytes, storage);
+    struct reader r = {
+        .name = path, .memory = storage->map, .bytes = storage->map_bytes, .options = options};
+    return parse(&r, storage);
 }
 
 const struct hr_format hr_format_packed = {.name = "packed", .matches = matches, .open = open_file};

@@ -167,6 +167,19 @@ enum hr_status hr_stream_read(struct hr_stream *stream, void *out, size_t n, siz
     return HR_OK;
 }
 
+size_t hr_stream_least(const struct hr_stream *s)
+{
+    enum { TRAILER = 4, MOST_PER_BYTE = 1032 }; /* deflate packs no tighter */
+    uint8_t end[TRAILER];
+    if (!s->gzip)
+        return s->bytes;
+    if (s->fd < 0 || s->bytes < TRAILER ||
+        pread(s->fd, end, TRAILER, (off_t)s->bytes - TRAILER) != TRAILER)
+        return 0;
+    const size_t said = end[0] | (size_t)end[1] << 8 | (size_t)end[2] << 16 | (size_t)end[3] << 24;
+    return said / MOST_PER_BYTE <= s->bytes ? said : 0;
+}
+
 void hr_stream_close(struct hr_stream *stream)
 {
     if (stream->gzip)

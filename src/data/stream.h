@@ -44,6 +44,10 @@ HR_CHECKED enum hr_status hr_stream_open_memory(const char *name, const void *me
 HR_CHECKED enum hr_status hr_stream_read(struct hr_stream *stream, void *out, size_t n,
                                          size_t *got);
 
+/* Bytes of content that there are at least, as far as can be seen without reading it: those of a
+ * plain file; of a packed one what its last member says (modulo 2^32), if that can be. */
+size_t hr_stream_least(const struct hr_stream *stream);
+
 /* Only after a successful open. */
 void hr_stream_close(struct hr_stream *stream);
 

@@ -112,12 +112,13 @@ static enum hr_status build_layers(struct hr_model *model)
 static enum hr_status check_loss(struct hr_model *model, size_t outputs)
 {
     const struct hr_loss *loss = &model->loss;
-    const bool single = outputs == 1 && model->classes != 1 && loss->kind != HR_LOSS_CROSS_ENTROPY;
+    const bool single = model->classes && outputs == 1 && model->classes != 1 &&
+                        loss->kind != HR_LOSS_CROSS_ENTROPY;
     if (single && loss->kind == HR_LOSS_BCE && model->classes != 2)
         return hr_fail(HR_E_USAGE,
                        "a single output with --loss bce tells 2 classes apart, the data has %zu",
                        model->classes);
-    if (outputs != model->classes && !single)
+    if (model->classes && outputs != model->classes && !single)
         return hr_fail(HR_E_USAGE, "the last layer has %zu outputs, expected %zu, the classes%s",
                        outputs, model->classes,
                        outputs > model->classes ? " (--classes says which ones the data lacks)"
@@ -193,8 +194,9 @@ enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_
                                    .smoothing = (float)options->label_smoothing,
                                    .classes = options->classes};
     enum hr_status status;
-    HR_TRY_GOTO(hr_model_text_parse(options->description, options->classes, &model->text), status,
-                out);
+    HR_TRY_GOTO(hr_model_text_parse(options->description, options->classes ? options->classes : 2,
+                                    &model->text),
+                status, out);
     HR_TRY_GOTO(build_layers(model), status, out);
     HR_TRY_GOTO(check_output(model), status, out);
     HR_TRY_GOTO(list_tensors(model), status, out);

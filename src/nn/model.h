@@ -54,7 +54,8 @@ struct hr_model_options {
     const char *description; /* a built-in name (model_text.c lists them) or a layer list */
     struct hr_shape input;   /* of one sample */
     size_t classes;          /* the last layer must have this many outputs; for bce with 2 classes,
-                                and for mse, also a single one */
+                                and for mse, also a single one. 0: not known yet, any number will
+                                do, and a built-in model has 2 */
     enum hr_loss_kind loss;
     double label_smoothing; /* 0 to below 1; cross-entropy only */
 };

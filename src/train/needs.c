@@ -135,3 +135,16 @@ enum hr_status hr_run_fits(const struct hr_train_options *options, const struct 
     advise(options, dataset, advice, sizeof advice);
     return hr_needs_check(needs, "this run needs", advice);
 }
+
+enum hr_status hr_train_admit(const void *options, struct hr_shape shape)
+{
+    struct hr_needs needs = {0};
+    const struct hr_dataset least = {.name = "data",
+                                     .shape = shape,
+                                     .features = HR_FEATURES_FLOATS,
+                                     .scale = 1,
+                                     .train = {.count = 1},
+                                     .test = {.count = 1}};
+    HR_TRY(hr_train_needs(options, &least, &needs));
+    return hr_run_fits(options, &least, &needs);
+}

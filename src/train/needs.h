@@ -12,6 +12,10 @@
 HR_CHECKED enum hr_status hr_train_needs(const struct hr_train_options *options,
                                          const struct hr_dataset *dataset, struct hr_needs *out);
 
+/* hr_train_check with these options (struct hr_train_options) as far as the shape of a sample alone
+ * decides: for struct hr_data_options. */
+HR_CHECKED enum hr_status hr_train_admit(const void *options, struct hr_shape shape);
+
 struct hr_checkpoint;
 struct hr_run;
 

@@ -40,3 +40,22 @@ load support
   refused 3 "(--max-memory); --factors 64 would fit" train --data "$TMP/ratings.libsvm" --model mf \
     --factors 1024 --max-memory 1G
 }
+
+@test "data that declare too much are refused before they are read or inflated" {
+  python3 - "$TMP" <<'PY'
+import gzip, os, struct, sys
+def header(dims): return bytes([0, 0, 8, len(dims)]) + b"".join(struct.pack(">I", d) for d in dims)
+os.makedirs(sys.argv[1] + "/idx")
+for n in "train", "t10k":
+    with gzip.open(f"{sys.argv[1]}/idx/{n}-images-idx3-ubyte.gz", "wb") as f: f.write(header([70, 3000, 30000]))
+    with gzip.open(f"{sys.argv[1]}/idx/{n}-labels-idx1-ubyte.gz", "wb") as f: f.write(header([70]) + bytes(70))
+with gzip.open(sys.argv[1] + "/bomb.csv.gz", "wb", 1) as f:
+    for i in range(300): f.write(b"1,0\n" * (1 << 16))
+with open(sys.argv[1] + "/wide.csv", "w") as f:
+    for label in "01": f.write("1," * 2000000 + label + "\n")
+PY
+  refused 3 "needs 5.9 GiB of memory, and there is" data info "$TMP/idx" --max-memory 1G
+  refused 3 "bomb.csv.gz: needs 75 MiB of memory, and there is" data info "$TMP/bomb.csv.gz" --max-memory 64M
+  refused 3 "this run needs" train --data "$TMP/wide.csv" --header no --max-memory 1G
+  refused 3 "this run needs" compare --data "$TMP/wide.csv" --header no --max-memory 1G
+}
