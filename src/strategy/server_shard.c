@@ -66,6 +66,12 @@ bool hr_shard_has_batch(const struct hr_shard *shard)
            hr_atom64_load_relaxed(&dispenser->next) < hr_atom64_load_acquire(&dispenser->cut);
 }
 
+/* The bound may be any number: nothing is added to it. */
+static bool is_within(uint64_t fast, uint64_t slow, uint64_t bound)
+{
+    return fast <= slow || fast - slow <= bound;
+}
+
 /* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
 static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t slowest)
 {
@@ -78,8 +84,7 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t s
     if (!strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
         return true; /* the answer will be NO_BATCH, and nobody need be waited for */
     const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
-    const uint64_t clock = shard->worker[worker].clock;
-    return clock <= slowest || clock - slowest <= bound;
+    return is_within(shard->worker[worker].clock, slowest, bound);
 }
 
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
@@ -117,7 +122,7 @@ static void check_bound(const struct hr_shard *shard, size_t reader)
     for (size_t w = 0; w < world->workers && (strategy->synchronous || strategy->bounded); w++) {
         const struct hr_client *other = &shard->worker[w];
         const bool live = !other->arrived && !other->done;
-        HR_ASSERT(!live || other->applied + bound >= shard->worker[reader].clock);
+        HR_ASSERT(!live || is_within(shard->worker[reader].clock, other->applied, bound));
     }
 #else
     (void)shard, (void)reader;
