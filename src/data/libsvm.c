@@ -204,6 +204,16 @@ static void pass_empty_lines(struct reader *r)
     }
 }
 
+/* A whole number; whether the index can be used is said when it is read. */
+static bool is_like_index(const char *text, size_t bytes)
+{
+    const size_t sign = bytes > 1 && *text == '-';
+    for (size_t i = sign; i < bytes; i++)
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+    return bytes > 0;
+}
+
 /* The first words: a number, then digits and a colon. With a label alone the name decides. */
 static bool matches(const struct hr_probe *probe)
 {
@@ -221,10 +231,8 @@ static bool matches(const struct hr_probe *probe)
         return ends_in(probe->path, ".libsvm") || ends_in(probe->path, ".svm") ||
                ends_in(probe->path, ".svmlight");
     const char *colon = memchr(pair.text, ':', pair.bytes);
-    const size_t digits = colon ? (size_t)(colon - pair.text) : 0;
-    uint32_t index;
-    return colon &&
-           (read_index(&pair, digits, &index) || (digits == 3 && !memcmp(pair.text, "qid", 3)));
+    const size_t before = colon ? (size_t)(colon - pair.text) : 0;
+    return is_like_index(pair.text, before) || (before == 3 && !memcmp(pair.text, "qid", 3));
 }
 
 static enum hr_status read_file(const char *path, struct hr_labels *labels, struct hr_table *table)

@@ -92,6 +92,8 @@ static void wrong_lines_are_refused_with_their_number(void **state)
     refuses("1 1:1\n1 :2\n", "expected index:value with an index up to 2147483647");
     refuses("1 1:1\n1 2147483648:2\n", "line 2: \"2147483648:2\", expected index:value with an");
     refuses("1 1:1\n1 -1:2\n", "line 2: \"-1:2\", expected index:value with an index");
+    refuses("1 4294967296:1\n1 3:1\n", "line 1: \"4294967296:1\", expected index:value with an");
+    refuses("1 -4:1\n1 3:1\n", "line 1: \"-4:1\", expected index:value with an index up to");
     refuses("1 1:1\n1 3\n", "line 2: \"3\", expected index:value");
     refuses("1 2:1 2:1\n", "line 1: \"2:1\", expected an index above the one before");
     refuses("1 3:1 2:1\n", "line 1: \"2:1\", expected an index above the one before");
