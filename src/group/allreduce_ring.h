@@ -5,8 +5,8 @@
 #include "group/plan.h"
 
 struct hr_circle {
-    size_t first_chunk; /* its n chunks are [first_chunk, first_chunk + n) */
-    bool reversed;      /* from rank r to r - 1 instead of r + 1 */
+    size_t first_chunk, stride; /* its n chunks are first_chunk + i * stride */
+    bool reversed;              /* from rank r to r - 1 instead of r + 1 */
 };
 
 /* Append what rank of->rank does in step `step`, of 2 (n - 1): a send; then an add or a copy. Who

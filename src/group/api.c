@@ -31,7 +31,8 @@ static enum hr_status check_apart(const struct hr_group *group, const struct hr_
 {
     const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
     const size_t n = hr_group_size(group), rank = hr_group_rank(group);
-    const struct hr_layout layout = {job->count, hr_type_bytes(job->kind.type), facts->blocks, n};
+    const struct hr_layout layout = {job->count, hr_type_bytes(job->kind.type), facts->blocks, n, 0,
+                                     0};
     const size_t block = job->count * layout.elem_bytes;
     const unsigned char *in = job->in, *out = job->out;
     if (hr_layout_origin(&layout, in, facts->in, rank) ==
@@ -62,58 +63,58 @@ enum hr_status hr_barrier(struct hr_group *group)
 enum hr_status hr_broadcast(struct hr_group *group, void *buffer, size_t count, enum hr_type type,
                             size_t root)
 {
-    return run(
-        group,
-        &(struct hr_job){HR_OP_BROADCAST, {type, HR_SUM}, buffer, buffer, count, root, NULL, NULL});
+    return run(group,
+               &(struct hr_job){
+                   HR_OP_BROADCAST, {type, HR_SUM}, buffer, buffer, count, root, NULL, NULL, 0});
 }
 
 enum hr_status hr_all_reduce(struct hr_group *group, const void *in, void *out, size_t count,
                              enum hr_type type, enum hr_redop redop)
 {
     return run(group,
-               &(struct hr_job){HR_OP_ALL_REDUCE, {type, redop}, in, out, count, 0, NULL, NULL});
+               &(struct hr_job){HR_OP_ALL_REDUCE, {type, redop}, in, out, count, 0, NULL, NULL, 0});
 }
 
 enum hr_status hr_reduce(struct hr_group *group, const void *in, void *out, size_t count,
                          enum hr_type type, enum hr_redop redop, size_t root)
 {
     return run(group,
-               &(struct hr_job){HR_OP_REDUCE, {type, redop}, in, out, count, root, NULL, NULL});
+               &(struct hr_job){HR_OP_REDUCE, {type, redop}, in, out, count, root, NULL, NULL, 0});
 }
 
 enum hr_status hr_reduce_scatter(struct hr_group *group, const void *in, void *out, size_t count,
                                  enum hr_type type, enum hr_redop redop)
 {
     return run(group, &(struct hr_job){
-                          HR_OP_REDUCE_SCATTER, {type, redop}, in, out, count, 0, NULL, NULL});
+                          HR_OP_REDUCE_SCATTER, {type, redop}, in, out, count, 0, NULL, NULL, 0});
 }
 
 enum hr_status hr_all_gather(struct hr_group *group, const void *in, void *out, size_t count,
                              enum hr_type type)
 {
-    return run(group,
-               &(struct hr_job){HR_OP_ALL_GATHER, {type, HR_SUM}, in, out, count, 0, NULL, NULL});
+    return run(group, &(struct hr_job){
+                          HR_OP_ALL_GATHER, {type, HR_SUM}, in, out, count, 0, NULL, NULL, 0});
 }
 
 enum hr_status hr_gather(struct hr_group *group, const void *in, void *out, size_t count,
                          enum hr_type type, size_t root)
 {
     return run(group,
-               &(struct hr_job){HR_OP_GATHER, {type, HR_SUM}, in, out, count, root, NULL, NULL});
+               &(struct hr_job){HR_OP_GATHER, {type, HR_SUM}, in, out, count, root, NULL, NULL, 0});
 }
 
 enum hr_status hr_scatter(struct hr_group *group, const void *in, void *out, size_t count,
                           enum hr_type type, size_t root)
 {
-    return run(group,
-               &(struct hr_job){HR_OP_SCATTER, {type, HR_SUM}, in, out, count, root, NULL, NULL});
+    return run(group, &(struct hr_job){
+                          HR_OP_SCATTER, {type, HR_SUM}, in, out, count, root, NULL, NULL, 0});
 }
 
 enum hr_status hr_all_to_all(struct hr_group *group, const void *in, void *out, size_t count,
                              enum hr_type type)
 {
-    return run(group,
-               &(struct hr_job){HR_OP_ALL_TO_ALL, {type, HR_SUM}, in, out, count, 0, NULL, NULL});
+    return run(group, &(struct hr_job){
+                          HR_OP_ALL_TO_ALL, {type, HR_SUM}, in, out, count, 0, NULL, NULL, 0});
 }
 
 enum hr_status hr_isend(struct hr_group *group, const void *buffer, size_t count, enum hr_type type,

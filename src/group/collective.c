@@ -93,7 +93,10 @@ static void start_plan(struct hr_member *member, const struct hr_algorithm *algo
     const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
     struct hr_executor *ex = &member->executor;
     const struct hr_plan *plan;
-    ex->layout = (struct hr_layout){job->count, hr_type_bytes(job->kind.type), facts->blocks, 0};
+    ex->layout = (struct hr_layout){.count = job->count,
+                                    .elem_bytes = hr_type_bytes(job->kind.type),
+                                    .blocks = facts->blocks,
+                                    .first = job->first};
     ex->base[HR_IN] = hr_layout_origin(&ex->layout, job->in, facts->in, member->rank);
     ex->base[HR_OUT] = hr_layout_origin(&ex->layout, job->out, facts->out, member->rank);
     const struct hr_plan_for of = {.rank = member->rank,
@@ -334,9 +337,17 @@ bool hr_can_apply(const struct hr_group_options *options)
 
 void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count)
 {
-    hr_member_start(
-        member, &(struct hr_job){
-                    .operation = HR_OP_ALL_REDUCE, .in = buffer, .out = buffer, .count = count});
+    hr_member_all_reduce_part_start(member, buffer, 0, count);
+}
+
+void hr_member_all_reduce_part_start(struct hr_member *member, float *buffer, size_t first,
+                                     size_t count)
+{
+    hr_member_start(member, &(struct hr_job){.operation = HR_OP_ALL_REDUCE,
+                                             .in = buffer,
+                                             .out = buffer,
+                                             .count = count,
+                                             .first = first});
 }
 
 void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t count,

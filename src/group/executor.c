@@ -25,6 +25,7 @@ enum hr_status hr_executor_start(struct hr_executor *ex, const struct hr_plan *p
 {
     ex->plan = plan;
     ex->layout.nchunks = plan->nchunks;
+    ex->layout.run = plan->run;
     ex->row = ex->received = ex->nkept = ex->landed_bytes = 0;
     if (plan->uses_scratch)
         HR_TRY(grow(&ex->scratch, &ex->scratch_bytes, hr_layout_bytes(&ex->layout)));
@@ -40,9 +41,15 @@ void hr_executor_fini(struct hr_executor *executor)
 
 /* --- sending --- */
 
+/* Of rows that sum: their chunks are never dealt. */
 static struct hr_region region_of(const struct hr_executor *ex, const struct hr_row *row)
 {
     return hr_layout_region(&ex->layout, row->chunk, row->span);
+}
+
+static struct hr_pieces pieces_of(const struct hr_executor *ex, const struct hr_row *row)
+{
+    return hr_layout_pieces(&ex->layout, row->chunk, row->span);
 }
 
 /* A byte of a buffer. In integers: where there are no elements, the buffer may be NULL, and block 0
@@ -56,9 +63,8 @@ static unsigned char *at(const struct hr_executor *ex, uint8_t buffer, size_t of
 static bool push(struct hr_member *member, const struct hr_row *row)
 {
     struct hr_executor *ex = &member->executor;
-    const struct hr_region region = region_of(ex, row);
-    struct hr_parcel parcel = {.data = at(ex, row->buffer, region.begin),
-                               .bytes = region.bytes,
+    struct hr_parcel parcel = {.origin = ex->base[row->buffer],
+                               .pieces = pieces_of(ex, row),
                                .done = ex->sent_bytes[row->peer]};
     const enum hr_push result =
         hr_lane_push(member, &ex->to[row->peer], row->peer, &member->call, &parcel);
@@ -66,7 +72,7 @@ static bool push(struct hr_member *member, const struct hr_row *row)
     ex->lent[row->peer] |= result == HR_PUSHED_IN_PLACE;
     if (result == HR_PUSH_LATER)
         return false;
-    member->traffic[row->peer].bytes_sent += region.bytes;
+    member->traffic[row->peer].bytes_sent += parcel.pieces.left;
     member->traffic[row->peer].messages_sent++;
     ex->sent_bytes[row->peer] = 0;
     return true;
@@ -117,44 +123,60 @@ static enum hr_status land(struct hr_executor *ex, const struct hr_row *row, siz
     return HR_OK;
 }
 
-/* Do with a message, or a piece of one, what the row says. *keep: it is not to be released yet. */
-static enum hr_status take_in(struct hr_member *member, const struct hr_row *row,
-                              const struct hr_arrival *arrival, bool *keep)
+/* Add or copy what arrived of a row's pieces; what is in place lies as it does here. */
+static void take_pieces(struct hr_member *member, const struct hr_row *row,
+                        const struct hr_pieces *all, const struct hr_arrival *arrival)
 {
     struct hr_executor *ex = &member->executor;
-    unsigned char *mine = at(ex, row->buffer, region_of(ex, row).begin + ex->received);
+    const unsigned char *together = arrival->data;
+    struct hr_pieces piece = hr_pieces_part(all, ex->received, arrival->bytes);
+    for (; piece.bytes; hr_pieces_next(&piece)) {
+        unsigned char *mine = at(ex, row->buffer, piece.begin);
+        const unsigned char *theirs =
+            arrival->in_place ? arrival->data + (piece.begin - all->begin) : together;
+        if (row->action == HR_ROW_ADD)
+            hr_element_fold(member->job.kind, mine, theirs, piece.bytes / ex->layout.elem_bytes);
+        else
+            memcpy(mine, theirs, piece.bytes);
+        together += piece.bytes;
+    }
+}
+
+/* Do with a message, or a part of one, what the row says. *keep: it is not to be released yet. */
+static enum hr_status take_in(struct hr_member *member, const struct hr_row *row,
+                              const struct hr_pieces *all, const struct hr_arrival *arrival,
+                              bool *keep)
+{
+    struct hr_executor *ex = &member->executor;
     *keep = row->action == HR_ROW_RECV && arrival->in_place;
     if (*keep)
         ex->kept[ex->nkept++] =
             (struct hr_kept){.peer = row->peer, .in_place = true, .at = arrival->data};
     else if (row->action == HR_ROW_RECV)
         return land(ex, row, ex->received, arrival);
-    else if (row->action == HR_ROW_ADD)
-        hr_element_fold(member->job.kind, mine, arrival->data,
-                        arrival->bytes / ex->layout.elem_bytes);
-    else if (arrival->bytes)
-        memcpy(mine, arrival->data, arrival->bytes);
+    else
+        take_pieces(member, row, all, arrival);
     return HR_OK;
 }
 
 static bool receive_row(struct hr_member *member, const struct hr_row *row)
 {
     struct hr_executor *ex = &member->executor;
-    const size_t all = region_of(ex, row).bytes;
+    const struct hr_pieces all = pieces_of(ex, row);
     struct hr_arrival arrival;
     bool keep;
     do {
         if (!hr_lane_peek(member, &ex->from[row->peer], row->peer, &member->call, &arrival,
                           &member->status))
             return member->status != HR_OK;
-        member->status = take_in(member, row, &arrival, &keep);
+        member->status = take_in(member, row, &all, &arrival, &keep);
         if (member->status != HR_OK)
             return true;
         if (!keep)
             hr_lane_release(member, &ex->from[row->peer], row->peer);
         ex->received += arrival.bytes;
-    } while (ex->received < all);
-    member->traffic[row->peer].bytes_received += all;
+    } while (ex->received < all.left);
+    member->traffic[row->peer].bytes_received += all.left;
     member->traffic[row->peer].messages_received++;
     ex->received = 0;
     return true;

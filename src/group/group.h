@@ -79,6 +79,7 @@ struct hr_job {
     size_t count, root;
     hr_apply_fn apply; /* of HR_OP_REDUCE_APPLY */
     void *apply_arg;
+    size_t first; /* the flat index of element 0, where the vector is part of a whole */
 };
 
 enum hr_way { HR_BY_NOTICES, HR_BY_STRIPES, HR_BY_MEETING, HR_BY_PLAN, HR_BY_HALL };
@@ -140,6 +141,10 @@ HR_CHECKED enum hr_status hr_member_wait(struct hr_member *member);
 /* What training needs of it. buffer (count) on every rank becomes the sum over ranks. Nobody may
  * touch its buffer between start and finish. */
 void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count);
+/* Elements [first, first + count) of a whole that buffer points into: sums of its parts have the
+ * bits of one sum of the whole. */
+void hr_member_all_reduce_part_start(struct hr_member *member, float *buffer, size_t first,
+                                     size_t count);
 /* The same sum, but handed to apply(arg, ...) in parts instead of stored (see hr_apply_fn): the
  * optimizer, fused with the reduction. Only where the group's algorithm can (hr_can_apply). */
 void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_t count,

@@ -150,7 +150,7 @@ static void account(struct hr_hall *hall, const struct hr_algorithm *algorithm,
     else if (algorithm == &hr_allreduce_one_shot)
         account_one_shot(hall, job->count * elem_bytes);
     else
-        hr_script_account(hall->script, elem_bytes, job->count, hall->traffic);
+        hr_script_account(hall->script, elem_bytes, job->first, job->count, hall->traffic);
 }
 
 /* --- the sum --- */
@@ -185,7 +185,7 @@ static void sum_and_store(struct hr_hall *hall, const struct hr_algorithm *algor
     if (in_tree)
         hr_element_tree(job->kind, hall->out, n, hall->in, n, job->count);
     else
-        hr_script_perform(hall->script, job->kind, hall->out, job->count);
+        hr_script_perform(hall->script, job->kind, hall->out, job->first, job->count);
 }
 
 static void sum_for_all(const struct hr_member *last, const struct hr_algorithm *algorithm)
@@ -205,6 +205,7 @@ static void sum_for_all(const struct hr_member *last, const struct hr_algorithm 
     }
     const struct hr_hall_sum what = {.number = hall->summed,
                                      .bytes = job->count * hr_type_bytes(job->kind.type),
+                                     .first = job->first,
                                      .algorithm = algorithm,
                                      .last_rank = last->rank};
     hall->on_sum(hall->on_sum_arg, &what);

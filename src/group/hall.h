@@ -20,9 +20,10 @@
  *                hr_walk(&(struct hr_walk_options){.topology = ..., .node = ..., .n = nranks,
  *                                                  .plan = what->algorithm->plan,
  *                                                  .group_size = options.group_size,
- *                                                  .bytes = what->bytes}, &walk)
- *            and releases walk.ps later. The figure depends on (algorithm, bytes) alone, so it is
- *            worth keeping.
+ *                                                  .bytes = what->bytes,
+ *                                                  .first = what->first}, &walk)
+ *            and releases walk.ps later. The figure depends on (algorithm, bytes, first) alone, so
+ *            it is worth keeping.
  *   Order    one sum at a time. A rank may start the next as soon as it has seen the end of the one
  *            before, while others have still to look.
  *   Errors   as in any group: ranks whose calls differ all get HR_E_MISMATCH with both calls, those
@@ -48,6 +49,7 @@ struct hr_hall;
 struct hr_hall_sum {
     uint64_t number;                      /* of this hall, from 1 */
     size_t bytes;                         /* of each rank's buffer */
+    size_t first;                         /* flat index of its first element */
     const struct hr_algorithm *algorithm; /* never auto: what that chose */
     size_t last_rank;                     /* who came last */
 };

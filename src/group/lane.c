@@ -37,6 +37,15 @@ static void commit(struct hr_member *member, struct hr_lane *lane, size_t peer,
     hr_bell_ring(hr_member_bell_of(member, peer));
 }
 
+static void gather(unsigned char *to, const struct hr_parcel *parcel, size_t bytes)
+{
+    struct hr_pieces piece = hr_pieces_part(&parcel->pieces, parcel->done, bytes);
+    for (; piece.bytes; hr_pieces_next(&piece)) {
+        memcpy(to, (const void *)((uintptr_t)parcel->origin + piece.begin), piece.bytes);
+        to += piece.bytes;
+    }
+}
+
 static enum hr_push push_payload(struct hr_member *member, struct hr_lane *lane, size_t peer,
                                  const struct hr_call *call, struct hr_parcel *parcel)
 {
@@ -44,26 +53,36 @@ static enum hr_push push_payload(struct hr_member *member, struct hr_lane *lane,
         struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
         if (!message)
             return HR_PUSH_LATER;
-        const size_t piece = hr_min_size(member->options.slot_bytes, parcel->bytes - parcel->done);
-        if (piece)
-            memcpy(payload_of(member, lane, message), parcel->data + parcel->done, piece);
-        commit(member, lane, peer, call, message, BY_PAYLOAD, piece);
-        parcel->done += piece;
-    } while (parcel->done < parcel->bytes);
+        const size_t bytes =
+            hr_min_size(member->options.slot_bytes, parcel->pieces.left - parcel->done);
+        gather(payload_of(member, lane, message), parcel, bytes);
+        commit(member, lane, peer, call, message, BY_PAYLOAD, bytes);
+        parcel->done += bytes;
+    } while (parcel->done < parcel->pieces.left);
     return HR_PUSHED_PAYLOAD;
+}
+
+/* From its first byte to its last. */
+static bool all_reach(const struct hr_place *place, const struct hr_parcel *parcel)
+{
+    const struct hr_pieces *p = &parcel->pieces;
+    const size_t last = p->left ? hr_pieces_part(p, p->left - 1, 1).begin + 1 : p->begin;
+    return hr_place_reaches(place, (const void *)((uintptr_t)parcel->origin + p->begin),
+                            last - p->begin);
 }
 
 enum hr_push hr_lane_push(struct hr_member *member, struct hr_lane *lane, size_t peer,
                           const struct hr_call *call, struct hr_parcel *parcel)
 {
     const struct hr_place *place = &member->place;
-    if (member->options.copies || !hr_place_reaches(place, parcel->data, parcel->bytes))
+    const size_t bytes = parcel->pieces.left;
+    const uintptr_t data = (uintptr_t)parcel->origin + parcel->pieces.begin;
+    if (member->options.copies || !all_reach(place, parcel))
         return push_payload(member, lane, peer, call, parcel);
     struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
     if (!message)
         return HR_PUSH_LATER;
-    commit(member, lane, peer, call, message,
-           (uint64_t)((uintptr_t)parcel->data - (uintptr_t)place->segment), parcel->bytes);
+    commit(member, lane, peer, call, message, (uint64_t)(data - (uintptr_t)place->segment), bytes);
     return HR_PUSHED_IN_PLACE;
 }
 

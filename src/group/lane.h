@@ -10,8 +10,8 @@ enum { HR_LANE_SLOTS = 8 };
 
 /* Something on its way. */
 struct hr_parcel {
-    const unsigned char *data;
-    size_t bytes;
+    const unsigned char *origin; /* where its pieces' offsets count from */
+    struct hr_pieces pieces;
     size_t done; /* bytes of it that went by payload so far */
 };
 
@@ -25,7 +25,8 @@ enum hr_push hr_lane_push(struct hr_member *member, struct hr_lane *lane, size_t
 struct hr_arrival {
     const unsigned char *data;
     size_t bytes;
-    bool in_place; /* all of it, where the sender has it; else a piece */
+    bool in_place; /* all of it, where the sender has it, in the pieces that it has there; else as
+                      much as a slot holds, together */
 };
 
 /* What has come from `peer`, valid until released; false when nothing has, or when it is not of the

@@ -4,6 +4,9 @@
  * lines. Operations on blocks have one chunk a rank, of `count` elements, in a buffer of n blocks;
  * a rank whose buffer holds its own block only gives the address at which block 0 would lie, so
  * that every chunk has one offset whoever holds it.
+ *
+ * A chunk lies in one place, or, where the plan deals chunks out (plan.h), in pieces: a run each,
+ * the first and the last perhaps cut off where the vector begins and ends.
  */
 #ifndef HR_GROUP_LAYOUT_H
 #define HR_GROUP_LAYOUT_H
@@ -50,6 +53,8 @@ struct hr_layout {
     size_t elem_bytes;
     bool blocks;
     size_t nchunks; /* of the plan */
+    size_t run;     /* of the plan */
+    size_t first;   /* dealt: flat index of element 0, in the whole that the vector is part of */
 };
 
 /* In bytes. */
@@ -57,7 +62,34 @@ struct hr_region {
     size_t begin, bytes;
 };
 
+/* Where chunks [chunk, chunk + span) lie, which are not dealt. */
 struct hr_region hr_layout_region(const struct hr_layout *layout, size_t chunk, size_t span);
+
+/* Bytes that lie in pieces. One after the other:
+ *     for (struct hr_pieces p = hr_layout_pieces(...); p.bytes; hr_pieces_next(&p)) */
+struct hr_pieces {
+    size_t begin, bytes; /* the piece in hand; no bytes: there is none */
+    size_t left;         /* bytes from here on, over all pieces */
+    size_t run, gap;     /* bytes of a whole piece, and between two */
+};
+
+/* The pieces of chunks [chunk, chunk + span): of one, or of all. */
+struct hr_pieces hr_layout_pieces(const struct hr_layout *layout, size_t chunk, size_t span);
+
+/* Of them the `bytes` bytes from the byte `from` on. */
+struct hr_pieces hr_pieces_part(const struct hr_pieces *of, size_t from, size_t bytes);
+
+static inline struct hr_pieces hr_pieces_together(size_t begin, size_t bytes)
+{
+    return (struct hr_pieces){begin, bytes, bytes, bytes, 0};
+}
+
+static inline void hr_pieces_next(struct hr_pieces *pieces)
+{
+    pieces->begin += pieces->bytes + pieces->gap;
+    pieces->left -= pieces->bytes;
+    pieces->bytes = pieces->left < pieces->run ? pieces->left : pieces->run;
+}
 
 /* Where block 0 lies, or would lie, of a buffer that has all blocks, or only block `own`. */
 unsigned char *hr_layout_origin(const struct hr_layout *layout, const void *buffer,

@@ -149,7 +149,7 @@ static enum hr_status make(struct hr_member *member, struct queue *queue, struct
     *request = made;
     request->member = member;
     request->bytes = count * hr_type_bytes(type);
-    request->parcel.bytes = request->bytes;
+    request->parcel.pieces = hr_pieces_together(0, request->bytes);
     request->call = (struct hr_call){
         .sequence = ++queue->made,
         .count = count,
@@ -169,7 +169,7 @@ static enum hr_status make(struct hr_member *member, struct queue *queue, struct
 enum hr_status hr_mail_send(struct hr_member *member, const void *buffer, size_t count,
                             enum hr_type type, size_t to, struct hr_request **request)
 {
-    const struct hr_request made = {.peer = to, .sends = true, .parcel = {.data = buffer}};
+    const struct hr_request made = {.peer = to, .sends = true, .parcel = {.origin = buffer}};
     return make(member, &member->mail->to[to], made, count, type, request);
 }
 

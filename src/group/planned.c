@@ -51,6 +51,7 @@ enum hr_status hr_planned_find(struct hr_planned *planned, enum hr_operation ope
     entry->of = *of;
     entry->plan.nrows = 0;
     entry->plan.uses_scratch = false;
+    entry->plan.run = 0;
     HR_TRY(make(&entry->plan, of));
     entry->made = true;
     return HR_OK;

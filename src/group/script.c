@@ -16,10 +16,11 @@ struct line {
 
 struct hr_script {
     size_t n, nchunks;
+    size_t run; /* of the plans */
     size_t nlines;
-    struct line *line; /* (nlines) */
-    size_t *begin;     /* (nchunks + 1) where chunks begin, in bytes; of the call in hand */
-    const void **kept; /* (n) for the next sum */
+    struct line *line;       /* (nlines) */
+    struct hr_pieces *chunk; /* (nchunks) where they lie, of the call in hand */
+    const void **kept;       /* (n) for the next sum */
 };
 
 /* --- writing it --- */
@@ -142,6 +143,7 @@ static enum hr_status make_plans(struct rehearsal *rehearsal, const struct hr_al
             *lines += receives(&plan->rows[i]) + 2 * (plan->rows[i].action == HR_ROW_SUM);
     }
     rehearsal->script->nchunks = rehearsal->player[0].plan.nchunks;
+    rehearsal->script->run = rehearsal->player[0].plan.run;
     return HR_OK;
 }
 
@@ -156,9 +158,9 @@ static enum hr_status take_memory(struct rehearsal *rehearsal, size_t n, size_t 
     rehearsal->arrived = calloc(n * n, sizeof *rehearsal->arrived);
     rehearsal->is_kept = calloc(n, sizeof *rehearsal->is_kept);
     script->line = calloc(lines + 1, sizeof *script->line);
-    script->begin = calloc(script->nchunks + 1, sizeof *script->begin);
+    script->chunk = calloc(script->nchunks, sizeof *script->chunk);
     script->kept = calloc(n, sizeof *script->kept);
-    return rehearsal->arrived && rehearsal->is_kept && script->line && script->begin && script->kept
+    return rehearsal->arrived && rehearsal->is_kept && script->line && script->chunk && script->kept
                ? HR_OK
                : no_memory(n);
 }
@@ -203,63 +205,82 @@ void hr_script_destroy(struct hr_script *script)
     if (!script)
         return;
     free(script->line);
-    free(script->begin);
+    free(script->chunk);
     free(script->kept);
     free(script);
 }
 
 /* --- performing it --- */
 
-static void find_chunks(struct hr_script *script, size_t elem_bytes, size_t count)
+static void find_chunks(struct hr_script *script, size_t elem_bytes, size_t first, size_t count)
 {
-    const struct hr_layout layout = {
-        .count = count, .elem_bytes = elem_bytes, .nchunks = script->nchunks};
-    for (size_t chunk = 0; chunk <= script->nchunks; chunk++)
-        script->begin[chunk] = hr_layout_region(&layout, chunk, 0).begin;
+    const struct hr_layout layout = {.count = count,
+                                     .elem_bytes = elem_bytes,
+                                     .nchunks = script->nchunks,
+                                     .run = script->run,
+                                     .first = first};
+    for (size_t chunk = 0; chunk < script->nchunks; chunk++)
+        script->chunk[chunk] = hr_layout_pieces(&layout, chunk, 1);
 }
 
-static size_t line_bytes(const struct hr_script *script, const struct line *line)
+/* Several chunks are not dealt, and lie one behind the other. */
+static struct hr_pieces pieces_of(const struct hr_script *script, const struct line *line)
 {
-    return script->begin[line->chunk + line->span] - script->begin[line->chunk];
+    const struct hr_pieces *first = &script->chunk[line->chunk], *last = first + line->span - 1;
+    return line->span == 1
+               ? *first
+               : hr_pieces_together(first->begin, last->begin + last->bytes - first->begin);
+}
+
+static void add_or_copy(enum deed deed, struct hr_kind kind, unsigned char *mine,
+                        const unsigned char *theirs, struct hr_pieces piece)
+{
+    for (; piece.bytes; hr_pieces_next(&piece)) {
+        if (deed == ADD)
+            hr_element_fold(kind, mine + piece.begin, theirs + piece.begin,
+                            piece.bytes / hr_type_bytes(kind.type));
+        else
+            memcpy(mine + piece.begin, theirs + piece.begin, piece.bytes);
+    }
 }
 
 void hr_script_perform(struct hr_script *script, struct hr_kind kind, void *const *buffer,
-                       size_t count)
+                       size_t first, size_t count)
 {
     const size_t elem_bytes = hr_type_bytes(kind.type);
     size_t nkept = 0;
-    find_chunks(script, elem_bytes, count);
+    find_chunks(script, elem_bytes, first, count);
     for (size_t i = 0; i < script->nlines; i++) {
         const struct line *line = &script->line[i];
-        const size_t bytes = line_bytes(script, line), at = script->begin[line->chunk];
-        if (!bytes)
+        const struct hr_pieces piece = pieces_of(script, line);
+        if (!piece.bytes)
             continue;
-        void *mine = (unsigned char *)buffer[line->rank] + at;
-        const void *theirs = (const unsigned char *)buffer[line->peer] + at;
+        unsigned char *mine = buffer[line->rank];
+        const unsigned char *theirs = buffer[line->peer];
         if (line->deed == KEEP) {
-            script->kept[nkept++] = theirs;
+            script->kept[nkept++] = theirs + piece.begin;
         } else if (line->deed == SUM) {
-            hr_element_tree(kind, &mine, 1, script->kept, nkept, bytes / elem_bytes);
+            void *sum = mine + piece.begin;
+            hr_element_tree(kind, &sum, 1, script->kept, nkept, piece.bytes / elem_bytes);
             nkept = 0;
-        } else if (line->deed == ADD) {
-            hr_element_fold(kind, mine, theirs, bytes / elem_bytes);
         } else {
-            memcpy(mine, theirs, bytes);
+            add_or_copy((enum deed)line->deed, kind, mine, theirs, piece);
         }
     }
 }
 
-void hr_script_account(struct hr_script *script, size_t elem_bytes, size_t count,
+void hr_script_account(struct hr_script *script, size_t elem_bytes, size_t first, size_t count,
                        struct hr_traffic *traffic)
 {
-    find_chunks(script, elem_bytes, count);
+    find_chunks(script, elem_bytes, first, count);
     for (size_t i = 0; i < script->nlines; i++) {
         const struct line *line = &script->line[i];
+        const size_t bytes = pieces_of(script, line).left;
         if (line->rank == line->peer) /* a sum, or its own input */
             continue;
-        traffic[line->peer].bytes_sent += line_bytes(script, line);
+        traffic[line->peer].bytes_sent += bytes;
         traffic[line->peer].messages_sent++;
-        traffic[line->rank].bytes_received += line_bytes(script, line);
+        traffic[line->rank].bytes_received += bytes;
         traffic[line->rank].messages_received++;
     }
 }

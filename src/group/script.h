@@ -27,12 +27,13 @@ HR_CHECKED enum hr_status hr_script_create(const struct hr_algorithm *algorithm,
                                            size_t group_size, struct hr_script **out);
 void hr_script_destroy(struct hr_script *script);
 
-/* buffer[r] (count) of every rank r becomes the reduction; a mean is still to be divided. */
+/* buffer[r] (count) of every rank r becomes the reduction; a mean is still to be divided. `first`
+ * is the flat index of element 0 in the whole that the buffers are part of. */
 void hr_script_perform(struct hr_script *script, struct hr_kind kind, void *const *buffer,
-                       size_t count);
+                       size_t first, size_t count);
 
 /* Add what each rank sends and receives for buffers of `count` elements to traffic (n). */
-void hr_script_account(struct hr_script *script, size_t elem_bytes, size_t count,
+void hr_script_account(struct hr_script *script, size_t elem_bytes, size_t first, size_t count,
                        struct hr_traffic *traffic);
 
 #endif

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "group/layout.h"
 #include "schedule/events.h"
-#include "shm/atom.h"
 
 /* A message that waits for its first link. */
 struct message {
@@ -50,10 +49,12 @@ static bool receives(const struct hr_row *row)
 static uint64_t bytes_of(const struct world *world, const struct hr_plan *plan,
                          const struct hr_row *row)
 {
-    const size_t line = HR_LINE / sizeof(float), count = world->of->bytes / sizeof(float);
-    return (hr_chunk_begin(count, line, plan->nchunks, (size_t)row->chunk + row->span) -
-            hr_chunk_begin(count, line, plan->nchunks, row->chunk)) *
-           sizeof(float);
+    const struct hr_layout layout = {.count = world->of->bytes / sizeof(float),
+                                     .elem_bytes = sizeof(float),
+                                     .nchunks = plan->nchunks,
+                                     .run = plan->run,
+                                     .first = world->of->first};
+    return hr_layout_pieces(&layout, row->chunk, row->span).left;
 }
 
 /* --- sending --- */

@@ -25,6 +25,7 @@ struct hr_walk_options {
     hr_plan_fn plan;
     size_t root, group_size; /* handed to the plan */
     uint64_t bytes;
+    size_t first; /* the flat index of the buffer's first float, where it is part of a whole */
 };
 
 struct hr_walk {

@@ -28,7 +28,8 @@ static void begin_next(struct hr_buckets *buckets)
         hr_member_reduce_apply_start(buckets->member, at, end - buckets->begin[i], apply_part,
                                      buckets);
     else
-        hr_member_all_reduce_start(buckets->member, at, end - buckets->begin[i]);
+        hr_member_all_reduce_part_start(buckets->member, at, buckets->begin[i],
+                                        end - buckets->begin[i]);
     buckets->open = true;
     if (!buckets->bell)
         buckets->bell = hr_member_bell(buckets->member);

@@ -178,6 +178,7 @@ static enum hr_status walk(const struct hr_network *network, const struct hr_hal
         .plan = sum->algorithm->plan,
         .group_size = network->group_size,
         .bytes = sum->bytes,
+        .first = sum->first,
     };
     struct hr_walk result;
     HR_TRY(hr_walk(&options, &result));
@@ -194,7 +195,7 @@ enum hr_status hr_network_all_reduce(struct hr_network *network, const struct hr
         return HR_OK;
     for (size_t i = 0; i < network->nwalked; i++)
         if (network->walked[i].algorithm == sum->algorithm &&
-            network->walked[i].bytes == sum->bytes) {
+            network->walked[i].bytes == sum->bytes && network->walked[i].first == sum->first) {
             *ps = network->walked[i].ps;
             return HR_OK;
         }
@@ -204,6 +205,7 @@ enum hr_status hr_network_all_reduce(struct hr_network *network, const struct hr
     if (!more)
         return hr_fail(HR_E_NOMEM, "no memory to remember how long sums take");
     network->walked = more;
-    network->walked[network->nwalked++] = (struct hr_walked){sum->algorithm, sum->bytes, *ps};
+    network->walked[network->nwalked++] =
+        (struct hr_walked){sum->algorithm, sum->bytes, sum->first, *ps};
     return HR_OK;
 }

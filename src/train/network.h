@@ -26,10 +26,10 @@ struct hr_network {
     const struct hr_topology *topology; /* borrowed; NULL: none */
     size_t group_size;                  /* of hierarchical */
     struct hr_links links;
-    /* The all-reduces that were walked; there are as many as buckets have sizes. */
+    /* The all-reduces that were walked; there are as many as buckets. */
     struct hr_walked {
         const struct hr_algorithm *algorithm;
-        size_t bytes;
+        size_t bytes, first;
         int64_t ps;
     } * walked; /* (nwalked) owned */
     size_t nwalked;

@@ -102,38 +102,42 @@ static void end_operation(struct world *world, size_t rank)
         begin_operation(world, rank);
 }
 
-static void send_by_hand(struct world *world, size_t rank, const struct hr_row *row,
-                         struct hr_region region)
+static void send_by_hand(struct world *world, size_t rank, const struct hr_row *row)
 {
     const size_t number = world->sent[rank][row->peer]++;
     assert_true(number < MESSAGES * OPERATIONS);
+    const struct hr_pieces pieces = hr_layout_pieces(&world->layout, row->chunk, row->span);
     world->message[rank][row->peer][number] =
-        world->buffer[rank][row->buffer] + region.begin / sizeof(float);
-    world->bytes_from[rank] += region.bytes;
+        world->buffer[rank][row->buffer] + pieces.begin / sizeof(float);
+    world->bytes_from[rank] += pieces.left;
 }
 
-static bool receive_by_hand(struct world *world, size_t rank, const struct hr_row *row,
-                            struct hr_region region)
+static bool receive_by_hand(struct world *world, size_t rank, const struct hr_row *row)
 {
     const size_t number = world->taken[row->peer][rank];
     if (world->sent[row->peer][rank] == number)
         return false;
     const float *theirs = world->message[row->peer][rank][number];
-    float *mine = world->buffer[rank][row->buffer] + region.begin / sizeof(float);
+    struct hr_pieces piece = hr_layout_pieces(&world->layout, row->chunk, row->span);
+    const size_t first = piece.begin;
     if (row->action == HR_ROW_RECV) {
         world->kept[rank][row->peer] = theirs;
         world->kept_count[rank]++;
         return true; /* it is taken when it is summed */
     }
-    for (size_t i = 0; i < region.bytes / sizeof(float); i++)
-        mine[i] = theirs[i] + (row->action == HR_ROW_ADD ? mine[i] : 0);
+    for (; piece.bytes; hr_pieces_next(&piece)) {
+        float *mine = world->buffer[rank][row->buffer] + piece.begin / sizeof(float);
+        const float *there = theirs + (piece.begin - first) / sizeof(float);
+        for (size_t i = 0; i < piece.bytes / sizeof(float); i++)
+            mine[i] = there[i] + (row->action == HR_ROW_ADD ? mine[i] : 0);
+    }
     world->taken[row->peer][rank]++;
     return true;
 }
 
-static void sum_by_hand(struct world *world, size_t rank, const struct hr_row *row,
-                        struct hr_region region)
+static void sum_by_hand(struct world *world, size_t rank, const struct hr_row *row)
 {
+    const struct hr_region region = hr_layout_region(&world->layout, row->chunk, row->span);
     const size_t begin = region.begin / sizeof(float);
     for (size_t i = 0; i < region.bytes / sizeof(float); i++) {
         float sum = world->buffer[rank][HR_IN][begin + i];
@@ -145,6 +149,14 @@ static void sum_by_hand(struct world *world, size_t rank, const struct hr_row *r
         world->taken[r][rank] += world->kept[rank][r] != NULL;
     memset(world->kept[rank], 0, sizeof world->kept[rank]);
     world->kept_count[rank] = 0;
+}
+
+static void take_by_hand(struct world *world, size_t rank, const struct hr_row *row)
+{
+    const struct hr_region region = hr_layout_region(&world->layout, row->chunk, row->span);
+    const size_t begin = region.begin / sizeof(float);
+    memmove(world->buffer[rank][HR_OUT] + begin, world->buffer[rank][row->buffer] + begin,
+            region.bytes);
 }
 
 static bool drained(const struct world *world, size_t rank)
@@ -162,18 +174,16 @@ static bool step_by_hand(struct world *world, size_t rank)
         return drained(world, rank);
     }
     const struct hr_row *row = &plan->rows[world->row[rank]];
-    const struct hr_region region = hr_layout_region(&world->layout, row->chunk, row->span);
-    if (receives(row) && !receive_by_hand(world, rank, row, region))
+    if (receives(row) && !receive_by_hand(world, rank, row))
         return false;
     if (row->action == HR_ROW_DRAIN && !drained(world, rank))
         return false;
     if (row->action == HR_ROW_SEND)
-        send_by_hand(world, rank, row, region);
+        send_by_hand(world, rank, row);
     if (row->action == HR_ROW_SUM)
-        sum_by_hand(world, rank, row, region);
+        sum_by_hand(world, rank, row);
     if (row->action == HR_ROW_TAKE)
-        memmove(world->buffer[rank][HR_OUT] + region.begin / sizeof(float),
-                world->buffer[rank][row->buffer] + region.begin / sizeof(float), region.bytes);
+        take_by_hand(world, rank, row);
     world->row[rank]++;
     return true;
 }
@@ -206,7 +216,9 @@ static struct world *world_create(const struct task *task)
     world->layout = (struct hr_layout){.count = task->count,
                                        .elem_bytes = sizeof(float),
                                        .blocks = facts->blocks,
-                                       .nchunks = world->plan[0].nchunks};
+                                       .nchunks = world->plan[0].nchunks,
+                                       .run = world->plan[0].run ? LINE : 0,
+                                       .first = 1000};
     world->memory = calloc(task->n * HR_BUFFERS * (elems(world) + 1), sizeof(float));
     assert_non_null(world->memory);
     for (size_t r = 0; r < task->n; r++)

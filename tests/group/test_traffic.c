@@ -1,7 +1,7 @@
 /* The accounts of every operation and of messages, between any two ranks, against formulas. */
 #include "support/worlds.h"
 
-enum { N = 8, COUNT = 32 * N * 8, BYTES = COUNT * 4, MOST_LEVELS = 3 };
+enum { N = 8, COUNT = 2 * N * HR_RUN_ELEMS, BYTES = COUNT * 4, MOST_LEVELS = 3 };
 
 /* What rank `from` sends to rank `to`. */
 struct crossing {

@@ -12,6 +12,10 @@
 static const int64_t MS = 1000000000; /* in ps */
 static const uint64_t MB = 1000000;
 
+/* What a ring deals out: over 16 GB/s it takes RUN_PS. */
+static const uint64_t RUN = HR_RUN_ELEMS * sizeof(float);
+static const int64_t RUN_PS = 4096000;
+
 static void open_topology(const char *what, struct hr_topology *t)
 {
     const struct hr_link link = {.bandwidth = 16e9};
@@ -96,13 +100,13 @@ static void a_ring_takes_2_n_minus_1_steps_of_a_chunk(void **state)
         open_topology(what, &t);
         for (size_t w = 0; w < t.nwires; w++)
             t.wire[w].link.latency_ps = 5000;
-        const struct hr_walk_options options = all_ranks(&t, &hr_allreduce_ring, n * 16 * MB);
+        const struct hr_walk_options options = all_ranks(&t, &hr_allreduce_ring, n * 250 * RUN);
         CHECK_OK(hr_walk(&options, &walk));
         assert_int_equal(walk.nsteps, 2 * (n - 1));
-        assert_int_equal(walk.ps, (int64_t)(2 * (n - 1)) * (1 * MS + 5000));
-        assert_int_equal(walk.step_ps[0], 1 * MS + 5000);
+        assert_int_equal(walk.ps, (int64_t)(2 * (n - 1)) * (250 * RUN_PS + 5000));
+        assert_int_equal(walk.step_ps[0], 250 * RUN_PS + 5000);
         assert_int_equal(walk.messages, 2 * (n - 1) * n);
-        assert_int_equal(walk.bytes, 2 * (n - 1) * n * 16 * MB);
+        assert_int_equal(walk.bytes, 2 * (n - 1) * n * 250 * RUN);
         hr_walk_fini(&walk);
         hr_topology_fini(&t);
     }
@@ -111,9 +115,9 @@ static void a_ring_takes_2_n_minus_1_steps_of_a_chunk(void **state)
 static void two_rings_of_half_the_bytes_take_half_the_time(void **state)
 {
     (void)state;
-    assert_int_equal(time_of("ring:8", &hr_allreduce_ring, 160 * MB), 17500 * MS / 1000);
-    assert_int_equal(time_of("ring:8", &hr_allreduce_bidirectional_ring, 160 * MB),
-                     8750 * MS / 1000);
+    assert_int_equal(time_of("ring:8", &hr_allreduce_ring, 16 * 150 * RUN), 14 * 300 * RUN_PS);
+    assert_int_equal(time_of("ring:8", &hr_allreduce_bidirectional_ring, 16 * 150 * RUN),
+                     14 * 150 * RUN_PS);
 }
 
 static void a_star_makes_the_master_wait_for_all(void **state)
@@ -135,18 +139,20 @@ static void the_rings_of_the_nvlink_server_take_5_2_ms(void **state)
     struct hr_walk walk;
     open_topology("data/topologies/nvlink-8.txt", &t);
     CHECK_OK(hr_rings_find(&t, 1000000, &rings));
-    CHECK_OK(hr_walk_rings(&t, &rings, 160 * MB, &walk));
-    CHECK_NEAR(hr_ps_seconds(walk.ps), 2 * 7.0 / 8 * 160e6 / 54e9, 1e-4, 0);
+    const uint64_t bytes =
+        (uint64_t)3 * 8 * 102 * RUN; /* 160 MB, in runs for each of three lanes */
+    CHECK_OK(hr_walk_rings(&t, &rings, bytes, &walk));
+    CHECK_NEAR(hr_ps_seconds(walk.ps), 2 * 7.0 / 8 * (double)bytes / 54e9, 1e-4, 0);
     assert_int_equal(walk.nsteps, 14);
     assert_int_equal(walk.messages, 2 * 14 * 8);
-    assert_int_equal(walk.bytes, 14 * 160 * MB);
+    assert_int_equal(walk.bytes, 14 * bytes);
     assert_ptr_equal(walk.links.topology, &t);
     assert_int_equal(walk.step_ps[13], walk.ps);
     for (size_t w = 0; w < t.nwires; w++) { /* each ring goes round one way only */
         assert_int_equal(
             walk.links.channel[2 * w].messages + walk.links.channel[2 * w + 1].messages, 14);
         CHECK_NEAR((double)(walk.links.channel[2 * w].bytes + walk.links.channel[2 * w + 1].bytes) /
-                       (t.wire[w].lanes * 14.0 / 8 * 160e6 / 3),
+                       (t.wire[w].lanes * 14.0 / 8 * (double)bytes / 3),
                    1, 1e-4, 0);
     }
     hr_walk_fini(&walk);
@@ -300,9 +306,9 @@ static void a_thousand_ranks_are_walked_in_seconds(void **state)
 {
     (void)state;
     const clock_t began = clock();
-    const int64_t direct = time_of("star:1024", &hr_allreduce_direct, 1024 * 128 * 1250);
-    const int64_t ring = time_of("ring:1024", &hr_allreduce_ring, 1024 * 128 * 1250);
-    assert_int_equal(ring, 2046 * (MS / 100));
+    const int64_t direct = time_of("star:1024", &hr_allreduce_direct, 1024 * 3 * RUN);
+    const int64_t ring = time_of("ring:1024", &hr_allreduce_ring, 1024 * 3 * RUN);
+    assert_int_equal(ring, 2046 * 3 * RUN_PS);
     assert_int_equal(direct, ring);
     if (!CHECK_SANITIZED)
         assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 10);

@@ -35,6 +35,8 @@ void ranks_open(struct ranks *ranks)
     ranks->algorithm = ranks->algorithm ? ranks->algorithm : &hr_allreduce_direct;
     ranks->timeout_ns = ranks->timeout_ns ? ranks->timeout_ns : 10 * HR_NS_PER_SECOND;
     ranks->options = (struct hr_group_options){.nranks = n,
+                                               .slot_bytes = ranks->slot_bytes,
+                                               .copies = ranks->slot_bytes > 0,
                                                .algorithm = ranks->algorithm,
                                                .plan_only = ranks->plan_only,
                                                .crowded = ranks->crowded,

@@ -34,6 +34,7 @@ struct ranks {
     size_t floats;                        /* of each rank */
     const struct hr_algorithm *algorithm; /* (direct) */
     bool plan_only, crowded;
+    size_t slot_bytes; /* everything travels by slots of so many bytes (in place) */
     enum hr_launch launch;
     int64_t timeout_ns; /* of a wait (10 s) */
     int64_t spin_ns;

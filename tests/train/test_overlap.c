@@ -59,6 +59,34 @@ static void buckets_change_no_bit(void **state)
     }
 }
 
+/* Every algorithm has bits of its own, whatever the buckets: the network has three runs of what a
+ * ring deals out, and cuts in the middle of them. */
+static void every_algorithm_has_one_digest(void **state)
+{
+    (void)state;
+    static const char *const algorithms[] = {
+        "direct",      "one-shot",         "ring",          "bidirectional-ring", "tree",
+        "double-tree", "halving-doubling", "master-worker", "hierarchical"};
+    static const char *const buckets[] = {"1K", "20K", "1G"};
+    for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++)
+        for (size_t workers = 3; workers <= 5; workers++) {
+            struct rung rung = {algorithms[a], "zero-copy", "", "thread", "free", "1K"};
+            char want[33];
+            for (size_t b = 0; b < 4; b++) {
+                rung.bucket = buckets[b % 3];
+                struct hr_train_options options = options_of(&rung, b < 3 ? "on" : "off");
+                snprintf(options.model, sizeof options.model,
+                         "flatten, dense 300, relu, dense 100, relu, dense 10");
+                options.workers = workers;
+                options.max_steps = 4;
+                if (b)
+                    CHECK_DIGEST(&options, want);
+                else
+                    run_digest(&options, want);
+            }
+        }
+}
+
 /* What an update needs of the whole gradient waits for all buckets. */
 static void norms_are_those_of_the_whole(void **state)
 {
@@ -97,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_change_no_bit),
+        cmocka_unit_test(every_algorithm_has_one_digest),
         cmocka_unit_test(norms_are_those_of_the_whole),
         cmocka_unit_test(played_ranks_sum_when_their_gradients_are_due),
     };
