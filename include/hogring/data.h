@@ -77,6 +77,7 @@ struct hr_dataset {
                        100 for CIFAR */
     const char *const *class_names; /* (classes), or NULL where they are "0", "1", ... */
     float scale;                    /* of bytes; 1 for floats and sparse */
+    char label_column[80]; /* CSV: what was taken for the label, as "column 3, kind"; else "" */
     struct hr_split train, test;
     char digest[33]; /* XXH3-128 over shape, counts, features, labels, hex; whatever the format */
     struct hr_data_options options; /* as opened */

@@ -67,6 +67,8 @@ struct hr_train_options {
     char bucket_size[16];      /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];  /* zero-copy, or copy: gradients travel through the rings (allreduce) */
     char link[64];       /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
+    char task[16];       /* auto: labels that look like values are refused (src/data/look.h); or
+                            classify: each is a class */
     char reduce[16];     /* sum, or repro: bits that do not depend on the number of workers */
     size_t micro_shards; /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */

@@ -8,6 +8,7 @@
 #include "cli/combination.h"
 #include "cli/commands.h"
 #include "cli/contest.h"
+#include "cli/hints.h"
 #include "cli/entries.h"
 #include "cli/outcome.h"
 #include "cli/signals.h"
@@ -203,6 +204,7 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
         HR_TRY(hr_train_check(&contest->options[i], dataset));
     if (cli->concurrent)
         HR_TRY(check_together(contest, dataset));
+    hr_hints_print(cli, dataset);
     for (size_t i = 0; i < contest->n; i++)
         if (contest->options[i].checkpoint_dir[0])
             HR_TRY(hr_checkpoint_prepare(contest->options[i].checkpoint_dir, 0));

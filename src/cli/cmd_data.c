@@ -56,6 +56,8 @@ static void print_info(const struct hr_dataset *d)
     if (d->features == HR_FEATURES_SPARSE)
         printf(", %.4g %% stored", 100 * density(d));
     printf("\nsamples   %zu train, %zu test\n", d->train.count, d->test.count);
+    if (d->label_column[0])
+        printf("label     %s\n", d->label_column);
     print_classes(d);
     printf("digest    %s\n", d->digest);
 }
@@ -65,13 +67,14 @@ static json_t *info_json(const struct hr_dataset *d)
     json_t *names = d->class_names ? json_array() : json_null();
     for (size_t i = 0; d->class_names && i < d->classes; i++)
         json_array_append_new(names, hr_json_text(d->class_names[i]));
-    return json_pack("{so so s[III] so so so so so so so so}", "name", hr_json_text(d->name),
+    return json_pack("{so so s[III] so so so so so so so so so}", "name", hr_json_text(d->name),
                      "format", hr_json_text(d->format), "shape", (json_int_t)d->shape.channels,
                      (json_int_t)d->shape.height, (json_int_t)d->shape.width, "features",
                      hr_json_text(features_name(d->features)), "scale", hr_json_number(d->scale),
                      "density", hr_json_number(density(d)), "train", hr_json_count(d->train.count),
                      "test", hr_json_count(d->test.count), "classes", hr_json_count(d->classes),
-                     "class_names", names, "digest", hr_json_text(d->digest));
+                     "class_names", names, "label_column", hr_json_text_or_null(d->label_column),
+                     "digest", hr_json_text(d->digest));
 }
 
 enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)

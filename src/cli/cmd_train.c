@@ -65,6 +65,8 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
+    watch.cli = sparse ? NULL : cli;
+    watch.dataset = dataset;
     const enum hr_status status =
         (sparse ? hr_sparse_train : hr_train)(&cli->train, dataset, &observer, result);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);

@@ -48,6 +48,9 @@ static const struct hr_option_row rows[] = {
      "10\" "
      "[mlp; eval: what the file says; bench train: all that are built in, or some, as mlp,cnn]; "
      "train: also logistic, svm, mf, on sparse data"},
+    {"task", TEXT, FIELD(train.task), BOTH, "WHAT",
+     "classify: each label is a class, though labels look like values (numbers that are not whole, "
+     "or most of them different); auto: such are refused [auto]"},
     {"loss", TEXT, FIELD(train.loss), BOTH, "NAME", "cross-entropy, bce, mse [cross-entropy]"},
     {"label-smoothing", NUMBER, FIELD(train.label_smoothing), BOTH, "S", "of cross-entropy [0]"},
     {"init-weights", TEXT, FIELD(train.init_weights), BOTH | HR_REPLAY, "FILE",

@@ -1,6 +1,7 @@
 #include "cli/watch.h"
 
 #include "base/log.h"
+#include "cli/hints.h"
 #include "cli/signals.h"
 
 static void on_start(void *arg, const struct hr_run_info *info)
@@ -11,6 +12,8 @@ static void on_start(void *arg, const struct hr_run_info *info)
         hr_banner_print(stderr, info, watch->data);
     if (!watch->quiet && hr_advice_before(info, advice))
         hr_log(HR_LOG_WARNING, "%s", advice);
+    if (watch->cli)
+        hr_hints_print(watch->cli, watch->dataset);
 }
 
 static void on_progress(void *arg, const struct hr_progress *progress)

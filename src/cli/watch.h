@@ -2,10 +2,13 @@
 #ifndef HR_CLI_WATCH_H
 #define HR_CLI_WATCH_H
 
+#include "cli/options.h"
 #include "hogring/train.h"
 #include "report/report.h"
 
 struct hr_watch {
+    const struct hr_cli *cli;         /* for hints when the run starts; NULL: none */
+    const struct hr_dataset *dataset; /* theirs */
     struct hr_progress_view view;
     const char *data;
     bool quiet, banner;

@@ -1,6 +1,7 @@
 #include "data/csv.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,8 +9,18 @@
 #include "base/parse.h"
 #include "data/format.h"
 
+/* What the first record tells. */
+struct layout {
+    size_t columns;
+    size_t label; /* column, from 1 */
+    bool header;
+    bool named;           /* the label column is named by the option */
+    char label_place[80]; /* for messages: "column 3, kind" */
+};
+
 struct reader {
     const char *name;
+    struct layout layout;
     const char *at, *end;
     size_t line;  /* of the record, from 1 */
     size_t below; /* line breaks passed since it began */
@@ -22,14 +33,6 @@ struct field {
     size_t bytes;
     size_t column; /* from 1 */
     bool quoted, last;
-};
-
-/* What the first record tells. */
-struct layout {
-    size_t columns;
-    size_t label; /* column, from 1 */
-    bool header;
-    bool named; /* the label column is named by the option */
 };
 
 /* --- fields */
@@ -217,9 +220,37 @@ static enum hr_status place_label(const struct reader *r, const struct hr_data_o
     return HR_OK;
 }
 
-static enum hr_status read_layout(struct reader *r, const struct hr_data_options *options,
-                                  struct layout *layout)
+/* Written by R as "", by pandas as "" or, when it has read such a file, as "Unnamed: 0". */
+static bool is_nameless(const struct field *f)
 {
+    static const char pandas[] = "Unnamed: ";
+    return !f->bytes || (f->bytes > strlen(pandas) && !memcmp(f->text, pandas, strlen(pandas)));
+}
+
+/* A column of row numbers would be learned from like any other: in sorted data it tells the label.
+ * `r` is a copy of the caller's reader. */
+static enum hr_status check_header(struct reader r, bool label_given, struct layout *layout)
+{
+    struct field f = {0};
+    snprintf(layout->label_place, sizeof layout->label_place, "column %zu", layout->label);
+    while (layout->header && !f.last) {
+        HR_TRY(next_field(&r, &f));
+        const bool label = f.column == layout->label;
+        if (is_nameless(&f) && !(label && label_given))
+            return hr_fail(HR_E_FORMAT,
+                           "%s: line %zu: column %zu has no name: row numbers that pandas wrote "
+                           "(to_csv(index=False) leaves them out)? Expected a name",
+                           r.name, r.line, f.column);
+        if (label)
+            snprintf(layout->label_place, sizeof layout->label_place, "column %zu, %s", f.column,
+                     hr_shown(f.text, f.bytes).text);
+    }
+    return HR_OK;
+}
+
+static enum hr_status read_layout(struct reader *r, const struct hr_data_options *options)
+{
+    struct layout *layout = &r->layout;
     if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3))
         r->at += 3;
     if (!next_record(r))
@@ -232,7 +263,9 @@ static enum hr_status read_layout(struct reader *r, const struct hr_data_options
         return hr_fail(HR_E_FORMAT,
                        "%s: line %zu: one column, expected at least two (, tab or ; between them)",
                        r->name, r->line);
+    HR_TRY(check_header(*r, options->label_column[0], layout));
     if (layout->header) {
+        copy.layout = *layout;
         *r = copy;
         r->line += r->below;
         r->below = 0;
@@ -244,8 +277,11 @@ static enum hr_status read_layout(struct reader *r, const struct hr_data_options
 
 static enum hr_status fail_number(const struct reader *r, const struct field *f)
 {
-    return hr_fail(HR_E_FORMAT, "%s: line %zu, column %zu: \"%s\", expected a finite number",
-                   r->name, r->line, f->column, hr_shown(f->text, f->bytes).text);
+    return hr_fail(HR_E_FORMAT,
+                   "%s: line %zu, column %zu: \"%s\", expected a finite number (the label is %s; "
+                   "--label-column names another)",
+                   r->name, r->line, f->column, hr_shown(f->text, f->bytes).text,
+                   r->layout.label_place);
 }
 
 static enum hr_status add_value(const struct reader *r, const struct field *f,
@@ -271,9 +307,10 @@ static enum hr_status add_label(const struct reader *r, const struct field *f,
     return hr_array_add(numbers, r->name, &number, sizeof number);
 }
 
-static enum hr_status read_record(struct reader *r, const struct layout *layout,
-                                  struct hr_labels *labels, struct hr_array arrays[2])
+static enum hr_status read_record(struct reader *r, struct hr_labels *labels,
+                                  struct hr_array arrays[2])
 {
+    const struct layout *layout = &r->layout;
     struct field f = {0};
     do {
         HR_TRY(next_field(r, &f));
@@ -294,24 +331,24 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
                             struct hr_table *out)
 {
     struct reader r = {.name = name, .at = text, .end = text + bytes, .line = 1};
-    struct layout layout = {0};
     struct hr_array arrays[2] = {{0}, {0}}; /* values, labels */
     enum hr_status st;
-    HR_TRY(read_layout(&r, options, &layout));
+    HR_TRY(read_layout(&r, options));
     while (next_record(&r))
-        HR_TRY_GOTO(read_record(&r, &layout, labels, arrays), st, out);
+        HR_TRY_GOTO(read_record(&r, labels, arrays), st, out);
     if (!arrays[1].bytes) {
         st = hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of %zu columns", name,
-                     layout.columns);
+                     r.layout.columns);
         goto out;
     }
     *out = (struct hr_table){
         .features = HR_FEATURES_FLOATS,
-        .shape = {layout.columns - 1, 1, 1},
+        .shape = {r.layout.columns - 1, 1, 1},
         .count = arrays[1].bytes / sizeof *out->labels,
         .values = arrays[0].data,
         .labels = arrays[1].data,
     };
+    memcpy(out->label_column, r.layout.label_place, sizeof out->label_column);
     return HR_OK;
 out:
     free(arrays[0].data);

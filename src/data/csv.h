@@ -11,6 +11,8 @@
  *   decides otherwise, and has to where a y stands beside numbers.
  * - The label column: --label-column as a name of the header or a number from 1; else the first
  *   named label, class, target or y (any case); else the last.
+ * - A feature's column has a name where there is a header: one without ("", or "Unnamed: 0", both
+ *   by pandas) is refused, for it holds row numbers.
  * - Labels are any text; all other fields are finite numbers (base/parse.h), and none is empty.
  *
  * Errors: HR_E_FORMAT with file, line and column, what was found and what was expected.

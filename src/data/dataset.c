@@ -229,6 +229,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     const char *name = dataset->name;
     HR_TRY(check_tables(name, storage));
     HR_TRY(count_classes(name, &dataset->options, storage));
+    memcpy(dataset->label_column, storage->train.label_column, sizeof dataset->label_column);
     if (!storage->test.count)
         HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
                                  &storage->test));

@@ -272,9 +272,12 @@ static enum hr_status label_text(const char *name, const struct hr_npy *npy, siz
                                  size_t size)
 {
     const double value = load_number(npy, i);
-    if (npy->kind == 'f' && !(fabs(value) < 0x1p53 && value == trunc(value)))
-        return hr_fail(HR_E_FORMAT, "%s: label %zu is %g, expected a whole number", name, i, value);
-    if (npy->kind == 'u')
+    const bool whole = fabs(value) < 0x1p53 && value == trunc(value);
+    if (!isfinite(value))
+        return hr_fail(HR_E_FORMAT, "%s: label %zu is %g, expected a number", name, i, value);
+    if (npy->kind == 'f' && !whole)
+        snprintf(out, size, npy->item == 4 ? "%.9g" : "%.17g", value);
+    else if (npy->kind == 'u')
         snprintf(out, size, "%llu", (unsigned long long)load(npy, i));
     else
         snprintf(out, size, "%lld",

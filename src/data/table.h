@@ -22,6 +22,7 @@ struct hr_table {
     uint32_t *columns;
     uint32_t *labels;
     bool borrowed;
+    char label_column[80]; /* CSV: where the labels stand */
 };
 
 /* Harmless on a zeroed struct. */

@@ -35,6 +35,7 @@ void hr_train_defaults(struct hr_train_options *options)
         .overlap = "off",
         .bucket_size = "256K",
         .transport = "zero-copy",
+        .task = "auto",
         .reduce = "sum",
         .micro_shards = 8,
         .threads_per_worker = 1,

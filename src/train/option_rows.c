@@ -17,6 +17,7 @@ static const struct hr_train_row rows[] = {
     ROW("strategy", TEXT, DECIDES, strategy),
     ROW("algorithm", TEXT, DECIDES, algorithm),
     ROW("model", TEXT, DECIDES, model),
+    ROW("task", TEXT, DECIDES, task),
     ROW("loss", TEXT, DECIDES, loss),
     ROW("label-smoothing", NUMBER, DECIDES, label_smoothing),
     ROW("init-weights", TEXT, DECIDES, init_weights),

@@ -20,6 +20,7 @@
 #include "train/recipe.h"
 #include "train/record.h"
 #include "train/replay.h"
+#include "train/task.h"
 
 /* --- from options --- */
 
@@ -236,6 +237,8 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
 {
     if (checkpoint)
         HR_TRY(resume_classes(run, checkpoint));
+    if (!run->resumed_classes.list.count)
+        HR_TRY(hr_task_check(run->options, run->dataset));
     HR_TRY(prepare(run));
     HR_TRY(hr_run_needs(run, checkpoint, &run->needs));
     HR_TRY(hr_run_fits(run->options, run->dataset, &run->needs));
@@ -352,6 +355,7 @@ enum hr_status hr_train_check(const struct hr_train_options *options,
                               const struct hr_dataset *dataset)
 {
     struct hr_needs needs = {0};
+    HR_TRY(hr_task_check(options, dataset));
     HR_TRY(hr_train_needs(options, dataset, &needs));
     return hr_run_fits(options, dataset, &needs);
 }

@@ -27,6 +27,7 @@
  *   asynchrony.c         effective step size and momentum; what to change when a run diverges
  *   account.c            the result's staleness by worker and by key
  *   class_names.c        the classes of a model in its file, and data numbered as it does
+ *   task.c               labels that look like values are no classes
  *   evaluate.c           a checkpoint's model, apart from any run
  */
 #ifndef HR_TRAIN_RUN_H

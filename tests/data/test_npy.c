@@ -1,4 +1,5 @@
 /* npy folders and CIFAR folders: every accepted layout, and each way of being wrong. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +93,8 @@ static void wrong_arrays_are_refused(void **state)
     refuses("X_train.npy", "{'descr': '<f4', 'shape': (3, 2)}", bad, 24, "expected {'descr'");
     refuses("X_train.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2)}", bad, 24,
             "is in Fortran order, expected C order");
-    refuses("y_train.npy", HEADER("<f4", "(3,)"), (float[]){0, 0.5f, 1}, 12,
-            "label 1 is 0.5, expected a whole number");
+    refuses("y_train.npy", HEADER("<f4", "(3,)"), (float[]){0, INFINITY, 1}, 12,
+            "label 1 is inf, expected a number");
     refuses("y_train.npy", HEADER("|u1", "(2,)"), "\0\1", 2, "2 labels, expected 1 dimension, 3");
     refuses("X_test.npy", HEADER("|b1", "(2, 3)"), "\1\1\0\0\1\1", 6,
             "train samples are 2x1x1, test samples");

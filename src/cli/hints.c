@@ -1,0 +1,68 @@
+#include "cli/hints.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "data/bytes.h"
+#include "data/look.h"
+
+static enum hr_status hint_at_labels(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    struct hr_label_look look;
+    if (!strcmp(cli->train.task, "classify") || cli->data_options.classes[0])
+        return HR_OK;
+    HR_TRY(hr_look_at_labels(dataset, &look));
+    if (look.kind == HR_LABELS_DOUBT)
+        hr_log(HR_LOG_WARNING,
+               "%s: %zu different numbers label %zu samples: each is taken for a class; if they "
+               "are values, nothing is learned from their order",
+               dataset->name, look.distinct, look.samples);
+    return HR_OK;
+}
+
+static enum hr_status hint_at_splits(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    size_t untaught, example;
+    char name[64];
+    if (cli->data_options.classes[0])
+        return HR_OK;
+    HR_TRY(hr_look_at_splits(dataset, &untaught, &example));
+    if (!untaught)
+        return HR_OK;
+    snprintf(name, sizeof name, "%zu", example);
+    if (dataset->class_names)
+        snprintf(
+            name, sizeof name, "%s",
+            hr_shown(dataset->class_names[example], strlen(dataset->class_names[example])).text);
+    hr_log(HR_LOG_WARNING,
+           "%s: %zu of %zu classes have test samples and no training samples, such as \"%s\"",
+           dataset->name, untaught, dataset->classes, name);
+    return HR_OK;
+}
+
+static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    struct hr_scale_look look;
+    if (cli->train.normalize)
+        return HR_OK;
+    HR_TRY(hr_look_at_scales(dataset, &look));
+    if (look.unlike)
+        hr_log(HR_LOG_INFO,
+               "%s: feature %zu goes to %g, feature %zu to %g: --normalize would give all the same "
+               "weight",
+               dataset->name, look.small + 1, (double)look.scales[0], look.large + 1,
+               (double)look.scales[1]);
+    return HR_OK;
+}
+
+void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    enum hr_status status = hint_at_labels(cli, dataset);
+    if (status == HR_OK)
+        status = hint_at_splits(cli, dataset);
+    if (status == HR_OK && !cli->quiet)
+        status = hint_at_scales(cli, dataset);
+    if (status != HR_OK)
+        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+}

@@ -1,0 +1,10 @@
+/* hints.h - lines on stderr about data that train worse than they could, or as something else. */
+#ifndef HR_CLI_HINTS_H
+#define HR_CLI_HINTS_H
+
+#include "cli/options.h"
+
+/* Once, before training; without memory to look, nothing. */
+void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset);
+
+#endif

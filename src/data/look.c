@@ -1,0 +1,121 @@
+#include "data/look.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/size.h"
+#include "data/bytes.h"
+
+enum { FEW_LABELS = 10, ROWS_LOOKED_AT = 4096 };
+
+static const float unlike_scales = 1000;
+
+/* --- labels */
+
+/* seen[c] |= bit where samples are of class c. */
+static void mark(const struct hr_split *split, uint8_t *seen, uint8_t bit)
+{
+    for (size_t i = 0; i < split->count; i++)
+        seen[split->labels[i]] |= bit;
+}
+
+static enum hr_status mark_splits(const struct hr_dataset *dataset, uint8_t **seen)
+{
+    void *taken;
+    HR_TRY(hr_take(dataset->name, dataset->classes, &taken));
+    *seen = taken;
+    mark(&dataset->train, *seen, 1);
+    mark(&dataset->test, *seen, 2);
+    return HR_OK;
+}
+
+/* Counts the labels; false when one of them is no number. */
+static bool look_at_names(const struct hr_dataset *dataset, const uint8_t *seen,
+                          struct hr_label_look *out)
+{
+    for (size_t c = 0; c < dataset->classes; c++) {
+        const char *name = dataset->class_names ? dataset->class_names[c] : "0";
+        double value;
+        if (!seen[c])
+            continue;
+        out->distinct++;
+        if (!hr_parse_real(name, strlen(name), &value))
+            return false;
+        if (value != trunc(value))
+            out->fraction = name;
+    }
+    return true;
+}
+
+enum hr_status hr_look_at_labels(const struct hr_dataset *dataset, struct hr_label_look *out)
+{
+    uint8_t *seen;
+    *out = (struct hr_label_look){.samples = dataset->train.count + dataset->test.count};
+    HR_TRY(mark_splits(dataset, &seen));
+    const bool numbers = look_at_names(dataset, seen, out);
+    const bool many = out->distinct > FEW_LABELS;
+    free(seen);
+    if (!numbers)
+        return HR_OK;
+    if (out->fraction || (many && out->distinct > out->samples / 2))
+        out->kind = HR_LABELS_VALUES;
+    else if (many && dataset->class_names && out->distinct > out->samples / 4)
+        out->kind = HR_LABELS_DOUBT;
+    return HR_OK;
+}
+
+enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untaught,
+                                 size_t *example)
+{
+    uint8_t *seen;
+    *untaught = 0;
+    HR_TRY(mark_splits(dataset, &seen));
+    for (size_t c = 0; c < dataset->classes; c++)
+        if (seen[c] == 2) {
+            ++*untaught;
+            *example = c;
+        }
+    free(seen);
+    return HR_OK;
+}
+
+/* --- features */
+
+static void compare_scales(const float *scales, size_t n, struct hr_scale_look *out)
+{
+    for (size_t f = 0; f < n; f++) {
+        if (!(scales[f] > 0))
+            continue;
+        if (out->scales[0] <= 0 || scales[f] < out->scales[0]) {
+            out->scales[0] = scales[f];
+            out->small = f;
+        }
+        if (scales[f] > out->scales[1]) {
+            out->scales[1] = scales[f];
+            out->large = f;
+        }
+    }
+    out->unlike = out->scales[0] > 0 && out->scales[1] >= unlike_scales * out->scales[0];
+}
+
+enum hr_status hr_look_at_scales(const struct hr_dataset *dataset, struct hr_scale_look *out)
+{
+    const size_t n = dataset->shape.channels, rows = dataset->train.count;
+    const size_t looks = hr_min_size(rows, ROWS_LOOKED_AT);
+    void *taken;
+    *out = (struct hr_scale_look){0};
+    if (dataset->features != HR_FEATURES_FLOATS || hr_shape_elems(dataset->shape) != n)
+        return HR_OK;
+    HR_TRY(hr_take(dataset->name, n * sizeof(float), &taken));
+    float *scales = taken;
+    for (size_t i = 0; i < looks; i++) {
+        const float *row = dataset->train.values + i * rows / looks * n;
+        for (size_t f = 0; f < n; f++)
+            scales[f] = fmaxf(scales[f], fabsf(row[f]));
+    }
+    compare_scales(scales, n, out);
+    free(scales);
+    return HR_OK;
+}

@@ -1,0 +1,47 @@
+/* look.h - what a look at data tells before anybody trains on them.
+ *
+ * Labels look like VALUES, as those of a regression, when all are numbers and
+ *   - one is not whole (3.25), or
+ *   - there are more than ten, and more different ones than half of the samples.
+ * So a class needs two samples on average, and 100 classes with two each are classes. Numbers are
+ * in DOUBT when there are more than ten that are not 0, 1, 2, ... and fewer than four samples each.
+ *
+ * Scales of features are their largest absolute values. They are UNLIKE when one is 1000 times
+ * another (features that are 0 do not count). Of tables of floats only; a sample of the rows is
+ * looked at.
+ *
+ * Errors: HR_E_NOMEM. Threads: pure. Test: tests/data/test_look.c
+ */
+#ifndef HR_DATA_LOOK_H
+#define HR_DATA_LOOK_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "hogring/data.h"
+
+enum hr_label_kind { HR_LABELS_CLASSES, HR_LABELS_DOUBT, HR_LABELS_VALUES };
+
+struct hr_label_look {
+    enum hr_label_kind kind;
+    size_t distinct, samples; /* labels that samples have, in both splits */
+    const char *fraction;     /* one that is not whole, or NULL; the data set's */
+};
+
+HR_CHECKED enum hr_status hr_look_at_labels(const struct hr_dataset *dataset,
+                                            struct hr_label_look *out);
+
+struct hr_scale_look {
+    bool unlike;
+    size_t small, large; /* features, from 0 */
+    float scales[2];     /* theirs */
+};
+
+HR_CHECKED enum hr_status hr_look_at_scales(const struct hr_dataset *dataset,
+                                            struct hr_scale_look *out);
+
+/* Classes that test samples have and training samples do not; *example is one of them. */
+HR_CHECKED enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untaught,
+                                            size_t *example);
+
+#endif

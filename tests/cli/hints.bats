@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# Data that would train as something else are refused or pointed at, before they are trained on.
+load support
+
+# table FILE HEADER EXPRESSION [N]: N lines of a Python expression over i.
+table() { python3 -c 'import sys; print(sys.argv[2]); [print(*eval(sys.argv[3]), sep=",") for i in range(int((sys.argv[4:] or [400])[0]))]' "$@" >"$1"; }
+trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, dense $1" "${@:2}" 2>"$TMP/stderr"; }
+
+@test "labels that look like values are refused, unless --task classify says that they are classes" {
+  table "$TMP/y" x,price "(i / 400, 1000 * i)"
+  refused 2 "the labels (column 2, price) look like values and not like classes: 400 different numbers in 400 samples. Values cannot be trained on yet; --task classify makes a class of each" train --data "$TMP/y"
+  refused 2 "look like values" compare --data "$TMP/y"
+  hogring data pack "$TMP/y" --out "$TMP/packed" >/dev/null
+  refused 2 "look like values" train --data "$TMP/packed"
+  trains 400 --data "$TMP/y" --task classify --quiet --record "$TMP/trace"
+  hogring replay "$TMP/trace" --quiet >/dev/null
+  table "$TMP/y" x,score "(i, i % 8 / 2)"
+  refused 2 "is not whole. Values" train --data "$TMP/y"
+  refused 2 "--task regress: expected auto or classify" train --task regress
+  trains 8 --data "$TMP/y" --classes 0,0.5,1,1.5,2,2.5,3,3.5 --quiet
+}
+
+@test "honest classes are trained on: digits, letters, a hundred of two samples each" {
+  trains 10 --data digits --quiet
+  table "$TMP/c" x,letter "(i % 13, chr(97 + i % 26))"
+  trains 26 --data "$TMP/c" --quiet
+  [ ! -s "$TMP/stderr" ]
+  table "$TMP/c" x,id "(i % 100, i % 100)" 200
+  trains 100 --data "$TMP/c" --quiet
+  [ "$(grep -c . "$TMP/stderr")" -le 1 ] # which samples are held out is chance
+  table "$TMP/c" x,id "(i % 100, 7 * (i % 100))" 200
+  trains 100 --data "$TMP/c" --quiet
+  grep -q "100 different numbers label 200 samples: each is taken for a class" "$TMP/stderr"
+}
+
+@test "features of unlike scales get a hint, once" {
+  table "$TMP/s" km,grams,kind "(i % 5, 5000 * (i % 7), 'ab'[i % 2])"
+  trains 2 --data "$TMP/s"
+  grep -q "feature 1 goes to 4, feature 2 to 30000: --normalize" "$TMP/stderr"
+  hogring compare --data "$TMP/s" --model "flatten, dense 2" --strategies allreduce,hogwild --max-steps 3 >/dev/null 2>"$TMP/stderr"
+  [ "$(grep -c -- --normalize "$TMP/stderr")" = 1 ]
+  trains 2 --data "$TMP/s" --normalize
+  ! grep -q -- "feature 1 goes" "$TMP/stderr"
+}
+
+@test "a column without a name is refused, and messages say which one was taken for the label" {
+  table "$TMP/p" ,x,kind "(i, i % 5, 'ab'[i % 2])"
+  refused 3 "line 1: column 1 has no name: row numbers that pandas wrote (to_csv(index=False) leaves them out)?" train --data "$TMP/p"
+  table "$TMP/p" "Unnamed: 0,x,kind" "(i, i % 5, 'ab'[i % 2])"
+  refused 3 "column 1 has no name" data info "$TMP/p"
+  table "$TMP/p" '"","x","kind"' "(i, i % 5, 'ab'[i % 2])"
+  refused 3 "column 1 has no name" data info "$TMP/p"
+  table "$TMP/p" kind,x,weight "('ab'[i % 2], i % 5, i)"
+  refused 3 "line 2, column 1: \"a\", expected a finite number (the label is column 3, weight; --label-column names another)" train --data "$TMP/p"
+  hogring data info "$TMP/p" --label-column kind | grep -q "^label     column 1, kind$"
+}

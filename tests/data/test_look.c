@@ -1,0 +1,131 @@
+/* What a look at data tells: classes and values, features of unlike scales, untaught classes. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/look.h"
+#include "support/data_files.h"
+
+/* Labels of `n` samples, as text: how each looks, number i of them. */
+static enum hr_label_kind kind_of(size_t n, double (*label)(size_t i))
+{
+    FILE *file = fopen(scratch("labels"), "w");
+    struct hr_label_look look;
+    fputs("x,label\n", file);
+    for (size_t i = 0; i < n; i++)
+        fprintf(file, "%zu,%.10g\n", i % 7, label(i));
+    assert_int_equal(fclose(file), 0);
+    struct hr_dataset dataset = data_open("labels", NULL);
+    CHECK_OK(hr_look_at_labels(&dataset, &look));
+    assert_int_equal(look.samples, n);
+    hr_dataset_close(&dataset);
+    return look.kind;
+}
+
+static double ten(size_t i)
+{
+    return (double)(i % 10);
+}
+static double hundred(size_t i)
+{
+    return (double)(i % 100 + 1);
+}
+static double signs(size_t i)
+{
+    return i % 2 ? 1.0 : -1.0;
+}
+static double whole(size_t i)
+{
+    return 1000 * (double)i;
+}
+static double counted(size_t i)
+{
+    return (double)i;
+}
+static double fractions(size_t i)
+{
+    return i == 17 ? 2.5 : (double)(i % 3);
+}
+static double prices(size_t i)
+{
+    return 34900 + (double)((i * 7919) % 663) * 1087;
+}
+
+static void numbers_of_which_most_differ_are_values(void **state)
+{
+    (void)state;
+    assert_int_equal(kind_of(400, whole), HR_LABELS_VALUES);
+    assert_int_equal(kind_of(400, counted), HR_LABELS_VALUES); /* 0, 1, 2, ...: no names */
+    assert_int_equal(kind_of(300, fractions), HR_LABELS_VALUES);
+    assert_int_equal(kind_of(1460, prices), HR_LABELS_DOUBT);
+}
+
+static void classes_are_classes(void **state)
+{
+    (void)state;
+    assert_int_equal(kind_of(1000, ten), HR_LABELS_CLASSES);
+    assert_int_equal(kind_of(10, counted), HR_LABELS_CLASSES);
+    assert_int_equal(kind_of(2, signs), HR_LABELS_CLASSES);
+    assert_int_equal(kind_of(400, hundred), HR_LABELS_CLASSES);
+    assert_int_equal(kind_of(300, hundred), HR_LABELS_DOUBT); /* said, and trained */
+    assert_int_equal(kind_of(200, hundred), HR_LABELS_DOUBT);
+    struct hr_label_look look;
+    data_text("words", "x,label\n1,a\n2,b\n3,c\n4,d\n5,e\n6,f\n7,g\n8,h\n9,i\n1,j\n2,k\n3,0.5\n");
+    struct hr_dataset dataset = data_open("words", NULL);
+    CHECK_OK(hr_look_at_labels(&dataset, &look));
+    assert_int_equal(look.kind, HR_LABELS_CLASSES);
+    hr_dataset_close(&dataset);
+    CHECK_OK(hr_dataset_open("digits", &dataset));
+    CHECK_OK(hr_look_at_labels(&dataset, &look));
+    assert_int_equal(look.kind, HR_LABELS_CLASSES);
+    assert_int_equal(look.distinct, 10);
+    hr_dataset_close(&dataset);
+}
+
+static bool unlike(const char *text, size_t small, size_t large)
+{
+    struct hr_scale_look look;
+    data_text("scales", text);
+    struct hr_dataset dataset = data_open("scales", NULL);
+    CHECK_OK(hr_look_at_scales(&dataset, &look));
+    hr_dataset_close(&dataset);
+    assert_true(!look.unlike || (look.small == small && look.large == large));
+    return look.unlike;
+}
+
+static void scales_a_thousandfold_apart_are_unlike(void **state)
+{
+    (void)state;
+    assert_true(unlike("a,b,c,k\n1,0,2000,x\n1,0,-2000,y\n1,0,2000,x\n", 0, 2));
+    assert_true(unlike("a,b,k\n5000,2,x\n5000,-2,y\n5000,2,x\n", 1, 0));
+    assert_false(unlike("a,b,k\n500,2,x\n500,-2,y\n500,2,x\n", 0, 0));
+    assert_false(unlike("a,b,k\n0,2,x\n0,-2,y\n0,2,x\n", 0, 0));
+}
+
+static void untaught_classes_are_counted(void **state)
+{
+    (void)state;
+    struct hr_data_options options = data_options();
+    size_t untaught, example;
+    data_text("train", "x,k\n1,cat\n2,dog\n");
+    data_text("test", "x,k\n1,cat\n2,eel\n");
+    snprintf(options.test_data, sizeof options.test_data, "%s", scratch("test"));
+    snprintf(options.classes, sizeof options.classes, "cat,dog,eel,fox");
+    struct hr_dataset dataset = data_open("train", &options);
+    CHECK_OK(hr_look_at_splits(&dataset, &untaught, &example));
+    assert_int_equal(untaught, 1);
+    assert_int_equal(example, 2);
+    hr_dataset_close(&dataset);
+}
+
+#define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_SCRATCH(numbers_of_which_most_differ_are_values),
+        IN_SCRATCH(classes_are_classes),
+        IN_SCRATCH(scales_a_thousandfold_apart_are_unlike),
+        IN_SCRATCH(untaught_classes_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
