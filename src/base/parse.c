@@ -69,11 +69,21 @@ static bool scaled(const char *text, const struct unit *units, size_t n, double 
     return false;
 }
 
+bool hr_parse_duration(const char *text, double *out)
+{
+    static const struct unit units[] = {{"s", 1},  {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
+                                        {"m", 60}, {"min", 60},  {"h", 3600}};
+    double zero;
+    if (hr_parse_number(text, &zero) && zero <= 0) {
+        *out = 0;
+        return true;
+    }
+    return scaled(text, units, sizeof units / sizeof *units, out);
+}
+
 bool hr_parse_seconds(const char *text, double *out)
 {
-    static const struct unit units[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
-                                        {"ns", 1e-9}, {"m", 60}, {"min", 60},  {"h", 3600}};
-    return scaled(text, units, sizeof units / sizeof *units, out);
+    return hr_parse_number(text, out) || hr_parse_duration(text, out);
 }
 
 bool hr_parse_size(const char *text, uint64_t *out)

@@ -11,6 +11,8 @@
 
 bool hr_parse_count(const char *text, uint64_t *out);
 bool hr_parse_number(const char *text, double *out);
+/* With a unit, but for 0; hr_parse_seconds: without one it is seconds. */
+bool hr_parse_duration(const char *text, double *out);
 bool hr_parse_seconds(const char *text, double *out);
 bool hr_parse_size(const char *text, uint64_t *out);
 /* In bytes a second; GB/s counts bytes, Gb/s bits, both decimal. */

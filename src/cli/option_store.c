@@ -17,6 +17,8 @@ const char *hr_option_expected(enum hr_option_kind kind)
         return "a number, not negative";
     case SECONDS:
         return "a time, as 30s, 500ms or 2m";
+    case DURATION:
+        return "a time with its unit, as 30s, 500ms or 2m";
     case BYTES:
         return "a size, as 512M or 16G";
     default:
@@ -59,6 +61,8 @@ bool hr_option_store(struct hr_cli *cli, const struct hr_option_row *row, const 
         return hr_parse_number(value, field);
     case SECONDS:
         return hr_parse_seconds(value, field);
+    case DURATION:
+        return hr_parse_duration(value, field);
     case BYTES:
         return hr_parse_size(value, field);
     case CONFIG:

@@ -17,7 +17,8 @@ static const struct hr_option_row rows[] = {
     {"", FLAG, 0, 0, DATA | HR_BENCH | HR_INSPECT | HR_REPLAY, NULL, "Data and model"},
     {"data", TEXT, FIELD(data), DATA | HR_BENCH | HR_REPLAY, "NAME",
      "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder of "
-     "IDX, CIFAR or npy files [digits; bench: none]"},
+     "IDX, CIFAR or npy files; bytes (uint8) are divided by 255, numbers are taken as they are "
+     "(data --help says more) [digits; bench: none]"},
     {"test-data", TEXT, FIELD(data_options.test_data), DATA | HR_REPLAY, "FILE",
      "test samples, in the format of --data (CSV, libsvm)"},
     {"test-fraction", NUMBER, FIELD(data_options.test_fraction), DATA, "X",
@@ -133,8 +134,10 @@ static const struct hr_option_row rows[] = {
      "simulated, the same again bit for bit [real; simulate: virtual]"},
     {"compute-time", TEXT, FIELD(train.compute_time), BOTH, "MODEL",
      "of a gradient: 10ms, uniform(5ms,15ms), exponential(10ms), lognormal(10ms,0.3) (median, "
-     "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE; on the real clock workers sleep until "
-     "then [virtual: lognormal(10ms,0.3); real: as it is]"},
+     "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE (drawn from a text file of times, one "
+     "a "
+     "line as 9.8ms, behind # a comment); on the real clock workers sleep until then [virtual: "
+     "lognormal(10ms,0.3); real: as it is]"},
     {"inject", TEXT, FIELD(train.inject), BOTH, "LIST",
      "slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, in a tenth of its "
      "steps), "
@@ -193,7 +196,7 @@ static const struct hr_option_row rows[] = {
      "stop after so many updates of the model"},
     {"max-seconds", SECONDS, FIELD(train.max_seconds), BOTH | HR_BENCH, "T",
      "stop after so long: 90s, 5m (bench layers and train: for a model [1s])"},
-    {"timeout", SECONDS, FIELD(train.timeout), BOTH | HR_BENCH, "T",
+    {"timeout", DURATION, FIELD(train.timeout), BOTH | HR_BENCH, "T",
      "longest any wait may take; 0: no limit [30s]"},
     {"max-memory", BYTES, FIELD(max_memory), ALL, "SIZE",
      "what the whole run may take, workers and data: 512M, 16G; more is refused before it begins "
@@ -220,11 +223,11 @@ static const struct hr_option_row rows[] = {
     {"outputs", TEXT, FIELD(outputs), HR_EVAL, "FILE.npy",
      "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads it"},
     {"expect-accuracy", NUMBER, FIELD(expect_accuracy), BOTH | HR_EVAL | HR_REPLAY, "X",
-     "exit 1 when the test accuracy is less"},
+     "exit 1 when the test accuracy (0 to 1) is less"},
     {"expect-digest", TEXT, FIELD(expect_digest), HR_TRAIN, "D",
      "exit 1 when the weights_digest is another"},
     {"target-accuracy", NUMBER, FIELD(train.target_accuracy), BOTH, "X",
-     "note the seconds until it is reached"},
+     "note the seconds until it (0 to 1) is reached"},
     {"quiet", FLAG, FIELD(quiet), BOTH | HR_REPLAY, NULL, "no banner, no progress"},
     {"", FLAG, 0, 0, HR_BENCH, NULL, "Measurement"},
     {"ranks", COUNT, FIELD(ranks), HR_BENCH, "N", "ranks that take part [2]"},

@@ -6,7 +6,18 @@
 
 #include "cli/options.h"
 
-enum hr_option_kind { FLAG, TEXT, COUNT, COUNT64, NUMBER, SECONDS, BYTES, OPTIONAL_TEXT, CONFIG };
+enum hr_option_kind {
+    FLAG,
+    TEXT,
+    COUNT,
+    COUNT64,
+    NUMBER,
+    SECONDS,
+    DURATION,
+    BYTES,
+    OPTIONAL_TEXT,
+    CONFIG
+};
 
 /* A row with an empty name begins a section of --help. */
 struct hr_option_row {

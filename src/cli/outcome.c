@@ -23,6 +23,9 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (cli->plot[0] && !ends_in(cli->plot, ".svg") && !ends_in(cli->plot, ".png"))
         return hr_fail(HR_E_USAGE, "--plot %s: expected a name that ends in .svg or .png",
                        cli->plot);
+    if (cli->expect_accuracy > 1)
+        return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
+                       cli->expect_accuracy);
     if (strcmp(cli->json, "-") != 0)
         HR_TRY(check_output("json", cli->json));
     HR_TRY(check_output("plot", cli->plot));

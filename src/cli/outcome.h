@@ -5,9 +5,9 @@
 
 #include "cli/options.h"
 
-/* Of every command, before it begins: refuse what could only fail after hours, an unknown picture
- * format or an output that cannot be written. (--record, --calibrate and --checkpoint-dir are taken
- * by training when it starts.) */
+/* Of every command, before it begins: refuse what could only fail after hours, an accuracy
+ * above 1, an unknown picture format or an output that cannot be written. (--record, --calibrate
+ * and --checkpoint-dir are taken by training when it starts.) */
 HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
 
 /* Write what --json and --plot ask for. */

@@ -17,7 +17,7 @@ static const double most_time_s = 24 * 3600.0, most_sigma = 5, most_shape = 1000
 bool hr_ps_parse(const char *text, int64_t *ps)
 {
     double seconds;
-    if (!hr_parse_seconds(text, &seconds) || seconds > most_time_s)
+    if (!hr_parse_duration(text, &seconds) || seconds > most_time_s)
         return false;
     *ps = llround(seconds * 1e12);
     return true;
@@ -102,17 +102,6 @@ static bool take_line(const char *line, size_t length, char out[MAX_ARGUMENT])
     return take_argument(line, comment ? comment : line + length, out);
 }
 
-static bool read_duration(const char *text, int64_t *ps)
-{
-    double ns;
-    if (!hr_parse_number(text, &ns))
-        return hr_ps_parse(text, ps);
-    if (ns > most_time_s * 1e9)
-        return false;
-    *ps = llround(ns * 1e3);
-    return true;
-}
-
 static enum hr_status add_sample(struct hr_delay *delay, int64_t ps)
 {
     /* Doubled whenever the count is a power of two. */
@@ -136,9 +125,9 @@ static enum hr_status read_samples(const char *text, struct hr_delay *delay)
         int64_t ps;
         number++;
         const bool fits = take_line(line, length, word);
-        if (!fits || (word[0] && !read_duration(word, &ps)))
+        if (!fits || (word[0] && !hr_ps_parse(word, &ps)))
             return hr_fail(HR_E_FORMAT,
-                           "%s:%zu: expected one duration, as 9.8ms or 9800000 (nanoseconds), at "
+                           "%s:%zu: expected one duration with its unit, as 9.8ms or 9800000ns, at "
                            "most 24h",
                            delay->path, number);
         if (word[0] && delay->nsamples == HR_DELAY_SAMPLES)

@@ -22,7 +22,7 @@ static bool parse(const char *text, struct hr_link *link)
     if (!hr_parse_bandwidth(bandwidth, &link->bandwidth) || link->bandwidth < least_bandwidth ||
         link->bandwidth > most_bandwidth)
         return false;
-    if (comma && (!hr_parse_seconds(comma + 1, &latency_s) || latency_s > most_latency_s))
+    if (comma && (!hr_parse_duration(comma + 1, &latency_s) || latency_s > most_latency_s))
         return false;
     link->latency_ps = llround(latency_s * 1e12);
     return true;

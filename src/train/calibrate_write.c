@@ -73,10 +73,10 @@ static enum hr_status write_durations(const struct writer *writer, const char *p
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return hr_fail(HR_E_NOMEM, "no memory to write %s", path);
-    fprintf(out, "# nanoseconds, measured by hogring train --calibrate %s\n",
+    fprintf(out, "# measured by hogring train --calibrate %s\n",
             writer->run->options->calibrate);
     for (size_t i = 0; i < writer->n; i++)
-        fprintf(out, "%.0f\n", writer->ns[i]);
+        fprintf(out, "%.0fns\n", writer->ns[i]);
     enum hr_status status = fclose(out) == 0 ? HR_OK : HR_E_NOMEM;
     status = status == HR_OK ? hr_file_replace_durably(path, text, bytes)
                              : hr_fail(status, "no memory to write %s", path);

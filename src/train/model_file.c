@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "train/run.h"
 #include "train/saved.h"
@@ -57,6 +59,40 @@ enum hr_status hr_read_weights(const char *path, struct hr_checkpoint *out)
     return HR_OK;
 }
 
+/* Does the model have a tensor of this name? PyTorch's counter of batches, which batchnorm does not
+ * need here, counts as one. */
+static bool has_tensor(const struct hr_model *model, const char *name)
+{
+    static const char counter[] = "num_batches_tracked";
+    const size_t length = strlen(name), tail = sizeof counter - 1;
+    if (length >= tail && !strcmp(name + length - tail, counter))
+        return true;
+    for (size_t i = 0; i < hr_model_tensor_count(model); i++)
+        if (!strcmp(hr_model_tensor(model, i)->name, name))
+            return true;
+    return false;
+}
+
+/* A file with more than the model has may be another model's: one line names what is left out. */
+static void name_extra(const struct hr_checkpoint *checkpoint, const struct hr_model *model)
+{
+    const struct hr_tensor_file *file = &checkpoint->model;
+    char names[300] = "";
+    size_t extra = 0, used = 0;
+    for (size_t i = 0; i < file->ntensors; i++) {
+        if (has_tensor(model, file->tensors[i].name))
+            continue;
+        extra++;
+        if (used + 130 < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                                     hr_printable(file->tensors[i].name).text);
+    }
+    if (extra)
+        hr_log(HR_LOG_WARNING, "%s: the model has no place for %zu of %zu tensors, left out: %s%s",
+               checkpoint->path, extra, file->ntensors, names,
+               used + 130 < sizeof names ? "" : ", ...");
+}
+
 enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const struct hr_model *model,
                                float *params)
 {
@@ -64,6 +100,7 @@ enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const str
         const struct hr_tensor_info *info = hr_model_tensor(model, i);
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name, params));
     }
+    name_extra(checkpoint, model);
     return HR_OK;
 }
 

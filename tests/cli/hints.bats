@@ -54,3 +54,35 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   refused 3 "line 2, column 1: \"a\", expected a finite number (the label is column 3, weight; --label-column names another)" train --data "$TMP/p"
   hogring data info "$TMP/p" --label-column kind | grep -q "^label     column 1, kind$"
 }
+
+@test "a time needs a unit; what is named in seconds and 0 do not" {
+  for option in "--compute-time 10" "--compute-time exponential(10)" "--server-time 1" "--link 1GB/s,5" "--inject stall:1@step=5+3"; do
+    refused 2 ": expected " simulate --quiet --strategy ps-sync --max-steps 1 ${option%% *} "${option#* }"
+  done
+  refused 2 "--timeout 30: expected a time with its unit, as 30s" train --timeout 30
+  refused 2 "--timeout 30: expected a time with its unit" bench allreduce --timeout 30
+  echo 1000 >"$TMP/times"
+  refused 3 "times:1: expected one duration with its unit, as 9.8ms or 9800000ns" simulate --compute-time "trace:$TMP/times"
+  hogring simulate --max-steps 2 --quiet --strategy ps-sync --server-time 0 --timeout 0 --max-seconds 30 --compute-time 2ms >/dev/null
+  hogring train --help | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
+}
+
+@test "an accuracy above 1 is refused at once" {
+  refused 2 "--expect-accuracy 95: expected 0 to 1, as 0.95" train --expect-accuracy 95
+  refused 2 "--expect-accuracy 95: expected 0 to 1" eval nowhere --expect-accuracy 95
+  refused 2 "--target-accuracy 95: expected 0 to 1" train --target-accuracy 95
+}
+
+@test "tensors that a model has no place for are named" {
+  hogring train --quiet --epochs 1 --max-steps 2 --model "flatten, dense 12, relu, batchnorm, dense 10" --checkpoint-dir "$TMP/long" >/dev/null
+  file=("$TMP"/long/step-*/model.safetensors)
+  hogring train --quiet --max-steps 2 --model "flatten, dense 12, relu, batchnorm, dense 10" --init-weights "${file[0]}" 2>"$TMP/stderr" >/dev/null
+  [ ! -s "$TMP/stderr" ]
+  hogring train --quiet --max-steps 2 --model "flatten, dense 12, relu, dropout 0, dense 10" --init-weights "${file[0]}" 2>"$TMP/stderr" >/dev/null || true
+  grep -q "the model has no place for 4 of 9 tensors, left out: 3.weight, 3.bias, 3.running_mean, 3.running_var" "$TMP/stderr"
+}
+
+@test "help says what bytes become and which arrays are read" {
+  hogring train --help | tr -s ' \n' ' ' | grep -q "bytes (uint8) are divided by 255"
+  hogring data --help | tr -s ' \n' ' ' | grep -q "int8 to int64, uint8 to uint64, float32 or float64"
+}

@@ -164,7 +164,7 @@ static void text_is_read_back_to_the_same_model(void **state)
     static const char *const texts[][2] = {
         {"10ms", "constant(10ms)"},
         {"0", "constant(0s)"},
-        {"90", "constant(90s)"},
+        {"90s", "constant(90s)"},
         {"constant( 1.5us )", "constant(1.5us)"},
         {"uniform(5ms,15ms)", "uniform(5ms, 15ms)"},
         {"exponential(0.25ns)", "exponential(0.25ns)"},
@@ -191,6 +191,8 @@ static void wrong_text_is_refused_in_one_line(void **state)
         {"10 ms", "expected a time"},
         {"-1ms", "expected a time"},
         {"25h", "at most 24h"},
+        {"10", "--compute-time 10: expected a time as 10ms"},
+        {"uniform(5, 15ms)", "expected uniform(LOW, HIGH)"},
         {"normal(10ms, 1ms)", "--compute-time normal(10ms, 1ms): expected a time as"},
         {"trace:", "trace:FILE"},
         {"constant", "expected constant(TIME)"},
@@ -235,7 +237,7 @@ static void files_give_their_durations_all_alike(void **state)
     struct hr_delay delay;
     size_t seen[3] = {0};
     char text[HR_DELAY_TEXT];
-    CHECK_OK(read_file("# measured\n 9.8ms \r\n\n2000 # nanoseconds\n0.5s", &delay));
+    CHECK_OK(read_file("# measured\n 9.8ms \r\n\n2000ns # whole ones\n0.5s", &delay));
     assert_int_equal(delay.nsamples, 3);
     for (uint64_t step = 0; step < 3000; step++) {
         const int64_t ps = hr_delay_ps(&delay, check_seed(), 5, step);
@@ -256,11 +258,13 @@ static void wrong_files_are_refused_with_the_line(void **state)
     static const char *const files[][2] = {
         {"", "times: expected at least one duration"},
         {"# nothing\n\n", "times: expected at least one duration"},
-        {"1ms\n2ms\nthree\n", "times:3: expected one duration, as 9.8ms or 9800000"},
+        {"1ms\n2ms\nthree\n",
+         "times:3: expected one duration with its unit, as 9.8ms or 9800000ns"},
         {"1ms 2ms\n", "times:1: expected one duration"},
         {"\n-5\n", "times:2: expected one duration"},
         {"25h\n", "times:1: expected one duration"},
-        {"86400000000001\n", "times:1: expected one duration"},
+        {"2000\n", "times:1: expected one duration with its unit"},
+        {"86400000000001ns\n", "times:1: expected one duration"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct hr_delay delay = {.time_ps = 77};
@@ -275,14 +279,14 @@ static void files_that_are_too_long_or_no_text_are_refused(void **state)
     (void)state;
     struct hr_delay delay;
     char text[HR_DELAY_TEXT];
-    char *many = malloc(2 * HR_DELAY_SAMPLES + 3);
+    char *many = malloc(3 * HR_DELAY_SAMPLES + 4);
     for (size_t i = 0; i <= HR_DELAY_SAMPLES; i++)
-        memcpy(many + 2 * i, "7\n", 3);
+        memcpy(many + 3 * i, "7s\n", 4);
     CHECK_FAILS(read_file(many, &delay), HR_E_FORMAT);
     CHECK_MESSAGE("times:1048577: expected at most 1048576 durations");
-    many[2 * HR_DELAY_SAMPLES] = '\0';
+    many[3 * HR_DELAY_SAMPLES] = '\0';
     CHECK_OK(read_file(many, &delay));
-    assert_true(hr_delay_mean_ps(&delay) == 7000);
+    assert_true(hr_delay_mean_ps(&delay) == 7000 * ms);
     hr_delay_fini(&delay);
     free(many);
     scratch_write("times", "1ms\0\n", 5);
