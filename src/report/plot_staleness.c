@@ -94,8 +94,8 @@ void hr_plot_staleness_data(FILE *out, const struct hr_groups *groups)
     }
 }
 
-/* What lies beyond the axis: said on it, and nothing where all is shown. */
-static void write_shares_label(FILE *out, const struct hr_groups *groups, size_t width, size_t last)
+/* What lies beyond the axis is said in the panel; nothing where all is shown. */
+static void write_rest(FILE *out, const struct hr_groups *groups, size_t width, size_t last)
 {
     uint64_t all = 0, beyond = 0, most = 0;
     const size_t end = (last / width + 1) * width; /* of the last bin */
@@ -110,11 +110,11 @@ static void write_shares_label(FILE *out, const struct hr_groups *groups, size_t
         for (size_t i = 0; i < group->n; i++)
             most = group->run[i]->stale_max > most ? group->run[i]->stale_max : most;
     }
-    fputs("set xlabel 'staleness: updates of others since the read", out);
     if (beyond > 0)
-        fprintf(out, " (%.2g %% of updates are beyond, up to %llu)",
+        fprintf(out,
+                "set label 1 '%.2g %% of updates are beyond, up to %llu' at graph 0.98, 0.93 "
+                "right\n",
                 100 * (double)beyond / (double)all, (unsigned long long)most);
-    fputs("'\n", out);
 }
 
 void hr_plot_staleness_shares(FILE *out, const struct hr_groups *groups)
@@ -122,7 +122,8 @@ void hr_plot_staleness_shares(FILE *out, const struct hr_groups *groups)
     const size_t width = bin_width(groups), last = last_shown(groups);
     const char *before = "plot";
     fprintf(out, "set xrange [-0.5:%zu.5]; set yrange [*:130]; set logscale y\n", last);
-    write_shares_label(out, groups, width, last);
+    fputs("set xlabel 'staleness: updates of others since the read'\n", out);
+    write_rest(out, groups, width, last);
     if (width > 1)
         fprintf(out, "set ylabel 'share of updates (%%, bins of %zu)'\n", width);
     else
@@ -132,7 +133,7 @@ void hr_plot_staleness_shares(FILE *out, const struct hr_groups *groups)
             fprintf(out, "%s $stale%zu using 1:2 with linespoints ls %zu pi 1", before, g, g + 1);
             before = ", \\\n ";
         }
-    fputs("\nunset logscale y\n", out);
+    fputs("\nunset logscale y\nunset label 1\n", out);
 }
 
 static size_t most_workers(const struct hr_groups *groups)
