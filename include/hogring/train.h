@@ -155,8 +155,11 @@ struct hr_run_result {
     double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;
     double train_loss, test_loss, test_accuracy; /* of the last evaluation */
-    double lr;                                   /* of the last update */
-    double target_seconds; /* when the target accuracy was reached; < 0: never */
+    uint64_t first_samples; /* of the first batches; 0: weights were not drawn at random */
+    double first_loss;      /* the sum of their losses, when hardly anything was learned */
+    char cure[120];         /* what to change first if the loss rose */
+    double lr;              /* of the last update */
+    double target_seconds;  /* when the target accuracy was reached; < 0: never */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t
         stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */

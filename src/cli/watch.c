@@ -57,6 +57,8 @@ void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
     hr_progress_view_end(&watch->view);
     if (!watch->quiet && result && hr_advice_after(result, advice))
         hr_log(HR_LOG_INFO, "%s", advice);
-    if (!watch->quiet && result && hr_advice_asynchrony(result, advice))
+    if (!watch->quiet && result &&
+        (hr_advice_rising(result, result->strategy, advice) ||
+         hr_advice_asynchrony(result, advice)))
         hr_log(HR_LOG_WARNING, "%s", advice);
 }

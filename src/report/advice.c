@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "report/groups.h"
+#include "report/human.h"
 #include "report/report.h"
 
 bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
@@ -35,6 +37,19 @@ bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
              "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; a "
              "larger --batch-size (now %zu) or fewer --workers would be faster",
              run->strategy, run->workers, useful, other, run->batch_size);
+    return true;
+}
+
+bool hr_advice_rising(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
+{
+    char last[HR_HUMAN_MAX], first[HR_HUMAN_MAX];
+    double above;
+    if (!hr_run_rose(run, &above))
+        return false;
+    snprintf(text, HR_ADVICE_MAX,
+             "%s: the training loss ended at %s, above the %s it began with; change first %s", name,
+             hr_human_loss(last, run->train_loss), hr_human_loss(first, above),
+             run->cure[0] ? run->cure : "the step itself: a smaller --lr");
     return true;
 }
 

@@ -281,6 +281,35 @@ double hr_measure_stale_mean(const struct hr_run_result *run)
     return run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : NAN;
 }
 
+double hr_run_first_loss(const struct hr_run_result *run)
+{
+    return run->first_samples ? run->first_loss / (double)run->first_samples : (double)NAN;
+}
+
+bool hr_run_rose(const struct hr_run_result *run, double *above)
+{
+    const double first = hr_run_first_loss(run); /* none is above what is not a number */
+    const struct hr_curve_point *epoch = run->ncurve > 1 ? &run->curve[0] : NULL;
+    if (run->train_loss > 1.01 * first) {
+        *above = first;
+        return true;
+    }
+    /* Losses spread about as widely as they are large: a mean over n is known to 1 / sqrt(n). */
+    if (!epoch || !(run->train_loss > epoch->train_loss * (1 + 1 / sqrt((double)epoch->samples))))
+        return false;
+    *above = epoch->train_loss;
+    return true;
+}
+
+size_t hr_run_group_rose(const struct hr_run_group *group)
+{
+    size_t n = 0;
+    double above;
+    for (size_t i = 0; i < group->n; i++)
+        n += hr_run_rose(group->run[i], &above);
+    return n;
+}
+
 struct hr_lost_share hr_lost_share_with(struct hr_lost_share share, const struct hr_run_result *run)
 {
     share.lines += run->watched_lines;

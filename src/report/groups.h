@@ -49,6 +49,14 @@ double hr_measure_rate(const struct hr_run_result *run); /* samples/s */
 double hr_measure_updates(const struct hr_run_result *run);
 double hr_measure_stale_mean(const struct hr_run_result *run); /* NaN when nothing was counted */
 
+/* Mean loss of a run's first batches; NaN when it did not begin with weights drawn at random. */
+double hr_run_first_loss(const struct hr_run_result *run);
+/* Did the training loss end above where it began (above: there), by more than chance: above the
+ * first batches, or above the first of several epochs? */
+bool hr_run_rose(const struct hr_run_result *run, double *above);
+/* How many of the runs did. */
+size_t hr_run_group_rose(const struct hr_run_group *group);
+
 /* Seconds to the target over the runs that reached it: spread.n says how many did. */
 struct hr_spread hr_run_group_target(const struct hr_run_group *group);
 

@@ -36,6 +36,8 @@ enum { HR_ADVICE_MAX = 400 };
 bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX]);
 /* After it: communication and waiting took more of the workers' time than computing. */
 bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX]);
+/* After it: the training loss ended above where it began; `name` is what the run goes by. */
+bool hr_advice_rising(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
 /* After it: asynchrony makes the step, or momentum, much larger than what was asked for. */
 bool hr_advice_asynchrony(const struct hr_run_result *run, char text[HR_ADVICE_MAX]);
 

@@ -47,6 +47,8 @@ static void cell_train_loss(const struct hr_run_group *group, char *cell)
     struct hr_spread spread = hr_run_group_spread(group, hr_measure_train_loss);
     spread.n = 1;
     hr_human_spread(cell, &spread, 1, group->n > 1 ? 3 : 4);
+    if (hr_run_group_rose(group))
+        strcat(cell, "!"); /* there is room */
 }
 
 static void cell_seconds(const struct hr_run_group *group, char *cell)
@@ -245,6 +247,22 @@ static void print_past(FILE *out, const struct hr_run_group *group, const struct
         fputs("all figures are of this run: what came before is not known\n", out);
 }
 
+/* Of several seeds the first that it happened to says what to do. */
+static void print_rising(FILE *out, const struct hr_run_group *group)
+{
+    char advice[HR_ADVICE_MAX];
+    size_t i = 0;
+    while (i < group->n && !hr_advice_rising(group->run[i], group->label, advice))
+        i++;
+    if (i == group->n)
+        return;
+    fprintf(out, "! %s", advice);
+    if (group->n > 1)
+        fprintf(out, " (seed %llu; %zu of %zu seeds)", (unsigned long long)group->run[i]->seed,
+                hr_run_group_rose(group), group->n);
+    fputc('\n', out);
+}
+
 static void print_notes(FILE *out, const struct table *table)
 {
     bool interrupted = false;
@@ -263,6 +281,8 @@ static void print_notes(FILE *out, const struct table *table)
     for (size_t g = 0; g < table->groups->n; g++)
         for (size_t i = 0; i < table->groups->group[g].n; i++)
             print_past(out, &table->groups->group[g], table->groups->group[g].run[i]);
+    for (size_t g = 0; g < table->groups->n; g++)
+        print_rising(out, &table->groups->group[g]);
 }
 
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)

@@ -161,6 +161,22 @@ static void print_target(FILE *out, const struct hr_groups *groups, double targe
     fputc('\n', out);
 }
 
+/* A strategy that learned nothing may be fast. */
+static void print_rising(FILE *out, const struct hr_groups *groups)
+{
+    const char *before = "Diverged: ";
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_group *group = &groups->group[g];
+        if (hr_run_group_rose(group) == 0)
+            continue;
+        fprintf(out, "%s%s (%zu of %zu seeds)", before, group->label, hr_run_group_rose(group),
+                group->n);
+        before = ", ";
+    }
+    if (before[0] == ',')
+        fputs(": the training loss ended above where it began.\n", out);
+}
+
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)
 {
     struct hr_verdict v;
@@ -172,6 +188,7 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
         fputc('\n', out);
         print_accuracy(out, &v);
         print_speed(out, &v.groups);
+        print_rising(out, &v.groups);
         if (target > 0)
             print_target(out, &v.groups, target);
     }

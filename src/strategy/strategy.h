@@ -34,6 +34,8 @@ struct hr_worker_stats {
     uint64_t samples, updates;
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
+    uint64_t first_samples;
+    double first_loss; /* sum over the samples of a run's first batches (train/trainee.c) */
     int64_t compute_ns, communicate_ns, wait_ns;
     int64_t forward_ns, backward_ns; /* of compute_ns */
     int64_t load_ns;                 /* decoding, or waiting for, what it computes from */

@@ -62,7 +62,9 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
     const enum hr_rule_id rule = run->world.optimizer.rule->id;
     const bool has_momentum = rule == HR_SGD || rule == HR_LARS;
     const bool divides = !strcmp(run->options->async_lr, "divide");
-    if (in_flight < 1.5)
+    if (isnan(in_flight)) /* nothing was stale, or no gradients were */
+        snprintf(text, size, "the step itself: a smaller --lr");
+    else if (in_flight < 1.5)
         snprintf(text, size, "the step itself: a smaller --lr (asynchrony adds little to it)");
     else if (momentum > 0.005)
         snprintf(text, size, "momentum: --%s %.2f", has_momentum ? "momentum" : "beta1", momentum);
@@ -72,6 +74,14 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
         snprintf(text, size, "staleness: --strategy ssp --staleness %.0f", ceil(in_flight));
     else
         snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
+}
+
+void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
+{
+    const bool asynchronous = !run->world.strategy->synchronous;
+    const struct hr_asynchrony none = {.implicit_momentum = (double)NAN};
+    write_cure(run, result->stale_max, asynchronous ? &result->asynchrony : &none, result->cure,
+               sizeof result->cure);
 }
 
 /* The rate of the index that was handed out last. */

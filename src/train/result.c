@@ -57,6 +57,8 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->bytes_received += stats->bytes_received;
     result->stale_updates += stats->stale_updates;
     result->stale_sum += stats->stale_sum;
+    result->first_samples += stats->first_samples;
+    result->first_loss += stats->first_loss;
     result->dropped += stats->dropped;
     result->dropped_samples += stats->dropped_samples;
     result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
@@ -162,6 +164,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
     result->lr = as_written(hr_course_lr(course, run->board->index ? run->board->index - 1 : 0));
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
+    hr_divergence_cure(run, result);
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
     name_trace(run, result);
     result->record_cost = record_cost(run);

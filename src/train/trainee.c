@@ -169,6 +169,20 @@ static enum hr_status check_finite(const struct hr_trainee *trainee, const struc
                    (unsigned long long)(share->first + share->count));
 }
 
+/* Where the loss begins: that of as many first batches as make some dozens of samples, before the
+ * model has moved far. Only at random are losses so much alike that these few say it. */
+static void note_first_loss(struct hr_trainee *trainee, uint64_t index, size_t samples, double loss)
+{
+    enum { ENOUGH = 64 };
+    const struct hr_run *run = trainee->run;
+    struct hr_worker_stats *stats = trainee->worker.stats;
+    const bool at_random = run->world.course.first == 0 && !run->options->init_weights[0];
+    if (!at_random || index * run->world.course.batch >= ENOUGH)
+        return;
+    stats->first_samples += samples;
+    stats->first_loss += loss;
+}
+
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
@@ -185,6 +199,7 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
     worker->stats->samples += samples;
     worker->stats->epoch_samples += samples;
     worker->stats->epoch_loss += result.loss_sum;
+    note_first_loss(trainee, task->index, samples, result.loss_sum);
     hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
     return HR_OK;
 }

@@ -24,6 +24,17 @@ labels() {
   hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^hogwild:workers=4  epoch 1"
 }
 
+@test "a loss that ends above where it began is warned of" {
+  diverging=(--epochs 3 --workers 4 --kernels reference --lr 1)
+  hogring train "${diverging[@]}" --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
+  grep -q "^hogring: warning: allreduce: the training loss ended at .*, above the 2.* it began with; change first the step itself: a smaller --lr" "$TMP/stderr"
+  grep -q "^! allreduce direct: the training loss ended at" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[(v["rose"], v["first_loss"] < r["train_loss"]) for r in d["runs"] for v in [r["divergence"]]]')" = "[(True, True)]" ]
+  hogring compare "${diverging[@]}" --strategies allreduce,allreduce:lr=0.05 --seeds 2 >"$TMP/stdout" 2>/dev/null
+  grep -q "^Diverged: allreduce direct lr 1 (2 of 2 seeds): the training loss ended above where it began.$" "$TMP/stdout"
+  hogring train "${diverging[@]}" --lr 0.05 2>&1 | grep -c "it began with" | grep -qx 0
+}
+
 @test "what holds for all runs is no setting of one" {
   for setting in data=iris.csv seed=3 seeds=2 test-fraction=0.3 test-data=a.csv label-column=x header=yes \
     json=a.json plot=a.svg quiet=on concurrent=on config=a.ini expect-accuracy=0.9 target-accuracy=0.9 clock=virtual; do

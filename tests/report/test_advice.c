@@ -49,6 +49,36 @@ static void a_run_of_an_instant_gets_no_advice(void **state)
     assert_false(hr_advice_after(&run, text));
 }
 
+/* 64 samples at 2.5 each to begin with; later epochs are held against the first one as well. */
+static void a_loss_that_rose_is_told_with_a_cure(void **state)
+{
+    (void)state;
+    char text[HR_ADVICE_MAX];
+    struct hr_curve_point points[] = {{.samples = 10000, .train_loss = 2}, {.train_loss = 2.01}};
+    struct hr_run_result run = sample_run("ps-async", 1, 0.1);
+    run.first_samples = 64;
+    run.first_loss = 160;
+    run.train_loss = 2.52;
+    assert_false(hr_advice_rising(&run, "ps-async", text)); /* as good as equal */
+    run.train_loss = 176;
+    snprintf(run.cure, sizeof run.cure, "momentum: --momentum 0.50");
+    assert_true(hr_advice_rising(&run, "ps-async 2W1PS", text));
+    assert_string_equal(text, "ps-async 2W1PS: the training loss ended at 176.0000, above the "
+                              "2.5000 it began with; change first momentum: --momentum 0.50");
+    run.curve = points;
+    run.ncurve = 2;
+    run.train_loss = 2.01;
+    assert_false(hr_advice_rising(&run, "", text)); /* a mean over 10000 is known to 1 % */
+    run.train_loss = 2.03;
+    run.cure[0] = '\0';
+    assert_true(hr_advice_rising(&run, "", text));
+    assert_non_null(strstr(text, "ended at 2.0300, above the 2.0000 it began with; change first "
+                                 "the step itself: a smaller --lr"));
+    run.first_samples = 0; /* unknown */
+    run.ncurve = 1;
+    assert_false(hr_advice_rising(&run, "", text));
+}
+
 /* lr 0.05 times 5 in flight is more than 1 - 0.9; less momentum is enough of a cure, or is not. */
 static void a_step_that_asynchrony_makes_large_is_told(void **state)
 {
@@ -86,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(too_many_ranks_for_the_processors_are_counted),
         cmocka_unit_test(more_communication_than_computing_is_told),
+        cmocka_unit_test(a_loss_that_rose_is_told_with_a_cure),
         cmocka_unit_test(a_step_that_asynchrony_makes_large_is_told),
         cmocka_unit_test(a_step_that_is_as_asked_for_is_not),
         cmocka_unit_test(a_run_of_an_instant_gets_no_advice),

@@ -130,6 +130,9 @@ static struct hr_run_result full_run(void)
     run.dropped_by = dropped_by, run.ndropped_by = 2;
     snprintf(run.manner, sizeof run.manner, "sync-every 4");
     snprintf(run.setting, sizeof run.setting, "model cnn");
+    snprintf(run.cure, sizeof run.cure, "the step");
+    run.first_samples = 64;
+    run.first_loss = 4;
     run.threads_per_worker = 2;
     run.micro_shards = 8;
     run.repro_cost = 1.25;
@@ -164,6 +167,7 @@ static const struct field run_fields[] = {
     {"algorithm", "null"},
     {"manner", "\"sync-every 4\""},
     {"setting", "\"model cnn\""},
+    {"divergence", "{\"first_loss\":0.0625,\"rose\":true,\"cure\":\"the step\"}"},
     {"optimizer", "\"lamb\""},
     {"order", "\"as gradients arrive\""},
     {"launch", "\"thread\""},

@@ -109,6 +109,29 @@ static void asynchrony_has_a_table_of_its_own(void **state)
     free(text);
 }
 
+static void a_loss_that_rose_is_marked_and_explained(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.97), sample_run("ssp", 1, 0.1)};
+    runs[1].first_samples = 64;
+    runs[1].first_loss = 147.2;
+    runs[1].train_loss = 176;
+    /* clang-format off */
+    expect_table(runs, 2, 0,
+        "                        test    test      train"
+            "                                     staleness    time %\n"
+        "strategy          accuracy %    loss       loss"
+            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
+        "allreduce direct       97.00  0.2500     0.1250"
+            "     1.50      9.80k      460  0.05          -  75/10/15\n"
+        "ssp s=3                10.00  0.2500  176.0000!"
+            "     1.50      9.80k      460  0.05          -  75/10/15\n"
+        "c/c/w: compute / communicate / wait, of the workers' time\n"
+        "! ssp s=3: the training loss ended at 176.0000, above the 2.3000 it began with; "
+            "change first the step itself: a smaller --lr\n");
+    /* clang-format on */
+}
+
 /* 0.3 of 3.3 s, counted as compute; the other run, at just 1 %, would not bring the column. */
 static void loading_has_a_column_where_it_matters(void **state)
 {
@@ -276,6 +299,7 @@ int main(void)
         cmocka_unit_test(short_times_keep_two_digits),
         cmocka_unit_test(one_seed_gives_plain_numbers),
         cmocka_unit_test(asynchrony_has_a_table_of_its_own),
+        cmocka_unit_test(a_loss_that_rose_is_marked_and_explained),
         cmocka_unit_test(loading_has_a_column_where_it_matters),
         cmocka_unit_test(a_resumed_run_is_shown_whole_and_says_what_is_of_this_run),
         cmocka_unit_test(several_seeds_give_mean_and_deviation),

@@ -156,6 +156,26 @@ static void the_fastest_is_named_by_its_mean(void **state)
     free(text);
 }
 
+static void who_learned_nothing_is_named_beside_the_fastest(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.9, 0.001);
+    fill(runs + 3, "hogwild", 0.1, 0.001);
+    char *text = verdict(runs, 6, 0);
+    expect(text, "Diverged", false);
+    free(text);
+    for (size_t i = 3; i < 5; i++) {
+        runs[i].first_samples = 1;
+        runs[i].first_loss = runs[i].train_loss / 2;
+    }
+    text = verdict(runs, 6, 0);
+    expect(text,
+           "Diverged: hogwild (2 of 3 seeds): the training loss ended above where it began.\n",
+           true);
+    free(text);
+}
+
 static void only_who_reached_the_target_with_every_seed_is_first(void **state)
 {
     (void)state;
@@ -187,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_strategy_with_one_seed_left_is_not_tested),
         cmocka_unit_test(an_interrupted_strategy_is_not_tested),
         cmocka_unit_test(the_fastest_is_named_by_its_mean),
+        cmocka_unit_test(who_learned_nothing_is_named_beside_the_fastest),
         cmocka_unit_test(only_who_reached_the_target_with_every_seed_is_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

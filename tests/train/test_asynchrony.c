@@ -90,6 +90,24 @@ static void a_diverged_run_says_what_to_change_first(void **state)
     }
 }
 
+/* The first batches of softmax regression cost ln 10 a sample; random weights a little more. */
+static void a_run_says_where_its_loss_began_and_what_would_cure_it(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"ps-sync", "ps-async", "hogwild", "local-sgd"};
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        struct hr_train_options options = run_options(strategies[i], 4);
+        snprintf(options.schedule, sizeof options.schedule, "explore:1");
+        options.batch_size = 16; /* two steps of 64, or four of 16 */
+        options.max_steps = 40;
+        struct hr_run_result result = run_train(&options);
+        CHECK_NEAR(result.first_loss / (double)result.first_samples, log(10), 0.5, 0);
+        assert_int_equal(result.first_samples, 64);
+        assert_non_null(strstr(result.cure, i == 1 || i == 2 ? "momentum: --momentum 0." : "step"));
+        hr_run_result_free(&result);
+    }
+}
+
 static void a_synchronous_run_blames_no_asynchrony(void **state)
 {
     (void)state;
@@ -136,6 +154,7 @@ int main(void)
         cmocka_unit_test(a_diverged_run_says_what_to_change_first),
         cmocka_unit_test_setup_teardown(a_gradient_that_is_not_finite_is_not_pushed, scratch_setup,
                                         scratch_teardown),
+        cmocka_unit_test(a_run_says_where_its_loss_began_and_what_would_cure_it),
         cmocka_unit_test(a_synchronous_run_blames_no_asynchrony),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
