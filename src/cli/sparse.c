@@ -66,10 +66,16 @@ static enum hr_status check_meaning(const struct hr_cli *cli)
                                         "lr-step-epochs"};
     const struct hr_train_options *o = &cli->train;
     const bool mf = !strcmp(o->model, "mf"), dual = strcmp(o->solver, "sgd") && !mf;
-    if (hr_cli_was_given(cli, "hot-copies") && (mf || dual || !strcmp(o->strategy, "locked")))
+    if (hr_cli_was_given(cli, "hot-copies") &&
+        (mf || dual || o->workers < 2 || !strcmp(o->strategy, "locked")))
         return hr_fail(HR_E_USAGE,
                        "--hot-copies: means nothing here (it belongs to --model logistic "
-                       "or svm, --solver sgd, --strategy hogwild)");
+                       "or svm, --solver sgd, --strategy hogwild, several workers)");
+    if (hr_cli_was_given(cli, "lr-schedule") && strcmp(o->lr_schedule, "step") != 0 &&
+        (hr_cli_was_given(cli, "lr-gamma") || hr_cli_was_given(cli, "lr-step-epochs")))
+        return hr_fail(HR_E_USAGE, "--%s: means nothing with --lr-schedule %s (it belongs to step)",
+                       hr_cli_was_given(cli, "lr-gamma") ? "lr-gamma" : "lr-step-epochs",
+                       o->lr_schedule);
     for (size_t i = 0; dual && i < sizeof rates / sizeof *rates; i++)
         if (hr_cli_was_given(cli, rates[i]))
             return hr_fail(HR_E_USAGE, "--%s: means nothing with --solver dual (it belongs to sgd)",

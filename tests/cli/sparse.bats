@@ -54,6 +54,9 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 2 "--lr: means nothing with --solver dual" "${a[@]}" --lr 0.1
   refused 2 "--hot-copies: means nothing here" "${a[@]}" --hot-copies 4
   refused 2 "--hot-copies: means nothing here" "${a[@]}" --solver sgd --strategy locked --hot-copies 4
+  refused 2 "--hot-copies: means nothing here" "${a[@]}" --solver sgd --workers 1 --hot-copies 4
+  refused 2 "--lr-gamma: means nothing with --lr-schedule constant" "${a[@]}" --solver sgd --lr-schedule constant --lr-gamma 0.5
+  refused 2 "--lr-step-epochs: means nothing with --lr-schedule cosine" "${a[@]}" --solver sgd --lr-schedule cosine --lr-step-epochs 2
   refused 2 "--factors: means nothing with --model logistic" "${a[@]}" --factors 4
   refused 2 "--strategy allreduce: --model logistic is trained by hogwild or locked" "${a[@]}" --strategy allreduce
   refused 2 "--solver adam: expected auto, sgd or dual" "${a[@]}" --solver adam
