@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "report/groups.h"
 #include "report/report.h"
 
 static bool ends_in(const char *text, const char *ending)
@@ -51,14 +52,31 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
     return hr_plot_curves(cli->plot, title, runs, n);
 }
 
+/* What a run is called among the others. */
+static void name_run(const struct hr_run_result *runs, size_t n, size_t i, char *text, size_t size)
+{
+    struct hr_groups groups;
+    snprintf(text, size, "%s", runs[i].strategy);
+    if (hr_groups_make(&groups, runs, n) != HR_OK)
+        return;
+    for (size_t g = 0; g < groups.n; g++)
+        for (size_t k = 0; k < groups.group[g].n; k++)
+            if (groups.group[g].run[k] == &runs[i])
+                snprintf(text, size, "%s", groups.group[g].label);
+    hr_groups_free(&groups);
+}
+
 enum hr_status hr_outcome_expect(const struct hr_cli *cli, const struct hr_run_result *runs,
                                  size_t n)
 {
+    char name[160];
     for (size_t i = 0; i < n; i++) {
-        if (cli->expect_accuracy > 0 && !(runs[i].test_accuracy >= cli->expect_accuracy))
+        if (cli->expect_accuracy > 0 && !(runs[i].test_accuracy >= cli->expect_accuracy)) {
+            name_run(runs, n, i, name, sizeof name);
             return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: %s, seed %llu, reached %.4f",
-                           cli->expect_accuracy, runs[i].strategy, (unsigned long long)runs[i].seed,
+                           cli->expect_accuracy, name, (unsigned long long)runs[i].seed,
                            runs[i].test_accuracy);
+        }
         if (cli->expect_digest[0] && strcmp(cli->expect_digest, runs[i].weights_digest) != 0)
             return hr_fail(HR_E_EXPECTATION, "--expect-digest %s: the weights have %s",
                            cli->expect_digest, runs[i].weights_digest);

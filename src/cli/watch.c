@@ -55,10 +55,11 @@ void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
 {
     char advice[HR_ADVICE_MAX];
     hr_progress_view_end(&watch->view);
-    if (!watch->quiet && result && hr_advice_after(result, advice))
+    if (watch->quiet || !result)
+        return;
+    const char *name = watch->view.label[0] ? watch->view.label : result->strategy;
+    if (hr_advice_after(result, name, advice))
         hr_log(HR_LOG_INFO, "%s", advice);
-    if (!watch->quiet && result &&
-        (hr_advice_rising(result, result->strategy, advice) ||
-         hr_advice_asynchrony(result, advice)))
+    if (hr_advice_rising(result, name, advice) || hr_advice_asynchrony(result, name, advice))
         hr_log(HR_LOG_WARNING, "%s", advice);
 }

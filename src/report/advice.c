@@ -27,7 +27,7 @@ bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
     return true;
 }
 
-bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
+bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
 {
     const double worth_it = 0.1; /* seconds: below, it is over before anybody has read this */
     const double useful = run->compute_s + run->load_s, other = run->communicate_s + run->wait_s;
@@ -36,7 +36,7 @@ bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
     snprintf(text, HR_ADVICE_MAX,
              "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; a "
              "larger --batch-size (now %zu) or fewer --workers would be faster",
-             run->strategy, run->workers, useful, other, run->batch_size);
+             name, run->workers, useful, other, run->batch_size);
     return true;
 }
 
@@ -56,7 +56,8 @@ bool hr_advice_rising(const struct hr_run_result *run, const char *name, char te
 /* The sum of all that a gradient ever does to the weights, lr / (1 - momentum) times the updates in
  * flight: runs that came near 1 here learned worse, or diverged. An adaptive rule sets the size of
  * its steps itself. */
-bool hr_advice_asynchrony(const struct hr_run_result *run, char text[HR_ADVICE_MAX])
+bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
+                          char text[HR_ADVICE_MAX])
 {
     const struct hr_asynchrony *a = &run->asynchrony;
     const double in_flight = 1 / (1 - a->implicit_momentum);
@@ -72,7 +73,7 @@ bool hr_advice_asynchrony(const struct hr_run_result *run, char text[HR_ADVICE_M
     snprintf(text, HR_ADVICE_MAX,
              "%s: %.1f updates were in flight on average, so lr %.3g acts like %.3g and momentum "
              "%.2f like %.3f (predicted); %s",
-             run->strategy, in_flight, run->lr, a->effective_lr, a->explicit_momentum,
-             a->total_momentum, cure);
+             name, in_flight, run->lr, a->effective_lr, a->explicit_momentum, a->total_momentum,
+             cure);
     return true;
 }

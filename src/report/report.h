@@ -28,18 +28,20 @@
  * guarantee. */
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data);
 
-/* --- advice: one line each, without a newline; false when there is nothing to say */
+/* --- advice: one line each, without a newline; false when there is nothing to say. `name` is what
+ * the run goes by. */
 
 enum { HR_ADVICE_MAX = 400 };
 
 /* Before a run: more than twice as many ranks as processors. */
 bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX]);
 /* After it: communication and waiting took more of the workers' time than computing. */
-bool hr_advice_after(const struct hr_run_result *run, char text[HR_ADVICE_MAX]);
-/* After it: the training loss ended above where it began; `name` is what the run goes by. */
+bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
+/* After it: the training loss ended above where it began. */
 bool hr_advice_rising(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
 /* After it: asynchrony makes the step, or momentum, much larger than what was asked for. */
-bool hr_advice_asynchrony(const struct hr_run_result *run, char text[HR_ADVICE_MAX]);
+bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
+                          char text[HR_ADVICE_MAX]);
 
 /* --- progress */
 

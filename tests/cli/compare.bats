@@ -22,6 +22,9 @@ labels() {
 
 @test "while they run, entries go by what stands in the list" {
   hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^hogwild:workers=4  epoch 1"
+  run hogring compare "${quick[@]}" --strategies hogwild:workers=4,hogwild --expect-accuracy 0.9999
+  [ "$status" = 1 ]
+  [[ $output == *"--expect-accuracy 0.9999: hogwild 4 workers, seed 1, reached 0."* ]]
 }
 
 @test "a loss that ends above where it began is warned of" {

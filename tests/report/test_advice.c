@@ -25,17 +25,17 @@ static void more_communication_than_computing_is_told(void **state)
     (void)state;
     char text[HR_ADVICE_MAX];
     struct hr_run_result run = sample_run("ssp", 1, 0.9);
-    assert_false(hr_advice_after(&run, text));
+    assert_false(hr_advice_after(&run, "ssp", text));
     run.wait_s = 2;
-    assert_true(hr_advice_after(&run, text));
+    assert_true(hr_advice_after(&run, "ssp", text));
     assert_string_equal(text, "ssp: the 2 workers computed for 2.25 s and communicated or waited "
                               "for 2.30 s; a larger --batch-size (now 32) or fewer --workers "
                               "would be faster");
     run.load_s = 0.1;
-    assert_false(hr_advice_after(&run, text)); /* loading is useful work */
+    assert_false(hr_advice_after(&run, "ssp", text)); /* loading is useful work */
     run.load_s = 0;
     run.workers = 1;
-    assert_false(hr_advice_after(&run, text));
+    assert_false(hr_advice_after(&run, "ssp", text));
 }
 
 static void a_run_of_an_instant_gets_no_advice(void **state)
@@ -46,7 +46,7 @@ static void a_run_of_an_instant_gets_no_advice(void **state)
     run.compute_s = 0.01;
     run.communicate_s = 0.04;
     run.wait_s = 0.05;
-    assert_false(hr_advice_after(&run, text));
+    assert_false(hr_advice_after(&run, "ssp", text));
 }
 
 /* 64 samples at 2.5 each to begin with; later epochs are held against the first one as well. */
@@ -87,13 +87,13 @@ static void a_step_that_asynchrony_makes_large_is_told(void **state)
     struct hr_run_result run = sample_run("ps-async", 1, 0.9);
     snprintf(run.optimizer, sizeof run.optimizer, "sgd");
     run.asynchrony = (struct hr_asynchrony){0.25, 0.9, 0.8, 0.98};
-    assert_true(hr_advice_asynchrony(&run, text));
+    assert_true(hr_advice_asynchrony(&run, "ps-async", text));
     assert_string_equal(text,
                         "ps-async: 5.0 updates were in flight on average, so lr 0.05 acts like "
                         "0.25 and momentum 0.90 like 0.980 (predicted); --momentum 0.50 would "
                         "keep it at 0.90");
     run.asynchrony = (struct hr_asynchrony){1, 0.5, 0.95, 0.975};
-    assert_true(hr_advice_asynchrony(&run, text));
+    assert_true(hr_advice_asynchrony(&run, "ps-async", text));
     assert_non_null(strstr(text, "a smaller --lr (--async-lr divide) is the safer choice"));
 }
 
@@ -107,7 +107,7 @@ static void a_step_that_is_as_asked_for_is_not(void **state)
     snprintf(run.optimizer, sizeof run.optimizer, "sgd");
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
         run.asynchrony = fine[i];
-        assert_false(hr_advice_asynchrony(&run, text));
+        assert_false(hr_advice_asynchrony(&run, "ps-async", text));
     }
 }
 
