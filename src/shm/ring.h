@@ -1,8 +1,9 @@
 /* ring.h - single-producer single-consumer ring of 64-byte messages in shared memory.
  *
- * Picture:   [ producer line | consumer line | slot 0 | slot 1 | ... | slot n-1 ]
- *              tail, and its   head, and its
- *              copy of head    copy of tail      lines are HR_LINE bytes, each with one writer
+ * Picture:   [ producer line | consumer line | constant line | slot 0 | ... | slot n-1 ]
+ *              tail, and its   head, and its   mask, which
+ *              copy of head    copy of tail    both read
+ *            Lines are HR_LINE bytes, each with one writer; nobody writes the constant one.
  * Memory:    the caller gives hr_ring_bytes() bytes, aligned to HR_LINE; nothing here allocates,
  *            and no pointer is stored inside, so it may lie at another address in each process.
  * Threads:   one producer (reserve, commit, drained), one consumer (peek, release); init before.
@@ -37,14 +38,15 @@ _Static_assert(sizeof(struct hr_message) == 64, "a message is one cache line");
 struct hr_ring {
     alignas(HR_LINE) struct hr_atom64 tail; /* writer: producer */
     uint64_t head_seen;                     /* the producer's copy of head */
-    uint64_t mask;                          /* slots - 1, constant */
     alignas(HR_LINE) struct hr_atom64 head; /* writer: consumer */
     uint64_t tail_seen;                     /* the consumer's copy of tail */
+    alignas(HR_LINE) uint64_t mask;         /* slots - 1, constant */
     alignas(HR_LINE) struct hr_message slot[];
 };
 
 _Static_assert(offsetof(struct hr_ring, head) == HR_LINE, "one writer a line");
-_Static_assert(offsetof(struct hr_ring, slot) == 2 * HR_LINE, "slots begin on a line of their own");
+_Static_assert(offsetof(struct hr_ring, mask) == 2 * HR_LINE, "a constant is on neither's line");
+_Static_assert(offsetof(struct hr_ring, slot) == 3 * HR_LINE, "slots begin on a line of their own");
 
 /* Bytes of a ring with `slots` slots, a power of two. */
 static inline size_t hr_ring_bytes(size_t slots)

@@ -12,10 +12,11 @@
 enum { SLOTS = 8, PLACES = 3 };
 
 _Static_assert(alignof(struct hr_ring) == HR_LINE, "a ring begins on a line");
-_Static_assert(sizeof(struct hr_ring) == 2 * HR_LINE, "two lines of indices");
+_Static_assert(sizeof(struct hr_ring) == 3 * HR_LINE, "two lines of indices, one of constants");
 _Static_assert(offsetof(struct hr_ring, head_seen) < HR_LINE, "the producer's copy on its line");
 _Static_assert(offsetof(struct hr_ring, tail_seen) > HR_LINE, "the consumer's copy on its line");
-_Static_assert(offsetof(struct hr_ring, tail_seen) < 2 * HR_LINE, "and not on the slots'");
+_Static_assert(offsetof(struct hr_ring, tail_seen) < 2 * HR_LINE, "and not further on");
+_Static_assert(offsetof(struct hr_ring, mask) == 2 * HR_LINE, "what both read is on a third line");
 
 /* Where indices start: plainly, and so that they wrap at once, in the middle of a lap, and late. */
 static const uint64_t starts[] = {0, UINT64_MAX, UINT64_MAX - 2, UINT64_MAX - SLOTS,
@@ -67,7 +68,7 @@ static void ring_bytes_hold_header_and_slots(void **state)
 {
     (void)state;
     for (size_t slots = 1; slots <= 64; slots *= 2) {
-        assert_true(hr_ring_bytes(slots) >= 2 * HR_LINE + 64 * slots);
+        assert_true(hr_ring_bytes(slots) >= 3 * HR_LINE + 64 * slots);
         assert_int_equal(hr_ring_bytes(slots) % HR_LINE, 0);
     }
 }
