@@ -25,6 +25,7 @@ static enum hr_status check_given(const struct hr_cli *cli)
                                        "test-fraction",
                                        "index-base",
                                        "features",
+                                       "classes",
                                        "model",
                                        "strategy",
                                        "workers",

@@ -11,6 +11,17 @@
 #include "train/saved.h"
 #include "train/model_file.h"
 
+/* Outputs that do not fit the classes may come from another column than was meant. */
+static enum hr_status build(const struct hr_model_options *model, const struct hr_dataset *dataset,
+                            struct hr_model **out)
+{
+    const enum hr_status status = hr_model_build(model, out);
+    if (status == HR_OK || !dataset->label_column[0])
+        return status;
+    return hr_fail(status, "%s (%s: %zu classes in %s)", hr_error_message(), dataset->name,
+                   dataset->classes, dataset->label_column);
+}
+
 enum hr_status hr_run_model(const struct hr_train_options *options,
                             const struct hr_dataset *dataset, struct hr_model **out)
 {
@@ -19,7 +30,7 @@ enum hr_status hr_run_model(const struct hr_train_options *options,
                                      .classes = dataset->classes,
                                      .label_smoothing = options->label_smoothing};
     HR_TRY(hr_loss_parse(options->loss, &model.loss));
-    return hr_model_build(&model, out);
+    return build(&model, dataset, out);
 }
 
 enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
@@ -40,7 +51,7 @@ enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char
                        checkpoint->path);
     if (loss)
         HR_TRY(hr_loss_parse(loss, &model.loss));
-    return hr_model_build(&model, out);
+    return build(&model, dataset, out);
 }
 
 static bool is_single_file(const char *path)

@@ -66,4 +66,8 @@ PY
   trains --data "$TMP/pets" --test-data "$TMP/all" --classes cat,dog,eel --model "flatten, dense 3" --record "$TMP/trace" >/dev/null
   hogring replay "$TMP/trace" >/dev/null
   refused 3 "only test samples have the label \"eel\"; --classes lists all classes when that is meant" train --data "$TMP/pets" --test-data "$TMP/all"
+  printf '%s\n' '0 1:3 2:1' '1 1:2 3:5' '0 2:4' >"$TMP/ratings" # labels are users
+  printf '2 1:3\n' >"$TMP/strangers"
+  refused 3 "only test samples have the label \"2\"" train --model mf --data "$TMP/ratings" --test-data "$TMP/strangers"
+  hogring train --model mf --data "$TMP/ratings" --test-data "$TMP/strangers" --classes 3 --quiet >/dev/null
 }
