@@ -12,6 +12,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
+#include "base/pipe.h"
+
 enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...)
 {
     va_list args;
@@ -81,6 +84,7 @@ enum hr_status hr_file_create(struct hr_file_writer *writer, const char *path, s
     writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (writer->fd < 0)
         return hr_fail_errno(HR_E_IO, "%s: cannot be created", path);
+    hr_leftover_add(path);
     return take_space(writer);
 }
 
@@ -92,15 +96,6 @@ enum hr_status hr_file_check_regular(const char *path)
     if (stat(path, &there) != 0 || S_ISREG(there.st_mode))
         return HR_OK;
     return hr_fail(HR_E_IO, "%s: is no regular file, and only such a one is replaced", path);
-}
-
-static enum hr_status open_device(struct hr_file_writer *writer)
-{
-    writer->device = true;
-    writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
-    if (writer->fd < 0)
-        return hr_fail_errno(HR_E_IO, "%s: cannot be written", writer->path);
-    return HR_OK;
 }
 
 /* place = the file that path stands for, behind its symlinks. */
@@ -120,8 +115,10 @@ static enum hr_status open_temporary(struct hr_file_writer *writer)
     for (int i = 0; i < MAX_TRIES; i++) {
         HR_TRY(hr_path(writer->temporary, "%s.%ld.%d.tmp", writer->place, (long)getpid(), i));
         writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (writer->fd >= 0)
+        if (writer->fd >= 0) {
+            hr_leftover_add(writer->temporary);
             return HR_OK;
+        }
         if (errno != EEXIST)
             return hr_fail_errno(HR_E_IO, "%s: cannot be written", writer->path);
     }
@@ -157,8 +154,9 @@ enum hr_status hr_file_replace(struct hr_file_writer *writer, const char *path, 
     const bool exists = stat(path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
         return fail_for_folder(path);
-    if (exists && !S_ISREG(there.st_mode))
-        return open_device(writer);
+    writer->device = exists && !S_ISREG(there.st_mode);
+    if (writer->device)
+        return hr_pipe_open_write(path, &writer->fd);
     HR_TRY(open_temporary(writer));
     return take_space(writer);
 }
@@ -167,19 +165,24 @@ static enum hr_status put_in_place(const struct hr_file_writer *writer)
 {
     char folder[HR_PATH_MAX];
     HR_TRY(hr_path_parent(folder, writer->place));
-    if (rename(writer->temporary, writer->place) == 0)
-        return hr_folder_sync(folder);
-    const enum hr_status status = hr_fail_errno(HR_E_IO, "%s: cannot be replaced", writer->path);
-    unlink(writer->temporary);
-    return status;
+    const bool placed = rename(writer->temporary, writer->place) == 0;
+    const enum hr_status status =
+        placed ? HR_OK : hr_fail_errno(HR_E_IO, "%s: cannot be replaced", writer->path);
+    if (!placed)
+        unlink(writer->temporary);
+    hr_leftover_forget(writer->temporary);
+    return placed ? hr_folder_sync(folder) : status;
 }
 
 /* --- all writers --- */
 
 static void remove_unfinished(const struct hr_file_writer *writer)
 {
-    if (!writer->device)
-        unlink(writer->temporary[0] ? writer->temporary : writer->path);
+    const char *name = writer->temporary[0] ? writer->temporary : writer->path;
+    if (writer->device)
+        return;
+    unlink(name);
+    hr_leftover_forget(name);
 }
 
 enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, size_t n)
@@ -189,6 +192,10 @@ enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, si
         const ssize_t written = write(writer->fd, from, n);
         if (written < 0 && errno == EINTR)
             continue;
+        if (written < 0 && errno == EAGAIN) {
+            HR_TRY(hr_pipe_wait_write(writer->fd, writer->path));
+            continue;
+        }
         if (written == 0) /* a device that takes nothing: do not ask for ever */
             errno = EIO;
         if (written <= 0)
@@ -211,7 +218,11 @@ enum hr_status hr_file_finish(struct hr_file_writer *writer)
     writer->fd = -1;
     if (status != HR_OK)
         remove_unfinished(writer);
-    return status == HR_OK && writer->temporary[0] ? put_in_place(writer) : status;
+    else if (writer->temporary[0])
+        return put_in_place(writer);
+    else
+        hr_leftover_forget(writer->path);
+    return status;
 }
 
 void hr_file_abandon(struct hr_file_writer *writer)

@@ -1,10 +1,15 @@
 #include "cli/config.h"
 
 #include <ini.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/pipe.h"
+
+enum { LARGEST_FILE = 1 << 20 };
 
 struct config_reader {
     struct hr_cli *cli;
@@ -54,19 +59,23 @@ static int config_line(void *arg, const char *section, const char *name, const c
     return 1;
 }
 
+/* Any kind of file: --config <(...) is a FIFO. */
 enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command, const char *path)
 {
     struct config_reader reader = {cli, command, path, HR_OK};
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return hr_fail_errno(HR_E_IO, "--config %s: cannot be read", path);
-    const int result = ini_parse_file(file, config_line, &reader);
-    const bool broken = ferror(file);
-    fclose(file);
-    if (reader.status != HR_OK)
-        return reader.status;
-    if (result < 0 || broken) /* a folder, for one, opens and cannot be read */
-        return hr_fail(HR_E_IO, "--config %s: cannot be read", path);
+    char *text;
+    size_t bytes;
+    const enum hr_status status = hr_pipe_read_all(path, LARGEST_FILE, &text, &bytes);
+    if (status != HR_OK)
+        return hr_fail(status, "--config %s", hr_error_message());
+    const bool is_text = strlen(text) == bytes;
+    const int result = is_text ? ini_parse_string(text, config_line, &reader) : 0;
+    free(text);
+    HR_TRY(reader.status);
+    if (!is_text)
+        return hr_fail(HR_E_FORMAT, "--config %s: is no text", path);
+    if (result < 0)
+        return hr_fail(HR_E_NOMEM, "--config %s: no memory to read it", path);
     if (result > 0)
         return hr_fail(HR_E_FORMAT, "--config %s: line %d is not \"name = value\"", path, result);
     return HR_OK;

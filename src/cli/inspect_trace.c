@@ -6,7 +6,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/replay.h"
 #include "report/json_value.h"
@@ -43,11 +45,14 @@ struct view {
 bool hr_is_trace(const char *path)
 {
     char magic[8] = "";
-    FILE *file = fopen(path, "rbe");
-    const bool is = file && fread(magic, 1, sizeof magic, file) == sizeof magic &&
+    size_t bytes;
+    int fd;
+    if (hr_file_open(path, &fd, &bytes) != HR_OK) /* a FIFO for one, which would block */
+        return false;
+    const bool is = bytes >= sizeof magic &&
+                    hr_file_read_at(fd, path, 0, magic, sizeof magic) == HR_OK &&
                     !memcmp(magic, "HOGTRACE", sizeof magic);
-    if (file)
-        fclose(file);
+    close(fd);
     return is;
 }
 

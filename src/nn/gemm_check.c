@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
+#include "base/pipe.h"
 #include "nn/gemm_naive.h"
 
 enum { THREADS = 2, ROUNDS = 4, MOST_M = 64, MOST_N = 128, MOST_K = 196, NSHAPES = 3, NFORMS = 3 };
@@ -136,26 +137,11 @@ static _Noreturn void child_main(hr_gemm_fn fn, int out)
 
 /* --- in the parent --- */
 
-static const int64_t NS_PER_MS = 1000000;
-
-/* Until there is something to read, or nobody left to write it. */
-static bool wait_for(int in, int deadline_ms)
-{
-    const int64_t end = hr_clock_ns() + deadline_ms * NS_PER_MS;
-    struct pollfd readable = {.fd = in, .events = POLLIN};
-    for (;;) {
-        const int64_t left = end - hr_clock_ns();
-        const int events = poll(&readable, 1, left > 0 ? (int)(left / NS_PER_MS) : 0);
-        if (events > 0 || (left <= 0 && events == 0))
-            return events > 0;
-    }
-}
-
 /* What the child sends; the end of the pipe without it means that it ended, which reap explains. */
 static struct hr_gemm_answer hear(int in, int deadline_ms)
 {
     struct hr_gemm_answer answer;
-    if (!wait_for(in, deadline_ms))
+    if (!hr_pipe_wait(in, POLLIN, hr_clock_ns() + deadline_ms * INT64_C(1000000)))
         return (struct hr_gemm_answer){HR_GEMM_HUNG, deadline_ms};
     if (read(in, &answer, sizeof answer) == sizeof answer)
         return answer;

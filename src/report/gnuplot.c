@@ -1,8 +1,11 @@
 #include "report/gnuplot.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,15 +13,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/pipe.h"
+#include "shm/process.h"
 
 extern char **environ;
 
-/* What goes into gnuplot and what it says. Both are files in memory and not pipes: none of them can
- * be full, so neither side can wait for the other, and a gnuplot that dies raises no SIGPIPE. */
+/* What goes into gnuplot, what it says and what it draws. All are files in memory and not pipes:
+ * none of them can be full, so neither side can wait for the other, and a gnuplot that dies raises
+ * no SIGPIPE. */
 struct streams {
-    int script, errors;
+    int script, errors, picture;
 };
+
+enum { PATIENCE_S = 60 };
 
 static void close_streams(struct streams *streams)
 {
@@ -26,13 +35,16 @@ static void close_streams(struct streams *streams)
         close(streams->script);
     if (streams->errors >= 0)
         close(streams->errors);
+    if (streams->picture >= 0)
+        close(streams->picture);
 }
 
 static enum hr_status open_streams(struct streams *streams)
 {
     streams->script = memfd_create("hogring-plot-script", MFD_CLOEXEC);
     streams->errors = memfd_create("hogring-plot-errors", MFD_CLOEXEC);
-    if (streams->script >= 0 && streams->errors >= 0)
+    streams->picture = memfd_create("hogring-plot-picture", MFD_CLOEXEC);
+    if (streams->script >= 0 && streams->errors >= 0 && streams->picture >= 0)
         return HR_OK;
     const enum hr_status status = hr_fail_errno(HR_E_NOMEM, "no memory for a plot");
     close_streams(streams);
@@ -95,30 +107,53 @@ static enum hr_status start_gnuplot(const struct streams *streams, int picture, 
     return cause ? hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be started", path) : HR_OK;
 }
 
+/* One that does not end is ended. Where the kernel cannot tell, waitpid does. */
+static bool await(pid_t child)
+{
+    const int process = hr_process_open(child);
+    const bool ended =
+        process < 0 || hr_pipe_wait(process, POLLIN, hr_clock_ns() + PATIENCE_S * HR_NS_PER_SECOND);
+    if (process >= 0)
+        close(process);
+    if (!ended)
+        kill(child, SIGKILL);
+    return ended;
+}
+
 static enum hr_status run_gnuplot(const struct streams *streams, int picture, const char *path)
 {
     pid_t child;
     int wait_status;
     struct stat drawn;
     HR_TRY(start_gnuplot(streams, picture, path, &child));
+    const bool in_time = await(child);
     while (waitpid(child, &wait_status, 0) < 0)
         if (errno != EINTR)
             return hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be waited for", path);
+    if (!in_time)
+        return hr_fail(HR_E_IO, "%s: gnuplot did not end in %d s", path, PATIENCE_S);
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 ||
         (fstat(picture, &drawn) == 0 && S_ISREG(drawn.st_mode) && drawn.st_size == 0))
         return explain(path, wait_status, streams->errors);
     return HR_OK;
 }
 
+static enum hr_status copy(int picture, const char *path)
+{
+    const off_t bytes = lseek(picture, 0, SEEK_END);
+    const void *data =
+        bytes > 0 ? mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, picture, 0) : MAP_FAILED;
+    if (data == MAP_FAILED)
+        return hr_fail_errno(HR_E_NOMEM, "%s: no memory for the plot", path);
+    const enum hr_status status = hr_file_replace_durably(path, data, (size_t)bytes);
+    munmap((void *)(uintptr_t)data, (size_t)bytes);
+    return status;
+}
+
 static enum hr_status draw(const struct streams *streams, const char *path)
 {
-    struct hr_file_writer picture;
-    HR_TRY(hr_file_replace(&picture, path, 0));
-    const enum hr_status status = run_gnuplot(streams, picture.fd, path);
-    if (status == HR_OK)
-        return hr_file_finish(&picture);
-    hr_file_abandon(&picture);
-    return status;
+    HR_TRY(run_gnuplot(streams, streams->picture, path));
+    return copy(streams->picture, path);
 }
 
 static bool ends_in(const char *path, const char *ending)

@@ -13,12 +13,30 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/leftovers.h"
 #include "base/log.h"
 #include "base/philox.h"
 #include "base/size.h"
 #include "shm/process.h"
 
 enum { NAME_TRIES = 16, PIECE = 16 << 20 };
+
+struct path {
+    char text[96];
+};
+
+static struct path path_of(const char *name)
+{
+    struct path path;
+    snprintf(path.text, sizeof path.text, "/dev/shm%s", name);
+    return path;
+}
+
+static void unlink_name(const char *name)
+{
+    shm_unlink(name);
+    hr_leftover_forget(path_of(name).text);
+}
 
 static int open_new_name(char *name, size_t size)
 {
@@ -28,8 +46,10 @@ static int open_new_name(char *name, size_t size)
         snprintf(name, size, "/hogring.%ld.%llu.%08x", (long)getpid(),
                  hr_process_start_time(getpid()), random.v[0]);
         const int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-        if (fd >= 0)
+        if (fd >= 0) {
             fchmod(fd, 0600); /* whatever the umask took away */
+            hr_leftover_add(path_of(name).text);
+        }
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -70,7 +90,7 @@ static int take_named(size_t bytes, char *name, size_t size)
     const int failure = bytes > free_bytes_of_dev_shm() ? ENOSPC : allocate(fd, bytes);
     if (failure == 0)
         return fd;
-    shm_unlink(name);
+    unlink_name(name);
     close(fd);
     errno = failure;
     return -1;
@@ -118,7 +138,7 @@ enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_segment *ou
     const int cause = errno;
     close(fd);
     if (segment.name[0] && (!named || segment.base == MAP_FAILED)) {
-        shm_unlink(segment.name);
+        unlink_name(segment.name);
         segment.name[0] = '\0';
     }
     errno = cause;
@@ -139,22 +159,11 @@ void hr_segment_destroy(struct hr_segment *segment)
 void hr_segment_unlink(struct hr_segment *segment)
 {
     if (segment->name[0])
-        shm_unlink(segment->name);
+        unlink_name(segment->name);
     segment->name[0] = '\0';
 }
 
 /* --- segments that others find by name --- */
-
-struct path {
-    char text[96];
-};
-
-static struct path path_of(const char *name)
-{
-    struct path path;
-    snprintf(path.text, sizeof path.text, "/dev/shm%s", name);
-    return path;
-}
 
 enum hr_status hr_segment_publish(struct hr_segment *segment, const char *name, bool *exists)
 {

@@ -1,0 +1,66 @@
+/* Who leaves from a signal handler leaves no half-written files. */
+#include "base/leftovers.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "support/check.h"
+#include "support/scratch.h"
+
+static void unfinished_files_are_removed_and_finished_ones_stay(void **state)
+{
+    (void)state;
+    struct hr_file_writer replacing, creating;
+    CHECK_OK(hr_file_write_durably(scratch("done"), "abc", 3));
+    CHECK_OK(hr_file_replace_durably(scratch("old"), "abc", 3));
+    CHECK_OK(hr_file_replace(&replacing, scratch("old"), 3));
+    CHECK_OK(hr_file_create(&creating, scratch("fresh"), 3));
+    assert_int_equal(access(replacing.temporary, F_OK), 0);
+    hr_leftovers_remove();
+    assert_true(scratch_exists("done") && scratch_exists("old") && !scratch_exists("fresh"));
+    assert_int_equal(access(replacing.temporary, F_OK), -1);
+    hr_file_abandon(&replacing);
+    hr_file_abandon(&creating);
+}
+
+static void children_leave_alone_what_is_their_parents(void **state)
+{
+    (void)state;
+    struct hr_file_writer writer;
+    CHECK_OK(hr_file_create(&writer, scratch("mine"), 3));
+    const pid_t child = fork();
+    if (child == 0) {
+        hr_leftovers_remove();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(scratch_exists("mine"));
+    hr_file_abandon(&writer);
+}
+
+static void more_than_can_be_remembered_do_no_harm(void **state)
+{
+    (void)state;
+    char path[64];
+    for (int i = 0; i < 100; i++) {
+        snprintf(path, sizeof path, "/nowhere/%d", i);
+        hr_leftover_add(path);
+    }
+    hr_leftovers_remove();
+    for (int i = 0; i < 100; i++) {
+        snprintf(path, sizeof path, "/nowhere/%d", i);
+        hr_leftover_forget(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unfinished_files_are_removed_and_finished_ones_stay),
+        cmocka_unit_test(children_leave_alone_what_is_their_parents),
+        cmocka_unit_test(more_than_can_be_remembered_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
