@@ -217,9 +217,9 @@ static int run(struct hr_cli *cli)
 {
     struct hr_dataset dataset = {0};
     struct hr_contest *contest = calloc(1, sizeof *contest);
-    enum hr_status status = HR_E_NOMEM;
-    if (contest)
-        status = compare(cli, &dataset, contest);
+    const enum hr_status status = contest
+                                      ? compare(cli, &dataset, contest)
+                                      : hr_fail(HR_E_NOMEM, "no memory to compare anything in");
     for (size_t i = 0; contest && i < contest->n; i++)
         hr_run_result_free(&contest->results[i]);
     free(contest);

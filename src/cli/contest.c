@@ -138,8 +138,10 @@ static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_da
 static void forward_signals(const struct entrant *entrants, size_t n, int *forwarded)
 {
     for (; *forwarded < hr_signals_seen(NULL); ++*forwarded)
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n; k++) {
             kill(entrants[k].pid, SIGTERM);
+            kill(entrants[k].pid, SIGCONT); /* one that was stopped does not see it before */
+        }
 }
 
 static void wait_for_parcel(const struct entrant *entrants, size_t n, size_t k, int *forwarded)
@@ -171,7 +173,8 @@ static void receive(struct hr_contest *contest, size_t i, const struct entrant *
     result->dropped_by =
         read_list(entrant->pipe, result->ndropped_by * sizeof *result->dropped_by, &whole);
     close(entrant->pipe);
-    waitpid(entrant->pid, NULL, 0);
+    while (waitpid(entrant->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
     if (!whole) {
         hr_run_result_free(result);
         hr_contest_note(contest, i, HR_E_LOST, "its process ended without a result");
@@ -187,6 +190,7 @@ enum hr_status hr_contest_side_by_side(const struct hr_cli *cli, const struct hr
     struct entrant entrants[HR_CONTEST_MAX];
     enum hr_status status = HR_OK;
     int forwarded = 0;
+    hr_signals_run_begins();
     for (size_t first = 0; first < contest->n && !hr_signals_seen(NULL);
          first += contest->per_seed) {
         size_t started = 0;
@@ -198,5 +202,6 @@ enum hr_status hr_contest_side_by_side(const struct hr_cli *cli, const struct hr
             receive(contest, first + k, &entrants[k]);
         }
     }
+    hr_signals_run_ended();
     return status;
 }

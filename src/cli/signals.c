@@ -4,26 +4,67 @@
 #include <stddef.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t seen, first;
+#include "base/leftovers.h"
 
-/* Sets flags only; whoever watches does the rest. The third time nobody seems to. */
+/* Seconds from a signal until the process leaves: who reads or measures has that long to end in its
+ * own way, who has a run behind it time for the table, the JSON and the plot. */
+enum { LEAVE_S = 1, REPORT_S = 10 };
+
+static volatile sig_atomic_t seen, first, running, ran;
+static pid_t command; /* not one of its children */
+
+static _Noreturn void leave(void)
+{
+    static const char words[] = "hogring: interrupted\n";
+    hr_leftovers_remove();
+    if (getpid() == command && write(STDERR_FILENO, words, sizeof words - 1) < 0)
+        _exit(128 + first);
+    _exit(128 + first);
+}
+
+/* Sets flags, and sees to it that the command ends though nobody may watch them. The third time
+ * nobody seems to. */
 static void on_signal(int number)
 {
     if (!seen)
         first = number;
     if (++seen >= 3)
-        _exit(128 + number);
+        leave();
+    alarm(ran ? REPORT_S : LEAVE_S);
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    if (!running)
+        leave();
+    alarm(LEAVE_S);
 }
 
 void hr_signals_catch(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    command = getpid();
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaction(numbers[i], &action, NULL);
+    action.sa_handler = on_alarm;
+    sigaction(SIGALRM, &action, NULL);
     /* A closed pipe and a file size limit are errors of write, not an end without words. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+}
+
+void hr_signals_run_begins(void)
+{
+    running = ran = 1;
+}
+
+void hr_signals_run_ended(void)
+{
+    running = 0;
+    if (seen)
+        alarm(REPORT_S);
 }
 
 int hr_signals_seen(void *unused)

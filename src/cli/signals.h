@@ -1,5 +1,6 @@
-/* signals.h - Ctrl-C: the first finishes the step and saves, the second leaves, the third is not
- * asked. */
+/* signals.h - Ctrl-C: in a run the first finishes the step and saves, the second leaves, the third
+ * is not asked. Elsewhere the first ends the command, within a second whatever it is doing: reading
+ * from a FIFO, writing into one, or computing. */
 #ifndef HR_CLI_SIGNALS_H
 #define HR_CLI_SIGNALS_H
 
@@ -7,6 +8,11 @@
 
 /* Count SIGINT, SIGTERM and SIGHUP from now on. */
 void hr_signals_catch(void);
+
+/* Between the two a run is on that asks hr_signals_seen, and is not cut short; what it leaves to
+ * report has ten seconds once it ended. */
+void hr_signals_run_begins(void);
+void hr_signals_run_ended(void);
 
 /* How often one came; an hr_observer.should_stop. */
 int hr_signals_seen(void *unused);

@@ -39,6 +39,7 @@ static void on_saved(void *arg, const char *path)
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const char *label, bool quiet)
 {
+    hr_signals_run_begins();
     *watch = (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet};
     hr_progress_view_init(&watch->view, stderr, label, (double)options->epochs, quiet);
     return (struct hr_observer){
@@ -54,6 +55,7 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
 {
     char advice[HR_ADVICE_MAX];
+    hr_signals_run_ended();
     hr_progress_view_end(&watch->view);
     if (watch->quiet || !result)
         return;

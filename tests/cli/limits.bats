@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# No limit makes a command hang: every command under several, with a timeout that must never strike.
+load support
+load commands
+
+# under LIMIT VALUE [BEFORE...]: every command with that ulimit, each behind the words BEFORE.
+under() {
+  local limit=$1 value=$2 words code
+  shift 2
+  while read -r -a words; do
+    rm -rf "$TMP"/out.*
+    code=0
+    timeout -s KILL $patience "$@" bash -c "ulimit $limit $value; exec \"\$@\"" -- "${HOGRING:-build/hogring}" "${words[@]}" \
+      >"$TMP/said" 2>&1 </dev/null || code=$?
+    ended $code "ulimit $limit $value; hogring ${words[*]}" || return 1
+  done < <(commands)
+}
+
+@test "no command hangs where addresses are few" {
+  make_inputs
+  for kib in 12000 60000 100000 250000 500000; do under -v $kib || return 1; done
+}
+
+@test "no command hangs where files are few or small" {
+  make_inputs
+  for n in 3 5 9; do under -n $n || return 1; done
+  under -f 0
+  under -f 8
+}
+
+@test "no command hangs where processes and threads are few" {
+  make_inputs
+  [ "$(id -u)" = 0 ] || { under -u 1; return; }
+  command -v setpriv >/dev/null || skip "root has no such limit, and setpriv is missing"
+  cp "${HOGRING:-build/hogring}" "$TMP/hogring"
+  chmod -R a+rwX "$TMP"
+  HOGRING=$TMP/hogring under -u 1 setpriv --reuid 65534 --clear-groups
+}
+
+@test "what OpenBLAS cannot have ends the run, and takes no other kernels" {
+  hogring train "${quick[@]}" --kernels reference >"$TMP/said"
+  digest=$(awk '/digest/ {print $3}' "$TMP/said")
+  for kib in 60000 100000 250000; do
+    code=0
+    timeout -s KILL $patience bash -c "ulimit -v $kib; exec \"\$@\"" -- "${HOGRING:-build/hogring}" train "${quick[@]}" \
+      >"$TMP/said" 2>&1 || code=$?
+    [ $code = 3 ] || [ $code = 1 ] || [ $code = 0 ]
+    [ -n "$digest" ] && ! grep -q "$digest" "$TMP/said"
+  done
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# No signal, FIFO or device makes a command hang: each ends, with a timeout that must never strike.
+load support
+load commands
+
+# Longer than anybody waits, each in another way.
+endless() {
+  cat <<END
+train --epochs 100000 --quiet
+train --epochs 100000 --quiet --launch process --strategy ps-async
+train --data $TMP/rows.libsvm --model logistic --epochs 1000000 --quiet
+compare --epochs 100000 --quiet
+compare --epochs 100000 --quiet --concurrent
+simulate --epochs 100000 --quiet
+bench all_reduce --sizes 4:64M --workers 4 --algorithm all
+bench links --topology dgx1 --emulate --bytes 64M
+bench layers --max-seconds 1h
+bench train --max-seconds 1h
+data make sparse --out $TMP/out.libsvm --rows 100000000
+END
+}
+
+# signalled SECONDS ARGUMENTS...: SIGTERM after that long ends it, once.
+signalled() {
+  local pause=$1 code=0
+  shift
+  timeout -s KILL $patience "${HOGRING:-build/hogring}" "$@" >"$TMP/said" 2>&1 </dev/null &
+  pid=$!
+  sleep "$pause"
+  pkill -TERM -P $pid -x hogring || true # the child of timeout, which would pass no signal on
+  wait $pid || code=$?
+  ended $code "SIGTERM after $pause s; hogring $*"
+}
+
+@test "SIGTERM at any moment ends every command" {
+  make_inputs
+  while read -r -a words; do
+    for i in 1 2; do signalled 0.$((RANDOM % 60 + 10)) "${words[@]}" || return 1; done
+  done < <(endless)
+  while read -r -a words; do signalled 0.0$((RANDOM % 10)) "${words[@]}" || return 1; done < <(commands)
+  ! ls "$TMP"/*.tmp 2>/dev/null
+}
+
+@test "FIFOs and devices in the place of files are refused, or given up at a signal" {
+  mkfifo "$TMP/fifo" "$TMP/fifo.svg"
+  for file in "$TMP/fifo" /dev/zero /dev/urandom; do
+    for words in "train --config " "train --data " "train --init-weights " "train --resume " "train --compute-time trace:" \
+      "train --topology " "compare --config " "eval " "inspect " "replay " "data info " "data verify " "data pack --out " \
+      "bench links --topology "; do
+      signalled 0.2 $words"$file" || return 1
+    done
+  done
+  for words in "--json $TMP/fifo" "--plot $TMP/fifo.svg" "--record $TMP/fifo" "--checkpoint-dir $TMP/fifo"; do
+    signalled 0.5 train "${quick[@]}" $words || return 1
+  done
+}
+
+@test "--config takes a FIFO that somebody writes to, and gives up one without an end" {
+  hogring train --config <(echo "epochs = 1"; sleep 0.2; echo "model = softmax") --quiet >"$TMP/said"
+  grep -q "23 updates" "$TMP/said"
+  refused 3 "--config /dev/zero: has more than" train --config /dev/zero
+  mkfifo "$TMP/fifo"
+  refused 3 "--config $TMP/fifo: its end did not come in 30 s" train --config "$TMP/fifo"
+}
+
+@test "a signal ends whoever writes to a stdout that nobody reads" {
+  mkfifo "$TMP/full"
+  exec 9<>"$TMP/full"
+  head -c 65536 /dev/zero >&9
+  timeout -s KILL $patience "${HOGRING:-build/hogring}" help >"$TMP/full" 2>"$TMP/said" &
+  pid=$!
+  sleep 0.5
+  pkill -TERM -P $pid -x hogring
+  code=0; wait $pid || code=$?
+  exec 9>&-
+  [ $code = 143 ]
+}
+
+@test "a signal ends whoever waits for a gnuplot that hangs" {
+  mkdir "$TMP/bin"
+  printf '#!/bin/sh\nexec sleep 60\n' >"$TMP/bin/gnuplot"
+  chmod +x "$TMP/bin/gnuplot"
+  PATH=$TMP/bin:$PATH signalled 1 train "${quick[@]}" --plot "$TMP/out.svg"
+  [ ! -e "$TMP/out.svg" ]
+}
+
+@test "a signal ends a comparison whose entrants were stopped" {
+  timeout -s KILL $patience "${HOGRING:-build/hogring}" compare --epochs 100000 --concurrent >"$TMP/said" 2>&1 &
+  pid=$!
+  for _ in $(seq 200); do grep -q "epoch 1/" "$TMP/said" && break; sleep 0.05; done
+  command=$(pgrep -P $pid -x hogring)
+  pkill -STOP -P "$command"
+  kill -TERM "$command"
+  code=0; wait $pid || code=$?
+  [ $code = 143 ] || [ $code = 130 ] || { echo "exit $code"; tail -n 3 "$TMP/said"; return 1; }
+}
