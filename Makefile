@@ -103,7 +103,7 @@ demo: deps                                     ## install, build, run the main j
 	@$(MAKE) --no-print-directory all show-demo
 show-demo:
 	build/hogring compare --data fashion-mnist --model mlp --workers 2 --epochs 5 --batch-size 64 --lr 0.02 \
-	  --plot build/demo.svg --json build/demo.json --checkpoint-dir build/demo-checkpoints
+	  --plot build/demo.svg --json build/demo.json --checkpoint-dir build/demo-checkpoints --overwrite
 	@echo; echo "picture      $(CURDIR)/build/demo.svg"; echo "all figures  $(CURDIR)/build/demo.json"
 	@echo "checkpoints  $(CURDIR)/build/demo-checkpoints/<strategy>/latest"
 

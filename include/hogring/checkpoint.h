@@ -4,7 +4,9 @@
  *                       trainer.safetensors   optimizer state and whatever else a run needs
  *                       manifest.json         format version, step, size and XXH3-64 of each
  *                                             file's header and of each tensor, and of itself
- *     DIR/latest -> step-00000500             a convenience; resume trusts manifests only
+ *     DIR/latest -> step-00000500             a convenience; resume trusts manifests only, and
+ *                                             sets it right
+ *     DIR/.run                                which run the folder is of; locked while it goes on
  *
  * Saving: everything is written to DIR/.tmp-step-00000500.<pid>.<random>, each file synced, the
  * folder synced, renamed, the parent synced: a crash at any point leaves the old checkpoint or the
@@ -77,6 +79,9 @@ enum hr_status hr_checkpoint_prepare(const char *dir, size_t bytes);
  * HR_E_IO: the file, and for a full disk bytes needed and free. HR_E_USAGE: a name twice or not
  * UTF-8, `bytes` that are not those of the shape, a step above INT64_MAX. */
 enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpoint, size_t keep);
+
+/* Does the folder hold steps, good or not? */
+bool hr_checkpoint_any(const char *dir);
 
 /* Load and verify one checkpoint.
  *   path  a step-* folder (or its model.safetensors), or a folder of them: then the highest step

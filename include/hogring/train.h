@@ -98,12 +98,13 @@ struct hr_train_options {
     char checkpoint_dir[1024]; /* "": save nothing */
     uint64_t checkpoint_every; /* steps; 0: at the ends of epochs */
     size_t keep;               /* newest checkpoints to keep; 0: all */
-    char resume[1024];         /* a checkpoint or a folder of them; "": start anew */
-    size_t ranks_beside;       /* ranks of other runs that share the processors (--concurrent) */
-    char solver[16];           /* sparse models (hogring/sparse.h): auto, sgd, dual */
-    double cost;               /* of sparse models: weight of the losses */
-    size_t factors;            /* of mf */
-    size_t hot_copies; /* sparse sgd: frequent weights that each of several workers copies */
+    bool overwrite;      /* remove what another run left in checkpoint_dir; else it is refused */
+    char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
+    size_t ranks_beside; /* ranks of other runs that share the processors (--concurrent) */
+    char solver[16];     /* sparse models (hogring/sparse.h): auto, sgd, dual */
+    double cost;         /* of sparse models: weight of the losses */
+    size_t factors;      /* of mf */
+    size_t hot_copies;   /* sparse sgd: frequent weights that each of several workers copies */
 };
 
 /* The documented defaults. */

@@ -132,6 +132,16 @@ static enum hr_status load_step(const char *dir, const struct hr_step *step,
                    folder, (unsigned long long)found, (unsigned long long)step->step);
 }
 
+bool hr_checkpoint_any(const char *dir)
+{
+    struct hr_step *steps;
+    size_t count;
+    if (hr_steps_list(dir, &steps, &count) != HR_OK)
+        return false;
+    free(steps);
+    return count > 0;
+}
+
 static enum hr_status load_newest(const char *dir, struct hr_checkpoint *out)
 {
     struct hr_step *steps;

@@ -167,14 +167,34 @@ static enum hr_status point_latest(const char *dir, uint64_t step)
     return status;
 }
 
+/* Does it say so already? */
+static bool points_at(const char *dir, uint64_t step)
+{
+    char link[HR_PATH_MAX], found[sizeof(struct hr_step_name) + 1];
+    const struct hr_step_name name = hr_step_name(step);
+    if (hr_path(link, "%s/latest", dir) != HR_OK)
+        return false;
+    const ssize_t length = readlink(link, found, sizeof found);
+    return length == (ssize_t)strlen(name.text) && !memcmp(found, name.text, (size_t)length);
+}
+
 void hr_steps_point_latest(const char *dir, uint64_t step)
 {
+    if (points_at(dir, step))
+        return;
     if (point_latest(dir, step) != HR_OK)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
 }
 
+void hr_steps_unpoint_latest(const char *dir)
+{
+    char link[HR_PATH_MAX];
+    if (hr_path(link, "%s/latest", dir) == HR_OK && unlink(link) != 0 && errno != ENOENT)
+        hr_log(HR_LOG_WARNING, "%s: cannot be removed: %s", link, strerror(errno));
+}
+
 /* Renamed first: a crash half way leaves a temporary, not half a checkpoint. */
-static enum hr_status discard(const char *dir, const char *name)
+enum hr_status hr_steps_discard(const char *dir, const char *name)
 {
     char path[HR_PATH_MAX], temporary[HR_PATH_MAX];
     HR_TRY(hr_path(path, "%s/%s", dir, name));
@@ -198,7 +218,7 @@ void hr_steps_prune(const char *dir, uint64_t saved, size_t keep)
         const bool is_saved = steps[i].step == saved && !steps[i].old;
         if (is_saved || kept++ < keep)
             continue;
-        if (discard(dir, steps[i].name.text) != HR_OK)
+        if (hr_steps_discard(dir, steps[i].name.text) != HR_OK)
             hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     }
     free(steps);

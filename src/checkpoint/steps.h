@@ -4,6 +4,7 @@
  *     DIR/step-00000500.old      one that is being replaced, where the file system cannot exchange
  *                                two names in one go; else never seen
  *     DIR/latest                 -> step-00000500
+ *     DIR/.run                   whose they are (claim.h)
  *     DIR/.tmp-*.<pid>.<random>  being written, or being removed
  *
  * A name appears and disappears by one rename, so what stands under it is always whole.
@@ -53,6 +54,12 @@ HR_CHECKED enum hr_status hr_steps_publish(const struct hr_publish *publish, boo
 
 /* Point dir/latest at a step. A convenience: failure costs a warning line. */
 void hr_steps_point_latest(const char *dir, uint64_t step);
+
+/* It points nowhere: no step is left. */
+void hr_steps_unpoint_latest(const char *dir);
+
+/* Remove one step. */
+HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const char *name);
 
 /* Remove all but the newest `keep` (0: keep all); `saved` always stays. Failure costs a warning. */
 void hr_steps_prune(const char *dir, uint64_t saved, size_t keep);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "checkpoint/claim.h"
 #include "checkpoint/safetensors.h"
 #include "cli/combination.h"
 #include "cli/commands.h"
@@ -192,6 +193,17 @@ static enum hr_status admit(const void *arg, struct hr_shape shape)
     return HR_OK;
 }
 
+/* What could only fail after the runs before it. */
+static enum hr_status check_folder(const struct hr_train_options *options)
+{
+    const struct hr_claimant claimant = {options->checkpoint_dir, NULL, options->overwrite};
+    if (!options->checkpoint_dir[0])
+        return HR_OK;
+    if (!options->resume[0])
+        HR_TRY(hr_claim_check(&claimant));
+    return hr_checkpoint_prepare(options->checkpoint_dir, 0);
+}
+
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
                               struct hr_contest *contest)
 {
@@ -206,8 +218,7 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
         HR_TRY(check_together(contest, dataset));
     hr_hints_print(cli, dataset);
     for (size_t i = 0; i < contest->n; i++)
-        if (contest->options[i].checkpoint_dir[0])
-            HR_TRY(hr_checkpoint_prepare(contest->options[i].checkpoint_dir, 0));
+        HR_TRY(check_folder(&contest->options[i]));
     HR_TRY(cli->concurrent ? hr_contest_side_by_side(cli, dataset, contest)
                            : run_in_turn(cli, dataset, contest));
     return report(cli, dataset, contest);

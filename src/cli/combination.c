@@ -114,7 +114,7 @@ static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_tr
 
 static enum hr_status check_saving(const struct hr_cli *cli, const struct hr_train_options *o)
 {
-    static const char *const options[] = {"checkpoint-every", "keep"};
+    static const char *const options[] = {"checkpoint-every", "keep", "overwrite"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (hr_cli_was_given(cli, options[i]) && !o->checkpoint_dir[0])
             return hr_fail(HR_E_USAGE, "--%s: where to? give --checkpoint-dir too", options[i]);

@@ -208,6 +208,8 @@ static const struct hr_option_row rows[] = {
      "and at multiples of STEPS instead"},
     {"keep", COUNT, FIELD(train.keep), BOTH | HR_REPLAY, "N",
      "newest checkpoints to keep; 0: all [3]"},
+    {"overwrite", FLAG, FIELD(train.overwrite), BOTH | HR_REPLAY, NULL,
+     "remove what another run left in --checkpoint-dir [such a folder is refused]"},
     {"resume", OPTIONAL_TEXT, FIELD(train.resume), BOTH | HR_REPLAY, "[DIR]",
      "go on from a checkpoint, or the newest good one of a folder [--checkpoint-dir]"},
     {"", FLAG, 0, 0, ALL, NULL, "Results"},

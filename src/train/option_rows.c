@@ -78,6 +78,7 @@ static const struct hr_train_row rows[] = {
     ROW("checkpoint-dir", TEXT, AROUND, checkpoint_dir),
     ROW("checkpoint-every", COUNT, DECIDES, checkpoint_every),
     ROW("keep", SIZE, AROUND, keep),
+    ROW("overwrite", TRUTH, AROUND, overwrite),
     ROW("resume", TEXT, DECIDES, resume),
     ROW("record", TEXT, AROUND, record),
     ROW("record-block", TEXT, DECIDES, record_block),

@@ -255,8 +255,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
                        (unsigned long long)run->world.course.end,
                        run->options->max_steps ? " or --max-steps" : "");
     HR_TRY(hr_kernels_check()); /* behind every refusal */
-    if (run->options->checkpoint_dir[0])
-        HR_TRY(hr_checkpoint_prepare(run->options->checkpoint_dir, hr_save_bytes(run)));
+    HR_TRY(hr_save_prepare(run, checkpoint));
     hr_segment_sweep();
     HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
@@ -280,6 +279,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
 static void finish(struct hr_run *run)
 {
     hr_record_abandon(run); /* unless it ended well */
+    hr_claim_drop(&run->claim);
     hr_model_destroy(run->model);
     hr_scaling_free(&run->scaling);
     hr_conditions_close(&run->conditions);

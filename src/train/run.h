@@ -34,6 +34,7 @@
 #define HR_TRAIN_RUN_H
 
 #include "base/clock.h"
+#include "checkpoint/claim.h"
 #include "base/needs.h"
 #include "data/transform.h"
 #include "group/hall.h"
@@ -117,6 +118,7 @@ struct hr_run {
     int64_t spin_ns, yield_ns, timeout_ns;
     /* Carried over from a checkpoint. */
     struct hr_past past;
+    struct hr_claim claim; /* of checkpoint_dir */
     bool in_epoch;          /* it broke off in the middle of an epoch of this size */
     uint64_t resumed_steps; /* what hr_run_step adds, modulo 2^64 */
     struct hr_class_view resumed_classes;

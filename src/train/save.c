@@ -14,7 +14,7 @@
 #include "train/run.h"
 #include "train/saved.h"
 
-enum { MODEL_METADATA = 6, TRAINER_METADATA = 21, STEP_TENSORS = 1 };
+enum { MODEL_METADATA = 6, TRAINER_METADATA = 22, STEP_TENSORS = 1 };
 
 uint64_t hr_run_step(const struct hr_run *run)
 {
@@ -126,6 +126,7 @@ static void fill_trainer(const struct hr_run *run, double *curve, struct hr_tens
     fill_states(run, file);
     add_scaling(&run->scaling, file);
     hr_past_put(run, curve, file);
+    put(file, HR_RUN_KEY, "%s", run->claim.run);
     put(file, "strategy", "%s", run->strategy_name);
     put(file, "optimizer", "%s", run->world.optimizer.rule->name);
     put(file, "seed", "%" PRIu64, run->options->seed);
@@ -158,6 +159,16 @@ size_t hr_save_bytes(const struct hr_run *run)
            2 * run->scaling.channels * sizeof(float) +
            hr_class_names_entries(run->dataset) * sizeof(struct hr_metadata) +
            HR_PAST_POINT * run->curve_room * sizeof(double) + 65536;
+}
+
+enum hr_status hr_save_prepare(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const struct hr_train_options *o = run->options;
+    const struct hr_claimant claimant = {o->checkpoint_dir, checkpoint, o->overwrite};
+    if (!o->checkpoint_dir[0])
+        return HR_OK;
+    HR_TRY(hr_claim_take(&claimant, &run->claim));
+    return hr_checkpoint_prepare(o->checkpoint_dir, hr_save_bytes(run));
 }
 
 enum hr_status hr_save(struct hr_run *run)

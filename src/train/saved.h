@@ -13,6 +13,10 @@
 /* --- save.c, resume.c */
 /* Bytes that a checkpoint of this run takes. */
 size_t hr_save_bytes(const struct hr_run *run);
+/* Claim options->checkpoint_dir, where there is one, for the run that begins or goes on from
+ * `checkpoint`; see that there is room. hr_claim_drop(&run->claim) gives it back. */
+HR_CHECKED enum hr_status hr_save_prepare(struct hr_run *run,
+                                          const struct hr_checkpoint *checkpoint);
 /* Save the snapshot to options->checkpoint_dir; result->checkpoint says where. */
 HR_CHECKED enum hr_status hr_save(struct hr_run *run);
 /* Load options->resume, before the segment exists: where to go on. Then, when it does,

@@ -152,3 +152,27 @@ load support
   refused 2 "--type float16" bench allreduce --type float16
   refused 2 "--buffers stack" bench allreduce --buffers stack
 }
+
+@test "a checkpoint folder is one run's" {
+  run_c=(train "${quick[@]}" --checkpoint-dir "$TMP/c")
+  hogring "${run_c[@]}" >/dev/null
+  refused 2 "holds another run, up to step-00000023; expected --resume" "${run_c[@]}" --lr 0.1
+  refused 2 "--overwrite: where to? give --checkpoint-dir too" train --overwrite
+  hogring "${run_c[@]}" --lr 0.1 --overwrite >/dev/null
+  hogring inspect "$TMP/c" | grep -q "lr = 0.1"
+  hogring compare "${quick[@]}" --strategies ssp,hogwild --checkpoint-dir "$TMP/d" >/dev/null
+  refused 2 "/d/ssp: holds another run" compare "${quick[@]}" --strategies allreduce,ssp --checkpoint-dir "$TMP/d"
+  [ ! -e "$TMP/d/allreduce/latest" ] # refused before the first was trained
+  hogring compare "${quick[@]}" --strategies ssp,hogwild --checkpoint-dir "$TMP/d" --overwrite >/dev/null
+}
+
+@test "two runs at once do not share a folder" {
+  "${HOGRING:-build/hogring}" train --model softmax --epochs 100000 --quiet --checkpoint-dir "$TMP/c" >"$TMP/out" 2>&1 &
+  pid=$!
+  for _ in $(seq 600); do [ -e "$TMP/c/latest" ] && break; sleep 0.05; done
+  refused 3 "process $pid trains into this folder now" train "${quick[@]}" --checkpoint-dir "$TMP/c" --overwrite
+  refused 3 "process $pid trains" train --quiet --epochs 200000 --model softmax --checkpoint-dir "$TMP/c" --resume
+  kill -KILL "$pid"
+  wait "$pid" || true
+  hogring train --model softmax --max-steps 2 --quiet --checkpoint-dir "$TMP/c" --overwrite >/dev/null
+}

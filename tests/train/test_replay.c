@@ -39,6 +39,7 @@ static struct hr_train_options random_options(uint64_t number)
     if (draw(&draws, 3) == 0) {
         snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", scratch("saved"));
         options.checkpoint_every = 1 + draw(&draws, 20);
+        options.overwrite = true; /* the folder of another draw */
         options.keep = 1;
     }
     if (draw(&draws, 2) && ranks_can_fork())

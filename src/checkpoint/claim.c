@@ -1,0 +1,240 @@
+#include "checkpoint/claim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "checkpoint/steps.h"
+
+#define RUN_NAME ".run"
+
+enum { DIGITS = 16 };
+
+/* --- names of runs --- */
+
+static void draw_name(char run[DIGITS + 1])
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        random = (uint64_t)hr_clock_ns() ^ (uint64_t)getpid() << 48; /* early boot */
+    snprintf(run, DIGITS + 1, "%016" PRIx64, random);
+}
+
+static void copy_name(char run[DIGITS + 1], const char *name)
+{
+    const bool whole = name && strlen(name) >= DIGITS && strspn(name, "0123456789abcdef") == DIGITS;
+    snprintf(run, DIGITS + 1, "%.*s", whole ? DIGITS : 0, name ? name : "");
+}
+
+/* Of checkpoints that were saved before runs had names it is "". */
+static void name_of(const struct hr_checkpoint *checkpoint, char run[DIGITS + 1])
+{
+    copy_name(run, hr_metadata_get(&checkpoint->trainer, HR_RUN_KEY));
+}
+
+/* Does the folder hold steps of that run? The file says it, or else the newest of them: somebody
+ * may have copied steps alone, and a run whose checkpoints have no name may have been killed before
+ * its first save with one. */
+static enum hr_status is_of_run(const char *dir, int fd, const char *run, bool *out)
+{
+    char text[DIGITS + 2] = "", found[DIGITS + 1];
+    struct hr_checkpoint newest;
+    if (fd >= 0 && pread(fd, text, DIGITS + 1, 0) < 0)
+        return hr_fail_errno(HR_E_IO, "%s/" RUN_NAME ": cannot be read", dir);
+    copy_name(found, text);
+    *out = run[0] && !strcmp(found, run);
+    if (*out || hr_checkpoint_load(dir, &newest) != HR_OK)
+        return HR_OK;
+    name_of(&newest, found);
+    *out = !strcmp(found, run);
+    hr_checkpoint_free(&newest);
+    return HR_OK;
+}
+
+/* --- the lock --- */
+
+static enum hr_status refuse_busy(const char *dir, pid_t pid)
+{
+    char who[48] = "another process";
+    if (pid > 0) /* it is 0 where the process is out of sight, as in another container */
+        snprintf(who, sizeof who, "process %ld", (long)pid);
+    return hr_fail(HR_E_IO,
+                   "%s: %s trains into this folder now; expected another --checkpoint-dir, or to "
+                   "wait for its end",
+                   dir, who);
+}
+
+static enum hr_status check_free(const char *dir, int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        return refuse_busy(dir, lock.l_pid);
+    return HR_OK;
+}
+
+static enum hr_status lock_it(const char *dir, int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_SETLK, &lock) == 0)
+        return HR_OK;
+    if (errno == EACCES || errno == EAGAIN) {
+        HR_TRY(check_free(dir, fd));
+        return refuse_busy(dir, 0); /* it has ended between the two calls */
+    }
+    hr_log(HR_LOG_WARNING, "%s: this file system has no locks (%s): nothing keeps a second run out",
+           dir, strerror(errno));
+    return HR_OK;
+}
+
+/* --- what is there --- */
+
+static enum hr_status refuse_other(const struct hr_claimant *claimant, const struct hr_step *newest)
+{
+    return hr_fail(HR_E_USAGE,
+                   "--checkpoint-dir %s: holds another run, up to %s; expected --resume to go on "
+                   "with it, another folder, or --overwrite to remove it",
+                   claimant->dir, newest->name.text);
+}
+
+/* Is this newer step a checkpoint that verifies? Of those that do not, loading has told. */
+static bool is_good(const char *dir, const struct hr_step *step)
+{
+    struct hr_checkpoint checkpoint;
+    char path[HR_PATH_MAX];
+    if (hr_path(path, "%s/%s", dir, step->name.text) != HR_OK ||
+        hr_checkpoint_load(path, &checkpoint) != HR_OK)
+        return false;
+    hr_checkpoint_free(&checkpoint);
+    return true;
+}
+
+static enum hr_status check_newer(const struct hr_claimant *claimant, const struct hr_step *steps,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count && steps[i].step > claimant->from->step; i++)
+        if (is_good(claimant->dir, &steps[i]))
+            return hr_fail(
+                HR_E_USAGE,
+                "--resume %s: %s holds %s, which is newer; expected --resume %s to go on "
+                "with that, another --checkpoint-dir, or --overwrite to remove it",
+                claimant->from->path, claimant->dir, steps[i].name.text, claimant->dir);
+    return HR_OK;
+}
+
+/* Steps [0, *doomed) have to go: all of another run, or those that are newer. */
+static enum hr_status judge(const struct hr_claimant *claimant, int fd, const struct hr_step *steps,
+                            size_t count, size_t *doomed)
+{
+    char run[DIGITS + 1];
+    bool ours = false;
+    *doomed = 0;
+    if (count == 0)
+        return HR_OK;
+    if (claimant->from) {
+        name_of(claimant->from, run);
+        HR_TRY(is_of_run(claimant->dir, fd, run, &ours));
+    }
+    if (!ours && !claimant->overwrite)
+        return refuse_other(claimant, steps);
+    if (ours && !claimant->overwrite)
+        return check_newer(claimant, steps, count);
+    while (*doomed < count && (!ours || steps[*doomed].step > claimant->from->step))
+        ++*doomed;
+    return HR_OK;
+}
+
+enum hr_status hr_claim_check(const struct hr_claimant *claimant)
+{
+    char path[HR_PATH_MAX];
+    struct hr_step *steps;
+    size_t count, doomed;
+    if (access(claimant->dir, F_OK) != 0)
+        return HR_OK;
+    HR_TRY(hr_path(path, "%s/" RUN_NAME, claimant->dir));
+    HR_TRY(hr_steps_list(claimant->dir, &steps, &count));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    enum hr_status status = fd >= 0 ? check_free(claimant->dir, fd) : HR_OK;
+    if (status == HR_OK)
+        status = judge(claimant, fd, steps, count, &doomed);
+    if (fd >= 0)
+        close(fd);
+    free(steps);
+    return status;
+}
+
+/* --- taking it --- */
+
+static enum hr_status write_name(const char *dir, int fd, const char *run)
+{
+    char text[DIGITS + 2];
+    snprintf(text, sizeof text, "%s\n", run);
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, DIGITS + 1, 0) != DIGITS + 1 || fsync(fd) != 0)
+        return hr_fail_errno(HR_E_IO, "%s/" RUN_NAME ": cannot be written", dir);
+    return HR_OK;
+}
+
+/* A kill between the step's rename and the link's leaves it behind. */
+static void repair_latest(const struct hr_claimant *claimant, const struct hr_step *steps,
+                          size_t count)
+{
+    for (size_t i = 0; claimant->from && i < count; i++)
+        if (steps[i].step == claimant->from->step && !steps[i].old)
+            hr_steps_point_latest(claimant->dir, steps[i].step);
+}
+
+static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_claim *claim,
+                                const struct hr_step *steps, size_t count)
+{
+    size_t doomed;
+    HR_TRY(judge(claimant, claim->fd, steps, count, &doomed));
+    for (size_t i = 0; i < doomed; i++)
+        HR_TRY(hr_steps_discard(claimant->dir, steps[i].name.text));
+    if (claimant->from)
+        name_of(claimant->from, claim->run);
+    if (!claim->run[0])
+        draw_name(claim->run);
+    HR_TRY(write_name(claimant->dir, claim->fd, claim->run));
+    if (count > 0 && doomed == count)
+        hr_steps_unpoint_latest(claimant->dir);
+    repair_latest(claimant, steps + doomed, count - doomed);
+    return HR_OK;
+}
+
+enum hr_status hr_claim_take(const struct hr_claimant *claimant, struct hr_claim *claim)
+{
+    char path[HR_PATH_MAX];
+    struct hr_step *steps = NULL;
+    size_t count;
+    enum hr_status status;
+    *claim = (struct hr_claim){0};
+    HR_TRY(hr_folder_make(claimant->dir));
+    HR_TRY(hr_path(path, "%s/" RUN_NAME, claimant->dir));
+    claim->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (claim->fd < 0) {
+        claim->fd = 0;
+        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
+    }
+    HR_TRY_GOTO(lock_it(claimant->dir, claim->fd), status, out);
+    HR_TRY_GOTO(hr_steps_list(claimant->dir, &steps, &count), status, out);
+    status = take_over(claimant, claim, steps, count);
+    free(steps);
+out:
+    if (status != HR_OK)
+        hr_claim_drop(claim);
+    return status;
+}
+
+void hr_claim_drop(struct hr_claim *claim)
+{
+    if (claim->fd > 0)
+        close(claim->fd);
+    claim->fd = 0;
+}

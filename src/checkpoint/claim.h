@@ -1,0 +1,47 @@
+/* claim.h - a folder of checkpoints is one run's: whose it is, and that nobody else writes into it
+ * while that run goes on.
+ *
+ *     DIR/.run    16 hex digits that name the run, as "run" does in its checkpoints; locked by the
+ *                 process that trains
+ *
+ * A run keeps its name for as long as it goes on, in other processes and other folders too. The
+ * lock is fcntl's and not flock's: it says who holds it, and forked workers do not inherit it, so
+ * that it is gone with the launcher, which alone saves. (It also goes when the process closes any
+ * descriptor of the file: nothing else here opens it.)
+ *
+ * Threads: none. Test: tests/checkpoint/test_claim.c
+ */
+#ifndef HR_CHECKPOINT_CLAIM_H
+#define HR_CHECKPOINT_CLAIM_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "hogring/checkpoint.h"
+
+#define HR_RUN_KEY "run" /* in the trainer's metadata */
+
+struct hr_claim {
+    int fd; /* 0: nothing is claimed */
+    char run[17];
+};
+
+/* Who wants it, and how. */
+struct hr_claimant {
+    const char *dir;
+    const struct hr_checkpoint *from; /* NULL: the run begins */
+    bool overwrite;                   /* remove what is not of this run, or newer than `from` */
+};
+
+/* Would hr_claim_take do? Changes nothing. */
+HR_CHECKED enum hr_status hr_claim_check(const struct hr_claimant *claimant);
+
+/* Make and lock the folder; name the run. Points `latest` at `from`, which is the newest that
+ * verifies.
+ *   claim   out: drop it with hr_claim_drop
+ * HR_E_USAGE: it holds another run, or newer steps of this one; says the ways out.
+ * HR_E_IO: another process trains there (says which), and what files have. */
+HR_CHECKED enum hr_status hr_claim_take(const struct hr_claimant *claimant, struct hr_claim *claim);
+void hr_claim_drop(struct hr_claim *claim); /* harmless on a zeroed one */
+
+#endif
