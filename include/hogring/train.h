@@ -8,9 +8,8 @@
  *         fprintf(stderr, "%s\n", hr_error_message());
  *     hr_run_result_free(&result);
  *
- * Strategies: allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd,
- * elastic-averaging, backup-workers; with the same options each
- * trains on the same samples from the same initial weights and is evaluated at the same places.
+ * With the same options each strategy trains on the same samples from the same initial weights and
+ * is evaluated at the same places: allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd, ...
  * Synchronous ones give the same bits from run to run, as threads and as processes.
  *
  * Threads: one hr_train at a time a process; it starts the ranks itself. With HR_LAUNCH_PROCESS the
@@ -100,6 +99,7 @@ struct hr_train_options {
     size_t keep;               /* newest checkpoints to keep; 0: all */
     bool overwrite;      /* remove what another run left in checkpoint_dir; else it is refused */
     char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
+    bool finished_ok;    /* resume: a finished run is told once more, and is no error */
     size_t ranks_beside; /* ranks of other runs that share the processors (--concurrent) */
     char solver[16];     /* sparse models (hogring/sparse.h): auto, sgd, dual */
     double cost;         /* of sparse models: weight of the losses */
@@ -133,8 +133,7 @@ struct hr_conflicts {
 };
 
 /* Of a run that went on from a checkpoint, steps, curve and target_seconds are of the whole
- * training; updates, samples, seconds, samples_per_s and all that is counted or timed beside them
- * are of this run alone, and past_* is what came before it. */
+ * training; all else that is counted or timed is of this run alone, past_* of those before it. */
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
     char model[1024], optimizer[16];

@@ -151,6 +151,18 @@ static enum hr_status judge(const struct hr_claimant *claimant, int fd, const st
     return HR_OK;
 }
 
+enum hr_status hr_claim_check_free(const char *dir)
+{
+    char path[HR_PATH_MAX];
+    HR_TRY(hr_path(path, "%s/" RUN_NAME, dir));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return HR_OK;
+    const enum hr_status status = check_free(dir, fd);
+    close(fd);
+    return status;
+}
+
 enum hr_status hr_claim_check(const struct hr_claimant *claimant)
 {
     char path[HR_PATH_MAX];
@@ -158,12 +170,11 @@ enum hr_status hr_claim_check(const struct hr_claimant *claimant)
     size_t count, doomed;
     if (access(claimant->dir, F_OK) != 0)
         return HR_OK;
+    HR_TRY(hr_claim_check_free(claimant->dir));
     HR_TRY(hr_path(path, "%s/" RUN_NAME, claimant->dir));
     HR_TRY(hr_steps_list(claimant->dir, &steps, &count));
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    enum hr_status status = fd >= 0 ? check_free(claimant->dir, fd) : HR_OK;
-    if (status == HR_OK)
-        status = judge(claimant, fd, steps, count, &doomed);
+    const enum hr_status status = judge(claimant, fd, steps, count, &doomed);
     if (fd >= 0)
         close(fd);
     free(steps);

@@ -33,6 +33,9 @@ struct hr_claimant {
     bool overwrite;                   /* remove what is not of this run, or newer than `from` */
 };
 
+/* Is nobody training into the folder? HR_E_IO says who. Changes nothing. */
+HR_CHECKED enum hr_status hr_claim_check_free(const char *dir);
+
 /* Would hr_claim_take do? Changes nothing. */
 HR_CHECKED enum hr_status hr_claim_check(const struct hr_claimant *claimant);
 

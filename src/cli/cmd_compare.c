@@ -12,6 +12,7 @@
 #include "cli/hints.h"
 #include "cli/entries.h"
 #include "cli/outcome.h"
+#include "cli/resume.h"
 #include "cli/signals.h"
 #include "cli/watch.h"
 #include "hogring/checkpoint.h"
@@ -64,8 +65,29 @@ static size_t count_twins(const struct hr_contest *contest, size_t first,
     return twins;
 }
 
-static enum hr_status add_runs_of_seed(const struct hr_cli *cli, size_t seed,
-                                       struct hr_contest *contest)
+/* What neither the entry nor the command line gives comes from the entry's own checkpoint; data
+ * from the first one's, since there is one for all. */
+static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
+                                   struct hr_train_options *options, bool first)
+{
+    if (!options->resume[0])
+        return HR_OK;
+    own->train = *options;
+    for (size_t i = 0; i < HR_CLI_OPTIONS; i++)
+        own->given[i] |= cli->given[i];
+    HR_TRY(hr_cli_set(own, HR_TRAIN, "strategy", options->strategy, ""));
+    if (cli->seeds > 1) /* the folder's name says which */
+        hr_cli_mark_given(own, "seed");
+    HR_TRY(hr_cli_resume(own));
+    *options = own->train;
+    if (first) {
+        memcpy(cli->data, own->data, sizeof cli->data);
+        cli->data_options = own->data_options;
+    }
+    return HR_OK;
+}
+
+static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed, struct hr_contest *contest)
 {
     char list[sizeof cli->strategies];
     char *rest = list, *entry;
@@ -85,12 +107,14 @@ static enum hr_status add_runs_of_seed(const struct hr_cli *cli, size_t seed,
         const size_t twins = count_twins(contest, first, options);
         HR_TRY(own_folder(cli, options, twins, options->checkpoint_dir,
                           sizeof options->checkpoint_dir));
-        HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
+        if (strcmp(options->resume, "auto") != 0)
+            HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
+        HR_TRY(resume_entry(cli, &own, options, contest->n == 1));
     }
     return HR_OK;
 }
 
-static enum hr_status plan_contest(const struct hr_cli *cli, struct hr_contest *contest)
+static enum hr_status plan_contest(struct hr_cli *cli, struct hr_contest *contest)
 {
     if (cli->seeds < 1)
         return hr_fail(HR_E_USAGE, "--seeds 0: expected at least 1");

@@ -1,5 +1,4 @@
 /* hogring simulate - train with a clock that is simulated and gradients that are not. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -10,8 +9,8 @@ static int run(struct hr_cli *cli)
         return hr_cli_failed(hr_fail(
             HR_E_USAGE, "--clock %s: simulate is train --clock virtual; expected train here",
             cli->train.clock));
-    snprintf(cli->train.clock, sizeof cli->train.clock, "virtual");
-    return hr_cli_train(cli);
+    const enum hr_status status = hr_cli_set(cli, HR_TRAIN, "clock", "virtual", "");
+    return status == HR_OK ? hr_cli_train(cli) : hr_cli_failed(status);
 }
 
 const struct hr_command hr_command_simulate = {

@@ -5,6 +5,7 @@
 #include "cli/combination.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/resume.h"
 #include "cli/signals.h"
 #include "cli/sparse.h"
 #include "cli/watch.h"
@@ -55,6 +56,8 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
 {
     struct hr_watch watch;
     const bool sparse = hr_cli_is_sparse(cli);
+    if (!sparse)
+        HR_TRY(hr_cli_resume(cli));
     HR_TRY(sparse ? hr_cli_sparse_settle(cli) : hr_train_complete(&cli->train));
     if (!sparse)
         HR_TRY(hr_combination_check(cli, &cli->train));
@@ -113,6 +116,7 @@ const struct hr_command hr_command_train = {
         "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 --checkpoint-dir runs/mlp\n"
         "  hogring train --optimizer adamw --lr-schedule linear --warmup-epochs 1 --clip-norm 1\n"
         "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n"
+        "  until hogring train --checkpoint-dir runs/mlp --resume auto; do sleep 1; done\n"
         "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
         "  hogring train --model logistic --data rcv1.libsvm --workers 4 --cost 1\n",
     .run = hr_cli_train,

@@ -211,7 +211,8 @@ static const struct hr_option_row rows[] = {
     {"overwrite", FLAG, FIELD(train.overwrite), BOTH | HR_REPLAY, NULL,
      "remove what another run left in --checkpoint-dir [such a folder is refused]"},
     {"resume", OPTIONAL_TEXT, FIELD(train.resume), BOTH | HR_REPLAY, "[DIR]",
-     "go on from a checkpoint, or the newest good one of a folder [--checkpoint-dir]"},
+     "go on from a checkpoint, or the newest good one of a folder [--checkpoint-dir], with its "
+     "options where none are given; auto: begin where there is none, exit 0 where it is finished"},
     {"", FLAG, 0, 0, ALL, NULL, "Results"},
     {"json", TEXT, FIELD(json), ALL, "FILE", "write everything as JSON; - for stdout"},
     {"record", TEXT, FIELD(train.record), HR_TRAIN, "FILE",
@@ -351,4 +352,10 @@ bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
         if (!strcmp(rows[i].name, name) && cli->given[i])
             return true;
     return false;
+}
+
+void hr_cli_mark_given(struct hr_cli *cli, const char *name)
+{
+    for (size_t i = 0; i < NROWS; i++)
+        cli->given[i] |= !strcmp(rows[i].name, name);
 }

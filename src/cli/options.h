@@ -62,8 +62,9 @@ HR_CHECKED enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit c
 HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
                                      const char *name, const char *value, const char *where);
 
-/* Was --name given? */
+/* Was --name given? And: it counts as given. */
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
+void hr_cli_mark_given(struct hr_cli *cli, const char *name);
 
 /* The options of a command, for --help. */
 void hr_cli_print_options(FILE *out, enum hr_command_bit command);

@@ -37,34 +37,39 @@ json_t *hr_machine_bits_json(void)
                      digest_of_libm().hex);
 }
 
-static enum hr_status check_text(const json_t *recorded, const json_t *here, const char *name,
-                                 const char *where)
+static const char *text_of(const json_t *machine, const char *name)
 {
-    const char *there = json_string_value(json_object_get(recorded, name));
-    const char *mine = json_string_value(json_object_get(here, name));
-    if (!there)
-        return hr_fail(HR_E_FORMAT, "%s: its machine has no \"%s\"", where, name);
-    if (mine && !strcmp(there, mine))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "%s: was recorded on a machine whose %s was \"%s\", here it is \"%s\": the bits "
-                   "would differ%s",
-                   where, name, hr_printable(there).text, mine ? mine : "",
-                   strcmp(name, "libm") ? " (runs recorded with --kernels reference are free of it)"
-                                        : "");
+    const char *text = json_string_value(json_object_get(machine, name));
+    return text ? text : "";
+}
+
+const char *hr_machine_bits_difference(const json_t *there, const json_t *here)
+{
+    static const char *const names[] = {"libm", "kernels", "isa", "gemm"};
+    const bool reference = json_is_true(json_object_get(there, "reference")) &&
+                           json_is_true(json_object_get(here, "reference"));
+    for (size_t i = 0; i < (reference ? 1 : 4); i++)
+        if (strcmp(text_of(there, names[i]), text_of(here, names[i])) != 0)
+            return names[i];
+    return NULL;
 }
 
 enum hr_status hr_machine_bits_check(const json_t *recorded, const char *where)
 {
-    static const char *const names[] = {"libm", "kernels", "isa", "gemm"};
-    json_t *here = hr_machine_bits_json();
     enum hr_status status = HR_OK;
+    json_t *here = hr_machine_bits_json();
     if (!here)
         return hr_fail(HR_E_NOMEM, "no memory to describe this machine");
-    const bool reference =
-        json_is_true(json_object_get(recorded, "reference")) && hr_kernels_are_reference();
-    for (size_t i = 0; status == HR_OK && i < (reference ? 1 : 4); i++)
-        status = check_text(recorded, here, names[i], where);
+    const char *name = hr_machine_bits_difference(recorded, here);
+    if (name && !json_object_get(recorded, name))
+        status = hr_fail(HR_E_FORMAT, "%s: its machine has no \"%s\"", where, name);
+    else if (name)
+        status = hr_fail(
+            HR_E_USAGE,
+            "%s: was recorded on a machine whose %s was \"%s\", here it is \"%s\": the bits "
+            "would differ%s",
+            where, name, hr_printable(text_of(recorded, name)).text, text_of(here, name),
+            strcmp(name, "libm") ? " (runs recorded with --kernels reference are free of it)" : "");
     json_decref(here);
     return status;
 }

@@ -27,4 +27,8 @@ json_t *hr_machine_bits_json(void);
  * no such object. `where` begins the message. */
 HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, const char *where);
 
+/* The first thing that gives other bits on one than on the other: its name, as "isa"; NULL: there
+ * is none. */
+const char *hr_machine_bits_difference(const json_t *there, const json_t *here);
+
 #endif

@@ -1,7 +1,9 @@
 #include "train/option_rows.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"
@@ -20,7 +22,7 @@ static const struct hr_train_row rows[] = {
     ROW("task", TEXT, DECIDES, task),
     ROW("loss", TEXT, DECIDES, loss),
     ROW("label-smoothing", NUMBER, DECIDES, label_smoothing),
-    ROW("init-weights", TEXT, DECIDES, init_weights),
+    ROW("init-weights", TEXT, BEGINS, init_weights),
     ROW("launch", TEXT, DECIDES, launch),
     ROW("schedule", TEXT, AROUND, schedule),
     ROW("clock", TEXT, AROUND, clock),
@@ -28,7 +30,7 @@ static const struct hr_train_row rows[] = {
     ROW("inject", TEXT, AROUND, inject),
     ROW("server-time", TEXT, AROUND, server_time),
     ROW("topology", TEXT, AROUND, topology),
-    ROW("calibrate", TEXT, AROUND, calibrate),
+    ROW("calibrate", TEXT, ONCE, calibrate),
     ROW("kernels", TEXT, DECIDES, kernels),
     ROW("workers", SIZE, DECIDES, workers),
     ROW("servers", SIZE, DECIDES, servers),
@@ -71,18 +73,18 @@ static const struct hr_train_row rows[] = {
     ROW("base-batch-size", SIZE, DECIDES, base_batch_size),
     ROW("async-lr", TEXT, DECIDES, async_lr),
     ROW("seed", COUNT, DECIDES, seed),
-    ROW("max-steps", COUNT, DECIDES, max_steps),
-    ROW("max-seconds", NUMBER, AROUND, max_seconds),
-    ROW("timeout", NUMBER, AROUND, timeout),
+    ROW("max-steps", COUNT, BEGINS, max_steps),
+    ROW("max-seconds", NUMBER, ONCE, max_seconds),
+    ROW("timeout", NUMBER, ONCE, timeout),
     ROW("target-accuracy", NUMBER, AROUND, target_accuracy),
-    ROW("checkpoint-dir", TEXT, AROUND, checkpoint_dir),
+    ROW("checkpoint-dir", TEXT, ONCE, checkpoint_dir),
     ROW("checkpoint-every", COUNT, DECIDES, checkpoint_every),
     ROW("keep", SIZE, AROUND, keep),
-    ROW("overwrite", TRUTH, AROUND, overwrite),
-    ROW("resume", TEXT, DECIDES, resume),
-    ROW("record", TEXT, AROUND, record),
+    ROW("overwrite", TRUTH, ONCE, overwrite),
+    ROW("resume", TEXT, BEGINS, resume),
+    ROW("record", TEXT, ONCE, record),
     ROW("record-block", TEXT, DECIDES, record_block),
-    ROW("ranks-beside", SIZE, AROUND, ranks_beside),
+    ROW("ranks-beside", SIZE, ONCE, ranks_beside),
     ROW("solver", TEXT, SPARSE, solver),
     ROW("cost", NUMBER, SPARSE, cost),
     ROW("factors", SIZE, SPARSE, factors),
@@ -94,6 +96,51 @@ enum { NROWS = sizeof rows / sizeof *rows };
 const struct hr_train_row *hr_train_row_at(size_t i)
 {
     return i < NROWS ? &rows[i] : NULL;
+}
+
+static bool decides(const struct hr_train_row *row)
+{
+    return row->use == HR_DECIDES || row->use == HR_BEGINS;
+}
+
+bool hr_train_row_is_kept(const struct hr_train_row *row)
+{
+    return row->use == HR_DECIDES || row->use == HR_AROUND;
+}
+
+/* --- to text --- */
+
+/* The shortest that reads back as the same number: 0.05, not 0.050000000000000003. */
+static void write_number(double number, char *text, size_t size)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, number);
+        const double read = strtod(text, NULL);
+        if (!memcmp(&read, &number, sizeof number))
+            return;
+    }
+}
+
+void hr_train_row_text(const void *options, const struct hr_train_row *row, char *text, size_t size)
+{
+    const void *field = (const char *)options + row->offset;
+    switch (row->type) {
+    case HR_OPTION_TEXT:
+        snprintf(text, size, "%s", (const char *)field);
+        break;
+    case HR_OPTION_SIZE:
+        snprintf(text, size, "%zu", *(const size_t *)field);
+        break;
+    case HR_OPTION_COUNT:
+        snprintf(text, size, "%" PRIu64, *(const uint64_t *)field);
+        break;
+    case HR_OPTION_NUMBER:
+        write_number(*(const double *)field, text, size);
+        break;
+    case HR_OPTION_TRUTH:
+        snprintf(text, size, "%s", *(const bool *)field ? "on" : "off");
+        break;
+    }
 }
 
 /* --- to JSON --- */
@@ -126,7 +173,7 @@ json_t *hr_train_options_json(const struct hr_train_options *options)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < NROWS; i++) {
-        if (rows[i].use != HR_DECIDES)
+        if (!decides(&rows[i]))
             continue;
         if (json_object_set_new(object, rows[i].flag, value_json(options, &rows[i])) != 0) {
             json_decref(object);
@@ -187,7 +234,7 @@ static bool read_value(const json_t *value, const struct hr_train_row *row, void
 static const struct hr_train_row *find(const char *flag)
 {
     for (size_t i = 0; i < NROWS; i++)
-        if (!strcmp(rows[i].flag, flag) && rows[i].use == HR_DECIDES)
+        if (!strcmp(rows[i].flag, flag) && decides(&rows[i]))
             return &rows[i];
     return NULL;
 }

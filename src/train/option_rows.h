@@ -23,7 +23,9 @@ enum hr_option_type {
 /* What a field has to do with the result. */
 enum hr_option_use {
     HR_DECIDES, /* the bits of the weights, or which weights they are */
-    HR_AROUND,  /* how, where and how long: another value gives the same run */
+    HR_BEGINS,  /* as this, of one start alone: what it begins with, how far it goes */
+    HR_AROUND,  /* how: another value gives the same run */
+    HR_ONCE,    /* as this, of one start alone: where it saves, how long it may take */
     HR_SPARSE,  /* the weights of sparse models, which are not recorded */
 };
 
@@ -36,6 +38,13 @@ struct hr_train_row {
 
 /* The i-th row, NULL past the end. */
 const struct hr_train_row *hr_train_row_at(size_t i);
+
+/* Does it hold for runs that go on from this one's checkpoints? */
+bool hr_train_row_is_kept(const struct hr_train_row *row);
+
+/* The value as a command line would have it: the row's field of *options. */
+void hr_train_row_text(const void *options, const struct hr_train_row *row, char *text,
+                       size_t size);
 
 /* {"strategy": "ssp", "staleness": 3, ...}: the rows that decide. Whole numbers beyond 2^63 - 1 are
  * strings of digits. NULL: no memory, or a text is not UTF-8. */

@@ -41,6 +41,9 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
     char ours[32];
     HR_TRY(same_text(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
                      hr_model_text(run->model)));
+    if (hr_metadata_get(&checkpoint->model, "hogring.loss"))
+        HR_TRY(same_text(checkpoint, "--loss", hr_metadata_get(&checkpoint->model, "hogring.loss"),
+                         run->options->loss));
     HR_TRY(same_text(checkpoint, "data", hr_metadata_get(&checkpoint->trainer, "data"),
                      run->dataset->digest));
     HR_TRY(same_text(checkpoint, "--normalize",

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "base/log.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
 #include "strategy/shared.h"
@@ -233,6 +234,27 @@ static enum hr_status resume_classes(struct hr_run *run, const struct hr_checkpo
     return HR_OK;
 }
 
+static enum hr_status refuse_finished(const struct hr_run *run,
+                                      const struct hr_checkpoint *checkpoint)
+{
+    return hr_fail(HR_E_USAGE,
+                   "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
+                   "more --epochs%s would go on",
+                   checkpoint ? checkpoint->path : "", (unsigned long long)run->world.course.first,
+                   (unsigned long long)run->world.course.end,
+                   run->options->max_steps ? " or --max-steps" : "");
+}
+
+/* The result of a run of no steps: the curve and the weights that are there. */
+static enum hr_status tell_finished(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    hr_log(HR_LOG_INFO, "%s: this run is finished: it stands at step %llu, where it ends",
+           checkpoint->path, (unsigned long long)checkpoint->step);
+    run->wall_began_ns = hr_clock_ns();
+    snprintf(run->result->checkpoint, sizeof run->result->checkpoint, "%.1099s", checkpoint->path);
+    return hr_result_fill(run);
+}
+
 static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     if (checkpoint)
@@ -246,19 +268,18 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
         HR_TRY(hr_scaling_measure(run->dataset, &run->scaling));
     if (checkpoint)
         HR_TRY(hr_resume_position(run, checkpoint));
-    if (run->world.course.first >= run->world.course.end && !run->replay)
-        return hr_fail(HR_E_USAGE,
-                       "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
-                       "more --epochs%s would go on",
-                       checkpoint ? checkpoint->path : "",
-                       (unsigned long long)run->world.course.first,
-                       (unsigned long long)run->world.course.end,
-                       run->options->max_steps ? " or --max-steps" : "");
+    const bool finished = run->world.course.first >= run->world.course.end && !run->replay;
+    if (finished && !run->options->finished_ok)
+        return refuse_finished(run, checkpoint);
     HR_TRY(hr_kernels_check()); /* behind every refusal */
+    if (checkpoint && !run->replay)
+        HR_TRY(hr_kept_check(run, checkpoint));
     HR_TRY(hr_save_prepare(run, checkpoint));
     hr_segment_sweep();
     HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
+    if (finished)
+        return tell_finished(run, checkpoint);
     if (run->replay)
         HR_TRY(hr_replay_check_state(run));
     HR_TRY(hr_record_begin(run));

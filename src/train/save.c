@@ -145,6 +145,7 @@ static void fill_trainer(const struct hr_run *run, double *curve, struct hr_tens
     put(file, "samples", "%" PRIu64, run->past.samples + run->board->samples);
     put(file, "updates", "%" PRIu64, run->past.updates + run->board->updates);
     put(file, "seconds", "%.17g", run->past.seconds + hr_seconds(run->board->train_ns));
+    hr_kept_put(run, file);
 }
 
 /* Arrays of (params) floats in the state of all copies. */
@@ -180,7 +181,8 @@ enum hr_status hr_save(struct hr_run *run)
                                        HR_PAST_TENSORS + HR_SAVED_SCALING,
                                    sizeof *all);
     const size_t model_metadata = MODEL_METADATA + hr_class_names_entries(run->dataset);
-    struct hr_metadata *metadata = calloc(model_metadata + TRAINER_METADATA, sizeof *metadata);
+    struct hr_metadata *metadata =
+        calloc(model_metadata + TRAINER_METADATA + hr_kept_entries(), sizeof *metadata);
     double *curve = calloc(hr_past_numbers(run) + 1, sizeof *curve);
     if (!checkpoint || !all || !metadata || !curve) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");

@@ -38,6 +38,17 @@ HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
                                          const struct hr_tensor_info *info, const char *name,
                                          float *params);
 
+/* --- kept.c: options and kernels, beside the state */
+#define HR_KEPT_OPTION "option."
+#define HR_KEPT_MACHINE "machine."
+/* Entries of metadata that they take at most. */
+size_t hr_kept_entries(void);
+void hr_kept_put(const struct hr_run *run, struct hr_tensor_file *file);
+/* Do the kernels at hand give the bits of those that the checkpoint was trained with? If not, a
+ * warning; HR_E_USAGE where bits are promised (--reduce repro). */
+HR_CHECKED enum hr_status hr_kept_check(const struct hr_run *run,
+                                        const struct hr_checkpoint *checkpoint);
+
 /* --- between them */
 /* Tensors of --normalize: mean and deviation. */
 enum { HR_SAVED_SCALING = 2 };

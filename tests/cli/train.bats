@@ -66,8 +66,8 @@ load support
   hogring train --model softmax --epochs 4 --quiet >"$TMP/whole"
   [ "$(grep digest "$TMP/resumed" | cut -d' ' -f4)" = "$(grep digest "$TMP/whole" | cut -d' ' -f4)" ]
   refused 2 "more --epochs would go on" train --model softmax --epochs 4 --quiet --resume "$TMP/c"
-  refused 2 "--seed" train --model softmax --epochs 9 --seed 2 --quiet --resume "$TMP/c"
-  refused 2 "model" train --model mlp --epochs 9 --quiet --resume "$TMP/c"
+  refused 2 "--seed" train --model softmax --seed 2 --quiet --resume "$TMP/c"
+  refused 2 "model" train --model mlp --quiet --resume "$TMP/c"
 }
 
 @test "a checkpoint carries the scaling of its data" {
@@ -75,7 +75,9 @@ load support
   hogring eval "$TMP/c" --json "$TMP/eval.json"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["test_accuracy"], d["config"]["normalize"], d["config"]["augment"]')" = \
     "$(json "$TMP/eval.json" 'd["test_accuracy"], True, "crop:1"')" ]
-  refused 2 "it was trained with --normalize on, this run has off" train --model softmax --epochs 3 --quiet --resume "$TMP/c"
+  printf 'normalize = off\n' >"$TMP/off.ini"
+  refused 2 "it was trained with --normalize on, this run has off" train --config "$TMP/off.ini" --quiet --resume "$TMP/c"
+  hogring train --epochs 3 --quiet --resume "$TMP/c" >/dev/null
 }
 
 @test "a damaged checkpoint is passed over for the one before, and said so" {
@@ -171,7 +173,7 @@ load support
   pid=$!
   for _ in $(seq 600); do [ -e "$TMP/c/latest" ] && break; sleep 0.05; done
   refused 3 "process $pid trains into this folder now" train "${quick[@]}" --checkpoint-dir "$TMP/c" --overwrite
-  refused 3 "process $pid trains" train --quiet --epochs 200000 --model softmax --checkpoint-dir "$TMP/c" --resume
+  refused 3 "process $pid trains" train --quiet --checkpoint-dir "$TMP/c" --resume
   kill -KILL "$pid"
   wait "$pid" || true
   hogring train --model softmax --max-steps 2 --quiet --checkpoint-dir "$TMP/c" --overwrite >/dev/null

@@ -1,0 +1,133 @@
+/* What a checkpoint keeps of the run beside its state: options as a command line would have them,
+ * and what kernels made the bits. Whoever goes on has both, or is told of the difference. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "checkpoint/safetensors.h"
+#include "hogring/checkpoint.h"
+#include "train/machine_bits.h"
+#include "train/option_rows.h"
+#include "train/run.h"
+#include "train/saved.h"
+
+#define ROW(flag, type, field)                                                                     \
+    {                                                                                              \
+        flag, HR_OPTION_##type, HR_DECIDES, offsetof(struct hr_data_options, field),               \
+            sizeof(((struct hr_data_options *)0)->field)                                           \
+    }
+
+static const struct hr_train_row data_rows[] = {
+    ROW("test-data", TEXT, test_data),   ROW("test-fraction", NUMBER, test_fraction),
+    ROW("header", TEXT, header),         ROW("label-column", TEXT, label_column),
+    ROW("index-base", TEXT, index_base), ROW("features", SIZE, feature_count),
+    ROW("classes", TEXT, classes),
+};
+
+enum { DATA_ROWS = sizeof data_rows / sizeof *data_rows, OTHERS = 8 };
+
+size_t hr_kept_entries(void)
+{
+    size_t rows = 0;
+    while (hr_train_row_at(rows))
+        rows++;
+    return rows + DATA_ROWS + OTHERS;
+}
+
+/* --- saved --- */
+
+/* What is no UTF-8 (a path), or too long, cannot stand in metadata: whoever goes on gives it. */
+static void put(struct hr_tensor_file *file, const char *prefix, const char *name, const char *text)
+{
+    struct hr_metadata *entry = &file->metadata[file->nmetadata];
+    json_t *valid = json_string(text);
+    if (valid && strlen(text) < sizeof entry->value) {
+        snprintf(entry->key, sizeof entry->key, "%s%s", prefix, name);
+        snprintf(entry->value, sizeof entry->value, "%s", text);
+        file->nmetadata++;
+    }
+    json_decref(valid);
+}
+
+static void put_row(struct hr_tensor_file *file, const void *options,
+                    const struct hr_train_row *row)
+{
+    char text[sizeof((struct hr_data_options *)0)->classes];
+    hr_train_row_text(options, row, text, sizeof text);
+    if (row->type != HR_OPTION_NUMBER || text[0] != '-') /* less than 0: not chosen */
+        put(file, HR_KEPT_OPTION, row->flag, text);
+}
+
+void hr_kept_put(const struct hr_run *run, struct hr_tensor_file *file)
+{
+    const struct hr_train_row *row;
+    json_t *machine = hr_machine_bits_json(), *value;
+    const char *name;
+    for (size_t i = 0; (row = hr_train_row_at(i)) != NULL; i++)
+        if (hr_train_row_is_kept(row))
+            put_row(file, run->options, row);
+    put(file, HR_KEPT_OPTION, "data", run->dataset->name);
+    for (size_t i = 0; i < DATA_ROWS; i++)
+        put_row(file, &run->dataset->options, &data_rows[i]);
+    json_object_foreach(machine, name, value) put(file, HR_KEPT_MACHINE, name,
+                                                  json_is_string(value) ? json_string_value(value)
+                                                  : json_is_true(value) ? "on"
+                                                                        : "off");
+    json_decref(machine);
+}
+
+/* --- compared --- */
+
+/* The machine of the checkpoint, a new reference; NULL: it does not say. */
+static json_t *machine_of(const struct hr_checkpoint *checkpoint)
+{
+    const size_t length = sizeof HR_KEPT_MACHINE - 1;
+    json_t *machine = json_object();
+    for (size_t i = 0; i < checkpoint->trainer.nmetadata; i++) {
+        const struct hr_metadata *entry = &checkpoint->trainer.metadata[i];
+        if (strncmp(entry->key, HR_KEPT_MACHINE, length) != 0)
+            continue;
+        const bool truth = !strcmp(entry->key + length, "reference");
+        json_object_set_new(machine, entry->key + length,
+                            truth ? json_boolean(!strcmp(entry->value, "on"))
+                                  : json_string(entry->value));
+    }
+    if (json_object_size(machine) > 0)
+        return machine;
+    json_decref(machine);
+    return NULL;
+}
+
+static enum hr_status tell_difference(const struct hr_run *run, const char *path, const char *name,
+                                      const json_t *there, const json_t *here)
+{
+    const char *was = json_string_value(json_object_get(there, name));
+    char text[400];
+    snprintf(text, sizeof text, "its %s %s \"%s\", here \"%s\"", name,
+             strcmp(name, "kernels") ? "was" : "were", hr_printable(was ? was : "").text,
+             json_string_value(json_object_get(here, name)));
+    if (run->micro_shards)
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: %s; expected the same, since --reduce repro promises bits",
+                       path, text);
+    hr_log(HR_LOG_WARNING, "--resume %s: %s: bits change from here", path, text);
+    return HR_OK;
+}
+
+enum hr_status hr_kept_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    enum hr_status status = HR_OK;
+    json_t *there = machine_of(checkpoint), *here = hr_machine_bits_json();
+    const char *name = there ? hr_machine_bits_difference(there, here) : NULL;
+    if (name)
+        status = tell_difference(run, checkpoint->path, name, there, here);
+    else if (!there)
+        hr_log(HR_LOG_WARNING,
+               "--resume %s: does not say with which kernels it was trained: bits may change from "
+               "here",
+               checkpoint->path);
+    json_decref(there);
+    json_decref(here);
+    return status;
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# A run that goes on is the run that began.
+load support
+
+# A run of other options than the defaults, stopped half-way.
+own=(--model softmax --workers 2 --batch-size 16 --lr 0.1 --momentum 0.5 --epochs 3 --quiet)
+begin() { hogring train "${own[@]}" --checkpoint-dir "$TMP/c" --max-steps 50 >/dev/null; }
+digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
+
+@test "what is not given comes from the checkpoint" {
+  hogring train "${own[@]}" --json "$TMP/whole.json" >/dev/null
+  begin
+  hogring train --quiet --checkpoint-dir "$TMP/c" --resume --json "$TMP/resumed.json" >/dev/null 2>"$TMP/stderr"
+  [ ! -s "$TMP/stderr" ]
+  [ "$(digest "$TMP/whole.json")" = "$(digest "$TMP/resumed.json")" ]
+  [ "$(json "$TMP/resumed.json" 'd["config"]["lr"], d["config"]["workers"], d["config"]["epochs"]')" = "(0.1, 2, 3)" ]
+}
+
+@test "data and their options come from the checkpoint, too" {
+  python3 - "$TMP/d.csv" <<'P'
+import random, sys
+random.seed(1)
+with open(sys.argv[1], "w") as f:
+    f.write("kind,a,b\n")
+    for i in range(200):
+        k = i % 2
+        f.write(f"{'cat' if k else 'dog'},{random.gauss(k, 1):.3f},{random.gauss(-k, 1):.3f}\n")
+P
+  hogring train --data "$TMP/d.csv" --label-column kind --test-fraction 0.3 --model "flatten, dense 2" --epochs 1 --quiet --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train --resume "$TMP/c" --epochs 2 --quiet --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" 'd["config"]["data"]["name"].endswith("d.csv"), d["config"]["data"]["options"]["test-fraction"]')" = "(True, 0.3)" ]
+  run hogring train --resume "$TMP/c" --quiet --test-fraction 0.5
+  [ "$status" = 2 ]
+  [[ "$output" == *"it was trained with data"* ]]
+}
+
+@test "what is given and differs is said, a line each; another loss is refused" {
+  begin
+  hogring train --quiet --resume "$TMP/c" --lr 0.2 --strategy ps-sync --augment crop:1 --workers 2 2>"$TMP/stderr" >/dev/null
+  grep -qF -- "--lr 0.2: until here it was trained with 0.1" "$TMP/stderr"
+  grep -qF -- "--strategy ps-sync: until here it was trained with allreduce" "$TMP/stderr"
+  grep -qF -- "--augment crop:1: until here it was trained with none" "$TMP/stderr"
+  [ "$(wc -l <"$TMP/stderr")" = 3 ]
+  refused 2 "it was trained with --loss cross-entropy, this run has mse" train --resume "$TMP/c" --loss mse
+  refused 2 "it was trained with model" train --resume "$TMP/c" --model mlp
+}
+
+@test "other kernels are said, and refused under repro" {
+  repro=(--model softmax --reduce repro --global-batch-size 64 --workers 2 --epochs 2 --quiet)
+  begin
+  hogring train --quiet --resume "$TMP/c" --kernels reference 2>"$TMP/stderr" >/dev/null
+  grep -q "here \"reference.*: bits change from here" "$TMP/stderr"
+  hogring train "${repro[@]}" --kernels reference --checkpoint-dir "$TMP/r" --max-steps 5 >/dev/null
+  hogring train --quiet --resume "$TMP/r" >/dev/null 2>"$TMP/stderr"
+  [ ! -s "$TMP/stderr" ] # reference kernels come from the checkpoint
+  [[ "$(hogring --version)" == *reference* ]] && skip "there are no other kernels here"
+  run hogring train --quiet --resume "$TMP/r" --kernels fast
+  [ "$status" = 2 ]
+  [[ "$output" == *"--reduce repro promises bits"* ]]
+}
+
+@test "--resume auto begins, goes on, and is content with what is finished" {
+  refused 2 "--resume auto: from where? give --checkpoint-dir too" train --resume auto
+  auto=(train "${own[@]}" --checkpoint-dir "$TMP/c" --resume auto --json "$TMP/out.json")
+  refused 2 "--overwrite: means nothing with --resume auto" "${auto[@]}" --overwrite
+  hogring "${auto[@]}" --max-steps 50 >/dev/null
+  hogring "${auto[@]}" >/dev/null
+  whole=$(json "$TMP/out.json" '[(p["samples"], p["test_loss"]) for p in d["runs"][0]["curve"]]')
+  hogring "${auto[@]}" >/dev/null 2>"$TMP/stderr"
+  grep -q "this run is finished: it stands at step 135" "$TMP/stderr"
+  [ "$(json "$TMP/out.json" '[(p["samples"], p["test_loss"]) for p in d["runs"][0]["curve"]]')" = "$whole" ]
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["updates"], d["runs"][0]["total_updates"]')" = "(0, 135)" ]
+  refused 2 "more --epochs would go on" train --quiet --checkpoint-dir "$TMP/c" --resume
+}
+
+@test "compare goes on in every folder, and begins where there is none" {
+  some=(compare "${own[@]}" --checkpoint-dir "$TMP/c" --resume auto --json "$TMP/out.json" --strategies)
+  hogring "${some[@]}" allreduce,ps-sync:lr=0.3 >/dev/null
+  hogring "${some[@]}" allreduce,ps-sync,local-sgd >/dev/null
+  [ "$(json "$TMP/out.json" '[(r["strategy"], r["updates"], r["total_updates"]) for r in d["runs"]]')" = \
+    "[('allreduce', 0, 135), ('ps-sync', 0, 135), ('local-sgd', 135, 135)]" ]
+  hogring compare --quiet --resume "$TMP/c" --strategies allreduce,ps-sync --epochs 4 --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[r["lr"] for r in d["runs"]]')" = "[0.1, 0.3]" ]
+}
