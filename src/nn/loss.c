@@ -98,10 +98,9 @@ static struct row by_output(const struct hr_loss *loss, const float *x, size_t l
     return (struct row){sum / (float)C, !isnan(sum) && answer == label};
 }
 
-struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float *logits,
-                               const uint32_t *labels, float *dlogits)
+void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
+                 float *dlogits, struct hr_batch_result *sum)
 {
-    struct hr_batch_result result = {0};
     for (size_t b = 0; b < B; b++) {
         HR_ASSERT(labels[b] < loss->classes);
         const float *x = logits + b * loss->outputs;
@@ -109,9 +108,16 @@ struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float
         const struct row row = loss->kind == HR_LOSS_CROSS_ENTROPY
                                    ? cross_entropy(loss, x, labels[b], dx)
                                    : by_output(loss, x, labels[b], dx);
-        result.loss_sum += (double)row.loss;
-        result.correct += row.correct;
+        sum->loss_sum += (double)row.loss;
+        sum->correct += row.correct;
     }
+}
+
+struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float *logits,
+                               const uint32_t *labels, float *dlogits)
+{
+    struct hr_batch_result result = {0};
+    hr_loss_add(loss, B, logits, labels, dlogits, &result);
     return result;
 }
 

@@ -36,4 +36,9 @@ struct hr_loss {
 struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float *logits,
                                const uint32_t *labels, float *dlogits);
 
+/* The same, added to what *sum holds, sample by sample: B samples at once or in pieces, the bits
+ * are the same. */
+void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
+                 float *dlogits, struct hr_batch_result *sum);
+
 #endif

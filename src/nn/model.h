@@ -161,6 +161,10 @@ struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
                                          struct hr_workspace *workspace, const float *params,
                                          size_t B);
 
+/* The same, added to *sum sample by sample, so that a block may be evaluated in pieces. */
+void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *workspace,
+                            const float *params, size_t B, struct hr_batch_result *sum);
+
 /* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input); each
  * is two floating-point operations. */
 double hr_model_madds(const struct hr_model *model);

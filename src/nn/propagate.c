@@ -117,11 +117,19 @@ struct hr_batch_result hr_model_gradient(const struct hr_model *model,
     return result;
 }
 
+void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *workspace,
+                            const float *params, size_t B, struct hr_batch_result *sum)
+{
+    HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
+    const float *logits = forward(workspace, params, B, false);
+    hr_loss_add(&model->loss, B, logits, workspace->labels, NULL, sum);
+}
+
 struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
                                          struct hr_workspace *workspace, const float *params,
                                          size_t B)
 {
-    HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
-    const float *logits = forward(workspace, params, B, false);
-    return hr_loss(&model->loss, B, logits, workspace->labels, NULL);
+    struct hr_batch_result result = {0};
+    hr_model_evaluate_more(model, workspace, params, B, &result);
+    return result;
 }

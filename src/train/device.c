@@ -6,8 +6,8 @@
 
 static size_t largest_batch(const struct hr_run *run)
 {
-    const size_t batch = run->batch_size;
-    return batch > HR_EVAL_BLOCK ? batch : HR_EVAL_BLOCK;
+    const size_t batch = run->batch_size, rows = hr_input_eval_rows(run->dataset);
+    return batch > rows ? batch : rows;
 }
 
 static struct hr_workspace_options workspace_options(const struct hr_run *run)

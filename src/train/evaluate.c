@@ -29,25 +29,24 @@ static enum hr_status load_params(struct evaluation *e, const struct hr_checkpoi
     return hr_load_weights(checkpoint, e->model, e->params);
 }
 
-/* Samples [first, first + count) of the test split; their outputs too. */
-static struct hr_batch_result run_block(struct evaluation *e, const struct hr_dataset *dataset,
-                                        size_t first, size_t count, float *outputs)
+/* Samples [first, first + count) of the test split, added to *sum; their outputs too. */
+static void run_rows(struct evaluation *e, const struct hr_dataset *dataset, size_t first,
+                     size_t count, float *outputs, struct hr_batch_result *sum)
 {
     for (size_t i = 0; i < count; i++)
         e->samples[i] = (uint32_t)(first + i);
     hr_dataset_gather(dataset, &dataset->test, e->samples, count, hr_workspace_input(e->workspace),
                       hr_workspace_labels(e->workspace));
     hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
-    const struct hr_batch_result result =
-        hr_model_evaluate(e->model, e->workspace, e->params, count);
+    hr_model_evaluate_more(e->model, e->workspace, e->params, count, sum);
     memcpy(outputs, hr_workspace_outputs(e->workspace),
            count * hr_model_outputs(e->model) * sizeof *outputs);
-    return result;
 }
 
 static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *dataset,
                                  struct hr_evaluation *out)
 {
+    const size_t rows = hr_input_eval_rows(dataset);
     double loss_sum = 0;
     size_t correct = 0;
     out->count = dataset->test.count;
@@ -57,11 +56,13 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
         return hr_fail(HR_E_NOMEM, "no memory for %zu outputs of %zu samples", out->noutputs,
                        out->count);
     for (size_t first = 0; first < out->count; first += HR_EVAL_BLOCK) {
-        const size_t count = hr_min_size(HR_EVAL_BLOCK, out->count - first);
-        const struct hr_batch_result result =
-            run_block(e, dataset, first, count, out->outputs + first * out->noutputs);
-        loss_sum += result.loss_sum;
-        correct += result.correct;
+        struct hr_batch_result block = {0};
+        const size_t end = hr_min_size(first + HR_EVAL_BLOCK, out->count);
+        for (size_t at = first; at < end; at += rows)
+            run_rows(e, dataset, at, hr_min_size(rows, end - at), out->outputs + at * out->noutputs,
+                     &block);
+        loss_sum += block.loss_sum;
+        correct += block.correct;
     }
     out->test_loss = loss_sum / (double)out->count;
     out->test_accuracy = (double)correct / (double)out->count;
@@ -75,7 +76,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     HR_TRY(hr_class_view_open(checkpoint, dataset, true, &e->classes));
     dataset = &e->classes.dataset;
     HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->model));
-    HR_TRY(hr_workspace_create(e->model, HR_EVAL_BLOCK, NULL, &e->workspace));
+    HR_TRY(hr_workspace_create(e->model, hr_input_eval_rows(dataset), NULL, &e->workspace));
     HR_TRY(load_params(e, checkpoint));
     HR_TRY(hr_load_scaling(checkpoint, dataset->shape.channels, &e->scaling));
     hr_fp_flush_denormals();

@@ -5,6 +5,17 @@
 #include "base/size.h"
 #include "train/run.h"
 
+/* OpenBLAS's kernels (AVX2) take rows by twelve: in pieces of whole dozens, bits are those of whole
+ * blocks. */
+size_t hr_input_eval_rows(const struct hr_dataset *dataset)
+{
+    enum { FLOATS = 2 << 20, DOZEN = 12 };
+    const size_t fit = FLOATS / hr_shape_elems(dataset->shape);
+    if (dataset->features != HR_FEATURES_SPARSE || fit >= HR_EVAL_BLOCK)
+        return HR_EVAL_BLOCK;
+    return fit >= DOZEN ? fit / DOZEN * DOZEN : fit ? fit : 1;
+}
+
 static size_t plane_bytes(const struct hr_run *run)
 {
     return run->dataset->shape.height * run->dataset->shape.width * sizeof(float);

@@ -17,6 +17,7 @@
 #include "data/sampler.h"
 #include "strategy/course.h"
 
+struct hr_dataset;
 struct hr_run;
 
 /* Who decodes, and with what; private memory of one thread. */
@@ -42,6 +43,11 @@ struct hr_batch hr_input_share(const struct hr_run *run, size_t rank, uint64_t i
 
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
 void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y);
+
+/* How many test samples of a block of HR_EVAL_BLOCK are evaluated at once: all of them, but of wide
+ * sparse data fewer, so that rows made dense take no more than 8 MiB. A function of the data alone,
+ * so that bits depend on nothing else. */
+size_t hr_input_eval_rows(const struct hr_dataset *dataset);
 
 /* Decode samples first .. first + n - 1 of the test split; never augmented. No allocation. */
 void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint32_t *y);

@@ -204,19 +204,31 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
     return HR_OK;
 }
 
-void hr_trainee_evaluate(struct hr_trainee *trainee)
+/* Test samples [first, first + count), in pieces that fit the workspace. */
+static struct hr_batch_result evaluate_block(struct hr_trainee *trainee, size_t first, size_t count)
 {
     const struct hr_run *run = trainee->run;
     struct hr_device *device = trainee->device;
+    struct hr_batch_result sum = {0};
+    const size_t rows = hr_input_eval_rows(run->dataset);
+    for (size_t done = 0; done < count; done += rows) {
+        const size_t n = hr_min_size(rows, count - done);
+        hr_input_decode_test(&device->input, first + done, n, hr_workspace_input(device->workspace),
+                             hr_workspace_labels(device->workspace));
+        hr_model_evaluate_more(run->model, device->workspace, run->world.snapshot.weights, n, &sum);
+    }
+    return sum;
+}
+
+void hr_trainee_evaluate(struct hr_trainee *trainee)
+{
+    const struct hr_run *run = trainee->run;
     const size_t tests = run->dataset->test.count;
-    hr_workspace_lend(device->workspace, NULL, NULL);
+    hr_workspace_lend(trainee->device->workspace, NULL, NULL);
     for (size_t block = trainee->worker.rank; block < run->neval; block += run->world.workers) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
-        hr_input_decode_test(&device->input, first, count, hr_workspace_input(device->workspace),
-                             hr_workspace_labels(device->workspace));
-        const struct hr_batch_result result =
-            hr_model_evaluate(run->model, device->workspace, run->world.snapshot.weights, count);
+        const struct hr_batch_result result = evaluate_block(trainee, first, count);
         run->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
     }
 }

@@ -59,3 +59,18 @@ PY
   refused 3 "this run needs" train --data "$TMP/wide.csv" --header no --max-memory 1G
   refused 3 "this run needs" compare --data "$TMP/wide.csv" --header no --max-memory 1G
 }
+
+@test "sparse rows are evaluated a few at a time, to the same bits whatever the workers" {
+  hogring data make sparse --rows 3000 --out "$TMP/rows.libsvm" >/dev/null
+  for workers in 1 2; do
+    hogring train --data "$TMP/rows.libsvm" --model "flatten, dense 2" --workers $workers --global-batch-size 32 \
+      --reduce repro --epochs 1 --quiet --max-memory 64M --json "$TMP/$workers.json" --checkpoint-dir "$TMP/c$workers" >/dev/null
+  done
+  [ "$(json "$TMP/1.json" 'd["runs"][0]["test_loss"]')" = "$(json "$TMP/2.json" 'd["runs"][0]["test_loss"]')" ]
+  hogring eval "$TMP/c1" --data "$TMP/rows.libsvm" --json "$TMP/eval.json" >/dev/null
+  python3 - "$TMP" <<'PY'
+import json, sys
+train, test = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("1", "eval"))
+assert train["runs"][0]["test_loss"] == test["test_loss"], (train["runs"][0]["test_loss"], test)
+PY
+}
