@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"
@@ -241,6 +242,7 @@ static enum hr_status make_storage(struct reader *r)
         if (!hr_size_add(need, HR_SAFETENSORS_ALIGN, &need) ||
             !hr_size_add(need, r->file.tensors[i].bytes, &need))
             return hr_fail(HR_E_FORMAT, "%s: the tensors are too large together", r->path);
+    HR_TRY(hr_memory_ask(r->path, need));
     r->file.storage = aligned_alloc(HR_SAFETENSORS_ALIGN, hr_round_up(need, HR_SAFETENSORS_ALIGN));
     if (!r->file.storage)
         return hr_fail(HR_E_NOMEM, "%s: no memory for %zu bytes of tensors", r->path, need);

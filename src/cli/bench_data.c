@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/philox.h"
 #include "cli/parse.h"
 
@@ -55,6 +56,7 @@ static enum hr_status make_up(const struct hr_cli *cli, bool whole, struct hr_be
     const size_t elems = hr_shape_elems(set->shape);
     const size_t train = whole ? clamp(ROOM / elems, TEST_SAMPLES, MOST_SAMPLES) : 1;
     const size_t samples = train + TEST_SAMPLES;
+    HR_TRY(hr_memory_ask("--input: random samples", samples * (elems + sizeof(uint32_t))));
     uint32_t *labels = malloc(samples * (elems + sizeof *labels)); /* the pixels behind them */
     out->made_up = labels;
     if (!labels)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/needs.h"
 #include "cli/parse.h"
 
 enum {
@@ -110,4 +111,15 @@ enum hr_status hr_bench_parse_either(const char *option, const char *text, const
     if (*out || !strcmp(text, no))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--%s %s: expected %s or %s", option, text, no, yes);
+}
+
+enum hr_status hr_bench_check_memory(size_t buffers, uint64_t low, uint64_t high, uint64_t step)
+{
+    uint64_t largest = low;
+    struct hr_needs needs = {0};
+    while (largest <= high / step)
+        largest *= step;
+    hr_needs_add(&needs, "buffers", buffers, largest);
+    return hr_needs_check(&needs, "the largest size needs",
+                          "smaller --sizes or fewer ranks would fit");
 }

@@ -21,6 +21,11 @@ HR_CHECKED enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum 
 /* "LO:HI" in bytes, or one size. */
 HR_CHECKED enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *high);
 
+/* Is there memory for so many buffers of the largest size from low to high, by factors of `step`?
+ * HR_E_NOMEM, before anything is measured. */
+HR_CHECKED enum hr_status hr_bench_check_memory(size_t buffers, uint64_t low, uint64_t high,
+                                                uint64_t step);
+
 /* One of two words. */
 HR_CHECKED enum hr_status hr_bench_parse_either(const char *option, const char *text,
                                                 const char *no, const char *yes, bool *out);

@@ -140,6 +140,8 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
     char title[160];
     bench = (struct store_bench){.cli = cli};
     HR_TRY(read_options(&bench));
+    HR_TRY(hr_bench_check_memory(2 * (bench.what.workers + bench.what.servers + 1), bench.low,
+                                 bench.high, STEP));
     if (strcmp(cli->json, "-") != 0)
         hr_store_print_head(stdout, &bench.table);
     if (bench.dedicated)

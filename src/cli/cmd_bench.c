@@ -217,6 +217,8 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
     if (!all)
         HR_TRY(find_operation(cli->positional[0], &what.operation));
     HR_TRY(check_meaning(cli, all, what.operation));
+    const bool apart = all || hr_operation_facts(what.operation)->blocks;
+    HR_TRY(hr_bench_check_memory((apart ? 2 : 1) * what.world.nranks, rows->low, rows->high, STEP));
     hr_fp_flush_denormals();
     struct hr_calibration calibration;
     hr_bench_calibrate(cli->ranks, &calibration);

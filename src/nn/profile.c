@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/median.h"
+#include "base/needs.h"
 #include "base/philox.h"
 #include "nn/model_impl.h"
 
@@ -263,6 +264,11 @@ static enum hr_status prepare(struct bench *bench, size_t threads)
     const struct hr_model *model = bench->watch.model;
     const struct hr_workspace_options options = {
         .threads = threads, .watch = watch_layer, .arg = &bench->watch};
+    struct hr_needs needs = {0};
+    const size_t bytes = hr_workspace_bytes(model, bench->B, &options);
+    hr_needs_add(&needs, "weights and gradients", 2 * model->param_count, sizeof(float));
+    hr_needs_add(&needs, "activations", 1, bytes ? bytes : SIZE_MAX);
+    HR_TRY(hr_needs_check(&needs, "a batch needs", ""));
     bench->watch.layers = calloc(model->text.nlayers, sizeof *bench->watch.layers);
     bench->params = calloc(model->param_count, sizeof *bench->params);
     bench->grads = calloc(model->param_count, sizeof *bench->grads);

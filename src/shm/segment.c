@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/leftovers.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/philox.h"
 #include "base/size.h"
 #include "shm/process.h"
@@ -126,6 +127,7 @@ static enum hr_status take_unlimited(size_t bytes, int cause, int *fd)
 enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_segment *out)
 {
     struct hr_segment segment = {.bytes = bytes ? bytes : 1};
+    HR_TRY(hr_memory_ask("shared memory", bytes));
     int fd = take_named(segment.bytes, segment.name, sizeof segment.name);
     if (fd < 0) {
         segment.name[0] = '\0';

@@ -26,7 +26,8 @@ struct hr_segment {
     uint64_t inode; /* of the file: names come back, files do not */
 };
 
-/* HR_E_SHM says bytes needed and free. */
+/* HR_E_SHM, and HR_E_NOMEM where that is clear beforehand (base/memory.h), say bytes needed and
+ * free. */
 HR_CHECKED enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_segment *out);
 
 /* Unmap and unlink. Harmless on a zeroed struct. */

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/needs.h"
 #include "base/philox.h"
 #include "base/size.h"
 #include "data/sampler.h"
@@ -120,8 +121,13 @@ static void weigh(struct maker *m)
 static enum hr_status start(struct maker *m, const struct hr_sparse_shape *shape)
 {
     const size_t features = shape->features;
+    struct hr_needs needs = {0};
     m->shape = shape;
     m->most = hr_min_size(features, (size_t)(8 * shape->nonzeros) + 1);
+    hr_needs_add(&needs, "feature tables", features,
+                 sizeof *m->upto + sizeof *m->heavy + sizeof *m->index + sizeof *m->row_of);
+    hr_needs_add(&needs, "a row", m->most, sizeof *m->drawn + PAIR_BYTES);
+    HR_TRY(hr_needs_check(&needs, "data make: needs", ""));
     m->upto = calloc(features, sizeof *m->upto);
     m->heavy = calloc(features, sizeof *m->heavy);
     m->guide = calloc(GUIDE + 1, sizeof *m->guide);

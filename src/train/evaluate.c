@@ -5,6 +5,7 @@
 
 #include "hogring/evaluate.h"
 #include "base/fpenv.h"
+#include "base/needs.h"
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
@@ -69,6 +70,17 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
     return HR_OK;
 }
 
+static enum hr_status check_needs(const struct hr_model *model, const struct hr_dataset *dataset)
+{
+    struct hr_needs needs = {0};
+    const size_t bytes = hr_workspace_bytes(model, hr_input_eval_rows(dataset), NULL);
+    hr_needs_add_taken(&needs, "data", hr_dataset_bytes(dataset));
+    hr_needs_add(&needs, "weights", hr_model_param_count(model), sizeof(float));
+    hr_needs_add(&needs, "activations", 1, bytes ? bytes : SIZE_MAX);
+    hr_needs_add(&needs, "outputs", dataset->test.count, hr_model_outputs(model) * sizeof(float));
+    return hr_needs_check(&needs, "this evaluation needs", "");
+}
+
 static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint *checkpoint,
                                const char *layers, const struct hr_dataset *dataset,
                                struct hr_evaluation *out)
@@ -76,6 +88,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     HR_TRY(hr_class_view_open(checkpoint, dataset, true, &e->classes));
     dataset = &e->classes.dataset;
     HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->model));
+    HR_TRY(check_needs(e->model, dataset));
     HR_TRY(hr_workspace_create(e->model, hr_input_eval_rows(dataset), NULL, &e->workspace));
     HR_TRY(load_params(e, checkpoint));
     HR_TRY(hr_load_scaling(checkpoint, dataset->shape.channels, &e->scaling));

@@ -74,3 +74,7 @@ train, test = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("1", "
 assert train["runs"][0]["test_loss"] == test["test_loss"], (train["runs"][0]["test_loss"], test)
 PY
 }
+
+@test "over a hundred files and command lines that ask for too much are refused soon, in little memory" {
+  python3 tests/cli/hostile_sizes.py "${HOGRING:-build/hogring}" "$TMP"
+}

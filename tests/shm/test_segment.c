@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "support/check.h"
 #include "support/ranks.h"
 #include "support/scratch.h"
@@ -133,8 +134,12 @@ static void more_than_the_machine_has_is_an_answer(void **state)
 {
     (void)state;
     struct hr_segment segment;
+    CHECK_FAILS(hr_segment_create((size_t)1 << 50, true, &segment), HR_E_NOMEM);
+    CHECK_MESSAGE("shared memory: needs 1.0 PiB of memory, and there is");
+    hr_memory_limit_set((size_t)1 << 52); /* whoever says that there is */
     CHECK_FAILS(hr_segment_create((size_t)1 << 50, true, &segment), HR_E_SHM);
     CHECK_MESSAGE("1099511627776 KiB of shared memory needed");
+    hr_memory_limit_set(0);
     assert_int_equal(segments_of(getpid()), 0);
 }
 
