@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
+
 static _Thread_local char message[512];
 
 const char *hr_status_str(enum hr_status status)
@@ -44,6 +46,7 @@ enum hr_status hr_fail(enum hr_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    hr_make_printable(&(struct hr_printable_state){0}, text, strlen(text), "");
     memcpy(message, text, sizeof message);
     return status;
 }

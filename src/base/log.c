@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+
 static enum hr_log_level threshold = HR_LOG_INFO;
 
 void hr_log_set_level(enum hr_log_level level)
@@ -24,6 +26,7 @@ void hr_log(enum hr_log_level level, const char *format, ...)
     vsnprintf(line + used, sizeof line - used - 1, format, args);
     va_end(args);
     used = strlen(line);
+    hr_make_printable(&(struct hr_printable_state){0}, line, used, "");
     line[used++] = '\n';
     /* Nowhere to report a failed diagnostic to. */
     ssize_t ignored = write(STDERR_FILENO, line, used);

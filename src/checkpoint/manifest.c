@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/printable.h"
 #include "checkpoint/digest.h"
 
 #define FORMAT "hogring checkpoint"

@@ -60,18 +60,3 @@ void hr_file_digest_free(struct hr_file_digest *digest)
     free(digest->tensors);
     *digest = (struct hr_file_digest){0};
 }
-
-struct hr_printable hr_printable(const char *text)
-{
-    struct hr_printable out;
-    size_t n = 0;
-    for (; text[n] && n < sizeof out.text - 1; n++) {
-        const unsigned char byte = (unsigned char)text[n];
-        /* C1 controls are C2 80 .. C2 9F in UTF-8; some terminals obey them. */
-        const bool control = byte < 0x20 || byte == 0x7f ||
-                             (n > 0 && (unsigned char)text[n - 1] == 0xc2 && byte < 0xa0);
-        out.text[n] = control ? '?' : text[n];
-    }
-    out.text[n] = 0;
-    return out;
-}

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/printable.h" /* names in a file are a stranger's */
 #include "hogring/checkpoint.h"
 
 enum {
@@ -61,11 +62,5 @@ HR_CHECKED enum hr_status hr_safetensors_read_verified(const char *path,
 
 /* *bytes = what the shape and dtype come to; false when that does not fit a size_t. */
 bool hr_tensor_measure(const struct hr_tensor *tensor, size_t *bytes);
-
-/* text for a message: control characters of a stranger's file become '?', long texts are cut. */
-struct hr_printable {
-    char text[160];
-};
-struct hr_printable hr_printable(const char *text);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/printable.h"
 #include "base/size.h"
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"

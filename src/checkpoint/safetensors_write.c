@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/size.h"
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"

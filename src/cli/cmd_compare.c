@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "checkpoint/claim.h"
 #include "checkpoint/safetensors.h"
 #include "cli/combination.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "cli/combination.h"
 #include "cli/options_table.h"

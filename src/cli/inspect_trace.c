@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/replay.h"
 #include "report/json_value.h"

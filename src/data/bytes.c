@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/printable.h"
 #include "base/size.h"
 #include "data/stream.h"
 
@@ -95,8 +96,8 @@ struct hr_shown hr_shown(const char *text, size_t bytes)
     enum { KEPT = 40 };
     struct hr_shown shown = {""};
     const size_t kept = hr_min_size(bytes, KEPT);
-    for (size_t i = 0; i < kept; i++)
-        shown.text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    memcpy(shown.text, text, kept);
+    hr_make_printable(&(struct hr_printable_state){0}, shown.text, kept, "");
     if (bytes > kept)
         memcpy(shown.text + kept, "...", 4);
     return shown;

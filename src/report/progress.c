@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "report/human.h"
 #include "report/report.h"
 
@@ -77,7 +78,7 @@ static void begin(struct line *line, const struct hr_progress_view *view)
 {
     *line = (struct line){.used = 0};
     if (view->label && view->label[0])
-        add(line, "%s  ", view->label);
+        add(line, "%s  ", hr_printable(view->label).text);
 }
 
 static void compose(const struct hr_progress_view *view, const struct hr_progress *progress,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "base/printable.h"
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"
 #include "nn/gemm.h"

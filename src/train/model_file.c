@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "train/run.h"

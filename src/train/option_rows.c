@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 
 #define ROW(flag, type, use, field)                                                                \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "nn/gemm.h"
 #include "train/machine_bits.h"

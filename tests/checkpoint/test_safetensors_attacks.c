@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "support/check.h"
 #include "support/scratch.h"

@@ -1,0 +1,31 @@
+/* printable.h - text of strangers (files, arguments, environment), made safe to print: what a
+ * terminal might obey becomes '?'.
+ *
+ * That is control characters (below 0x20, and 0x7f), and the C1 controls 0x80 to 0x9f, both as
+ * bytes and as UTF-8 has them; some terminals obey these, too. Other UTF-8 stays as it is.
+ *
+ * Used where text leaves: hr_fail, hr_log, and what the command prints (cli/output.h).
+ *
+ * Test: tests/base/test_printable.c
+ */
+#ifndef HR_BASE_PRINTABLE_H
+#define HR_BASE_PRINTABLE_H
+
+#include <stddef.h>
+
+/* What is known of a text that comes in pieces; {0} before the first. */
+struct hr_printable_state {
+    unsigned char lead; /* of the character that is not complete, in UTF-8 */
+    unsigned missing;   /* bytes of it */
+};
+
+/* Make the next n bytes safe, in place; the characters in `kept` ("\n\t") stay. */
+void hr_make_printable(struct hr_printable_state *state, char *text, size_t n, const char *kept);
+
+/* A whole text, for a message: cut to what fits. */
+struct hr_printable {
+    char text[160];
+};
+struct hr_printable hr_printable(const char *text);
+
+#endif
