@@ -1,13 +1,12 @@
 /* hogring - the command: finds the subcommand, and prints help. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/isa.h"
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/output.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/sparse.h"
@@ -109,21 +108,6 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     return command->run(&cli);
 }
 
-/* What was printed must have arrived, or the exit code says so. Whoever closes a pipe has seen
- * enough. */
-static int printed(int code)
-{
-    struct stat where;
-    errno = 0;
-    const bool lost = fflush(stdout) != 0 || ferror(stdout);
-    if (!lost ||
-        (fstat(fileno(stdout), &where) == 0 && !S_ISREG(where.st_mode) && !S_ISCHR(where.st_mode)))
-        return code;
-    fprintf(stderr, "hogring: stdout cannot be written%s%s\n", errno ? ": " : "",
-            errno ? strerror(errno) : "");
-    return code ? code : hr_status_exit_code(HR_E_IO);
-}
-
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
@@ -145,5 +129,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     hr_signals_catch();
-    return printed(run(argc, argv));
+    hr_output_begin();
+    return hr_output_end(run(argc, argv));
 }

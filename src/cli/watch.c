@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cli/hints.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 
 static void on_start(void *arg, const struct hr_run_info *info)
@@ -41,7 +42,8 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
 {
     hr_signals_run_begins();
     *watch = (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet};
-    hr_progress_view_init(&watch->view, stderr, label, (double)options->epochs, quiet);
+    hr_progress_view_init(&watch->view, hr_output_terminal(), label, (double)options->epochs,
+                          quiet);
     return (struct hr_observer){
         .arg = watch,
         .started = on_start,

@@ -1,0 +1,24 @@
+/* output.h - what the command prints: safe for a terminal, and not lost in silence.
+ *
+ * stdout and stderr are replaced by streams in front of the same descriptors that put '?' in the
+ * place of what a terminal might obey (base/printable.h), newlines and tabs apart: names out of
+ * files and arguments reach tables, banners and messages on many ways, and all of them end here.
+ *
+ * Threads: hr_output_begin before any other, hr_output_end behind all.
+ * Test:    tests/cli/output.bats
+ */
+#ifndef HR_CLI_OUTPUT_H
+#define HR_CLI_OUTPUT_H
+
+#include <stdio.h>
+
+void hr_output_begin(void);
+
+/* stderr as it was, for what moves the cursor. */
+FILE *hr_output_terminal(void);
+
+/* The exit code: `code`, but 3 instead of 0 and a line on stderr when something on stdout did not
+ * arrive. Whoever closes a pipe has seen enough. */
+int hr_output_end(int code);
+
+#endif
