@@ -19,11 +19,16 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wstrict-prototypes -Wmissi
 SAN.asan := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
 SAN.tsan := -fsanitize=thread
 SAN.fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
+# Against mistakes in what reads strangers' files; tests/cli/hardening.bats looks whether it is all
+# there. FORTIFY needs an optimiser, and sanitizers look at the same calls, and better.
+CET      = $(if $(findstring x86_64,$(ARCH)),-fcf-protection)
+FORTIFY  = $(if $(SAN.$(CONFIG))$(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDEN   = -fstack-protector-strong $(FORTIFY) $(CET)
 OPT     := $(if $(filter release unsafe,$(CONFIG)),-O3,-O1)
-HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(WARN) -MMD -MP \
+HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(HARDEN) $(WARN) -MMD -MP \
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
-HR_LDFLAGS = -pthread $(SAN.$(CONFIG)) $(LDFLAGS)
+HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
 # OpenBLAS is loaded when it is needed, src/nn/blas.h.
 HR_LIBS   = $(shell $(PKG) --libs $(filter-out openblas,$(LIBRARIES)) 2>/dev/null) -ldl -lm
 
@@ -59,7 +64,7 @@ PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev l
 all: $(BIN)/hogring $(BIN)/libhogring.a        ## build the command and the library
 
 $(BIN)/hogring: $(CLI) $(BIN)/libhogring.a
-	$(call say,LINK) $(CC) $(HR_LDFLAGS) -o $@ $^ $(HR_LIBS)
+	$(call say,LINK) $(CC) -pie $(HR_LDFLAGS) -o $@ $^ $(HR_LIBS)
 $(BIN)/libhogring.a: $(OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
@@ -77,7 +82,7 @@ $(B)/%.o: %.c Makefile
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests) -c -o $@ $<
 $(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz)
 	@mkdir -p $(@D)
-	$(call say,AS) $(CC) -c -o $@ $<
+	$(call say,AS) $(CC) $(CET) -c -o $@ $<
 define isa_rule
 $(B)/%.isa.$(1).o: %.isa.c Makefile
 	@mkdir -p $$(@D)

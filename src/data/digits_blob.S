@@ -1,6 +1,10 @@
 /* The digits data set, byte for byte as it lies in data/digits (paths are relative to the top of
  * the project, where make runs). Plain directives: gcc and clang, x86-64 and arm64. */
 
+#ifdef __CET__ /* data alone breaks no promise about jumps, but the linker wants to hear it */
+#include <cet.h>
+#endif
+
         .macro  embed name, path
         .globl  hr_digits_\name
         .type   hr_digits_\name, %object
