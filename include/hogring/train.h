@@ -132,6 +132,15 @@ struct hr_conflicts {
     uint64_t lost, looked_at; /* of so many writes looked at (a sample), those that overwrote one */
 };
 
+/* What one worker did with its time: the four add up to the run's seconds. All are 0 where one
+ * process plays all workers by the machine's clock (explore, replay): its time is nobody's. */
+struct hr_worker_time {
+    double load_s;        /* decoding samples, or waiting for them to be decoded ahead */
+    double compute_s;     /* gradients, and updates that are made apart from communication */
+    double communicate_s; /* moving data; data on its way over a link; hogwild: pushes and pulls */
+    double wait_s;        /* for other workers, servers, a processor; stalls */
+};
+
 /* Of a run that went on from a checkpoint, steps, curve and target_seconds are of the whole
  * training; all else that is counted or timed is of this run alone, past_* of those before it. */
 struct hr_run_result {
@@ -173,10 +182,12 @@ struct hr_run_result {
     size_t ndropped_by;                /* workers */
     uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
     struct hr_asynchrony asynchrony;   /* not numbers where no stale gradients were counted */
-    uint64_t max_skew; /* clocks between the fastest and the slowest worker, at most */
-    double compute_s, communicate_s, wait_s; /* summed over workers */
+    uint64_t max_skew;    /* clocks between the fastest and the slowest worker, at most */
+    size_t nworker_times; /* workers */
+    struct hr_worker_time *worker_time; /* (nworker_times) owned */
+    /* Summed over workers: workers x seconds in all. */
+    double load_s, compute_s, communicate_s, wait_s;
     double forward_s, backward_s;            /* of compute_s; what is left of it is updating */
-    double load_s; /* as these: workers decoding, or waiting for, what they compute from */
     uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, and not */
     uint64_t bytes_sent, bytes_received;     /* by workers */
     size_t ncurve;

@@ -106,7 +106,8 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
                   (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts) &&
         write_all(out, result->stale_counts,
                   result->nstale_counts * sizeof *result->stale_counts) &&
-        write_all(out, result->dropped_by, result->ndropped_by * sizeof *result->dropped_by);
+        write_all(out, result->dropped_by, result->ndropped_by * sizeof *result->dropped_by) &&
+        write_all(out, result->worker_time, result->nworker_times * sizeof *result->worker_time);
     _exit(sent ? 0 : 1);
 }
 
@@ -172,6 +173,8 @@ static void receive(struct hr_contest *contest, size_t i, const struct entrant *
         read_list(entrant->pipe, result->nstale_counts * sizeof *result->stale_counts, &whole);
     result->dropped_by =
         read_list(entrant->pipe, result->ndropped_by * sizeof *result->dropped_by, &whole);
+    result->worker_time =
+        read_list(entrant->pipe, result->nworker_times * sizeof *result->worker_time, &whole);
     close(entrant->pipe);
     while (waitpid(entrant->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

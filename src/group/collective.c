@@ -176,6 +176,7 @@ bool hr_member_notices_agree(struct hr_member *member)
 static void reduce_notices(struct hr_member *member)
 {
     const void *in[HR_MAX_RANKS];
+    hr_place_moves(&member->place);
     for (size_t r = 0; r < member->options.nranks; r++)
         in[r] = hr_notices_slot(&member->notices, r)->payload;
     if (member->job.operation != HR_OP_BARRIER)

@@ -152,6 +152,7 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
         .nranks = options->nranks,
         .crowded = options->crowded,
         .helpers = (uint32_t)options->helpers,
+        .account = place->waiter ? place->waiter->account : NULL,
     };
     member->flight = hr_control_flight(place->control, hr_place_world_rank(place, rank));
     unsigned char *slots = (unsigned char *)place->group + notices_begin(options);

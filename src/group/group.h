@@ -70,6 +70,13 @@ static inline bool hr_place_reaches(const struct hr_place *place, const void *da
            (offset < place->segment_bytes && bytes <= place->segment_bytes - offset);
 }
 
+/* Data moves from here on: in the account of a rank that has one, this is no waiting. */
+static inline void hr_place_moves(const struct hr_place *place)
+{
+    if (place->waiter)
+        hr_account_turn(place->waiter->account, HR_COMMUNICATE);
+}
+
 /* One call. in and out are NULL where the rank gives or gets nothing. */
 struct hr_job {
     enum hr_operation operation;

@@ -53,6 +53,7 @@ static enum hr_push push_payload(struct hr_member *member, struct hr_lane *lane,
         struct hr_message *message = hr_ring_try_reserve_spsc(lane->ring);
         if (!message)
             return HR_PUSH_LATER;
+        hr_place_moves(&member->place);
         const size_t bytes =
             hr_min_size(member->options.slot_bytes, parcel->pieces.left - parcel->done);
         gather(payload_of(member, lane, message), parcel, bytes);
@@ -106,6 +107,7 @@ static bool has_arrived(struct hr_member *member, const struct hr_message *messa
     if (!arrives || hr_clock_ns() >= arrives)
         return true;
     member->place.waiter->alarm_ns = arrives;
+    member->place.waiter->under_way = true;
     return false;
 }
 
@@ -116,6 +118,7 @@ bool hr_lane_peek(struct hr_member *member, struct hr_lane *lane, size_t peer,
     const struct hr_message *message = hr_ring_peek_spsc(lane->ring);
     if (!message || !has_arrived(member, message))
         return false;
+    hr_place_moves(&member->place);
     /* The fingerprint travels with every message, and is compared with every one. */
     const struct hr_call theirs = {message->sequence, message->word[COUNT], message->kind,
                                    (uint32_t)message->word[ROOT]};

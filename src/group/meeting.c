@@ -131,6 +131,7 @@ static void help(struct hr_attendance *a)
 {
     const int64_t start = hr_clock_ns();
     size_t mine = 0, all = 0;
+    hr_account_turn(a->account, HR_COMMUNICATE);
     a->helped = true;
     for (size_t hop = 0; hop < a->nranks; hop++) {
         const size_t stripe = (a->rank + hop) % a->nranks;

@@ -76,8 +76,9 @@ struct hr_attendance {
     hr_apply_fn apply; /* of this meeting; NULL: the sum is stored in all buffers */
     void *apply_arg;
     bool helped;
-    int64_t worked_ns; /* spent summing, in all: not waiting, though it happens inside waits */
-    long odd_one_out;  /* after a mismatch: a rank whose call differs from ours, else -1 */
+    struct hr_account *account; /* the rank's: summing is no waiting; NULL: nobody keeps one */
+    int64_t worked_ns;          /* spent summing, in all, though it happens inside waits */
+    long odd_one_out;           /* after a mismatch: a rank whose call differs from ours, else -1 */
 };
 
 /* Take the seat with this call; kind, count and apply being set. in (count) is reduced into out

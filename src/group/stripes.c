@@ -123,6 +123,7 @@ bool hr_stripes_test(struct hr_member *member)
     while (hr_notices_complete(&member->notices)) {
         if (!hr_member_notices_agree(member))
             return true;
+        hr_place_moves(&member->place);
         if (!s->reduced) {
             reduce_own(member);
             s->reduced = true;

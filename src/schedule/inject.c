@@ -65,7 +65,15 @@ static bool read_stall(char *text, struct hr_inject_entry *entry)
     char *when = cut_at(text, '@');
     char *time = when ? cut_at(when, '+') : NULL;
     return time && read_rank(text, &entry->rank) && !strncmp(when, "step=", 5) &&
-           hr_parse_count(when + 5, &entry->step) && hr_ps_parse(time, &entry->stall_ps);
+           hr_parse_count(when + 5, &entry->step) && hr_ps_parse(time, &entry->ps);
+}
+
+/* RANK+T */
+static bool read_load(char *text, struct hr_inject_entry *entry)
+{
+    *entry = (struct hr_inject_entry){.kind = HR_INJECT_LOAD};
+    char *time = cut_at(text, '+');
+    return time && read_rank(text, &entry->rank) && hr_ps_parse(time, &entry->ps);
 }
 
 struct form {
@@ -78,14 +86,15 @@ static const struct form forms[] = {
     {"slow:", read_slow,
      "slow:RANKxFACTOR[@P%], as slow:3x2 or slow:*x3@10% (factor 0.001 to 1000)"},
     {"stall:", read_stall, "stall:RANK@step=N+TIME, as stall:1@step=50+3s (at most 24h)"},
+    {"load:", read_load, "load:RANK+TIME, as load:1+5ms (at most 24h)"},
 };
 
 static enum hr_status read_entry(const char *where, const char *word, struct hr_inject_entry *entry)
 {
     char rest[MAX_WORD];
     if (!strncmp(word, "kill:", 5))
-        return hr_fail(HR_E_USAGE, "%s%s: kill is not there yet; expected slow: or stall:", where,
-                       word);
+        return hr_fail(HR_E_USAGE,
+                       "%s%s: kill is not there yet; expected slow:, stall: or load:", where, word);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const size_t name = strlen(forms[i].name);
         if (strncmp(word, forms[i].name, name) != 0)
@@ -96,8 +105,8 @@ static enum hr_status read_entry(const char *where, const char *word, struct hr_
                    : hr_fail(HR_E_USAGE, "%s%s: expected %s", where, word, forms[i].expected);
     }
     return hr_fail(HR_E_USAGE,
-                   "%s%s: expected a comma list of slow:RANKxFACTOR[@P%%] and "
-                   "stall:RANK@step=N+TIME",
+                   "%s%s: expected a comma list of slow:RANKxFACTOR[@P%%], "
+                   "stall:RANK@step=N+TIME and load:RANK+TIME",
                    where, word);
 }
 
@@ -139,6 +148,11 @@ enum hr_status hr_inject_parse(const char *where, const char *text, size_t nrank
 
 /* --- what it does */
 
+static bool is_of(const struct hr_inject_entry *entry, enum hr_inject_kind kind, size_t rank)
+{
+    return entry->kind == kind && (entry->rank == HR_INJECT_ALL || entry->rank == rank);
+}
+
 /* Whether entry `number` slows this step: 32 bits are fine enough for a percentage. */
 static bool strikes(const struct hr_inject_entry *entry, size_t number, uint64_t seed, size_t rank,
                     uint64_t step)
@@ -155,19 +169,31 @@ int64_t hr_inject_ps(const struct hr_inject *inject, uint64_t seed, size_t rank,
                      int64_t base_ps)
 {
     double factor = 1;
-    int64_t stall_ps = 0;
     for (size_t i = 0; i < inject->n; i++) {
         const struct hr_inject_entry *entry = &inject->entry[i];
-        if (entry->rank != HR_INJECT_ALL && entry->rank != rank)
-            continue;
-        if (entry->kind == HR_INJECT_STALL && entry->step == step)
-            stall_ps = hr_ps_add(stall_ps, entry->stall_ps);
-        if (entry->kind == HR_INJECT_SLOW && strikes(entry, i, seed, rank, step))
+        if (is_of(entry, HR_INJECT_SLOW, rank) && strikes(entry, i, seed, rank, step))
             factor *= entry->factor;
     }
-    if (factor != 1) {
-        const double slowed = (double)base_ps * factor;
-        base_ps = slowed < (double)HR_PS_NEVER ? (int64_t)floor(slowed + 0.5) : HR_PS_NEVER;
-    }
-    return hr_ps_add(base_ps, stall_ps);
+    if (factor == 1)
+        return base_ps;
+    const double slowed = (double)base_ps * factor;
+    return slowed < (double)HR_PS_NEVER ? (int64_t)floor(slowed + 0.5) : HR_PS_NEVER;
+}
+
+int64_t hr_inject_stall_ps(const struct hr_inject *inject, size_t rank, uint64_t step)
+{
+    int64_t ps = 0;
+    for (size_t i = 0; i < inject->n; i++)
+        if (is_of(&inject->entry[i], HR_INJECT_STALL, rank) && inject->entry[i].step == step)
+            ps = hr_ps_add(ps, inject->entry[i].ps);
+    return ps;
+}
+
+int64_t hr_inject_load_ps(const struct hr_inject *inject, size_t rank)
+{
+    int64_t ps = 0;
+    for (size_t i = 0; i < inject->n; i++)
+        if (is_of(&inject->entry[i], HR_INJECT_LOAD, rank))
+            ps = hr_ps_add(ps, inject->entry[i].ps);
+    return ps;
 }

@@ -92,17 +92,28 @@ void hr_bell_ring_some(struct hr_bell *bell, uint32_t count)
         futex_wake(&bell->word, count);
 }
 
+/* Look whether it is there. Whoever does some work in `ready` says so in the account; what is left
+ * is waiting for somebody, or for a message that is on its way. */
+static bool look(struct hr_waiter *waiter, hr_ready_fn ready, void *arg)
+{
+    waiter->under_way = false;
+    if (ready(arg))
+        return true;
+    hr_account_turn(waiter->account, waiter->under_way ? HR_COMMUNICATE : HR_WAIT);
+    return false;
+}
+
 static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t start)
 {
     for (int64_t spun = 0; spun < waiter->spin_ns; spun = hr_clock_ns() - start)
         for (int poll = 0; poll < POLLS_A_CLOCK; poll++) {
-            if (ready(arg))
+            if (look(waiter, ready, arg))
                 return true;
             hr_cpu_relax();
         }
     while (hr_clock_ns() - start < waiter->yield_ns) {
         sched_yield();
-        if (ready(arg))
+        if (look(waiter, ready, arg))
             return true;
     }
     return false;
@@ -116,7 +127,7 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
     /* Partner: the ringer's fetch_add. Not release: the bit is all that a waiter tells. */
     const uint32_t seen = hr_atom32_fetch_or_acquire(&bell->word, PARKED) | PARKED;
     waiter->alarm_ns = 0;
-    if (ready(arg))
+    if (look(waiter, ready, arg))
         return true;
     if (waiter->alarm_ns) { /* what it waits for rings no bell when its time has come */
         const int64_t until = waiter->alarm_ns - hr_clock_ns();
@@ -125,7 +136,7 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
     waiter->parks++;
     const bool rings = !waiter->alarm_ns;
     const bool overslept = sleep_on(bell, seen, waiter->abort, longest) && rings;
-    if (!ready(arg))
+    if (!look(waiter, ready, arg))
         return false;
     waiter->missed += overslept; /* a late processor after a wake-up in time does not count */
     return true;
@@ -175,7 +186,9 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
         hr_cpu_relax();
     }
     const int64_t start = hr_clock_ns();
+    const enum hr_activity was = hr_account_turn(waiter->account, HR_WAIT);
     const enum hr_status status = wait_slowly(waiter, bell, ready, arg, what, start);
+    hr_account_turn(waiter->account, was);
     waiter->waited_ns += hr_clock_ns() - start;
     return status;
 }

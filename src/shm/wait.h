@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/account.h"
 #include "base/error.h"
 #include "shm/atom.h"
 
@@ -58,10 +59,12 @@ struct hr_waiter {
     int64_t yield_ns;              /* behind that: give the processor away, but stay runnable */
     int64_t timeout_ns;            /* of one wait; 0: none */
     int64_t alarm_ns;              /* set by `ready`: look again at this time; 0: when rung */
-    int64_t waited_ns;             /* total, for the accounts */
-    uint64_t parks;                /* times it parked */
-    uint64_t missed;               /* times it slept 50 ms and then was ready: a ring was lost */
-    void (*look)(void *arg);       /* every 50 ms of a wait: look around, must not block; or NULL */
+    bool under_way; /* set by `ready`: what it waits for has been sent, over an emulated link */
+    struct hr_account *account; /* waiting goes into it; NULL: nobody keeps one */
+    int64_t waited_ns;          /* total */
+    uint64_t parks;             /* times it parked */
+    uint64_t missed;            /* times it slept 50 ms and then was ready: a ring was lost */
+    void (*look)(void *arg);    /* every 50 ms of a wait: look around, must not block; or NULL */
     void *look_arg;
 };
 

@@ -307,12 +307,19 @@ static enum hr_status fill_result(struct hr_sparse_run *run)
 {
     struct hr_run_result *result = run->result;
     fill_configuration(run, result);
+    result->nworker_times = run->options.workers;
+    result->worker_time = calloc(result->nworker_times, sizeof *result->worker_time);
+    if (!result->worker_time)
+        return hr_fail(HR_E_NOMEM, "no memory for the times of %zu workers", run->options.workers);
     for (size_t w = 0; w < run->options.workers; w++) {
         const struct hr_sparse_tally *tally = &run->tally[w];
         result->samples += tally->rows;
         result->updates += tally->updates;
-        result->compute_s += hr_seconds(tally->compute_ns);
-        result->wait_s += hr_seconds(tally->wait_ns);
+        result->worker_time[w] =
+            (struct hr_worker_time){.compute_s = hr_seconds(tally->account.spent_ns[HR_COMPUTE]),
+                                    .wait_s = hr_seconds(tally->account.spent_ns[HR_WAIT])};
+        result->compute_s += result->worker_time[w].compute_s;
+        result->wait_s += result->worker_time[w].wait_s;
         result->conflicts.lost += tally->lost;
         result->conflicts.looked_at += tally->looked_at;
     }

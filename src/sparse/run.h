@@ -26,6 +26,7 @@
 #ifndef HR_SPARSE_RUN_H
 #define HR_SPARSE_RUN_H
 
+#include "base/account.h"
 #include "base/needs.h"
 #include "group/group.h"
 #include "group/launch.h"
@@ -65,7 +66,8 @@ struct hr_sparse_tally {
     struct hr_atom64 claim;         /* blocks of this worker's shard taken so far, by whomever */
     uint64_t rows, updates, newton; /* newton: inner steps of this epoch (dual) */
     uint64_t lost, looked_at, merges;
-    int64_t compute_ns, wait_ns;
+    struct hr_account account; /* compute, and wait: no moment of the others can be told apart */
+    int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
 };
 
 /* The sums of one block of an evaluation. */

@@ -74,12 +74,35 @@ static enum hr_status train_epoch(struct hr_sparse_worker *worker)
     return HR_OK;
 }
 
-static enum hr_status barrier(struct hr_sparse_worker *worker)
+/* --- the clock runs from the moment when the first may begin to when the last has ended --- */
+
+static enum hr_status begin_span(struct hr_sparse_worker *worker)
 {
-    const int64_t began = hr_clock_ns();
-    const enum hr_status status = hr_member_barrier(&worker->member);
-    worker->tally->wait_ns += hr_clock_ns() - began;
-    return status;
+    struct hr_sparse_run *run = worker->run;
+    struct hr_sparse_tally *tally = worker->tally;
+    tally->began_ns = hr_clock_ns();
+    HR_TRY(hr_member_barrier(&worker->member));
+    hr_account_open(&tally->account,
+                    hr_account_latest(&run->tally->began_ns, run->options.workers, sizeof *tally));
+    if (worker->rank == 0)
+        run->board->span_began_ns = tally->account.since_ns;
+    return HR_OK;
+}
+
+static enum hr_status end_span(struct hr_sparse_worker *worker)
+{
+    struct hr_sparse_run *run = worker->run;
+    struct hr_sparse_tally *tally = worker->tally;
+    hr_account_turn(&tally->account, HR_WAIT); /* for the last to come */
+    tally->came_ns = hr_clock_ns();
+    tally->account.open = false;
+    HR_TRY(hr_member_barrier(&worker->member));
+    const int64_t ended_ns =
+        hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally);
+    hr_account_close(&tally->account, ended_ns);
+    if (worker->rank == 0)
+        run->board->train_ns += ended_ns - run->board->span_began_ns;
+    return HR_OK;
 }
 
 /* --- a cut: the leader decides, between two barriers --- */
@@ -122,30 +145,23 @@ static enum hr_status at_cut(struct hr_sparse_worker *worker)
     struct hr_sparse_run *run = worker->run;
     const bool leader = worker->rank == 0;
     hr_control_phase(run->control, worker->rank, HR_PHASE_CUT);
-    HR_TRY(barrier(worker));
-    if (leader)
-        run->board->train_ns += hr_clock_ns() - run->board->span_began_ns;
+    HR_TRY(end_span(worker));
     hr_sparse_evaluate(worker);
     HR_TRY(hr_member_barrier(&worker->member));
-    if (leader) {
+    if (leader)
         conclude(run);
-        run->board->span_began_ns = hr_clock_ns();
-    }
-    return hr_member_barrier(&worker->member);
+    return begin_span(worker);
 }
 
 static enum hr_status work(struct hr_sparse_worker *worker)
 {
     struct hr_sparse_run *run = worker->run;
-    HR_TRY(hr_member_barrier(&worker->member)); /* the clock starts when all are set up */
-    if (worker->rank == 0)
-        run->board->span_began_ns = hr_clock_ns();
+    HR_TRY(begin_span(worker));
     do {
-        const int64_t began = hr_clock_ns();
+        hr_account_turn(&worker->tally->account, HR_COMPUTE);
         hr_control_phase(run->control, worker->rank, HR_PHASE_COMPUTE);
         hr_control_step(run->control, worker->rank, run->board->epoch);
         HR_TRY(train_epoch(worker));
-        worker->tally->compute_ns += hr_clock_ns() - began;
         HR_TRY(at_cut(worker));
     } while (!run->board->halt);
     hr_control_phase(run->control, worker->rank, HR_PHASE_FINISHED);
@@ -177,7 +193,8 @@ enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
         .waiter = {.abort = &run->control->abort,
                    .spin_ns = run->spin_ns,
                    .yield_ns = run->yield_ns,
-                   .timeout_ns = run->timeout_ns},
+                   .timeout_ns = run->timeout_ns,
+                   .account = &run->tally[rank].account},
         .tally = &run->tally[rank],
         .hot = hot_weights(run),
         .reaches = is_worth_reaching(run),

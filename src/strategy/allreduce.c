@@ -17,7 +17,6 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/vec.h"
 #include "strategy/table.h"
 
@@ -69,11 +68,11 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
     struct hr_worker *worker = arg;
     const struct hr_world *world = worker->world;
-    const int64_t began = hr_clock_ns();
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     float *first = world->weights[0] + begin;
     hr_step_update(&worker->step, begin, count, first, worker->state, sum);
     publish(world, begin, count, first);
-    worker->update_ns += hr_clock_ns() - began;
+    hr_account_turn(&worker->stats->account, was);
 }
 
 static enum hr_status start(struct hr_worker *worker)
@@ -112,11 +111,11 @@ static bool ready(void *arg)
 /* Apart: update this worker's replica. */
 static void update_replica(struct hr_worker *worker)
 {
-    const int64_t began = hr_clock_ns();
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     hr_step_measure(&worker->step, worker->weights, worker->state, worker->grads, worker->ratio);
     hr_step_update(&worker->step, 0, worker->world->params, worker->weights, worker->state,
                    worker->grads);
-    worker->update_ns += hr_clock_ns() - began;
+    hr_account_turn(&worker->stats->account, was);
 }
 
 /* The update of the batch that is about to be computed: its first bucket may be summed, and

@@ -19,7 +19,6 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/vec.h"
 #include "strategy/server.h"
 #include "strategy/staleness.h"
@@ -90,11 +89,11 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 static void offer(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
-    const int64_t began = hr_clock_ns();
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     struct hr_step step = hr_step_for(world, worker->index, worker->samples, ++worker->applied);
     hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
     hr_step_update(&step, 0, world->params, worker->weights, worker->state, worker->grads);
-    worker->update_ns += hr_clock_ns() - began;
+    hr_account_turn(&worker->stats->account, was);
     worker->range.steps++;
     worker->range.took_ns += worker->took_ns;
     worker->stats->updates++;

@@ -190,6 +190,7 @@ static int64_t try_block(struct hr_worker *worker, size_t number)
     if (passage->done[number] || !may_take(worker, number) ||
         !hr_ticket_try_take(block, &passage->ticket[number]))
         return 0;
+    hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     const int64_t began = hr_clock_ns();
     operate(worker, number);
     const int64_t took = hr_clock_ns() - began;

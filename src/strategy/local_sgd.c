@@ -22,7 +22,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/vec.h"
 #include "strategy/table.h"
 
@@ -88,11 +87,11 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 static void update_replica(struct hr_worker *worker)
 {
     const struct hr_world *world = worker->world;
-    const int64_t began = hr_clock_ns();
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     struct hr_step step = hr_step_for(world, worker->index - 1, worker->samples, ++worker->applied);
     hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
     hr_step_update(&step, 0, world->params, worker->weights, worker->state, worker->grads);
-    worker->update_ns += hr_clock_ns() - began;
+    hr_account_turn(&worker->stats->account, was);
 }
 
 static void offer(struct hr_worker *worker)

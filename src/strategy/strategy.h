@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/account.h"
 #include "group/group.h"
 #include "optim/optimizer.h"
 #include "strategy/buckets.h"
@@ -35,10 +36,10 @@ struct hr_worker_stats {
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     uint64_t first_samples;
-    double first_loss; /* sum over the samples of a run's first batches (train/trainee.c) */
-    int64_t compute_ns, communicate_ns, wait_ns;
-    int64_t forward_ns, backward_ns; /* of compute_ns */
-    int64_t load_ns;                 /* decoding, or waiting for, what it computes from */
+    double first_loss;         /* sum over the samples of a run's first batches (train/trainee.c) */
+    struct hr_account account; /* of its time, from the start to the end of every span */
+    int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
+    int64_t forward_ns, backward_ns; /* of what it computed */
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
@@ -180,7 +181,6 @@ struct hr_worker {
     bool offered;          /* a gradient is on its way and its fate is not known */
     struct hr_diary diary; /* recorded hogwild */
     uint64_t pushes_seen;  /* hogwild: pushes of others when the weights in hand were read */
-    int64_t update_ns;     /* spent in updates, in all: computing, though it happens in accept */
 };
 
 struct hr_strategy {

@@ -83,6 +83,16 @@ int64_t hr_conditions_compute_ps(const struct hr_run *run, size_t rank, uint64_t
                         base_ps(run, rank, step, own_ps));
 }
 
+int64_t hr_conditions_stall_ps(const struct hr_run *run, size_t rank, uint64_t step)
+{
+    return hr_inject_stall_ps(&run->conditions.inject, rank, step);
+}
+
+int64_t hr_conditions_load_ps(const struct hr_run *run, size_t rank)
+{
+    return hr_inject_load_ps(&run->conditions.inject, rank);
+}
+
 int64_t hr_conditions_serve_ps(const struct hr_run *run, size_t shard, uint64_t number)
 {
     return hr_delay_ps(&run->conditions.serve, hr_delay_seed(run->options->seed, SEED_SERVE),

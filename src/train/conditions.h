@@ -3,7 +3,9 @@
  *                        virtual clock                        real clock
  *   --compute-time       how long a gradient takes            at least so long: the worker sleeps
  *                                                             (and makes up for waking late)
- *   --inject             stretches that, or stalls            stretches what it took, or sleeps
+ *   --inject             stretches that, stalls, or loads     stretches what it took, or sleeps
+ *                        for longer (ahead of nobody:         (in the prefetching thread, where
+ *                        --prefetch hides nothing)            there is one)
  *   --server-time        how long a server takes a message    (refused)
  *   --link, --topology   how fast messages pass               (wiring.c: links of all-reduce)
  *
@@ -51,9 +53,12 @@ static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
     return conditions->has_compute || conditions->inject.n > 0;
 }
 
-/* How long step `step` of `rank` takes, when by itself it would take (or took) `own_ps`. */
+/* How long the gradient of step `step` of `rank` takes, when by itself it would take (or took)
+ * `own_ps`; stalls before it, and loading that is slow on purpose, come on top. */
 int64_t hr_conditions_compute_ps(const struct hr_run *run, size_t rank, uint64_t step,
                                  int64_t own_ps);
+int64_t hr_conditions_stall_ps(const struct hr_run *run, size_t rank, uint64_t step);
+int64_t hr_conditions_load_ps(const struct hr_run *run, size_t rank);
 /* How long a shard takes its `number`th message. */
 int64_t hr_conditions_serve_ps(const struct hr_run *run, size_t shard, uint64_t number);
 

@@ -25,7 +25,7 @@ static uint64_t index_of_cut(const struct hr_run *run)
     return next < cut ? next : cut;
 }
 
-void hr_cut_decide(struct hr_run *run)
+void hr_cut_decide(struct hr_run *run, int64_t ended_ns)
 {
     struct hr_board *board = run->board;
     const struct hr_course *course = &run->world.course;
@@ -36,7 +36,7 @@ void hr_cut_decide(struct hr_run *run)
     const bool stopped =
         stop != HR_STOP_NOT && (!run->world.strategy->synchronous ||
                                 index >= hr_atom64_load_acquire(&run->world.dispenser->stop_at));
-    board->train_ns += hr_run_now_ns(run) - board->span_began_ns;
+    board->train_ns += ended_ns - board->span_began_ns;
     board->index = index;
     board->interrupted = stopped && stop == HR_STOP_INTERRUPTED;
     board->halt = stopped || index >= course->end;
@@ -116,7 +116,6 @@ void hr_cut_conclude(struct hr_run *run)
     }
     hr_bell_ring(&run->world.control->launcher_bell);
     hr_atom64_store_relaxed(&board->shown_ns, (uint64_t)board->train_ns);
-    board->span_began_ns = hr_run_now_ns(run);
 }
 
 void hr_cut_leave(struct hr_trainee *trainee)

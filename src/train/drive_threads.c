@@ -34,16 +34,15 @@ static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready
         hr_wait_until(&trainee->waiter, &control->rank[rank].bell, ready, arg, what));
 }
 
-/* Ask for weights and a batch, and take them; what is neither waiting nor updating is
- * communication. */
+/* Ask for weights and a batch, and take them. */
 static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
     const struct hr_strategy *strategy = worker->world->strategy;
     const int64_t began = hr_clock_ns(), waited = trainee->waiter.waited_ns,
-                  updated = worker->update_ns;
-    const int64_t worked = worker->member.attendance.worked_ns;
+                  worked = worker->member.attendance.worked_ns;
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMMUNICATE);
+    hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     strategy->request(worker);
     HR_TRY(say_for_whom(
         trainee->run, worker->rank,
@@ -51,30 +50,10 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
                       strategy->served ? "a server's reply" : "the other workers' gradients")));
     hr_calibrate_replies(trainee);
     HR_TRY(strategy->accept(worker, task));
-    const int64_t work = worker->member.attendance.worked_ns - worked;
-    const int64_t wait = trainee->waiter.waited_ns - waited;
-    const int64_t idle = wait > work ? wait - work : 0; /* helping with a sum is no waiting */
-    const int64_t update = worker->update_ns - updated;
-    hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, began, idle);
-    worker->stats->wait_ns += idle;
-    worker->stats->compute_ns += update;
-    worker->stats->communicate_ns += hr_clock_ns() - began - idle - update;
+    const int64_t idle = trainee->waiter.waited_ns - waited -
+                         (worker->member.attendance.worked_ns - worked); /* helping is no waiting */
+    hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, began, idle > 0 ? idle : 0);
     return HR_OK;
-}
-
-struct sleeper {
-    struct hr_waiter waiter;
-    const struct hr_atom32 *stop;
-    int64_t until_ns;
-};
-
-/* Ready when the time has come, or the run is to stop: nobody waits for a slowness of an hour. */
-static bool has_slept(void *arg)
-{
-    struct sleeper *sleeper = arg;
-    sleeper->waiter.alarm_ns = sleeper->until_ns;
-    return hr_clock_ns() >= sleeper->until_ns ||
-           hr_atom32_load_acquire(sleeper->stop) != 0; /* partner: launcher.c */
 }
 
 /* --compute-time and --inject: the gradient that was begun at began_ns, and had own_ns of a
@@ -84,20 +63,29 @@ static bool has_slept(void *arg)
 static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int64_t began_ns,
                                   int64_t own_ns)
 {
-    const struct hr_run *run = trainee->run;
-    const size_t rank = trainee->worker.rank;
-    struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort},
-                              .stop = &run->world.dispenser->stop};
     const int64_t now = hr_clock_ns(), late = trainee->late_ns;
-    const int64_t ps = hr_conditions_compute_ps(run, rank, step, 1000 * own_ns);
-    sleeper.until_ns = began_ns - late + ps / 1000;
+    const int64_t ps =
+        hr_conditions_compute_ps(trainee->run, trainee->worker.rank, step, 1000 * own_ns);
+    const int64_t until = began_ns - late + ps / 1000;
     trainee->late_ns = 0;
-    if (sleeper.until_ns <= now)
+    if (until <= now)
         return HR_OK;
-    HR_TRY(hr_wait_until(&sleeper.waiter, &run->world.control->rank[rank].bell, has_slept, &sleeper,
-                         "its own slowness"));
+    HR_TRY(hr_trainee_sleep(trainee, until, "its own slowness"));
     const int64_t woken = hr_clock_ns();
-    trainee->late_ns = woken > sleeper.until_ns ? woken - sleeper.until_ns : 0;
+    trainee->late_ns = woken > until ? woken - until : 0;
+    return HR_OK;
+}
+
+/* --inject stall: the worker does nothing. */
+static enum hr_status stall(struct hr_trainee *trainee, uint64_t step)
+{
+    struct hr_account *account = &trainee->worker.stats->account;
+    const int64_t ps = hr_conditions_stall_ps(trainee->run, trainee->worker.rank, step);
+    if (ps == 0)
+        return HR_OK;
+    hr_account_turn(account, HR_WAIT);
+    HR_TRY(hr_trainee_sleep(trainee, hr_clock_ns() + ps / 1000, "the end of its stall"));
+    hr_account_turn(account, HR_COMPUTE);
     return HR_OK;
 }
 
@@ -106,28 +94,54 @@ static enum hr_status differentiate(struct hr_trainee *trainee, const struct hr_
 {
     if (!hr_conditions_matter(&trainee->run->conditions))
         return hr_trainee_gradient(trainee, task);
+    HR_TRY(stall(trainee, step));
     const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
     HR_TRY(hr_trainee_gradient(trainee, task));
-    return take_longer(trainee, step, began, hr_clock_thread_ns() - had);
+    return take_longer(trainee, step, began + trainee->slept_ns, hr_clock_thread_ns() - had);
 }
 
 static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
-    const uint64_t step = worker->steps;
-    const int64_t began = hr_clock_ns(), loaded = worker->stats->load_ns;
-    const int64_t overlapped = trainee->overlapped_ns;
+    const int64_t began = hr_clock_ns();
     hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMPUTE);
     hr_control_step(worker->world->control, worker->rank, task->index);
-    HR_TRY(differentiate(trainee, task, step));
-    const int64_t computed = hr_clock_ns(), updated = worker->update_ns;
-    worker->took_ns = computed - began;
+    hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    HR_TRY(differentiate(trainee, task, worker->steps));
+    worker->took_ns = hr_clock_ns() - began;
+    hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     worker->world->strategy->offer(worker);
-    const int64_t update = worker->update_ns - updated;
-    const int64_t inside = trainee->overlapped_ns - overlapped;
-    worker->stats->compute_ns +=
-        computed - began + update - inside - (worker->stats->load_ns - loaded);
-    worker->stats->communicate_ns += hr_clock_ns() - computed - update + inside;
+    return HR_OK;
+}
+
+/* --- the training clock: it runs from the moment when the first worker may begin to the moment
+ * when the last has ended, and stands still in between. Each worker writes down when it came to a
+ * barrier; behind it all know when the last did. */
+
+/* Nobody may begin before all have come here. Whoever is late in leaving has waited. */
+static enum hr_status begin_span(struct hr_trainee *trainee)
+{
+    struct hr_run *run = trainee->run;
+    struct hr_worker_stats *stats = trainee->worker.stats;
+    stats->began_ns = hr_clock_ns();
+    HR_TRY(hr_member_barrier(&trainee->worker.member));
+    hr_account_open(&stats->account, hr_account_latest(&run->world.stats->began_ns,
+                                                       run->world.workers, sizeof *stats));
+    if (trainee->worker.rank == 0)
+        run->board->span_began_ns = stats->account.since_ns;
+    return HR_OK;
+}
+
+/* All have ended; whoever did so before the last has waited for it. */
+static enum hr_status end_span(struct hr_trainee *trainee, int64_t *ended_ns)
+{
+    struct hr_worker_stats *stats = trainee->worker.stats;
+    stats->came_ns = hr_clock_ns();
+    stats->account.open = false; /* what the barrier does is no training */
+    HR_TRY(hr_member_barrier(&trainee->worker.member));
+    const struct hr_world *world = &trainee->run->world;
+    *ended_ns = hr_account_latest(&world->stats->came_ns, world->workers, sizeof *stats);
+    hr_account_close(&stats->account, *ended_ns);
     return HR_OK;
 }
 
@@ -137,15 +151,15 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
     struct hr_worker *worker = &trainee->worker;
     const struct hr_strategy *strategy = run->world.strategy;
     const bool leader = worker->rank == 0;
-    const int64_t came = hr_clock_ns();
+    int64_t ended;
     hr_control_phase(run->world.control, worker->rank, HR_PHASE_CUT);
+    hr_account_turn(&worker->stats->account, HR_WAIT); /* for the last to come */
     HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run, "the checkpoint before this one"));
     strategy->arrive(worker);
     HR_TRY(wait_at_bell(trainee, strategy->arrived, worker, "the servers at a cut"));
-    HR_TRY(hr_member_barrier(&worker->member));
-    worker->stats->wait_ns += hr_clock_ns() - came; /* for the last to come; then no time counts */
+    HR_TRY(end_span(trainee, &ended));
     if (leader)
-        hr_cut_decide(run);
+        hr_cut_decide(run, ended);
     strategy->export_part(worker);
     HR_TRY(hr_member_barrier(&worker->member));
     HR_TRY(strategy->verify(worker));
@@ -154,7 +168,7 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
     HR_TRY(hr_member_barrier(&worker->member));
     if (leader)
         hr_cut_conclude(run);
-    HR_TRY(hr_member_barrier(&worker->member));
+    HR_TRY(begin_span(trainee));
     hr_cut_leave(trainee);
     return HR_OK;
 }
@@ -162,9 +176,7 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
 static enum hr_status worker_loop(struct hr_trainee *trainee)
 {
     struct hr_run *run = trainee->run;
-    HR_TRY(hr_member_barrier(&trainee->worker.member)); /* the clock starts when all are set up */
-    if (trainee->worker.rank == 0)
-        run->board->span_began_ns = hr_clock_ns();
+    HR_TRY(begin_span(trainee));
     do {
         struct hr_task task;
         for (;;) {

@@ -32,9 +32,10 @@ struct station {
 
 /* A worker. */
 struct seat {
-    size_t coming;      /* messages on their way to it */
-    int64_t since_ps;   /* up to when its time is accounted for */
-    int64_t took_ps;    /* its gradient */
+    size_t coming;                   /* messages on their way to it */
+    int64_t since_ps;                /* up to when its time is accounted for */
+    int64_t took_ps;                 /* its gradient, and what comes on top */
+    int64_t spent_ps[HR_ACTIVITIES]; /* its account, which is kept in nanoseconds */
     int64_t *moving_ps; /* (max(servers, 1)) of that, how long something of its was under way */
 };
 
@@ -125,6 +126,13 @@ static void summed(void *arg, const struct hr_hall_sum *what)
 
 /* --- a worker --- */
 
+static void spend(struct simulator *sim, size_t rank, enum hr_activity activity, int64_t ps)
+{
+    sim->seat[rank].spent_ps[activity] += ps;
+    sim->play.run->world.stats[rank].account.spent_ns[activity] =
+        sim->seat[rank].spent_ps[activity] / 1000;
+}
+
 /* What it did since then: communicate while something of its was under way (to the slowest
  * shard), wait for the rest. */
 static void account(struct simulator *sim, size_t rank)
@@ -138,8 +146,8 @@ static void account(struct simulator *sim, size_t rank)
         seat->moving_ps[s] = 0;
     }
     moving = moving < elapsed ? moving : elapsed;
-    world->stats[rank].communicate_ns += moving / 1000;
-    world->stats[rank].wait_ns += (elapsed - moving) / 1000;
+    spend(sim, rank, HR_COMMUNICATE, moving);
+    spend(sim, rank, HR_WAIT, elapsed - moving);
     seat->since_ps = now_of(sim);
 }
 
@@ -147,10 +155,16 @@ static enum hr_status compute(struct simulator *sim, size_t rank)
 {
     struct hr_run *run = sim->play.run;
     struct seat *seat = &sim->seat[rank];
-    seat->took_ps = hr_conditions_compute_ps(run, rank, sim->play.trainee[rank].worker.steps, 0);
-    run->world.stats[rank].compute_ns += seat->took_ps / 1000;
+    const uint64_t step = sim->play.trainee[rank].worker.steps;
+    const int64_t stall_ps = hr_conditions_stall_ps(run, rank, step);
+    const int64_t load_ps = hr_conditions_load_ps(run, rank);
+    const int64_t compute_ps = hr_conditions_compute_ps(run, rank, step, 0);
+    seat->took_ps = hr_ps_add(compute_ps, hr_ps_add(load_ps, stall_ps));
     const int64_t due = hr_ps_add(now_of(sim), seat->took_ps);
     HR_TRY(push(sim, due, COMPUTED, rank, 0));
+    spend(sim, rank, HR_WAIT, stall_ps);
+    spend(sim, rank, HR_LOAD, load_ps);
+    spend(sim, rank, HR_COMPUTE, compute_ps);
     return hr_play_compute(&sim->play, rank, due);
 }
 

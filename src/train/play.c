@@ -124,7 +124,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
 {
     struct hr_run *run = play->run;
     const size_t workers = run->world.workers;
-    hr_cut_decide(run);
+    hr_cut_decide(run, hr_run_now_ns(run));
     for (size_t r = 0; r < workers; r++)
         run->world.strategy->export_part(&play->trainee[r].worker);
     for (size_t r = 0; r < workers; r++)
@@ -136,7 +136,9 @@ enum hr_status hr_play_cut(struct hr_play *play)
         hr_cut_leave(&play->trainee[r]);
         play->state[r] = HR_WANTS;
     }
-    return hr_launcher_tick(run);
+    const enum hr_status status = hr_launcher_tick(run);
+    run->board->span_began_ns = hr_run_now_ns(run);
+    return status;
 }
 
 enum hr_status hr_play_tick(struct hr_play *play)

@@ -39,6 +39,16 @@ static bool may_decode(const struct hr_prefetch *p)
     return p->aim < p->options.end && p->newest - p->oldest < p->nslots;
 }
 
+/* --inject load: input is as slow for this thread as it would be for its worker. */
+static void sleep_on(struct hr_prefetch *p)
+{
+    const int64_t ns = hr_conditions_load_ps(p->options.run, p->options.rank) / 1000;
+    const int64_t until = hr_clock_ns() + ns;
+    const struct timespec end = {until / HR_NS_PER_SECOND, until % HR_NS_PER_SECOND};
+    while (ns > 0 && !p->over && !p->stale && hr_clock_ns() < until)
+        pthread_cond_clockwait(&p->room, &p->lock, CLOCK_MONOTONIC, &end);
+}
+
 /* Decode the batch aimed at; the lock is held but for the decoding itself. */
 static void decode_next(struct hr_prefetch *p)
 {
@@ -51,6 +61,7 @@ static void decode_next(struct hr_prefetch *p)
     memcpy(slot->samples, p->input.samples, share.count * sizeof *slot->samples);
     slot->pass = p->input.pass;
     pthread_mutex_lock(&p->lock);
+    sleep_on(p);
     p->busy = false;
     if (!p->stale) {
         p->newest++;

@@ -45,12 +45,8 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
                    "the same histogram");
     result->updates += stats->updates;
     result->samples += stats->samples;
-    result->compute_s += hr_seconds(stats->compute_ns);
-    result->communicate_s += hr_seconds(stats->communicate_ns);
-    result->wait_s += hr_seconds(stats->wait_ns);
     result->forward_s += hr_seconds(stats->forward_ns);
     result->backward_s += hr_seconds(stats->backward_ns);
-    result->load_s += hr_seconds(stats->load_ns);
     result->prefetch_hits += stats->prefetch_hits;
     result->prefetch_misses += stats->prefetch_misses;
     result->bytes_sent += stats->bytes_sent;
@@ -101,6 +97,23 @@ static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result 
     return HR_OK;
 }
 
+static enum hr_status fill_times(const struct hr_run *run, struct hr_run_result *result)
+{
+    result->nworker_times = run->world.workers;
+    result->worker_time = calloc(result->nworker_times, sizeof *result->worker_time);
+    if (!result->worker_time)
+        return hr_fail(HR_E_NOMEM, "no memory for the times of %zu workers", run->world.workers);
+    for (size_t w = 0; w < result->nworker_times; w++) {
+        const int64_t *spent_ns = run->world.stats[w].account.spent_ns;
+        struct hr_worker_time *time = &result->worker_time[w];
+        result->load_s += time->load_s = hr_seconds(spent_ns[HR_LOAD]);
+        result->compute_s += time->compute_s = hr_seconds(spent_ns[HR_COMPUTE]);
+        result->communicate_s += time->communicate_s = hr_seconds(spent_ns[HR_COMMUNICATE]);
+        result->wait_s += time->wait_s = hr_seconds(spent_ns[HR_WAIT]);
+    }
+    return HR_OK;
+}
+
 /* The double that people would write for this float: 0.05, not 0.05000000074505806. */
 static double as_written(float value)
 {
@@ -114,7 +127,7 @@ static double as_written(float value)
 static double record_cost(const struct hr_run *run)
 {
     const struct hr_run_result *result = run->result;
-    const double all = result->compute_s + result->communicate_s + result->wait_s;
+    const double all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
     double tickets = 0;
     for (size_t w = 0; w < run->world.workers; w++)
         tickets += hr_seconds(run->world.stats[w].ticket_ns);
@@ -146,6 +159,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     const struct hr_course *course = &run->world.course;
     fill_configuration(run, result);
     hr_result_count(run, result);
+    HR_TRY(fill_times(run, result));
     HR_TRY(hr_account_staleness(run));
     HR_TRY(copy_dropped(run, result));
     HR_TRY(copy_curve(run, result));
@@ -177,9 +191,11 @@ void hr_run_result_free(struct hr_run_result *result)
     free(result->stale_parts);
     free(result->stale_counts);
     free(result->dropped_by);
+    free(result->worker_time);
     result->curve = NULL;
     result->stale_parts = NULL;
     result->stale_counts = result->dropped_by = NULL;
+    result->worker_time = NULL;
     result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
-    result->ndropped_by = 0;
+    result->ndropped_by = result->nworker_times = 0;
 }

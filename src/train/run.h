@@ -69,7 +69,7 @@ struct hr_board {
     /* Written by the leader between the third and fourth. */
     alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
     struct hr_atom64 saves_asked;             /* partner: the launcher */
-    int64_t train_ns, span_began_ns;          /* the training clock */
+    int64_t train_ns, span_began_ns;          /* the training clock; the span in hand (cut.c) */
     struct hr_atom64 shown_ns;                /* train_ns, for progress */
     double epoch_loss;                        /* of the epoch in hand, at the cut */
     uint64_t epoch_samples, samples, updates;
@@ -135,7 +135,8 @@ struct hr_trainee {
     struct hr_worker worker;
     struct hr_waiter waiter;
     struct hr_device *device;     /* borrowed: what computes its gradients */
-    int64_t overlapped_ns;        /* of communication in the middle of backward, in all */
+    int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
+    int64_t slept_ns;             /* of the batch in hand: loading that is slow on purpose */
     int64_t accepted_ns;          /* when it accepted what it has in hand, for --calibrate */
     int64_t late_ns;              /* behind its model, when it was woken last */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
@@ -164,6 +165,9 @@ static inline int64_t hr_run_now_ns(const struct hr_run *run)
 HR_CHECKED enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run,
                                            size_t rank);
 void hr_trainee_stop(struct hr_trainee *trainee);
+/* Sleep until then, or until the run is asked to stop: nobody waits an hour for a slow worker. */
+HR_CHECKED enum hr_status hr_trainee_sleep(const struct hr_trainee *trainee, int64_t until_ns,
+                                           const char *what);
 /* Compute on this device from now on. */
 void hr_trainee_borrow(struct hr_trainee *trainee, struct hr_device *device);
 /* In the middle of backward: grads [offset, params) are final. */
@@ -207,7 +211,9 @@ double hr_repro_cost(const struct hr_run *run);
  *     all: hr_cut_leave                                             */
 /* Has the launcher saved the snapshot before, so that it may be overwritten? (hr_ready_fn) */
 bool hr_cut_may_arrive(void *run);
-void hr_cut_decide(struct hr_run *run);
+/* ended_ns: by the run's clock, when the last worker had come. The span that it ends began at
+ * board->span_began_ns, which the driver sets when the first worker may begin. */
+void hr_cut_decide(struct hr_run *run, int64_t ended_ns);
 void hr_cut_conclude(struct hr_run *run);
 void hr_cut_leave(struct hr_trainee *trainee);
 

@@ -62,9 +62,12 @@ static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
 void hr_trainee_final(struct hr_trainee *trainee, size_t offset)
 {
     struct hr_worker *worker = &trainee->worker;
-    const int64_t began = hr_clock_ns(), updated = worker->update_ns;
+    struct hr_account *account = &worker->stats->account;
+    const enum hr_activity was = hr_account_turn(account, HR_COMMUNICATE);
+    const int64_t began = hr_clock_ns();
     worker->world->strategy->final(worker, offset);
-    trainee->overlapped_ns += hr_clock_ns() - began - (worker->update_ns - updated);
+    trainee->final_ns += hr_clock_ns() - began;
+    hr_account_turn(account, was);
 }
 
 enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, size_t rank)
@@ -75,7 +78,8 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
         .waiter = {.abort = &run->world.control->abort,
                    .spin_ns = run->spin_ns,
                    .yield_ns = run->yield_ns,
-                   .timeout_ns = run->timeout_ns},
+                   .timeout_ns = run->timeout_ns,
+                   .account = &run->world.stats[rank].account},
     };
     HR_TRY(start_prefetch(trainee, rank));
     HR_TRY_GOTO(start_worker(trainee, rank), status, out);
@@ -98,6 +102,32 @@ void hr_trainee_borrow(struct hr_trainee *trainee, struct hr_device *device)
     device->borrower = trainee;
 }
 
+struct sleeper {
+    struct hr_waiter waiter;
+    const struct hr_atom32 *stop;
+    int64_t until_ns;
+};
+
+static bool has_slept(void *arg)
+{
+    struct sleeper *sleeper = arg;
+    sleeper->waiter.alarm_ns = sleeper->until_ns;
+    return hr_clock_ns() >= sleeper->until_ns ||
+           hr_atom32_load_acquire(sleeper->stop) != 0; /* partner: launcher.c */
+}
+
+/* What the time is spent on is up to the caller: the sleeper keeps no account. */
+enum hr_status hr_trainee_sleep(const struct hr_trainee *trainee, int64_t until_ns,
+                                const char *what)
+{
+    const struct hr_run *run = trainee->run;
+    struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort},
+                              .stop = &run->world.dispenser->stop,
+                              .until_ns = until_ns};
+    return hr_wait_until(&sleeper.waiter, &run->world.control->rank[trainee->worker.rank].bell,
+                         has_slept, &sleeper, what);
+}
+
 /* Have a part of batch `index` where the workspace reads it: all of this worker's, if it was
  * decoded ahead. */
 static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64_t index)
@@ -105,7 +135,7 @@ static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64
     struct hr_worker_stats *stats = trainee->worker.stats;
     struct hr_workspace *workspace = trainee->device->workspace;
     struct hr_input *input = &trainee->device->input;
-    const int64_t began = hr_clock_ns();
+    const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
     const struct hr_prefetched *ahead =
         trainee->prefetch ? hr_prefetch_take(trainee->prefetch, index) : NULL;
     hr_workspace_lend(workspace, ahead ? ahead->x : NULL, ahead ? ahead->y : NULL);
@@ -115,20 +145,36 @@ static void load(struct hr_trainee *trainee, const struct hr_batch *part, uint64
                       ahead ? ahead->samples : input->samples);
     stats->prefetch_hits += ahead != NULL;
     stats->prefetch_misses += trainee->prefetch && !ahead;
-    if (!hr_run_is_played(trainee->run)) /* there nobody keeps accounts of time */
-        stats->load_ns += hr_clock_ns() - began;
+    hr_account_turn(&stats->account, was);
+}
+
+/* --inject load: unless the batch was decoded ahead, and all that with it. */
+static enum hr_status load_slowly(struct hr_trainee *trainee, uint64_t hits)
+{
+    struct hr_worker_stats *stats = trainee->worker.stats;
+    const int64_t ps = hr_conditions_load_ps(trainee->run, trainee->worker.rank);
+    trainee->slept_ns = 0;
+    if (ps == 0 || hr_run_is_played(trainee->run) || stats->prefetch_hits > hits)
+        return HR_OK;
+    const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
+    const int64_t began = hr_clock_ns();
+    HR_TRY(hr_trainee_sleep(trainee, began + ps / 1000, "its slow input"));
+    trainee->slept_ns = hr_clock_ns() - began;
+    hr_account_turn(&stats->account, was);
+    return HR_OK;
 }
 
 /* The gradient of what was loaded. */
 static struct hr_batch_result gradient(struct hr_trainee *trainee, size_t count, float *grads)
 {
     struct hr_worker_stats *stats = trainee->worker.stats;
-    const int64_t began = hr_clock_ns();
+    const int64_t began = hr_clock_ns(), between = trainee->final_ns;
     const struct hr_batch_result result = hr_model_gradient(
         trainee->run->model, trainee->device->workspace, trainee->worker.weights, count, grads);
     if (!hr_run_is_played(trainee->run)) {
         stats->forward_ns += result.forward_ns;
-        stats->backward_ns += hr_clock_ns() - began - result.forward_ns;
+        stats->backward_ns +=
+            hr_clock_ns() - began - result.forward_ns - (trainee->final_ns - between);
     }
     return result;
 }
@@ -188,11 +234,13 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
     struct hr_worker *worker = &trainee->worker;
     const struct hr_batch batch = hr_course_batch(&worker->world->course, task->index);
     const struct hr_batch share = hr_input_share(trainee->run, worker->rank, task->index);
+    const uint64_t hits = worker->stats->prefetch_hits;
     size_t samples = share.count;
     const struct hr_batch_result result = trainee->device->repro.shards
                                               ? hr_repro_gradient(trainee, &batch, &samples)
                                               : differentiate(trainee, &share, task->index);
     HR_TRY(check_finite(trainee, &share, result.loss_sum));
+    HR_TRY(load_slowly(trainee, hits));
     worker->steps++;
     worker->samples = samples;
     worker->epoch_loss = worker->stats->epoch_loss;

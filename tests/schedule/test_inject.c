@@ -41,11 +41,22 @@ static void a_stall_comes_once_and_is_not_stretched(void **state)
     (void)state;
     const struct hr_inject inject = parsed("slow:*x0.5,stall:1@step=50+3s,slow:1x4");
     for (uint64_t step = 0; step < 100; step++) {
-        assert_true(hr_inject_ps(&inject, 1, 1, step, 10 * ms) ==
-                    (step == 50 ? 3020 * ms : 20 * ms));
+        assert_true(hr_inject_ps(&inject, 1, 1, step, 10 * ms) == 20 * ms);
         assert_true(hr_inject_ps(&inject, 1, 2, step, 10 * ms) == 5 * ms);
+        assert_true(hr_inject_stall_ps(&inject, 1, step) == (step == 50 ? 3000 * ms : 0));
+        assert_true(hr_inject_stall_ps(&inject, 2, step) == 0);
     }
     assert_true(hr_inject_ps(&inject, 1, 1, 50, HR_PS_NEVER) == HR_PS_NEVER);
+}
+
+static void loading_is_slow_for_every_batch_of_a_rank(void **state)
+{
+    (void)state;
+    const struct hr_inject inject = parsed("load:2+5ms,slow:2x4,load:*+1ms");
+    for (size_t rank = 0; rank < 8; rank++)
+        assert_true(hr_inject_load_ps(&inject, rank) == (rank == 2 ? 6 : 1) * ms);
+    assert_true(hr_inject_ps(&inject, 1, 2, 0, 10 * ms) == 40 * ms);
+    assert_true(hr_inject_stall_ps(&inject, 2, 0) == 0);
 }
 
 /* How often, out of n steps of each of 8 ranks, entry text strikes. */
@@ -169,6 +180,7 @@ int main(void)
         cmocka_unit_test(nothing_changes_nothing),
         cmocka_unit_test(a_slow_rank_is_slow_at_every_step),
         cmocka_unit_test(a_stall_comes_once_and_is_not_stretched),
+        cmocka_unit_test(loading_is_slow_for_every_batch_of_a_rank),
         cmocka_unit_test(chance_strikes_as_often_as_it_says),
         cmocka_unit_test(chance_is_drawn_for_each_rank_seed_and_entry),
         cmocka_unit_test(known_answers_are_kept),
