@@ -91,16 +91,13 @@ static json_t *rising(const struct hr_run_result *run)
 /* What it cost, and its course. */
 static json_t *run_account(const struct hr_run_result *run)
 {
-    return json_pack(
-        "{so so so so s{so so so so so so} s{so so} s{so so} so so}", "dropped",
-        hr_json_dropped(run), "asynchrony", hr_json_asynchrony(run), "lost_updates",
-        hr_json_lost_updates(run), "staleness", hr_json_staleness(run), "time", "compute",
-        hr_json_number(run->compute_s), "communicate", hr_json_number(run->communicate_s), "wait",
-        hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "forward",
-        hr_json_number(run->forward_s), "backward", hr_json_number(run->backward_s), "prefetch",
-        "hits", hr_json_count(run->prefetch_hits), "misses", hr_json_count(run->prefetch_misses),
-        "bytes", "sent", hr_json_count(run->bytes_sent), "received",
-        hr_json_count(run->bytes_received), "curve", curve(run), "divergence", rising(run));
+    return json_pack("{so so so so so s{so so} s{so so} so so}", "dropped", hr_json_dropped(run),
+                     "asynchrony", hr_json_asynchrony(run), "lost_updates",
+                     hr_json_lost_updates(run), "staleness", hr_json_staleness(run), "time",
+                     hr_json_time(run), "prefetch", "hits", hr_json_count(run->prefetch_hits),
+                     "misses", hr_json_count(run->prefetch_misses), "bytes", "sent",
+                     hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
+                     "curve", curve(run), "divergence", rising(run));
 }
 
 /* Of sparse models; null for others. */

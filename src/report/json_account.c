@@ -127,3 +127,32 @@ json_t *hr_json_lost_updates(const struct hr_run_result *run)
                      hr_json_count(share.lost), "fraction", hr_json_number(share.fraction), "low",
                      hr_json_number(share.low), "high", hr_json_number(share.high));
 }
+
+/* --- time */
+
+static json_t *worker_times(const struct hr_run_result *run)
+{
+    json_t *array = json_array();
+    for (size_t w = 0; w < run->nworker_times; w++) {
+        const struct hr_worker_time *time = &run->worker_time[w];
+        json_array_append_new(array,
+                              json_pack("{so so so so}", "load", hr_json_number(time->load_s),
+                                        "compute", hr_json_number(time->compute_s), "communicate",
+                                        hr_json_number(time->communicate_s), "wait",
+                                        hr_json_number(time->wait_s)));
+    }
+    return array;
+}
+
+json_t *hr_json_time(const struct hr_run_result *run)
+{
+    const bool kept = run->load_s + run->compute_s + run->communicate_s + run->wait_s > 0;
+    if (!kept)
+        return json_pack("{sn sn sn sn sn sn s[]}", "compute", "communicate", "wait", "load",
+                         "forward", "backward", "workers");
+    return json_pack("{so so so so so so so}", "compute", hr_json_number(run->compute_s),
+                     "communicate", hr_json_number(run->communicate_s), "wait",
+                     hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "forward",
+                     hr_json_number(run->forward_s), "backward", hr_json_number(run->backward_s),
+                     "workers", worker_times(run));
+}

@@ -26,4 +26,7 @@ json_t *hr_json_asynchrony(const struct hr_run_result *run);
  * sample, and a 95 % interval that counts lines; null but for hogwild. */
 json_t *hr_json_lost_updates(const struct hr_run_result *run);
 
+/* What the workers did with their time, summed and one by one; null where nobody kept accounts. */
+json_t *hr_json_time(const struct hr_run_result *run);
+
 #endif

@@ -16,7 +16,6 @@ struct table {
     double target;                    /* 0: no such column */
     bool skews;                       /* workers were ever apart by clocks */
     bool drops;                       /* somebody's gradients were dropped */
-    bool loads;                       /* somebody spent more than 1 % of the time on input */
 };
 
 /* --- cells */
@@ -114,39 +113,20 @@ static void cell_dropped(const struct hr_run_group *group, char *cell)
     snprintf(cell, HR_CELL_MAX, "%.4g", (double)dropped(group) / (double)group->n);
 }
 
-/* Percent of the workers' time that went into input; not a number when there is no time. */
-static double load_percent(const struct hr_run_group *group)
-{
-    double load = 0, all = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct hr_run_result *run = group->run[i];
-        load += run->load_s;
-        all += run->load_s + run->compute_s + run->communicate_s + run->wait_s;
-    }
-    return 100 * load / all;
-}
-
-static void cell_load(const struct hr_run_group *group, char *cell)
-{
-    const double percent = load_percent(group);
-    if (isfinite(percent))
-        snprintf(cell, HR_CELL_MAX, "%.1f", percent);
-    else
-        snprintf(cell, HR_CELL_MAX, "-");
-}
-
+/* In percent of all: the four add up to 100, but for rounding. */
 static void cell_time(const struct hr_run_group *group, char *cell)
 {
-    double compute = 0, communicate = 0, wait = 0;
+    double load = 0, compute = 0, communicate = 0, wait = 0;
     for (size_t i = 0; i < group->n; i++) {
-        compute += group->run[i]->compute_s + group->run[i]->load_s;
+        load += group->run[i]->load_s;
+        compute += group->run[i]->compute_s;
         communicate += group->run[i]->communicate_s;
         wait += group->run[i]->wait_s;
     }
-    const double percent = 100 / (compute + communicate + wait);
+    const double percent = 100 / (load + compute + communicate + wait);
     if (isfinite(percent))
-        snprintf(cell, HR_CELL_MAX, "%.0f/%.0f/%.0f", compute * percent, communicate * percent,
-                 wait * percent);
+        snprintf(cell, HR_CELL_MAX, "%.0f/%.0f/%.0f/%.0f", load * percent, compute * percent,
+                 communicate * percent, wait * percent);
     else
         snprintf(cell, HR_CELL_MAX, "-");
 }
@@ -186,11 +166,6 @@ static bool has_drops(const struct table *table)
     return table->drops;
 }
 
-static bool has_loads(const struct table *table)
-{
-    return table->loads;
-}
-
 static const struct column columns[] = {
     {{"", "strategy", cell_label}, NULL},
     {{"test", "accuracy %", cell_accuracy}, NULL},
@@ -203,8 +178,7 @@ static const struct column columns[] = {
     {{"staleness", "mean/max", cell_staleness}, NULL},
     {{"clock", "skew", cell_skew}, has_skews},
     {{"gradients", "dropped", cell_dropped}, has_drops},
-    {{"time %", "c/c/w", cell_time}, NULL},
-    {{"time %", "input", cell_load}, has_loads},
+    {{"time %", "l/c/c/w", cell_time}, NULL},
     {{"seconds", "to target", cell_target}, has_target},
 };
 
@@ -268,11 +242,9 @@ static void print_notes(FILE *out, const struct table *table)
     bool interrupted = false;
     for (size_t g = 0; g < table->groups->n; g++)
         interrupted |= table->groups->group[g].interrupted;
-    fputs("c/c/w: compute / communicate / wait, of the workers' time", out);
+    fputs("l/c/c/w: load / compute / communicate / wait, of the workers' time", out);
     if (table->skews)
         fputs("; skew: most clocks between two workers", out);
-    if (table->loads)
-        fputs("; input: of it, loading batches", out);
     if (table->target > 0)
         fprintf(out, "; target: test accuracy %.4g %%", 100 * table->target);
     if (table->groups->most > 1)
@@ -302,7 +274,6 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
     for (size_t g = 0; g < groups.n; g++) {
         rows[g] = &groups.group[g];
         table.drops |= dropped(rows[g]) > 0;
-        table.loads |= load_percent(rows[g]) > 1;
     }
     print_columns(out, &table);
     print_notes(out, &table);

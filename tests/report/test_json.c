@@ -112,6 +112,7 @@ static struct hr_staleness parts[] = {
     {.name = "1.bias", .updates = 2, .sum = 8, .max = 4, .first = 2, .n = 5},
 };
 static uint64_t dropped_by[] = {4, 1};
+static struct hr_worker_time times[] = {{0.125, 1.5, 0.25, 0.0625}, {0.5, 0.75, 0, 2.5}};
 
 static struct hr_run_result full_run(void)
 {
@@ -138,6 +139,7 @@ static struct hr_run_result full_run(void)
     run.micro_shards = 8;
     run.repro_cost = 1.25;
     run.load_s = 0.125;
+    run.nworker_times = 2, run.worker_time = times;
     run.prefetch_hits = 40, run.prefetch_misses = 2;
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
@@ -221,9 +223,11 @@ static const struct field run_fields[] = {
     {"lost_updates", "{\"sampled_lines\":100,\"sampled_pairs\":800,\"lost_pairs\":400,"
                      "\"fraction\":0.5,\"low\":0.40383153036599562,"
                      "\"high\":0.59616846963400438}"},
-    {"time", "{\"compute\":2.25,\"communicate\":0.29999999999999999,"
+    {"time", "{\"compute\":2.1000000000000001,\"communicate\":0.29999999999999999,"
              "\"wait\":0.45000000000000001,\"load\":0.125,\"forward\":0.5,"
-             "\"backward\":0.75}"},
+             "\"backward\":0.75,\"workers\":["
+             "{\"load\":0.125,\"compute\":1.5,\"communicate\":0.25,\"wait\":0.0625},"
+             "{\"load\":0.5,\"compute\":0.75,\"communicate\":0.0,\"wait\":2.5}]}"},
     {"prefetch", "{\"hits\":40,\"misses\":2}"},
     {"bytes", "{\"sent\":1099511627776,\"received\":12}"},
     {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"

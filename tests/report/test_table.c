@@ -44,14 +44,14 @@ static void one_seed_gives_plain_numbers(void **state)
     /* clang-format off */
     expect_table(runs, 2, 0,
         "                        test    test   train"
-            "                                     staleness  clock    time %\n"
+            "                                     staleness  clock      time %\n"
         "strategy          accuracy %    loss    loss"
-            "  seconds  samples/s  updates    lr   mean/max   skew     c/c/w\n"
+            "  seconds  samples/s  updates    lr   mean/max   skew     l/c/c/w\n"
         "allreduce direct       97.31  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -      0  75/10/15\n"
+            "     1.50      9.80k      460  0.05          -      0  5/70/10/15\n"
         "ssp s=3*               95.00     nan  0.1250"
-            "     1.50       412k     123k  0.05     1.25/3      2  75/10/15\n"
-        "c/c/w: compute / communicate / wait, of the "
+            "     1.50       412k     123k  0.05     1.25/3      2  5/70/10/15\n"
+        "l/c/c/w: load / compute / communicate / wait, of the "
             "workers' time; skew: most clocks between two workers\n"
         "* interrupted before its end\n"
         "\n"
@@ -119,48 +119,45 @@ static void a_loss_that_rose_is_marked_and_explained(void **state)
     /* clang-format off */
     expect_table(runs, 2, 0,
         "                        test    test      train"
-            "                                     staleness    time %\n"
+            "                                     staleness      time %\n"
         "strategy          accuracy %    loss       loss"
-            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
+            "  seconds  samples/s  updates    lr   mean/max     l/c/c/w\n"
         "allreduce direct       97.00  0.2500     0.1250"
-            "     1.50      9.80k      460  0.05          -  75/10/15\n"
+            "     1.50      9.80k      460  0.05          -  5/70/10/15\n"
         "ssp s=3                10.00  0.2500  176.0000!"
-            "     1.50      9.80k      460  0.05          -  75/10/15\n"
-        "c/c/w: compute / communicate / wait, of the workers' time\n"
+            "     1.50      9.80k      460  0.05          -  5/70/10/15\n"
+        "l/c/c/w: load / compute / communicate / wait, of the workers' time\n"
         "! ssp s=3: the training loss ended at 176.0000, above the 2.3000 it began with; "
             "change first the step itself: a smaller --lr\n");
     /* clang-format on */
 }
 
-/* 0.3 of 3.3 s, counted as compute; the other run, at just 1 %, would not bring the column. */
-static void loading_has_a_column_where_it_matters(void **state)
+/* Percents of all four, of both runs of a row together. */
+static void the_four_shares_of_time_are_of_their_sum(void **state)
 {
     (void)state;
-    struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.97), sample_run("ssp", 1, 0.95)};
-    runs[1].compute_s -= 0.03;
-    runs[1].load_s = 0.03;
+    struct hr_run_result runs[] = {sample_run("ssp", 1, 0.95), sample_run("ssp", 2, 0.95)};
     runs[0].load_s = 0.3;
-    /* clang-format off */
-    expect_table(runs, 2, 0,
-        "                        test    test   train"
-            "                                     staleness    time %  time %\n"
-        "strategy          accuracy %    loss    loss"
-            "  seconds  samples/s  updates    lr   mean/max     c/c/w   input\n"
-        "allreduce direct       97.00  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -   77/9/14     9.1\n"
-        "ssp s=3                95.00  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -  75/10/15     1.0\n"
-        "c/c/w: compute / communicate / wait, of the "
-            "workers' time; input: of it, loading batches\n");
-    expect_table(runs + 1, 1, 0,
-        "                test    test   train"
-            "                                     staleness    time %\n"
-        "strategy  accuracy %    loss    loss"
-            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
-        "ssp s=3        95.00  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -  75/10/15\n"
-        "c/c/w: compute / communicate / wait, of the workers' time\n");
-    /* clang-format on */
+    runs[1].wait_s = 3.3;
+    struct capture capture;
+    capture_begin(&capture);
+    hr_table_print(capture.out, runs, 2, 0);
+    char *text = capture_end(&capture);
+    assert_non_null(strstr(text, "  5/47/7/42\nl/c/c/w")); /* 0.45, 4.2, 0.6, 3.75 of 9 s */
+    free(text);
+}
+
+static void nobodys_time_is_a_dash(void **state)
+{
+    (void)state;
+    struct hr_run_result run = sample_run("ssp", 1, 0.95);
+    run.load_s = run.compute_s = run.communicate_s = run.wait_s = 0;
+    struct capture capture;
+    capture_begin(&capture);
+    hr_table_print(capture.out, &run, 1, 0);
+    char *text = capture_end(&capture);
+    assert_non_null(strstr(text, "       -\nl/c/c/w: load / compute / communicate / wait"));
+    free(text);
 }
 
 /* 0.5 s and 5300 samples before: 20000 in 2 s. */
@@ -174,14 +171,14 @@ static void a_resumed_run_is_shown_whole_and_says_what_is_of_this_run(void **sta
     /* clang-format off */
     expect_table(runs, 2, 0,
         "                test    test   train"
-            "                                     staleness    time %\n"
+            "                                     staleness      time %\n"
         "strategy  accuracy %    loss    loss"
-            "  seconds  samples/s  updates    lr   mean/max     c/c/w\n"
+            "  seconds  samples/s  updates    lr   mean/max     l/c/c/w\n"
         "ssp s=3        95.00  0.2500  0.1250"
-            "     2.00      10.0k      500  0.05          -  75/10/15\n"
+            "     2.00      10.0k      500  0.05          -  5/70/10/15\n"
         "hogwild        95.00  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -  75/10/15\n"
-        "c/c/w: compute / communicate / wait, of the workers' time\n"
+            "     1.50      9.80k      460  0.05          -  5/70/10/15\n"
+        "l/c/c/w: load / compute / communicate / wait, of the workers' time\n"
         "ssp s=3: resumed at step 40; seconds, samples/s, updates: whole training "
             "(this run: 1.50 s, 460); time, staleness: this run\n"
         "hogwild: resumed at step 40; all figures are of this run: what came before is not "
@@ -202,14 +199,14 @@ static void several_seeds_give_mean_and_deviation(void **state)
     /* clang-format off */
     expect_table(runs, 5, 0,
         "                           test            test  train"
-            "                                         staleness    time %\n"
+            "                                         staleness      time %\n"
         "strategy             accuracy %            loss   loss"
-            "  seconds      samples/s  updates    lr   mean/max     c/c/w\n"
+            "  seconds      samples/s  updates    lr   mean/max     l/c/c/w\n"
         "allreduce direct  97.00 +- 1.00  0.253 +- 0.006  0.125"
-            "     1.50  9.80 +- 1.00k      460  0.05          -  75/10/15\n"
+            "     1.50  9.80 +- 1.00k      460  0.05          -  5/70/10/15\n"
         "hogwild           90.50 +- 0.71  0.250 +- 0.000  0.125"
-            "     1.50  9.80 +- 0.00k      460  0.05          -  75/10/15\n"
-        "c/c/w: compute / communicate / wait, of the workers' t"
+            "     1.50  9.80 +- 0.00k      460  0.05          -  5/70/10/15\n"
+        "l/c/c/w: load / compute / communicate / wait, of the workers' t"
             "ime; mean +- standard deviation of 2 to 3 seeds\n");
     /* clang-format on */
 }
@@ -228,16 +225,16 @@ static void a_target_adds_its_column(void **state)
     /* clang-format off */
     expect_table(runs, 6, 0.905,
         "                          test           test  train"
-            "                                        staleness    time %        seconds\n"
+            "                                        staleness      time %        seconds\n"
         "strategy            accuracy %           loss   loss"
-            "  seconds     samples/s  updates    lr   mean/max     c/c/w      to target\n"
+            "  seconds     samples/s  updates    lr   mean/max     l/c/c/w      to target\n"
         "allreduce direct  97.00 " PM " 1.41  0.250 " PM " 0.000  0.125"
-            "     1.50  9.80 " PM " 0.00k      460  0.05          -  75/10/15           1.50\n"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -  5/70/10/15           1.50\n"
         "hogwild           90.50 " PM " 0.71  0.250 " PM " 0.000  0.125"
-            "     1.50  9.80 " PM " 0.00k      460  0.05          -  75/10/15  0.25 (1 of 2)\n"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -  5/70/10/15  0.25 (1 of 2)\n"
         "ps-sync           90.00 " PM " 0.00  0.250 " PM " 0.000  0.125"
-            "     1.50  9.80 " PM " 0.00k      460  0.05          -  75/10/15          never\n"
-        "c/c/w: compute / communicate / wait, of the workers'"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -  5/70/10/15          never\n"
+        "l/c/c/w: load / compute / communicate / wait, of the workers'"
             " time; target: test accuracy 90.5 %; mean " PM " standard deviation of 2 seeds\n");
     /* clang-format on */
 }
@@ -300,8 +297,9 @@ int main(void)
         cmocka_unit_test(one_seed_gives_plain_numbers),
         cmocka_unit_test(asynchrony_has_a_table_of_its_own),
         cmocka_unit_test(a_loss_that_rose_is_marked_and_explained),
-        cmocka_unit_test(loading_has_a_column_where_it_matters),
         cmocka_unit_test(a_resumed_run_is_shown_whole_and_says_what_is_of_this_run),
+        cmocka_unit_test(the_four_shares_of_time_are_of_their_sum),
+        cmocka_unit_test(nobodys_time_is_a_dash),
         cmocka_unit_test(several_seeds_give_mean_and_deviation),
         cmocka_unit_test(a_target_adds_its_column),
         cmocka_unit_test(no_runs_print_nothing),
