@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,9 +21,10 @@
 enum { KINDS = 8 };
 
 struct worker_view {
-    uint64_t steps, clock; /* gradients; pushes in the log at hand */
-    uint64_t read;         /* version that it read last, of the shard at hand */
-    double compute_s;
+    uint64_t steps, clock;      /* gradients; pushes in the log at hand */
+    uint64_t read;              /* version that it read last, of the shard at hand */
+    double gradients_s;         /* they took, loading their batches included; from the logs */
+    struct hr_worker_time time; /* all it did with the run's time; from the trailer */
     uint64_t stale_sum, stale_max;
     uint64_t *staleness; /* (room) of each push, the largest over the shards; owned */
     size_t room;
@@ -41,6 +43,7 @@ struct view {
     uint64_t pushes, differ;    /* in all; whose recorded staleness is another */
     uint64_t histogram[HR_RESULT_STALENESS_BUCKETS];
     double seconds; /* of the recorded run */
+    bool timed;     /* the trailer has the workers' times */
 };
 
 bool hr_is_trace(const char *path)
@@ -101,7 +104,7 @@ static enum hr_status walk_request(struct view *view, const struct hr_trace_entr
     ++*version;
     if (first) {
         worker->steps++;
-        worker->compute_s += (double)entry->duration_ns / 1e9;
+        worker->gradients_s += (double)entry->duration_ns / 1e9;
     }
     return add_push(worker, staleness);
 }
@@ -112,7 +115,7 @@ static enum hr_status walk_hogwild(struct view *view, const struct hr_trace_entr
     if (entry->kind != HR_HOGWILD_STALENESS)
         return HR_OK;
     worker->steps++;
-    worker->compute_s += (double)entry->duration_ns / 1e9;
+    worker->gradients_s += (double)entry->duration_ns / 1e9;
     return add_push(worker, entry->value);
 }
 
@@ -148,6 +151,21 @@ static void sum_up(struct view *view)
     }
 }
 
+/* Traces of runs that one process played have none, nor have older ones. */
+static void take_times(struct view *view)
+{
+    const json_t *times = json_object_get(view->trailer, "time");
+    view->timed = view->nworkers > 0 && json_array_size(times) == view->nworkers;
+    for (size_t w = 0; view->timed && w < view->nworkers; w++) {
+        const json_t *time = json_array_get(times, w);
+        view->worker[w].time = (struct hr_worker_time){
+            .load_s = json_number_value(json_object_get(time, "load")),
+            .compute_s = json_number_value(json_object_get(time, "compute")),
+            .communicate_s = json_number_value(json_object_get(time, "communicate")),
+            .wait_s = json_number_value(json_object_get(time, "wait"))};
+    }
+}
+
 static enum hr_status look(struct view *view, const char *path)
 {
     view->path = path;
@@ -169,6 +187,7 @@ static enum hr_status look(struct view *view, const char *path)
     for (size_t i = 0; i < view->trace.nowners; i++)
         HR_TRY(walk_owner(view, i));
     sum_up(view);
+    take_times(view);
     return HR_OK;
 }
 
@@ -202,18 +221,29 @@ static void print_owners(const struct view *view)
     }
 }
 
+/* As in the table of a run: load / compute / communicate / wait, in percent of its seconds. */
+static void print_time(const struct view *view, const struct hr_worker_time *time)
+{
+    const double percent = 100 / view->seconds;
+    char text[80] = "-";
+    if (view->timed && isfinite(percent))
+        snprintf(text, sizeof text, "%.0f/%.0f/%.0f/%.0f", percent * time->load_s,
+                 percent * time->compute_s, percent * time->communicate_s, percent * time->wait_s);
+    printf(" %15s", text);
+}
+
 static void print_workers(const struct view *view)
 {
-    printf(
-        "  worker  gradients  ms each  computing  waiting or communicating  staleness mean/max\n");
+    printf("  worker  gradients  ms each  time %% l/c/c/w  staleness mean/max\n");
     for (size_t w = 0; w < view->nworkers; w++) {
         const struct worker_view *worker = &view->worker[w];
-        const double busy = share(worker->compute_s, view->seconds);
-        printf("  %6zu %10" PRIu64 " %8.3f %8.0f %% %23.0f %% %15.2f/%" PRIu64 "\n", w,
-               worker->steps, share(1e3 * worker->compute_s, (double)worker->steps), 100 * busy,
-               100 * (1 - busy), share((double)worker->stale_sum, (double)worker->clock),
+        printf("  %6zu %10" PRIu64 " %8.3f", w, worker->steps,
+               share(1e3 * worker->gradients_s, (double)worker->steps));
+        print_time(view, &worker->time);
+        printf(" %15.2f/%" PRIu64 "\n", share((double)worker->stale_sum, (double)worker->clock),
                worker->stale_max);
     }
+    printf("  l/c/c/w: load / compute / communicate / wait, of the worker's time\n");
 }
 
 static void print_histogram(const struct view *view)
@@ -264,19 +294,30 @@ static json_t *owners_json(const struct view *view)
     return array;
 }
 
+static json_t *seconds_json(const struct view *view, double seconds)
+{
+    return view->timed ? hr_json_number(seconds) : json_null();
+}
+
 static json_t *workers_json(const struct view *view)
 {
     json_t *array = json_array();
     for (size_t w = 0; w < view->nworkers; w++) {
         const struct worker_view *worker = &view->worker[w];
+        const struct hr_worker_time *time = &worker->time;
         json_array_append_new(
             array,
-            json_pack("{so so so so so so}", "worker", hr_json_count(w), "gradients",
-                      hr_json_count(worker->steps), "compute_s", hr_json_number(worker->compute_s),
-                      "computing", hr_json_number(share(worker->compute_s, view->seconds)),
-                      "staleness_mean",
-                      hr_json_number(share((double)worker->stale_sum, (double)worker->clock)),
-                      "staleness_max", hr_json_count(worker->stale_max)));
+            json_pack(
+                "{so so so so so so so so so so}", "worker", hr_json_count(w), "gradients",
+                hr_json_count(worker->steps), "gradients_s", hr_json_number(worker->gradients_s),
+                "load_s", seconds_json(view, time->load_s), "compute_s",
+                seconds_json(view, time->compute_s), "communicate_s",
+                seconds_json(view, time->communicate_s), "wait_s", seconds_json(view, time->wait_s),
+                "computing",
+                view->timed ? hr_json_number(share(time->compute_s, view->seconds)) : json_null(),
+                "staleness_mean",
+                hr_json_number(share((double)worker->stale_sum, (double)worker->clock)),
+                "staleness_max", hr_json_count(worker->stale_max)));
     }
     return array;
 }

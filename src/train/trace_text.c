@@ -66,14 +66,28 @@ enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)
                 "header", text);
 }
 
+/* Of each worker; none where one process played all. */
+static json_t *time_json(const struct hr_run_result *r)
+{
+    json_t *workers = json_array();
+    const bool kept = r->load_s + r->compute_s + r->communicate_s + r->wait_s > 0;
+    for (size_t w = 0; kept && w < r->nworker_times; w++)
+        json_array_append_new(workers, json_pack("{sf sf sf sf}", "load", r->worker_time[w].load_s,
+                                                 "compute", r->worker_time[w].compute_s,
+                                                 "communicate", r->worker_time[w].communicate_s,
+                                                 "wait", r->worker_time[w].wait_s));
+    return workers;
+}
+
 enum hr_status hr_trace_trailer_write(const struct hr_run *run, char **text)
 {
     const struct hr_run_result *r = run->result;
-    return dump(json_pack("{so ss sb so so sf s{so so so}}", "index", count(run->board->index),
+    return dump(json_pack("{so ss sb so so sf so s{so so so}}", "index", count(run->board->index),
                           "weights_digest", r->weights_digest, "interrupted", r->interrupted,
                           "updates", count(r->updates), "samples", count(r->samples), "seconds",
-                          r->seconds, "staleness", "updates", count(r->stale_updates), "sum",
-                          count(r->stale_sum), "max", count(r->stale_max)),
+                          r->seconds, "time", time_json(r), "staleness", "updates",
+                          count(r->stale_updates), "sum", count(r->stale_sum), "max",
+                          count(r->stale_max)),
                 "trailer", text);
 }
 
