@@ -10,6 +10,7 @@
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/sparse.h"
+#include "cli/topics.h"
 #include "nn/gemm.h"
 
 static const struct hr_command *const commands[] = {
@@ -36,8 +37,12 @@ static void print_help(FILE *out)
         out);
     for (size_t i = 0; i < NCOMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("  help      this text, or that of a command: hogring help compare\n\n"
-          "try this first:\n"
+    fputs("  help      this text, or that of a command or topic: hogring help compare\n\n"
+          "topics:\n",
+          out);
+    for (size_t i = 0; hr_topic_at(i); i++)
+        fprintf(out, "  %-9s %s\n", hr_topic_at(i)->name, hr_topic_at(i)->summary);
+    fputs("\ntry this first:\n"
           "  hogring compare                     five strategies on built-in data, in seconds\n"
           "  hogring compare --plot curves.svg   the same, with a picture\n\n"
           "exit codes: 0 done, 1 the run failed or missed an --expect, 2 wrong use, 3 files or "
@@ -73,12 +78,15 @@ static int unknown_command(const char *name)
     return 2;
 }
 
-static int help(const char *topic)
+static int help(const char *name)
 {
-    const struct hr_command *command = topic ? find_command(topic) : NULL;
-    if (topic && !command)
-        return unknown_command(topic);
-    if (command)
+    const struct hr_command *command = name ? find_command(name) : NULL;
+    const struct hr_topic *topic = name ? hr_topic_find(name) : NULL;
+    if (name && !command && !topic)
+        return unknown_command(name);
+    if (topic)
+        fputs(topic->text, stdout);
+    else if (command)
         print_command_help(stdout, command);
     else
         print_help(stdout);

@@ -141,7 +141,7 @@ static const struct hr_option_row rows[] = {
     {"inject", TEXT, FIELD(train.inject), BOTH, "LIST",
      "slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, in a tenth of its "
      "steps), "
-     "stall:1@step=50+3s"},
+     "stall:1@step=50+3s load:0+5ms"},
     {"server-time", TEXT, FIELD(train.server_time), BOTH, "MODEL",
      "virtual: how long a server takes a message [0s]"},
     {"calibrate", TEXT, FIELD(train.calibrate), HR_TRAIN, "FILE",
@@ -214,7 +214,8 @@ static const struct hr_option_row rows[] = {
      "go on from a checkpoint, or the newest good one of a folder [--checkpoint-dir], with its "
      "options where none are given; auto: begin where there is none, exit 0 where it is finished"},
     {"", FLAG, 0, 0, ALL, NULL, "Results"},
-    {"json", TEXT, FIELD(json), ALL, "FILE", "write everything as JSON; - for stdout"},
+    {"json", TEXT, FIELD(json), ALL, "FILE",
+     "write everything as JSON; - for stdout (help json: fields)"},
     {"record", TEXT, FIELD(train.record), HR_TRAIN, "FILE",
      "write a trace, with which hogring replay gives the same bits again"},
     {"what-if", TEXT, FIELD(what_if), HR_REPLAY, "CHANGE",

@@ -220,6 +220,19 @@ PY
   done
 }
 
+@test "help json names every field of a run, in 80 columns" {
+  hogring help json >"$TMP/fields"
+  [ "$(awk 'length > 80' "$TMP/fields" | wc -l)" = 0 ]
+  hogring train --epochs 1 --quiet --json "$TMP/run.json" >/dev/null
+  python3 - "$TMP/run.json" "$TMP/fields" <<'PY'
+import json, re, sys
+words = set(re.findall(r"\w+", open(sys.argv[2]).read()))
+out = json.load(open(sys.argv[1]))
+names = {*out, *out["machine"], *out["runs"][0], *out["runs"][0]["time"], *out["runs"][0]["curve"][0]}
+sys.exit(f"not described: {sorted(names - words)}" if names - words else 0)
+PY
+}
+
 @test "help teaches, and goes to stdout" {
   hogring --help | grep -q "usage: hogring COMMAND"
   for c in train compare eval inspect bench; do
