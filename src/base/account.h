@@ -3,7 +3,7 @@
  *   load         decode, or wait for, the samples that it computes from
  *   compute      gradients, and updates of weights, its own or those it serves others with
  *   communicate  move data between workers, and wait for data that is under way on a link
- *   wait         for another worker, a server, a processor to begin with, the end of a span; a stall
+ *   wait         for another worker, a server, a processor to begin with, the end of a span; stall
  *
  * A worker that loses its processor in the middle goes on doing what it did.
  *

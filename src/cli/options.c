@@ -141,7 +141,7 @@ static const struct hr_option_row rows[] = {
     {"inject", TEXT, FIELD(train.inject), BOTH, "LIST",
      "slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, in a tenth of its "
      "steps), "
-     "stall:1@step=50+3s load:0+5ms"},
+     "stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms later)"},
     {"server-time", TEXT, FIELD(train.server_time), BOTH, "MODEL",
      "virtual: how long a server takes a message [0s]"},
     {"calibrate", TEXT, FIELD(train.calibrate), HR_TRAIN, "FILE",

@@ -217,8 +217,7 @@ void hr_cut_decide(struct hr_run *run, int64_t ended_ns);
 void hr_cut_conclude(struct hr_run *run);
 void hr_cut_leave(struct hr_trainee *trainee);
 
-/* --- the launcher's side of it (launcher.c): progress, new curve points, saves, requests
- * to stop. */
+/* --- launcher.c: progress, new curve points, saves, requests to stop */
 HR_CHECKED enum hr_status hr_launcher_tick(void *run);
 
 /* --- drivers: run to the end */
