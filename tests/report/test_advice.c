@@ -31,7 +31,7 @@ static void more_communication_than_computing_is_told(void **state)
     assert_string_equal(text, "ssp: the 2 workers computed for 2.25 s and communicated or waited "
                               "for 2.30 s; a larger --batch-size (now 32) or fewer --workers "
                               "would be faster");
-    run.load_s = 0.1;
+    run.load_s = 0.25;
     assert_false(hr_advice_after(&run, "ssp", text)); /* loading is useful work */
     run.load_s = 0;
     run.workers = 1;
@@ -43,7 +43,7 @@ static void a_run_of_an_instant_gets_no_advice(void **state)
     (void)state;
     char text[HR_ADVICE_MAX];
     struct hr_run_result run = sample_run("ssp", 1, 0.9);
-    run.compute_s = 0.01;
+    run.load_s = 0, run.compute_s = 0.01;
     run.communicate_s = 0.04;
     run.wait_s = 0.05;
     assert_false(hr_advice_after(&run, "ssp", text));
