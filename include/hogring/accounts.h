@@ -1,4 +1,5 @@
-/* accounts.h - what a run counts of its asynchrony: parts of struct hr_run_result (train.h). */
+/* accounts.h - what a run counts, of its time and asynchrony: parts of struct hr_run_result
+ * (train.h). */
 #ifndef HOGRING_ACCOUNTS_H
 #define HOGRING_ACCOUNTS_H
 
@@ -33,6 +34,24 @@ struct hr_asynchrony {
     double explicit_momentum; /* of the optimizer: momentum, or beta1 */
     double implicit_momentum; /* predicted: 1 - 1 / (1 + mean staleness) */
     double total_momentum;    /* 1 - (1 - explicit) (1 - implicit) */
+};
+
+/* How often the rows of sparse data meet in a feature: the Hogwild! paper's measures. */
+struct hr_conflicts {
+    size_t omega;   /* features of the largest row; 0: not measured */
+    double delta;   /* share of the rows that have the most frequent feature */
+    double rho;     /* largest share of the rows that one row shares a feature with; sampled */
+    double overlap; /* mean share of a row's features that another row has too; sampled */
+    uint64_t lost, looked_at; /* of so many writes looked at (a sample), those that overwrote one */
+};
+
+/* What one worker did with its time: the four add up to the run's seconds. All are 0 where one
+ * process plays all workers by the machine's clock (explore, replay): its time is nobody's. */
+struct hr_worker_time {
+    double load_s;        /* decoding samples, or waiting for them to be decoded ahead */
+    double compute_s;     /* gradients, and updates that are made apart from communication */
+    double communicate_s; /* moving data; data on its way over a link; hogwild: pushes and pulls */
+    double wait_s;        /* for other workers, servers, a processor; stalls */
 };
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 #include "hogring/group.h"      /* ranks, groups, collectives and messages */
 #include "hogring/store.h"      /* parameter servers: keys that are pushed to and pulled from */
 #include "hogring/data.h"       /* data sets: opened by name, gathered by index */
-#include "hogring/accounts.h"   /* what a run counts of its asynchrony */
+#include "hogring/accounts.h"   /* what a run counts, of its time and asynchrony */
 #include "hogring/train.h"      /* data-parallel training runs */
 #include "hogring/evaluate.h"   /* what a saved model makes of the test split */
 #include "hogring/sparse.h"     /* linear models and factorisation of sparse data, by Hogwild */

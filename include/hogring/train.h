@@ -123,24 +123,6 @@ struct hr_curve_point {
     double test_loss, test_accuracy;
 };
 
-/* How often the rows of sparse data meet in a feature: the Hogwild! paper's measures. */
-struct hr_conflicts {
-    size_t omega;   /* features of the largest row; 0: not measured */
-    double delta;   /* share of the rows that have the most frequent feature */
-    double rho;     /* largest share of the rows that one row shares a feature with; sampled */
-    double overlap; /* mean share of a row's features that another row has too; sampled */
-    uint64_t lost, looked_at; /* of so many writes looked at (a sample), those that overwrote one */
-};
-
-/* What one worker did with its time: the four add up to the run's seconds. All are 0 where one
- * process plays all workers by the machine's clock (explore, replay): its time is nobody's. */
-struct hr_worker_time {
-    double load_s;        /* decoding samples, or waiting for them to be decoded ahead */
-    double compute_s;     /* gradients, and updates that are made apart from communication */
-    double communicate_s; /* moving data; data on its way over a link; hogwild: pushes and pulls */
-    double wait_s;        /* for other workers, servers, a processor; stalls */
-};
-
 /* Of a run that went on from a checkpoint, steps, curve and target_seconds are of the whole
  * training; all else that is counted or timed is of this run alone, past_* of those before it. */
 struct hr_run_result {

@@ -84,9 +84,10 @@ static int help(const char *name)
     const struct hr_topic *topic = name ? hr_topic_find(name) : NULL;
     if (name && !command && !topic)
         return unknown_command(name);
-    if (topic)
-        fputs(topic->text, stdout);
-    else if (command)
+    if (topic) {
+        for (const char *const *part = topic->text; *part; part++)
+            fputs(*part, stdout);
+    } else if (command)
         print_command_help(stdout, command);
     else
         print_help(stdout);

@@ -7,7 +7,7 @@
 struct hr_topic {
     const char *name;
     const char *summary; /* one line */
-    const char *text;    /* 80 columns */
+    const char *text[8]; /* one behind the other, NULL past the end; 80 columns */
 };
 
 /* The i-th, NULL past the end. */
