@@ -6,6 +6,7 @@
 #include "group/choose.h"
 #include "group/hall.h"
 #include "group/lane.h"
+#include "group/lookout.h"
 #include "group/mail.h"
 #include "group/planned.h"
 
@@ -287,7 +288,8 @@ static void describe_last(const struct hr_member *member, size_t rank, char *tex
 /* A wait that passed its deadline: who has not come, and what is the first of them in? */
 static enum hr_status name_missing(const struct hr_member *member)
 {
-    char missing[240] = "", waited[120], call[160], last[220];
+    char missing[240] = "", waited[120], call[160], last[220], stopped[130];
+    hr_lookout_stopped(member->place.waiter, member->place.control, stopped, sizeof stopped);
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     hr_call_describe(call, sizeof call, &member->call);
     for (size_t r = 0; r < member->options.nranks; r++) {
@@ -299,8 +301,9 @@ static enum hr_status name_missing(const struct hr_member *member)
             describe_last(member, r, last, sizeof last);
         snprintf(missing + used, sizeof missing - used, "%s%zu%s", used ? ", " : "", r, last);
     }
-    return hr_fail(HR_E_TIMEOUT, "%s: %s %s%s", waited, call,
-                   missing[0] ? "was not called by rank " : "was called by all ranks", missing);
+    return hr_fail(HR_E_TIMEOUT, "%s: %s %s%s%s", waited, call,
+                   missing[0] ? "was not called by rank " : "was called by all ranks", missing,
+                   stopped);
 }
 
 enum hr_status hr_member_name_failure(const struct hr_member *member, const char *what)

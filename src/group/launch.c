@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "group/undertaker.h"
+#include "shm/process.h"
 
 /* For ranks to react to an abort. Then a process is killed; a thread can only be left behind. */
 static const int64_t USUAL_GRACE_NS[] = {
@@ -45,11 +46,18 @@ const char *hr_launch_name(enum hr_launch launch)
 
 /* --- in the rank --- */
 
+/* Said by the launcher too: the rank's process may be stopped before its first word. Both say the
+ * same. */
+static void say_pid(const struct seat *seat, pid_t pid)
+{
+    struct hr_rank_status *line = &seat->options->control->rank[seat->rank];
+    hr_atom64_store_release(&line->pid, (uint64_t)pid); /* partner: hr_control_stopped */
+}
+
 static enum hr_status run_rank(const struct hr_launch_options *options, size_t rank)
 {
     struct hr_rank_status *line = &options->control->rank[rank];
     hr_fp_flush_denormals();
-    hr_atom64_store_relaxed(&line->pid, (uint64_t)getpid());
     const enum hr_status status = options->main(options->arg, rank);
     if (status != HR_OK) /* does nothing when another rank did fail first */
         hr_control_abort(options->control, rank, status, hr_error_message());
@@ -75,6 +83,7 @@ static void *thread_main(void *arg)
 
 static _Noreturn void process_main(struct seat *seat, pid_t launcher)
 {
+    say_pid(seat, getpid());
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
@@ -92,6 +101,7 @@ static enum hr_status start_thread(struct seat *seat)
     if (!errand)
         return hr_fail(HR_E_NOMEM, "no memory to start thread %zu", seat->rank);
     *errand = (struct errand){*seat->options, seat->rank};
+    say_pid(seat, getpid());
     errno = pthread_create(&seat->thread, NULL, thread_main, errand);
     if (errno == 0)
         return HR_OK;
@@ -110,6 +120,7 @@ static enum hr_status start_rank(struct seat *seat)
         return hr_fail_errno(HR_E_NOMEM, "cannot fork rank %zu", seat->rank);
     if (seat->pid == 0)
         process_main(seat, launcher);
+    say_pid(seat, seat->pid);
     return HR_OK;
 }
 
@@ -184,6 +195,43 @@ static bool give_up_on(struct seat *seats, size_t started)
     return stuck;
 }
 
+/* --- stopped processes --- */
+
+static bool is_stopped(const struct seat *seat)
+{
+    return seat->options->launch == HR_LAUNCH_PROCESS && !seat->over &&
+           hr_process_is_stopped(seat->pid);
+}
+
+/* They react to nothing, so there is nothing to wait for once the run is over. */
+static void kill_stopped(const struct seat *seats, size_t started)
+{
+    for (size_t r = 0; r < started; r++)
+        if (is_stopped(&seats[r]))
+            kill(seats[r].pid, SIGKILL);
+}
+
+/* When ranks have ended, perhaps no other rank waits for one that is stopped, and we alone do: for
+ * as long as a rank would. *since: from when on somebody is stopped; 0: nobody is. */
+static void wait_for_stopped(const struct hr_launch_options *options, const struct seat *seats,
+                             size_t started, int64_t *since)
+{
+    const int64_t now = hr_clock_ns();
+    size_t r = 0;
+    while (r < started && !is_stopped(&seats[r]))
+        r++;
+    *since = r == started ? 0 : *since ? *since : now;
+    if (!*since || !options->timeout_ns || now - *since < options->timeout_ns)
+        return;
+    char text[100];
+    snprintf(text, sizeof text, "the launcher waited %.1f s for its end (--timeout)",
+             hr_seconds(now - *since));
+    if (hr_atom32_load_acquire(&options->control->rank[r].result) == HR_RUNNING)
+        hr_control_abort(options->control, HR_MAX_RANKS, HR_E_TIMEOUT, text);
+    else
+        kill(seats[r].pid, SIGKILL); /* it has done all it had to */
+}
+
 struct rung {
     const struct hr_bell *bell;
     uint32_t seen;
@@ -220,14 +268,17 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
 {
     const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
     struct hr_control *control = options->control;
-    int64_t aborted_at = 0, tick_at = 0;
+    int64_t aborted_at = 0, tick_at = 0, stopped_since = 0;
     bool woken = true;
     for (;;) {
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
                             hr_atom32_load_acquire(&control->launcher_bell.word)};
-        if (count_running(seats, started) == 0)
+        const size_t running = count_running(seats, started);
+        if (running == 0)
             return false;
+        if (running < started)
+            wait_for_stopped(options, seats, started, &stopped_since);
         if (woken || hr_clock_ns() >= tick_at) {
             run_tick(options);
             tick_at = hr_clock_ns() + (options->tick_ns ? options->tick_ns : LOOK_NS);
@@ -235,6 +286,8 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
         const int64_t now = hr_clock_ns();
         if (hr_atom32_load_acquire(&control->abort_claimed)) { /* partner: hr_control_claim */
             aborted_at = aborted_at ? aborted_at : now;
+            if (hr_atom32_load_acquire(&control->abort)) /* said, and by then they were named */
+                kill_stopped(seats, started);
             if (now - aborted_at > grace)
                 return give_up_on(seats, started);
         }

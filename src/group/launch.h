@@ -26,14 +26,15 @@ struct hr_launch_options {
     /* Runs in the launcher about every tick_ns, and whenever control->launcher_bell rings; an error
      * aborts the run. May be NULL. */
     enum hr_status (*tick)(void *arg);
-    int64_t tick_ns;  /* 0: 50 ms */
-    int64_t grace_ns; /* for ranks to react to an abort; 0: 10 s, processes 1 s */
+    int64_t tick_ns;    /* 0: 50 ms */
+    int64_t grace_ns;   /* for ranks to react to an abort; 0: 10 s, processes 1 s */
+    int64_t timeout_ns; /* for a stopped process, once another rank has ended; 0: for ever */
     void *arg;
 };
 
 /* Run all ranks to their end. HR_OK, or the first failure with its message. When a rank does not
- * react to an abort (it computes without end) a process is killed; a thread cannot be, and *stuck
- * is set: its memory must not be freed. */
+ * react to an abort (it computes without end) a process is killed, one that is stopped at once; a
+ * thread cannot be, and *stuck is set: its memory must not be freed. */
 HR_CHECKED enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck);
 
 #endif

@@ -89,6 +89,16 @@ void hr_lookout_look(void *arg)
     }
 }
 
+void hr_lookout_stopped(const struct hr_waiter *waiter, const struct hr_control *control,
+                        char *text, size_t size)
+{
+    char stopped[100];
+    text[0] = '\0';
+    for (size_t r = 0; waiter->look == hr_lookout_look && r < control->nranks && !text[0]; r++)
+        if (hr_control_stopped(control, r, stopped, sizeof stopped))
+            snprintf(text, size, "; rank %zu: %s", r, stopped);
+}
+
 void hr_lookout_fini(struct hr_lookout *lookout)
 {
     for (size_t r = 0; lookout->control && r < HR_MAX_RANKS; r++)

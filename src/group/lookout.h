@@ -27,6 +27,11 @@ void hr_lookout_init(struct hr_lookout *lookout, struct hr_control *control, siz
 /* For hr_waiter's look, with the lookout as argument. */
 void hr_lookout_look(void *lookout);
 
+/* For the message of a wait that took too long, by a rank that looks out (others have a launcher to
+ * say it): "; rank 2: pid 77 is stopped, ...", or "". */
+void hr_lookout_stopped(const struct hr_waiter *waiter, const struct hr_control *control,
+                        char *text, size_t size);
+
 /* Harmless on a zeroed struct. */
 void hr_lookout_fini(struct hr_lookout *lookout);
 

@@ -304,6 +304,7 @@ enum hr_status hr_world_run(const struct hr_world_options *options, hr_rank_fn w
                                              .nranks = n,
                                              .control = spawn.control.base,
                                              .main = rank_main,
+                                             .timeout_ns = spawn.plan.timeout_ns,
                                              .arg = &spawn};
     fflush(NULL); /* else what the caller has printed would be printed by every rank */
     status = hr_launch_run(&launch, &stuck);

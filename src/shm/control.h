@@ -38,7 +38,7 @@ const char *hr_phase_str(enum hr_phase phase);
 enum hr_result { HR_RUNNING, HR_RETURNED_OK, HR_RETURNED_ERROR };
 
 struct hr_rank_status {
-    alignas(HR_LINE) struct hr_atom64 pid; /* this line's writer: the rank */
+    alignas(HR_LINE) struct hr_atom64 pid; /* this line's writer: the rank; pid: launcher, too */
     struct hr_atom64 started;              /* of ranks without a launcher: its start time; else 0 */
     struct hr_atom64 step;
     struct hr_atom32 phase;  /* enum hr_phase */
@@ -78,10 +78,15 @@ struct hr_flight *hr_control_flight(struct hr_control *control, size_t rank);
 bool hr_control_claim(struct hr_control *control, size_t rank);
 
 /* Stop everybody: the first caller's status and message stand, later ones are ignored. `rank` is
- * HR_MAX_RANKS for the launcher. Any thread or process of the run; the launcher also in the name of
- * a dead rank, which may have died between its claim and the rest. */
+ * HR_MAX_RANKS for the launcher. A timeout is put down to a rank whose process is stopped, if there
+ * is one, whoever was waiting; the message is told behind. Any thread or process of the run; the
+ * launcher also in the name of a dead rank, which may have died between its claim and the rest. */
 void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
                       const char *message);
+
+/* Is the process of rank `rank` stopped, which has not returned and is not this one? Then text says
+ * so, with its pid and phase. */
+bool hr_control_stopped(const struct hr_control *control, size_t rank, char *text, size_t size);
 
 /* The failure that stopped the run, or HR_OK. Sets this thread's message, with the rank
  * before it. */

@@ -55,6 +55,12 @@ bool hr_process_is_dead(long pid, unsigned long long started)
     return (now.state == 'Z' || now.state == 'X') && now.threads <= 1;
 }
 
+bool hr_process_is_stopped(long pid)
+{
+    const char state = read_stat(pid).state;
+    return state == 'T' || state == 't';
+}
+
 int hr_process_open(pid_t pid)
 {
 #ifdef SYS_pidfd_open

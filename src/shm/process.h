@@ -12,6 +12,9 @@ unsigned long long hr_process_start_time(long pid);
  * has waited for is gone too. Failing to ask proves nothing. */
 bool hr_process_is_dead(long pid, unsigned long long started);
 
+/* Is process `pid` stopped, by SIGSTOP and the like or by a debugger? Failing to ask is no. */
+bool hr_process_is_stopped(long pid);
+
 /* A descriptor (close-on-exec) that poll calls readable from the moment the process has ended, or
  * -1: it is gone, or the kernel has no such thing (Linux 5.3), or no descriptor is left. */
 int hr_process_open(pid_t pid);

@@ -246,6 +246,7 @@ static enum hr_status launch(struct hr_sparse_run *run)
                                               .main = hr_sparse_worker_main,
                                               .tick = tick,
                                               .tick_ns = HR_NS_PER_SECOND / 10,
+                                              .timeout_ns = run->timeout_ns,
                                               .arg = run};
     run->began_ns = hr_clock_ns();
     return hr_launch_run(&options, &run->stuck);

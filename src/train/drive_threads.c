@@ -284,6 +284,7 @@ enum hr_status hr_drive_threads(struct hr_run *run)
         .main = rank_main,
         .tick = hr_launcher_tick,
         .tick_ns = HR_NS_PER_SECOND / 10,
+        .timeout_ns = run->timeout_ns,
         .arg = run,
     };
     const enum hr_status status = hr_launch_run(&options, &stuck);

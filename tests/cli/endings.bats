@@ -147,6 +147,10 @@ interrupted() {
   no_segment_left $pid
 }
 
+@test "whoever is stopped is named, with pid and phase, in every strategy, and the run ends in time" {
+  python3 tests/reliability/stopped_ranks.py --quick --slack 30
+}
+
 # As root, in a mount namespace of its own: what a small tmpfs does.
 need_namespaces() {
   [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root and mount namespaces"

@@ -234,14 +234,16 @@ static void stopped_rank_ends_in_a_timeout_and_is_killed(void **state)
     struct ranks ranks = {.nranks = NRANKS, .floats = 2, .launch = HR_LAUNCH_PROCESS};
     ranks.body = note_the_status;
     ranks.timeout_ns = SECOND;
-    ranks.grace_ns = SECOND;
+    ranks.grace_ns = 60 * SECOND; /* is not used up: what is stopped is killed at once */
     ranks.tick = strike;
     ranks.arg = &attack;
     ranks_open(&ranks);
     const int64_t start = hr_clock_ns();
     CHECK_FAILS(ranks_run(&ranks), HR_E_TIMEOUT);
+    CHECK_MESSAGE("rank 1: pid ");
+    CHECK_MESSAGE(" is stopped, while ");
     CHECK_MESSAGE("waited 1.0 s for barrier (--timeout)");
-    assert_in_range(hr_clock_ns() - start, ranks.timeout_ns, 2 * SECOND + ranks.grace_ns);
+    assert_in_range(hr_clock_ns() - start, ranks.timeout_ns, ranks.grace_ns);
     assert_false(ranks.stuck);
     for (size_t r = 0; r < NRANKS; r++) {
         const float *said = ranks_floats(&ranks, r);
@@ -249,6 +251,27 @@ static void stopped_rank_ends_in_a_timeout_and_is_killed(void **state)
         assert_true(r == attack.victim || said[0] == (float)HR_E_TIMEOUT ||
                     said[0] == (float)HR_E_ABORTED);
     }
+    ranks_close(&ranks);
+}
+
+static enum hr_status stop_or_end(struct rank *me)
+{
+    hr_control_phase(me->ranks->control, me->rank, HR_PHASE_SERVE);
+    if (me->rank == 1)
+        raise(SIGSTOP);
+    return HR_OK;
+}
+
+static void rank_that_only_the_launcher_waits_for_is_named_as_well(void **state)
+{
+    (void)state;
+    struct ranks ranks = {.nranks = 3, .launch = HR_LAUNCH_PROCESS, .body = stop_or_end};
+    ranks.timeout_ns = SECOND / 5;
+    ranks.grace_ns = 60 * SECOND;
+    ranks_open(&ranks);
+    CHECK_FAILS(ranks_run(&ranks), HR_E_TIMEOUT);
+    CHECK_MESSAGE("rank 1: pid ");
+    CHECK_MESSAGE(" is stopped, while serving; the launcher waited 0.2 s for its end (--timeout)");
     ranks_close(&ranks);
 }
 
@@ -326,6 +349,8 @@ int main(void)
         cmocka_unit_test_teardown(death_is_noticed_at_once, nothing_is_left),
         cmocka_unit_test_teardown(lost_rank_is_noticed_though_sigchld_is_ignored, nothing_is_left),
         cmocka_unit_test_teardown(stopped_rank_ends_in_a_timeout_and_is_killed, nothing_is_left),
+        cmocka_unit_test_teardown(rank_that_only_the_launcher_waits_for_is_named_as_well,
+                                  nothing_is_left),
         cmocka_unit_test_teardown(rank_stopped_while_failing_is_killed_and_named, nothing_is_left),
         cmocka_unit_test_teardown(ranks_die_with_their_launcher, nothing_is_left),
     };

@@ -17,9 +17,11 @@ enum { RANKS = 3, LARGE = 100000 };
 struct told {
     enum hr_status status;
     char message[512];
+    pid_t stopped; /* not 0: it stops itself, and is killed when the others have ended */
 };
 
 static struct told *told;
+static double patience = 10; /* seconds */
 
 /* Sums of an own buffer and of one in the segment, and a message round the ring. */
 static enum hr_status work(struct hr_group *world)
@@ -53,6 +55,16 @@ static enum hr_status work_and_die(struct hr_group *world)
     return hr_barrier(world);
 }
 
+static enum hr_status work_and_stop(struct hr_group *world)
+{
+    HR_TRY(work(world));
+    if (hr_group_rank(world) == 1) {
+        told[1].stopped = getpid();
+        raise(SIGSTOP);
+    }
+    return hr_barrier(world);
+}
+
 static void set_number(const char *name, size_t value)
 {
     char text[32];
@@ -62,7 +74,7 @@ static void set_number(const char *name, size_t value)
 
 static _Noreturn void be_rank(size_t rank, enum hr_status (*act)(struct hr_group *))
 {
-    const struct hr_world_options options = {.timeout = 10};
+    const struct hr_world_options options = {.timeout = patience};
     struct hr_group *world;
     set_number("RANK", rank);
     set_number("WORLD_SIZE", RANKS);
@@ -90,8 +102,11 @@ static void run(enum hr_status (*act)(struct hr_group *))
         if (child == 0)
             be_rank(r, act);
     }
-    for (size_t r = 0; r < RANKS; r++)
+    for (size_t r = 0; r < RANKS; r++) {
+        if (r == RANKS - 1 && told[1].stopped)
+            kill(told[1].stopped, SIGKILL);
         assert_true(wait(NULL) > 0);
+    }
     assert_true(no_children_left());
 }
 
@@ -118,11 +133,26 @@ static void one_that_dies_is_named_to_the_others(void **state)
     }
 }
 
+static void one_that_is_stopped_is_named_to_the_others(void **state)
+{
+    (void)state;
+    if (!ranks_can_fork())
+        skip();
+    patience = 2;
+    run(work_and_stop);
+    for (size_t r = 0; r < RANKS; r += 2) {
+        assert_true(told[r].status == HR_E_TIMEOUT || told[r].status == HR_E_ABORTED);
+        assert_non_null(strstr(told[r].message, "rank 1: pid "));
+        assert_non_null(strstr(told[r].message, " is stopped, while "));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_that_join_work_as_others_do),
         cmocka_unit_test(one_that_dies_is_named_to_the_others),
+        cmocka_unit_test(one_that_is_stopped_is_named_to_the_others),
     };
     told =
         mmap(NULL, RANKS * sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -49,6 +49,24 @@ static void killed_process_is_dead_before_and_after_it_is_reaped(void **state)
     assert_true(hr_process_start_time(pid) == 0);
 }
 
+static void stopped_process_is_told_from_one_that_runs(void **state)
+{
+    (void)state;
+    int how;
+    const pid_t pid = start_sleeper();
+    assert_false(hr_process_is_stopped(pid));
+    kill(pid, SIGSTOP);
+    assert_int_equal(waitpid(pid, &how, WUNTRACED), pid);
+    assert_true(hr_process_is_stopped(pid));
+    assert_false(hr_process_is_dead(pid, 0));
+    kill(pid, SIGCONT);
+    assert_int_equal(waitpid(pid, &how, WCONTINUED), pid);
+    assert_false(hr_process_is_stopped(pid));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_false(hr_process_is_stopped(pid));
+}
+
 static void descriptor_tells_the_end(void **state)
 {
     (void)state;
@@ -74,6 +92,7 @@ int main(void)
         cmocka_unit_test(this_process_is_alive),
         cmocka_unit_test(another_start_time_is_another_process),
         cmocka_unit_test(killed_process_is_dead_before_and_after_it_is_reaped),
+        cmocka_unit_test(stopped_process_is_told_from_one_that_runs),
         cmocka_unit_test(descriptor_tells_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

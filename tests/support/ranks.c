@@ -92,6 +92,7 @@ enum hr_status ranks_run(struct ranks *ranks)
         .tick = ranks->tick ? tick : NULL,
         .tick_ns = ranks->tick_ns ? ranks->tick_ns : HR_NS_PER_SECOND / 100,
         .grace_ns = ranks->grace_ns,
+        .timeout_ns = ranks->timeout_ns,
         .arg = ranks,
     };
     return hr_launch_run(&options, &ranks->stuck);
