@@ -43,7 +43,8 @@ enum hr_action {
 };
 
 /* Long, since where a run ends processors have fetched ahead what others are about to write: 64 KiB
- * of floats cost a ring about 5 %, 16 KiB 30 %. */
+ * of floats cost a ring of 2 ranks 4 % of its time for 1 MiB and 7 to 21 % for 16 MiB, 16 KiB cost
+ * 20 to 40 %. Not longer, since smaller buffers are one rank's: of 64 KiB a sum takes 30 % more. */
 enum { HR_RUN_ELEMS = 16384 };
 
 enum hr_buffer { HR_IN, HR_OUT, HR_SCRATCH, HR_BUFFERS };
