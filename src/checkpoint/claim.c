@@ -194,9 +194,9 @@ static enum hr_status write_name(const char *dir, int fd, const char *run)
 
 /* A kill between the step's rename and the link's leaves it behind. */
 static void repair_latest(const struct hr_claimant *claimant, const struct hr_step *steps,
-                          size_t count)
+                          size_t doomed, size_t count)
 {
-    for (size_t i = 0; claimant->from && i < count; i++)
+    for (size_t i = doomed; claimant->from && i < count; i++)
         if (steps[i].step == claimant->from->step && !steps[i].old)
             hr_steps_point_latest(claimant->dir, steps[i].step);
 }
@@ -215,7 +215,7 @@ static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_cl
     HR_TRY(write_name(claimant->dir, claim->fd, claim->run));
     if (count > 0 && doomed == count)
         hr_steps_unpoint_latest(claimant->dir);
-    repair_latest(claimant, steps + doomed, count - doomed);
+    repair_latest(claimant, steps, doomed, count);
     return HR_OK;
 }
 
