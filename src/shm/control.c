@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shm/process.h"
-
 const char *hr_phase_str(enum hr_phase phase)
 {
     switch (phase) {
@@ -53,43 +51,6 @@ static bool owes(const struct hr_control *control, size_t rank)
            !hr_atom32_load_relaxed(&control->abort);                      /* partner: abort */
 }
 
-bool hr_control_stopped(const struct hr_control *control, size_t rank, char *text, size_t size)
-{
-    const struct hr_rank_status *line = &control->rank[rank];
-    const long pid = (long)hr_atom64_load_acquire(&line->pid); /* partner: who starts the rank */
-    if (!pid || pid == (long)getpid() ||
-        hr_atom32_load_acquire(&line->result) != HR_RUNNING || /* partner: the rank, at its end */
-        !hr_process_is_stopped(pid))
-        return false;
-    snprintf(text, size, "pid %ld is stopped, while %s", pid,
-             hr_phase_str((enum hr_phase)hr_atom32_load_relaxed(&line->phase)));
-    return true;
-}
-
-/* Who waits too long suffers from it; who is stopped is why. Others that are stopped as well are
- * named behind the first. */
-static void blame_stopped(const struct hr_control *control, struct hr_failure *failure,
-                          const char *message)
-{
-    const uint32_t waiter = failure->rank;
-    char said[240] = "", text[100];
-    size_t used = 0;
-    for (uint32_t r = 0; r < control->nranks && used < sizeof said / 2; r++) {
-        if (!hr_control_stopped(control, r, text, sizeof text))
-            continue;
-        if (used)
-            used += (size_t)snprintf(said + used, sizeof said - used, "; rank %u: %s", r, text);
-        else
-            used = (size_t)snprintf(said, sizeof said, "%s", text);
-        failure->rank = failure->rank == waiter ? r : failure->rank;
-    }
-    if (used && waiter < control->nranks)
-        snprintf(failure->message, sizeof failure->message, "%s; rank %u %s", said, waiter,
-                 message);
-    else if (used)
-        snprintf(failure->message, sizeof failure->message, "%s; %s", said, message);
-}
-
 void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
                       const char *message)
 {
@@ -99,7 +60,7 @@ void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status st
     control->failure.rank = (uint32_t)rank;
     snprintf(control->failure.message, sizeof control->failure.message, "%s", message);
     if (status == HR_E_TIMEOUT)
-        blame_stopped(control, &control->failure, message);
+        hr_control_blame_stopped(control, &control->failure, message);
     hr_atom32_store_release(&control->abort, 1); /* partner: every wait, hr_control_failure */
     hr_abort_wake(&control->abort);
     for (size_t r = 0; r < control->nranks; r++)

@@ -88,6 +88,11 @@ void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status st
  * so, with its pid and phase. */
 bool hr_control_stopped(const struct hr_control *control, size_t rank, char *text, size_t size);
 
+/* Of a timeout in the making: who waits too long suffers from it; who is stopped is why. Others
+ * that are stopped as well are named behind the first. */
+void hr_control_blame_stopped(const struct hr_control *control, struct hr_failure *failure,
+                              const char *message);
+
 /* The failure that stopped the run, or HR_OK. Sets this thread's message, with the rank
  * before it. */
 HR_CHECKED enum hr_status hr_control_failure(const struct hr_control *control);
