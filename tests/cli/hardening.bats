@@ -3,9 +3,13 @@
 load support
 
 setup_file() {
+  cd "$BATS_TEST_DIRNAME/../.." && make -s all build/release/libhogring.so.0
+}
+
+setup() {
   case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
   command -v readelf >/dev/null || skip "no readelf"
-  cd "$BATS_TEST_DIRNAME/../.." && make -s all build/release/libhogring.so.0
+  cd "$BATS_TEST_DIRNAME/../.."; TMP=$(mktemp -d)
 }
 
 # says PATTERN READELF-ARGUMENTS...

@@ -3,6 +3,11 @@
 load support
 load commands
 
+setup() {
+  case ${HOGRING:-} in *asan*|*tsan*) skip "a sanitizer takes addresses of its own" ;; esac
+  cd "$BATS_TEST_DIRNAME/../.."; TMP=$(mktemp -d)
+}
+
 # under LIMIT VALUE [BEFORE...]: every command with that ulimit, each behind the words BEFORE.
 under() {
   local limit=$1 value=$2 words code

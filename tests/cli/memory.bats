@@ -2,6 +2,11 @@
 # What a command needs is worked out before it is taken, said, and refused when there is not as much.
 load support
 
+setup() {
+  case ${HOGRING:-} in *asan*|*tsan*) skip "a sanitizer takes memory of its own" ;; esac
+  cd "$BATS_TEST_DIRNAME/../.."; TMP=$(mktemp -d)
+}
+
 @test "the banner says what a run will take" {
   hogring train --epochs 1 --workers 4 >/dev/null 2>"$TMP/err"
   grep -qE '^  memory   [0-9.]+ MiB: .*weights and gradients' "$TMP/err"
