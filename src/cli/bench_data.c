@@ -62,7 +62,6 @@ static enum hr_status make_up(const struct hr_cli *cli, bool whole, struct hr_be
     if (!labels)
         return hr_fail(HR_E_NOMEM, "--input %s: no memory for %zu samples", cli->input, samples);
     uint8_t *pixels = (uint8_t *)(labels + samples);
-    fill(pixels, samples * elems, labels, samples, cli->classes);
     set->features = HR_FEATURES_BYTES;
     set->classes = cli->classes;
     set->scale = 1.0f / 255;
@@ -90,6 +89,16 @@ enum hr_status hr_bench_data_open(const struct hr_cli *cli, bool whole, struct h
 {
     *out = (struct hr_bench_data){0};
     return hr_cli_was_given(cli, "data") ? open_named(cli, out) : make_up(cli, whole, out);
+}
+
+void hr_bench_data_fill(struct hr_bench_data *data)
+{
+    const struct hr_dataset *set = &data->dataset;
+    const size_t samples = set->train.count + set->test.count;
+    if (!data->made_up)
+        return;
+    fill((uint8_t *)(data->made_up + samples), samples * hr_shape_elems(set->shape), data->made_up,
+         samples, set->classes);
 }
 
 void hr_bench_data_close(struct hr_bench_data *data)

@@ -62,6 +62,7 @@ enum hr_status hr_bench_layers(struct hr_cli *cli)
     struct hr_profile profile = {0};
     HR_TRY(check(cli));
     HR_TRY(hr_bench_data_open(cli, false, &data));
+    hr_bench_data_fill(&data);
     hr_fp_flush_denormals();
     enum hr_status status = measure(cli, &data, &profile);
     if (status == HR_OK)

@@ -156,6 +156,7 @@ static enum hr_status measure_all(struct train_bench *bench)
     double roof, next;
     HR_TRY(hr_combination_check(cli, o));
     HR_TRY(hr_train_check(&first, &bench->data.dataset));
+    hr_bench_data_fill(&bench->data);
     HR_TRY(roof_beside(o, &roof));
     if (strcmp(cli->json, "-") != 0) {
         printf("# train on %s: %s, %zu worker%s of %zu thread%s (%s), batch %zu a worker, kernels "
