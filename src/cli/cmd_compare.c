@@ -74,6 +74,7 @@ static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
     if (!options->resume[0])
         return HR_OK;
     own->train = *options;
+    memcpy(own->otherwise, cli->otherwise, sizeof own->otherwise);
     for (size_t i = 0; i < HR_CLI_OPTIONS; i++)
         own->given[i] |= cli->given[i];
     HR_TRY(hr_cli_set(own, HR_TRAIN, "strategy", options->strategy, ""));
@@ -81,6 +82,7 @@ static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
         hr_cli_mark_given(own, "seed");
     HR_TRY(hr_cli_resume(own));
     *options = own->train;
+    memcpy(cli->otherwise, own->otherwise, sizeof cli->otherwise);
     if (first) {
         memcpy(cli->data, own->data, sizeof cli->data);
         cli->data_options = own->data_options;
@@ -241,9 +243,9 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
         HR_TRY(hr_train_check(&contest->options[i], dataset));
     if (cli->concurrent)
         HR_TRY(check_together(contest, dataset));
-    hr_hints_print(cli, dataset);
     for (size_t i = 0; i < contest->n; i++)
         HR_TRY(check_folder(&contest->options[i]));
+    hr_hints_print(cli, dataset);
     HR_TRY(cli->concurrent ? hr_contest_side_by_side(cli, dataset, contest)
                            : run_in_turn(cli, dataset, contest));
     return report(cli, dataset, contest);
@@ -253,9 +255,8 @@ static int run(struct hr_cli *cli)
 {
     struct hr_dataset dataset = {0};
     struct hr_contest *contest = calloc(1, sizeof *contest);
-    const enum hr_status status = contest
-                                      ? compare(cli, &dataset, contest)
-                                      : hr_fail(HR_E_NOMEM, "no memory to compare anything in");
+    const enum hr_status status = contest ? compare(cli, &dataset, contest)
+                                          : hr_fail(HR_E_NOMEM, "no memory to compare anything in");
     for (size_t i = 0; contest && i < contest->n; i++)
         hr_run_result_free(&contest->results[i]);
     free(contest);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/resume.h"
 #include "data/bytes.h"
 #include "data/look.h"
 
@@ -58,6 +59,7 @@ static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_d
 
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
+    hr_cli_resume_say(cli);
     enum hr_status status = hint_at_labels(cli, dataset);
     if (status == HR_OK)
         status = hint_at_splits(cli, dataset);

@@ -28,8 +28,9 @@ struct hr_cli {
     struct hr_data_options data_options;
     struct hr_sparse_shape shape; /* data make sparse */
     char out[1024];
-    char what_if[256];  /* replay */
-    char outputs[1024]; /* eval; "": none */
+    char what_if[256];    /* replay */
+    char otherwise[4096]; /* --resume: lines on options given otherwise than before */
+    char outputs[1024];   /* eval; "": none */
     char data[1024], json[1024], plot[1024], strategies[512];
     uint64_t max_memory; /* 0: what the kernel says there is */
     size_t seeds;

@@ -75,8 +75,10 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value, const
     } else if (!same_value(row, mine, theirs) && !is_refused_later(name)) {
         char text[256];
         write_given(row, mine, text, sizeof text);
-        hr_log(HR_LOG_INFO, "%s: until here it was trained with %s", text,
-               value[0] ? hr_printable(value).text : "none");
+        const size_t used = strlen(cli->otherwise);
+        snprintf(cli->otherwise + used, sizeof cli->otherwise - used,
+                 "%s: until here it was trained with %s\n", text,
+                 value[0] ? hr_printable(value).text : "none");
     }
 }
 
@@ -114,6 +116,13 @@ static enum hr_status choose_auto(struct hr_cli *cli)
     if (!hr_checkpoint_any(o->checkpoint_dir))
         o->resume[0] = '\0';
     return HR_OK;
+}
+
+void hr_cli_resume_say(const struct hr_cli *cli)
+{
+    const char *line = cli->otherwise;
+    for (size_t length; (length = strcspn(line, "\n")) > 0; line += length + (line[length] != 0))
+        hr_log(HR_LOG_INFO, "%.*s", (int)length, line);
 }
 
 enum hr_status hr_cli_resume(struct hr_cli *cli)
