@@ -103,6 +103,11 @@ enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t ch
 {
     const struct hr_tensor_info info = {.ndim = 1, .shape = {channels}, .count = channels};
     *out = (struct hr_scaling){0};
+    if (!checkpoint->trainer.ntensors && hr_metadata_get(&checkpoint->model, "hogring.normalize"))
+        return hr_fail(HR_E_USAGE,
+                       "%s: was trained with --normalize, and mean and deviation stand beside it; "
+                       "expected its folder",
+                       checkpoint->path);
     if (!hr_tensor_get(&checkpoint->trainer, "normalize.mean"))
         return HR_OK;
     HR_TRY(hr_scaling_create(channels, out));

@@ -14,7 +14,7 @@
 #include "train/run.h"
 #include "train/saved.h"
 
-enum { MODEL_METADATA = 6, TRAINER_METADATA = 22, STEP_TENSORS = 1 };
+enum { MODEL_METADATA = 7, TRAINER_METADATA = 22, STEP_TENSORS = 1 };
 
 uint64_t hr_run_step(const struct hr_run *run)
 {
@@ -76,6 +76,8 @@ static void fill_model(const struct hr_run *run, struct hr_tensor_file *file, in
     put(file, "hogring.loss", "%s", run->options->loss);
     put(file, "hogring.label_smoothing", "%.17g", run->options->label_smoothing);
     put(file, "hogring.step", "%" PRIu64, hr_run_step(run));
+    if (run->scaling.channels)
+        put(file, "hogring.normalize", "on");
     hr_class_names_put(run->dataset, file);
 }
 

@@ -77,6 +77,7 @@ load support
     "$(json "$TMP/eval.json" 'd["test_accuracy"], True, "crop:1"')" ]
   printf 'normalize = off\n' >"$TMP/off.ini"
   refused 2 "it was trained with --normalize on, this run has off" train --config "$TMP/off.ini" --quiet --resume "$TMP/c"
+  refused 2 "was trained with --normalize, and mean and deviation stand beside it" eval "$TMP/c/latest/model.safetensors"
   hogring train --epochs 3 --quiet --resume "$TMP/c" >/dev/null
 }
 
