@@ -40,7 +40,10 @@ void hr_cut_decide(struct hr_run *run, int64_t ended_ns)
     board->index = index;
     board->interrupted = stopped && stop == HR_STOP_INTERRUPTED;
     board->halt = stopped || index >= course->end;
-    board->evaluate = !board->interrupted && (board->halt || hr_course_ends_epoch(course, index));
+    /* Nobody who stops a run waits for more than it owes: an epoch's end has its point all the same,
+     * since a run that goes on from here does not come by again. */
+    board->evaluate = hr_course_ends_epoch(course, index) || index >= course->end ||
+                      (board->halt && !board->interrupted);
     board->save =
         run->options->checkpoint_dir[0] && (board->halt || hr_course_saves(course, index));
 }

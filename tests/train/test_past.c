@@ -62,6 +62,48 @@ static void the_curve_of_a_resumed_run_is_that_of_one_never_stopped(void **state
     }
 }
 
+/* Asked to stop as soon as a step is made: local SGD does so where it averages next, at the end. */
+static int stop_once_begun(void *arg)
+{
+    const struct hr_progress *progress = arg;
+    return progress->samples > 0;
+}
+
+static void keep_progress(void *arg, const struct hr_progress *progress)
+{
+    *(struct hr_progress *)arg = *progress;
+}
+
+/* An epoch that a run was stopped at the end of is evaluated: who goes on does not come by again,
+ * and a run that has nothing left to do tells its result. */
+static void an_epoch_that_ends_with_an_interruption_has_its_point(void **state)
+{
+    (void)state;
+    struct hr_train_options options = run_options("local-sgd", 2);
+    struct hr_progress progress = {0};
+    const struct hr_observer observer = {
+        .arg = &progress, .progress = keep_progress, .should_stop = stop_once_begun};
+    struct hr_run_result result;
+    char folder[64];
+    run_folder_make(folder);
+    options.epochs = 1;
+    options.sync_every = 1000;
+    snprintf(options.compute_time, sizeof options.compute_time, "10ms");
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    CHECK_OK(hr_train(&options, run_digits(), &observer, &result));
+    assert_int_equal(result.ncurve, 1);
+    assert_true(result.test_accuracy > 0);
+    hr_run_result_free(&result);
+
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    options.finished_ok = true;
+    struct hr_run_result again = run_train(&options);
+    assert_int_equal(again.ncurve, 1);
+    assert_true(again.test_accuracy > 0);
+    hr_run_result_free(&again);
+    run_folder_remove(folder);
+}
+
 static void what_is_of_the_whole_training_and_what_of_this_run(void **state)
 {
     (void)state;
@@ -188,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_curve_of_a_resumed_run_is_that_of_one_never_stopped),
+        cmocka_unit_test(an_epoch_that_ends_with_an_interruption_has_its_point),
         cmocka_unit_test(what_is_of_the_whole_training_and_what_of_this_run),
         cmocka_unit_test(the_loss_of_the_first_epoch_is_the_same_to_the_bit),
         cmocka_unit_test(a_checkpoint_that_does_not_know_its_past_is_gone_on_from),
