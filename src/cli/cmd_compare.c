@@ -117,6 +117,22 @@ static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed, struct h
     return HR_OK;
 }
 
+/* A checkpoint holds what the optimizer's defaults came to; an entry that begins anew has them open.
+ * Labels tell what differs, and that does not. */
+static void leave_defaults_open(struct hr_train_options *options)
+{
+    static struct hr_train_options by_optimizer;
+    double *const mine[] = {&options->weight_decay, &options->eps};
+    const double *const defaults[] = {&by_optimizer.weight_decay, &by_optimizer.eps};
+    by_optimizer = *options;
+    by_optimizer.lr = by_optimizer.weight_decay = by_optimizer.eps = HR_BY_OPTIMIZER;
+    if (hr_train_complete(&by_optimizer) != HR_OK)
+        return; /* there is no such optimizer, as will be said */
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
+        if (!memcmp(mine[i], defaults[i], sizeof *mine[i]))
+            *mine[i] = HR_BY_OPTIMIZER;
+}
+
 static enum hr_status plan_contest(struct hr_cli *cli, struct hr_contest *contest)
 {
     if (cli->seeds < 1)
@@ -124,6 +140,8 @@ static enum hr_status plan_contest(struct hr_cli *cli, struct hr_contest *contes
     for (size_t seed = 0; seed < cli->seeds; seed++)
         HR_TRY(add_runs_of_seed(cli, seed, contest));
     contest->per_seed = contest->n / cli->seeds;
+    for (size_t i = 0; i < contest->n; i++)
+        leave_defaults_open(&contest->options[i]);
     return check_shared(cli, contest);
 }
 

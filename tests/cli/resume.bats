@@ -73,6 +73,17 @@ P
   refused 2 "more --epochs would go on" train --quiet --checkpoint-dir "$TMP/c" --resume
 }
 
+@test "what a checkpoint settled and an entry leaves open is one row" {
+  some=(compare --quiet --model softmax --epochs 2 --checkpoint-dir "$TMP/c" --strategies allreduce,ps-sync:optimizer=adam)
+  hogring "${some[@]}" >/dev/null
+  mkdir "$TMP/d"
+  for s in allreduce ps-sync; do mkdir -p "$TMP/d/$s"; cp -r "$TMP/c/$s" "$TMP/d/$s/seed-1"; done
+  hogring compare --quiet --model softmax --epochs 2 --checkpoint-dir "$TMP/d" --resume auto --seeds 2 \
+    --strategies allreduce,ps-sync:optimizer=adam --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[(s["label"], s["seeds"]) for s in d["comparison"]["strategies"]]')" = \
+    "[('allreduce direct sgd', 2), ('ps-sync adam', 2)]" ]
+}
+
 @test "compare goes on in every folder, and begins where there is none" {
   some=(compare "${own[@]}" --checkpoint-dir "$TMP/c" --resume auto --json "$TMP/out.json" --strategies)
   hogring "${some[@]}" allreduce,ps-sync:lr=0.3 >/dev/null
