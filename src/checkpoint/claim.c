@@ -1,5 +1,6 @@
 #include "checkpoint/claim.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "checkpoint/manifest.h"
 #include "checkpoint/steps.h"
 
 #define RUN_NAME ".run"
@@ -129,6 +131,32 @@ static enum hr_status check_newer(const struct hr_claimant *claimant, const stru
     return HR_OK;
 }
 
+/* What has to go is a checkpoint and nothing else: other files are somebody's. */
+static enum hr_status check_files(const char *dir, const char *name)
+{
+    static const char *const ours[] = {".", "..", HR_MANIFEST_NAME, "model.safetensors",
+                                       "trainer.safetensors"};
+    char path[HR_PATH_MAX], other[64] = "";
+    HR_TRY(hr_path(path, "%s/%s", dir, name));
+    DIR *folder = opendir(path);
+    if (!folder)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
+    for (const struct dirent *entry; !other[0] && (entry = readdir(folder)) != NULL;) {
+        size_t i = 0;
+        while (i < sizeof ours / sizeof *ours && strcmp(entry->d_name, ours[i]) != 0)
+            i++;
+        if (i == sizeof ours / sizeof *ours)
+            snprintf(other, sizeof other, "%.60s", entry->d_name);
+    }
+    closedir(folder);
+    if (!other[0])
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--overwrite: %s holds %s, which is none of a checkpoint's files; expected it "
+                   "to be moved away first",
+                   path, other);
+}
+
 /* Steps [0, *doomed) have to go: all of another run, or those that are newer. */
 static enum hr_status judge(const struct hr_claimant *claimant, int fd, const struct hr_step *steps,
                             size_t count, size_t *doomed)
@@ -147,7 +175,7 @@ static enum hr_status judge(const struct hr_claimant *claimant, int fd, const st
     if (ours && !claimant->overwrite)
         return check_newer(claimant, steps, count);
     while (*doomed < count && (!ours || steps[*doomed].step > claimant->from->step))
-        ++*doomed;
+        HR_TRY(check_files(claimant->dir, steps[(*doomed)++].name.text));
     return HR_OK;
 }
 

@@ -117,8 +117,8 @@ static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed, struct h
     return HR_OK;
 }
 
-/* A checkpoint holds what the optimizer's defaults came to; an entry that begins anew has them open.
- * Labels tell what differs, and that does not. */
+/* A checkpoint holds what the optimizer's defaults came to; an entry that begins anew has them
+ * open. Labels tell what differs, and that does not. */
 static void leave_defaults_open(struct hr_train_options *options)
 {
     static struct hr_train_options by_optimizer;

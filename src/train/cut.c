@@ -40,8 +40,8 @@ void hr_cut_decide(struct hr_run *run, int64_t ended_ns)
     board->index = index;
     board->interrupted = stopped && stop == HR_STOP_INTERRUPTED;
     board->halt = stopped || index >= course->end;
-    /* Nobody who stops a run waits for more than it owes: an epoch's end has its point all the same,
-     * since a run that goes on from here does not come by again. */
+    /* An epoch's end has its point even if somebody waits for the run to stop: a run that goes on
+     * from here does not come by again. */
     board->evaluate = hr_course_ends_epoch(course, index) || index >= course->end ||
                       (board->halt && !board->interrupted);
     board->save =
