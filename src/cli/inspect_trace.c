@@ -1,50 +1,16 @@
-/* What a trace holds: who took what, how stale updates were, what workers did with their time. All
- * of it is worked out from the logs; header and trailer are shown as they are. */
+/* What a trace holds, for people and for programs; header and trailer are shown as they are. */
 #include "cli/inspect_trace.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
-#include "hogring/replay.h"
+#include "cli/trace_view.h"
 #include "report/json_value.h"
-#include "schedule/trace.h"
-#include "strategy/hogwild_recorded.h"
-#include "strategy/server.h"
-
-enum { KINDS = 8 };
-
-struct worker_view {
-    uint64_t steps, clock;      /* gradients; pushes in the log at hand */
-    uint64_t read;              /* version that it read last, of the shard at hand */
-    double gradients_s;         /* they took, loading their batches included; from the logs */
-    struct hr_worker_time time; /* all it did with the run's time; from the trailer */
-    uint64_t stale_sum, stale_max;
-    uint64_t *staleness; /* (room) of each push, the largest over the shards; owned */
-    size_t room;
-};
-
-struct view {
-    const char *path;
-    struct hr_trace trace;
-    struct hr_replay *replay;
-    json_t *trailer;
-    bool hogwild;
-    bool counts; /* each push is an update: staleness can be worked out */
-    size_t nworkers;
-    struct worker_view *worker; /* (nworkers) owned */
-    uint64_t (*kinds)[KINDS];   /* (owners) entries by kind; owned */
-    uint64_t pushes, differ;    /* in all; whose recorded staleness is another */
-    uint64_t histogram[HR_RESULT_STALENESS_BUCKETS];
-    double seconds; /* of the recorded run */
-    bool timed;     /* the trailer has the workers' times */
-};
 
 bool hr_is_trace(const char *path)
 {
@@ -60,148 +26,6 @@ bool hr_is_trace(const char *path)
     return is;
 }
 
-/* --- from the logs --- */
-
-static const char *kind_name(const struct view *view, size_t kind)
-{
-    return view->hogwild ? hr_hogwild_input_name((uint32_t)kind)
-                         : hr_server_request_name((uint32_t)(HR_PULL + kind));
-}
-
-static size_t kind_of(const struct view *view, const struct hr_trace_entry *entry)
-{
-    const size_t kind = view->hogwild ? entry->kind : entry->kind - HR_PULL;
-    return kind < KINDS ? kind : KINDS - 1;
-}
-
-static enum hr_status add_push(struct worker_view *worker, uint64_t staleness)
-{
-    if (worker->clock == worker->room) {
-        const size_t room = 2 * worker->room + 64;
-        uint64_t *more = realloc(worker->staleness, room * sizeof *more);
-        if (!more)
-            return hr_fail(HR_E_NOMEM, "no memory for the staleness of %zu updates", room);
-        memset(more + worker->room, 0, (room - worker->room) * sizeof *more);
-        worker->staleness = more;
-        worker->room = room;
-    }
-    uint64_t *largest = &worker->staleness[worker->clock++];
-    *largest = staleness > *largest ? staleness : *largest;
-    return HR_OK;
-}
-
-/* A shard's input. Its version grows with each push, and a pull reads it. */
-static enum hr_status walk_request(struct view *view, const struct hr_trace_entry *entry,
-                                   uint64_t *version, bool first)
-{
-    struct worker_view *worker = &view->worker[entry->rank];
-    if (entry->kind == HR_PULL)
-        worker->read = *version;
-    if (entry->kind != HR_PUSH && entry->kind != HR_PUSHPULL)
-        return HR_OK;
-    const uint64_t staleness = view->counts ? *version - worker->read : entry->value;
-    view->differ += staleness != entry->value;
-    ++*version;
-    if (first) {
-        worker->steps++;
-        worker->gradients_s += (double)entry->duration_ns / 1e9;
-    }
-    return add_push(worker, staleness);
-}
-
-static enum hr_status walk_hogwild(struct view *view, const struct hr_trace_entry *entry)
-{
-    struct worker_view *worker = &view->worker[entry->rank];
-    if (entry->kind != HR_HOGWILD_STALENESS)
-        return HR_OK;
-    worker->steps++;
-    worker->gradients_s += (double)entry->duration_ns / 1e9;
-    return add_push(worker, entry->value);
-}
-
-static enum hr_status walk_owner(struct view *view, size_t owner)
-{
-    struct hr_trace_cursor cursor;
-    enum hr_status status = hr_trace_cursor_open(&cursor, &view->trace, owner);
-    uint64_t version = 0;
-    for (size_t w = 0; w < view->nworkers && !view->hogwild; w++)
-        view->worker[w].clock = view->worker[w].read = 0;
-    const struct hr_trace_entry *entry;
-    while (status == HR_OK && (entry = hr_trace_peek(&cursor))) {
-        view->kinds[owner][kind_of(view, entry)]++;
-        status = view->hogwild ? walk_hogwild(view, entry)
-                               : walk_request(view, entry, &version, owner == 0);
-        hr_trace_next(&cursor);
-    }
-    hr_trace_cursor_close(&cursor);
-    return status;
-}
-
-static void sum_up(struct view *view)
-{
-    for (size_t w = 0; w < view->nworkers; w++) {
-        struct worker_view *worker = &view->worker[w];
-        for (size_t i = 0; i < worker->clock; i++) {
-            const uint64_t staleness = worker->staleness[i], last = HR_RESULT_STALENESS_BUCKETS - 1;
-            worker->stale_sum += staleness;
-            worker->stale_max = staleness > worker->stale_max ? staleness : worker->stale_max;
-            view->histogram[staleness < last ? staleness : last]++;
-            view->pushes++;
-        }
-    }
-}
-
-/* Traces of runs that one process played have none, nor have older ones. */
-static void take_times(struct view *view)
-{
-    const json_t *times = json_object_get(view->trailer, "time");
-    view->timed = view->nworkers > 0 && json_array_size(times) == view->nworkers;
-    for (size_t w = 0; view->timed && w < view->nworkers; w++) {
-        const json_t *time = json_array_get(times, w);
-        view->worker[w].time = (struct hr_worker_time){
-            .load_s = json_number_value(json_object_get(time, "load")),
-            .compute_s = json_number_value(json_object_get(time, "compute")),
-            .communicate_s = json_number_value(json_object_get(time, "communicate")),
-            .wait_s = json_number_value(json_object_get(time, "wait"))};
-    }
-}
-
-static enum hr_status look(struct view *view, const char *path)
-{
-    view->path = path;
-    HR_TRY(hr_replay_open(path, &view->replay));
-    HR_TRY(hr_trace_open(path, &view->trace));
-    const struct hr_train_options *options = &view->replay->options;
-    view->hogwild = !strcmp(options->strategy, "hogwild");
-    view->counts = !strcmp(options->strategy, "ps-async") ||
-                   (!strcmp(options->strategy, "ssp") && options->staleness > 0);
-    view->trailer = json_loads(view->trace.trailer, 0, NULL);
-    view->seconds = json_number_value(json_object_get(view->trailer, "seconds"));
-    for (size_t i = 0; i < view->trace.nowners; i++)
-        if (view->trace.owner[i].nranks > view->nworkers)
-            view->nworkers = view->trace.owner[i].nranks;
-    view->worker = calloc(view->nworkers, sizeof *view->worker);
-    view->kinds = calloc(view->trace.nowners, sizeof *view->kinds);
-    if (!view->worker || !view->kinds)
-        return hr_fail(HR_E_NOMEM, "no memory to look at %s", path);
-    for (size_t i = 0; i < view->trace.nowners; i++)
-        HR_TRY(walk_owner(view, i));
-    sum_up(view);
-    take_times(view);
-    return HR_OK;
-}
-
-static void forget(struct view *view)
-{
-    for (size_t w = 0; view->worker && w < view->nworkers; w++)
-        free(view->worker[w].staleness);
-    free(view->worker);
-    free(view->kinds);
-    json_decref(view->trailer);
-    hr_trace_fini(&view->trace);
-    hr_replay_close(view->replay);
-}
-
 static double share(double part, double whole)
 {
     return whole > 0 ? part / whole : 0;
@@ -209,20 +33,20 @@ static double share(double part, double whole)
 
 /* --- for people --- */
 
-static void print_owners(const struct view *view)
+static void print_owners(const struct hr_trace_view *view)
 {
     for (size_t i = 0; i < view->trace.nowners; i++) {
         printf("  %s %-4zu %10" PRIu64 " entries, %zu bytes:", view->hogwild ? "worker" : "owner",
                i, view->trace.owner[i].entries, view->trace.owner[i].bytes);
-        for (size_t k = 0; k < KINDS; k++)
+        for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
-                printf(" %" PRIu64 " %s", view->kinds[i][k], kind_name(view, k));
+                printf(" %" PRIu64 " %s", view->kinds[i][k], hr_trace_view_kind(view, k));
         printf("\n");
     }
 }
 
 /* As in the table of a run: load / compute / communicate / wait, in percent of its seconds. */
-static void print_time(const struct view *view, const struct hr_worker_time *time)
+static void print_time(const struct hr_trace_view *view, const struct hr_worker_time *time)
 {
     const double percent = 100 / view->seconds;
     char text[80] = "-";
@@ -232,21 +56,40 @@ static void print_time(const struct view *view, const struct hr_worker_time *tim
     printf(" %15s", text);
 }
 
-static void print_workers(const struct view *view)
+static void print_work(const struct hr_trace_view *view, const struct hr_worker_view *worker)
 {
-    printf("  worker  gradients  ms each  time %% l/c/c/w  staleness mean/max\n");
-    for (size_t w = 0; w < view->nworkers; w++) {
-        const struct worker_view *worker = &view->worker[w];
-        printf("  %6zu %10" PRIu64 " %8.3f", w, worker->steps,
-               share(1e3 * worker->gradients_s, (double)worker->steps));
-        print_time(view, &worker->time);
-        printf(" %15.2f/%" PRIu64 "\n", share((double)worker->stale_sum, (double)worker->clock),
-               worker->stale_max);
-    }
-    printf("  l/c/c/w: load / compute / communicate / wait, of the worker's time\n");
+    printf(" %10" PRIu64, worker->gradients);
+    if (view->drops)
+        printf(" %8" PRIu64, worker->dropped);
+    if (view->exchanges)
+        printf(" %10" PRIu64, worker->exchanges);
+    printf(" %8.3f", share(1e3 * worker->gradients_s, (double)worker->gradients));
 }
 
-static void print_histogram(const struct view *view)
+static void print_workers(const struct hr_trace_view *view)
+{
+    printf("  worker%s%s%s%s  time %% l/c/c/w%s\n", view->logged ? "  gradients" : "",
+           view->drops ? "  dropped" : "", view->exchanges ? "  exchanges" : "",
+           view->logged ? "  ms each" : "", view->logged ? "  staleness mean/max" : "");
+    for (size_t w = 0; w < view->nworkers; w++) {
+        const struct hr_worker_view *worker = &view->worker[w];
+        printf("  %6zu", w);
+        if (view->logged)
+            print_work(view, worker);
+        print_time(view, &worker->time);
+        if (view->logged)
+            printf(" %15.2f/%" PRIu64, share((double)worker->stale_sum, (double)worker->clock),
+                   worker->stale_max);
+        printf("\n");
+    }
+    printf("  l/c/c/w: load / compute / communicate / wait, of the worker's time\n");
+    if (view->drops)
+        printf("  dropped: gradients that came too late; staleness is that of the others\n");
+    if (view->exchanges)
+        printf("  staleness is that of exchanges\n");
+}
+
+static void print_histogram(const struct hr_trace_view *view)
 {
     printf("  staleness:");
     for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++)
@@ -258,7 +101,7 @@ static void print_histogram(const struct view *view)
                view->differ);
 }
 
-static void print_view(const struct view *view)
+static void print_view(const struct hr_trace_view *view)
 {
     const struct hr_replay *replay = view->replay;
     printf("%s: trace of a run, digest verified\n", view->path);
@@ -270,22 +113,23 @@ static void print_view(const struct view *view)
     printf("  ended at step %" PRIu64 " after %.2f s with weights %s\n", replay->end, view->seconds,
            hr_printable(replay->weights_digest).text);
     print_owners(view);
-    if (view->pushes == 0)
-        return;
-    print_workers(view);
-    print_histogram(view);
+    if (view->pushes > 0 || (view->timed && !view->logged))
+        print_workers(view);
+    if (view->pushes > 0)
+        print_histogram(view);
 }
 
 /* --- for programs --- */
 
-static json_t *owners_json(const struct view *view)
+static json_t *owners_json(const struct hr_trace_view *view)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < view->trace.nowners; i++) {
         json_t *kinds = json_object();
-        for (size_t k = 0; k < KINDS; k++)
+        for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
-                json_object_set_new(kinds, kind_name(view, k), hr_json_count(view->kinds[i][k]));
+                json_object_set_new(kinds, hr_trace_view_kind(view, k),
+                                    hr_json_count(view->kinds[i][k]));
         json_array_append_new(array,
                               json_pack("{so so so so}", "owner", hr_json_count(i), "entries",
                                         hr_json_count(view->trace.owner[i].entries), "bytes",
@@ -294,35 +138,59 @@ static json_t *owners_json(const struct view *view)
     return array;
 }
 
-static json_t *seconds_json(const struct view *view, double seconds)
+/* What the logs say; null where they do not. */
+static json_t *count_if(bool said, uint64_t count)
 {
-    return view->timed ? hr_json_number(seconds) : json_null();
+    return said ? hr_json_count(count) : json_null();
 }
 
-static json_t *workers_json(const struct view *view)
+static json_t *number_if(bool said, double number)
+{
+    return said ? hr_json_number(number) : json_null();
+}
+
+static json_t *worker_json(const struct hr_trace_view *view, size_t w)
+{
+    const struct hr_worker_view *worker = &view->worker[w];
+    const struct hr_worker_time *time = &worker->time;
+    const double mean = share((double)worker->stale_sum, (double)worker->clock);
+    return json_pack(
+        "{so so so so so so so so so so so so}", "worker", hr_json_count(w), "gradients",
+        count_if(view->logged, worker->gradients), "dropped",
+        count_if(view->drops, worker->dropped), "exchanges",
+        count_if(view->exchanges, worker->exchanges), "gradients_s",
+        number_if(view->logged, worker->gradients_s), "load_s",
+        number_if(view->timed, time->load_s), "compute_s", number_if(view->timed, time->compute_s),
+        "communicate_s", number_if(view->timed, time->communicate_s), "wait_s",
+        number_if(view->timed, time->wait_s), "computing",
+        number_if(view->timed, share(time->compute_s, view->seconds)), "staleness_mean",
+        number_if(view->logged, mean), "staleness_max", count_if(view->logged, worker->stale_max));
+}
+
+static json_t *workers_json(const struct hr_trace_view *view)
 {
     json_t *array = json_array();
-    for (size_t w = 0; w < view->nworkers; w++) {
-        const struct worker_view *worker = &view->worker[w];
-        const struct hr_worker_time *time = &worker->time;
-        json_array_append_new(
-            array,
-            json_pack(
-                "{so so so so so so so so so so}", "worker", hr_json_count(w), "gradients",
-                hr_json_count(worker->steps), "gradients_s", hr_json_number(worker->gradients_s),
-                "load_s", seconds_json(view, time->load_s), "compute_s",
-                seconds_json(view, time->compute_s), "communicate_s",
-                seconds_json(view, time->communicate_s), "wait_s", seconds_json(view, time->wait_s),
-                "computing",
-                view->timed ? hr_json_number(share(time->compute_s, view->seconds)) : json_null(),
-                "staleness_mean",
-                hr_json_number(share((double)worker->stale_sum, (double)worker->clock)),
-                "staleness_max", hr_json_count(worker->stale_max)));
-    }
+    for (size_t w = 0; w < view->nworkers; w++)
+        json_array_append_new(array, worker_json(view, w));
     return array;
 }
 
-static json_t *histogram_json(const struct view *view)
+static uint64_t all_dropped(const struct hr_trace_view *view)
+{
+    uint64_t sum = 0;
+    for (size_t w = 0; w < view->nworkers; w++)
+        sum += view->worker[w].dropped;
+    return sum;
+}
+
+/* As the run counted them: one a push, or one a step. */
+static json_t *updates_json(const struct hr_trace_view *view)
+{
+    json_t *updates = json_object_get(view->trailer, "updates");
+    return updates ? json_incref(updates) : json_null();
+}
+
+static json_t *histogram_json(const struct hr_trace_view *view)
 {
     json_t *array = json_array();
     size_t n = HR_RESULT_STALENESS_BUCKETS;
@@ -333,23 +201,23 @@ static json_t *histogram_json(const struct view *view)
     return array;
 }
 
-static json_t *view_json(const struct view *view)
+static json_t *view_json(const struct hr_trace_view *view)
 {
-    return json_pack("{so so so so so so so so}", "trace", hr_json_text(view->path), "header",
+    return json_pack("{so so so so so so so so so}", "trace", hr_json_text(view->path), "header",
                      json_loads(view->trace.header, 0, NULL), "trailer", json_incref(view->trailer),
                      "owners", owners_json(view), "workers", workers_json(view), "updates",
-                     hr_json_count(view->pushes), "staleness", histogram_json(view), "differ",
-                     hr_json_count(view->differ));
+                     updates_json(view), "dropped", count_if(view->drops, all_dropped(view)),
+                     "staleness", histogram_json(view), "differ", hr_json_count(view->differ));
 }
 
 enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path)
 {
-    struct view view = {0};
-    enum hr_status status = look(&view, path);
+    struct hr_trace_view view;
+    enum hr_status status = hr_trace_view_open(&view, path);
     if (status == HR_OK && strcmp(cli->json, "-") != 0)
         print_view(&view);
     if (status == HR_OK && cli->json[0])
         status = hr_json_write(cli->json, view_json(&view));
-    forget(&view);
+    hr_trace_view_close(&view);
     return status;
 }
