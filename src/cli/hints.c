@@ -11,9 +11,12 @@
 static enum hr_status hint_at_labels(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     struct hr_label_look look;
+    HR_TRY(hr_look_at_labels(dataset, &look));
+    if (look.distinct == 1)
+        hr_log(HR_LOG_WARNING, "%s: all %zu samples have the same label: there is nothing to learn",
+               dataset->name, look.samples);
     if (!strcmp(cli->train.task, "classify") || cli->data_options.classes[0])
         return HR_OK;
-    HR_TRY(hr_look_at_labels(dataset, &look));
     if (look.kind == HR_LABELS_DOUBT)
         hr_log(HR_LOG_WARNING,
                "%s: %zu different numbers label %zu samples: each is taken for a class; if they "

@@ -1,7 +1,6 @@
 #include "data/class_list.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "base/parse.h"
 #include "data/format.h"
+#include "data/label_number.h"
 
 /* --- names as text */
 
@@ -95,7 +95,7 @@ static bool take_values(struct hr_class_list *list)
         char number[24];
         const char *name = hr_labels_text(&list->labels, i);
         list->names[i] = name;
-        numbers = numbers && hr_parse_real(name, strlen(name), &list->values[i]);
+        numbers = numbers && hr_label_number(name, &list->values[i]);
         snprintf(number, sizeof number, "%zu", i);
         plain = plain && !strcmp(name, number);
     }
@@ -106,9 +106,32 @@ static bool take_values(struct hr_class_list *list)
     return plain;
 }
 
+/* Two names of one number would be one class of data. */
+static enum hr_status check_forms(const char *where, const struct hr_class_list *list)
+{
+    struct hr_classes classes = {0};
+    const char *name = "", *other = "";
+    char number[24];
+    const enum hr_status status = hr_labels_finish(&list->labels, where, &classes);
+    if (status != HR_OK)
+        return status == HR_E_FORMAT ? hr_fail(HR_E_USAGE, "%s", hr_error_message()) : status;
+    const bool alike = classes.count < list->count;
+    for (size_t i = 0; alike && !strcmp(name, other); i++) { /* a class is called as one of them */
+        snprintf(number, sizeof number, "%u", classes.class_of[i]);
+        name = classes.names ? classes.names[classes.class_of[i]] : number;
+        other = hr_labels_text(&list->labels, i);
+    }
+    hr_classes_free(&classes);
+    if (!alike)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "%s: \"%s\" and \"%s\" are one number, expected each class once",
+                   where, name, other);
+}
+
 enum hr_status hr_class_list_finish(const char *where, struct hr_class_list *list)
 {
     void *names, *values;
+    HR_TRY(check_forms(where, list));
     HR_TRY(hr_take(where, list->count * sizeof *list->names, &names));
     list->names = names;
     HR_TRY(hr_take(where, list->count * sizeof *list->values, &values));
@@ -151,13 +174,14 @@ static size_t find(const struct hr_class_list *list, const char *name)
     double value;
     if (hr_labels_find(&list->labels, name, &number))
         return number;
-    if ((list->names && !list->values) || !hr_parse_real(name, strlen(name), &value))
+    if ((list->names && !list->values) || !hr_label_number(name, &value) ||
+        !hr_label_is_whole(name))
         return list->count;
     if (!list->names)
-        return value >= 0 && value < (double)list->count && value == trunc(value) ? (size_t)value
-                                                                                  : list->count;
+        return value >= 0 && value < (double)list->count ? (size_t)value : list->count;
     size_t i = 0;
-    while (i < list->count && list->values[i] != value)
+    while (i < list->count &&
+           (list->values[i] != value || hr_label_compare(list->names[i], name) != 0))
         i++;
     return i;
 }

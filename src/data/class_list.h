@@ -5,8 +5,8 @@
  *
  * The same text in --classes and in a checkpoint. Blanks around a name do not matter. What cannot
  * stand in a name is written as in a URL: %2C is a comma, %25 a percent sign.
- * A label belongs to the class of the same text; where all classes are numbers, of the same value
- * ("+1", "1" and "1.0" are one).
+ * A label belongs to the class of the same text; where all classes are numbers (label_number.h), a
+ * whole number belongs to the one that is the same ("+1", "1" and "1.0" are). No two classes are.
  *
  * Errors: HR_E_USAGE, HR_E_NOMEM. Threads: none. Test: tests/data/test_class_list.c
  */

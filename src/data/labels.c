@@ -1,12 +1,13 @@
 #include "data/labels.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>
 
-#include "base/parse.h"
+#include "data/label_number.h"
 #include "hogring/data.h"
 
 enum { FIRST_SLOTS = 64 };
@@ -78,39 +79,54 @@ bool hr_labels_find(const struct hr_labels *labels, const char *text, uint32_t *
 
 struct entry {
     const char *text;
-    double value; /* 0 unless all are numbers */
+    double value; /* the one next to it; NAN unless all are numbers */
     uint32_t number;
 };
+
+static bool are_same_number(const struct entry *x, const struct entry *y)
+{
+    return x->value == y->value && !hr_label_compare(x->text, y->text);
+}
 
 static int compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return strcmp(x->text, y->text);
+    const int order = x->value < y->value    ? -1
+                      : x->value > y->value  ? 1
+                      : x->value == y->value ? hr_label_compare(x->text, y->text)
+                                             : 0;
+    return order ? order : strcmp(x->text, y->text);
 }
 
-/* Returns whether all are numbers. */
-static bool list_entries(const struct hr_labels *labels, struct entry *entries)
+static void list_entries(const struct hr_labels *labels, struct entry *entries)
 {
     bool numbers = true;
     for (size_t i = 0; i < labels->count; i++) {
         entries[i] = (struct entry){.text = hr_labels_text(labels, i), .number = (uint32_t)i};
-        numbers =
-            numbers && hr_parse_real(entries[i].text, strlen(entries[i].text), &entries[i].value);
+        numbers = numbers && hr_label_number(entries[i].text, &entries[i].value);
     }
     for (size_t i = 0; i < labels->count && !numbers; i++)
-        entries[i].value = 0;
-    return numbers;
+        entries[i].value = NAN;
+}
+
+/* Whole numbers that are one are one class. A fraction in two forms may be a value or a name, as a
+ * version is: nobody can tell. */
+static enum hr_status check_forms(const struct entry *entries, size_t n, const char *name)
+{
+    for (size_t i = 1; i < n; i++)
+        if (are_same_number(&entries[i - 1], &entries[i]) && !hr_label_is_whole(entries[i].text))
+            return hr_fail(HR_E_FORMAT,
+                           "%s: has the labels \"%s\" and \"%s\", one number written in two ways: "
+                           "one class or two? Expected one way, or names as v%s",
+                           name, entries[i - 1].text, entries[i].text, entries[i].text);
+    return HR_OK;
 }
 
 /* One class for each value; of equal numbers the shortest text gives the name. */
-static void number_classes(const struct entry *entries, size_t n, bool numbers,
-                           struct hr_classes *out)
+static void number_classes(const struct entry *entries, size_t n, struct hr_classes *out)
 {
     for (size_t i = 0; i < n; i++) {
-        const bool same = i && numbers && entries[i].value == entries[i - 1].value;
-        if (!same)
+        if (!i || !are_same_number(&entries[i - 1], &entries[i]))
             out->names[out->count++] = entries[i].text;
         else if (strlen(entries[i].text) < strlen(out->names[out->count - 1]))
             out->names[out->count - 1] = entries[i].text;
@@ -140,9 +156,10 @@ enum hr_status hr_labels_finish(const struct hr_labels *labels, const char *name
     HR_TRY_GOTO(hr_take(name, labels->count * sizeof *classes.names, &names), st, out);
     classes.class_of = class_of;
     classes.names = names;
-    const bool numbers = list_entries(labels, entries);
+    list_entries(labels, entries);
     qsort(entries, labels->count, sizeof(struct entry), compare);
-    number_classes(entries, labels->count, numbers, &classes);
+    HR_TRY_GOTO(check_forms(entries, labels->count, name), st, out);
+    number_classes(entries, labels->count, &classes);
     if (are_plain_counts(&classes)) {
         free(names);
         classes.names = NULL;

@@ -2,11 +2,12 @@
  *
  * While files are read, each distinct text gets a number in order of appearance (hr_labels_add).
  * When all files of a data set were read, the distinct texts are sorted, as numbers when all are
- * numbers ("+1", "1" and "1.0" are one), else byte by byte, and numbered anew (hr_labels_finish):
- * the classes depend on which labels there are and not on the order of the samples.
+ * numbers (label_number.h), else byte by byte, and numbered anew (hr_labels_finish): the classes
+ * depend on which labels there are and not on the order of the samples. Of numbers, "+1", "1" and
+ * "1.0" are one; a fraction in two forms ("1.1" and "1.10") is refused.
  *
- * Errors: HR_E_FORMAT (more than 2^24 distinct labels), HR_E_NOMEM. Threads: none.
- * Tests: tests/data/test_csv.c, test_libsvm.c
+ * Errors: HR_E_FORMAT (more than 2^24 distinct labels, such fractions), HR_E_NOMEM. Threads: none.
+ * Tests: tests/data/test_labels.c, test_csv.c, test_libsvm.c
  */
 #ifndef HR_DATA_LABELS_H
 #define HR_DATA_LABELS_H

@@ -31,22 +31,22 @@ static enum hr_status mark_splits(const struct hr_dataset *dataset, uint8_t **se
     return HR_OK;
 }
 
-/* Counts the labels; false when one of them is no number. */
+/* Counts the labels that samples have; false when one of them is no number. */
 static bool look_at_names(const struct hr_dataset *dataset, const uint8_t *seen,
                           struct hr_label_look *out)
 {
+    bool numbers = true;
     for (size_t c = 0; c < dataset->classes; c++) {
         const char *name = dataset->class_names ? dataset->class_names[c] : "0";
         double value;
         if (!seen[c])
             continue;
         out->distinct++;
-        if (!hr_parse_real(name, strlen(name), &value))
-            return false;
-        if (value != trunc(value))
+        numbers = numbers && hr_parse_real(name, strlen(name), &value);
+        if (numbers && value != trunc(value))
             out->fraction = name;
     }
-    return true;
+    return numbers;
 }
 
 enum hr_status hr_look_at_labels(const struct hr_dataset *dataset, struct hr_label_look *out)

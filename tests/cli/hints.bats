@@ -33,6 +33,15 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   grep -q "100 different numbers label 200 samples: each is taken for a class" "$TMP/stderr"
 }
 
+@test "data of a single class get a warning, and labels above 2^53 are as many classes as they are" {
+  table "$TMP/one" x,kind "(i, 'a')" 40
+  trains 1 --data "$TMP/one" --quiet
+  grep -q "all 40 samples have the same label: there is nothing to learn" "$TMP/stderr"
+  table "$TMP/ids" x,id "(i % 3, 10**19 + i % 3)" 60
+  trains 3 --data "$TMP/ids" --quiet
+  [ ! -s "$TMP/stderr" ]
+}
+
 @test "features of unlike scales get a hint, once" {
   table "$TMP/s" km,grams,kind "(i % 5, 5000 * (i % 7), 'ab'[i % 2])"
   trains 2 --data "$TMP/s"

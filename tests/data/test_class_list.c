@@ -26,6 +26,7 @@ static void lists_are_numbers_or_names(void **state)
     check_list("cat, New York ,eel", 3, (const char *[]){"cat", "New York", "eel"});
     check_list("a%2Cb,100%25,5%,%zz", 4, (const char *[]){"a,b", "100%", "5%", "%zz"});
     check_list("1,3,2", 3, (const char *[]){"1", "3", "2"});
+    check_list("02139,2139", 2, (const char *[]){"02139", "2139"});
 }
 
 static void what_is_no_list_is_refused(void **state)
@@ -37,6 +38,9 @@ static void what_is_no_list_is_refused(void **state)
         {"cat,", "class 1 has no name"},
         {"a%00b", "class 0 has no name"},
         {"cat,dog,cat", "\"cat\" is there twice"},
+        {"1,2,1.0", "\"1\" and \"1.0\" are one number, expected each class once"},
+        {"0,0.0", "\"0\" and \"0.0\" are one number"},
+        {"2,1.1,1.10", "\"1.1\" and \"1.10\", one number written in two ways"},
         {"0", "expected 1 to 16777216 classes"},
         {"99999999", "expected 1 to 16777216 classes"},
     };
