@@ -71,8 +71,10 @@ static const struct hr_topic topics[] = {
       "                          the checkpoint's step that it went on from; of the\n"
       "                          whole training, as curve, steps, target_seconds\n"
       "                          are: all else is of this run\n"
-      "  divergence              the loss that training began with; rose: it ended\n"
-      "                          above; cure: what to change first\n"
+      "  divergence              first_loss: of gradients at the initial weights;\n"
+      "                          first_epoch_loss: the mean of the first epoch; rose:\n"
+      "                          training ended above one of them, by more than chance;\n"
+      "                          cure: what to change first\n"
       "  conflicts               sparse models: how often rows meet\n"}},
 };
 

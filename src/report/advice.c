@@ -43,12 +43,12 @@ bool hr_advice_after(const struct hr_run_result *run, const char *name, char tex
 bool hr_advice_rising(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
 {
     char last[HR_HUMAN_MAX], first[HR_HUMAN_MAX];
-    double above;
-    if (!hr_run_rose(run, &above))
+    struct hr_rise rise;
+    if (!hr_run_rose(run, &rise))
         return false;
     snprintf(text, HR_ADVICE_MAX,
-             "%s: the training loss ended at %s, above the %s it began with; change first %s", name,
-             hr_human_loss(last, run->train_loss), hr_human_loss(first, above),
+             "%s: the training loss ended at %s, above the %s %s; change first %s", name,
+             hr_human_loss(last, run->train_loss), hr_human_loss(first, rise.above), rise.what,
              run->cure[0] ? run->cure : "the step itself: a smaller --lr");
     return true;
 }

@@ -286,27 +286,43 @@ double hr_run_first_loss(const struct hr_run_result *run)
     return run->first_samples ? run->first_loss / (double)run->first_samples : (double)NAN;
 }
 
-bool hr_run_rose(const struct hr_run_result *run, double *above)
+double hr_run_first_epoch_loss(const struct hr_run_result *run)
 {
-    const double first = hr_run_first_loss(run); /* none is above what is not a number */
-    const struct hr_curve_point *epoch = run->ncurve > 1 ? &run->curve[0] : NULL;
-    if (run->train_loss > 1.01 * first) {
-        *above = first;
+    return run->ncurve && run->curve[0].epoch <= 1 ? run->curve[0].train_loss : (double)NAN;
+}
+
+/* Losses spread about as widely as they are large: a mean over n is known to 1 / sqrt(n). Those at
+ * the start are few; twice as much is luck there, and so is all that is below even guessing. */
+static bool rose_from_start(const struct hr_run_result *run)
+{
+    const double guessing = run->classes ? log((double)run->classes) : 0;
+    const double margin = 1 + 2 / sqrt((double)run->first_samples);
+    return run->first_samples > 0 &&
+           run->train_loss > margin * fmax(hr_run_first_loss(run), guessing);
+}
+
+static bool rose_from_first_epoch(const struct hr_run_result *run)
+{
+    return run->ncurve > 1 && run->train_loss > hr_run_first_epoch_loss(run) *
+                                                    (1 + 1 / sqrt((double)run->curve[0].samples));
+}
+
+bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise)
+{
+    if (rose_from_start(run)) {
+        *rise = (struct hr_rise){hr_run_first_loss(run), "it began with"};
         return true;
     }
-    /* Losses spread about as widely as they are large: a mean over n is known to 1 / sqrt(n). */
-    if (!epoch || !(run->train_loss > epoch->train_loss * (1 + 1 / sqrt((double)epoch->samples))))
-        return false;
-    *above = epoch->train_loss;
-    return true;
+    *rise = (struct hr_rise){hr_run_first_epoch_loss(run), "that its first epoch came to"};
+    return rose_from_first_epoch(run);
 }
 
 size_t hr_run_group_rose(const struct hr_run_group *group)
 {
     size_t n = 0;
-    double above;
+    struct hr_rise rise;
     for (size_t i = 0; i < group->n; i++)
-        n += hr_run_rose(group->run[i], &above);
+        n += hr_run_rose(group->run[i], &rise);
     return n;
 }
 

@@ -49,11 +49,20 @@ double hr_measure_rate(const struct hr_run_result *run); /* samples/s */
 double hr_measure_updates(const struct hr_run_result *run);
 double hr_measure_stale_mean(const struct hr_run_result *run); /* NaN when nothing was counted */
 
-/* Mean loss of a run's first batches; NaN when it did not begin with weights drawn at random. */
+/* Mean loss at the initial weights; NaN when they were not drawn at random. */
 double hr_run_first_loss(const struct hr_run_result *run);
-/* Did the training loss end above where it began (above: there), by more than chance: above the
- * first batches, or above the first of several epochs? */
-bool hr_run_rose(const struct hr_run_result *run, double *above);
+/* Mean loss of the first epoch, as it was trained on; NaN when it is not known. */
+double hr_run_first_epoch_loss(const struct hr_run_result *run);
+
+/* What a training loss ended above. */
+struct hr_rise {
+    double above;
+    const char *what; /* "it began with" */
+};
+
+/* Did the training loss end above where it began, by more than chance: above the loss at the
+ * initial weights, or above the first of several epochs? */
+bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise);
 /* How many of the runs did. */
 size_t hr_run_group_rose(const struct hr_run_group *group);
 

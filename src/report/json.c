@@ -82,9 +82,10 @@ static json_t *run_outcome(const struct hr_run_result *run)
 /* Where the loss began, and whether it ended above that. */
 static json_t *rising(const struct hr_run_result *run)
 {
-    double above;
-    const bool rose = hr_run_rose(run, &above);
-    return json_pack("{so so so}", "first_loss", hr_json_number(hr_run_first_loss(run)), "rose",
+    struct hr_rise rise;
+    const bool rose = hr_run_rose(run, &rise);
+    return json_pack("{so so so so}", "first_loss", hr_json_number(hr_run_first_loss(run)),
+                     "first_epoch_loss", hr_json_number(hr_run_first_epoch_loss(run)), "rose",
                      json_boolean(rose), "cure", hr_json_text_or_null(rose ? run->cure : ""));
 }
 

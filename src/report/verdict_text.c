@@ -174,7 +174,7 @@ static void print_rising(FILE *out, const struct hr_groups *groups)
         before = ", ";
     }
     if (before[0] == ',')
-        fputs(": the training loss ended above where it began.\n", out);
+        fputs(": the training loss ended above where it began, or above its first epoch's.\n", out);
 }
 
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)

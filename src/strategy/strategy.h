@@ -36,7 +36,7 @@ struct hr_worker_stats {
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     uint64_t first_samples;
-    double first_loss;         /* sum over the samples of a run's first batches (train/trainee.c) */
+    double first_loss;         /* sum over its samples at the initial weights (train/trainee.c) */
     struct hr_account account; /* of its time, from the start to the end of every span */
     int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
     int64_t forward_ns, backward_ns; /* of what it computed */

@@ -30,6 +30,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->workers = world->workers;
     result->servers = world->servers;
     result->params = world->params;
+    result->classes = run->dataset->classes;
     result->batch_size = run->batch_size;
     result->global_batch = run->global_batch;
     result->threads_per_worker = run->options->threads_per_worker;

@@ -1,5 +1,6 @@
 /* A worker's own work: which gradient, which part of an evaluation. */
 #include <math.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
@@ -215,18 +216,18 @@ static enum hr_status check_finite(const struct hr_trainee *trainee, const struc
                    (unsigned long long)(share->first + share->count));
 }
 
-/* Where the loss begins: that of as many first batches as make some dozens of samples, before the
- * model has moved far. Only at random are losses so much alike that these few say it. */
-static void note_first_loss(struct hr_trainee *trainee, uint64_t index, size_t samples, double loss)
+/* Is the gradient of batch `index` one at the weights that the run began with: this worker's first,
+ * and others have not moved them yet? The snapshot holds them until the first cut. Only at random
+ * are losses so much alike that these few say where the loss begins. */
+static bool is_at_the_start(const struct hr_trainee *trainee, uint64_t index)
 {
-    enum { ENOUGH = 64 };
     const struct hr_run *run = trainee->run;
-    struct hr_worker_stats *stats = trainee->worker.stats;
-    const bool at_random = run->world.course.first == 0 && !run->options->init_weights[0];
-    if (!at_random || index * run->world.course.batch >= ENOUGH)
-        return;
-    stats->first_samples += samples;
-    stats->first_loss += loss;
+    const struct hr_worker *worker = &trainee->worker;
+    const struct hr_world *world = worker->world;
+    const bool at_random = world->course.first == 0 && !run->options->init_weights[0];
+    return at_random && worker->steps == 0 && index < hr_course_next_cut(&world->course, 0) &&
+           !memcmp(worker->weights, world->snapshot.weights,
+                   world->params * sizeof *worker->weights);
 }
 
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)
@@ -235,6 +236,7 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
     const struct hr_batch batch = hr_course_batch(&worker->world->course, task->index);
     const struct hr_batch share = hr_input_share(trainee->run, worker->rank, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;
+    const bool at_the_start = is_at_the_start(trainee, task->index);
     size_t samples = share.count;
     const struct hr_batch_result result = trainee->device->repro.shards
                                               ? hr_repro_gradient(trainee, &batch, &samples)
@@ -247,7 +249,10 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
     worker->stats->samples += samples;
     worker->stats->epoch_samples += samples;
     worker->stats->epoch_loss += result.loss_sum;
-    note_first_loss(trainee, task->index, samples, result.loss_sum);
+    if (at_the_start) {
+        worker->stats->first_samples = samples;
+        worker->stats->first_loss = result.loss_sum;
+    }
     hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
     return HR_OK;
 }

@@ -30,12 +30,23 @@ labels() {
 @test "a loss that ends above where it began is warned of" {
   diverging=(--epochs 3 --workers 4 --kernels reference --lr 1)
   hogring train "${diverging[@]}" --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
-  grep -q "^hogring: warning: allreduce: the training loss ended at .*, above the 2.* it began with; change first the step itself: a smaller --lr" "$TMP/stderr"
+  grep -q "^hogring: warning: allreduce: the training loss ended at .*, above the 2.* that its first epoch came to; change first the step itself: a smaller --lr" "$TMP/stderr"
   grep -q "^! allreduce direct: the training loss ended at" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[(v["rose"], v["first_loss"] < r["train_loss"]) for r in d["runs"] for v in [r["divergence"]]]')" = "[(True, True)]" ]
+  told=$(sed -n 's/.*above the \([0-9.]*\) that its first epoch came to;.*/\1/p' "$TMP/stderr")
+  [ "$(json "$TMP/out.json" '["%.4f" % r["divergence"]["first_epoch_loss"] for r in d["runs"]]')" = "['$told']" ]
   hogring compare "${diverging[@]}" --strategies allreduce,allreduce:lr=0.05 --seeds 2 >"$TMP/stdout" 2>/dev/null
-  grep -q "^Diverged: allreduce direct lr 1 (2 of 2 seeds): the training loss ended above where it began.$" "$TMP/stdout"
-  hogring train "${diverging[@]}" --lr 0.05 2>&1 | grep -c "it began with" | grep -qx 0
+  grep -q "^Diverged: allreduce direct lr 1 (2 of 2 seeds): the training loss ended above where it began, or above its first epoch's.$" "$TMP/stdout"
+  hogring train "${diverging[@]}" --lr 0.05 2>&1 | grep -c "the training loss ended" | grep -qx 0
+}
+
+@test "where training began is what its initial weights cost" {
+  for diverging in "train --workers 1 --batch-size 8 --lr 5 --epochs 3" "train --workers 1 --lr 100 --epochs 3" \
+    "simulate --strategy elastic-averaging --workers 4 --lr 100 --epochs 4"; do
+    hogring $diverging --kernels reference --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+    grep -q "^hogring: warning: .*: the training loss ended at .*, above the 2\.3[0-9]* it began with" "$TMP/stderr"
+    [ "$(json "$TMP/out.json" '[2.2 < v["first_loss"] < 2.4 < v["first_epoch_loss"] for r in d["runs"] for v in [r["divergence"]]]')" = "[True]" ]
+  done
 }
 
 @test "what holds for all runs is no setting of one" {

@@ -170,7 +170,8 @@ static const struct field run_fields[] = {
     {"algorithm", "null"},
     {"manner", "\"sync-every 4\""},
     {"setting", "\"model cnn\""},
-    {"divergence", "{\"first_loss\":0.0625,\"rose\":true,\"cure\":\"the step\"}"},
+    {"divergence", "{\"first_loss\":0.0625,\"first_epoch_loss\":1.1000000000000001,\"rose\":true,"
+                   "\"cure\":\"the step\"}"},
     {"optimizer", "\"lamb\""},
     {"order", "\"as gradients arrive\""},
     {"launch", "\"thread\""},

@@ -90,7 +90,8 @@ static void a_diverged_run_says_what_to_change_first(void **state)
     }
 }
 
-/* The first batches of softmax regression cost ln 10 a sample; random weights a little more. */
+/* At random weights softmax regression costs ln 10 a sample, and a little more, at any rate: what
+ * counts is what a worker computes before anybody has moved them. */
 static void a_run_says_where_its_loss_began_and_what_would_cure_it(void **state)
 {
     (void)state;
@@ -98,11 +99,13 @@ static void a_run_says_where_its_loss_began_and_what_would_cure_it(void **state)
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         struct hr_train_options options = run_options(strategies[i], 4);
         snprintf(options.schedule, sizeof options.schedule, "explore:1");
-        options.batch_size = 16; /* two steps of 64, or four of 16 */
+        options.batch_size = 16;
         options.max_steps = 40;
+        options.lr = 20;
         struct hr_run_result result = run_train(&options);
         CHECK_NEAR(result.first_loss / (double)result.first_samples, log(10), 0.5, 0);
-        assert_int_equal(result.first_samples, 64);
+        assert_true(result.first_samples >= 16 && result.first_samples <= 64);
+        assert_true(result.first_samples == 64 || i == 1 || i == 2); /* they share weights */
         assert_non_null(strstr(result.cure, i == 1 || i == 2 ? "momentum: --momentum 0." : "step"));
         hr_run_result_free(&result);
     }
