@@ -96,8 +96,9 @@ static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed, struct h
     char *rest = list, *entry;
     const size_t first = contest->n;
     memcpy(list, cli->strategies, sizeof list);
-    while ((entry = strsep(&rest, ","))) {
+    while (rest) {
         static struct hr_cli own;
+        HR_TRY(hr_entry_cut(&rest, ',', &entry));
         if (contest->n == HR_CONTEST_MAX)
             return hr_fail(HR_E_USAGE, "--strategies with --seeds %zu: more than %d runs",
                            cli->seeds, HR_CONTEST_MAX);
@@ -297,12 +298,15 @@ const struct hr_command hr_command_compare = {
              "(--concurrent).\n"
              "An entry of --strategies has any settings of its own but those that all share: data, "
              "seed, clock,\n"
-             "--target-accuracy, and where results go.\n",
+             "--target-accuracy, and where results go. Values that have commas or colons stand in "
+             "quotes or parentheses.\n",
     .examples =
         "  hogring compare\n"
         "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 --epochs 5 --seeds 3 "
         "--plot mlp.svg\n"
         "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8 --workers 8\n"
+        "  hogring compare --strategies 'ps-async,ps-async:inject=\"slow:0x4\":lr=0.01' --workers "
+        "4\n"
         "  hogring compare --concurrent --json results.json\n",
     .run = run,
 };

@@ -20,6 +20,42 @@ static bool is_listed(const char *name, const char *const *list)
 
 /* --- reading one --- */
 
+/* Behind this character, or behind all that it opens; NULL: that is not closed. */
+static char *skip(char *text)
+{
+    char *close = *text == '"' ? strchr(text + 1, '"') : text;
+    if (*text == '(')
+        for (close++; close && *close != ')'; close = *close ? skip(close) : NULL)
+            continue;
+    return close ? close + 1 : NULL;
+}
+
+enum hr_status hr_entry_cut(char **rest, char separator, char **piece)
+{
+    char *end = *rest;
+    while (*end && *end != separator) {
+        char *behind = skip(end);
+        if (!behind)
+            return hr_fail(HR_E_USAGE, "--strategies: %s: expected a %c that closes the first %c",
+                           hr_printable(end).text, *end == '(' ? ')' : '"', *end);
+        end = behind;
+    }
+    *piece = *rest;
+    *rest = *end ? end + 1 : NULL;
+    *end = '\0';
+    return HR_OK;
+}
+
+/* Without the quotes or parentheses in which all of it stands. */
+static char *bare(char *value)
+{
+    char *behind = *value == '"' || *value == '(' ? skip(value) : NULL;
+    if (!behind || *behind)
+        return value;
+    behind[-1] = '\0';
+    return value + 1;
+}
+
 /* What is no option of a run (data, files of results), is the run's place in the comparison (the
  * seed), or what all are measured by. */
 static bool is_for_all(const char *name)
@@ -47,20 +83,22 @@ static enum hr_status read_setting(char *setting, struct hr_cli *own)
                        "--strategies: %s:%s=%s: --%s is one for all that are compared; expected "
                        "outside of the list",
                        own->train.strategy, setting, equals + 1, setting);
-    return hr_cli_set(own, HR_COMPARE, setting, equals + 1, "--strategies: ");
+    return hr_cli_set(own, HR_COMPARE, setting, bare(equals + 1), "--strategies: ");
 }
 
 enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own)
 {
-    char *settings = entry, *setting;
-    const char *strategy = strsep(&settings, ":");
+    char *settings = entry, *setting, *strategy;
+    HR_TRY(hr_entry_cut(&settings, ':', &strategy));
     *own = *cli;
     memset(own->given, 0, sizeof own->given); /* by this entry */
     if (strlen(strategy) >= sizeof own->train.strategy)
         return hr_fail(HR_E_USAGE, "--strategies: %s: there is no such strategy", strategy);
     snprintf(own->train.strategy, sizeof own->train.strategy, "%s", strategy);
-    while ((setting = strsep(&settings, ":")))
+    while (settings) {
+        HR_TRY(hr_entry_cut(&settings, ':', &setting));
         HR_TRY(read_setting(setting, own));
+    }
     return hr_combination_check(own, &own->train);
 }
 

@@ -1,8 +1,14 @@
-/* entries.h - the entries of --strategies, as "ssp:staleness=1:lr=0.01": read, and told apart. */
+/* entries.h - the entries of --strategies, as ssp:staleness=1:lr=0.01: read, and told apart. Values
+ * with commas or colons stand in "" or (), as link="1GB/s,5us", compute-time=lognormal(5ms,0.3). */
 #ifndef HR_CLI_ENTRIES_H
 #define HR_CLI_ENTRIES_H
 
 #include "cli/options.h"
+
+/* Cut a list at its first `separator`: *piece is what stands before it, *rest what stands behind
+ * it, NULL when that was the last. Parentheses and double quotes keep together what stands in them.
+ * HR_E_USAGE: one of them is not closed. */
+HR_CHECKED enum hr_status hr_entry_cut(char **rest, char separator, char **piece);
 
 /* One entry, cut into pieces: own becomes cli with its settings, and own->given those that it
  * gives. HR_E_USAGE: a setting that does not parse, that means nothing to the strategy, or that is

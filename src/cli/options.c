@@ -66,7 +66,8 @@ static const struct hr_option_row rows[] = {
      "[allreduce]"},
     {"strategies", TEXT, FIELD(strategies), HR_COMPARE, "LIST",
      "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
-     "ssp:staleness=1 [allreduce,ps-sync,ps-async,ssp,hogwild]"},
+     "ssp:staleness=1; commas and colons of a value in \"\" or (): 'hogwild:inject=\"slow:0x4\"' "
+     "[allreduce,ps-sync,ps-async,ssp,hogwild]"},
     {"workers", COUNT, FIELD(train.workers), BOTH | HR_BENCH, "N",
      "1 to 64; in virtual time to 1024, with the servers [processors allowed, at least 2]"},
     {"servers", COUNT, FIELD(train.servers), BOTH | HR_BENCH, "S",
