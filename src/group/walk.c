@@ -23,6 +23,7 @@ struct walker {
     struct hr_plan plan;
     size_t row;    /* that it does next */
     size_t unread; /* messages sent and not yet taken */
+    int64_t moving_until_ps;
 };
 
 struct world {
@@ -66,12 +67,25 @@ static enum hr_status announce_arrival(struct world *world, const struct message
     return hr_events_push(&world->events, ps, pair << 2 | ARRIVAL);
 }
 
+/* What was under way before began no later: only what it adds behind the end of that is new. */
+static void moves(struct world *world, size_t rank, int64_t until_ps)
+{
+    int64_t *before_ps = &world->walker[rank].moving_until_ps;
+    const int64_t from_ps = *before_ps > world->now_ps ? *before_ps : world->now_ps;
+    if (until_ps <= from_ps)
+        return;
+    world->walk->moving_ps[rank] += until_ps - from_ps;
+    *before_ps = until_ps;
+}
+
 static enum hr_status start(struct world *world, size_t channel, const struct message *message)
 {
     const uint16_t *node = world->of->node;
     const struct hr_passage passage = hr_links_send(
         &world->walk->links, node[message->from], node[message->to], world->now_ps, message->bytes);
     world->queue[channel].busy = true;
+    moves(world, message->from, passage.arrival_ps);
+    moves(world, message->to, passage.arrival_ps);
     HR_TRY(hr_events_push(&world->events, passage.free_ps, (uint64_t)channel << 2 | CHANNEL_FREE));
     return announce_arrival(world, message, passage.arrival_ps);
 }
@@ -239,7 +253,8 @@ static enum hr_status take_memory(struct world *world)
     world->arrived = calloc(n * n, sizeof *world->arrived);
     world->message = calloc((size_t)world->nmessages + 1, sizeof *world->message);
     walk->step_ps = calloc(walk->nsteps + 1, sizeof *walk->step_ps);
-    if (!world->queue || !world->arrived || !world->message || !walk->step_ps)
+    walk->moving_ps = calloc(n, sizeof *walk->moving_ps);
+    if (!world->queue || !world->arrived || !world->message || !walk->step_ps || !walk->moving_ps)
         return hr_fail(HR_E_NOMEM, "no memory to walk a plan of %zu ranks and %u messages", n,
                        world->nmessages);
     return HR_OK;
@@ -274,6 +289,7 @@ enum hr_status hr_walk(const struct hr_walk_options *options, struct hr_walk *ou
 void hr_walk_fini(struct hr_walk *walk)
 {
     free(walk->step_ps);
+    free(walk->moving_ps);
     hr_links_fini(&walk->links);
     *walk = (struct hr_walk){0};
 }

@@ -33,6 +33,9 @@ struct hr_walk {
     size_t last_rank; /* that rank; of several the first */
     size_t nsteps;    /* of the plan's own story */
     int64_t *step_ps; /* (nsteps) when the last row of a step was done; owned */
+    /* (n) how long something to or from each rank was under way: from the moment when it entered
+     * the first link of its way until it arrived; the rest it waited for others. Owned. */
+    int64_t *moving_ps;
     uint64_t messages;
     uint64_t bytes;        /* sent by all ranks */
     struct hr_links links; /* what each channel carried; owned, the topology is borrowed */

@@ -43,13 +43,13 @@ struct simulator {
     struct hr_play play;
     struct hr_events events;
     struct hr_network network;
-    struct station *station; /* (servers) owned, with what they point to */
-    struct seat *seat;       /* (workers) owned */
-    int64_t *moving_ps;      /* (workers, max(servers, 1)) owned */
-    uint32_t *queue;         /* owned */
-    unsigned char *enabled;  /* (workers) owned */
-    int64_t sum_ps;          /* of the sum under way */
-    enum hr_status status;   /* of what callbacks did */
+    struct station *station;      /* (servers) owned, with what they point to */
+    struct seat *seat;            /* (workers) owned */
+    int64_t *moving_ps;           /* (workers, max(servers, 1)) owned */
+    uint32_t *queue;              /* owned */
+    unsigned char *enabled;       /* (workers) owned */
+    const int64_t *sum_moving_ps; /* (workers) of the sum under way, the network's; or NULL */
+    enum hr_status status;        /* of what callbacks did */
 };
 
 static int64_t now_of(const struct simulator *sim)
@@ -116,10 +116,11 @@ static void posted(void *arg, const struct hr_posted *what)
 static void summed(void *arg, const struct hr_hall_sum *what)
 {
     struct simulator *sim = arg;
-    enum hr_status status =
-        hr_network_all_reduce(&sim->network, what, sim->play.run->world.workers, &sim->sum_ps);
+    int64_t sum_ps;
+    enum hr_status status = hr_network_all_reduce(&sim->network, what, sim->play.run->world.workers,
+                                                  &sum_ps, &sim->sum_moving_ps);
     if (status == HR_OK)
-        status = push(sim, hr_ps_add(now_of(sim), sim->sum_ps), SUMMED, 0, 0);
+        status = push(sim, hr_ps_add(now_of(sim), sum_ps), SUMMED, 0, 0);
     if (sim->status == HR_OK)
         sim->status = status;
 }
@@ -207,8 +208,8 @@ static enum hr_status look_at_all(struct simulator *sim)
 static enum hr_status release(struct simulator *sim)
 {
     const size_t workers = sim->play.run->world.workers;
-    for (size_t r = 0; r < workers; r++)
-        sim->seat[r].moving_ps[0] += sim->sum_ps;
+    for (size_t r = 0; sim->sum_moving_ps && r < workers; r++)
+        sim->seat[r].moving_ps[0] += sim->sum_moving_ps[r];
     hr_hall_release(sim->play.run->hall);
     return look_at_all(sim);
 }

@@ -39,6 +39,8 @@ void hr_network_close(struct hr_network *network)
         hr_events_fini(&network->line[i].waiting);
     hr_events_fini(&network->alarms);
     hr_events_fini(&network->ready);
+    for (size_t i = 0; i < network->nwalked; i++)
+        free(network->walked[i].moving_ps);
     free(network->line);
     free(network->waiting);
     free(network->walked);
@@ -169,7 +171,7 @@ enum hr_status hr_network_depart(struct hr_network *network, int64_t now_ps,
 /* --- sums --- */
 
 static enum hr_status walk(const struct hr_network *network, const struct hr_hall_sum *sum,
-                           size_t nranks, int64_t *ps)
+                           size_t nranks, struct hr_walked *out)
 {
     const struct hr_walk_options options = {
         .topology = network->topology,
@@ -182,30 +184,48 @@ static enum hr_status walk(const struct hr_network *network, const struct hr_hal
     };
     struct hr_walk result;
     HR_TRY(hr_walk(&options, &result));
-    *ps = result.ps;
+    *out = (struct hr_walked){sum->algorithm, sum->bytes, sum->first, result.ps, result.moving_ps};
+    result.moving_ps = NULL; /* it is ours now */
     hr_walk_fini(&result);
     return HR_OK;
 }
 
-enum hr_status hr_network_all_reduce(struct hr_network *network, const struct hr_hall_sum *sum,
-                                     size_t nranks, int64_t *ps)
+static const struct hr_walked *find_walked(const struct hr_network *network,
+                                           const struct hr_hall_sum *sum)
 {
-    *ps = 0;
-    if (!network->topology)
-        return HR_OK;
-    for (size_t i = 0; i < network->nwalked; i++)
-        if (network->walked[i].algorithm == sum->algorithm &&
-            network->walked[i].bytes == sum->bytes && network->walked[i].first == sum->first) {
-            *ps = network->walked[i].ps;
-            return HR_OK;
-        }
-    HR_TRY(walk(network, sum, nranks, ps));
+    for (size_t i = 0; i < network->nwalked; i++) {
+        const struct hr_walked *walked = &network->walked[i];
+        if (walked->algorithm == sum->algorithm && walked->bytes == sum->bytes &&
+            walked->first == sum->first)
+            return walked;
+    }
+    return NULL;
+}
+
+static enum hr_status add_walked(struct hr_network *network, const struct hr_hall_sum *sum,
+                                 size_t nranks, const struct hr_walked **out)
+{
     struct hr_walked *more =
         realloc(network->walked, (network->nwalked + 1) * sizeof *network->walked);
     if (!more)
         return hr_fail(HR_E_NOMEM, "no memory to remember how long sums take");
     network->walked = more;
-    network->walked[network->nwalked++] =
-        (struct hr_walked){sum->algorithm, sum->bytes, sum->first, *ps};
+    HR_TRY(walk(network, sum, nranks, &more[network->nwalked]));
+    *out = &more[network->nwalked++];
+    return HR_OK;
+}
+
+enum hr_status hr_network_all_reduce(struct hr_network *network, const struct hr_hall_sum *sum,
+                                     size_t nranks, int64_t *ps, const int64_t **moving_ps)
+{
+    *ps = 0;
+    *moving_ps = NULL;
+    if (!network->topology)
+        return HR_OK;
+    const struct hr_walked *walked = find_walked(network, sum);
+    if (!walked)
+        HR_TRY(add_walked(network, sum, nranks, &walked));
+    *ps = walked->ps;
+    *moving_ps = walked->moving_ps;
     return HR_OK;
 }

@@ -31,7 +31,8 @@ struct hr_network {
         const struct hr_algorithm *algorithm;
         size_t bytes, first;
         int64_t ps;
-    } * walked; /* (nwalked) owned */
+        int64_t *moving_ps; /* (ranks) owned */
+    } * walked;             /* (nwalked) owned */
     size_t nwalked;
     struct hr_waiting *waiting; /* (nwaiting) messages that have not left, owned; 0 is none */
     size_t nwaiting, unused;    /* first of those that are free */
@@ -69,9 +70,10 @@ HR_CHECKED enum hr_status hr_network_post(struct hr_network *network,
 HR_CHECKED enum hr_status hr_network_depart(struct hr_network *network, int64_t now_ps,
                                             struct hr_departure *out);
 
-/* How long this sum takes among the first nranks ranks. */
+/* How long this sum takes among the first nranks ranks; and of that, how long something to or from
+ * each of them is under way: moving_ps (nranks), the network's own; NULL: nothing is. */
 HR_CHECKED enum hr_status hr_network_all_reduce(struct hr_network *network,
                                                 const struct hr_hall_sum *sum, size_t nranks,
-                                                int64_t *ps);
+                                                int64_t *ps, const int64_t **moving_ps);
 
 #endif

@@ -112,6 +112,24 @@ static void a_ring_takes_2_n_minus_1_steps_of_a_chunk(void **state)
     }
 }
 
+/* Up the tree 1 and 3 send, then 2, and down again the other way round: of 40 ms everybody has his
+ * own messages' time on the move, and waits for the rest. */
+static void in_a_tree_a_leaf_moves_less_than_the_root(void **state)
+{
+    (void)state;
+    static const int64_t ms[] = {40, 20, 40, 20};
+    struct hr_topology t;
+    struct hr_walk walk;
+    open_topology("star:4", &t);
+    const struct hr_walk_options options = all_ranks(&t, &hr_allreduce_tree, 160 * MB);
+    CHECK_OK(hr_walk(&options, &walk));
+    assert_int_equal(walk.ps, 40 * MS);
+    for (size_t r = 0; r < 4; r++)
+        assert_int_equal(walk.moving_ps[r], ms[r] * MS);
+    hr_walk_fini(&walk);
+    hr_topology_fini(&t);
+}
+
 static void two_rings_of_half_the_bytes_take_half_the_time(void **state)
 {
     (void)state;
@@ -321,6 +339,7 @@ int main(void)
         cmocka_unit_test(four_parts_each_on_a_gpu_are_15_ms),
         cmocka_unit_test(everything_to_the_processor_and_back_is_80_ms),
         cmocka_unit_test(a_ring_takes_2_n_minus_1_steps_of_a_chunk),
+        cmocka_unit_test(in_a_tree_a_leaf_moves_less_than_the_root),
         cmocka_unit_test(two_rings_of_half_the_bytes_take_half_the_time),
         cmocka_unit_test(a_star_makes_the_master_wait_for_all),
         cmocka_unit_test(the_rings_of_the_nvlink_server_take_5_2_ms),

@@ -168,6 +168,25 @@ static void a_sum_takes_time_and_is_communication(void **state)
     hr_run_result_free(&result);
 }
 
+/* In a tree of four, 1 and 3 send up once and hear once; 2 has twice as much to do. */
+static void who_moves_nothing_in_a_sum_waits(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    struct hr_train_options options = virtual_options("allreduce", 4);
+    options.max_steps = 40;
+    options.epochs = 10;
+    snprintf(options.algorithm, sizeof options.algorithm, "tree");
+    snprintf(options.link, sizeof options.link, "1MB/s,1ms");
+    train(&options, &result);
+    const double sums = result.seconds - 40 * 0.010;
+    const struct hr_worker_time *time = result.worker_time;
+    CHECK_NEAR(time[2].communicate_s, sums, 1e-6, 0);
+    CHECK_NEAR(time[1].communicate_s, sums / 2, 1e-6, 0);
+    CHECK_NEAR(time[3].wait_s, sums / 2, 1e-6, 0);
+    hr_run_result_free(&result);
+}
+
 /* Each message has a time of its own, drawn by its number: here a pull, 40 pushes and pulls, a cut.
  */
 static void each_message_is_served_for_its_own_time(void **state)
@@ -302,6 +321,7 @@ int main(void)
         cmocka_unit_test(times_are_what_the_conditions_say),
         cmocka_unit_test(messages_take_as_long_as_the_links_say),
         cmocka_unit_test(a_sum_takes_time_and_is_communication),
+        cmocka_unit_test(who_moves_nothing_in_a_sum_waits),
         cmocka_unit_test(each_message_is_served_for_its_own_time),
         cmocka_unit_test(a_server_takes_messages_as_they_came),
         cmocka_unit_test(servers_share_what_workers_send),
