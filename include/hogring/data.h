@@ -47,15 +47,15 @@ struct hr_split {
     const uint32_t *labels;  /* (count), each < classes */
 };
 
-enum { HR_MAX_CLASSES = 1 << 24 };
+enum { HR_MAX_CLASSES = 1 << 24, HR_DATA_NOTE = 400 };
 
 /* What the files do not say. Zero is not a default: call hr_data_defaults. */
 struct hr_data_options {
     char test_data[1024];   /* a file of the same format with the test split; "" */
     double test_fraction;   /* without one: held out of a single file, in (0, 1) [0.2] */
     char header[8];         /* CSV: yes, no, auto (found by looking) [auto] */
-    char label_column[256]; /* CSV: a name, or a number from 1; "": the column named label, class,
-                                target or y, else the last */
+    char label_column[256]; /* CSV: a name, or a number from 1; "": the column named label, else
+                                class, target or y, in this order, else the last */
     char index_base[8];     /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
     size_t feature_count;   /* libsvm: columns; 0: the largest index there is */
     char classes[8192];     /* all there are, in order: names as "cat,dog,eel", or a number of them
@@ -78,6 +78,8 @@ struct hr_dataset {
     const char *const *class_names; /* (classes), or NULL where they are "0", "1", ... */
     float scale;                    /* of bytes; 1 for floats and sparse */
     char label_column[80]; /* CSV: what was taken for the label, as "column 3, kind"; else "" */
+    int label_guessed;     /* CSV: 1 where its name alone says that it is */
+    char notes[2][HR_DATA_NOTE]; /* what is doubtful in the files, a line each; or "" */
     struct hr_split train, test;
     char digest[33]; /* XXH3-128 over shape, counts, features, labels, hex; whatever the format */
     struct hr_data_options options; /* as opened */

@@ -60,9 +60,45 @@ static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_d
     return HR_OK;
 }
 
+/* pandas, R and SQL write so what is not there. */
+static bool is_missing(const char *name)
+{
+    static const char *const forms[] = {"NA",   "N/A",  "NaN", "nan", "<NA>", "null",
+                                        "NULL", "None", "inf", "Inf", "-inf", "-Inf"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(name, forms[i]))
+            return true;
+    return false;
+}
+
+static void hint_at_missing(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    char names[120] = "";
+    size_t used = 0;
+    if (!dataset->class_names || dataset->classes < 2 || cli->data_options.classes[0])
+        return;
+    for (size_t c = 0; c < dataset->classes; c++)
+        if (is_missing(dataset->class_names[c]))
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                                     dataset->class_names[c]);
+    if (used)
+        hr_log(HR_LOG_WARNING,
+               "%s: missing values among the labels are taken for a class like any other: %s",
+               dataset->name, names);
+}
+
+static void hint_at_notes(const struct hr_dataset *dataset)
+{
+    for (size_t i = 0; i < sizeof dataset->notes / sizeof *dataset->notes; i++)
+        if (dataset->notes[i][0])
+            hr_log(HR_LOG_WARNING, "%s", dataset->notes[i]);
+}
+
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     hr_cli_resume_say(cli);
+    hint_at_notes(dataset);
+    hint_at_missing(cli, dataset);
     enum hr_status status = hint_at_labels(cli, dataset);
     if (status == HR_OK)
         status = hint_at_splits(cli, dataset);

@@ -1,5 +1,7 @@
 #include "cli/watch.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "cli/hints.h"
 #include "cli/output.h"
@@ -8,9 +10,13 @@
 static void on_start(void *arg, const struct hr_run_info *info)
 {
     const struct hr_watch *watch = arg;
-    char advice[HR_ADVICE_MAX];
+    const struct hr_dataset *dataset = watch->dataset;
+    char advice[HR_ADVICE_MAX], data[1200];
+    const bool guessed = dataset && dataset->label_guessed;
+    snprintf(data, sizeof data, guessed ? "%.1023s, label in %s" : "%.1023s", watch->data,
+             guessed ? dataset->label_column : "");
     if (watch->banner)
-        hr_banner_print(stderr, info, watch->data);
+        hr_banner_print(stderr, info, data);
     if (!watch->quiet && hr_advice_before(info, advice))
         hr_log(HR_LOG_WARNING, "%s", advice);
     if (watch->cli)

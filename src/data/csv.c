@@ -7,6 +7,8 @@
 #include <strings.h>
 
 #include "base/parse.h"
+#include "data/csv_fields.h"
+#include "data/feature_names.h"
 #include "data/format.h"
 
 /* What the first record tells. */
@@ -15,139 +17,56 @@ struct layout {
     size_t label; /* column, from 1 */
     bool header;
     bool named;           /* the label column is named by the option */
+    bool guessed;         /* it is named by the header alone */
     char label_place[80]; /* for messages: "column 3, kind" */
+    char note[HR_DATA_NOTE];
+    struct hr_array names; /* of the features, 0-terminated, where there is a header */
 };
-
-struct reader {
-    const char *name;
-    struct layout layout;
-    const char *at, *end;
-    size_t line;  /* of the record, from 1 */
-    size_t below; /* line breaks passed since it began */
-    char separator;
-    char scratch[HR_CSV_MAX_FIELD]; /* a quoted field, without its quotes */
-};
-
-struct field {
-    const char *text; /* until the next field is read */
-    size_t bytes;
-    size_t column; /* from 1 */
-    bool quoted, last;
-};
-
-/* --- fields */
-
-static enum hr_status fail_at(const struct reader *r, const struct field *f, const char *what)
-{
-    return hr_fail(HR_E_FORMAT, "%s: line %zu, column %zu: %s", r->name, r->line, f->column, what);
-}
-
-static bool at_break(const struct reader *r)
-{
-    return r->at < r->end &&
-           (*r->at == '\n' || (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n'));
-}
-
-/* What follows a field: a separator, a line break, or the end. */
-static void pass_end(struct reader *r, struct field *f)
-{
-    f->last = r->at == r->end || *r->at != r->separator;
-    if (r->at == r->end)
-        return;
-    if (f->last) {
-        r->at += *r->at == '\r' ? 2 : 1;
-        r->below++;
-    } else {
-        r->at++;
-    }
-}
-
-static void pass_blanks(struct reader *r)
-{
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t') && *r->at != r->separator)
-        r->at++;
-}
-
-static enum hr_status read_quoted(struct reader *r, struct field *f)
-{
-    f->quoted = true;
-    f->text = r->scratch;
-    for (r->at++; r->at < r->end; r->at++) {
-        if (*r->at == '"' && (r->at + 1 == r->end || r->at[1] != '"'))
-            break;
-        r->at += *r->at == '"';
-        r->below += *r->at == '\n';
-        if (f->bytes == HR_CSV_MAX_FIELD)
-            return fail_at(r, f, "a field of more than 1024 bytes, expected at most that");
-        r->scratch[f->bytes++] = *r->at;
-    }
-    if (r->at == r->end)
-        return fail_at(r, f, "a quote is not closed, expected another \"");
-    r->at++;
-    pass_blanks(r);
-    if (r->at < r->end && *r->at != r->separator && !at_break(r))
-        return fail_at(r, f, "text follows the closing quote, expected a separator");
-    return HR_OK;
-}
-
-static enum hr_status read_plain(struct reader *r, struct field *f)
-{
-    f->text = r->at;
-    for (; r->at < r->end && *r->at != r->separator && !at_break(r); r->at++)
-        if (*r->at == '"' || *r->at == '\0')
-            return fail_at(r, f,
-                           *r->at ? "a quote inside a field without quotes, expected \"...\""
-                                  : "a byte 0, expected text");
-    f->bytes = (size_t)(r->at - f->text);
-    while (f->bytes && (f->text[f->bytes - 1] == ' ' || f->text[f->bytes - 1] == '\t'))
-        f->bytes--;
-    if (f->bytes > HR_CSV_MAX_FIELD)
-        return fail_at(r, f, "a field of more than 1024 bytes, expected at most that");
-    return HR_OK;
-}
-
-/* f->column counts on from what it was; 0 begins a record. */
-static enum hr_status next_field(struct reader *r, struct field *f)
-{
-    *f = (struct field){.column = f->column + 1};
-    pass_blanks(r);
-    if (r->at < r->end && *r->at == '"')
-        HR_TRY(read_quoted(r, f));
-    else
-        HR_TRY(read_plain(r, f));
-    pass_end(r, f);
-    return HR_OK;
-}
-
-/* To the first byte of the next record; false at the end. */
-static bool next_record(struct reader *r)
-{
-    r->line += r->below;
-    r->below = 0;
-    for (; at_break(r); r->line++)
-        r->at += *r->at == '\r' ? 2 : 1;
-    return r->at < r->end;
-}
 
 /* --- the first record */
 
-static bool is_number(const struct field *f)
+static bool is_number(const struct hr_csv_field *f)
 {
     double value;
     return hr_parse_real(f->text, f->bytes, &value);
 }
 
-static bool is_text(const struct field *f, const char *text)
+static bool is_text(const struct hr_csv_field *f, const char *text)
 {
     return f->bytes == strlen(text) && !strncasecmp(f->text, text, f->bytes);
 }
 
-static bool names_label(const struct field *f)
+static const char *const usual_names[] = {"label", "class", "target", "y"};
+
+enum { USUAL_NAMES = sizeof usual_names / sizeof *usual_names };
+
+/* usual[i]: the first column of that name, from 1. */
+static void note_usual(const struct hr_csv_field *f, size_t usual[USUAL_NAMES])
 {
-    return is_text(f, "label") || is_text(f, "class") || is_text(f, "target") || is_text(f, "y");
+    for (size_t i = 0; i < USUAL_NAMES; i++)
+        if (!usual[i] && is_text(f, usual_names[i]))
+            usual[i] = f->column;
 }
 
-static void find_separator(struct reader *r)
+/* The first of them that there is, USUAL_NAMES when there is none; a note where there are more. */
+static size_t choose_usual(const size_t usual[USUAL_NAMES], const struct hr_csv_reader *r,
+                           struct layout *layout)
+{
+    size_t best = USUAL_NAMES;
+    for (size_t i = USUAL_NAMES; i-- > 0;) {
+        if (!usual[i])
+            continue;
+        if (best < USUAL_NAMES)
+            snprintf(layout->note, sizeof layout->note,
+                     "%s: the label is taken to be column %zu, %s, and not column %zu, %s: "
+                     "--label-column NAME chooses",
+                     r->name, usual[i], usual_names[i], usual[best], usual_names[best]);
+        best = i;
+    }
+    return best;
+}
+
+static void find_separator(struct hr_csv_reader *r)
 {
     static const char candidates[] = ",\t;";
     size_t found[3] = {0}, best = 0;
@@ -163,7 +82,7 @@ static void find_separator(struct reader *r)
 }
 
 /* A y beside numbers is a name above numbered columns, or a label (y, n): nobody can tell. */
-static enum hr_status fail_y(const struct reader *r)
+static enum hr_status fail_y(const struct hr_csv_reader *r)
 {
     return hr_fail(HR_E_FORMAT,
                    "%s: line %zu: \"y\" may be the name of a column or a label, expected --header "
@@ -171,41 +90,70 @@ static enum hr_status fail_y(const struct reader *r)
                    r->name, r->line);
 }
 
+/* What there is in the first record. */
+struct first_record {
+    size_t usual[USUAL_NAMES], named, numbers;
+    bool word;     /* the named one is no number */
+    bool counting; /* 0,1,2,... */
+};
+
+static void note_field(const struct hr_csv_field *f, const char *label, struct first_record *first)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%zu", f->column - 1);
+    first->counting = (first->counting || f->column == 1) && is_text(f, number);
+    first->numbers += is_number(f);
+    note_usual(f, first->usual);
+    if (!first->named && label[0] && is_text(f, label)) {
+        first->named = f->column;
+        first->word = !is_number(f);
+    }
+}
+
+/* What pandas writes above columns that have no names. */
+static void note_counting(const struct hr_csv_reader *r, struct layout *layout)
+{
+    enum { FEWEST = 3 }; /* 0,1 is a sample as good as any */
+    if (layout->columns >= FEWEST)
+        snprintf(layout->note, sizeof layout->note,
+                 "%s: line %zu is 0 to %zu in order, and taken for a sample: is it a header "
+                 "(--header yes)?",
+                 r->name, r->line, layout->columns - 1);
+}
+
 /* Look at the first record of `r`, a copy of the caller's reader. */
-static enum hr_status look(struct reader *r, const struct hr_data_options *options,
+static enum hr_status look(struct hr_csv_reader *r, const struct hr_data_options *options,
                            struct layout *layout)
 {
-    size_t named = 0, usual = 0, numbers = 0;
-    bool word = false, y = false; /* the named one is no number; the usual one is just y */
-    struct field f = {0};
+    struct first_record first = {0};
+    struct hr_csv_field f = {0};
     do {
-        HR_TRY(next_field(r, &f));
-        numbers += is_number(&f);
-        if (!named && options->label_column[0] && is_text(&f, options->label_column)) {
-            named = f.column;
-            word = !is_number(&f);
-        }
-        if (!usual && names_label(&f)) {
-            usual = f.column;
-            y = f.bytes == 1;
-        }
+        HR_TRY(hr_csv_next_field(r, &f));
+        note_field(&f, options->label_column, &first);
     } while (!f.last);
+    const bool automatic = !strcmp(options->header, "auto");
+    const size_t usual = choose_usual(first.usual, r, layout);
     layout->columns = f.column;
-    layout->header = numbers == 0 || usual || word;
-    if (strcmp(options->header, "auto") != 0)
+    layout->header = first.numbers == 0 || usual < USUAL_NAMES || first.word;
+    if (!automatic)
         layout->header = !strcmp(options->header, "yes");
-    else if (numbers && y && !word)
+    else if (first.numbers && usual == USUAL_NAMES - 1 && !first.word)
         return fail_y(r);
-    layout->named = layout->header && named;
-    layout->label = layout->header && usual ? usual : f.column;
+    layout->named = layout->header && first.named;
+    layout->guessed = layout->header && usual < USUAL_NAMES && !options->label_column[0];
+    layout->label = layout->guessed ? first.usual[usual] : f.column;
+    if (!layout->guessed)
+        layout->note[0] = '\0';
     if (layout->named)
-        layout->label = named;
+        layout->label = first.named;
+    if (automatic && !layout->header && first.counting)
+        note_counting(r, layout);
     return HR_OK;
 }
 
 /* --label-column that is no name of the header has to be a number. */
-static enum hr_status place_label(const struct reader *r, const struct hr_data_options *options,
-                                  struct layout *layout)
+static enum hr_status place_label(const struct hr_csv_reader *r,
+                                  const struct hr_data_options *options, struct layout *layout)
 {
     uint64_t column;
     if (!options->label_column[0] || layout->named)
@@ -221,20 +169,27 @@ static enum hr_status place_label(const struct reader *r, const struct hr_data_o
 }
 
 /* Written by R as "", by pandas as "" or, when it has read such a file, as "Unnamed: 0". */
-static bool is_nameless(const struct field *f)
+static bool is_nameless(const struct hr_csv_field *f)
 {
     static const char pandas[] = "Unnamed: ";
     return !f->bytes || (f->bytes > strlen(pandas) && !memcmp(f->text, pandas, strlen(pandas)));
 }
 
+static enum hr_status add_name(const struct hr_csv_reader *r, const struct hr_csv_field *f,
+                               struct hr_array *names)
+{
+    HR_TRY(hr_array_add(names, r->name, f->text, f->bytes));
+    return hr_array_add(names, r->name, "", 1);
+}
+
 /* A column of row numbers would be learned from like any other: in sorted data it tells the label.
  * `r` is a copy of the caller's reader. */
-static enum hr_status check_header(struct reader r, bool label_given, struct layout *layout)
+static enum hr_status check_header(struct hr_csv_reader r, bool label_given, struct layout *layout)
 {
-    struct field f = {0};
+    struct hr_csv_field f = {0};
     snprintf(layout->label_place, sizeof layout->label_place, "column %zu", layout->label);
     while (layout->header && !f.last) {
-        HR_TRY(next_field(&r, &f));
+        HR_TRY(hr_csv_next_field(&r, &f));
         const bool label = f.column == layout->label;
         if (is_nameless(&f) && !(label && label_given))
             return hr_fail(HR_E_FORMAT,
@@ -244,19 +199,21 @@ static enum hr_status check_header(struct reader r, bool label_given, struct lay
         if (label)
             snprintf(layout->label_place, sizeof layout->label_place, "column %zu, %s", f.column,
                      hr_shown(f.text, f.bytes).text);
+        else
+            HR_TRY(add_name(&r, &f, &layout->names));
     }
     return HR_OK;
 }
 
-static enum hr_status read_layout(struct reader *r, const struct hr_data_options *options)
+static enum hr_status read_layout(struct hr_csv_reader *r, const struct hr_data_options *options,
+                                  struct layout *layout)
 {
-    struct layout *layout = &r->layout;
     if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3))
         r->at += 3;
-    if (!next_record(r))
+    if (!hr_csv_next_record(r))
         return hr_fail(HR_E_FORMAT, "%s: holds no line, expected a table", r->name);
     find_separator(r);
-    struct reader copy = *r;
+    struct hr_csv_reader copy = *r;
     HR_TRY(look(&copy, options, layout));
     HR_TRY(place_label(r, options, layout));
     if (layout->columns < 2)
@@ -265,7 +222,6 @@ static enum hr_status read_layout(struct reader *r, const struct hr_data_options
                        r->name, r->line);
     HR_TRY(check_header(*r, options->label_column[0], layout));
     if (layout->header) {
-        copy.layout = *layout;
         *r = copy;
         r->line += r->below;
         r->below = 0;
@@ -275,50 +231,50 @@ static enum hr_status read_layout(struct reader *r, const struct hr_data_options
 
 /* --- the samples */
 
-static enum hr_status fail_number(const struct reader *r, const struct field *f)
+static enum hr_status fail_number(const struct hr_csv_reader *r, const struct hr_csv_field *f,
+                                  const struct layout *layout)
 {
     return hr_fail(HR_E_FORMAT,
                    "%s: line %zu, column %zu: \"%s\", expected a finite number (the label is %s; "
                    "--label-column names another)",
                    r->name, r->line, f->column, hr_shown(f->text, f->bytes).text,
-                   r->layout.label_place);
+                   layout->label_place);
 }
 
-static enum hr_status add_value(const struct reader *r, const struct field *f,
-                                struct hr_array *values)
+static enum hr_status add_value(const struct hr_csv_reader *r, const struct hr_csv_field *f,
+                                const struct layout *layout, struct hr_array *values)
 {
     double wide;
     if (!hr_parse_real(f->text, f->bytes, &wide))
-        return fail_number(r, f);
+        return fail_number(r, f, layout);
     const float value = (float)wide;
     return isfinite(value) ? hr_array_add(values, r->name, &value, sizeof value)
-                           : fail_number(r, f);
+                           : fail_number(r, f, layout);
 }
 
-static enum hr_status add_label(const struct reader *r, const struct field *f,
+static enum hr_status add_label(const struct hr_csv_reader *r, const struct hr_csv_field *f,
                                 struct hr_labels *labels, struct hr_array *numbers)
 {
     uint32_t number;
     if (!f->bytes)
-        return fail_at(r, f, "the label is empty, expected a text or number");
+        return hr_csv_fail_at(r, f, "the label is empty, expected a text or number");
     if (f->bytes > HR_LABEL_MAX_BYTES || memchr(f->text, '\0', f->bytes))
-        return fail_at(r, f, "the label is longer than 255 bytes or holds a byte 0");
+        return hr_csv_fail_at(r, f, "the label is longer than 255 bytes or holds a byte 0");
     HR_TRY(hr_labels_add(labels, r->name, f->text, f->bytes, &number));
     return hr_array_add(numbers, r->name, &number, sizeof number);
 }
 
-static enum hr_status read_record(struct reader *r, struct hr_labels *labels,
-                                  struct hr_array arrays[2])
+static enum hr_status read_record(struct hr_csv_reader *r, const struct layout *layout,
+                                  struct hr_labels *labels, struct hr_array arrays[2])
 {
-    const struct layout *layout = &r->layout;
-    struct field f = {0};
+    struct hr_csv_field f = {0};
     do {
-        HR_TRY(next_field(r, &f));
+        HR_TRY(hr_csv_next_field(r, &f));
         if (f.column > layout->columns)
             return hr_fail(HR_E_FORMAT, "%s: line %zu: more than %zu columns, expected %zu",
                            r->name, r->line, layout->columns, layout->columns);
         HR_TRY(f.column == layout->label ? add_label(r, &f, labels, &arrays[1])
-                                         : add_value(r, &f, &arrays[0]));
+                                         : add_value(r, &f, layout, &arrays[0]));
     } while (!f.last);
     if (f.column < layout->columns)
         return hr_fail(HR_E_FORMAT, "%s: line %zu: %zu columns, expected %zu", r->name, r->line,
@@ -330,29 +286,34 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
                             const struct hr_data_options *options, struct hr_labels *labels,
                             struct hr_table *out)
 {
-    struct reader r = {.name = name, .at = text, .end = text + bytes, .line = 1};
+    struct hr_csv_reader r = {.name = name, .at = text, .end = text + bytes, .line = 1};
+    struct layout layout = {0};
     struct hr_array arrays[2] = {{0}, {0}}; /* values, labels */
     enum hr_status st;
-    HR_TRY(read_layout(&r, options));
-    while (next_record(&r))
-        HR_TRY_GOTO(read_record(&r, labels, arrays), st, out);
+    HR_TRY_GOTO(read_layout(&r, options, &layout), st, out);
+    while (hr_csv_next_record(&r))
+        HR_TRY_GOTO(read_record(&r, &layout, labels, arrays), st, out);
     if (!arrays[1].bytes) {
         st = hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of %zu columns", name,
-                     r.layout.columns);
+                     layout.columns);
         goto out;
     }
     *out = (struct hr_table){
         .features = HR_FEATURES_FLOATS,
-        .shape = {r.layout.columns - 1, 1, 1},
+        .shape = {layout.columns - 1, 1, 1},
         .count = arrays[1].bytes / sizeof *out->labels,
         .values = arrays[0].data,
         .labels = arrays[1].data,
+        .feature_names = layout.names.data,
+        .label_guessed = layout.guessed,
     };
-    memcpy(out->label_column, r.layout.label_place, sizeof out->label_column);
+    memcpy(out->label_column, layout.label_place, sizeof out->label_column);
+    memcpy(out->note, layout.note, sizeof out->note);
     return HR_OK;
 out:
     free(arrays[0].data);
     free(arrays[1].data);
+    free(layout.names.data);
     return st;
 }
 
@@ -384,7 +345,7 @@ static enum hr_status open_file(const char *path, const struct hr_data_options *
     HR_TRY(read_file(path, options, &storage->labels, &storage->train));
     if (options->test_data[0])
         HR_TRY(read_file(options->test_data, options, &storage->labels, &storage->test));
-    return HR_OK;
+    return hr_feature_names_check(options->test_data, path, &storage->test, &storage->train);
 }
 
 const struct hr_format hr_format_csv = {

@@ -9,8 +9,8 @@
  * - The first line is a header when none of its fields is a number, or one of them is the name of
  *   the label column (a number names it only in a line that is a header anyway); --header yes or no
  *   decides otherwise, and has to where a y stands beside numbers.
- * - The label column: --label-column as a name of the header or a number from 1; else the first
- *   named label, class, target or y (any case); else the last.
+ * - The label column: --label-column as a name of the header or a number from 1; else the one
+ *   named label; else class, target or y (any case), in this order; else the last.
  * - A feature's column has a name where there is a header: one without ("", or "Unnamed: 0", both
  *   by pandas) is refused, for it holds row numbers.
  * - Labels are any text; all other fields are finite numbers (base/parse.h), and none is empty.

@@ -230,6 +230,9 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     HR_TRY(check_tables(name, storage));
     HR_TRY(count_classes(name, &dataset->options, storage));
     memcpy(dataset->label_column, storage->train.label_column, sizeof dataset->label_column);
+    memcpy(dataset->notes[0], storage->train.note, HR_DATA_NOTE);
+    memcpy(dataset->notes[1], storage->test.note, HR_DATA_NOTE);
+    dataset->label_guessed = storage->train.label_guessed;
     if (!storage->test.count)
         HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
                                  &storage->test));

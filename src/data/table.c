@@ -16,6 +16,7 @@ void hr_table_free(struct hr_table *table)
         free(table->columns);
         free(table->labels);
     }
+    free(table->feature_names);
     *table = (struct hr_table){0};
 }
 

@@ -22,7 +22,11 @@ struct hr_table {
     uint32_t *columns;
     uint32_t *labels;
     bool borrowed;
-    char label_column[80]; /* CSV: where the labels stand */
+    /* CSV: */
+    char label_column[80];   /* where the labels stand */
+    bool label_guessed;      /* the header alone says so */
+    char *feature_names;     /* 0-terminated, one behind the other; NULL where there is no header */
+    char note[HR_DATA_NOTE]; /* one line about what is doubtful; "" */
 };
 
 /* Harmless on a zeroed struct. */

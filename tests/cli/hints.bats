@@ -42,6 +42,20 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   [ ! -s "$TMP/stderr" ]
 }
 
+@test "what is doubtful about labels and columns is said before training" {
+  table "$TMP/two" y,x,label "(i % 4, i % 5, i % 2)"
+  trains 2 --data "$TMP/two"
+  grep -q "data     $TMP/two, label in column 3, label" "$TMP/stderr"
+  [ "$(grep -c "is taken to be column 3, label, and not column 1, y: --label-column" "$TMP/stderr")" = 1 ]
+  trains 2 --data "$TMP/two" --label-column label
+  ! grep -q "label in\|taken to be" "$TMP/stderr"
+  table "$TMP/na" x,kind "(i % 5, ['a', 'NA', 'none', 'nan'][i % 4])"
+  trains 4 --data "$TMP/na" --quiet
+  grep -q "missing values among the labels are taken for a class like any other: NA, nan$" "$TMP/stderr"
+  trains 4 --data "$TMP/na" --classes NA,nan,a,none --quiet
+  [ ! -s "$TMP/stderr" ]
+}
+
 @test "features of unlike scales get a hint, once" {
   table "$TMP/s" km,grams,kind "(i % 5, 5000 * (i % 7), 'ab'[i % 2])"
   trains 2 --data "$TMP/s"

@@ -56,6 +56,9 @@ static void columns_are_found(void **state)
         {"a,b,c\n3,4,6\n", "auto", "", 1, 3, 0},
         {"0,1,Target\n3,4,6\n2,2,5\n", "auto", "", 2, 3, 1},
         {"label,b,c\n3,4,6\n2,2,5\n", "auto", "", 2, 4, 1},
+        {"y,b,label\n3,4,6\n2,2,5\n", "auto", "", 2, 3, 1},
+        {"y,target,Class\n3,4,6\n2,2,5\n", "auto", "", 2, 3, 1},
+        {"y,target,Class\n3,4,6\n2,2,5\n", "auto", "y", 2, 4, 1},
         {"label,b,c\n3,4,6\n2,2,5\n", "auto", "c", 2, 3, 1},
         {"label,b,c\n3,4,6\n2,2,5\n", "auto", "2", 2, 3, 1},
         {"8,4,6\n7,2,5\n", "auto", "1", 2, 4, 1},
@@ -80,6 +83,41 @@ static void columns_are_found(void **state)
                      y);
         hr_dataset_close(&d);
     }
+}
+
+static void check_note(const char *train, const char *test, const char *first, const char *second)
+{
+    struct hr_data_options options = data_options();
+    data_text("train", train);
+    data_text("test", test);
+    snprintf(options.test_data, sizeof options.test_data, "%s", scratch("test"));
+    struct hr_dataset d = data_open("train", &options);
+    const char *want[] = {first, second};
+    for (size_t i = 0; i < 2; i++)
+        if (want[i] ? !strstr(d.notes[i], want[i]) : d.notes[i][0])
+            fail_msg("note %zu of %s: %s", i, train, d.notes[i]);
+    hr_dataset_close(&d);
+}
+
+static void what_is_doubtful_about_columns_is_noted(void **state)
+{
+    (void)state;
+    check_note("a,b,label\n1,2,3\n", "label,a,b\n3,1,2\n", NULL, NULL);
+    check_note("a,b,label\n1,2,3\n", "a,c,label\n1,2,3\n", NULL, "other names than those of");
+    check_note("a,b,label\n1,2,3\n", "1,2,3\n", NULL, NULL);
+    check_note("y,b,label\n1,2,3\n", "y,b,label\n1,2,3\n",
+               "is taken to be column 3, label, and not column 1, y: --label-column NAME chooses",
+               "and not column 1, y");
+    check_note("0,1,2\n1,2,2\n", "5,1,2\n1,2,2\n",
+               "line 1 is 0 to 2 in order, and taken for a sample: is it a header (--header yes)?",
+               NULL);
+    check_note("0,1\n1,1\n", "5,1\n1,1\n", NULL, NULL);
+    struct hr_data_options options = data_options();
+    data_text("train", "a,b,b,label\n1,2,3,4\n");
+    data_text("test", "b,a,b,label\n1,2,3,4\n");
+    snprintf(options.test_data, sizeof options.test_data, "%s", scratch("test"));
+    data_refused("train", &options, HR_E_FORMAT,
+                 "in another order (feature 1 is \"b\", there \"a\")");
 }
 
 static void wrong_tables_are_refused_with_their_place(void **state)
@@ -200,6 +238,7 @@ int main(void)
         IN_SCRATCH(header_quotes_and_line_ends_are_understood),
         IN_SCRATCH(columns_are_found),
         IN_SCRATCH(wrong_tables_are_refused_with_their_place),
+        IN_SCRATCH(what_is_doubtful_about_columns_is_noted),
         IN_SCRATCH(wrong_options_are_refused),
         IN_SCRATCH(held_out_samples_are_always_the_same_ones),
         IN_SCRATCH(labels_become_classes_by_their_value),
