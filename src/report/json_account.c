@@ -83,7 +83,9 @@ json_t *hr_json_staleness(const struct hr_run_result *run)
                                 .counts = run->stale,
                                 .n = HR_RESULT_STALENESS_BUCKETS};
     json_t *object = counted_object(&all);
+    const bool unknown = run->conflicts.omega && run->stale_updates == 0; /* sparse models */
     int failed =
+        (unknown ? json_object_set_new(object, "max", json_null()) : 0) |
         json_object_set_new(object, "exact_below", hr_json_count(HR_RESULT_STALENESS_BUCKETS - 1)) |
         json_object_set_new(object, "workers", part_array(run, 0, run->nstale_workers)) |
         json_object_set_new(object, "keys", part_array(run, run->nstale_workers, run->nstale_keys));
@@ -144,6 +146,12 @@ static json_t *worker_times(const struct hr_run_result *run)
     return array;
 }
 
+/* null where nobody tells it from the rest of what was computed: sparse steps, virtual time. */
+static json_t *part_of_compute(double seconds)
+{
+    return seconds > 0 ? hr_json_number(seconds) : json_null();
+}
+
 json_t *hr_json_time(const struct hr_run_result *run)
 {
     const bool kept = run->load_s + run->compute_s + run->communicate_s + run->wait_s > 0;
@@ -153,6 +161,6 @@ json_t *hr_json_time(const struct hr_run_result *run)
     return json_pack("{so so so so so so so}", "compute", hr_json_number(run->compute_s),
                      "communicate", hr_json_number(run->communicate_s), "wait",
                      hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "forward",
-                     hr_json_number(run->forward_s), "backward", hr_json_number(run->backward_s),
+                     part_of_compute(run->forward_s), "backward", part_of_compute(run->backward_s),
                      "workers", worker_times(run));
 }

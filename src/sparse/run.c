@@ -20,6 +20,18 @@ static enum hr_status check_number(const char *flag, double value, double least,
     return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %.15g", flag, value, least, most);
 }
 
+/* The rate is one for an epoch: a shorter ramp would have no step below the peak, or one. */
+static enum hr_status check_warmup(const struct hr_train_options *o)
+{
+    HR_TRY(check_number("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
+    if (o->warmup_epochs == 0 || o->warmup_epochs >= 2)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--warmup-epochs %g: --model %s keeps its rate for a whole epoch, and cannot "
+                   "raise it within so few; expected 0, or 2 and more",
+                   o->warmup_epochs, o->model);
+}
+
 static enum hr_status check_numbers(const struct hr_train_options *o)
 {
     HR_TRY(check_number("workers", (double)o->workers, 1, HR_MAX_RANKS));
@@ -28,7 +40,7 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
     HR_TRY(check_number("lr", o->lr, 1e-12, 1e6));
     HR_TRY(check_number("factors", (double)o->factors, 2, 4096));
     HR_TRY(check_number("hot-copies", (double)o->hot_copies, 0, HR_SPARSE_HOT));
-    HR_TRY(check_number("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
+    HR_TRY(check_warmup(o));
     HR_TRY(check_number("lr-step-epochs", o->lr_step_epochs, 1e-6, 1e9));
     HR_TRY(check_number("lr-gamma", o->lr_gamma, 1e-9, 1));
     HR_TRY(check_number("max-seconds", o->max_seconds, 0, 1e9));
@@ -326,6 +338,8 @@ static enum hr_status fill_result(struct hr_sparse_run *run)
     }
     result->steps = result->updates;
     result->interrupted = run->board->interrupted;
+    snprintf(result->clock, sizeof result->clock, "real");
+    result->wall_s = hr_seconds(hr_clock_ns() - run->began_ns);
     result->seconds = hr_seconds(run->board->train_ns);
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
     HR_TRY(copy_curve(run, result));

@@ -16,6 +16,7 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 
 @test "compare in virtual time: a slow worker holds up those in step, and only those" {
   hogring compare "${few[@]}" --clock virtual --workers 4 --compute-time 10ms --inject slow:1x4 --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '{(r["time"]["forward"], r["time"]["backward"], r["time"]["compute"] > 0) for r in d["runs"]}')" = "{(None, None, True)}" ]
   [ "$(json "$TMP/out.json" '[r["seconds"] for r in d["runs"] if r["strategy"] == "allreduce"][0] > 2 * [r["seconds"] for r in d["runs"] if r["strategy"] == "ps-async"][0]')" = True ]
 }
 

@@ -28,6 +28,8 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   [ "$(json "$TMP/a.json" '[d["config"][k] for k in ("model", "solver", "cost", "strategy", "lr-schedule")]')" = "['logistic', 'sgd', 2.0, 'hogwild', 'step']" ]
   [ "$(json "$TMP/a.json" 'len(d["runs"][0]["curve"]), d["runs"][0]["samples"], d["runs"][0]["workers"]')" = "(5, 6000, 2)" ]
   [ "$(json "$TMP/a.json" 'd["runs"][0]["conflicts"]["omega"] > 12 and d["runs"][0]["conflicts"]["writes_sampled"] > 0')" = True ]
+  [ "$(json "$TMP/a.json" '[(r["clock"], r["wall_seconds"] >= r["seconds"] > 0) for r in d["runs"]]')" = "[('real', True)]" ]
+  [ "$(json "$TMP/a.json" '[(t["forward"], t["backward"], t["compute"] > 0, r["staleness"]["max"]) for r in d["runs"] for t in [r["time"]]]')" = "[(None, None, True, None)]" ]
   grep -q "<svg" "$TMP/a.svg"
   hogring train --epochs 1 --model softmax --quiet --json "$TMP/b.json" >/dev/null
   [ "$(json "$TMP/b.json" 'd["runs"][0]["conflicts"]')" = None ]
@@ -66,6 +68,16 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 2 "--cost: means nothing with --model mlp" train --cost 2
   printf '1 1:1\n2 1:1\n3 2:1\n' >"$TMP/three.libsvm"
   refused 2 "three.libsvm has 3 classes, expected 2" train --data "$TMP/three.libsvm" --model svm --test-fraction 0.5
+}
+
+@test "a rate that is one for an epoch cannot rise within it" {
+  make_rows
+  for epochs in 0.5 1 1.9; do
+    refused 2 "--warmup-epochs $epochs: --model svm keeps its rate for a whole epoch" train --data "$TMP/a.libsvm" --model svm --solver sgd --warmup-epochs $epochs
+  done
+  a=$(sparse --model svm --solver sgd --workers 1 --quiet | grep digest)
+  [ "$a" != "$(sparse --model svm --solver sgd --workers 1 --quiet --warmup-epochs 2 | grep digest)" ]
+  [ "$a" = "$(sparse --model svm --solver sgd --workers 1 --quiet --warmup-epochs 0 | grep digest)" ]
 }
 
 @test "data make wants to know what, and where to" {
