@@ -77,6 +77,25 @@ static enum hr_status check_updates(const struct hr_cli *cli, const struct hr_tr
     return HR_OK;
 }
 
+/* What there is too little of to obey. */
+static enum hr_status check_few(const struct hr_cli *cli, const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    const bool talks = o->workers != 1 || strategy->served;
+    static const char peers[] = "several workers: one alone sends no messages";
+    const struct rule of_workers[] = {{"algorithm", talks, peers},
+                                      {"link", talks, peers},
+                                      {"topology", talks, peers},
+                                      {"transport", talks, peers}};
+    const struct rule of_period[] = {
+        {"adaptive-sync", !o->adaptive_sync || o->sync_every != 1,
+         "longer periods: it shortens them, and none is shorter than 1"}};
+    CHECK(of_workers, "workers", "1");
+    CHECK(of_period, "sync-every", "1");
+    return HR_OK;
+}
+
 /* How a batch is computed and its gradient travels. */
 static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_train_options *o)
 {
@@ -147,6 +166,7 @@ enum hr_status hr_combination_check(const struct hr_cli *cli, const struct hr_tr
     HR_TRY(check_strategy(cli, o));
     HR_TRY(check_updates(cli, o));
     HR_TRY(check_batches(cli, o));
+    HR_TRY(check_few(cli, o));
     HR_TRY(check_models(cli, o));
     HR_TRY(hr_combination_check_link(cli, o->topology));
     return check_saving(cli, o);

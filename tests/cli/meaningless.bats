@@ -46,6 +46,24 @@ load support
   hogring compare "${quick[@]}" --clock virtual --strategies ps-async,hogwild --link 1GB/s --server-time 1ms >/dev/null
 }
 
+@test "one worker has nobody to send messages to" {
+  for strategy in allreduce local-sgd; do
+    for option in "link 1GB/s" "topology star:1" "algorithm ring"; do
+      refused 2 "--${option% *}: means nothing with --workers 1" simulate --strategy $strategy --workers 1 --$option
+    done
+  done
+  refused 2 "--transport: means nothing with --workers 1" train --workers 1 --transport copy
+  refused 2 "--link: means nothing with --workers 1" compare --clock virtual --strategies allreduce:workers=1,local-sgd:workers=1 --link 1GB/s
+  hogring simulate "${quick[@]}" --strategy ps-async --workers 1 --link 1GB/s >/dev/null
+  hogring compare "${quick[@]}" --strategies allreduce:workers=1,allreduce:workers=2 --algorithm tree >/dev/null
+}
+
+@test "a period of one step cannot become shorter" {
+  refused 2 "--adaptive-sync: means nothing with --sync-every 1" train --strategy local-sgd --adaptive-sync --sync-every 1
+  refused 2 "--adaptive-sync: means nothing with --sync-every 1" compare --strategies allreduce,local-sgd:sync-every=1 --adaptive-sync
+  hogring train "${quick[@]}" --strategy local-sgd --adaptive-sync --sync-every 2 >/dev/null
+}
+
 @test "explored schedules have no times" {
   for option in "compute-time 10ms" "inject slow:1x2" "link 1GB/s"; do
     refused 2 "--${option% *}: means nothing with --schedule explore:1" train --schedule explore:1 --$option
