@@ -32,7 +32,7 @@ enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may b
  * run, except for `seen`. */
 struct hr_worker_stats {
     alignas(HR_LINE) struct hr_atom64 seen; /* samples so far, for progress; writer: the worker */
-    uint64_t samples, updates;
+    uint64_t steps, samples, updates; /* steps: gradients */
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     uint64_t first_samples;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "train/run.h"
 
 /* What uses random numbers has a seed of its own. */
@@ -54,6 +55,33 @@ void hr_conditions_close(struct hr_conditions *conditions)
     hr_delay_fini(&conditions->compute);
     hr_delay_fini(&conditions->serve);
     hr_topology_fini(&conditions->topology);
+}
+
+/* Of the worker or workers that an entry is about. */
+static uint64_t most_steps(const struct hr_world *world, size_t rank)
+{
+    uint64_t most = 0;
+    for (size_t w = 0; w < world->workers; w++)
+        if ((rank == HR_INJECT_ALL || rank == w) && world->stats[w].steps > most)
+            most = world->stats[w].steps;
+    return most;
+}
+
+void hr_conditions_warn(const struct hr_run *run)
+{
+    const struct hr_inject *inject = &run->conditions.inject;
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        const uint64_t steps = most_steps(&run->world, entry->rank);
+        char who[40] = "no worker";
+        if (entry->kind != HR_INJECT_STALL || entry->step < steps)
+            continue;
+        if (entry->rank != HR_INJECT_ALL)
+            snprintf(who, sizeof who, "worker %zu never", entry->rank);
+        hr_log(HR_LOG_WARNING,
+               "--inject: %s stalled: step %llu (counted from 0) was not among its %llu steps", who,
+               (unsigned long long)entry->step, (unsigned long long)steps);
+    }
 }
 
 static int64_t recorded_ps(const struct hr_recorded_times *times, size_t rank, uint64_t step)

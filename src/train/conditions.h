@@ -53,6 +53,9 @@ static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
     return conditions->has_compute || conditions->inject.n > 0;
 }
 
+/* After the run: warn of stalls before steps that there were none of. */
+void hr_conditions_warn(const struct hr_run *run);
+
 /* How long the gradient of step `step` of `rank` takes, when by itself it would take (or took)
  * `own_ps`; stalls before it, and loading that is slow on purpose, come on top. */
 int64_t hr_conditions_compute_ps(const struct hr_run *run, size_t rank, uint64_t step,

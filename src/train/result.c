@@ -183,6 +183,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
     name_trace(run, result);
     result->record_cost = record_cost(run);
+    hr_conditions_warn(run);
     return HR_OK;
 }
 

@@ -243,7 +243,7 @@ enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_t
                                               : differentiate(trainee, &share, task->index);
     HR_TRY(check_finite(trainee, &share, result.loss_sum));
     HR_TRY(load_slowly(trainee, hits));
-    worker->steps++;
+    worker->stats->steps = ++worker->steps;
     worker->samples = samples;
     worker->epoch_loss = worker->stats->epoch_loss;
     worker->stats->samples += samples;
