@@ -111,6 +111,20 @@ static void a_run_says_where_its_loss_began_and_what_would_cure_it(void **state)
     }
 }
 
+static void one_workers_loss_begins_before_its_first_update(void **state)
+{
+    (void)state;
+    struct hr_train_options options = run_options("allreduce", 1);
+    options.batch_size = 8;
+    options.max_steps = 20;
+    options.lr = 5;
+    options.warmup_epochs = 0;
+    struct hr_run_result result = run_train(&options);
+    assert_int_equal(result.first_samples, 8);
+    CHECK_NEAR(result.first_loss / 8, log(10), 1, 0);
+    hr_run_result_free(&result);
+}
+
 static void a_synchronous_run_blames_no_asynchrony(void **state)
 {
     (void)state;
@@ -158,6 +172,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gradient_that_is_not_finite_is_not_pushed, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test(a_run_says_where_its_loss_began_and_what_would_cure_it),
+        cmocka_unit_test(one_workers_loss_begins_before_its_first_update),
         cmocka_unit_test(a_synchronous_run_blames_no_asynchrony),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
