@@ -5,6 +5,7 @@
 
 #include "hogring/evaluate.h"
 #include "cli/commands.h"
+#include "cli/hints.h"
 #include "report/json_value.h"
 #include "report/npy.h"
 
@@ -41,6 +42,7 @@ static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    hr_hints_print_notes(dataset);
     HR_TRY(hr_evaluate_checkpoint(cli->positional[0], layers, dataset, &evaluation));
     const enum hr_status status = report(cli, &evaluation);
     hr_evaluation_free(&evaluation);

@@ -87,7 +87,7 @@ static void hint_at_missing(const struct hr_cli *cli, const struct hr_dataset *d
                dataset->name, names);
 }
 
-static void hint_at_notes(const struct hr_dataset *dataset)
+void hr_hints_print_notes(const struct hr_dataset *dataset)
 {
     for (size_t i = 0; i < sizeof dataset->notes / sizeof *dataset->notes; i++)
         if (dataset->notes[i][0])
@@ -97,7 +97,7 @@ static void hint_at_notes(const struct hr_dataset *dataset)
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     hr_cli_resume_say(cli);
-    hint_at_notes(dataset);
+    hr_hints_print_notes(dataset);
     hint_at_missing(cli, dataset);
     enum hr_status status = hint_at_labels(cli, dataset);
     if (status == HR_OK)

@@ -6,5 +6,7 @@
 
 /* Once, before training; without memory to look, nothing. */
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset);
+/* Those about the files alone. */
+void hr_hints_print_notes(const struct hr_dataset *dataset);
 
 #endif

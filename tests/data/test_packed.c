@@ -112,6 +112,8 @@ static void no_byte_can_be_changed_unnoticed(void **state)
         scratch_write("q", file, size);
         if (used)
             CHECK_FAILS(hr_packed_verify(scratch("q")), HR_E_FORMAT);
+        if (used)
+            data_refused("q", NULL, HR_E_FORMAT, "q: "); /* nor be trained on */
         file[at] ^= 1;
     }
     free(file);
