@@ -119,3 +119,25 @@ enum hr_status hr_look_at_scales(const struct hr_dataset *dataset, struct hr_sca
     free(scales);
     return HR_OK;
 }
+
+static float largest_of_row(const struct hr_dataset *dataset, const struct hr_split *split,
+                            size_t row)
+{
+    const size_t elems = hr_shape_elems(dataset->shape);
+    const bool sparse = dataset->features == HR_FEATURES_SPARSE;
+    const size_t end = sparse ? split->rows[row + 1] : (row + 1) * elems;
+    float largest = 0;
+    for (size_t i = sparse ? split->rows[row] : row * elems; i < end; i++)
+        largest = fmaxf(largest, dataset->features == HR_FEATURES_BYTES ? (float)split->pixels[i]
+                                                                        : fabsf(split->values[i]));
+    return largest;
+}
+
+float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split *split)
+{
+    const size_t looks = hr_min_size(split->count, ROWS_LOOKED_AT);
+    float largest = 0;
+    for (size_t i = 0; i < looks; i++)
+        largest = fmaxf(largest, largest_of_row(dataset, split, i * split->count / looks));
+    return largest * dataset->scale;
+}

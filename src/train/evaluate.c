@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "nn/gemm.h"
+#include "train/input_scale.h"
 #include "train/run.h"
 #include "train/saved.h"
 #include "train/model_file.h"
@@ -86,6 +87,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
                                struct hr_evaluation *out)
 {
     HR_TRY(hr_class_view_open(checkpoint, dataset, true, &e->classes));
+    hr_input_scale_compare(checkpoint, dataset, &dataset->test);
     dataset = &e->classes.dataset;
     HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->model));
     HR_TRY(check_needs(e->model, dataset));

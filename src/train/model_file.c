@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
+#include "train/input_scale.h"
 #include "train/run.h"
 #include "train/saved.h"
 #include "train/model_file.h"
@@ -116,6 +117,17 @@ enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const str
     return HR_OK;
 }
 
+/* Weights to begin with may have been trained on other inputs: a line says so. */
+static void compare_inputs(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    hr_input_scale_compare(checkpoint, run->dataset, &run->dataset->train);
+    if (!run->options->normalize && (hr_metadata_get(&checkpoint->model, "hogring.normalize") ||
+                                     hr_tensor_get(&checkpoint->trainer, "normalize.mean")))
+        hr_log(HR_LOG_WARNING,
+               "--init-weights %s: was trained with --normalize, and here inputs are as they are",
+               checkpoint->path);
+}
+
 enum hr_status hr_init_weights(const struct hr_run *run, float *params)
 {
     const char *path = run->options->init_weights;
@@ -131,6 +143,8 @@ enum hr_status hr_init_weights(const struct hr_run *run, float *params)
         status = hr_load_weights(checkpoint, run->model, params);
     if (status == HR_OK)
         status = hr_class_names_compare(checkpoint, run->dataset);
+    if (status == HR_OK)
+        compare_inputs(run, checkpoint);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");

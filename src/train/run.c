@@ -16,6 +16,7 @@
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/account.h"
+#include "train/input_scale.h"
 #include "train/needs.h"
 #include "train/prefetch.h"
 #include "train/recipe.h"
@@ -230,6 +231,7 @@ static enum hr_status drive(struct hr_run *run)
 static enum hr_status resume_classes(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     HR_TRY(hr_class_view_open(checkpoint, run->dataset, false, &run->resumed_classes));
+    hr_input_scale_compare(checkpoint, run->dataset, &run->dataset->train);
     run->dataset = &run->resumed_classes.dataset;
     return HR_OK;
 }

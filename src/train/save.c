@@ -11,10 +11,11 @@
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
 #include "train/class_names.h"
+#include "train/input_scale.h"
 #include "train/run.h"
 #include "train/saved.h"
 
-enum { MODEL_METADATA = 7, TRAINER_METADATA = 22, STEP_TENSORS = 1 };
+enum { MODEL_METADATA = 7 + HR_INPUT_SCALE_ENTRIES, TRAINER_METADATA = 22, STEP_TENSORS = 1 };
 
 uint64_t hr_run_step(const struct hr_run *run)
 {
@@ -78,6 +79,7 @@ static void fill_model(const struct hr_run *run, struct hr_tensor_file *file, in
     put(file, "hogring.step", "%" PRIu64, hr_run_step(run));
     if (run->scaling.channels)
         put(file, "hogring.normalize", "on");
+    hr_input_scale_put(run->dataset, file);
     hr_class_names_put(run->dataset, file);
 }
 

@@ -56,6 +56,39 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   [ ! -s "$TMP/stderr" ]
 }
 
+@test "a model whose inputs were of another scale is used with a warning" {
+  python3 - "$TMP" <<'PY'
+import struct, sys
+from pathlib import Path
+top = Path(sys.argv[1])
+rows = [[i % 251, 255 - i % 7, 9 * i % 256] for i in range(60)]
+def npy(folder, name, descr, shape, data):
+    (top / folder).mkdir(exist_ok=True)
+    header = str({"descr": descr, "fortran_order": False, "shape": shape}) + "\n"
+    (top / folder / name).write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + data)
+for split in ("train", "test"):
+    for folder in ("bytes", "floats"):
+        npy(folder, f"y_{split}.npy", "|u1", (60,), bytes(i % 2 for i in range(60)))
+    npy("bytes", f"X_{split}.npy", "|u1", (60, 3), b"".join(map(bytes, rows)))
+    npy("floats", f"X_{split}.npy", "<f4", (60, 3), b"".join(struct.pack("<3f", *(v / 255 for v in r)) for r in rows))
+(top / "csv").write_text("".join(f"{a},{b},{c},{i % 2}\n" for i, (a, b, c) in enumerate(rows)))
+PY
+  trains 2 --data "$TMP/bytes" --quiet --checkpoint-dir "$TMP/model"
+  said="its inputs went to 1 (features times 0.00392157), those of $TMP/csv go to 255 (times 1)"
+  hogring eval "$TMP/model" --data "$TMP/csv" 2>"$TMP/stderr"
+  grep -qF "$said" "$TMP/stderr"
+  trains 2 --data "$TMP/csv" --quiet --init-weights "$TMP/model"
+  grep -qF "$said" "$TMP/stderr"
+  hogring eval "$TMP/model" --data "$TMP/floats" 2>"$TMP/stderr"
+  hogring eval "$TMP/model" --data "$TMP/bytes" 2>>"$TMP/stderr"
+  [ ! -s "$TMP/stderr" ] # divided by the user: the same inputs
+  trains 2 --data "$TMP/csv" --quiet --normalize --checkpoint-dir "$TMP/scaled"
+  trains 2 --data "$TMP/csv" --quiet --init-weights "$TMP/scaled"
+  grep -q "was trained with --normalize, and here inputs are as they are" "$TMP/stderr"
+  trains 2 --data "$TMP/csv" --quiet --normalize --init-weights "$TMP/scaled"
+  [ ! -s "$TMP/stderr" ]
+}
+
 @test "features of unlike scales get a hint, once" {
   table "$TMP/s" km,grams,kind "(i % 5, 5000 * (i % 7), 'ab'[i % 2])"
   trains 2 --data "$TMP/s"
