@@ -48,8 +48,10 @@ static enum hr_status measure_roof(struct hr_group *world, void *arg)
 /* In a process of its own: one that has used a team of threads or BLAS must not fork workers. */
 static enum hr_status roof_beside(const struct hr_train_options *options, double *flops)
 {
-    const struct hr_world_options world = {
-        .nranks = 1, .launch = "process", .arena_bytes = 1, .timeout = -1};
+    const struct hr_world_options world = {.nranks = 1,
+                                           .launch = "process",
+                                           .arena_bytes = 1,
+                                           .timeout = options->timeout > 0 ? options->timeout : -1};
     struct roof *roof =
         mmap(NULL, sizeof *roof, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (roof == MAP_FAILED)

@@ -20,6 +20,7 @@ static const int64_t USUAL_GRACE_NS[] = {
     [HR_LAUNCH_THREAD] = 10 * HR_NS_PER_SECOND, [HR_LAUNCH_PROCESS] = HR_NS_PER_SECOND};
 /* So often we look around, in case nothing rings when a process ends. */
 static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20;
+static const int64_t FIRST_WORD_NS = HR_NS_PER_SECOND / 4;
 
 struct seat {
     const struct hr_launch_options *options;
@@ -211,17 +212,19 @@ static void kill_stopped(const struct seat *seats, size_t started)
             kill(seats[r].pid, SIGKILL);
 }
 
-/* When ranks have ended, perhaps no other rank waits for one that is stopped, and we alone do: for
- * as long as a rank would. *since: from when on somebody is stopped; 0: nobody is. */
+/* Perhaps no other rank waits for one that is stopped, and we alone do: for as long as a rank
+ * would, which has the first word while there is one. *since: from when on somebody is stopped;
+ * 0: nobody is. */
 static void wait_for_stopped(const struct hr_launch_options *options, const struct seat *seats,
-                             size_t started, int64_t *since)
+                             size_t started, size_t running, int64_t *since)
 {
     const int64_t now = hr_clock_ns();
+    const int64_t longest = options->timeout_ns + (running > 1 ? FIRST_WORD_NS : 0);
     size_t r = 0;
     while (r < started && !is_stopped(&seats[r]))
         r++;
     *since = r == started ? 0 : *since ? *since : now;
-    if (!*since || !options->timeout_ns || now - *since < options->timeout_ns)
+    if (!*since || !options->timeout_ns || now - *since < longest)
         return;
     char text[100];
     snprintf(text, sizeof text, "the launcher waited %.1f s for its end (--timeout)",
@@ -268,7 +271,7 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
 {
     const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
     struct hr_control *control = options->control;
-    int64_t aborted_at = 0, tick_at = 0, stopped_since = 0;
+    int64_t aborted_at = 0, tick_at = 0, look_at = 0, stopped_since = 0;
     bool woken = true;
     for (;;) {
         /* Read before looking around, so that no ring falls between. */
@@ -277,8 +280,10 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
         const size_t running = count_running(seats, started);
         if (running == 0)
             return false;
-        if (running < started)
-            wait_for_stopped(options, seats, started, &stopped_since);
+        if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
+            wait_for_stopped(options, seats, started, running, &stopped_since);
+            look_at = hr_clock_ns() + LOOK_NS;
+        }
         if (woken || hr_clock_ns() >= tick_at) {
             run_tick(options);
             tick_at = hr_clock_ns() + (options->tick_ns ? options->tick_ns : LOOK_NS);

@@ -28,7 +28,7 @@ struct hr_launch_options {
     enum hr_status (*tick)(void *arg);
     int64_t tick_ns;    /* 0: 50 ms */
     int64_t grace_ns;   /* for ranks to react to an abort; 0: 10 s, processes 1 s */
-    int64_t timeout_ns; /* for a stopped process, once another rank has ended; 0: for ever */
+    int64_t timeout_ns; /* for a stopped process, if no rank has waited as long; 0: for ever */
     void *arg;
 };
 

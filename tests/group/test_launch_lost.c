@@ -275,6 +275,28 @@ static void rank_that_only_the_launcher_waits_for_is_named_as_well(void **state)
     ranks_close(&ranks);
 }
 
+static enum hr_status stop_alone(struct rank *me)
+{
+    hr_control_phase(me->ranks->control, me->rank, HR_PHASE_COMPUTE);
+    raise(SIGSTOP);
+    return HR_OK;
+}
+
+/* All others may compute for long without waiting for it, or there are none. */
+static void rank_that_is_stopped_alone_is_named_as_well(void **state)
+{
+    (void)state;
+    struct ranks ranks = {.nranks = 1, .launch = HR_LAUNCH_PROCESS, .body = stop_alone};
+    ranks.timeout_ns = SECOND / 5;
+    ranks.grace_ns = 60 * SECOND;
+    ranks_open(&ranks);
+    CHECK_FAILS(ranks_run(&ranks), HR_E_TIMEOUT);
+    CHECK_MESSAGE("rank 0: pid ");
+    CHECK_MESSAGE(" is stopped, while computing a gradient; the launcher waited 0.2 s for its "
+                  "end (--timeout)");
+    ranks_close(&ranks);
+}
+
 /* A process stopped in the middle of failing: nobody can publish for it while it may live on. */
 static void stop_with_a_claim(struct hr_control *control)
 {
@@ -351,6 +373,7 @@ int main(void)
         cmocka_unit_test_teardown(stopped_rank_ends_in_a_timeout_and_is_killed, nothing_is_left),
         cmocka_unit_test_teardown(rank_that_only_the_launcher_waits_for_is_named_as_well,
                                   nothing_is_left),
+        cmocka_unit_test_teardown(rank_that_is_stopped_alone_is_named_as_well, nothing_is_left),
         cmocka_unit_test_teardown(rank_stopped_while_failing_is_killed_and_named, nothing_is_left),
         cmocka_unit_test_teardown(ranks_die_with_their_launcher, nothing_is_left),
     };
