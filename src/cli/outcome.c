@@ -35,13 +35,25 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     return check_output("out", cli->out);
 }
 
+/* Stopped before anything was evaluated: there is nothing to draw, and that is no mistake. */
+static bool was_cut_off(const struct hr_run_result *runs, size_t n)
+{
+    bool interrupted = false;
+    for (size_t i = 0; i < n; i++) {
+        if (runs[i].ncurve)
+            return false;
+        interrupted = interrupted || runs[i].interrupted;
+    }
+    return interrupted;
+}
+
 enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                 const struct hr_run_result *runs, size_t n)
 {
     char title[2400];
     if (cli->json[0])
         HR_TRY(hr_json_write_runs(cli->json, &cli->train, dataset, runs, n));
-    if (!cli->plot[0] || n == 0)
+    if (!cli->plot[0] || n == 0 || was_cut_off(runs, n))
         return HR_OK;
     char rate[48] = "";
     if (cli->train.lr >= 0) /* else a solver that needs none, or its own */

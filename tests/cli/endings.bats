@@ -47,6 +47,10 @@ slow_to_end() {
   [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
 }
 
+@test "who stops a run before its first evaluation has no picture, and did nothing wrong" {
+  slow_to_end thread allreduce --compute-time 1s --plot "$TMP/p.svg"
+}
+
 @test "a signal ends a slowness that is made up" {
   slow_to_end thread allreduce --compute-time 1h
   slow_to_end process ps-async --compute-time 1h
