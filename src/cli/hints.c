@@ -57,6 +57,10 @@ static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_d
                "weight",
                dataset->name, look.small + 1, (double)look.scales[0], look.large + 1,
                (double)look.scales[1]);
+    else if (look.all_large)
+        hr_log(HR_LOG_INFO,
+               "%s: features go to %g and more: --normalize would bring them to about 1",
+               dataset->name, (double)look.scales[0]);
     return HR_OK;
 }
 

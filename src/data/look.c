@@ -10,7 +10,7 @@
 
 enum { FEW_LABELS = 10, ROWS_LOOKED_AT = 4096 };
 
-static const float unlike_scales = 1000;
+static const float unlike_scales = 1000, large_scale = 100;
 
 /* --- labels */
 
@@ -66,6 +66,19 @@ enum hr_status hr_look_at_labels(const struct hr_dataset *dataset, struct hr_lab
     return HR_OK;
 }
 
+bool hr_labels_are_values(const struct hr_labels *labels, size_t samples)
+{
+    bool fraction = false;
+    for (size_t i = 0; i < labels->count; i++) {
+        const char *text = hr_labels_text(labels, i);
+        double value;
+        if (!hr_parse_real(text, strlen(text), &value))
+            return false;
+        fraction = fraction || value != trunc(value);
+    }
+    return fraction || (labels->count > FEW_LABELS && labels->count > samples / 2);
+}
+
 enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untaught,
                                  size_t *example)
 {
@@ -83,21 +96,34 @@ enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untau
 
 /* --- features */
 
-static void compare_scales(const float *scales, size_t n, struct hr_scale_look *out)
+struct feature_look {
+    float largest;   /* absolute value */
+    uint32_t values; /* rows that are not 0 */
+};
+
+/* Is a feature 0 but for a stray value? Such a one is small in whatever unit. */
+static bool is_rare(const struct feature_look *look, size_t rows)
+{
+    return look->values < 2 || look->values < rows / 100;
+}
+
+static void compare_scales(const struct feature_look *looks, size_t n, size_t rows,
+                           struct hr_scale_look *out)
 {
     for (size_t f = 0; f < n; f++) {
-        if (!(scales[f] > 0))
+        if (is_rare(&looks[f], rows))
             continue;
-        if (out->scales[0] <= 0 || scales[f] < out->scales[0]) {
-            out->scales[0] = scales[f];
+        if (out->scales[0] <= 0 || looks[f].largest < out->scales[0]) {
+            out->scales[0] = looks[f].largest;
             out->small = f;
         }
-        if (scales[f] > out->scales[1]) {
-            out->scales[1] = scales[f];
+        if (looks[f].largest > out->scales[1]) {
+            out->scales[1] = looks[f].largest;
             out->large = f;
         }
     }
     out->unlike = out->scales[0] > 0 && out->scales[1] >= unlike_scales * out->scales[0];
+    out->all_large = out->scales[0] > large_scale;
 }
 
 enum hr_status hr_look_at_scales(const struct hr_dataset *dataset, struct hr_scale_look *out)
@@ -108,15 +134,17 @@ enum hr_status hr_look_at_scales(const struct hr_dataset *dataset, struct hr_sca
     *out = (struct hr_scale_look){0};
     if (dataset->features != HR_FEATURES_FLOATS || hr_shape_elems(dataset->shape) != n)
         return HR_OK;
-    HR_TRY(hr_take(dataset->name, n * sizeof(float), &taken));
-    float *scales = taken;
+    HR_TRY(hr_take(dataset->name, n * sizeof(struct feature_look), &taken));
+    struct feature_look *features = taken;
     for (size_t i = 0; i < looks; i++) {
         const float *row = dataset->train.values + i * rows / looks * n;
-        for (size_t f = 0; f < n; f++)
-            scales[f] = fmaxf(scales[f], fabsf(row[f]));
+        for (size_t f = 0; f < n; f++) {
+            features[f].largest = fmaxf(features[f].largest, fabsf(row[f]));
+            features[f].values += fabsf(row[f]) > 0;
+        }
     }
-    compare_scales(scales, n, out);
-    free(scales);
+    compare_scales(features, n, looks, out);
+    free(features);
     return HR_OK;
 }
 

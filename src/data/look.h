@@ -7,8 +7,8 @@
  * in DOUBT when there are more than ten that are not 0, 1, 2, ... and fewer than four samples each.
  *
  * Scales of features are their largest absolute values. They are UNLIKE when one is 1000 times
- * another (features that are 0 do not count). Of tables of floats only; a sample of the rows is
- * looked at.
+ * another, and ALL LARGE when each is above 100 (features that are 0 in nearly all rows do not
+ * count). Of tables of floats only; a sample of the rows is looked at.
  *
  * Errors: HR_E_NOMEM. Threads: pure. Test: tests/data/test_look.c
  */
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "data/labels.h"
 #include "hogring/data.h"
 
 enum hr_label_kind { HR_LABELS_CLASSES, HR_LABELS_DOUBT, HR_LABELS_VALUES };
@@ -31,8 +32,11 @@ struct hr_label_look {
 HR_CHECKED enum hr_status hr_look_at_labels(const struct hr_dataset *dataset,
                                             struct hr_label_look *out);
 
+/* The same rule for the labels that files of `samples` samples have, before they are classes. */
+bool hr_labels_are_values(const struct hr_labels *labels, size_t samples);
+
 struct hr_scale_look {
-    bool unlike;
+    bool unlike, all_large;
     size_t small, large; /* features, from 0 */
     float scales[2];     /* theirs */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/histogram.h"
+#include "data/look.h"
 #include "train/account.h"
 
 static double explicit_momentum(const struct hr_optimizer *optimizer)
@@ -76,12 +77,25 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
         snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
 }
 
+/* Steps that are too large for inputs of hundreds are right for inputs of about 1. Says how far
+ * inputs go where they are neither that nor normalized; else 0. */
+static double large_inputs(const struct hr_run *run)
+{
+    const double large = 10;
+    const double most = (double)hr_look_at_largest(run->dataset, &run->dataset->train);
+    return run->options->normalize || most <= large ? 0 : most;
+}
+
 void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
 {
     const bool asynchronous = !run->world.strategy->synchronous;
     const struct hr_asynchrony none = {.implicit_momentum = (double)NAN};
     write_cure(run, result->stale_max, asynchronous ? &result->asynchrony : &none, result->cure,
                sizeof result->cure);
+    const double inputs = large_inputs(run);
+    if (inputs > 0)
+        snprintf(result->cure, sizeof result->cure,
+                 "the inputs: --normalize (they go to %.4g as they are)", inputs);
 }
 
 /* The rate of the index that was handed out last. */
@@ -93,6 +107,18 @@ static double last_lr(const struct hr_run *run)
     return (double)hr_course_lr(course, begun > course->first ? begun - 1 : course->first);
 }
 
+/* The status of a run that diverged, with what to change first where that is the inputs. */
+static enum hr_status blame_inputs(const struct hr_run *run, enum hr_status status)
+{
+    const double inputs = status == HR_E_DIVERGED ? large_inputs(run) : 0;
+    if (!(inputs > 0))
+        return status;
+    char message[480];
+    snprintf(message, sizeof message, "%.479s", hr_error_message());
+    return hr_fail(status, "%s; inputs go to %.4g as they are: try --normalize first", message,
+                   inputs);
+}
+
 enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status status)
 {
     struct hr_run_result so_far = {0};
@@ -100,10 +126,10 @@ enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status st
     const struct hr_strategy *strategy = run->world.strategy;
     if (status != HR_E_DIVERGED || strategy->synchronous || strategy->exchanges ||
         !run->segment.base)
-        return status;
+        return blame_inputs(run, status);
     hr_result_count(run, &so_far);
-    if (so_far.stale_updates == 0)
-        return status;
+    if (so_far.stale_updates == 0 || large_inputs(run) > 0)
+        return blame_inputs(run, status);
     const double lr = last_lr(run);
     const struct hr_asynchrony a = hr_asynchrony_of(run, &so_far, lr);
     write_cure(run, so_far.stale_max, &a, cure, sizeof cure);

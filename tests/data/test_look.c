@@ -81,13 +81,19 @@ static void classes_are_classes(void **state)
     hr_dataset_close(&dataset);
 }
 
-static bool unlike(const char *text, size_t small, size_t large)
+static struct hr_scale_look look_at(const char *text)
 {
     struct hr_scale_look look;
     data_text("scales", text);
     struct hr_dataset dataset = data_open("scales", NULL);
     CHECK_OK(hr_look_at_scales(&dataset, &look));
     hr_dataset_close(&dataset);
+    return look;
+}
+
+static bool unlike(const char *text, size_t small, size_t large)
+{
+    const struct hr_scale_look look = look_at(text);
     assert_true(!look.unlike || (look.small == small && look.large == large));
     return look.unlike;
 }
@@ -99,6 +105,15 @@ static void scales_a_thousandfold_apart_are_unlike(void **state)
     assert_true(unlike("a,b,k\n5000,2,x\n5000,-2,y\n5000,2,x\n", 1, 0));
     assert_false(unlike("a,b,k\n500,2,x\n500,-2,y\n500,2,x\n", 0, 0));
     assert_false(unlike("a,b,k\n0,2,x\n0,-2,y\n0,2,x\n", 0, 0));
+    assert_false(unlike("a,b,k\n0,2,x\n1e-9,-2,y\n0,2,x\n0,3,x\n0,2,y\n0,1,x\n", 0, 0));
+}
+
+static void features_above_a_hundred_are_all_large(void **state)
+{
+    (void)state;
+    assert_true(look_at("a,b,k\n500,200,x\n500,-200,y\n500,200,x\n").all_large);
+    assert_true(look_at("a,b,k\n500,0,x\n500,0,y\n500,0,x\n").all_large);
+    assert_false(look_at("a,b,k\n500,20,x\n500,-20,y\n500,20,x\n").all_large);
 }
 
 static void untaught_classes_are_counted(void **state)
@@ -125,6 +140,7 @@ int main(void)
         IN_SCRATCH(numbers_of_which_most_differ_are_values),
         IN_SCRATCH(classes_are_classes),
         IN_SCRATCH(scales_a_thousandfold_apart_are_unlike),
+        IN_SCRATCH(features_above_a_hundred_are_all_large),
         IN_SCRATCH(untaught_classes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
