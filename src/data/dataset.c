@@ -13,6 +13,7 @@
 #include "base/size.h"
 #include "data/format.h"
 #include "data/idx.h"
+#include "data/look.h"
 
 static const struct hr_format *const formats[] = {&hr_format_packed, &hr_format_npy,
                                                   &hr_format_cifar,  &hr_format_idx,
@@ -153,6 +154,12 @@ static enum hr_status check_test_classes(const char *name, const struct hr_stora
     if (i == test->count)
         return HR_OK;
     const char *label = hr_labels_text(&storage->labels, test->labels[i]);
+    if (hr_labels_are_values(&storage->labels, train->count + test->count))
+        return hr_fail(HR_E_USAGE,
+                       "%s: the labels look like values and not like classes (only test samples "
+                       "have \"%s\"). Values cannot be trained on yet; as classes they need "
+                       "--classes",
+                       name, hr_shown(label, strlen(label)).text);
     return hr_fail(HR_E_FORMAT,
                    "%s: only test samples have the label \"%s\"; --classes lists all classes when "
                    "that is meant",

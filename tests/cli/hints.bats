@@ -18,6 +18,8 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   refused 2 "is not whole. Values" train --data "$TMP/y"
   refused 2 "--task regress: expected auto or classify" train --task regress
   trains 8 --data "$TMP/y" --classes 0,0.5,1,1.5,2,2.5,3,3.5 --quiet
+  table "$TMP/other" x,score "(i, i / 7)"
+  refused 2 "look like values and not like classes (only test samples have \"0.14285714285714285\"). Values cannot be trained on yet" train --data "$TMP/y" --test-data "$TMP/other"
 }
 
 @test "honest classes are trained on: digits, letters, a hundred of two samples each" {
