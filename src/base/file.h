@@ -61,6 +61,10 @@ HR_CHECKED enum hr_status hr_file_check_regular(const char *path);
  * nothing. */
 HR_CHECKED enum hr_status hr_file_check_writable(const char *path);
 
+/* What an earlier run left under this name goes: a regular file is removed, one behind a symlink
+ * emptied; nothing else is touched. HR_E_IO. */
+HR_CHECKED enum hr_status hr_file_forget(const char *path);
+
 /* Append n bytes. On error the caller abandons the file. */
 HR_CHECKED enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, size_t n);
 

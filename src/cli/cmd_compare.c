@@ -191,6 +191,11 @@ static enum hr_status sort_out(struct hr_contest *contest, size_t *good)
         }
         hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", contest->entry[i],
                (unsigned long long)contest->options[i].seed, contest->message[i]);
+        contest->failed[contest->nfailed++] =
+            (struct hr_failed_run){.label = contest->entry[i],
+                                   .strategy = contest->options[i].strategy,
+                                   .message = contest->message[i],
+                                   .seed = contest->options[i].seed};
         first = first ? first : contest->status[i];
     }
     return first;
@@ -206,7 +211,11 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         hr_table_print(out, contest->results, good, cli->train.target_accuracy);
         hr_verdict_print(out, contest->results, good, cli->train.target_accuracy);
     }
-    HR_TRY(hr_outcome_write(cli, dataset, contest->results, good));
+    HR_TRY(hr_outcome_write(cli, dataset,
+                            &(struct hr_endings){.runs = contest->results,
+                                                 .n = good,
+                                                 .failed = contest->failed,
+                                                 .nfailed = contest->nfailed}));
     if (cli->plot[0] && good)
         fprintf(out, "\npicture: %s\n", cli->plot);
     if (failed)
@@ -265,6 +274,7 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
     for (size_t i = 0; i < contest->n; i++)
         HR_TRY(check_folder(&contest->options[i]));
     hr_hints_print(cli, dataset);
+    HR_TRY(hr_outcome_forget(cli));
     HR_TRY(cli->concurrent ? hr_contest_side_by_side(cli, dataset, contest)
                            : run_in_turn(cli, dataset, contest));
     return report(cli, dataset, contest);

@@ -56,7 +56,7 @@ static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
     if (!result->interrupted || result->ncurve)
         hr_table_print(hr_outcome_stream(cli), result, 1, 0);
     const enum hr_status status = verdict(hr_outcome_stream(cli), result);
-    HR_TRY(hr_outcome_write(cli, dataset, result, 1));
+    HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
     HR_TRY(status);
     if (result->interrupted)
         return hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu",
@@ -88,9 +88,11 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
         return hr_cli_what_if(cli, replay, dataset);
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, replay->data, "", cli->quiet);
+    watch.outputs = cli;
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);
     hr_watch_end(&watch, NULL);
-    HR_TRY(status);
+    if (status != HR_OK)
+        return hr_outcome_failed(cli, dataset, watch.started, status);
     return tell(cli, dataset, result);
 }
 

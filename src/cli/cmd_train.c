@@ -51,6 +51,16 @@ static void print_end(FILE *out, const struct hr_run_result *result)
                 result->trace);
 }
 
+static enum hr_status train_failed(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                   const struct hr_run_result *result, bool begun,
+                                   enum hr_status status)
+{
+    if (result->checkpoint[0])
+        status = hr_fail(status, "%s (last good checkpoint: %s)", hr_error_message(),
+                         result->checkpoint);
+    return hr_outcome_failed(cli, dataset, begun, status);
+}
+
 static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                             struct hr_run_result *result)
 {
@@ -68,19 +78,18 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
-    watch.cli = sparse ? NULL : cli;
+    watch.hints = sparse ? NULL : cli;
+    watch.outputs = cli;
     watch.dataset = dataset;
     const enum hr_status status =
         (sparse ? hr_sparse_train : hr_train)(&cli->train, dataset, &observer, result);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
-    if (status != HR_OK && result->checkpoint[0])
-        return hr_fail(status, "%s (last good checkpoint: %s)", hr_error_message(),
-                       result->checkpoint);
-    HR_TRY(status);
+    if (status != HR_OK)
+        return train_failed(cli, dataset, result, watch.started, status);
     if (!result->interrupted || result->ncurve)
         hr_table_print(hr_outcome_stream(cli), result, 1, cli->train.target_accuracy);
     print_end(hr_outcome_stream(cli), result);
-    HR_TRY(hr_outcome_write(cli, dataset, result, 1));
+    HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
     return result->interrupted
                ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
                          (unsigned long long)result->steps,

@@ -3,6 +3,7 @@
 #define HR_CLI_CONTEST_H
 
 #include "cli/options.h"
+#include "report/report.h"
 
 enum { HR_CONTEST_MAX = 256 };
 
@@ -14,6 +15,8 @@ struct hr_contest {
     enum hr_status status[HR_CONTEST_MAX];
     char message[HR_CONTEST_MAX][480];
     bool ran[HR_CONTEST_MAX];
+    struct hr_failed_run failed[HR_CONTEST_MAX]; /* (nfailed), when all is over */
+    size_t nfailed;
 };
 
 /* Note how run i ended. */

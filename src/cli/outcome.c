@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "report/groups.h"
 #include "report/report.h"
 
@@ -47,13 +48,21 @@ static bool was_cut_off(const struct hr_run_result *runs, size_t n)
     return interrupted;
 }
 
-enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                                const struct hr_run_result *runs, size_t n)
+enum hr_status hr_outcome_forget(const struct hr_cli *cli)
 {
+    if (cli->json[0] && strcmp(cli->json, "-") != 0)
+        HR_TRY(hr_file_forget(cli->json));
+    return cli->plot[0] ? hr_file_forget(cli->plot) : HR_OK;
+}
+
+enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                const struct hr_endings *endings)
+{
+    const struct hr_run_result *runs = endings->runs;
     char title[2400];
     if (cli->json[0])
-        HR_TRY(hr_json_write_runs(cli->json, &cli->train, dataset, runs, n));
-    if (!cli->plot[0] || n == 0 || was_cut_off(runs, n))
+        HR_TRY(hr_json_write_runs(cli->json, &cli->train, dataset, endings));
+    if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
         return HR_OK;
     char rate[48] = "";
     if (cli->train.lr >= 0) /* else a solver that needs none, or its own */
@@ -61,7 +70,22 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
     snprintf(title, sizeof title, "%s on %s, %zu worker%s x batch %zu, %s%s", cli->train.model,
              dataset->name, runs[0].workers, runs[0].workers == 1 ? "" : "s", cli->train.batch_size,
              runs[0].optimizer, rate);
-    return hr_plot_curves(cli->plot, title, runs, n);
+    return hr_plot_curves(cli->plot, title, runs, endings->n);
+}
+
+enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                 bool begun, enum hr_status status)
+{
+    char message[1024];
+    snprintf(message, sizeof message, "%s", hr_error_message());
+    const struct hr_failed_run failed = {.label = cli->train.strategy,
+                                         .strategy = cli->train.strategy,
+                                         .message = message,
+                                         .seed = cli->train.seed};
+    if (begun && hr_outcome_write(cli, dataset,
+                                  &(struct hr_endings){.failed = &failed, .nfailed = 1}) != HR_OK)
+        hr_log(HR_LOG_ERROR, "%s", hr_error_message());
+    return hr_fail(status, "%s", message);
 }
 
 /* What a run is called among the others. */

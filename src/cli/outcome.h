@@ -4,20 +4,31 @@
 #define HR_CLI_OUTCOME_H
 
 #include "cli/options.h"
+#include "report/report.h"
 
 /* Of every command, before it begins: refuse what could only fail after hours, an accuracy
  * above 1, an unknown picture format or an output that cannot be written. (--record, --calibrate
  * and --checkpoint-dir are taken by training when it starts.) */
 HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
 
-/* Write what --json and --plot ask for. */
+/* When training begins: what an earlier run wrote to --json and --plot goes, so that whatever is
+ * there in the end is of this one. */
+HR_CHECKED enum hr_status hr_outcome_forget(const struct hr_cli *cli);
+
+/* Write what --json and --plot ask for; where no run ended well, there is no picture. */
 HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
                                            const struct hr_dataset *dataset,
-                                           const struct hr_run_result *runs, size_t n);
+                                           const struct hr_endings *endings);
 
 /* HR_E_EXPECTATION when a run missed --expect-accuracy or --expect-digest. */
 HR_CHECKED enum hr_status hr_outcome_expect(const struct hr_cli *cli,
                                             const struct hr_run_result *runs, size_t n);
+
+/* A run failed. If it had begun, --json says so: no run ended well, and why this one failed.
+ * Returns `status` with its message. */
+HR_CHECKED enum hr_status hr_outcome_failed(const struct hr_cli *cli,
+                                            const struct hr_dataset *dataset, bool begun,
+                                            enum hr_status status);
 
 /* Where the table goes: stdout, or stderr when stdout carries JSON. */
 FILE *hr_outcome_stream(const struct hr_cli *cli);

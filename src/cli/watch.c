@@ -4,23 +4,27 @@
 
 #include "base/log.h"
 #include "cli/hints.h"
+#include "cli/outcome.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 
 static void on_start(void *arg, const struct hr_run_info *info)
 {
-    const struct hr_watch *watch = arg;
+    struct hr_watch *watch = arg;
     const struct hr_dataset *dataset = watch->dataset;
     char advice[HR_ADVICE_MAX], data[1200];
     const bool guessed = dataset && dataset->label_guessed;
     snprintf(data, sizeof data, guessed ? "%.1023s, label in %s" : "%.1023s", watch->data,
              guessed ? dataset->label_column : "");
+    watch->started = true;
+    if (watch->outputs && hr_outcome_forget(watch->outputs) != HR_OK)
+        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     if (watch->banner)
         hr_banner_print(stderr, info, data);
     if (!watch->quiet && hr_advice_before(info, advice))
         hr_log(HR_LOG_WARNING, "%s", advice);
-    if (watch->cli)
-        hr_hints_print(watch->cli, watch->dataset);
+    if (watch->hints)
+        hr_hints_print(watch->hints, watch->dataset);
 }
 
 static void on_progress(void *arg, const struct hr_progress *progress)

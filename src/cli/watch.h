@@ -7,8 +7,10 @@
 #include "report/report.h"
 
 struct hr_watch {
-    const struct hr_cli *cli;         /* for hints when the run starts; NULL: none */
+    const struct hr_cli *hints;       /* given when the run starts; NULL: none */
     const struct hr_dataset *dataset; /* theirs */
+    const struct hr_cli *outputs;     /* whose earlier contents go then; NULL: nobody's */
+    bool started;
     struct hr_progress_view view;
     const char *data;
     bool quiet, banner;

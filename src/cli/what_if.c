@@ -87,13 +87,15 @@ static enum hr_status run_all(struct hr_cli *cli, const struct hr_replay *replay
     const struct hr_observer observer = {.arg = watching.arg, .should_stop = watching.should_stop};
     enum hr_status status = replay_null(replay, dataset, &observer, &runs[RECORDED]);
     if (status == HR_OK)
+        status = hr_outcome_forget(cli);
+    if (status == HR_OK)
         status = run_models(cli, replay, dataset, &observer, runs);
     hr_watch_end(&watch, NULL);
     HR_TRY(status);
     if (runs[MODEL].interrupted || runs[CHANGED].interrupted)
         return hr_fail(HR_E_INTERRUPTED, "interrupted");
     print_all(hr_outcome_stream(cli), cli->what_if, runs);
-    return hr_outcome_write(cli, dataset, runs, RUNS);
+    return hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = runs, .n = RUNS});
 }
 
 enum hr_status hr_cli_what_if(struct hr_cli *cli, const struct hr_replay *replay,

@@ -199,13 +199,30 @@ static json_t *config_object(const struct hr_train_options *options,
 
 /* --- documents */
 
+static json_t *failed_array(const struct hr_failed_run *failed, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(array,
+                                  json_pack("{so so so so}", "label", hr_json_text(failed[i].label),
+                                            "strategy", hr_json_text(failed[i].strategy), "seed",
+                                            hr_json_count(failed[i].seed), "message",
+                                            hr_json_text(failed[i].message))) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
 enum hr_status hr_json_write_runs(const char *path, const struct hr_train_options *options,
                                   const struct hr_dataset *dataset,
-                                  const struct hr_run_result *runs, size_t n)
+                                  const struct hr_endings *endings)
 {
     return hr_json_write(path,
-                         json_pack("{so so so}", "config", config_object(options, dataset), "runs",
-                                   run_array(runs, n), "comparison", hr_json_comparison(runs, n)));
+                         json_pack("{so so so so}", "config", config_object(options, dataset),
+                                   "runs", run_array(endings->runs, endings->n), "failed",
+                                   failed_array(endings->failed, endings->nfailed), "comparison",
+                                   hr_json_comparison(endings->runs, endings->n)));
 }
 
 static json_t *row_object(const struct hr_bench_row *row)

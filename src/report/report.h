@@ -81,14 +81,28 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
 
 /* --- JSON */
 
-/* The document {"hogring", "machine", "config", "runs", "comparison"}.
+/* A run that did not end well. */
+struct hr_failed_run {
+    const char *label, *strategy, *message;
+    uint64_t seed;
+};
+
+/* How runs ended: well, or not. */
+struct hr_endings {
+    const struct hr_run_result *runs; /* (n) */
+    size_t n;
+    const struct hr_failed_run *failed; /* (nfailed) */
+    size_t nfailed;
+};
+
+/* The document {"hogring", "machine", "config", "runs", "failed", "comparison"}.
  *   path     file to replace as a whole (temporary and rename), or "-" for stdout
  *   options  become "config", named as the flags spell them; dataset becomes "config"."data"
  * HR_E_IO names the path. */
 HR_CHECKED enum hr_status hr_json_write_runs(const char *path,
                                              const struct hr_train_options *options,
                                              const struct hr_dataset *dataset,
-                                             const struct hr_run_result *runs, size_t n);
+                                             const struct hr_endings *endings);
 
 /* One row of `hogring bench`. */
 struct hr_bench_row {
