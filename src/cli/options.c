@@ -127,8 +127,8 @@ static const struct hr_option_row rows[] = {
     {"transport", TEXT, FIELD(train.transport), BOTH, "HOW",
      "zero-copy: peers read gradients in place; copy: they go through the rings [zero-copy]"},
     {"link", TEXT, FIELD(train.link), BOTH, "BANDWIDTH,LATENCY",
-     "between any two workers, a link of its own: 1GB/s,5us (emulated: transport copy; or "
-     "virtual)"},
+     "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport copy); "
+     "virtual: one each, to a switch (a star)"},
     {"", FLAG, 0, 0, BOTH, NULL, "Time and trouble"},
     {"clock", TEXT, FIELD(train.clock), BOTH, "WHICH",
      "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
