@@ -33,15 +33,13 @@ static size_t clamp(size_t n, size_t low, size_t high)
     return n < low ? low : n > high ? high : n;
 }
 
-static void fill(uint8_t *pixels, size_t count, uint32_t *labels, size_t samples, size_t classes)
+static void fill(uint8_t *pixels, size_t count)
 {
     for (size_t i = 0; i < count; i += sizeof(struct hr_philox)) {
         const struct hr_philox block = hr_random_block(1, HR_STREAM_TEST, i, 0);
         const size_t left = count - i;
         memcpy(pixels + i, &block, left < sizeof block ? left : sizeof block);
     }
-    for (size_t i = 0; i < samples; i++)
-        labels[i] = (uint32_t)(i % classes);
 }
 
 static enum hr_status make_up(const struct hr_cli *cli, bool whole, struct hr_bench_data *out)
@@ -62,6 +60,8 @@ static enum hr_status make_up(const struct hr_cli *cli, bool whole, struct hr_be
     if (!labels)
         return hr_fail(HR_E_NOMEM, "--input %s: no memory for %zu samples", cli->input, samples);
     uint8_t *pixels = (uint8_t *)(labels + samples);
+    for (size_t i = 0; i < samples; i++)
+        labels[i] = (uint32_t)(i % cli->classes);
     set->features = HR_FEATURES_BYTES;
     set->classes = cli->classes;
     set->scale = 1.0f / 255;
@@ -97,8 +97,7 @@ void hr_bench_data_fill(struct hr_bench_data *data)
     const size_t samples = set->train.count + set->test.count;
     if (!data->made_up)
         return;
-    fill((uint8_t *)(data->made_up + samples), samples * hr_shape_elems(set->shape), data->made_up,
-         samples, set->classes);
+    fill((uint8_t *)(data->made_up + samples), samples * hr_shape_elems(set->shape));
 }
 
 void hr_bench_data_close(struct hr_bench_data *data)

@@ -15,7 +15,8 @@ struct hr_bench_data {
  * some 64 MiB of samples to train on, where `whole`; else one. */
 HR_CHECKED enum hr_status hr_bench_data_open(const struct hr_cli *cli, bool whole,
                                              struct hr_bench_data *out);
-/* Make up the numbers, once nothing is left to refuse. Nothing where the data set was opened. */
+/* Make up the numbers (labels are there before), once nothing is left to refuse. Nothing where the
+ * data set was opened. */
 void hr_bench_data_fill(struct hr_bench_data *data);
 void hr_bench_data_close(struct hr_bench_data *data);
 
