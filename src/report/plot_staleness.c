@@ -94,7 +94,8 @@ void hr_plot_staleness_data(FILE *out, const struct hr_groups *groups)
     }
 }
 
-/* What lies beyond the axis is said in the panel; nothing where all is shown. */
+/* What lies beyond the axis is said in the panel, below the curves, which fall to the right;
+ * nothing where all is shown. */
 static void write_rest(FILE *out, const struct hr_groups *groups, size_t width, size_t last)
 {
     uint64_t all = 0, beyond = 0, most = 0;
@@ -112,8 +113,8 @@ static void write_rest(FILE *out, const struct hr_groups *groups, size_t width, 
     }
     if (beyond > 0)
         fprintf(out,
-                "set label 1 '%.2g %% of updates are beyond, up to %llu' at graph 0.98, 0.93 "
-                "right\n",
+                "set label 1 '%.2g %% of updates are beyond, up to %llu' at graph 0.02, 0.06 "
+                "left\n",
                 100 * (double)beyond / (double)all, (unsigned long long)most);
 }
 
