@@ -42,6 +42,7 @@ harmless() {
 }
 
 @test "a pipe that fails is said" {
+  case ${HOGRING:-} in *tsan*) skip "the sanitizer begins anew below strace, and the first write is not ours" ;; esac
   export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # which cannot look below strace
   fails=(strace -o /dev/null -e trace=write -e inject=write:error=EIO:when=1)
   "${fails[@]}" true 2>/dev/null || skip "no strace that injects errors"
