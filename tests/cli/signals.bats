@@ -64,6 +64,7 @@ signalled() {
 }
 
 @test "a signal ends whoever writes to a stdout that nobody reads" {
+  case ${HOGRING:-} in *tsan*) skip "the sanitizer keeps signals back while write(2) blocks" ;; esac
   mkfifo "$TMP/full"
   exec 9<>"$TMP/full"
   head -c 65536 /dev/zero >&9
