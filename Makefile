@@ -29,7 +29,7 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
-# OpenBLAS is loaded when it is needed, src/nn/blas.h.
+# OpenBLAS is loaded when it is needed, src/kernels/blas.h.
 HR_LIBS   = $(shell $(PKG) --libs $(filter-out openblas,$(LIBRARIES)) 2>/dev/null) -ldl -lm
 
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)
@@ -41,7 +41,7 @@ SOURCES := $(filter-out %.isa.c src/cli/%,$(wildcard src/*/*.c))
 KERNELS := $(wildcard src/*/*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
 CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/cli/*.c))
-TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/*/test_*.c)))
+TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c)))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))
 SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))

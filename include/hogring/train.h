@@ -146,7 +146,7 @@ struct hr_run_result {
     double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;
     double train_loss, test_loss, test_accuracy; /* of the last evaluation */
-    size_t classes;         /* of the labels; 0: it predicts no classes */
+    size_t classes;                              /* of the labels; 0: it predicts no classes */
     uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
     double first_loss;      /* the sum of their losses, before anything was learned */
     char cure[120];         /* what to change first if the loss rose */

@@ -21,7 +21,7 @@
  *
  * Threads: one worker's own.
  * Units:   nanoseconds of the monotonic clock.
- * Test:    tests/base/test_account.c
+ * Test:    tests/unit/base/test_account.c
  */
 #ifndef HR_BASE_ACCOUNT_H
 #define HR_BASE_ACCOUNT_H

@@ -12,7 +12,7 @@
  *
  * Threads: none of this is shared; different files may be used from different threads.
  * Errors:  HR_E_IO with path and cause; for a full disk bytes needed and free.
- * Test:    tests/base/test_file.c
+ * Test:    tests/unit/base/test_file.c
  */
 #ifndef HR_BASE_FILE_H
 #define HR_BASE_FILE_H

@@ -4,7 +4,7 @@
  * the copy); it defines its functions and a table of pointers to them through HR_ISA_NAME. The
  * module's plain .c file picks the table with HR_ISA_PICK. On other architectures there is only
  * the plain copy. No copy contracts or reorders floating point, so all give the same bits, but for
- * nn/micro.isa.c, which says so.
+ * kernels/micro.isa.c, which says so.
  *
  * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's.
  */

@@ -1,7 +1,7 @@
 /* leftovers.h - files that must not stay behind when the process leaves from a signal handler.
  *
  * Threads: add and forget from any; remove from a handler, as the last thing but _exit.
- * Test:    tests/base/test_leftovers.c
+ * Test:    tests/unit/base/test_leftovers.c
  */
 #ifndef HR_BASE_LEFTOVERS_H
 #define HR_BASE_LEFTOVERS_H

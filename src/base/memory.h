@@ -9,7 +9,7 @@
  * what is left of ulimit -v and -d, which are no guesses.
  *
  * Threads: the limit is set before there are any; the others may be called by any.
- * Test: tests/base/test_memory.c
+ * Test: tests/unit/base/test_memory.c
  */
 #ifndef HR_BASE_MEMORY_H
 #define HR_BASE_MEMORY_H

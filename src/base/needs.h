@@ -6,7 +6,7 @@
  *     HR_TRY(hr_needs_check(&needs, "this run needs", "--workers 4 would fit"));
  *
  * Sums never wrap: what cannot be counted is SIZE_MAX. Threads: none.
- * Test: tests/base/test_memory.c
+ * Test: tests/unit/base/test_memory.c
  */
 #ifndef HR_BASE_NEEDS_H
 #define HR_BASE_NEEDS_H

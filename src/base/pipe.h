@@ -2,7 +2,7 @@
  *
  * Threads: different files may be used from different threads.
  * Errors:  HR_E_IO with path and cause, HR_E_FORMAT, HR_E_NOMEM.
- * Test:    tests/base/test_pipe.c
+ * Test:    tests/unit/base/test_pipe.c
  */
 #ifndef HR_BASE_PIPE_H
 #define HR_BASE_PIPE_H

@@ -6,7 +6,7 @@
  *
  * Used where text leaves: hr_fail, hr_log, and what the command prints (cli/output.h).
  *
- * Test: tests/base/test_printable.c
+ * Test: tests/unit/base/test_printable.c
  */
 #ifndef HR_BASE_PRINTABLE_H
 #define HR_BASE_PRINTABLE_H

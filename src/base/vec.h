@@ -6,7 +6,7 @@
  * The order of addition of element i depends on n alone.
  *
  * Threads: pure functions on the caller's memory. Pointers may overlap only where said.
- * Test: tests/base/test_vec.c compares each instruction set with the naive twin, bit by bit.
+ * Test: tests/unit/base/test_vec.c compares each instruction set with the naive twin, bit by bit.
  */
 #ifndef HR_BASE_VEC_H
 #define HR_BASE_VEC_H

@@ -9,7 +9,7 @@
  * that it is gone with the launcher, which alone saves. (It also goes when the process closes any
  * descriptor of the file: nothing else here opens it.)
  *
- * Threads: none. Test: tests/checkpoint/test_claim.c
+ * Threads: none. Test: tests/unit/checkpoint/test_claim.c
  */
 #ifndef HR_CHECKPOINT_CLAIM_H
 #define HR_CHECKPOINT_CLAIM_H

@@ -14,7 +14,7 @@
  *  4. the bytes are copied to aligned memory
  *
  * Public half: hogring/checkpoint.h. Threads: none.
- * Test: tests/checkpoint/test_safetensors.c
+ * Test: tests/unit/checkpoint/test_safetensors.c
  */
 #ifndef HR_CHECKPOINT_SAFETENSORS_H
 #define HR_CHECKPOINT_SAFETENSORS_H

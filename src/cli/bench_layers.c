@@ -6,7 +6,7 @@
 #include "base/fpenv.h"
 #include "cli/bench_data.h"
 #include "cli/signals.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "report/layers.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };

@@ -7,8 +7,8 @@
 #include "cli/bench_loop.h"
 #include "cli/combination.h"
 #include "cli/parse.h"
-#include "group/laws.h"
-#include "group/walk_rings.h"
+#include "netsim/laws.h"
+#include "netsim/walk_rings.h"
 #include "report/links.h"
 
 enum {

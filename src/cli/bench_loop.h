@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "group/layout.h"
+#include "plan/layout.h"
 #include "report/report.h"
 
 struct hr_bench_case {

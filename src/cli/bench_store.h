@@ -14,7 +14,7 @@
 #include "cli/options.h"
 #include "hogring/group.h"
 #include "report/store.h"
-#include "schedule/link.h"
+#include "netsim/link.h"
 
 enum { HR_STORE_BENCH_KEYS = 1024 };
 

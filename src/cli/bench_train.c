@@ -9,7 +9,7 @@
 #include "cli/combination.h"
 #include "cli/signals.h"
 #include "hogring/group.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "nn/model_text.h"
 #include "report/layers.h"
 

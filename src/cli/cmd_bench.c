@@ -278,7 +278,7 @@ const struct hr_command hr_command_bench = {
         "\n"
         "hogring bench links walks the plans of all_reduce over the links of a machine that need\n"
         "not be there: a path of links is held whole, and what is sent over it arrives when its\n"
-        "last byte has passed. data/topologies/ has some; src/schedule/topology.h says how to\n"
+        "last byte has passed. data/topologies/ has some; src/netsim/topology.h says how to\n"
         "write one.\n"
         "\n"
         "hogring bench layers times every layer of a network inside whole training steps: "

@@ -9,7 +9,7 @@
 #include "checkpoint/safetensors.h"
 #include "cli/combination.h"
 #include "cli/commands.h"
-#include "cli/contest.h"
+#include "cli/compare_runs.h"
 #include "cli/hints.h"
 #include "cli/entries.h"
 #include "cli/outcome.h"
@@ -23,15 +23,15 @@
 /* --- which runs --- */
 
 /* An option for all runs has to mean something in one of them. */
-static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_contest *contest)
+static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_compare_runs *runs)
 {
     static struct hr_cli one;
     for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
         enum hr_status status = HR_E_USAGE;
         memset(one.given, 0, sizeof one.given);
         one.given[option] = cli->given[option];
-        for (size_t i = 0; i < contest->per_seed && status != HR_OK; i++)
-            status = hr_combination_check(&one, &contest->options[i]);
+        for (size_t i = 0; i < runs->per_seed && status != HR_OK; i++)
+            status = hr_combination_check(&one, &runs->options[i]);
         HR_TRY(status);
     }
     return HR_OK;
@@ -57,12 +57,12 @@ static enum hr_status own_folder(const struct hr_cli *cli, const struct hr_train
 }
 
 /* How many earlier runs of this seed have this strategy too. */
-static size_t count_twins(const struct hr_contest *contest, size_t first,
+static size_t count_twins(const struct hr_compare_runs *runs, size_t first,
                           const struct hr_train_options *options)
 {
     size_t twins = 0;
-    for (size_t i = first; &contest->options[i] != options; i++)
-        twins += !strcmp(contest->options[i].strategy, options->strategy);
+    for (size_t i = first; &runs->options[i] != options; i++)
+        twins += !strcmp(runs->options[i].strategy, options->strategy);
     return twins;
 }
 
@@ -90,30 +90,30 @@ static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
     return HR_OK;
 }
 
-static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed, struct hr_contest *contest)
+static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
+                                       struct hr_compare_runs *runs)
 {
     char list[sizeof cli->strategies];
     char *rest = list, *entry;
-    const size_t first = contest->n;
+    const size_t first = runs->n;
     memcpy(list, cli->strategies, sizeof list);
     while (rest) {
         static struct hr_cli own;
         HR_TRY(hr_entry_cut(&rest, ',', &entry));
-        if (contest->n == HR_CONTEST_MAX)
+        if (runs->n == HR_COMPARE_RUNS_MAX)
             return hr_fail(HR_E_USAGE, "--strategies with --seeds %zu: more than %d runs",
-                           cli->seeds, HR_CONTEST_MAX);
-        snprintf(contest->entry[contest->n], sizeof contest->entry[0], "%.63s",
-                 hr_printable(entry).text);
+                           cli->seeds, HR_COMPARE_RUNS_MAX);
+        snprintf(runs->entry[runs->n], sizeof runs->entry[0], "%.63s", hr_printable(entry).text);
         HR_TRY(hr_entry_parse(cli, entry, &own));
-        struct hr_train_options *options = &contest->options[contest->n++];
+        struct hr_train_options *options = &runs->options[runs->n++];
         *options = own.train;
         options->seed = cli->train.seed + seed;
-        const size_t twins = count_twins(contest, first, options);
+        const size_t twins = count_twins(runs, first, options);
         HR_TRY(own_folder(cli, options, twins, options->checkpoint_dir,
                           sizeof options->checkpoint_dir));
         if (strcmp(options->resume, "auto") != 0)
             HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
-        HR_TRY(resume_entry(cli, &own, options, contest->n == 1));
+        HR_TRY(resume_entry(cli, &own, options, runs->n == 1));
     }
     return HR_OK;
 }
@@ -134,31 +134,31 @@ static void leave_defaults_open(struct hr_train_options *options)
             *mine[i] = HR_BY_OPTIMIZER;
 }
 
-static enum hr_status plan_contest(struct hr_cli *cli, struct hr_contest *contest)
+static enum hr_status plan_runs(struct hr_cli *cli, struct hr_compare_runs *runs)
 {
     if (cli->seeds < 1)
         return hr_fail(HR_E_USAGE, "--seeds 0: expected at least 1");
     for (size_t seed = 0; seed < cli->seeds; seed++)
-        HR_TRY(add_runs_of_seed(cli, seed, contest));
-    contest->per_seed = contest->n / cli->seeds;
-    for (size_t i = 0; i < contest->n; i++)
-        leave_defaults_open(&contest->options[i]);
-    return check_shared(cli, contest);
+        HR_TRY(add_runs_of_seed(cli, seed, runs));
+    runs->per_seed = runs->n / cli->seeds;
+    for (size_t i = 0; i < runs->n; i++)
+        leave_defaults_open(&runs->options[i]);
+    return check_shared(cli, runs);
 }
 
 /* --- running them one after another --- */
 
 static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                                  struct hr_contest *contest)
+                                  struct hr_compare_runs *runs)
 {
-    for (size_t i = 0; i < contest->n && !hr_signals_seen(NULL); i++) {
+    for (size_t i = 0; i < runs->n && !hr_signals_seen(NULL); i++) {
         struct hr_watch watch;
-        const struct hr_train_options *options = &contest->options[i];
+        const struct hr_train_options *options = &runs->options[i];
         const struct hr_observer observer =
-            hr_watch_begin(&watch, options, cli->data, contest->entry[i], cli->quiet);
-        const enum hr_status status = hr_train(options, dataset, &observer, &contest->results[i]);
-        hr_watch_end(&watch, status == HR_OK ? &contest->results[i] : NULL);
-        hr_contest_note(contest, i, status, hr_error_message());
+            hr_watch_begin(&watch, options, cli->data, runs->entry[i], cli->quiet);
+        const enum hr_status status = hr_train(options, dataset, &observer, &runs->results[i]);
+        hr_watch_end(&watch, status == HR_OK ? &runs->results[i] : NULL);
+        hr_compare_runs_note(runs, i, status, hr_error_message());
     }
     return HR_OK;
 }
@@ -166,73 +166,72 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
 /* --- results --- */
 
 /* What tells the run from those of other entries. */
-static void name_setting(struct hr_contest *contest, size_t i)
+static void name_setting(struct hr_compare_runs *runs, size_t i)
 {
-    const size_t entry = i % contest->per_seed;
-    struct hr_run_result *result = &contest->results[i];
-    hr_entry_setting(contest->options + i - entry, contest->per_seed, entry, result->setting,
+    const size_t entry = i % runs->per_seed;
+    struct hr_run_result *result = &runs->results[i];
+    hr_entry_setting(runs->options + i - entry, runs->per_seed, entry, result->setting,
                      sizeof result->setting);
 }
 
 /* The runs that ended well, next to one another; the others are named on stderr. */
-static enum hr_status sort_out(struct hr_contest *contest, size_t *good)
+static enum hr_status sort_out(struct hr_compare_runs *runs, size_t *good)
 {
     enum hr_status first = HR_OK;
     *good = 0;
-    for (size_t i = 0; i < contest->n; i++) {
-        if (!contest->ran[i])
+    for (size_t i = 0; i < runs->n; i++) {
+        if (!runs->ran[i])
             continue;
-        if (contest->status[i] == HR_OK) {
-            name_setting(contest, i);
-            const struct hr_run_result result = contest->results[i];
-            contest->results[i] = contest->results[*good];
-            contest->results[(*good)++] = result;
+        if (runs->status[i] == HR_OK) {
+            name_setting(runs, i);
+            const struct hr_run_result result = runs->results[i];
+            runs->results[i] = runs->results[*good];
+            runs->results[(*good)++] = result;
             continue;
         }
-        hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", contest->entry[i],
-               (unsigned long long)contest->options[i].seed, contest->message[i]);
-        contest->failed[contest->nfailed++] =
-            (struct hr_failed_run){.label = contest->entry[i],
-                                   .strategy = contest->options[i].strategy,
-                                   .message = contest->message[i],
-                                   .seed = contest->options[i].seed};
-        first = first ? first : contest->status[i];
+        hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", runs->entry[i],
+               (unsigned long long)runs->options[i].seed, runs->message[i]);
+        runs->failed[runs->nfailed++] =
+            (struct hr_failed_run){.label = runs->entry[i],
+                                   .strategy = runs->options[i].strategy,
+                                   .message = runs->message[i],
+                                   .seed = runs->options[i].seed};
+        first = first ? first : runs->status[i];
     }
     return first;
 }
 
 static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                             struct hr_contest *contest)
+                             struct hr_compare_runs *runs)
 {
     FILE *out = hr_outcome_stream(cli);
     size_t good;
-    const enum hr_status failed = sort_out(contest, &good);
+    const enum hr_status failed = sort_out(runs, &good);
     if (good) {
-        hr_table_print(out, contest->results, good, cli->train.target_accuracy);
-        hr_verdict_print(out, contest->results, good, cli->train.target_accuracy);
+        hr_table_print(out, runs->results, good, cli->train.target_accuracy);
+        hr_verdict_print(out, runs->results, good, cli->train.target_accuracy);
     }
-    HR_TRY(hr_outcome_write(cli, dataset,
-                            &(struct hr_endings){.runs = contest->results,
-                                                 .n = good,
-                                                 .failed = contest->failed,
-                                                 .nfailed = contest->nfailed}));
+    HR_TRY(hr_outcome_write(
+        cli, dataset,
+        &(struct hr_endings){
+            .runs = runs->results, .n = good, .failed = runs->failed, .nfailed = runs->nfailed}));
     if (cli->plot[0] && good)
         fprintf(out, "\npicture: %s\n", cli->plot);
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");
     if (hr_signals_seen(NULL))
         return hr_fail(HR_E_INTERRUPTED, "interrupted: the table shows what was finished");
-    return hr_outcome_expect(cli, contest->results, good);
+    return hr_outcome_expect(cli, runs->results, good);
 }
 
 /* Runs side by side take what they take at the same time. */
-static enum hr_status check_together(const struct hr_contest *contest,
+static enum hr_status check_together(const struct hr_compare_runs *runs,
                                      const struct hr_dataset *dataset)
 {
     struct hr_needs all = {0};
-    for (size_t i = 0; i < contest->per_seed; i++) {
+    for (size_t i = 0; i < runs->per_seed; i++) {
         struct hr_needs one = {0};
-        HR_TRY(hr_train_needs(&contest->options[i], dataset, &one));
+        HR_TRY(hr_train_needs(&runs->options[i], dataset, &one));
         hr_needs_join(&all, &one);
     }
     return hr_needs_check(&all, "--concurrent: the runs of a seed together need",
@@ -242,9 +241,9 @@ static enum hr_status check_together(const struct hr_contest *contest,
 /* May samples of this shape be read? */
 static enum hr_status admit(const void *arg, struct hr_shape shape)
 {
-    const struct hr_contest *contest = arg;
-    for (size_t i = 0; i < contest->per_seed; i++)
-        HR_TRY(hr_train_admit(&contest->options[i], shape));
+    const struct hr_compare_runs *runs = arg;
+    for (size_t i = 0; i < runs->per_seed; i++)
+        HR_TRY(hr_train_admit(&runs->options[i], shape));
     return HR_OK;
 }
 
@@ -260,35 +259,35 @@ static enum hr_status check_folder(const struct hr_train_options *options)
 }
 
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
-                              struct hr_contest *contest)
+                              struct hr_compare_runs *runs)
 {
-    HR_TRY(plan_contest(cli, contest));
+    HR_TRY(plan_runs(cli, runs));
     HR_TRY(hr_train_complete(&cli->train)); /* what the settings of each strategy stand upon */
     cli->data_options.admit = admit;
-    cli->data_options.admit_arg = contest;
+    cli->data_options.admit_arg = runs;
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
-    for (size_t i = 0; i < contest->n; i++) /* before the first is trained */
-        HR_TRY(hr_train_check(&contest->options[i], dataset));
+    for (size_t i = 0; i < runs->n; i++) /* before the first is trained */
+        HR_TRY(hr_train_check(&runs->options[i], dataset));
     if (cli->concurrent)
-        HR_TRY(check_together(contest, dataset));
-    for (size_t i = 0; i < contest->n; i++)
-        HR_TRY(check_folder(&contest->options[i]));
+        HR_TRY(check_together(runs, dataset));
+    for (size_t i = 0; i < runs->n; i++)
+        HR_TRY(check_folder(&runs->options[i]));
     hr_hints_print(cli, dataset);
     HR_TRY(hr_outcome_forget(cli));
-    HR_TRY(cli->concurrent ? hr_contest_side_by_side(cli, dataset, contest)
-                           : run_in_turn(cli, dataset, contest));
-    return report(cli, dataset, contest);
+    HR_TRY(cli->concurrent ? hr_compare_runs_side_by_side(cli, dataset, runs)
+                           : run_in_turn(cli, dataset, runs));
+    return report(cli, dataset, runs);
 }
 
 static int run(struct hr_cli *cli)
 {
     struct hr_dataset dataset = {0};
-    struct hr_contest *contest = calloc(1, sizeof *contest);
-    const enum hr_status status = contest ? compare(cli, &dataset, contest)
-                                          : hr_fail(HR_E_NOMEM, "no memory to compare anything in");
-    for (size_t i = 0; contest && i < contest->n; i++)
-        hr_run_result_free(&contest->results[i]);
-    free(contest);
+    struct hr_compare_runs *runs = calloc(1, sizeof *runs);
+    const enum hr_status status = runs ? compare(cli, &dataset, runs)
+                                       : hr_fail(HR_E_NOMEM, "no memory to compare anything in");
+    for (size_t i = 0; runs && i < runs->n; i++)
+        hr_run_result_free(&runs->results[i]);
+    free(runs);
     hr_dataset_close(&dataset);
     return status == HR_OK ? 0 : hr_cli_failed(status);
 }

@@ -11,7 +11,7 @@
 #include "cli/signals.h"
 #include "cli/sparse.h"
 #include "cli/topics.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 
 static const struct hr_command *const commands[] = {
     &hr_command_train,  &hr_command_compare, &hr_command_simulate, &hr_command_eval,

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "hogring/replay.h"
-#include "schedule/trace.h"
+#include "trace/trace.h"
 
 enum { HR_TRACE_KINDS = 8 };
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/printable.h"
 #include "base/size.h"
-#include "data/stream.h"
+#include "data/gzip_stream.h"
 
 enum { FIRST_BYTES = 4096, STEP_BYTES = 64 << 10 };
 
@@ -50,18 +50,19 @@ enum hr_status hr_take(const char *name, size_t n, void **out)
     return *out ? HR_OK : hr_fail(HR_E_NOMEM, "%s: no memory for %zu bytes", name, n);
 }
 
-static enum hr_status read_all(struct hr_stream *stream, struct hr_array *out)
+static enum hr_status read_all(struct hr_gzip_stream *stream, struct hr_array *out)
 {
     if (stream->bytes > HR_DATA_MAX_BYTES)
         return hr_fail(HR_E_FORMAT, "%s: has %llu bytes, expected at most 8 GiB", stream->name,
                        (unsigned long long)stream->bytes);
-    HR_TRY(grow(out, stream->name, hr_min_size(hr_stream_least(stream) + 1, HR_DATA_MAX_BYTES)));
+    HR_TRY(
+        grow(out, stream->name, hr_min_size(hr_gzip_stream_least(stream) + 1, HR_DATA_MAX_BYTES)));
     for (;;) {
         if (out->bytes == out->capacity)
             HR_TRY(grow(out, stream->name, out->bytes + 1));
         const size_t free_bytes = hr_min_size(out->capacity - out->bytes, (size_t)16 * STEP_BYTES);
         size_t got;
-        HR_TRY(hr_stream_read(stream, (char *)out->data + out->bytes, free_bytes, &got));
+        HR_TRY(hr_gzip_stream_read(stream, (char *)out->data + out->bytes, free_bytes, &got));
         out->bytes += got;
         if (got < free_bytes)
             return HR_OK;
@@ -70,11 +71,11 @@ static enum hr_status read_all(struct hr_stream *stream, struct hr_array *out)
 
 enum hr_status hr_bytes_read_file(const char *path, struct hr_array *out)
 {
-    struct hr_stream stream;
+    struct hr_gzip_stream stream;
     struct hr_array array = {0};
-    HR_TRY(hr_stream_open_file(path, &stream));
+    HR_TRY(hr_gzip_stream_open_file(path, &stream));
     const enum hr_status status = read_all(&stream, &array);
-    hr_stream_close(&stream);
+    hr_gzip_stream_close(&stream);
     if (status == HR_OK)
         *out = array;
     else
@@ -84,10 +85,10 @@ enum hr_status hr_bytes_read_file(const char *path, struct hr_array *out)
 
 enum hr_status hr_bytes_peek_file(const char *path, void *out, size_t n, size_t *got)
 {
-    struct hr_stream stream;
-    HR_TRY(hr_stream_open_file(path, &stream));
-    const enum hr_status status = hr_stream_read(&stream, out, n, got);
-    hr_stream_close(&stream);
+    struct hr_gzip_stream stream;
+    HR_TRY(hr_gzip_stream_open_file(path, &stream));
+    const enum hr_status status = hr_gzip_stream_read(&stream, out, n, got);
+    hr_gzip_stream_close(&stream);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* bytes.h - whole files in memory, and arrays that grow with what was really read.
  *
  * Errors: HR_E_IO, HR_E_FORMAT (over 8 GiB, damaged gzip), HR_E_NOMEM; each names the file.
- * Threads: none. Tests: those of the formats, tests/data/test_*.c, tests/fuzz
+ * Threads: none. Tests: those of the formats, tests/unit/data/test_*.c, tests/fuzz
  */
 #ifndef HR_DATA_BYTES_H
 #define HR_DATA_BYTES_H

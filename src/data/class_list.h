@@ -8,7 +8,7 @@
  * A label belongs to the class of the same text; where all classes are numbers (label_number.h), a
  * whole number belongs to the one that is the same ("+1", "1" and "1.0" are). No two classes are.
  *
- * Errors: HR_E_USAGE, HR_E_NOMEM. Threads: none. Test: tests/data/test_class_list.c
+ * Errors: HR_E_USAGE, HR_E_NOMEM. Threads: none. Test: tests/unit/data/test_class_list.c
  */
 #ifndef HR_DATA_CLASS_LIST_H
 #define HR_DATA_CLASS_LIST_H

@@ -16,7 +16,7 @@
  * - Labels are any text; all other fields are finite numbers (base/parse.h), and none is empty.
  *
  * Errors: HR_E_FORMAT with file, line and column, what was found and what was expected.
- * Threads: none. Test: tests/data/test_csv.c
+ * Threads: none. Test: tests/unit/data/test_csv.c
  */
 #ifndef HR_DATA_CSV_H
 #define HR_DATA_CSV_H

@@ -1,6 +1,6 @@
 /* csv_fields.h - the text of a table as records of fields.
  *
- * Errors: HR_E_FORMAT with file, line and column. Threads: none. Test: tests/data/test_csv.c
+ * Errors: HR_E_FORMAT with file, line and column. Threads: none. Test: tests/unit/data/test_csv.c
  */
 #ifndef HR_DATA_CSV_FIELDS_H
 #define HR_DATA_CSV_FIELDS_H

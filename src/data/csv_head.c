@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "data/csv.h"
-#include "data/stream.h"
+#include "data/gzip_stream.h"
 
 static const char candidates[] = ",\t;";
 
@@ -27,18 +27,18 @@ static void look(struct head *head, const char *text, size_t bytes)
 
 enum hr_status hr_csv_width(const char *path, size_t *columns)
 {
-    struct hr_stream stream;
+    struct hr_gzip_stream stream;
     struct head head = {0};
     char buffer[16 << 10];
     size_t got = sizeof buffer;
     enum hr_status status = HR_OK;
-    HR_TRY(hr_stream_open_file(path, &stream));
+    HR_TRY(hr_gzip_stream_open_file(path, &stream));
     while (status == HR_OK && got == sizeof buffer && !head.ended) {
-        status = hr_stream_read(&stream, buffer, sizeof buffer, &got);
+        status = hr_gzip_stream_read(&stream, buffer, sizeof buffer, &got);
         if (status == HR_OK)
             look(&head, buffer, got);
     }
-    hr_stream_close(&stream);
+    hr_gzip_stream_close(&stream);
     *columns = 0;
     for (size_t i = 0; i < sizeof head.found / sizeof *head.found; i++)
         *columns = head.found[i] >= *columns ? head.found[i] + 1 : *columns;

@@ -1,6 +1,6 @@
 /* feature_names.h - columns of training and test files have the same names in the same order.
  *
- * Threads: none. Test: tests/data/test_csv.c
+ * Threads: none. Test: tests/unit/data/test_csv.c
  */
 #ifndef HR_DATA_FEATURE_NAMES_H
 #define HR_DATA_FEATURE_NAMES_H

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "data/stream.h"
+#include "data/gzip_stream.h"
 
 enum { TYPE_U8 = 0x08, FIRST_STEP_BYTES = 64 << 10 };
 
@@ -78,12 +78,12 @@ static enum hr_status check_sizes(const char *name, struct hr_idx *idx)
     return HR_OK;
 }
 
-static enum hr_status read_header(struct hr_stream *s, size_t ndim, struct hr_idx *idx)
+static enum hr_status read_header(struct hr_gzip_stream *s, size_t ndim, struct hr_idx *idx)
 {
     uint8_t header[4 + 4 * HR_IDX_MAX_DIMS];
     const size_t want = 4 + 4 * ndim;
     size_t got;
-    HR_TRY(hr_stream_read(s, header, want, &got));
+    HR_TRY(hr_gzip_stream_read(s, header, want, &got));
     if (got >= 4)
         HR_TRY(check_magic(s->name, header, ndim));
     if (got < want)
@@ -110,14 +110,14 @@ static enum hr_status grow(const char *name, uint8_t **data, size_t bytes)
 }
 
 /* Fill idx->data, freed by the caller whatever the outcome. */
-static enum hr_status read_elements(struct hr_stream *s, struct hr_idx *idx)
+static enum hr_status read_elements(struct hr_gzip_stream *s, struct hr_idx *idx)
 {
     HR_TRY(hr_memory_ask(s->name, idx->bytes)); /* as declared, before it is inflated */
     size_t capacity = s->gzip ? hr_min_size(idx->bytes, FIRST_STEP_BYTES) : idx->bytes;
     for (size_t have = 0;; capacity = hr_min_size(idx->bytes, 2 * capacity)) {
         HR_TRY(grow(s->name, &idx->data, capacity));
         size_t got;
-        HR_TRY(hr_stream_read(s, idx->data + have, capacity - have, &got));
+        HR_TRY(hr_gzip_stream_read(s, idx->data + have, capacity - have, &got));
         have += got;
         if (have < capacity)
             return hr_fail(HR_E_FORMAT, "%s: holds %zu bytes after the header, expected %s = %zu",
@@ -128,18 +128,18 @@ static enum hr_status read_elements(struct hr_stream *s, struct hr_idx *idx)
 }
 
 /* One byte more is enough to refuse a bomb, and it makes zlib check the last member's CRC. */
-static enum hr_status check_end(struct hr_stream *s, const struct hr_idx *idx)
+static enum hr_status check_end(struct hr_gzip_stream *s, const struct hr_idx *idx)
 {
     uint8_t excess;
     size_t got;
-    HR_TRY(hr_stream_read(s, &excess, 1, &got));
+    HR_TRY(hr_gzip_stream_read(s, &excess, 1, &got));
     if (got)
         return hr_fail(HR_E_FORMAT, "%s: goes on after the elements, expected %s = %zu bytes",
                        s->name, dims_text(idx).text, idx->bytes);
     return HR_OK;
 }
 
-static enum hr_status read_idx(struct hr_stream *s, size_t ndim, struct hr_idx *out)
+static enum hr_status read_idx(struct hr_gzip_stream *s, size_t ndim, struct hr_idx *out)
 {
     HR_ASSERT(ndim >= 1 && ndim <= HR_IDX_MAX_DIMS);
     struct hr_idx idx = {0};
@@ -156,30 +156,30 @@ out:
 
 enum hr_status hr_idx_read_file(const char *path, size_t ndim, struct hr_idx *out)
 {
-    struct hr_stream stream;
-    HR_TRY(hr_stream_open_file(path, &stream));
+    struct hr_gzip_stream stream;
+    HR_TRY(hr_gzip_stream_open_file(path, &stream));
     const enum hr_status st = read_idx(&stream, ndim, out);
-    hr_stream_close(&stream);
+    hr_gzip_stream_close(&stream);
     return st;
 }
 
 enum hr_status hr_idx_read_dims(const char *path, size_t ndim, struct hr_idx *out)
 {
-    struct hr_stream stream;
-    HR_TRY(hr_stream_open_file(path, &stream));
+    struct hr_gzip_stream stream;
+    HR_TRY(hr_gzip_stream_open_file(path, &stream));
     *out = (struct hr_idx){0};
     const enum hr_status st = read_header(&stream, ndim, out);
-    hr_stream_close(&stream);
+    hr_gzip_stream_close(&stream);
     return st;
 }
 
 enum hr_status hr_idx_read_memory(const char *name, const void *memory, size_t bytes, size_t ndim,
                                   struct hr_idx *out)
 {
-    struct hr_stream stream;
-    HR_TRY(hr_stream_open_memory(name, memory, bytes, &stream));
+    struct hr_gzip_stream stream;
+    HR_TRY(hr_gzip_stream_open_memory(name, memory, bytes, &stream));
     const enum hr_status st = read_idx(&stream, ndim, out);
-    hr_stream_close(&stream);
+    hr_gzip_stream_close(&stream);
     return st;
 }
 

@@ -12,7 +12,7 @@
  * and for gzip the allocation at most doubles what has really been inflated.
  *
  * Errors: HR_E_FORMAT (file, found, expected), HR_E_IO, HR_E_NOMEM.
- * Threads: pure but for the files. Test: tests/data/test_idx.c
+ * Threads: pure but for the files. Test: tests/unit/data/test_idx.c
  */
 #ifndef HR_DATA_IDX_H
 #define HR_DATA_IDX_H

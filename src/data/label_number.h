@@ -4,7 +4,7 @@
  * A text is a number when hr_parse_real takes it, unless it is digits that begin with a 0 that they
  * do not need: "02139" is the name of a place.
  *
- * Errors: none. Threads: pure. Test: tests/data/test_labels.c
+ * Errors: none. Threads: pure. Test: tests/unit/data/test_labels.c
  */
 #ifndef HR_DATA_LABEL_NUMBER_H
 #define HR_DATA_LABEL_NUMBER_H

@@ -7,7 +7,7 @@
  * "1.0" are one; a fraction in two forms ("1.1" and "1.10") is refused.
  *
  * Errors: HR_E_FORMAT (more than 2^24 distinct labels, such fractions), HR_E_NOMEM. Threads: none.
- * Tests: tests/data/test_labels.c, test_csv.c, test_libsvm.c
+ * Tests: tests/unit/data/test_labels.c, test_csv.c, test_libsvm.c
  */
 #ifndef HR_DATA_LABELS_H
 #define HR_DATA_LABELS_H

@@ -7,7 +7,7 @@
  * one of the data set's files has an index 0. Lines without a label are skipped when they hold
  * nothing but a comment.
  *
- * Errors: HR_E_FORMAT with file and line. Threads: none. Test: tests/data/test_libsvm.c
+ * Errors: HR_E_FORMAT with file and line. Threads: none. Test: tests/unit/data/test_libsvm.c
  */
 #ifndef HR_DATA_LIBSVM_H
 #define HR_DATA_LIBSVM_H

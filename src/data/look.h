@@ -10,7 +10,7 @@
  * another, and ALL LARGE when each is above 100 (features that are 0 in nearly all rows do not
  * count). Of tables of floats only; a sample of the rows is looked at.
  *
- * Errors: HR_E_NOMEM. Threads: pure. Test: tests/data/test_look.c
+ * Errors: HR_E_NOMEM. Threads: pure. Test: tests/unit/data/test_look.c
  */
 #ifndef HR_DATA_LOOK_H
 #define HR_DATA_LOOK_H

@@ -8,7 +8,8 @@
  * test samples are held out). X is (n,F), (n,H,W) or (n,C,H,W): u1 is kept as bytes with scale
  * 1/255, other integers and f4, f8 become floats. y is (n), integers or finite floats.
  *
- * Errors: HR_E_FORMAT with file, found and expected. Threads: none. Test: tests/data/test_npy.c
+ * Errors: HR_E_FORMAT with file, found and expected. Threads: none.
+ * Test: tests/unit/data/test_npy.c
  */
 #ifndef HR_DATA_NPY_H
 #define HR_DATA_NPY_H

@@ -29,7 +29,7 @@
  * hr_packed_verify digests everything. A file that is cut while it is mapped raises SIGBUS: replace
  * files, do not rewrite them.
  *
- * Errors: HR_E_FORMAT, HR_E_IO. Threads: none. Test: tests/data/test_packed.c
+ * Errors: HR_E_FORMAT, HR_E_IO. Threads: none. Test: tests/unit/data/test_packed.c
  */
 #ifndef HR_DATA_PACKED_H
 #define HR_DATA_PACKED_H

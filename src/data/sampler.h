@@ -7,7 +7,7 @@
  * from Philox(seed, epoch); a value outside [0, count) is sent through again (cycle walking), which
  * keeps it a bijection (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002).
  *
- * Threads: pure. Test: tests/data/test_sampler.c
+ * Threads: pure. Test: tests/unit/data/test_sampler.c
  */
 #ifndef HR_DATA_SAMPLER_H
 #define HR_DATA_SAMPLER_H

@@ -1,7 +1,7 @@
 /* table.h - the samples of one split, as a format's parser leaves them.
  *
  * Threads: none. Errors: HR_E_FORMAT, HR_E_NOMEM, naming the file.
- * Tests: those of the formats, tests/data/test_*.c
+ * Tests: those of the formats, tests/unit/data/test_*.c
  */
 #ifndef HR_DATA_TABLE_H
 #define HR_DATA_TABLE_H

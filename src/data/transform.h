@@ -10,7 +10,7 @@
  * whoever decodes the sample, and when, and in which batch.
  *
  * Threads: pure functions on the caller's memory, but for hr_scaling_measure, which allocates.
- * Test: tests/data/test_transform.c, against naive twins.
+ * Test: tests/unit/data/test_transform.c, against naive twins.
  */
 #ifndef HR_DATA_TRANSFORM_H
 #define HR_DATA_TRANSFORM_H

@@ -44,7 +44,7 @@ static struct hr_choice choose(const struct hr_member *member, const struct hr_j
 struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job)
 {
     struct hr_choice choice = choose(member, job);
-    if (member->hall)
+    if (member->local)
         choice.way = HR_BY_HALL;
     return choice;
 }

@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "group/choose.h"
-#include "group/hall.h"
+#include "group/local_group.h"
 #include "group/lane.h"
-#include "group/lookout.h"
+#include "launch/peer_watch.h"
 #include "group/mail.h"
 #include "group/planned.h"
 
@@ -49,8 +49,8 @@ static void account_notices(struct hr_member *member)
 struct hr_traffic hr_member_traffic(const struct hr_member *member)
 {
     struct hr_traffic sum = {0};
-    if (member->hall)
-        return hr_hall_traffic(member->hall, member->rank);
+    if (member->local)
+        return hr_local_group_traffic(member->local, member->rank);
     for (size_t r = 0; r < member->options.nranks; r++) {
         sum.bytes_sent += member->traffic[r].bytes_sent;
         sum.bytes_received += member->traffic[r].bytes_received;
@@ -129,7 +129,7 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
                         member->place.number, member->call.count, hr_clock_coarse_ns());
     }
     if (choice.way == HR_BY_HALL)
-        hr_hall_enter(member, choice.algorithm);
+        hr_local_group_enter(member, choice.algorithm);
     else if (choice.way == HR_BY_MEETING)
         start_meeting(member);
     else if (choice.way == HR_BY_NOTICES)
@@ -201,7 +201,7 @@ static bool test_way(struct hr_member *member)
     case HR_BY_PLAN:
         return hr_executor_test(member);
     case HR_BY_HALL:
-        return hr_hall_test(member);
+        return hr_local_group_test(member);
     }
     return true;
 }
@@ -289,7 +289,7 @@ static void describe_last(const struct hr_member *member, size_t rank, char *tex
 static enum hr_status name_missing(const struct hr_member *member)
 {
     char missing[240] = "", waited[120], call[160], last[220], stopped[130];
-    hr_lookout_stopped(member->place.waiter, member->place.control, stopped, sizeof stopped);
+    hr_peer_watch_stopped(member->place.waiter, member->place.control, stopped, sizeof stopped);
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     hr_call_describe(call, sizeof call, &member->call);
     for (size_t r = 0; r < member->options.nranks; r++) {
@@ -319,7 +319,7 @@ enum hr_status hr_member_wait(struct hr_member *member)
 {
     const char *what = hr_operation_facts(member->job.operation)->name;
     while (!hr_member_test(member)) {
-        HR_ASSERT(!member->hall); /* the thread that plays all ranks would wait for itself */
+        HR_ASSERT(!member->local); /* the thread that plays all ranks would wait for itself */
         member->parked_on = hr_member_bell(member);
         const enum hr_status status =
             hr_wait_until(member->place.waiter, member->parked_on, is_elsewhere, member, what);

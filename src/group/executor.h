@@ -13,7 +13,7 @@
 #ifndef HR_GROUP_EXECUTOR_H
 #define HR_GROUP_EXECUTOR_H
 
-#include "group/call.h"
+#include "plan/call.h"
 #include "shm/control.h"
 #include "shm/ring.h"
 

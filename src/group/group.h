@@ -13,7 +13,7 @@
  *     meeting  (meeting.h) a large direct all-reduce, or one of more ranks than processors: done in
  *              place by whoever is running
  *     plan     (plan.h, executor.h) everything else, over rings
- *     hall     (hall.h) all-reduces of ranks that one thread plays
+ *     local     (local.h) all-reduces of ranks that one thread plays
  * Which, depends on the call and the options alone, so that all ranks choose alike.
  *
  * Every operation is `start`, then `hr_member_test` until it is true, then `hr_member_finish`
@@ -31,7 +31,7 @@
 #include "shm/control.h"
 
 struct hr_group_options {
-    size_t nranks;                        /* 1 .. HR_MAX_RANKS; in a hall HR_HALL_RANKS */
+    size_t nranks; /* 1 .. HR_MAX_RANKS; in a local group HR_LOCAL_GROUP_RANKS */
     const struct hr_algorithm *algorithm; /* of all_reduce */
     bool plan_only;                       /* leave the fast paths alone and run the plan */
     bool crowded;                         /* more runnable threads than processors */
@@ -91,7 +91,7 @@ struct hr_job {
 
 enum hr_way { HR_BY_NOTICES, HR_BY_STRIPES, HR_BY_MEETING, HR_BY_PLAN, HR_BY_HALL };
 
-struct hr_hall;
+struct hr_local_group;
 
 struct hr_member {
     struct hr_group_options options;
@@ -101,7 +101,8 @@ struct hr_member {
     struct hr_notices notices;
     struct hr_mail *mail;       /* messages, not collectives; NULL: no room for any */
     struct hr_planned *planned; /* plans made so far */
-    struct hr_hall *hall;       /* it meets the others there, and shares no memory; NULL: it does */
+    struct hr_local_group
+        *local; /* it meets the others there, and shares no memory; NULL: it does */
     /* The operation in progress. */
     struct hr_job job;
     struct hr_call call;
@@ -138,7 +139,8 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job);
 /* Make what progress can be made; true when the operation is over, well or badly. `member` is a
  * struct hr_member * (so that this is an hr_ready_fn). */
 bool hr_member_test(void *member);
-/* What to park on while it is false; another one perhaps after the next test. In a hall NULL. */
+/* What to park on while it is false; another one perhaps after the next test. NULL in a local
+ * group. */
 struct hr_bell *hr_member_bell(struct hr_member *member);
 /* How it went. */
 HR_CHECKED enum hr_status hr_member_finish(struct hr_member *member);

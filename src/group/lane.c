@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "schedule/wires.h"
+#include "netsim/wires.h"
 
 /* The words of a message. */
 enum { COUNT, ROOT, ADDRESS, BYTES, ARRIVES };

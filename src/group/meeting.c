@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "group/plan.h"
+#include "plan/plan.h"
 #include "shm/control.h"
 
 enum {

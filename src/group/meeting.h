@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-#include "group/call.h"
+#include "plan/call.h"
 #include "shm/wait.h"
 
 struct hr_seat {

@@ -15,7 +15,7 @@
 #ifndef HR_GROUP_NOTICES_H
 #define HR_GROUP_NOTICES_H
 
-#include "group/call.h"
+#include "plan/call.h"
 #include "shm/wait.h"
 
 enum { HR_NOTICE_BYTES = 4096 }; /* of payload, at most */

@@ -4,7 +4,7 @@
 #ifndef HR_GROUP_PLANNED_H
 #define HR_GROUP_PLANNED_H
 
-#include "group/layout.h"
+#include "plan/layout.h"
 
 struct hr_planned;
 

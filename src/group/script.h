@@ -12,12 +12,12 @@
  *            than 0.1 MB of the trees; three times as much while it is made.
  *
  * Threads: a script belongs to one.
- * Test: tests/group/test_hall.c
+ * Test: tests/unit/group/test_local_group.c
  */
 #ifndef HR_GROUP_SCRIPT_H
 #define HR_GROUP_SCRIPT_H
 
-#include "group/layout.h"
+#include "plan/layout.h"
 
 struct hr_script;
 

@@ -7,8 +7,8 @@
 #define HR_GROUP_WORLD_H
 
 #include "group/group.h"
-#include "group/launch.h"
-#include "schedule/wires.h"
+#include "launch/launch.h"
+#include "netsim/wires.h"
 
 /* What all ranks of a world know; private memory, the same before ranks are forked. */
 struct hr_world_plan {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/fpenv.h"
-#include "group/join.h"
+#include "launch/join.h"
 #include "group/world.h"
 
 /* What a joined rank holds. */

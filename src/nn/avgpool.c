@@ -1,8 +1,8 @@
 /* avgpool K [stride S] [pad P] - torch.nn.AvgPool2d(K, S, P); the stride is K when it is left out.
  * globalavgpool - torch.nn.AdaptiveAvgPool2d(1): one window, as large as the image. */
 #include "nn/layer.h"
-#include "nn/pool.h"
-#include "nn/team.h"
+#include "kernels/pool.h"
+#include "kernels/team.h"
 #include "nn/window.h"
 
 static enum hr_status parse(struct hr_layer *layer, const struct hr_layer_text *text)

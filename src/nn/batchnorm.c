@@ -18,8 +18,8 @@
 
 #include "base/size.h"
 #include "nn/layer.h"
-#include "nn/norm.h"
-#include "nn/team.h"
+#include "kernels/norm.h"
+#include "kernels/team.h"
 
 enum { BLOCK_ROWS = 512 };
 static const double EPSILON = 1e-5;

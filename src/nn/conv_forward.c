@@ -1,8 +1,8 @@
 /* Convolution, forward: y = patches of x * weights. Parts of the batch are shared out among the
  * threads. */
 #include "nn/conv_job.h"
-#include "nn/pool.h"
-#include "nn/team.h"
+#include "kernels/pool.h"
+#include "kernels/team.h"
 
 static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
                       struct hr_conv_memory *out)

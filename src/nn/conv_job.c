@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "nn/micro.h"
+#include "kernels/micro.h"
 
 const struct hr_layer *hr_conv_pool(const struct hr_layer *layer)
 {

@@ -6,12 +6,12 @@
  * With a stride S, pixels fall into S*S phases by which taps of the filter ever touch them; each
  * phase is a convolution of its own over dy, without stride.
  *
- * Threads: pure functions on the caller's memory.      Test: tests/nn/test_conv.c
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_conv.c
  */
 #ifndef HR_NN_CONV_PLAN_H
 #define HR_NN_CONV_PLAN_H
 
-#include "nn/patches.h"
+#include "kernels/patches.h"
 #include "nn/window.h"
 
 /* Images of (H,W,channels) one behind the other, each with zeros around it: (height,width,channels)

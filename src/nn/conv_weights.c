@@ -4,10 +4,10 @@
 
 #include "base/size.h"
 #include "nn/conv_job.h"
-#include "nn/kernels.h"
-#include "nn/micro.h"
-#include "nn/pool.h"
-#include "nn/team.h"
+#include "kernels/elementwise.h"
+#include "kernels/micro.h"
+#include "kernels/pool.h"
+#include "kernels/team.h"
 
 static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
                       struct hr_conv_memory *out)

@@ -3,8 +3,8 @@
  *     y (B,O) = x (B,I) W^T + bias         W (O,I), bias (O)
  *     dW (O,I) = dy^T x    dbias (O) = column sums of dy    dx (B,I) = dy W
  */
-#include "nn/gemm.h"
-#include "nn/kernels.h"
+#include "kernels/gemm.h"
+#include "kernels/elementwise.h"
 #include "nn/layer.h"
 
 static enum hr_status parse(struct hr_layer *layer, const struct hr_layer_text *text)

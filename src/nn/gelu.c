@@ -1,6 +1,6 @@
 /* gelu - y = x P(X <= x), X normal: torch.nn.GELU(), the exact form. Its derivative wants x. */
 #include "nn/layer.h"
-#include "nn/smooth.h"
+#include "kernels/smooth.h"
 
 static enum hr_status fit(struct hr_layer *layer)
 {

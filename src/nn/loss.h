@@ -12,7 +12,7 @@
  * The answer is the first largest output. With a single output it is x > 0 for bce, and for mse the
  * class number that is nearest (the lower of two). The largest logit is subtracted before
  * exponentials, so that no finite logits overflow.
- * Test: tests/nn/test_loss.c
+ * Test: tests/unit/nn/test_loss.c
  */
 #ifndef HR_NN_LOSS_H
 #define HR_NN_LOSS_H

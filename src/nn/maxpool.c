@@ -1,8 +1,8 @@
 /* maxpool K [stride S] [pad P] - torch.nn.MaxPool2d(K, S, P); the stride is K when it is left out.
  * Behind a convolution it is the convolution that does its work (layer.h, absorbs). */
 #include "nn/layer.h"
-#include "nn/pool.h"
-#include "nn/team.h"
+#include "kernels/pool.h"
+#include "kernels/team.h"
 #include "nn/window.h"
 
 static enum hr_status parse(struct hr_layer *layer, const struct hr_layer_text *text)

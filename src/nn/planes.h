@@ -3,7 +3,7 @@
  *     planes   (B, channels, pixels)    PyTorch: one channel after another
  *     pixels   (B, pixels, channels)    ours: the channels of a pixel side by side
  *
- * Threads: pure functions on the caller's memory.      Test: tests/nn/test_planes.c
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_planes.c
  */
 #ifndef HR_NN_PLANES_H
 #define HR_NN_PLANES_H

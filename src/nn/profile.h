@@ -9,13 +9,13 @@
  * Work is counted from shapes: multiply-adds of the products, and the bytes of inputs, outputs,
  * parameters and gradients, each once; what a kernel moves besides is the kernel's own affair.
  *
- * Threads: one thread; it starts teams.                   Test: tests/nn/test_profile.c
+ * Threads: one thread; it starts teams.                   Test: tests/unit/nn/test_profile.c
  */
 #ifndef HR_NN_PROFILE_H
 #define HR_NN_PROFILE_H
 
 #include "nn/model.h"
-#include "nn/roofs.h"
+#include "kernels/roofs.h"
 
 enum hr_part { HR_PART_FORWARD, HR_PART_WEIGHTS, HR_PART_DATA, HR_PART_LOSS, HR_PARTS };
 

@@ -1,5 +1,5 @@
 /* relu - y = max(0, x). The gradient's mask is the sign of the stored y, so x is not kept. */
-#include "nn/kernels.h"
+#include "kernels/elementwise.h"
 #include "nn/layer.h"
 
 static enum hr_status fit(struct hr_layer *layer)

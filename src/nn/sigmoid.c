@@ -1,6 +1,6 @@
 /* sigmoid - y = 1 / (1 + e^-x). Its derivative is y (1 - y), so x is not kept. */
 #include "nn/layer.h"
-#include "nn/smooth.h"
+#include "kernels/smooth.h"
 
 static enum hr_status fit(struct hr_layer *layer)
 {

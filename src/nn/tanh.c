@@ -1,6 +1,6 @@
 /* tanh - y = tanh x. Its derivative is 1 - y^2, so x is not kept. */
 #include "nn/layer.h"
-#include "nn/smooth.h"
+#include "kernels/smooth.h"
 
 static enum hr_status fit(struct hr_layer *layer)
 {

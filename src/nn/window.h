@@ -7,17 +7,8 @@
 #ifndef HR_NN_WINDOW_H
 #define HR_NN_WINDOW_H
 
+#include "kernels/sliding.h"
 #include "nn/layer.h"
-
-struct hr_window {
-    size_t height, width, stride, pad, dilation;
-};
-
-/* An image (C,H,W), and the (OH,OW) positions of a window on it. */
-struct hr_sliding {
-    size_t C, H, W, OH, OW;
-    struct hr_window window;
-};
 
 /* "3x2", or "3" for "3x3", to height and width. */
 HR_CHECKED enum hr_status hr_window_parse_size(const char *word, struct hr_window *out);

@@ -9,7 +9,7 @@
  * that comes a second time opens a group of its own: something differed that the result does not
  * say.
  *
- * Threads: none. Test: tests/report/test_groups.c
+ * Threads: none. Test: tests/unit/report/test_groups.c
  */
 #ifndef HR_REPORT_GROUPS_H
 #define HR_REPORT_GROUPS_H

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "group/walk.h"
-#include "schedule/rings.h"
+#include "netsim/walk.h"
+#include "netsim/rings.h"
 
 /* One algorithm. */
 struct hr_links_row {

@@ -1,7 +1,7 @@
 /* stats.h - the little statistics that a comparison over a few seeds needs.
  *
  * Threads: pure functions.
- * Test: tests/report/test_stats.c holds values of published tables.
+ * Test: tests/unit/report/test_stats.c holds values of published tables.
  */
 #ifndef HR_REPORT_STATS_H
 #define HR_REPORT_STATS_H

@@ -5,7 +5,7 @@
  * best was found by looking, so correcting for its pairs alone would call differences that are
  * chance more often than the stated level (five equal strategies, five seeds: 7 % instead of 5 %).
  *
- * Threads: none. Test: tests/report/test_verdict.c
+ * Threads: none. Test: tests/unit/report/test_verdict.c
  */
 #ifndef HR_REPORT_VERDICT_H
 #define HR_REPORT_VERDICT_H

@@ -7,7 +7,7 @@
  * It is small and keeps its name while the run lives, so that a monitor can attach and a crash can
  * be read afterwards. It holds no pointers.
  *
- * Test: tests/shm/test_control.c
+ * Test: tests/unit/shm/test_control.c
  */
 #ifndef HR_SHM_CONTROL_H
 #define HR_SHM_CONTROL_H

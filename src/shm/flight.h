@@ -13,7 +13,7 @@
  *           operation sees that the number is no longer the one it came for. Numbers never come
  *           back.
  * Memory:   zeroed memory is an empty recorder.
- * Test:     tests/shm/test_flight.c
+ * Test:     tests/unit/shm/test_flight.c
  */
 #ifndef HR_SHM_FLIGHT_H
 #define HR_SHM_FLIGHT_H

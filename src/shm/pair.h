@@ -8,7 +8,7 @@
  *
  * Memory:   the caller gives n times hr_pair_bytes(), aligned to HR_LINE.
  * Threads:  of a pair, one client (sends requests, takes replies) and one owner (the other way).
- * Test:     tests/shm/test_pair.c
+ * Test:     tests/unit/shm/test_pair.c
  */
 #ifndef HR_SHM_PAIR_H
 #define HR_SHM_PAIR_H

@@ -13,7 +13,7 @@
  *            full (or empty): in a stream most calls touch no line that the other side writes.
  * Units:     indices run free (they wrap at 2^64) and are only compared by difference.
  * Errors:    none after init; full and empty are answers.
- * Test:      tests/shm/test_ring.c
+ * Test:      tests/unit/shm/test_ring.c
  */
 #ifndef HR_SHM_RING_H
 #define HR_SHM_RING_H

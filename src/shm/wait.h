@@ -25,7 +25,7 @@
  * where; before Linux 5.16 they look up every 50 ms, which they do in any case.
  *
  * Threads: any number may ring; any number may park on one bell.
- * Test: tests/shm/test_wait.c
+ * Test: tests/unit/shm/test_wait.c
  */
 #ifndef HR_SHM_WAIT_H
 #define HR_SHM_WAIT_H

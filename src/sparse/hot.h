@@ -11,7 +11,7 @@
  *   Who      each of several workers without a lock, whose solver is sgd (--hot-copies); others
  *            have none: count 0, and nothing here does anything. One worker's bits are those of
  *            plain descent.
- *   Threads  a worker's own. Test: tests/sparse/test_hot.c
+ *   Threads  a worker's own. Test: tests/unit/sparse/test_hot.c
  */
 #ifndef HR_SPARSE_HOT_H
 #define HR_SPARSE_HOT_H

@@ -9,7 +9,7 @@
  *            row's part of the regulariser, divided by C. At most `largest_decay`
  *
  * Memory: owned, private to the process (children read the copy they inherit).
- * Threads: read-only once made. Test: tests/sparse/test_problem.c
+ * Threads: read-only once made. Test: tests/unit/sparse/test_problem.c
  */
 #ifndef HR_SPARSE_PROBLEM_H
 #define HR_SPARSE_PROBLEM_H

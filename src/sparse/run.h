@@ -29,7 +29,7 @@
 #include "base/account.h"
 #include "base/needs.h"
 #include "group/group.h"
-#include "group/launch.h"
+#include "launch/launch.h"
 #include "optim/lr.h"
 #include "sparse/problem.h"
 

@@ -6,7 +6,7 @@
  *            keep 0: no decay, and decay is not read
  *
  * Rows are fetched ahead: a row is a stream, but the next one lies anywhere. Aliasing: none.
- * Threads: any number on the same weights. Test: tests/sparse/test_weights.c (naive twins)
+ * Threads: any number on the same weights. Test: tests/unit/sparse/test_weights.c (naive twins)
  */
 #ifndef HR_SPARSE_WEIGHTS_H
 #define HR_SPARSE_WEIGHTS_H

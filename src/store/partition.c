@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "group/plan.h"
+#include "plan/plan.h"
 #include "shm/atom.h"
 
 /* Where a cut at element `at` of all really goes: not into a small key. */

@@ -12,7 +12,7 @@
  *   The largest stripe has at most HR_STORE_SMALL + a line more than an equal share.
  *
  * Memory: owned; make, then fini.
- * Test: tests/store/test_partition.c
+ * Test: tests/unit/store/test_partition.c
  */
 #ifndef HR_STORE_PARTITION_H
 #define HR_STORE_PARTITION_H

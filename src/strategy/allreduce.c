@@ -124,8 +124,8 @@ static void update_replica(struct hr_worker *worker)
 static void prepare_update(struct hr_worker *worker, uint64_t index)
 {
     const struct hr_world *world = worker->world;
-    worker->step =
-        hr_step_for(world, index, hr_course_batch(&world->course, index).count, ++worker->applied);
+    worker->step = hr_step_for(world, index, hr_batch_schedule_batch(&world->course, index).count,
+                               ++worker->applied);
     hr_buckets_reset(&worker->buckets);
 }
 

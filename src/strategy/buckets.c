@@ -58,7 +58,7 @@ void hr_buckets_final(struct hr_buckets *buckets, size_t offset)
         HR_ASSERT(buckets->nfull < HR_BUCKETS_MAX);
         buckets->begin[buckets->nfull++] = offset;
     }
-    if (!buckets->member->hall) /* where backward is perhaps not in the hall's thread */
+    if (!buckets->member->local) /* where backward is perhaps not in the local's thread */
         advance(buckets);
 }
 

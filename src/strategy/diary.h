@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "schedule/trace.h"
+#include "trace/trace.h"
 
 struct hr_diary {
     struct hr_trace_log *log;       /* where it writes; NULL: nowhere */

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "schedule/trace.h"
+#include "trace/trace.h"
 #include "strategy/hogwild_recorded.h"
 #include "strategy/pushes.h"
 #include "strategy/table.h"

@@ -10,7 +10,7 @@
  *            overwritten is counted by whoever overwrites it, once. Which line is watched depends
  *            on (worker, push) alone.
  *
- * Test: tests/strategy/test_lost.c has two pretended workers take turns.
+ * Test: tests/unit/strategy/test_lost.c has two pretended workers take turns.
  */
 #ifndef HR_STRATEGY_LOST_H
 #define HR_STRATEGY_LOST_H

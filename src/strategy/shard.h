@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "schedule/pick.h"
+#include "trace/pick.h"
 
 struct hr_world;
 

@@ -93,14 +93,14 @@ void hr_state_stop(struct hr_worker *worker)
 struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
                            uint64_t number)
 {
-    return hr_step_of(&world->optimizer, (double)hr_course_lr(&world->course, index), samples,
-                      number);
+    return hr_step_of(&world->optimizer, (double)hr_batch_schedule_lr(&world->course, index),
+                      samples, number);
 }
 
 struct hr_step hr_step_stale(const struct hr_world *world, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness)
 {
-    const double lr = (double)hr_course_lr(&world->course, index);
+    const double lr = (double)hr_batch_schedule_lr(&world->course, index);
     const double slower = world->options.inverse_staleness ? 1 + (double)staleness : 1;
     return hr_step_of(&world->optimizer, lr / slower, samples, number);
 }

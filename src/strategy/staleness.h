@@ -11,7 +11,7 @@
  *   Memory   [spans: which shards | a histogram each | what the shards said to worker 0, 1, ...]
  *   Threads  histograms of keys are counted up by all workers, relaxed; they are read when all
  *            ranks are gone. Everything else belongs to its worker.
- *   Test     tests/strategy/test_accounts.c plays schedules whose staleness is known
+ *   Test     tests/unit/strategy/test_accounts.c plays schedules whose staleness is known
  */
 #ifndef HR_STRATEGY_STALENESS_H
 #define HR_STRATEGY_STALENESS_H

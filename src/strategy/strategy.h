@@ -22,7 +22,7 @@
 #include "group/group.h"
 #include "optim/optimizer.h"
 #include "strategy/buckets.h"
-#include "strategy/course.h"
+#include "strategy/batch_schedule.h"
 #include "strategy/diary.h"
 #include "strategy/shard.h"
 
@@ -32,7 +32,7 @@ enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may b
  * run, except for `seen`. */
 struct hr_worker_stats {
     alignas(HR_LINE) struct hr_atom64 seen; /* samples so far, for progress; writer: the worker */
-    uint64_t steps, samples, updates; /* steps: gradients */
+    uint64_t steps, samples, updates;       /* steps: gradients */
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     uint64_t first_samples;
@@ -115,7 +115,7 @@ struct hr_world {
     const struct hr_strategy *strategy;
     struct hr_strategy_options options;
     struct hr_optimizer optimizer;
-    struct hr_course course;
+    struct hr_batch_schedule course;
     struct hr_group_options group_options;
     size_t workers, servers, params;
     struct hr_control *control;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/cpus.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "train/recipe.h"
 #include "train/run.h"
 
@@ -43,7 +43,7 @@ void hr_announce(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     const struct hr_world *world = &run->world;
-    const struct hr_course *course = &world->course;
+    const struct hr_batch_schedule *course = &world->course;
     const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
     char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
@@ -72,7 +72,7 @@ void hr_announce(const struct hr_run *run)
         .threads_per_worker = o->threads_per_worker,
         .micro_shards = run->micro_shards,
         .params = world->params,
-        .lr = (double)hr_course_lr(course, course->first),
+        .lr = (double)hr_batch_schedule_lr(course, course->first),
         .epochs = o->epochs,
         .steps = course->end,
         .first = course->first,

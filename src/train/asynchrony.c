@@ -101,10 +101,10 @@ void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
 /* The rate of the index that was handed out last. */
 static double last_lr(const struct hr_run *run)
 {
-    const struct hr_course *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->world.course;
     const uint64_t next = hr_atom64_load_acquire(&run->world.dispenser->next); /* all are gone */
     const uint64_t begun = next < course->end ? next : course->end;
-    return (double)hr_course_lr(course, begun > course->first ? begun - 1 : course->first);
+    return (double)hr_batch_schedule_lr(course, begun > course->first ? begun - 1 : course->first);
 }
 
 /* The status of a run that diverged, with what to change first where that is the inputs. */

@@ -10,7 +10,7 @@
  *   noticed   how long after it was sent a message is noticed by a rank that waited for it
  *
  * Written, as a configuration file, whole or not at all:
- *   compute-time   the fitted lognormal where it is a good one (schedule/delay_fit.h), else
+ *   compute-time   the fitted lognormal where it is a good one (netsim/delay_fit.h), else
  *                  trace:FILE.compute (beside FILE, wherever both are moved), the durations
  *                  themselves, all workers together. Replicas
  *                  in step without a server: and what a worker waited after the last of them had

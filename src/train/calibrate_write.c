@@ -9,7 +9,7 @@
 #include "base/cpus.h"
 #include "base/file.h"
 #include "base/median.h"
-#include "schedule/delay_fit.h"
+#include "netsim/delay_fit.h"
 #include "strategy/shared.h"
 #include "train/run.h"
 
@@ -73,8 +73,7 @@ static enum hr_status write_durations(const struct writer *writer, const char *p
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return hr_fail(HR_E_NOMEM, "no memory to write %s", path);
-    fprintf(out, "# measured by hogring train --calibrate %s\n",
-            writer->run->options->calibrate);
+    fprintf(out, "# measured by hogring train --calibrate %s\n", writer->run->options->calibrate);
     for (size_t i = 0; i < writer->n; i++)
         fprintf(out, "%.0fns\n", writer->ns[i]);
     enum hr_status status = fclose(out) == 0 ? HR_OK : HR_E_NOMEM;

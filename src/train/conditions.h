@@ -17,9 +17,9 @@
 #ifndef HR_TRAIN_CONDITIONS_H
 #define HR_TRAIN_CONDITIONS_H
 
-#include "schedule/delay.h"
-#include "schedule/inject.h"
-#include "schedule/topology.h"
+#include "netsim/delay.h"
+#include "netsim/inject.h"
+#include "netsim/topology.h"
 
 struct hr_run;
 

@@ -16,7 +16,7 @@ static uint64_t index_of_cut(const struct hr_run *run)
 {
     const struct hr_dispenser *dispenser = run->world.dispenser;
     if (run->world.strategy->synchronous) {
-        const uint64_t cut = hr_course_next_cut(&run->world.course, run->board->index);
+        const uint64_t cut = hr_batch_schedule_next_cut(&run->world.course, run->board->index);
         const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at);
         return stop_at < cut ? stop_at : cut;
     }
@@ -28,7 +28,7 @@ static uint64_t index_of_cut(const struct hr_run *run)
 void hr_cut_decide(struct hr_run *run, int64_t ended_ns)
 {
     struct hr_board *board = run->board;
-    const struct hr_course *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->world.course;
     const uint32_t stop =
         hr_atom32_load_acquire(&run->world.dispenser->stop); /* partner: launcher */
     const uint64_t index = index_of_cut(run);
@@ -42,10 +42,10 @@ void hr_cut_decide(struct hr_run *run, int64_t ended_ns)
     board->halt = stopped || index >= course->end;
     /* An epoch's end has its point even if somebody waits for the run to stop: a run that goes on
      * from here does not come by again. */
-    board->evaluate = hr_course_ends_epoch(course, index) || index >= course->end ||
+    board->evaluate = hr_batch_schedule_ends_epoch(course, index) || index >= course->end ||
                       (board->halt && !board->interrupted);
     board->save =
-        run->options->checkpoint_dir[0] && (board->halt || hr_course_saves(course, index));
+        run->options->checkpoint_dir[0] && (board->halt || hr_batch_schedule_saves(course, index));
 }
 
 /* The losses of the epoch so far, folded in rank order. */
@@ -68,7 +68,7 @@ static void fold_training(struct hr_run *run)
 static void add_curve_point(struct hr_run *run)
 {
     struct hr_board *board = run->board;
-    const struct hr_course *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->world.course;
     const uint64_t number = hr_atom64_load_relaxed(&board->ncurve); /* our own word */
     const double tests = (double)run->dataset->test.count;
     double loss = 0;
@@ -93,7 +93,7 @@ static void note_epoch_loss(struct hr_run *run)
 {
     const struct hr_board *board = run->board;
     struct hr_epoch_losses *losses = run->world.snapshot.losses;
-    if (!hr_course_ends_epoch(&run->world.course, board->index) || !board->epoch_samples)
+    if (!hr_batch_schedule_ends_epoch(&run->world.course, board->index) || !board->epoch_samples)
         return;
     losses->last = board->epoch_loss / (double)board->epoch_samples;
     if (losses->first == 0)
@@ -115,7 +115,7 @@ void hr_cut_conclude(struct hr_run *run)
         hr_atom64_store_release(&dispenser->next,
                                 board->index); /* hogwild has drawn past the cut */
         hr_atom64_store_release(&dispenser->cut,
-                                hr_course_next_cut(&run->world.course, board->index));
+                                hr_batch_schedule_next_cut(&run->world.course, board->index));
     }
     hr_bell_ring(&run->world.control->launcher_bell);
     hr_atom64_store_relaxed(&board->shown_ns, (uint64_t)board->train_ns);
@@ -125,10 +125,10 @@ void hr_cut_leave(struct hr_trainee *trainee)
 {
     const struct hr_run *run = trainee->run;
     struct hr_worker *worker = &trainee->worker;
-    if (hr_course_ends_epoch(&run->world.course, run->board->index)) {
+    if (hr_batch_schedule_ends_epoch(&run->world.course, run->board->index)) {
         worker->stats->epoch_loss = 0;
         worker->stats->epoch_samples = 0;
     }
     if (!run->board->halt && run->world.strategy->synchronous)
-        worker->cut = hr_course_next_cut(&run->world.course, run->board->index);
+        worker->cut = hr_batch_schedule_next_cut(&run->world.course, run->board->index);
 }

@@ -6,7 +6,7 @@
  *                            that it needs, so some owner's next entry is enabled or some gradient
  *                            is under way. If neither is so, the log is of another run.
  *   Why the bits are same    all else that a run does is a function of what its owners take in
- *                            which order (schedule/pick.h). Each entry is compared, as it is
+ *                            which order (trace/pick.h). Each entry is compared, as it is
  *                            repeated, with what really was taken: kind, step, batch or staleness.
  *   Cut short                behind the index of --max-steps workers get no batch where the
  *                            recorded ones got one, so from there on owners take what there is.

@@ -4,7 +4,7 @@
  *   server   wait until an input is enabled; pick one; take it; ... until all workers are done
  */
 #include "base/clock.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "train/record.h"
 
 /* A wait that took too long is mostly for somebody who computes, or sleeps in a computer's stead:

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "schedule/events.h"
+#include "netsim/events.h"
 #include "strategy/server.h"
 #include "train/network.h"
 #include "train/play.h"
@@ -113,7 +113,7 @@ static void posted(void *arg, const struct hr_posted *what)
         sim->status = status;
 }
 
-static void summed(void *arg, const struct hr_hall_sum *what)
+static void summed(void *arg, const struct hr_local_group_sum *what)
 {
     struct simulator *sim = arg;
     int64_t sum_ps;
@@ -210,7 +210,7 @@ static enum hr_status release(struct simulator *sim)
     const size_t workers = sim->play.run->world.workers;
     for (size_t r = 0; sim->sum_moving_ps && r < workers; r++)
         sim->seat[r].moving_ps[0] += sim->sum_moving_ps[r];
-    hr_hall_release(sim->play.run->hall);
+    hr_local_group_release(sim->play.run->local);
     return look_at_all(sim);
 }
 
@@ -356,7 +356,7 @@ static enum hr_status set_up(struct simulator *sim, struct hr_run *run)
                            run->world.group_options.group_size));
     run->world.posted = posted;
     run->world.posted_arg = sim;
-    hr_hall_on_sum(run->hall, summed, sim);
+    hr_local_group_on_sum(run->local, summed, sim);
     return hr_play_start(&sim->play, run, hr_play_threads(run));
 }
 

@@ -8,7 +8,7 @@
 #include "base/needs.h"
 #include "base/size.h"
 #include "hogring/checkpoint.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "train/input_scale.h"
 #include "train/run.h"
 #include "train/saved.h"

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "data/sampler.h"
-#include "strategy/course.h"
+#include "strategy/batch_schedule.h"
 
 struct hr_dataset;
 struct hr_run;

@@ -7,11 +7,11 @@
 
 static void show_progress(struct hr_run *run)
 {
-    const struct hr_course *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->world.course;
     struct hr_progress progress = {.seconds = hr_seconds(hr_run_now_ns(run) - run->began_ns)};
     for (size_t w = 0; w < run->world.workers; w++)
         progress.samples += hr_atom64_load_relaxed(&run->world.stats[w].seen); /* an estimate */
-    const struct hr_batch begin = hr_course_batch(course, course->first);
+    const struct hr_batch begin = hr_batch_schedule_batch(course, course->first);
     const uint64_t before = begin.epoch * course->samples + begin.first;
     progress.total = course->end / course->batches_per_epoch * course->samples +
                      course->end % course->batches_per_epoch * course->batch - before;

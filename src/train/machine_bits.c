@@ -8,7 +8,7 @@
 #include "base/printable.h"
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 
 enum { ARGUMENTS = 4096 };
 

@@ -11,7 +11,7 @@
  * one order, and use, besides + - * /, only sqrt, which IEEE 754 rounds correctly.
  *
  * Threads: pure, after the kernels were selected.
- * Test: tests/train/test_replay.c
+ * Test: tests/unit/train/test_replay.c
  */
 #ifndef HR_TRAIN_MACHINE_BITS_H
 #define HR_TRAIN_MACHINE_BITS_H

@@ -1,7 +1,7 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "base/needs.h"
 #include "base/size.h"
-#include "schedule/wires.h"
+#include "netsim/wires.h"
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/calibrate.h"
@@ -32,7 +32,7 @@ static float *carve_arena(struct carver *carver, const char *name, size_t params
     return carve(carver, name, hr_round_up(params * sizeof(float), 4096));
 }
 
-/* A hall has no memory that ranks share. */
+/* A local group has no memory that ranks share. */
 static bool has_hall(const struct hr_run *run)
 {
     return run->schedule == HR_SCHEDULE_VIRTUAL || run->schedule == HR_SCHEDULE_REPLAY;
@@ -80,7 +80,7 @@ enum hr_status hr_memory_take(struct hr_run *run)
 {
     struct carver counter = {0};
     if (has_hall(run))
-        HR_TRY(hr_hall_create(&run->world.group_options, &run->hall));
+        HR_TRY(hr_local_group_create(&run->world.group_options, &run->local));
     HR_TRY(lay_out(run, &counter));
     HR_TRY(hr_segment_create(hr_control_bytes(run->nranks), true, &run->control_segment));
     HR_TRY(hr_segment_create(counter.used, false, &run->segment));

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "hogring/checkpoint.h"
-#include "schedule/trace.h"
+#include "trace/trace.h"
 #include "train/play.h"
 #include "train/prefetch.h"
 #include "train/record.h"

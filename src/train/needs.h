@@ -1,6 +1,6 @@
 /* needs.h - what a run would take, for whoever starts several.
  *
- * Threads: none. Test: tests/train/test_needs.c, tests/reliability/
+ * Threads: none. Test: tests/unit/train/test_needs.c, tests/reliability/
  */
 #ifndef HR_TRAIN_NEEDS_H
 #define HR_TRAIN_NEEDS_H

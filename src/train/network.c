@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "group/walk.h"
+#include "netsim/walk.h"
 
 /* A message that has not left. */
 struct hr_waiting {
@@ -170,7 +170,7 @@ enum hr_status hr_network_depart(struct hr_network *network, int64_t now_ps,
 
 /* --- sums --- */
 
-static enum hr_status walk(const struct hr_network *network, const struct hr_hall_sum *sum,
+static enum hr_status walk(const struct hr_network *network, const struct hr_local_group_sum *sum,
                            size_t nranks, struct hr_walked *out)
 {
     const struct hr_walk_options options = {
@@ -191,7 +191,7 @@ static enum hr_status walk(const struct hr_network *network, const struct hr_hal
 }
 
 static const struct hr_walked *find_walked(const struct hr_network *network,
-                                           const struct hr_hall_sum *sum)
+                                           const struct hr_local_group_sum *sum)
 {
     for (size_t i = 0; i < network->nwalked; i++) {
         const struct hr_walked *walked = &network->walked[i];
@@ -202,7 +202,7 @@ static const struct hr_walked *find_walked(const struct hr_network *network,
     return NULL;
 }
 
-static enum hr_status add_walked(struct hr_network *network, const struct hr_hall_sum *sum,
+static enum hr_status add_walked(struct hr_network *network, const struct hr_local_group_sum *sum,
                                  size_t nranks, const struct hr_walked **out)
 {
     struct hr_walked *more =
@@ -215,8 +215,9 @@ static enum hr_status add_walked(struct hr_network *network, const struct hr_hal
     return HR_OK;
 }
 
-enum hr_status hr_network_all_reduce(struct hr_network *network, const struct hr_hall_sum *sum,
-                                     size_t nranks, int64_t *ps, const int64_t **moving_ps)
+enum hr_status hr_network_all_reduce(struct hr_network *network,
+                                     const struct hr_local_group_sum *sum, size_t nranks,
+                                     int64_t *ps, const int64_t **moving_ps)
 {
     *ps = 0;
     *moving_ps = NULL;

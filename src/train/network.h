@@ -1,11 +1,11 @@
 /* network.h - how long messages and all-reduces take in virtual time.
  *
- * Model:     schedule/links.h: a path of links is held whole and cut through. A message leaves as
+ * Model:     netsim/links.h: a path of links is held whole and cut through. A message leaves as
  *            soon as all links of its way are free; of those that could leave, the one posted first
  *            does. One that waits holds nothing and stops nobody: as if every rank had a socket of
  *            its own to every other rank. Between the same two ranks, so, first posted is first to
  *            leave and first to arrive.
- *            An all-reduce takes what its plan takes over idle links (group/walk.h), from the
+ *            An all-reduce takes what its plan takes over idle links (netsim/walk.h), from the
  *            moment at which the last rank has come: replicas in step have nothing else to send.
  * Unfair:    a link is not kept for a message that waits for another one too. Where links are busy
  *            without a pause, a long way may be overtaken by short ones again and again.
@@ -13,14 +13,14 @@
  *            longest; only when that is free is it looked at, and leaves or goes to another line.
  * Without a topology everything arrives at once.
  * Threads:   none.
- * Test:      tests/train/test_network.c, against a twin that looks at all messages every time
+ * Test:      tests/unit/train/test_network.c, against a twin that looks at all messages every time
  */
 #ifndef HR_TRAIN_NETWORK_H
 #define HR_TRAIN_NETWORK_H
 
-#include "group/hall.h"
-#include "schedule/events.h"
-#include "schedule/links.h"
+#include "group/local_group.h"
+#include "netsim/events.h"
+#include "netsim/links.h"
 
 struct hr_network {
     const struct hr_topology *topology; /* borrowed; NULL: none */
@@ -73,7 +73,7 @@ HR_CHECKED enum hr_status hr_network_depart(struct hr_network *network, int64_t 
 /* How long this sum takes among the first nranks ranks; and of that, how long something to or from
  * each of them is under way: moving_ps (nranks), the network's own; NULL: nothing is. */
 HR_CHECKED enum hr_status hr_network_all_reduce(struct hr_network *network,
-                                                const struct hr_hall_sum *sum, size_t nranks,
+                                                const struct hr_local_group_sum *sum, size_t nranks,
                                                 int64_t *ps, const int64_t **moving_ps);
 
 #endif

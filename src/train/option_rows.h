@@ -2,7 +2,7 @@
  * whatever writes options down or reads them back.
  *
  * Threads: constants and pure functions.
- * Test: tests/report/test_json.c, tests/train/test_replay_attacks.c
+ * Test: tests/unit/report/test_json.c, tests/unit/train/test_replay_attacks.c
  */
 #ifndef HR_TRAIN_OPTION_ROWS_H
 #define HR_TRAIN_OPTION_ROWS_H

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/fpenv.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "train/record.h"
 
 bool hr_play_may_act(struct hr_play *play, size_t rank)

@@ -13,7 +13,7 @@
 #ifndef HR_TRAIN_PLAY_H
 #define HR_TRAIN_PLAY_H
 
-#include "schedule/trace.h"
+#include "trace/trace.h"
 #include "train/pool.h"
 #include "train/run.h"
 

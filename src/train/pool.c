@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "schedule/events.h"
+#include "netsim/events.h"
 #include "train/run.h"
 
 enum job_state { NONE, QUEUED, RUNNING, DONE };

@@ -12,7 +12,7 @@
  * Waiting:   join waits for a computation that is under way, and for nothing else.
  * Memory:    a device a thread, whatever the number of workers.
  * Threads:   submit, has, join and stop are the caller's.
- * Test:      tests/train/test_pool.c
+ * Test:      tests/unit/train/test_pool.c
  */
 #ifndef HR_TRAIN_POOL_H
 #define HR_TRAIN_POOL_H

@@ -14,7 +14,7 @@
  * is nothing to abort.
  *
  * Threads: take and stop are the worker's.
- * Test: tests/train/test_prefetch.c
+ * Test: tests/unit/train/test_prefetch.c
  */
 #ifndef HR_TRAIN_PREFETCH_H
 #define HR_TRAIN_PREFETCH_H

@@ -111,7 +111,7 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
 enum hr_status hr_recipe_rate(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_course *course = &run->world.course;
+    struct hr_batch_schedule *course = &run->world.course;
     const bool divides = !run->world.strategy->shares_batch && !strcmp(o->async_lr, "divide");
     double scale;
     HR_TRY(hr_lr_kind_parse(o->lr_schedule, &course->lr.kind));
@@ -162,7 +162,7 @@ void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size)
 
 void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size)
 {
-    const struct hr_course *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->world.course;
     const double peak = course->lr.peak * course->lr_factor;
     snprintf(text, size, "lr %.6g", peak);
     if (course->lr_factor != 1)

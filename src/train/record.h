@@ -1,4 +1,4 @@
-/* record.h - --record: the trace of a run, written while it goes on (the file: schedule/trace.h).
+/* record.h - --record: the trace of a run, written while it goes on (the file: trace/trace.h).
  *
  *     launcher   hr_record_begin       the state is initialised, no rank has started
  *     owner      hr_record_open, hr_record_taken after each input, hr_record_close
@@ -11,7 +11,7 @@
 #ifndef HR_TRAIN_RECORD_H
 #define HR_TRAIN_RECORD_H
 
-#include "schedule/trace.h"
+#include "trace/trace.h"
 #include "train/run.h"
 
 HR_CHECKED enum hr_status hr_record_begin(struct hr_run *run);

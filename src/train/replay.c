@@ -5,7 +5,7 @@
 
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "train/machine_bits.h"
 #include "train/record.h"
 
@@ -63,7 +63,7 @@ enum hr_status hr_replay_prepare(struct hr_run *run)
 {
     const struct hr_replay *replay = run->replay;
     const struct hr_trace *trace = &hr_replay_own(replay)->trace;
-    struct hr_course *course = &run->world.course;
+    struct hr_batch_schedule *course = &run->world.course;
     const size_t owners = hr_record_owners(run);
     HR_TRY(check_data(replay, run->dataset));
     HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));

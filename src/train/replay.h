@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "schedule/trace.h"
+#include "trace/trace.h"
 #include "train/trace_text.h"
 
 /* hr_replay.own */

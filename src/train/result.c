@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "hogring/checkpoint.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "train/account.h"
 #include "train/replay.h"
 
@@ -157,7 +157,7 @@ static void fill_past(const struct hr_run *run, struct hr_run_result *result)
 enum hr_status hr_result_fill(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
-    const struct hr_course *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->world.course;
     fill_configuration(run, result);
     hr_result_count(run, result);
     HR_TRY(fill_times(run, result));
@@ -177,7 +177,8 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
     result->seconds = hr_seconds(run->board->train_ns);
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
-    result->lr = as_written(hr_course_lr(course, run->board->index ? run->board->index - 1 : 0));
+    result->lr =
+        as_written(hr_batch_schedule_lr(course, run->board->index ? run->board->index - 1 : 0));
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_divergence_cure(run, result);
     hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);

@@ -36,7 +36,7 @@ static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpo
 
 enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
-    const struct hr_course *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->world.course;
     uint64_t seed, samples;
     char ours[32];
     HR_TRY(same_text(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),

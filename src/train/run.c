@@ -12,7 +12,7 @@
 #include "base/cpus.h"
 #include "base/log.h"
 #include "hogring/checkpoint.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/account.h"
@@ -54,8 +54,8 @@ static enum hr_status count_ranks(struct hr_run *run)
     world->workers = o->workers;
     world->servers = world->strategy->served ? o->servers : 0;
     run->nranks = world->workers + world->servers;
-    const bool hall = run->schedule == HR_SCHEDULE_VIRTUAL || run->replay;
-    const size_t most = hall ? HR_HALL_RANKS : HR_MAX_RANKS;
+    const bool local = run->schedule == HR_SCHEDULE_VIRTUAL || run->replay;
+    const size_t most = local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;
     if (world->workers < 1 || world->workers > most)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", world->workers, most);
     if (world->strategy->served && o->servers < 1)
@@ -131,7 +131,7 @@ static enum hr_status settle_batch(struct hr_run *run)
 static void plot_course(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_course *course = &run->world.course;
+    struct hr_batch_schedule *course = &run->world.course;
     const bool shares = run->world.strategy->shares_batch;
     course->pass = run->dataset->train.count;
     course->samples = o->epoch_size ? o->epoch_size : course->pass;
@@ -195,11 +195,12 @@ static enum hr_status prepare(struct hr_run *run)
 static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     struct hr_world *world = &run->world;
-    const struct hr_course *course = &world->course;
-    if (!run->hall)
+    const struct hr_batch_schedule *course = &world->course;
+    if (!run->local)
         HR_TRY(hr_group_init(world->group, &world->group_options));
     hr_atom64_store_relaxed(&world->dispenser->next, course->first);
-    hr_atom64_store_relaxed(&world->dispenser->cut, hr_course_next_cut(course, course->first));
+    hr_atom64_store_relaxed(&world->dispenser->cut,
+                            hr_batch_schedule_next_cut(course, course->first));
     hr_atom64_store_relaxed(&world->dispenser->stop_at, UINT64_MAX);
     run->board->index = course->first;
     if (checkpoint)
@@ -306,7 +307,7 @@ static void finish(struct hr_run *run)
     hr_model_destroy(run->model);
     hr_scaling_free(&run->scaling);
     hr_conditions_close(&run->conditions);
-    hr_hall_destroy(run->hall);
+    hr_local_group_destroy(run->local);
     hr_wires_close(&run->wires);
     hr_class_view_close(&run->resumed_classes);
     free(run->tensors);

@@ -37,11 +37,11 @@
 #include "checkpoint/claim.h"
 #include "base/needs.h"
 #include "data/transform.h"
-#include "group/hall.h"
-#include "group/launch.h"
+#include "group/local_group.h"
+#include "launch/launch.h"
 #include "hogring/train.h"
 #include "nn/model.h"
-#include "schedule/wires.h"
+#include "netsim/wires.h"
 #include "strategy/strategy.h"
 #include "train/calibrate.h"
 #include "train/class_names.h"
@@ -102,8 +102,9 @@ struct hr_run {
     struct hr_conditions conditions;
     struct hr_calibration calibration;
     struct hr_needs needs; /* what it takes */
-    struct hr_hall *hall; /* owned; the group, where one thread plays all ranks but for explore */
-    size_t nranks;        /* workers, then servers */
+    struct hr_local_group
+        *local;    /* owned; the group, where one thread plays all ranks but for explore */
+    size_t nranks; /* workers, then servers */
     size_t batch_size, global_batch;  /* of a worker (the largest share), and of all */
     size_t micro_shards;              /* of a global batch, under --reduce repro; else 0 */
     struct hr_train_options settled;  /* what options points to */
@@ -118,7 +119,7 @@ struct hr_run {
     int64_t spin_ns, yield_ns, timeout_ns;
     /* Carried over from a checkpoint. */
     struct hr_past past;
-    struct hr_claim claim; /* of checkpoint_dir */
+    struct hr_claim claim;  /* of checkpoint_dir */
     bool in_epoch;          /* it broke off in the middle of an epoch of this size */
     uint64_t resumed_steps; /* what hr_run_step adds, modulo 2^64 */
     struct hr_class_view resumed_classes;

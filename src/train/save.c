@@ -126,7 +126,7 @@ static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
 
 static void fill_trainer(const struct hr_run *run, double *curve, struct hr_tensor_file *file)
 {
-    const struct hr_batch at = hr_course_batch(&run->world.course, run->board->index);
+    const struct hr_batch at = hr_batch_schedule_batch(&run->world.course, run->board->index);
     fill_states(run, file);
     add_scaling(&run->scaling, file);
     hr_past_put(run, curve, file);
@@ -140,7 +140,7 @@ static void fill_trainer(const struct hr_run *run, double *curve, struct hr_tens
     put(file, "epoch_size", "%" PRIu64, run->world.course.samples);
     put(file, "workers", "%zu", run->world.workers);
     put(file, "batch_size", "%zu", run->batch_size);
-    put(file, "lr", "%.9g", (double)hr_course_lr(&run->world.course, run->board->index));
+    put(file, "lr", "%.9g", (double)hr_batch_schedule_lr(&run->world.course, run->board->index));
     put(file, "state_copies", "%zu", run->world.snapshot.state_copies);
     put(file, "epoch_samples", "%" PRIu64, run->board->epoch_samples);
     put(file, "epoch_loss", "%.17g", run->board->epoch_loss);

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/vec.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "train/prefetch.h"
 #include "train/run.h"
 
@@ -30,10 +30,10 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
         .weights = world->weights[rank],
         .grads = world->grads[rank],
         .index = world->course.first,
-        .cut = hr_course_next_cut(&world->course, world->course.first),
+        .cut = hr_batch_schedule_next_cut(&world->course, world->course.first),
     };
-    if (run->hall)
-        hr_member_init_in_hall(&trainee->worker.member, run->hall, rank);
+    if (run->local)
+        hr_member_init_in_hall(&trainee->worker.member, run->local, rank);
     else
         HR_TRY(hr_member_init(&trainee->worker.member, &world->group_options, &place, rank));
     const enum hr_status status = world->strategy->start(&trainee->worker);
@@ -225,7 +225,8 @@ static bool is_at_the_start(const struct hr_trainee *trainee, uint64_t index)
     const struct hr_worker *worker = &trainee->worker;
     const struct hr_world *world = worker->world;
     const bool at_random = world->course.first == 0 && !run->options->init_weights[0];
-    return at_random && worker->steps == 0 && index < hr_course_next_cut(&world->course, 0) &&
+    return at_random && worker->steps == 0 &&
+           index < hr_batch_schedule_next_cut(&world->course, 0) &&
            !memcmp(worker->weights, world->snapshot.weights,
                    world->params * sizeof *worker->weights);
 }
@@ -233,7 +234,7 @@ static bool is_at_the_start(const struct hr_trainee *trainee, uint64_t index)
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
-    const struct hr_batch batch = hr_course_batch(&worker->world->course, task->index);
+    const struct hr_batch batch = hr_batch_schedule_batch(&worker->world->course, task->index);
     const struct hr_batch share = hr_input_share(trainee->run, worker->rank, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;
     const bool at_the_start = is_at_the_start(trainee, task->index);

@@ -1,7 +1,7 @@
 #include <xxhash.h>
 
 #include "fuzz/fuzz.h"
-#include "schedule/trace.h"
+#include "trace/trace.h"
 
 static void walk_trace(const struct hr_trace *trace)
 {

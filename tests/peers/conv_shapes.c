@@ -15,9 +15,9 @@
 
 #include <cblas.h>
 
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "nn/layer.h"
-#include "nn/micro.h"
+#include "kernels/micro.h"
 
 enum { N = 1024, MAX_ROUNDS = 101 };
 
@@ -60,7 +60,8 @@ static void *floats(size_t count, size_t size)
 static void add_layer(struct bench *bench, size_t i, const char *text, struct hr_dims in)
 {
     struct hr_model_text cut;
-    if (hr_model_text_parse(text, 10, &cut) || hr_layer_parse(&cut.layers[0], false, &bench->layers[i]))
+    if (hr_model_text_parse(text, 10, &cut) ||
+        hr_layer_parse(&cut.layers[0], false, &bench->layers[i]))
         exit(1);
     bench->layers[i].in = in;
     if (bench->layers[i].type->fit(&bench->layers[i]))

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 
 enum { MOST_ROUNDS = 99, SIDE = 1024, NS_A_ROUND = 2000000 };
 

@@ -23,7 +23,7 @@
 #include "base/fpenv.h"
 #include "base/philox.h"
 #include "base/size.h"
-#include "nn/gemm.h"
+#include "kernels/gemm.h"
 #include "nn/model.h"
 #include "shm/control.h"
 #include "strategy/shared.h"
@@ -31,7 +31,7 @@
 enum { MOST_THREADS = 16, MOST_ROUNDS = 64, WARMUP = 2, BATCH = 64, FEATURES = 784 };
 enum side { PAIRS, RACY };
 
-struct contest {
+struct runs {
     size_t threads, rounds, steps;
     struct hr_model *model;
     struct hr_param_segment whole;
@@ -45,7 +45,7 @@ struct contest {
 };
 
 struct player {
-    struct contest *contest;
+    struct runs *runs;
     size_t rank;
     struct hr_worker worker;
     struct hr_workspace *workspace;
@@ -57,7 +57,7 @@ struct player {
 
 static void differentiate(struct player *me)
 {
-    const struct contest *c = me->contest;
+    const struct runs *c = me->runs;
     uint32_t *labels = hr_workspace_labels(me->workspace);
     memcpy(hr_workspace_input(me->workspace), c->x, BATCH * FEATURES * sizeof *c->x);
     for (uint32_t i = 0; i < BATCH; i++)
@@ -67,7 +67,7 @@ static void differentiate(struct player *me)
 
 static enum hr_status step_in_pairs(struct player *me)
 {
-    const struct hr_strategy *hogwild = me->contest->world.strategy;
+    const struct hr_strategy *hogwild = me->runs->world.strategy;
     struct hr_task task;
     HR_TRY(hogwild->accept(&me->worker, &task));
     differentiate(me);
@@ -78,7 +78,7 @@ static enum hr_status step_in_pairs(struct player *me)
 
 static void step_in_a_race(struct player *me)
 {
-    const struct contest *c = me->contest;
+    const struct runs *c = me->runs;
     const size_t params = c->world.params;
     const struct hr_step step = hr_step_for(&c->world, me->updates, BATCH, me->updates + 1);
     const size_t own = hr_stripe_begin(params, c->threads, me->rank);
@@ -100,7 +100,7 @@ static int64_t used_ns(void)
 
 static enum hr_status play_round(struct player *me, enum side side, double *rate, double *us)
 {
-    struct contest *c = me->contest;
+    struct runs *c = me->runs;
     pthread_barrier_wait(&c->barrier);
     const int64_t began = hr_clock_ns(), used = used_ns();
     for (size_t i = 0; i < c->steps; i++)
@@ -124,7 +124,7 @@ static enum hr_status play_round(struct player *me, enum side side, double *rate
 
 static enum hr_status play(struct player *me)
 {
-    struct contest *c = me->contest;
+    struct runs *c = me->runs;
     HR_TRY(hr_workspace_create(c->model, BATCH, NULL, &me->workspace));
     HR_TRY(c->world.strategy->start(&me->worker));
     for (size_t k = 0; k < WARMUP + c->rounds; k++)
@@ -163,7 +163,7 @@ static void *room(size_t bytes)
     return memory;
 }
 
-static enum hr_status describe(struct contest *c, const char *model)
+static enum hr_status describe(struct runs *c, const char *model)
 {
     const struct hr_shape shape = {.channels = 1, .height = 28, .width = 28};
     struct hr_world *world = &c->world;
@@ -171,8 +171,8 @@ static enum hr_status describe(struct contest *c, const char *model)
     world->workers = c->threads;
     world->params = hr_model_param_count(c->model);
     HR_TRY(hr_strategy_find("hogwild", 0, &world->strategy));
-    world->course =
-        (struct hr_course){.samples = 1, .pass = 1, .batch = 1, .batches_per_epoch = 1, .end = 1};
+    world->course = (struct hr_batch_schedule){
+        .samples = 1, .pass = 1, .batch = 1, .batches_per_epoch = 1, .end = 1};
     world->course.lr = (struct hr_lr_schedule){.peak = 1e-4, .epochs = 1};
     world->course.lr_factor = 1;
     c->whole = (struct hr_param_segment){0, world->params, HR_SEGMENT_TRAINED};
@@ -181,7 +181,7 @@ static enum hr_status describe(struct contest *c, const char *model)
     return hr_rule_find("sgd", &world->optimizer.rule);
 }
 
-static void take_memory(struct contest *c)
+static void take_memory(struct runs *c)
 {
     struct hr_world *world = &c->world;
     const size_t bytes = world->params * sizeof(float);
@@ -218,10 +218,10 @@ static void print_side(const char *name, const double *rate, size_t rounds)
 
 int main(int argc, char **argv)
 {
-    static struct contest contest;
+    static struct runs runs;
     static struct player players[MOST_THREADS];
     pthread_t threads[MOST_THREADS];
-    struct contest *c = &contest;
+    struct runs *c = &runs;
     if (argc == 5) {
         c->threads = strtoul(argv[2], NULL, 10);
         c->rounds = strtoul(argv[3], NULL, 10);
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
     take_memory(c);
     pthread_barrier_init(&c->barrier, NULL, (unsigned)c->threads);
     for (size_t t = 0; t < c->threads; t++) {
-        players[t] = (struct player){.contest = c, .rank = t};
+        players[t] = (struct player){.runs = c, .rank = t};
         players[t].state = room(c->world.params * sizeof(float));
         players[t].worker = (struct hr_worker){.world = &c->world,
                                                .rank = t,

@@ -196,7 +196,7 @@ double trip_ours(size_t slots, int words) {
   return 1e9 * took / static_cast<double>(kTrips);
 }
 
-// --- the contest ---
+// --- the runs ---
 
 struct Contender {
   std::string name;

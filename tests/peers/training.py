@@ -168,7 +168,7 @@ def run(options, limit_program, tell):
           f"load from others {100 * load['others']:.1f} %, steal {100 * load['steal']:.1f} %")
     answer = [judged(contest, samples, load) for contest in CONTESTS]
     print_shares(runner.shares)
-    print(f"  T6  page faults a step: {page_faults(options):.2f}; allocations: tests/train/test_footprint.c")
+    print(f"  T6  page faults a step: {page_faults(options):.2f}; allocations: tests/unit/train/test_footprint.c")
     return answer
 
 

@@ -22,7 +22,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "group/group.h"
-#include "group/launch.h"
+#include "launch/launch.h"
 #include "optim/optimizer.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
@@ -31,7 +31,7 @@ enum { MOST_RANKS = 16, MOST_ROUNDS = 64, MOST_CALLS = 64, WARMUP = 2, SKEW_LINE
 enum { PAST_CACHES_BYTES = 16 << 20 }; /* as in strategy/allreduce.c */
 enum side { FUSED, APART };
 
-struct contest {
+struct runs {
     size_t nranks, rounds, calls, count; /* calls of a side in a round; count: parameters */
     struct hr_group_options options;
     struct hr_optimizer optimizer;
@@ -46,7 +46,7 @@ struct contest {
 };
 
 struct rank {
-    struct contest *contest;
+    struct runs *runs;
     size_t rank;
     struct hr_waiter waiter;
     struct hr_member member;
@@ -58,7 +58,7 @@ struct rank {
 static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
     const struct rank *me = arg;
-    const struct contest *c = me->contest;
+    const struct runs *c = me->runs;
     float *first = c->weights[FUSED][0] + begin;
     hr_step_update(&me->step, begin, count, first, c->state[FUSED][0], sum);
     float *out[MOST_RANKS];
@@ -73,7 +73,7 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
 
 static enum hr_status call(struct rank *me, enum side side)
 {
-    struct contest *c = me->contest;
+    struct runs *c = me->runs;
     float *grads = c->grads[me->rank];
     me->step = hr_step_of(&c->optimizer, 0.02, 64 * c->nranks, ++me->updates[side]);
     if (side == FUSED) {
@@ -89,15 +89,15 @@ static enum hr_status call(struct rank *me, enum side side)
 
 static void rewrite(struct rank *me, enum side side)
 {
-    float *grads = me->contest->grads[me->rank];
+    float *grads = me->runs->grads[me->rank];
     const float step = (float)(me->updates[side] % 7 + me->rank) / 128.0f;
-    for (size_t i = 0; i < me->contest->count; i++)
+    for (size_t i = 0; i < me->runs->count; i++)
         grads[i] = step + (float)(i % 1021) / 512.0f;
 }
 
 static enum hr_status timed_call(struct rank *me, enum side side, double *ms)
 {
-    struct contest *c = me->contest;
+    struct runs *c = me->runs;
     rewrite(me, side);
     HR_TRY(hr_member_barrier(&me->member));
     c->begin[me->rank] = hr_clock_ns();
@@ -121,7 +121,7 @@ static int compare_doubles(const void *a, const void *b)
 
 static enum hr_status play(struct rank *me)
 {
-    struct contest *c = me->contest;
+    struct runs *c = me->runs;
     double ms[MOST_CALLS];
     for (size_t k = 0; k < WARMUP + c->rounds; k++)
         for (size_t turn = 0; turn < 2; turn++) {
@@ -137,12 +137,12 @@ static enum hr_status play(struct rank *me)
 
 static enum hr_status rank_main(void *arg, size_t number)
 {
-    struct contest *c = arg;
+    struct runs *c = arg;
     struct rank *me = calloc(1, sizeof *me);
     struct hr_control *control = c->control_segment.base;
     if (!me)
         return hr_fail(HR_E_NOMEM, "no memory for a rank");
-    me->contest = c;
+    me->runs = c;
     me->rank = number;
     me->waiter = (struct hr_waiter){.abort = &control->abort,
                                     .spin_ns = hr_spin_budget_ns(c->nranks),
@@ -163,14 +163,14 @@ static enum hr_status rank_main(void *arg, size_t number)
 /* --- memory --- */
 
 /* `bytes` of the segment; arenas lie as those of training do (train/run.c). */
-static float *carve(struct contest *c, size_t *used, size_t bytes)
+static float *carve(struct runs *c, size_t *used, size_t bytes)
 {
     unsigned char *at = (unsigned char *)c->segment.base + *used;
     *used += hr_round_up(bytes, 4096) + SKEW_LINES * HR_LINE;
     return (float *)(void *)at;
 }
 
-static enum hr_status open_contest(struct contest *c)
+static enum hr_status open_contest(struct runs *c)
 {
     const size_t n = c->nranks, bytes = c->count * sizeof(float);
     size_t group_bytes, used = 0;
@@ -191,7 +191,7 @@ static enum hr_status open_contest(struct contest *c)
     return HR_OK;
 }
 
-static bool all_replicas_agree(const struct contest *c)
+static bool all_replicas_agree(const struct runs *c)
 {
     for (size_t r = 0; r < c->nranks; r++)
         for (enum side side = FUSED; side <= APART; side++)
@@ -210,11 +210,11 @@ static void print_side(const char *name, const double *ms, size_t rounds)
 
 static enum hr_status measure(size_t nranks, size_t rounds, size_t bytes)
 {
-    static struct contest contest;
-    struct contest *c = &contest;
+    static struct runs runs;
+    struct runs *c = &runs;
     bool stuck;
     const size_t calls = ((size_t)64 << 20) / bytes;
-    *c = (struct contest){.nranks = nranks, .rounds = rounds, .count = bytes / sizeof(float)};
+    *c = (struct runs){.nranks = nranks, .rounds = rounds, .count = bytes / sizeof(float)};
     c->calls = calls < 1 ? 1 : hr_min_size(calls, MOST_CALLS);
     c->options = (struct hr_group_options){.nranks = nranks,
                                            .algorithm = &hr_allreduce_direct,

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/philox.h"
-#include "group/layout.h"
+#include "plan/layout.h"
 
 enum { CASES_A_WORLD = 50, MOST_CASE_RANKS = 8, MOST_CASE_GROUPS = 4, MOST_MESSAGES = 12 };
 

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "group/group.h"
-#include "group/launch.h"
+#include "launch/launch.h"
 
 struct ranks;
 

@@ -2,7 +2,7 @@
 #ifndef HR_TESTS_SUPPORT_TASKS_H
 #define HR_TESTS_SUPPORT_TASKS_H
 
-#include "group/layout.h"
+#include "plan/layout.h"
 
 /* What is run: an operation, and the algorithm if it is an all_reduce. */
 struct task {

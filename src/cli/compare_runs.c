@@ -1,0 +1,209 @@
+#include "cli/compare_runs.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "cli/watch.h"
+
+void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,
+                          const char *message)
+{
+    runs->ran[i] = true;
+    runs->status[i] = status;
+    snprintf(runs->message[i], sizeof runs->message[i], "%s", status == HR_OK ? "" : message);
+}
+
+/* What a process sends back through its pipe; the result's lists follow. */
+struct parcel {
+    enum hr_status status;
+    char message[480];
+    struct hr_run_result result;
+};
+
+struct entrant {
+    pid_t pid;
+    int pipe;
+};
+
+static bool write_all(int fd, const void *data, size_t bytes)
+{
+    for (const char *at = data; bytes > 0;) {
+        const ssize_t wrote = write(fd, at, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        at += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return true;
+}
+
+static bool read_all(int fd, void *data, size_t bytes)
+{
+    for (char *at = data; bytes > 0;) {
+        const ssize_t got = read(fd, at, bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+/* Give entrant i of n its share of the processors; where there are too few, all share all. */
+static void take_share(size_t i, size_t n)
+{
+    cpu_set_t all, mine;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || (size_t)CPU_COUNT(&all) < n)
+        return;
+    size_t seen = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && seen++ % n == i)
+            CPU_SET(cpu, &mine);
+    sched_setaffinity(0, sizeof mine, &mine);
+}
+
+static bool processors_suffice(size_t n)
+{
+    cpu_set_t all;
+    return sched_getaffinity(0, sizeof all, &all) == 0 && (size_t)CPU_COUNT(&all) >= n;
+}
+
+static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                   const struct hr_compare_runs *runs, size_t i, size_t first,
+                                   int out)
+{
+    struct hr_watch watch;
+    struct parcel parcel = {0};
+    struct hr_train_options options = runs->options[i];
+    if (processors_suffice(runs->per_seed))
+        take_share(i - first, runs->per_seed);
+    else
+        options.ranks_beside = runs->per_seed; /* more than enough to be crowded */
+    struct hr_observer observer =
+        hr_watch_begin(&watch, &options, cli->data, runs->entry[i], cli->quiet);
+    watch.view.redraw = false; /* several cannot redraw one line */
+    parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
+    snprintf(parcel.message, sizeof parcel.message, "%s",
+             parcel.status == HR_OK ? "" : hr_error_message());
+    struct hr_run_result *result = &parcel.result;
+    const bool sent =
+        write_all(out, &parcel, sizeof parcel) &&
+        write_all(out, result->curve, result->ncurve * sizeof *result->curve) &&
+        write_all(out, result->stale_parts,
+                  (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts) &&
+        write_all(out, result->stale_counts,
+                  result->nstale_counts * sizeof *result->stale_counts) &&
+        write_all(out, result->dropped_by, result->ndropped_by * sizeof *result->dropped_by) &&
+        write_all(out, result->worker_time, result->nworker_times * sizeof *result->worker_time);
+    _exit(sent ? 0 : 1);
+}
+
+static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                    const struct hr_compare_runs *runs, size_t i, size_t first,
+                                    struct entrant *entrant)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return hr_fail_errno(HR_E_IO, "no pipe for %s", runs->entry[i]);
+    fflush(NULL);
+    entrant->pid = fork();
+    if (entrant->pid == 0) {
+        close(ends[0]);
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        entrant_main(cli, dataset, runs, i, first, ends[1]);
+    }
+    close(ends[1]);
+    entrant->pipe = ends[0];
+    if (entrant->pid > 0)
+        return HR_OK;
+    close(ends[0]);
+    return hr_fail_errno(HR_E_NOMEM, "cannot fork a process for %s", runs->entry[i]);
+}
+
+/* Signals that came to us go on to the entrants, as often as they came: they stand in process
+ * groups of their own, so that a terminal's Ctrl-C does not reach them twice. */
+static void forward_signals(const struct entrant *entrants, size_t n, int *forwarded)
+{
+    for (; *forwarded < hr_signals_seen(NULL); ++*forwarded)
+        for (size_t k = 0; k < n; k++) {
+            kill(entrants[k].pid, SIGTERM);
+            kill(entrants[k].pid, SIGCONT); /* one that was stopped does not see it before */
+        }
+}
+
+static void wait_for_parcel(const struct entrant *entrants, size_t n, size_t k, int *forwarded)
+{
+    struct pollfd readable = {.fd = entrants[k].pipe, .events = POLLIN};
+    while (poll(&readable, 1, 100) <= 0)
+        forward_signals(entrants, n, forwarded);
+}
+
+/* A list of so many bytes, malloc'd; NULL when it is empty, or something was missing before. */
+static void *read_list(int fd, size_t bytes, bool *whole)
+{
+    void *list = *whole && bytes > 0 ? malloc(bytes) : NULL;
+    *whole = *whole && (bytes == 0 || (list && read_all(fd, list, bytes)));
+    return list;
+}
+
+static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant *entrant)
+{
+    struct parcel parcel = {0};
+    struct hr_run_result *result = &parcel.result;
+    bool whole = read_all(entrant->pipe, &parcel, sizeof parcel);
+    result->curve = read_list(entrant->pipe, result->ncurve * sizeof *result->curve, &whole);
+    result->stale_parts = read_list(
+        entrant->pipe, (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts,
+        &whole);
+    result->stale_counts =
+        read_list(entrant->pipe, result->nstale_counts * sizeof *result->stale_counts, &whole);
+    result->dropped_by =
+        read_list(entrant->pipe, result->ndropped_by * sizeof *result->dropped_by, &whole);
+    result->worker_time =
+        read_list(entrant->pipe, result->nworker_times * sizeof *result->worker_time, &whole);
+    close(entrant->pipe);
+    while (waitpid(entrant->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    if (!whole) {
+        hr_run_result_free(result);
+        hr_compare_runs_note(runs, i, HR_E_LOST, "its process ended without a result");
+        return;
+    }
+    runs->results[i] = parcel.result;
+    hr_compare_runs_note(runs, i, parcel.status, parcel.message);
+}
+
+enum hr_status hr_compare_runs_side_by_side(const struct hr_cli *cli,
+                                            const struct hr_dataset *dataset,
+                                            struct hr_compare_runs *runs)
+{
+    struct entrant entrants[HR_COMPARE_RUNS_MAX];
+    enum hr_status status = HR_OK;
+    int forwarded = 0;
+    hr_signals_run_begins();
+    for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {
+        size_t started = 0;
+        for (; started < runs->per_seed && status == HR_OK; started += status == HR_OK)
+            status = start_entrant(cli, dataset, runs, first + started, first, &entrants[started]);
+        for (size_t k = 0; k < started; k++) {
+            wait_for_parcel(entrants, started, k, &forwarded);
+            receive(runs, first + k, &entrants[k]);
+        }
+    }
+    hr_signals_run_ended();
+    return status;
+}

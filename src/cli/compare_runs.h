@@ -1,0 +1,34 @@
+/* compare_runs.h - the runs of one compare, and running them at the same time. */
+#ifndef HR_CLI_COMPARE_RUNS_H
+#define HR_CLI_COMPARE_RUNS_H
+
+#include "cli/options.h"
+#include "report/report.h"
+
+enum { HR_COMPARE_RUNS_MAX = 256 };
+
+struct hr_compare_runs {
+    size_t n, per_seed;
+    char entry[HR_COMPARE_RUNS_MAX]
+              [64]; /* of --strategies, cut short; runs go by it while they last */
+    struct hr_train_options options[HR_COMPARE_RUNS_MAX];
+    struct hr_run_result results[HR_COMPARE_RUNS_MAX];
+    enum hr_status status[HR_COMPARE_RUNS_MAX];
+    char message[HR_COMPARE_RUNS_MAX][480];
+    bool ran[HR_COMPARE_RUNS_MAX];
+    struct hr_failed_run failed[HR_COMPARE_RUNS_MAX]; /* (nfailed), when all is over */
+    size_t nfailed;
+};
+
+/* Note how run i ended. */
+void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,
+                          const char *message);
+
+/* All strategies of a seed at once, each in a process of its own that tells the others apart only
+ * by the processors they take; seeds one after another. Where there are enough processors each
+ * strategy gets a share of its own. */
+HR_CHECKED enum hr_status hr_compare_runs_side_by_side(const struct hr_cli *cli,
+                                                       const struct hr_dataset *dataset,
+                                                       struct hr_compare_runs *runs);
+
+#endif

@@ -1,0 +1,253 @@
+#include "group/local_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/vec.h"
+#include "group/lane.h"
+#include "group/script.h"
+
+_Static_assert(HR_LOCAL_GROUP_RANKS <= HR_VEC_MAX_INPUTS, "all ranks' buffers are summed at once");
+
+enum { APPLY_FLOATS = 4096 }; /* handed over at a time: as in meeting.c */
+
+/* What a rank called last. */
+struct place {
+    struct hr_call call;
+    const void *in;
+    void *out;
+};
+
+struct hr_local_group {
+    struct hr_group_options options;
+    struct place *place;        /* (nranks) */
+    const void **in;            /* (nranks) of the sum in hand */
+    void **out;                 /* (nranks) */
+    struct hr_traffic *traffic; /* (nranks) so far */
+    struct hr_script *script;   /* NULL: the algorithm needs none */
+    size_t arrived;             /* of the sum that ranks are coming to */
+    size_t first_rank;          /* who came first */
+    bool contradicted;          /* two calls differ: it never will be made */
+    uint64_t summed, released;  /* numbers of the last that was */
+    hr_local_group_summed_fn on_sum;
+    void *on_sum_arg;
+};
+
+/* Every rank's bytes of these follow from n alone, without looking at rows. */
+static bool is_counted_by_formula(const struct hr_algorithm *algorithm)
+{
+    return algorithm == &hr_allreduce_auto || algorithm == &hr_allreduce_direct ||
+           algorithm == &hr_allreduce_one_shot;
+}
+
+/* T(n) for every n, and on every rank. */
+static bool adds_in_tree(const struct hr_algorithm *algorithm)
+{
+    return is_counted_by_formula(algorithm) || algorithm == &hr_allreduce_tree ||
+           algorithm == &hr_allreduce_master_worker;
+}
+
+/* --- set-up --- */
+
+static enum hr_status take_memory(struct hr_local_group *local)
+{
+    const struct hr_group_options *o = &local->options;
+    local->place = calloc(o->nranks, sizeof *local->place);
+    local->in = calloc(o->nranks, sizeof *local->in);
+    local->out = calloc(o->nranks, sizeof *local->out);
+    local->traffic = calloc(o->nranks, sizeof *local->traffic);
+    if (!local->place || !local->in || !local->out || !local->traffic)
+        return hr_fail(HR_E_NOMEM, "no memory for a local group of %zu ranks", o->nranks);
+    return is_counted_by_formula(o->algorithm)
+               ? HR_OK
+               : hr_script_create(o->algorithm, o->nranks, o->group_size, &local->script);
+}
+
+enum hr_status hr_local_group_create(const struct hr_group_options *options,
+                                     struct hr_local_group **out)
+{
+    HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_LOCAL_GROUP_RANKS);
+    struct hr_local_group *local = calloc(1, sizeof *local);
+    if (!local)
+        return hr_fail(HR_E_NOMEM, "no memory for a local group of %zu ranks", options->nranks);
+    local->options = *options;
+    const enum hr_status status = take_memory(local);
+    if (status == HR_OK)
+        *out = local;
+    else
+        hr_local_group_destroy(local);
+    return status;
+}
+
+void hr_local_group_destroy(struct hr_local_group *local)
+{
+    if (!local)
+        return;
+    hr_script_destroy(local->script);
+    free(local->place);
+    free(local->in);
+    free(local->out);
+    free(local->traffic);
+    free(local);
+}
+
+void hr_local_group_on_sum(struct hr_local_group *local, hr_local_group_summed_fn summed, void *arg)
+{
+    local->on_sum = summed;
+    local->on_sum_arg = arg;
+}
+
+void hr_local_group_release(struct hr_local_group *local)
+{
+    local->released = local->summed;
+}
+
+void hr_member_init_in_hall(struct hr_member *member, struct hr_local_group *local, size_t rank)
+{
+    HR_ASSERT(rank < local->options.nranks);
+    *member = (struct hr_member){.options = local->options, .rank = rank, .local = local};
+}
+
+/* --- the accounts --- */
+
+struct hr_traffic hr_local_group_traffic(const struct hr_local_group *local, size_t rank)
+{
+    return local->traffic[rank];
+}
+
+/* As hr_member_account_direct: a rank's stripe comes from all others, and goes back summed. */
+static void account_direct(struct hr_local_group *local, size_t elem_bytes, size_t count)
+{
+    const size_t n = local->options.nranks;
+    const struct hr_layout layout = {.count = count, .elem_bytes = elem_bytes, .nchunks = n};
+    for (size_t r = 0; r < n; r++) {
+        const uint64_t mine = hr_layout_region(&layout, r, 1).bytes;
+        const uint64_t bytes = (n - 1) * mine + (count * elem_bytes - mine);
+        local->traffic[r].bytes_sent += bytes;
+        local->traffic[r].bytes_received += bytes;
+        local->traffic[r].messages_sent += 2 * (n - 1);
+        local->traffic[r].messages_received += 2 * (n - 1);
+    }
+}
+
+static void account_one_shot(struct hr_local_group *local, size_t bytes)
+{
+    const size_t n = local->options.nranks;
+    for (size_t r = 0; r < n; r++) {
+        local->traffic[r].bytes_sent += (n - 1) * bytes;
+        local->traffic[r].bytes_received += (n - 1) * bytes;
+        local->traffic[r].messages_sent += n - 1;
+        local->traffic[r].messages_received += n - 1;
+    }
+}
+
+static void account(struct hr_local_group *local, const struct hr_algorithm *algorithm,
+                    const struct hr_job *job)
+{
+    const size_t elem_bytes = hr_type_bytes(job->kind.type);
+    if (algorithm == &hr_allreduce_direct)
+        account_direct(local, elem_bytes, job->count);
+    else if (algorithm == &hr_allreduce_one_shot)
+        account_one_shot(local, job->count * elem_bytes);
+    else
+        hr_script_account(local->script, elem_bytes, job->first, job->count, local->traffic);
+}
+
+/* --- the sum --- */
+
+/* Whoever came last applies all of it: where real ranks meet any of them may apply any block. */
+static void sum_and_apply(struct hr_local_group *local, const struct hr_job *job)
+{
+    float sum[APPLY_FLOATS];
+    void *const out = sum;
+    for (size_t begin = 0; begin < job->count; begin += APPLY_FLOATS) {
+        const size_t count = hr_min_size(APPLY_FLOATS, job->count - begin);
+        for (size_t r = 0; r < local->options.nranks; r++)
+            local->in[r] = (const float *)local->place[r].in + begin;
+        hr_element_tree(job->kind, &out, 1, local->in, local->options.nranks, count);
+        job->apply(job->apply_arg, begin, count, sum);
+    }
+}
+
+static void sum_and_store(struct hr_local_group *local, const struct hr_algorithm *algorithm,
+                          const struct hr_job *job)
+{
+    const size_t n = local->options.nranks, bytes = job->count * hr_type_bytes(job->kind.type);
+    const bool in_tree = adds_in_tree(algorithm);
+    if (!job->count)
+        return;
+    for (size_t r = 0; r < n; r++) {
+        local->in[r] = local->place[r].in;
+        local->out[r] = local->place[r].out;
+        if (!in_tree && local->in[r] != local->out[r])
+            memcpy(local->out[r], local->in[r], bytes); /* a script is in place */
+    }
+    if (in_tree)
+        hr_element_tree(job->kind, local->out, n, local->in, n, job->count);
+    else
+        hr_script_perform(local->script, job->kind, local->out, job->first, job->count);
+}
+
+static void sum_for_all(const struct hr_member *last, const struct hr_algorithm *algorithm)
+{
+    struct hr_local_group *local = last->local;
+    const struct hr_job *job = &last->job;
+    if (job->operation == HR_OP_REDUCE_APPLY)
+        sum_and_apply(local, job);
+    else
+        sum_and_store(local, algorithm, job);
+    account(local, algorithm, job);
+    local->arrived = 0;
+    local->summed++;
+    if (!local->on_sum) {
+        hr_local_group_release(local);
+        return;
+    }
+    const struct hr_local_group_sum what = {.number = local->summed,
+                                            .bytes = job->count * hr_type_bytes(job->kind.type),
+                                            .first = job->first,
+                                            .algorithm = algorithm,
+                                            .last_rank = last->rank};
+    local->on_sum(local->on_sum_arg, &what);
+}
+
+/* --- coming and leaving --- */
+
+/* Two calls differ, so one of those that have come differs from this member's. */
+static enum hr_status name_contradiction(const struct hr_member *member)
+{
+    const struct hr_local_group *local = member->local;
+    size_t r = 0;
+    while (local->place[r].call.sequence != member->call.sequence ||
+           hr_call_equal(&local->place[r].call, &member->call))
+        r++;
+    return hr_member_mismatch(member, &member->call, r, &local->place[r].call);
+}
+
+void hr_local_group_enter(struct hr_member *member, const struct hr_algorithm *algorithm)
+{
+    struct hr_local_group *local = member->local;
+    const struct hr_job *job = &member->job;
+    HR_ASSERT(job->operation == HR_OP_ALL_REDUCE || job->operation == HR_OP_REDUCE_APPLY);
+    HR_ASSERT(member->call.sequence == local->released + 1); /* the one before was seen through */
+    local->place[member->rank] = (struct place){member->call, job->in, job->out};
+    if (!local->arrived++)
+        local->first_rank = member->rank;
+    local->contradicted |=
+        HR_SAFETY && !hr_call_equal(&local->place[local->first_rank].call, &member->call);
+    if (local->contradicted)
+        member->status = name_contradiction(member);
+    else if (local->arrived == local->options.nranks)
+        sum_for_all(member, algorithm ? algorithm : &hr_allreduce_direct);
+}
+
+bool hr_local_group_test(struct hr_member *member)
+{
+    const struct hr_local_group *local = member->local;
+    if (local->released >= member->call.sequence)
+        return true;
+    if (local->contradicted)
+        member->status = name_contradiction(member);
+    return member->status != HR_OK;
+}

@@ -1,0 +1,83 @@
+/* local.h - a meeting place for ranks that one thread plays: up to 1024, without rings.
+ *
+ *     hr_local_group_create(&options, &local);                 options.nranks, options.algorithm
+ *     hr_local_group_on_sum(local, summed, driver);            if sums are to take time
+ *     hr_member_init_in_hall(&member[r], local, r);     instead of hr_member_init, for each rank
+ *     hr_member_all_reduce_start(&member[r], ...);     as ever; the last one sums, calls summed()
+ *     hr_local_group_release(local);                           when the time has come
+ *     hr_member_test(&member[r]) -> true, hr_member_finish, hr_member_fini
+ *
+ *   Story    every rank that starts an all-reduce leaves in its seat what it calls and where its
+ *            buffer lies. The last to come finds them all, does for all ranks what they would have
+ *            done, and tells the driver; whoever tests sees the end when the driver has released
+ *            it, at once where there is no driver to ask.
+ *   Bits     those of real ranks with the same options. direct, one-shot, tree and master-worker
+ *            (and auto) add in T(n), straight from all inputs to all outputs; the others perform
+ *            their plans' rows (script.h). A fused sum (hr_member_reduce_apply_start) is handed,
+ *            block by block, to the apply of the rank that came last.
+ *   Account  hr_member_traffic is that of real ranks, who reach one another's buffers.
+ *   Time     a local group has none. A driver that has some walks the same plan over its links:
+ *                hr_walk(&(struct hr_walk_options){.topology = ..., .node = ..., .n = nranks,
+ *                                                  .plan = what->algorithm->plan,
+ *                                                  .group_size = options.group_size,
+ *                                                  .bytes = what->bytes,
+ *                                                  .first = what->first}, &walk)
+ *            and releases walk.ps later. The figure depends on (algorithm, bytes, first) alone, so
+ *            it is worth keeping.
+ *   Order    one sum at a time. A rank may start the next as soon as it has seen the end of the one
+ *            before, while others have still to look.
+ *   Errors   as in any group: ranks whose calls differ all get HR_E_MISMATCH with both calls, those
+ *            that had come when they test. Such a local group is good for nothing any more.
+ *   Memory   all of it is taken by hr_local_group_create; 1024 ranks need 0.1 MB, and a script.
+ *
+ * Only all_reduce and reduce_apply; nothing waits here, so hr_member_wait is for collectives that
+ * are over already, and hr_member_bell is NULL.
+ *
+ * Threads: all ranks of a local group belong to one thread at a time.
+ * Test: tests/unit/group/test_local_group.c
+ */
+#ifndef HR_GROUP_LOCAL_GROUP_H
+#define HR_GROUP_LOCAL_GROUP_H
+
+#include "group/group.h"
+
+enum { HR_LOCAL_GROUP_RANKS = 1024 };
+
+struct hr_local_group;
+
+/* A sum that has just been made. */
+struct hr_local_group_sum {
+    uint64_t number;                      /* of this local, from 1 */
+    size_t bytes;                         /* of each rank's buffer */
+    size_t first;                         /* flat index of its first element */
+    const struct hr_algorithm *algorithm; /* never auto: what that chose */
+    size_t last_rank;                     /* who came last */
+};
+
+/* Called once for each, by the start of the rank that came last; may release it already, but must
+ * not start anything. */
+typedef void (*hr_local_group_summed_fn)(void *arg, const struct hr_local_group_sum *what);
+
+/* A local group for options->nranks (1 .. HR_LOCAL_GROUP_RANKS). HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_local_group_create(const struct hr_group_options *options,
+                                                struct hr_local_group **out);
+/* After its members; NULL is harmless. */
+void hr_local_group_destroy(struct hr_local_group *local);
+
+/* Have the driver told of every sum, which from now on stays unseen until released. */
+void hr_local_group_on_sum(struct hr_local_group *local, hr_local_group_summed_fn summed,
+                           void *arg);
+/* Let all ranks see the end of the sum that was made last. */
+void hr_local_group_release(struct hr_local_group *local);
+
+/* This rank's view; finish with hr_member_fini. The local must outlive it. */
+void hr_member_init_in_hall(struct hr_member *member, struct hr_local_group *local, size_t rank);
+
+/* For collective.c: begin member->job, by this algorithm; never waits. */
+void hr_local_group_enter(struct hr_member *member, const struct hr_algorithm *algorithm);
+/* Is it over, or has member->status become what is wrong? */
+bool hr_local_group_test(struct hr_member *member);
+/* What that rank has sent and received. */
+struct hr_traffic hr_local_group_traffic(const struct hr_local_group *local, size_t rank);
+
+#endif

@@ -1,0 +1,32 @@
+/* kernels.h - the elementwise loops of the layers, one copy an instruction set (base/isa.h).
+ *
+ * Matrices are row-major (B,O): B samples of O features. All copies give the same bits.
+ * NaN passes through, as in PyTorch: relu(NaN) = NaN, and its gradient is not masked.
+ *
+ * Threads: pure functions on the caller's memory.
+ * Test: tests/unit/kernels/test_elementwise.c, against naive twins, bit by bit.
+ */
+#ifndef HR_KERNELS_ELEMENTWISE_H
+#define HR_KERNELS_ELEMENTWISE_H
+
+#include <stddef.h>
+
+/* y (B,O) in and out: y[b][o] += bias[o];  bias (O); aliasing: none */
+void hr_bias_add(size_t B, size_t O, const float *bias, float *y);
+
+/* y (B,O) in and out: y[b][o] = max(0, y[b][o] + bias[o]), one pass */
+void hr_bias_relu(size_t B, size_t O, const float *bias, float *y);
+
+/* y (count) = max(0, x (count)); y may be x */
+void hr_relu(size_t count, const float *x, float *y);
+
+/* dx (count) = y (count) > 0 ? dy (count) : 0, y being the output of relu; dx may be dy */
+void hr_relu_backward(size_t count, const float *y, const float *dy, float *dx);
+
+/* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), from 0 on; overwritten */
+void hr_column_sums(size_t B, size_t O, const float *dy, float *db);
+
+/* The same, from db on: added to what is there */
+void hr_column_add(size_t B, size_t O, const float *dy, float *db);
+
+#endif

@@ -1,0 +1,55 @@
+/* The elementwise kernels, compiled once for each instruction set (see base/isa.h). */
+#include "kernels/elementwise_table.h"
+
+/* Written so that NaN is kept, and so that it is one instruction (max with NaN's operand last). */
+static inline float relu_of(float x)
+{
+    return 0.0f > x ? 0.0f : x;
+}
+
+static void bias_add(size_t B, size_t O, const float *bias, float *y)
+{
+    for (size_t b = 0; b < B; b++) {
+        float *row = y + b * O;
+#pragma omp simd
+        for (size_t o = 0; o < O; o++)
+            row[o] = row[o] + bias[o];
+    }
+}
+
+static void bias_relu(size_t B, size_t O, const float *bias, float *y)
+{
+    for (size_t b = 0; b < B; b++) {
+        float *row = y + b * O;
+#pragma omp simd
+        for (size_t o = 0; o < O; o++)
+            row[o] = relu_of(row[o] + bias[o]);
+    }
+}
+
+static void relu(size_t count, const float *x, float *y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        y[i] = relu_of(x[i]);
+}
+
+static void relu_backward(size_t count, const float *y, const float *dy, float *dx)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        dx[i] = y[i] <= 0.0f ? 0.0f : dy[i];
+}
+
+static void column_add(size_t B, size_t O, const float *dy, float *db)
+{
+    for (size_t b = 0; b < B; b++) {
+        const float *row = dy + b * O;
+#pragma omp simd
+        for (size_t o = 0; o < O; o++)
+            db[o] = db[o] + row[o];
+    }
+}
+
+const struct hr_nn_table HR_ISA_NAME(hr_nn_table) = {bias_add, bias_relu, relu, relu_backward,
+                                                     column_add};

@@ -1,0 +1,82 @@
+/* gemm.h - row-major single-precision matrix products, and the one seam to BLAS.
+ *
+ * Who multiplies is decided by the shape alone:
+ *   products of our own (product.h)   sums of up to HR_GEMM_OWN_K_NN, _NT and _TN terms
+ *   OpenBLAS's sgemm, one thread      longer ones; and all of them where there are no fused
+ *                                     multiply-adds to build on (base/isa.h: plain)
+ * Measured on Zen 3 (AVX2) as OpenBLAS 0.3.21's time over ours (tests/peers/gemm_shapes.c): dense
+ * layers of the built-in models at batch 32 to 256, 88 products, geometric mean 1.35: forward 1.0
+ * to 1.46, dW 1.1 to 1.55 (of ten outputs 1.7 to 2.2), dx 1.0 to 1.37 (from ten outputs 2); where
+ * both are OpenBLAS's, 0.93 to 1.03, which is as far as the figures can be trusted. Beyond the
+ * limits: tn of 256 terms 0.90 to 0.99, of 1024 0.7; nn of 2048 0.91, of 8192 0.90; nt of 8192
+ * 0.99 to 1.12. AVX-512 was not measured.
+ *
+ * The reference is the same code on the plain tile, whose bits are those of gemm_naive.h and the
+ * same on every machine: builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with
+ * `--kernels reference`. The choice is made once, before ranks start.
+ *
+ * Threads: any number may call at once, each with its own memory. No BLAS call is ever made in a
+ * process that will still fork ranks.
+ */
+#ifndef HR_KERNELS_GEMM_H
+#define HR_KERNELS_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
+
+/* Choose the kernels; HR_E_USAGE when FAST is asked of a build without BLAS (default there:
+ * REFERENCE). Nothing is loaded or tried yet. */
+HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
+
+/* Before ranks start: can the chosen kernels be trusted? OpenBLAS is tried in a child process
+ * (gemm_check.h), once a process, and a child that did not get to answer is followed by another.
+ * HR_E_KERNELS says what it gave, HR_E_IO and HR_E_NOMEM why it could not be tried (blas.h). Other
+ * kernels, which give other bits, are never taken instead. */
+HR_CHECKED enum hr_status hr_kernels_check(void);
+
+/* The same by name, for options: "fast" is the best that this build has, so without BLAS it is the
+ * reference; "reference". HR_E_USAGE says what was found. */
+HR_CHECKED enum hr_status hr_kernels_select_named(const char *name);
+
+/* Are the plain C kernels selected, whose bits are the same on every machine? */
+bool hr_kernels_are_reference(void);
+
+/* "OpenBLAS 0.3.21 Zen, tiles v3" or "reference"; static storage. */
+const char *hr_kernels_name(void);
+
+/* In every process that will compute, after the last fork and before the first product, for the
+ * `threads` threads of it that will multiply at once; each of them may call. HR_E_NOMEM where BLAS
+ * has no room for them. */
+HR_CHECKED enum hr_status hr_kernels_init_process(size_t threads);
+
+/* How the operands are stored: the second letter of a pair says n as it is, t transposed. */
+enum hr_gemm_form {
+    HR_GEMM_NN, /* a (M,K), b (K,N) */
+    HR_GEMM_NT, /* a (M,K), b (N,K) */
+    HR_GEMM_TN, /* a (K,M), b (K,N) */
+};
+
+/* The longest sums of our own products. */
+enum { HR_GEMM_OWN_K_NN = 1024, HR_GEMM_OWN_K_NT = 4096, HR_GEMM_OWN_K_TN = 192 };
+
+/* C (M,N) = A (M,K) * B (K,N), then + bias, then max(0, .). */
+struct hr_gemm {
+    enum hr_gemm_form form;
+    size_t M, N, K; /* at most INT_MAX (asserted); K = 0: the sums are zero; M or N = 0: nothing */
+    const float *a, *b;
+    float *c;          /* (M,N), overwritten; aliasing: none */
+    const float *bias; /* (N), added to every row; NULL: none */
+    bool relu;         /* NaN stays NaN */
+    void *scratch;     /* hr_gemm_scratch_bytes(K or more, threads or more), 64-byte aligned */
+    size_t threads;    /* that may share the work; at least 1. They change no bit. */
+};
+
+void hr_gemm(const struct hr_gemm *gemm);
+
+size_t hr_gemm_scratch_bytes(size_t K, size_t threads);
+
+#endif

@@ -1,0 +1,176 @@
+/* The tile, compiled once for each instruction set (see base/isa.h): 6 rows of two vectors make
+ * twelve accumulators, enough to keep two multiply-add units busy, and leave registers for a row
+ * of b and a value of a; 4 rows are still enough, and 6s and 4s make up every even number but 2.
+ * A tile of at most one vector's columns has no right half.
+ * The only file in which the copies differ in their bits: see micro.h. */
+#include "kernels/micro_table.h"
+
+#include "base/size.h"
+#include "kernels/simd.h"
+
+enum { ROWS = HR_MICRO_ROWS, FEW = HR_MICRO_FEW_ROWS, COLUMNS = 2 * LANES };
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* c + a * b, in one rounding where the machine has it. */
+INLINE vec multiply_add(float a, vec b, vec c)
+{
+#if defined __AVX512F__
+    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+#elif defined __FMA__
+    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+#else
+    return c + a * b;
+#endif
+}
+
+struct sums {
+    vec left[ROWS], right[ROWS];
+};
+
+/* One k of `rows` rows, whose values stand at a[0][o], a[1][o], ...; b: row k. */
+INLINE void step(struct sums *sum, const float *const *a, size_t o, const float *b, size_t rows,
+                 bool wide)
+{
+    const vec left = load(b), right = wide ? load(b + LANES) : left;
+#pragma GCC unroll 6
+    for (size_t i = 0; i < rows; i++) {
+        sum->left[i] = multiply_add(a[i][o], left, sum->left[i]);
+        if (wide)
+            sum->right[i] = multiply_add(a[i][o], right, sum->right[i]);
+    }
+}
+
+/* The sums over k of `rows` rows, 4 or 6; `offset` is micro->offset or, as a constant, NULL, and
+ * `wide`, a constant too, whether there is a right half. The barrier keeps the compiler from
+ * beginning a k before the one in front of it is done, for which there are no registers, and from
+ * moving on six pointers where one index will do. Unrolled by 2, 4 or 8 the loop was no faster. */
+INLINE struct sums multiply(const struct hr_micro *micro, const uint32_t *offset, size_t rows,
+                            bool wide)
+{
+    const float *a[ROWS];
+    const float *b = micro->b;
+    const size_t K = micro->K, a_step = micro->a_step, b_stride = micro->b_stride;
+    struct sums sum = {0};
+#pragma GCC unroll 6
+    for (size_t i = 0; i < rows; i++)
+        a[i] = micro->a[i];
+    for (size_t k = 0, at = 0; k < K; k++, at += a_step, b += b_stride) {
+        __asm__ volatile("" : "+r"(at), "+r"(b) : : "memory");
+        step(&sum, a, offset ? offset[k] : at, b, rows, wide);
+    }
+    return sum;
+}
+
+/* Zero where x < 0, x (NaN too) elsewhere. */
+INLINE vec relu_of(vec x)
+{
+    return (vec)((bits)x & ~(bits)(x < 0.0f));
+}
+
+/* Half a row of the tile, columns [j, j + count): sums in, what micro asks for out. */
+INLINE void finish(const struct hr_micro *micro, vec sum, float *c, size_t j, size_t count)
+{
+    if (micro->bias)
+        sum += load_part(micro->bias + j, count);
+    if (micro->relu)
+        sum = relu_of(sum);
+    if (micro->add)
+        sum = load_part(c + j, count) + sum;
+    store_part(c + j, sum, count);
+}
+
+/* All the rows that were multiplied, and whole vectors of them. */
+INLINE void finish_whole(const struct hr_micro *micro, const struct sums *sum, size_t rows,
+                         bool wide)
+{
+    float *c = micro->c;
+#pragma GCC unroll 6
+    for (size_t i = 0; i < rows; i++, c += micro->c_stride) {
+        finish(micro, sum->left[i], c, 0, LANES);
+        if (wide)
+            finish(micro, sum->right[i], c, LANES, LANES);
+    }
+}
+
+/* The same where micro asks for nothing but the sums. */
+INLINE void store_whole(const struct hr_micro *micro, const struct sums *sum, size_t rows,
+                        bool wide)
+{
+    float *c = micro->c;
+#pragma GCC unroll 6
+    for (size_t i = 0; i < rows; i++, c += micro->c_stride) {
+        store(c, sum->left[i]);
+        if (wide)
+            store(c + LANES, sum->right[i]);
+    }
+}
+
+/* A tile at the lower or right edge of c. */
+static inline void finish_edge(const struct hr_micro *micro, const struct sums *sum)
+{
+    const size_t left = hr_min_size(micro->columns, LANES), right = micro->columns - left;
+    for (size_t i = 0; i < micro->rows; i++) {
+        float *c = micro->c + i * micro->c_stride;
+        finish(micro, sum->left[i], c, 0, left);
+        if (right)
+            finish(micro, sum->right[i], c, LANES, right);
+    }
+}
+
+INLINE void one_tile(const struct hr_micro *micro, const uint32_t *offset, size_t rows, bool wide)
+{
+    const struct sums sum = multiply(micro, offset, rows, wide);
+    if (micro->rows < rows || micro->columns < (wide ? COLUMNS : LANES))
+        finish_edge(micro, &sum);
+    else if (micro->bias || micro->relu || micro->add)
+        finish_whole(micro, &sum, rows, wide);
+    else
+        store_whole(micro, &sum, rows, wide);
+}
+
+INLINE void tile_of(const struct hr_micro *micro, const uint32_t *offset)
+{
+    const bool wide = micro->columns > LANES, few = micro->rows <= FEW;
+    if (wide && few)
+        one_tile(micro, offset, FEW, true);
+    else if (wide)
+        one_tile(micro, offset, ROWS, true);
+    else if (few)
+        one_tile(micro, offset, FEW, false);
+    else
+        one_tile(micro, offset, ROWS, false);
+}
+
+static void tile(const struct hr_micro *micro)
+{
+    if (micro->offset)
+        tile_of(micro, micro->offset);
+    else
+        tile_of(micro, NULL);
+}
+
+static void strip(const struct hr_micro *micro, size_t b_next)
+{
+    struct hr_micro one = *micro;
+    for (size_t left = micro->columns; left > 0; left -= one.columns) {
+        one.columns = hr_min_size(left, COLUMNS);
+        tile(&one);
+        one.b += b_next;
+        one.c += COLUMNS;
+        one.bias = one.bias ? one.bias + COLUMNS : NULL;
+    }
+}
+
+static void tall(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows)
+{
+    struct hr_micro next = *micro;
+    for (size_t first = 0; first < nrows; first += ROWS, next.c += ROWS * next.c_stride) {
+        next.rows = hr_min_size(ROWS, nrows - first);
+        for (size_t i = 0; i < ROWS; i++)
+            next.a[i] = a + row[first + (i < next.rows ? i : 0)];
+        tile_of(&next, next.offset);
+    }
+}
+
+const struct hr_micro_table HR_ISA_NAME(hr_micro_table) = {COLUMNS, tile, strip, tall};

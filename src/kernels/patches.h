@@ -1,0 +1,46 @@
+/* patches.h - the patches of an image under a filter, as the rows of a matrix that is never made.
+ *
+ *     patch(p, k) = image[pixel[p] + tap[k]]          p < npixels, k < ntaps
+ *
+ * So any stride, dilation, padding (zeros stand around the image in memory) and group of channels
+ * is two short tables, and a convolution is a product by the register tile (micro.h).
+ *
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_conv.c
+ */
+#ifndef HR_KERNELS_PATCHES_H
+#define HR_KERNELS_PATCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hr_patches {
+    size_t npixels, ntaps;
+    const uint32_t *pixel, *tap;
+};
+
+/* Floats of a (rows, columns) matrix as panels: columns [0, width) of all rows, then the next, and
+ * zeros up to the tile's width (hr_micro_columns). */
+size_t hr_panels_elems(size_t rows, size_t columns);
+
+/* Where element (row, column) stands in panels of `rows` rows. */
+size_t hr_panels_at(size_t rows, size_t row, size_t column);
+
+/* A matrix that stands in memory row by row, or as panels. */
+struct hr_matrix {
+    float *at;
+    size_t columns, stride;
+};
+
+/* y (npixels, columns) = patches * panels (ntaps, columns) + bias; y is overwritten. Each element
+ * is summed in the order of the taps. */
+void hr_patches_multiply(const struct hr_patches *patches, const float *image, const float *panels,
+                         const float *bias, bool relu, const struct hr_matrix *y);
+
+/* dw rows [from, to) of (ntaps, columns) = patches^T * dy (npixels, columns), or with `add` that is
+ * added; summed in the order of the pixels.
+ *   dy  floats up to the tile's width behind the last column of a row must be readable */
+void hr_patches_correlate(const struct hr_patches *patches, const float *image,
+                          const struct hr_matrix *dy, size_t from, size_t to, bool add, float *dw);
+
+#endif

@@ -1,0 +1,114 @@
+/* simd.h - vectors of the instruction set that a *.isa.c file is compiled for, whole and in part.
+ *
+ * Threads: pure functions on the caller's memory.      Test: those of the kernels made of it
+ */
+#ifndef HR_KERNELS_SIMD_H
+#define HR_KERNELS_SIMD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#if defined __AVX512F__
+enum { LANES = 16 };
+#elif defined __AVX2__
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef int32_t bits __attribute__((vector_size(4 * LANES)));
+typedef float loose_vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+static inline vec load(const float *from)
+{
+    return *(const loose_vec *)from;
+}
+
+static inline void store(float *to, vec value)
+{
+    *(loose_vec *)to = value;
+}
+
+/* All ones in the first `count` lanes. */
+#if defined __AVX2__ && !defined __AVX512F__
+static inline __m256i first_lanes(size_t count)
+{
+    static const int32_t ones[2 * LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256((const __m256i *)(const void *)(ones + LANES - count));
+}
+#endif
+
+/* The first `count` lanes, 0 to LANES, the others zero; nothing behind them is touched. */
+static inline vec load_part(const float *from, size_t count)
+{
+    if (count >= LANES)
+        return load(from);
+#if defined __AVX512F__
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#elif defined __AVX2__
+    return _mm256_maskload_ps(from, first_lanes(count));
+#else
+    vec value = {0};
+    memcpy(&value, from, count * sizeof *from);
+    return value;
+#endif
+}
+
+static inline void store_part(float *to, vec value, size_t count)
+{
+    if (count >= LANES) {
+        store(to, value);
+        return;
+    }
+#if defined __AVX512F__
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), value);
+#elif defined __AVX2__
+    _mm256_maskstore_ps(to, first_lanes(count), value);
+#else
+    memcpy(to, &value, count * sizeof *to);
+#endif
+}
+
+/* Whole numbers from 0 to 255, a byte each in memory; the first `count` lanes, as above. Compilers
+ * take these conversions apart into single numbers, so they are spelled out. */
+static inline bits load_bytes(const uint8_t *from, size_t count)
+{
+    uint8_t whole[LANES] = {0};
+    if (count < LANES)
+        from = memcpy(whole, from, count);
+#if defined __AVX512F__
+    return (bits)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
+#elif defined __AVX2__
+    return (bits)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
+#else
+    bits value;
+    for (size_t i = 0; i < LANES; i++)
+        value[i] = from[i];
+    return value;
+#endif
+}
+
+static inline void store_bytes(uint8_t *to, bits value, size_t count)
+{
+    uint8_t whole[LANES], *at = count < LANES ? whole : to;
+#if defined __AVX512F__
+    _mm_storeu_si128((__m128i *)(void *)at, _mm512_cvtepi32_epi8((__m512i)value));
+#elif defined __AVX2__
+    const __m128i low = _mm256_castsi256_si128((__m256i)value);
+    const __m128i words = _mm_packs_epi32(low, _mm256_extracti128_si256((__m256i)value, 1));
+    _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(words, words));
+#else
+    for (size_t i = 0; i < LANES; i++)
+        at[i] = (uint8_t)value[i];
+#endif
+    if (count < LANES)
+        memcpy(to, whole, count);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* undertaker.h - rings a bell as soon as a process ends.
+ *
+ * One thread sleeps in poll on the processes' pidfds, rings whenever one of them ends, and is gone
+ * when all have ended. Where there are no pidfds (before Linux 5.3) or no thread is to be had
+ * nothing rings: whoever relies on it looks around from time to time as well.
+ *
+ * Threads: start and join by one thread; start after the last fork.
+ * Test: tests/unit/launch/test_launch_lost.c
+ */
+#ifndef HR_LAUNCH_CHILD_WATCH_H
+#define HR_LAUNCH_CHILD_WATCH_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "shm/control.h"
+
+struct hr_child_watch {
+    struct hr_bell *bell;
+    struct pollfd process[HR_MAX_RANKS]; /* events only while it lives; fd -1: not watched */
+    size_t count;
+    pthread_t thread;
+    bool runs;
+};
+
+/* Watch these processes, children or not, from now on. The struct stays where it is until the
+ * join. */
+void hr_child_watch_start(struct hr_child_watch *undertaker, struct hr_bell *bell,
+                          const pid_t *pids, size_t count);
+
+/* All processes have ended. Harmless on a zeroed struct. */
+void hr_child_watch_join(struct hr_child_watch *undertaker);
+
+#endif

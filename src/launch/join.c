@@ -1,0 +1,383 @@
+#include "launch/join.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "shm/process.h"
+
+enum { POLL_NS = 2 * 1000 * 1000 }; /* how often a rank looks for rank 0's name */
+
+struct hr_join_board {
+    char run[sizeof((struct hr_join_options *)0)->name];
+    char segment[64]; /* the large segment's name, until rank 0 unlinks it */
+    uint64_t segment_bytes;
+    alignas(HR_LINE) struct hr_atom64 left; /* ranks that have left: read-modify-write by all */
+};
+
+/* --- the control segment --- */
+
+static struct hr_join_board *board_of(struct hr_control *control)
+{
+    return (struct hr_join_board *)(void *)((unsigned char *)control +
+                                            hr_control_bytes(control->nranks));
+}
+
+static uint64_t hash(const char *text)
+{
+    uint64_t value = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *text; text++)
+        value = (value ^ (unsigned char)*text) * 0x100000001b3u;
+    return value;
+}
+
+void hr_join_file(const char *run, char *file, size_t size)
+{
+    snprintf(file, size, "/hogring-run.%ld.%016" PRIx64, (long)geteuid(), hash(run));
+}
+
+static long pid_of(const struct hr_rank_status *line)
+{
+    return (long)hr_atom64_load_acquire(&line->pid); /* partner: claim_line */
+}
+
+static uint64_t started_of(const struct hr_rank_status *line)
+{
+    return hr_atom64_load_acquire(&line->started); /* partner: say_here */
+}
+
+/* Is this a run that is, and not what one has left behind? */
+static bool is_live(const struct hr_control *control)
+{
+    return !hr_rank_has_returned(&control->rank[0]) && !hr_rank_is_dead(&control->rank[0]);
+}
+
+/* Nobody uses the run any more, whoever it was: all have returned, or died, or never came. */
+static bool is_deserted(const struct hr_control *control)
+{
+    for (size_t r = 0; r < control->nranks; r++) {
+        const struct hr_rank_status *line = &control->rank[r];
+        if (pid_of(line) && !hr_rank_has_returned(line) && !hr_rank_is_dead(line))
+            return false;
+    }
+    return true;
+}
+
+/* Is it laid out as this version lays out a run? */
+static bool has_form(const struct hr_segment *segment)
+{
+    const struct hr_control *control = segment->base;
+    return segment->bytes >= sizeof *control && !memcmp(control->magic, "HOGRING", 8) &&
+           control->version == HR_CONTROL_VERSION && control->nranks >= 1 &&
+           control->nranks <= HR_MAX_RANKS &&
+           segment->bytes == hr_control_bytes(control->nranks) + sizeof(struct hr_join_board);
+}
+
+static enum hr_status check_form(const struct hr_segment *segment, const struct hr_join *join)
+{
+    struct hr_control *control = segment->base;
+    if (segment->bytes < sizeof *control || memcmp(control->magic, "HOGRING", 8) != 0)
+        return hr_fail(HR_E_SHM, "/dev/shm%s is not a run of hogring; remove it", join->file);
+    if (control->version != HR_CONTROL_VERSION)
+        return hr_fail(HR_E_USAGE, "run %s was opened by another version of hogring (%u, here %d)",
+                       join->options.name, control->version, HR_CONTROL_VERSION);
+    if (!has_form(segment) ||
+        strncmp(board_of(control)->run, join->options.name, sizeof join->options.name) != 0)
+        return hr_fail(HR_E_SHM, "/dev/shm%s is not of run %s; remove it", join->file,
+                       join->options.name);
+    return HR_OK;
+}
+
+/* --- who is there --- */
+
+static bool is_here(const struct hr_control *control, size_t rank)
+{
+    return started_of(&control->rank[rank]) != 0;
+}
+
+static bool all_are_here(void *arg)
+{
+    const struct hr_control *control = arg;
+    for (size_t r = 0; r < control->nranks; r++)
+        if (!is_here(control, r))
+            return false;
+    return true;
+}
+
+/* Take this rank's line; false: another process has it. */
+static bool claim_line(struct hr_join *join)
+{
+    struct hr_rank_status *line = &join->control->rank[join->options.rank];
+    join->seated = hr_atom64_replace_acq_rel(&line->pid, 0, (uint64_t)getpid());
+    return join->seated;
+}
+
+/* The last step: both segments are mapped. */
+static void say_here(struct hr_join *join)
+{
+    struct hr_control *control = join->control;
+    const uint64_t started = hr_process_start_time(getpid());
+    hr_atom64_store_release(&control->rank[join->options.rank].started, started ? started : 1);
+    for (size_t r = 0; r < control->nranks; r++)
+        hr_bell_ring(&control->rank[r].bell);
+}
+
+/* Ranks do not fit together: while they meet this ends the meeting for all of them; later it
+ * concerns the one that came too late. */
+static enum hr_status refuse(struct hr_control *control, enum hr_status status)
+{
+    if (!all_are_here(control))
+        hr_control_abort(control, HR_MAX_RANKS, status, hr_error_message());
+    return status;
+}
+
+static enum hr_status refuse_twin(struct hr_join *join, struct hr_control *control)
+{
+    const size_t rank = join->options.rank;
+    return refuse(control,
+                  hr_fail(HR_E_USAGE, "rank %zu of run %s is there twice: pid %ld and %ld", rank,
+                          join->options.name, pid_of(&control->rank[rank]), (long)getpid()));
+}
+
+void hr_join_watch(struct hr_join *join, struct hr_waiter *waiter)
+{
+    waiter->abort = &join->control->abort;
+    waiter->look = hr_peer_watch_look;
+    waiter->look_arg = &join->lookout;
+}
+
+/* --- rank 0 --- */
+
+static enum hr_status create(size_t bytes, struct hr_segment *segment)
+{
+    HR_TRY(hr_segment_create(bytes, true, segment));
+    if (segment->name[0])
+        return HR_OK;
+    hr_segment_destroy(segment);
+    return hr_fail(HR_E_SHM,
+                   "ranks that were started one by one meet in /dev/shm, and it has no %zu KiB "
+                   "(containers: --shm-size)",
+                   (bytes + 1023) / 1024);
+}
+
+/* Remove what a run that is over has left, or say that this one is not over. */
+static enum hr_status remove_leftover(struct hr_join *join)
+{
+    struct hr_segment old;
+    bool exists;
+    enum hr_status status = hr_segment_attach(join->file, &old, &exists);
+    if (status != HR_OK)
+        return exists ? status : HR_OK;
+    status = check_form(&old, join);
+    if (status == HR_OK && is_live(old.base))
+        status = refuse_twin(join, old.base);
+    if (status == HR_OK && hr_segment_remove(join->file, old.inode))
+        shm_unlink(board_of(old.base)->segment);
+    hr_segment_destroy(&old);
+    return status;
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+}
+
+static bool is_past(const struct hr_join *join, int64_t start)
+{
+    return join->options.timeout_ns && hr_clock_ns() - start >= join->options.timeout_ns;
+}
+
+static enum hr_status publish(struct hr_join *join, int64_t start)
+{
+    for (;; nap()) {
+        bool exists;
+        const enum hr_status status =
+            hr_segment_publish(&join->control_segment, join->file, &exists);
+        if (status == HR_OK || !exists || is_past(join, start))
+            return status;
+        HR_TRY(remove_leftover(join));
+    }
+}
+
+/* Remove what runs of this user have left of which nobody lives, whatever their names. */
+static void sweep_runs(void)
+{
+    char prefix[32];
+    const int length = snprintf(prefix, sizeof prefix, "hogring-run.%ld.", (long)geteuid());
+    DIR *dir = opendir("/dev/shm");
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char name[64];
+        struct hr_segment segment;
+        bool exists;
+        if (strncmp(entry->d_name, prefix, (size_t)length) != 0 ||
+            snprintf(name, sizeof name, "/%s", entry->d_name) >= (int)sizeof name ||
+            hr_segment_attach(name, &segment, &exists) != HR_OK)
+            continue;
+        if (has_form(&segment) && is_deserted(segment.base) &&
+            hr_segment_remove(name, segment.inode))
+            shm_unlink(board_of(segment.base)->segment);
+        hr_segment_destroy(&segment);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static enum hr_status found(struct hr_join *join, int64_t start)
+{
+    const struct hr_join_options *options = &join->options;
+    hr_segment_sweep();
+    sweep_runs();
+    HR_TRY(create(hr_control_bytes(options->nranks) + sizeof(struct hr_join_board),
+                  &join->control_segment));
+    HR_TRY(create(options->segment_bytes, &join->segment));
+    join->control = join->control_segment.base;
+    hr_control_init(join->control, options->nranks);
+    join->board = board_of(join->control);
+    snprintf(join->board->run, sizeof join->board->run, "%s", options->name);
+    snprintf(join->board->segment, sizeof join->board->segment, "%s", join->segment.name);
+    join->board->segment_bytes = options->segment_bytes;
+    claim_line(join);
+    say_here(join);
+    return publish(join, start);
+}
+
+/* --- the others --- */
+
+/* Map the control segment of the run when it is there. */
+static enum hr_status find_run(struct hr_join *join, int64_t start)
+{
+    for (; !is_past(join, start); nap()) {
+        bool exists;
+        enum hr_status status = hr_segment_attach(join->file, &join->control_segment, &exists);
+        if (status != HR_OK && exists)
+            return status;
+        if (status != HR_OK)
+            continue;
+        status = check_form(&join->control_segment, join);
+        if (status != HR_OK || is_live(join->control_segment.base))
+            return status;
+        hr_segment_destroy(&join->control_segment);
+    }
+    return hr_fail(HR_E_TIMEOUT, "waited %.1f s for rank 0 of %zu, which opens the run (run %s)",
+                   hr_seconds(join->options.timeout_ns), join->options.nranks, join->options.name);
+}
+
+static enum hr_status check_agreement(const struct hr_join *join, struct hr_control *control)
+{
+    const struct hr_join_options *mine = &join->options;
+    const struct hr_join_board *board = board_of(control);
+    if (control->nranks != mine->nranks)
+        return refuse(control, hr_fail(HR_E_USAGE, "rank %zu expects %zu ranks, rank 0 %u (run %s)",
+                                       mine->rank, mine->nranks, control->nranks, mine->name));
+    if (board->segment_bytes != mine->segment_bytes)
+        return refuse(control,
+                      hr_fail(HR_E_USAGE,
+                              "rank %zu expects a segment of %zu bytes, rank 0 of "
+                              "%" PRIu64 " (run %s): were they given the same options?",
+                              mine->rank, mine->segment_bytes, board->segment_bytes, mine->name));
+    return HR_OK;
+}
+
+static enum hr_status enter(struct hr_join *join, int64_t start)
+{
+    bool exists;
+    HR_TRY(find_run(join, start));
+    struct hr_control *control = join->control_segment.base;
+    HR_TRY(check_agreement(join, control));
+    join->control = control;
+    join->board = board_of(control);
+    if (!claim_line(join))
+        return refuse_twin(join, control);
+    const enum hr_status status = hr_segment_attach(join->board->segment, &join->segment, &exists);
+    if (status != HR_OK) /* rank 0 has given up, and said why, or died */
+        return hr_control_failure(control) != HR_OK ? hr_control_failure(control) : status;
+    say_here(join);
+    return HR_OK;
+}
+
+/* --- all --- */
+
+/* Names who is missing: "waited 30.0 s for ranks 2, 3 of 4 (run NAME)". */
+static enum hr_status fail_late(const struct hr_join *join)
+{
+    char list[4 * HR_MAX_RANKS + 1] = "";
+    size_t length = 0, missing = 0;
+    for (size_t r = 0; r < join->control->nranks; r++)
+        if (!is_here(join->control, r))
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%zu",
+                                       missing++ ? ", " : "", r);
+    return hr_fail(HR_E_TIMEOUT, "waited %.1f s for rank%s %s of %zu (run %s)",
+                   hr_seconds(join->options.timeout_ns), missing == 1 ? "" : "s", list,
+                   join->options.nranks, join->options.name);
+}
+
+static enum hr_status meet(struct hr_join *join, int64_t start)
+{
+    struct hr_control *control = join->control;
+    struct hr_waiter waiter = {0};
+    hr_peer_watch_init(&join->lookout, control, join->options.rank);
+    if (join->options.timeout_ns) {
+        const int64_t left = start + join->options.timeout_ns - hr_clock_ns();
+        waiter.timeout_ns = left > 0 ? left : 1;
+    }
+    hr_join_watch(join, &waiter);
+    const enum hr_status status = hr_wait_until(&waiter, &control->rank[join->options.rank].bell,
+                                                all_are_here, control, "the other ranks");
+    if (status == HR_E_TIMEOUT)
+        hr_control_abort(control, HR_MAX_RANKS, HR_E_TIMEOUT,
+                         (fail_late(join) == HR_OK ? "" : hr_error_message()));
+    if (status != HR_OK && hr_control_failure(control) != HR_OK)
+        return hr_control_failure(control);
+    return status;
+}
+
+enum hr_status hr_join_open(const struct hr_join_options *options, struct hr_join *join)
+{
+    const int64_t start = hr_clock_ns();
+    HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
+    HR_ASSERT(options->rank < options->nranks && options->name[0]);
+    *join = (struct hr_join){.options = *options};
+    hr_join_file(options->name, join->file, sizeof join->file);
+    enum hr_status status = options->rank == 0 ? found(join, start) : enter(join, start);
+    if (status == HR_OK)
+        status = meet(join, start);
+    if (status == HR_OK)
+        hr_segment_unlink(&join->segment); /* rank 0 has its name */
+    else
+        hr_join_close(join, status);
+    return status;
+}
+
+static void leave(struct hr_join *join, enum hr_status outcome)
+{
+    struct hr_control *control = join->control;
+    const size_t rank = join->options.rank;
+    if (outcome != HR_OK) /* does nothing when another rank did fail first */
+        hr_control_abort(control, rank, outcome, hr_error_message());
+    hr_control_phase(control, rank, HR_PHASE_FINISHED);
+    hr_atom32_store_release(&control->rank[rank].result, /* partner: hr_rank_has_returned */
+                            outcome == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
+    /* Of two that leave at a time, the second to come here sees that the first has returned. */
+    hr_atom64_fetch_add_acq_rel(&join->board->left, 1);
+    if (is_deserted(control)) {
+        shm_unlink(join->board->segment); /* if rank 0 died before it could */
+        hr_segment_remove(join->file, join->control_segment.inode);
+    }
+}
+
+void hr_join_close(struct hr_join *join, enum hr_status outcome)
+{
+    if (!join->options.nranks)
+        return;
+    if (join->seated)
+        leave(join, outcome);
+    hr_peer_watch_fini(&join->lookout);
+    hr_segment_destroy(&join->segment);
+    hr_segment_destroy(&join->control_segment);
+    *join = (struct hr_join){0};
+}

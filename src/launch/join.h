@@ -1,0 +1,63 @@
+/* join.h - ranks that were started one by one, as torchrun and mpirun do, meet by name.
+ *
+ *   /dev/shm/hogring-run.<uid>.<hash of the run's name>    the control segment
+ *       [ control block (shm/control.h) | board: the run's name, the large segment's name ]
+ *
+ *   Story    Rank 0 makes both segments, writes all that stands in them, and only then gives the
+ *            control segment the name by which it is found: nobody sees a half-made one. The others
+ *            wait for that name, take their rank's line by its pid, map the large segment, and say
+ *            so. When all have, rank 0 unlinks the large segment. Whoever leaves last takes the
+ *            control segment's name away, too.
+ *   Alive    Nobody is a parent here. Each rank writes its pid and start time into its line, and
+ *            every wait looks whether the others live (launch/peer_watch.h).
+ *   Left     A run is over when its rank 0 has returned or is dead. What it left under the same
+ *            name is removed, and the file's number decides whose name it is.
+ *
+ * Threads: of one rank, one. Units: bytes and ns.
+ * Test: tests/unit/launch/test_join.c, tests/unit/launch/test_join_environment.c
+ */
+#ifndef HR_LAUNCH_JOIN_H
+#define HR_LAUNCH_JOIN_H
+
+#include "launch/peer_watch.h"
+
+struct hr_join_options {
+    size_t rank, nranks, local_rank;
+    char name[256];       /* of the run: what all ranks have in common, and no other run has */
+    int64_t timeout_ns;   /* of the meeting; 0: none */
+    size_t segment_bytes; /* of the large segment; the same in all ranks */
+};
+
+struct hr_join {
+    struct hr_control *control;
+    struct hr_segment control_segment, segment; /* mapped anywhere: only offsets are shared */
+    struct hr_join_board *board;
+    struct hr_join_options options;
+    char file[64]; /* the control segment's name */
+    bool seated;   /* this rank's line is ours */
+    struct hr_peer_watch lookout;
+};
+
+/* Was this process started as a rank, by whatever set RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun
+ * of Open MPI) or PMI_RANK (of MPICH)? */
+bool hr_join_invited(void);
+
+/* Read rank, nranks, local_rank and name from the environment; the rest stays. HR_E_USAGE names
+ * the variable. */
+HR_CHECKED enum hr_status hr_join_environment(struct hr_join_options *options);
+
+/* The name of a run's control segment, for whoever wants to attach to it: a monitor. */
+void hr_join_file(const char *run, char *file, size_t size);
+
+/* Meet the others. HR_E_TIMEOUT names who is missing; HR_E_USAGE ranks that differ or come twice.
+ * On failure nothing is held. The struct stays where it is until the close. */
+HR_CHECKED enum hr_status hr_join_open(const struct hr_join_options *options, struct hr_join *join);
+
+/* Have this waiter watch the abort word, and look whether the others live. */
+void hr_join_watch(struct hr_join *join, struct hr_waiter *waiter);
+
+/* Leave, with what this rank returns: an error, with this thread's message, stops the others.
+ * Harmless on a zeroed struct. */
+void hr_join_close(struct hr_join *join, enum hr_status outcome);
+
+#endif

@@ -1,0 +1,331 @@
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fpenv.h"
+#include "launch/child_watch.h"
+#include "shm/process.h"
+
+/* For ranks to react to an abort. Then a process is killed; a thread can only be left behind. */
+static const int64_t USUAL_GRACE_NS[] = {
+    [HR_LAUNCH_THREAD] = 10 * HR_NS_PER_SECOND, [HR_LAUNCH_PROCESS] = HR_NS_PER_SECOND};
+/* So often we look around, in case nothing rings when a process ends. */
+static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20;
+static const int64_t FIRST_WORD_NS = HR_NS_PER_SECOND / 4;
+
+struct seat {
+    const struct hr_launch_options *options;
+    size_t rank;
+    pthread_t thread;
+    pid_t pid;
+    bool over;
+};
+
+enum hr_status hr_launch_parse(const char *name, enum hr_launch *out)
+{
+    for (int launch = HR_LAUNCH_THREAD; launch <= HR_LAUNCH_PROCESS; launch++)
+        if (!strcmp(name, hr_launch_name((enum hr_launch)launch))) {
+            *out = (enum hr_launch)launch;
+            return HR_OK;
+        }
+    return hr_fail(HR_E_USAGE, "--launch %s: expected thread or process", name);
+}
+
+const char *hr_launch_name(enum hr_launch launch)
+{
+    return launch == HR_LAUNCH_THREAD ? "thread" : "process";
+}
+
+/* --- in the rank --- */
+
+/* Said by the launcher too: the rank's process may be stopped before its first word. Both say the
+ * same. */
+static void say_pid(const struct seat *seat, pid_t pid)
+{
+    struct hr_rank_status *line = &seat->options->control->rank[seat->rank];
+    hr_atom64_store_release(&line->pid, (uint64_t)pid); /* partner: hr_control_stopped */
+}
+
+static enum hr_status run_rank(const struct hr_launch_options *options, size_t rank)
+{
+    struct hr_rank_status *line = &options->control->rank[rank];
+    hr_fp_flush_denormals();
+    const enum hr_status status = options->main(options->arg, rank);
+    if (status != HR_OK) /* does nothing when another rank did fail first */
+        hr_control_abort(options->control, rank, status, hr_error_message());
+    /* Partner: the launcher's is_over. */
+    hr_atom32_store_release(&line->result, status == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
+    hr_bell_ring(&options->control->launcher_bell);
+    return status;
+}
+
+/* A thread's own copy of what it needs: one that is stuck outlives the call that started it. */
+struct errand {
+    struct hr_launch_options options;
+    size_t rank;
+};
+
+static void *thread_main(void *arg)
+{
+    struct errand *errand = arg;
+    run_rank(&errand->options, errand->rank);
+    free(errand);
+    return NULL;
+}
+
+static _Noreturn void process_main(struct seat *seat, pid_t launcher)
+{
+    say_pid(seat, getpid());
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launcher) /* it died before the line above */
+        _exit(1);
+    _exit(hr_status_exit_code(run_rank(seat->options, seat->rank)));
+}
+
+/* --- in the launcher --- */
+
+static enum hr_status start_thread(struct seat *seat)
+{
+    struct errand *errand = malloc(sizeof *errand);
+    if (!errand)
+        return hr_fail(HR_E_NOMEM, "no memory to start thread %zu", seat->rank);
+    *errand = (struct errand){*seat->options, seat->rank};
+    say_pid(seat, getpid());
+    errno = pthread_create(&seat->thread, NULL, thread_main, errand);
+    if (errno == 0)
+        return HR_OK;
+    const enum hr_status status = hr_fail_errno(HR_E_NOMEM, "cannot start thread %zu", seat->rank);
+    free(errand);
+    return status;
+}
+
+static enum hr_status start_rank(struct seat *seat)
+{
+    if (seat->options->launch == HR_LAUNCH_THREAD)
+        return start_thread(seat);
+    const pid_t launcher = getpid();
+    seat->pid = fork();
+    if (seat->pid < 0)
+        return hr_fail_errno(HR_E_NOMEM, "cannot fork rank %zu", seat->rank);
+    if (seat->pid == 0)
+        process_main(seat, launcher);
+    say_pid(seat, seat->pid);
+    return HR_OK;
+}
+
+enum { UNKNOWN = -1 }; /* wait status of a process that nobody could wait for */
+
+/* A process that is gone without having said so was lost. */
+static void report_if_lost(struct seat *seat, int wait_status)
+{
+    struct hr_control *control = seat->options->control;
+    const struct hr_rank_status *line = &control->rank[seat->rank];
+    char text[200];
+    if (hr_atom32_load_acquire(&line->result) != HR_RUNNING) /* partner: run_rank */
+        return;
+    const char *phase = hr_phase_str((enum hr_phase)hr_atom32_load_relaxed(&line->phase));
+    if (wait_status == UNKNOWN)
+        snprintf(text, sizeof text, "pid %ld is gone, while %s", (long)seat->pid, phase);
+    else if (WIFSIGNALED(wait_status))
+        snprintf(text, sizeof text, "pid %ld was killed by signal %d (%s) while %s",
+                 (long)seat->pid, WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)), phase);
+    else
+        snprintf(text, sizeof text, "pid %ld exited with %d while %s", (long)seat->pid,
+                 WEXITSTATUS(wait_status), phase);
+    hr_control_abort(control, seat->rank, HR_E_LOST, text);
+}
+
+static bool is_over(struct seat *seat)
+{
+    if (seat->over)
+        return true;
+    if (seat->options->launch == HR_LAUNCH_THREAD) {
+        seat->over =
+            hr_atom32_load_acquire(&seat->options->control->rank[seat->rank].result) != HR_RUNNING;
+        if (seat->over)
+            pthread_join(seat->thread, NULL);
+        return seat->over;
+    }
+    int wait_status;
+    const pid_t reaped = waitpid(seat->pid, &wait_status, WNOHANG);
+    if (reaped == seat->pid || (reaped < 0 && errno == ECHILD)) { /* SIGCHLD is ignored: gone */
+        seat->over = true;
+        report_if_lost(seat, reaped < 0 ? UNKNOWN : wait_status);
+    }
+    return seat->over;
+}
+
+static size_t count_running(struct seat *seats, size_t started)
+{
+    size_t running = 0;
+    for (size_t r = 0; r < started; r++)
+        running += !is_over(&seats[r]);
+    return running;
+}
+
+/* Ranks that ignore an abort: processes are killed; threads are left, and the caller told. */
+static bool give_up_on(struct seat *seats, size_t started)
+{
+    bool stuck = false;
+    for (size_t r = 0; r < started; r++) {
+        if (seats[r].over)
+            continue;
+        if (seats[r].options->launch == HR_LAUNCH_PROCESS) {
+            kill(seats[r].pid, SIGKILL);
+            while (waitpid(seats[r].pid, NULL, 0) < 0 && errno == EINTR)
+                continue;
+            hr_control_abort(seats[r].options->control, r, HR_E_LOST,
+                             "did not react to the end of the run, and was killed");
+        } else {
+            pthread_detach(seats[r].thread);
+            stuck = true;
+        }
+    }
+    return stuck;
+}
+
+/* --- stopped processes --- */
+
+static bool is_stopped(const struct seat *seat)
+{
+    return seat->options->launch == HR_LAUNCH_PROCESS && !seat->over &&
+           hr_process_is_stopped(seat->pid);
+}
+
+/* They react to nothing, so there is nothing to wait for once the run is over. */
+static void kill_stopped(const struct seat *seats, size_t started)
+{
+    for (size_t r = 0; r < started; r++)
+        if (is_stopped(&seats[r]))
+            kill(seats[r].pid, SIGKILL);
+}
+
+/* Perhaps no other rank waits for one that is stopped, and we alone do: for as long as a rank
+ * would, which has the first word while there is one. *since: from when on somebody is stopped;
+ * 0: nobody is. */
+static void wait_for_stopped(const struct hr_launch_options *options, const struct seat *seats,
+                             size_t started, size_t running, int64_t *since)
+{
+    const int64_t now = hr_clock_ns();
+    const int64_t longest = options->timeout_ns + (running > 1 ? FIRST_WORD_NS : 0);
+    size_t r = 0;
+    while (r < started && !is_stopped(&seats[r]))
+        r++;
+    *since = r == started ? 0 : *since ? *since : now;
+    if (!*since || !options->timeout_ns || now - *since < longest)
+        return;
+    char text[100];
+    snprintf(text, sizeof text, "the launcher waited %.1f s for its end (--timeout)",
+             hr_seconds(now - *since));
+    if (hr_atom32_load_acquire(&options->control->rank[r].result) == HR_RUNNING)
+        hr_control_abort(options->control, HR_MAX_RANKS, HR_E_TIMEOUT, text);
+    else
+        kill(seats[r].pid, SIGKILL); /* it has done all it had to */
+}
+
+struct rung {
+    const struct hr_bell *bell;
+    uint32_t seen;
+};
+
+static bool has_rung(void *arg)
+{
+    const struct rung *rung = arg;
+    return hr_atom32_load_acquire(&rung->bell->word) >> 1 != rung->seen >> 1; /* partner: ringer */
+}
+
+static int64_t min_ns(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sleep until the bell has rung since `rung->seen` was read: true, or for `longest`: false. */
+static bool sleep_until_rung(struct hr_control *control, struct rung *rung, int64_t longest)
+{
+    static const struct hr_atom32 no_abort;
+    struct hr_waiter waiter = {.abort = &no_abort, .timeout_ns = longest > 0 ? longest : 1};
+    return hr_wait_until(&waiter, &control->launcher_bell, has_rung, rung, "a tick") == HR_OK;
+}
+
+static void run_tick(const struct hr_launch_options *options)
+{
+    const enum hr_status status = options->tick ? options->tick(options->arg) : HR_OK;
+    if (status != HR_OK)
+        hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
+}
+
+/* Returns whether threads are stuck. */
+static bool watch(const struct hr_launch_options *options, struct seat *seats, size_t started)
+{
+    const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
+    struct hr_control *control = options->control;
+    int64_t aborted_at = 0, tick_at = 0, look_at = 0, stopped_since = 0;
+    bool woken = true;
+    for (;;) {
+        /* Read before looking around, so that no ring falls between. */
+        struct rung rung = {&control->launcher_bell,
+                            hr_atom32_load_acquire(&control->launcher_bell.word)};
+        const size_t running = count_running(seats, started);
+        if (running == 0)
+            return false;
+        if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
+            wait_for_stopped(options, seats, started, running, &stopped_since);
+            look_at = hr_clock_ns() + LOOK_NS;
+        }
+        if (woken || hr_clock_ns() >= tick_at) {
+            run_tick(options);
+            tick_at = hr_clock_ns() + (options->tick_ns ? options->tick_ns : LOOK_NS);
+        }
+        const int64_t now = hr_clock_ns();
+        if (hr_atom32_load_acquire(&control->abort_claimed)) { /* partner: hr_control_claim */
+            aborted_at = aborted_at ? aborted_at : now;
+            if (hr_atom32_load_acquire(&control->abort)) /* said, and by then they were named */
+                kill_stopped(seats, started);
+            if (now - aborted_at > grace)
+                return give_up_on(seats, started);
+        }
+        woken = sleep_until_rung(control, &rung, min_ns(LOOK_NS, tick_at - now));
+    }
+}
+
+static void watch_deaths(const struct hr_launch_options *options, const struct seat *seats,
+                         size_t started, struct hr_child_watch *undertaker)
+{
+    pid_t pids[HR_MAX_RANKS];
+    for (size_t r = 0; r < started; r++)
+        pids[r] = seats[r].pid;
+    hr_child_watch_start(undertaker, &options->control->launcher_bell, pids, started);
+}
+
+enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
+{
+    struct seat seats[HR_MAX_RANKS] = {0};
+    struct hr_child_watch undertaker = {0};
+    size_t started = 0;
+    HR_ASSERT(options->nranks <= HR_MAX_RANKS);
+    for (; started < options->nranks; started++) {
+        seats[started] = (struct seat){.options = options, .rank = started};
+        const enum hr_status status = start_rank(&seats[started]);
+        if (status != HR_OK) {
+            hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
+            break;
+        }
+    }
+    if (options->launch == HR_LAUNCH_PROCESS)
+        watch_deaths(options, seats, started, &undertaker);
+    *stuck = watch(options, seats, started);
+    hr_child_watch_join(&undertaker);
+    return hr_control_failure(options->control);
+}

@@ -1,0 +1,40 @@
+/* launch.h - ranks as threads or as forked processes, with the same code.
+ *
+ * The launcher creates the ranks, watches them and reaps them, and never computes. A rank is one
+ * call of `main`; when it returns an error, or its process dies, the whole run is aborted through
+ * the control block and the first failure is what the launcher returns.
+ *
+ * Processes: forked before any team of threads or BLAS call of this process; they ignore SIGINT and
+ * SIGTERM (the launcher decides what a signal means), and die with the launcher.
+ */
+#ifndef HR_LAUNCH_LAUNCH_H
+#define HR_LAUNCH_LAUNCH_H
+
+#include "shm/control.h"
+
+enum hr_launch { HR_LAUNCH_THREAD, HR_LAUNCH_PROCESS };
+
+/* "thread" or "process"; HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_launch_parse(const char *name, enum hr_launch *out);
+const char *hr_launch_name(enum hr_launch launch);
+
+struct hr_launch_options {
+    enum hr_launch launch;
+    size_t nranks;
+    struct hr_control *control;
+    enum hr_status (*main)(void *arg, size_t rank); /* runs in the rank */
+    /* Runs in the launcher about every tick_ns, and whenever control->launcher_bell rings; an error
+     * aborts the run. May be NULL. */
+    enum hr_status (*tick)(void *arg);
+    int64_t tick_ns;    /* 0: 50 ms */
+    int64_t grace_ns;   /* for ranks to react to an abort; 0: 10 s, processes 1 s */
+    int64_t timeout_ns; /* for a stopped process, if no rank has waited as long; 0: for ever */
+    void *arg;
+};
+
+/* Run all ranks to their end. HR_OK, or the first failure with its message. When a rank does not
+ * react to an abort (it computes without end) a process is killed, one that is stopped at once; a
+ * thread cannot be, and *stuck is set: its memory must not be freed. */
+HR_CHECKED enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck);
+
+#endif

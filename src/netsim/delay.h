@@ -1,0 +1,85 @@
+/* delay.h - how long something takes, as a model: every duration a pure function of
+ * (seed, rank, step).
+ *
+ * Text:      10ms, constant(10ms)     always that
+ *            uniform(5ms, 15ms)       between these two, all alike
+ *            exponential(10ms)        its mean
+ *            lognormal(10ms, 0.3)     its median, and the standard deviation of its logarithm; the
+ *                                     mean is median x exp(sigma^2 / 2), here 10.46ms
+ *            pareto(10ms, 2.5)        its minimum m and its shape a > 1; the mean is m a / (a - 1)
+ *            trace:FILE               drawn, all alike and with repetition, from the durations in
+ *                                     FILE: one a line, with its unit (9.8ms); # begins a
+ *                                     comment. The order of the file has no meaning: a draw is a
+ *                                     function of (seed, rank, step) too.
+ *            Times are those of base/parse.h (a unit is needed, but for 0), at most 24h; blanks
+ *            around the arguments do not matter.
+ * Units:     whole picoseconds, as in link.h; what is longer than HR_PS_NEVER is cut to it.
+ * Bits:      the numbers come from Philox and portable_math.h, so they are the same everywhere.
+ * Two models in one run (computing and serving) draw the same numbers from the same seed: give each
+ * a seed of its own (hr_delay_seed).
+ * Threads:   const after parse.
+ * Test:      tests/unit/netsim/test_delay.c
+ */
+#ifndef HR_NETSIM_DELAY_H
+#define HR_NETSIM_DELAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "netsim/link.h"
+
+enum { HR_DELAY_SAMPLES = 1 << 20, HR_DELAY_TEXT = 4096 + 16, HR_PS_TEXT = 40 };
+
+enum hr_delay_kind {
+    HR_DELAY_CONSTANT,
+    HR_DELAY_UNIFORM,
+    HR_DELAY_EXPONENTIAL,
+    HR_DELAY_LOGNORMAL,
+    HR_DELAY_PARETO,
+    HR_DELAY_TRACE
+};
+
+/* All zero: constant(0). */
+struct hr_delay {
+    enum hr_delay_kind kind;
+    int64_t time_ps;  /* value, lower end, mean, median, minimum */
+    int64_t high_ps;  /* uniform: upper end */
+    double shape;     /* lognormal: sigma; pareto: a */
+    char *path;       /* trace: owned */
+    int64_t *samples; /* (nsamples) trace: owned, in the order of the file */
+    size_t nsamples;
+};
+
+/* Read a model. HR_E_USAGE: "<where><text>: expected ..."; of the file HR_E_FORMAT
+ * ("file:line: ..."), HR_E_IO, HR_E_NOMEM. On error *out is untouched. */
+HR_CHECKED enum hr_status hr_delay_parse(const char *where, const char *text, struct hr_delay *out);
+
+/* Harmless on a zeroed struct. */
+void hr_delay_fini(struct hr_delay *delay);
+
+/* How long it takes rank `rank` the step-th time. 0 to HR_PS_NEVER. */
+int64_t hr_delay_ps(const struct hr_delay *delay, uint64_t seed, size_t rank, uint64_t step);
+
+/* The mean of the model (not of what was drawn), rounded to whole picoseconds. */
+int64_t hr_delay_mean_ps(const struct hr_delay *delay);
+
+/* The model as text that hr_delay_parse reads back to the same model. */
+void hr_delay_text(const struct hr_delay *delay, char out[HR_DELAY_TEXT]);
+
+/* A seed for use number `use` of a run with this seed: 0 is the seed itself. */
+static inline uint64_t hr_delay_seed(uint64_t seed, unsigned use)
+{
+    return seed + use * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* --- times as text --- */
+
+/* 10ms, 1.5s, ...: at most 24h. False, and *ps untouched, when the text is not all of that. */
+bool hr_ps_parse(const char *text, int64_t *ps);
+
+/* The shortest exact text: "10ms", "0.25ns"; "0s". */
+void hr_ps_text(int64_t ps, char out[HR_PS_TEXT]);
+
+#endif

@@ -1,0 +1,63 @@
+/* links.h - when messages pass over the links of a topology, and how busy that makes them.
+ *
+ * Model:     a path of links is held whole and cut through:
+ *                start      = the latest of now and when its links are free
+ *                links free = start + bytes / smallest bandwidth of the path
+ *                arrival    = links free + all latencies
+ *            A wire has two channels, one a direction; a shared medium is one more channel, held
+ *            by whatever crosses a wire on it, either way. Who asks first goes first: a gap before
+ *            a message that waits is not given to a later one.
+ * Channels:  0 .. 2 nwires - 1: wire w from its a is 2 w, from its b 2 w + 1; then the media.
+ * Threads:   none.
+ * Test:      tests/unit/netsim/test_links.c
+ */
+#ifndef HR_NETSIM_LINKS_H
+#define HR_NETSIM_LINKS_H
+
+#include "netsim/topology.h"
+
+struct hr_channel {
+    int64_t free_ps; /* when the last message that asked is through */
+    int64_t busy_ps; /* in all */
+    uint64_t bytes, messages;
+    uint64_t last; /* message that held it, counted in struct hr_links */
+};
+
+struct hr_links {
+    const struct hr_topology *topology; /* borrowed */
+    uint64_t sent;                      /* messages */
+    size_t nchannels;
+    struct hr_channel *channel; /* (nchannels) owned */
+};
+
+struct hr_passage {
+    int64_t start_ps, free_ps, arrival_ps;
+};
+
+/* All links free at time 0. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_links_init(struct hr_links *links, const struct hr_topology *topology);
+void hr_links_fini(struct hr_links *links);
+
+/* Send `bytes` from node to node at `now_ps`, and say when they start, leave and arrive. Calls are
+ * in order of time. A node's message to itself passes at once. */
+struct hr_passage hr_links_send(struct hr_links *links, size_t from, size_t to, int64_t now_ps,
+                                uint64_t bytes);
+
+/* Whether some of the way is busy at now_ps, and if so the channel that is so longest, of equal
+ * ones the first. */
+bool hr_links_busy(const struct hr_links *links, size_t from, size_t to, int64_t now_ps,
+                   size_t *channel);
+
+/* The first channel of the way from one node to another one. */
+size_t hr_links_first_channel(const struct hr_links *links, size_t from, size_t to);
+
+/* The channel that was busy longest, a medium before a wire and the first among equals. */
+size_t hr_links_busiest(const struct hr_links *links);
+
+enum { HR_CHANNEL_NAME = 2 * HR_TOPOLOGY_NAME + 16 };
+
+/* "gpu0>switch", or "host (shared)". Returns text. */
+char *hr_channel_name(const struct hr_topology *topology, size_t channel,
+                      char text[HR_CHANNEL_NAME]);
+
+#endif

@@ -1,0 +1,99 @@
+/* topology.h - who is wired to whom: nodes, links, and the routes between them.
+ *
+ * Text:      one statement a line, blanks between words, # begins a comment.
+ *
+ *     gpu NAME...                 nodes that are ranks, in this order
+ *     node NAME...                other nodes: switches, processors, hosts
+ *     link A B 16GB/s [5us] [x2] [shared NAME]
+ *                                 a full-duplex wire: bandwidth of a direction, latency (none), x2:
+ *                                 two lanes side by side. All links that are `shared` by one name
+ *                                 are one medium: a transfer on any, either way, has it
+ *                                 for itself.
+ *
+ * Families:  star:N (ranks around a switch) and ring:N, on paper, all links alike.
+ * Routes:    fewest links; among those the widest; among those the one found first, walking from
+ *            the destination over links in the order of the text. Ranks forward where they are on
+ *            the way.
+ * Limits:    HR_TOPOLOGY_*; checked before memory is taken.
+ * Threads:   const after open.
+ * Test:      tests/unit/netsim/test_topology.c
+ */
+#ifndef HR_NETSIM_TOPOLOGY_H
+#define HR_NETSIM_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "netsim/link.h"
+
+enum {
+    HR_TOPOLOGY_RANKS = 1024,
+    HR_TOPOLOGY_NODES = 2048,
+    HR_TOPOLOGY_WIRES = 16384,
+    HR_TOPOLOGY_LANES = 64,
+    HR_TOPOLOGY_NAME = 32,
+    HR_TOPOLOGY_NONE = 0xffff /* no such node, wire, medium */
+};
+
+struct hr_node {
+    char name[HR_TOPOLOGY_NAME];
+};
+
+/* A link of the text: two directions. */
+struct hr_wire {
+    uint16_t a, b; /* nodes */
+    uint16_t lanes;
+    uint16_t medium; /* HR_TOPOLOGY_NONE: its own */
+    struct hr_link link;
+};
+
+struct hr_topology {
+    size_t nnodes, nranks, nwires, nmedia;
+    struct hr_node *node;   /* (nnodes) owned, as all that follow */
+    uint16_t *rank_node;    /* (nranks) */
+    struct hr_wire *wire;   /* (nwires) */
+    struct hr_node *medium; /* (nmedia) */
+    uint16_t *next;         /* (nnodes, nnodes) from, to: the wire to take first */
+};
+
+/* star:N, ring:N with links like `link`, or else a file. HR_E_USAGE, HR_E_FORMAT ("file:line:
+ * what: expected"), HR_E_IO, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_topology_open(const char *what, const struct hr_link *link,
+                                           struct hr_topology *out);
+
+/* A topology from text; `name` begins messages. */
+HR_CHECKED enum hr_status hr_topology_parse(const char *name, const char *text,
+                                            struct hr_topology *out);
+
+/* Harmless on a zeroed struct. */
+void hr_topology_fini(struct hr_topology *topology);
+
+/* The node of that name, or HR_TOPOLOGY_NONE. */
+size_t hr_topology_node(const struct hr_topology *topology, const char *name);
+
+/* The other end of a wire. */
+static inline size_t hr_wire_across(const struct hr_wire *wire, size_t node)
+{
+    return wire->a == node ? wire->b : wire->a;
+}
+
+/* Of all its lanes together. */
+static inline double hr_wire_bandwidth(const struct hr_wire *wire)
+{
+    return wire->link.bandwidth * wire->lanes;
+}
+
+/* --- for those who make topologies --- */
+
+/* Begin with a zeroed struct, add, then finish: routes, and that all ranks reach one another. Names
+ * are cut to HR_TOPOLOGY_NAME. */
+HR_CHECKED enum hr_status hr_topology_add_node(struct hr_topology *topology, const char *name,
+                                               bool is_rank);
+HR_CHECKED enum hr_status hr_topology_add_wire(struct hr_topology *topology,
+                                               const struct hr_wire *wire);
+HR_CHECKED enum hr_status hr_topology_add_medium(struct hr_topology *topology, const char *name,
+                                                 uint16_t *medium);
+HR_CHECKED enum hr_status hr_topology_finish(struct hr_topology *topology);
+
+#endif

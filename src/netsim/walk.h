@@ -1,0 +1,51 @@
+/* walk.h - how long a plan takes over the links of a topology: its rows, walked on paper.
+ *
+ * Model:     every rank does its rows in order. A send does not wait: it joins the queue of the
+ *            first link of its way, and enters when those before it are through (links.h); a row
+ *            that receives waits until that peer's message has arrived, a drain until what the
+ *            rank sent was taken. Computing is free. What happens at one time happens in the order
+ *            of insertion, so a walk gives the same figures everywhere.
+ * Ranks:     any number up to HR_WALK_RANKS, each at a node of the topology; none is run.
+ * Units:     picoseconds; bytes of the whole buffer, as floats, cut into chunks as in a real run.
+ * Threads:   none.
+ * Test:      tests/unit/netsim/test_walk.c
+ */
+#ifndef HR_NETSIM_WALK_H
+#define HR_NETSIM_WALK_H
+
+#include "plan/plan.h"
+#include "netsim/links.h"
+
+enum { HR_WALK_RANKS = 2 * HR_TOPOLOGY_RANKS };
+
+struct hr_walk_options {
+    const struct hr_topology *topology;
+    const uint16_t *node; /* (n) where each rank is */
+    size_t n;
+    hr_plan_fn plan;
+    size_t root, group_size; /* handed to the plan */
+    uint64_t bytes;
+    size_t first; /* the flat index of the buffer's first float, where it is part of a whole */
+};
+
+struct hr_walk {
+    int64_t ps;       /* until the last rank has done its last row */
+    size_t last_rank; /* that rank; of several the first */
+    size_t nsteps;    /* of the plan's own story */
+    int64_t *step_ps; /* (nsteps) when the last row of a step was done; owned */
+    /* (n) how long something to or from each rank was under way: from the moment when it entered
+     * the first link of its way until it arrived; the rest it waited for others. Owned. */
+    int64_t *moving_ps;
+    uint64_t messages;
+    uint64_t bytes;        /* sent by all ranks */
+    struct hr_links links; /* what each channel carried; owned, the topology is borrowed */
+};
+
+/* Walk. HR_E_FAILED: rows that do not fit together (a rank waits for what nobody sends), or more
+ * than HR_PS_NEVER; HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_walk(const struct hr_walk_options *options, struct hr_walk *out);
+
+/* Harmless on a zeroed struct. */
+void hr_walk_fini(struct hr_walk *walk);
+
+#endif

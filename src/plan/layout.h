@@ -1,0 +1,101 @@
+/* layout.h - what each operation is, and where its chunks lie in a rank's buffers.
+ *
+ * Operations on a vector (all_reduce, reduce, broadcast) cut `count` elements into chunks of whole
+ * lines. Operations on blocks have one chunk a rank, of `count` elements, in a buffer of n blocks;
+ * a rank whose buffer holds its own block only gives the address at which block 0 would lie, so
+ * that every chunk has one offset whoever holds it.
+ *
+ * A chunk lies in one place, or, where the plan deals chunks out (plan.h), in pieces: a run each,
+ * the first and the last perhaps cut off where the vector begins and ends.
+ */
+#ifndef HR_PLAN_LAYOUT_H
+#define HR_PLAN_LAYOUT_H
+
+#include "plan/element.h"
+#include "plan/plan.h"
+
+enum hr_operation {
+    HR_OP_NONE,
+    HR_OP_BARRIER,
+    HR_OP_BROADCAST,
+    HR_OP_ALL_REDUCE,
+    HR_OP_REDUCE,
+    HR_OP_REDUCE_SCATTER,
+    HR_OP_ALL_GATHER,
+    HR_OP_GATHER,
+    HR_OP_SCATTER,
+    HR_OP_ALL_TO_ALL,
+    HR_OP_REDUCE_APPLY,
+    HR_OP_SEND, /* and receive */
+    HR_OPERATIONS
+};
+
+/* Who gives, and who gets, how much. */
+enum hr_extent { HR_NOTHING, HR_ONE_BLOCK, HR_ALL_BLOCKS };
+
+struct hr_operation_facts {
+    const char *name;
+    hr_plan_fn plan;        /* NULL: the algorithm's, or none */
+    bool blocks;            /* buffers are made of one block a rank */
+    bool rooted;            /* a root matters */
+    bool reduces;           /* a type and an operator matter, else only the size of an element */
+    enum hr_extent in, out; /* on ranks that give or get; the whole vector is ONE_BLOCK */
+};
+
+/* The facts of an operation; static storage. */
+const struct hr_operation_facts *hr_operation_facts(enum hr_operation operation);
+/* The operation of that name; HR_OP_NONE when there is none. */
+enum hr_operation hr_operation_find(const char *name);
+
+/* How the buffers of one call are cut. */
+struct hr_layout {
+    size_t count; /* elements: of the vector, or of a block */
+    size_t elem_bytes;
+    bool blocks;
+    size_t nchunks; /* of the plan */
+    size_t run;     /* of the plan */
+    size_t first;   /* dealt: flat index of element 0, in the whole that the vector is part of */
+};
+
+/* In bytes. */
+struct hr_region {
+    size_t begin, bytes;
+};
+
+/* Where chunks [chunk, chunk + span) lie, which are not dealt. */
+struct hr_region hr_layout_region(const struct hr_layout *layout, size_t chunk, size_t span);
+
+/* Bytes that lie in pieces. One after the other:
+ *     for (struct hr_pieces p = hr_layout_pieces(...); p.bytes; hr_pieces_next(&p)) */
+struct hr_pieces {
+    size_t begin, bytes; /* the piece in hand; no bytes: there is none */
+    size_t left;         /* bytes from here on, over all pieces */
+    size_t run, gap;     /* bytes of a whole piece, and between two */
+};
+
+/* The pieces of chunks [chunk, chunk + span): of one, or of all. */
+struct hr_pieces hr_layout_pieces(const struct hr_layout *layout, size_t chunk, size_t span);
+
+/* Of them the `bytes` bytes from the byte `from` on. */
+struct hr_pieces hr_pieces_part(const struct hr_pieces *of, size_t from, size_t bytes);
+
+static inline struct hr_pieces hr_pieces_together(size_t begin, size_t bytes)
+{
+    return (struct hr_pieces){begin, bytes, bytes, bytes, 0};
+}
+
+static inline void hr_pieces_next(struct hr_pieces *pieces)
+{
+    pieces->begin += pieces->bytes + pieces->gap;
+    pieces->left -= pieces->bytes;
+    pieces->bytes = pieces->left < pieces->run ? pieces->left : pieces->run;
+}
+
+/* Where block 0 lies, or would lie, of a buffer that has all blocks, or only block `own`. */
+unsigned char *hr_layout_origin(const struct hr_layout *layout, const void *buffer,
+                                enum hr_extent extent, size_t own);
+
+/* Bytes from block or chunk 0 to the end. */
+size_t hr_layout_bytes(const struct hr_layout *layout);
+
+#endif

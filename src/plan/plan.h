@@ -1,0 +1,126 @@
+/* plan.h - a collective as data: for each rank, rows that say what it does, in order.
+ *
+ * Words: buffers are cut into *chunks*, chunk c being the same elements on every rank (layout.h
+ * says where it lies). A rank has an input, an output (in place: the same memory), and a scratch of
+ * the same size. A row acts on `span` chunks from `chunk` on:
+ *
+ *     send   buffer, peer   let peer have them; does not wait
+ *     recv   -, peer        wait for what peer sends, and keep it for the next sum
+ *     add    out, peer      wait for it; out = out + it
+ *     copy   buffer, peer   wait for it; buffer = it
+ *     sum    buffer, -      buffer = T(n) over what was kept and the input, leaves in rank order
+ *     take   out, -         out = buffer, as the rank starts (input) or ends (scratch)
+ *     drain  -, -           wait until the peers need nothing of mine any more
+ *
+ * Sends of one rank to another arrive in their order, and there is a row that receives for each.
+ * What is sent may be read where it lies until the receiver's row is done: a plan must not change
+ * it before (tests/unit/plan/test_plan.c runs all plans in such a world). Rows do not say how bytes
+ * travel, so one plan serves shared arenas, payload through rings, threads, processes,
+ * seeded schedules and cost models. At a plan's end there is an implied drain.
+ *
+ * Where the order of addition differs from chunk to chunk, chunks are *dealt*: the whole is cut
+ * into runs of `run` elements, and run k belongs to chunk k mod nchunks. So an element's chunk
+ * follows from its index alone, and a sum in buckets has the bits of one sum of the whole.
+ * Such a plan has no recv and no sum, and its rows act on one chunk, or on all.
+ */
+#ifndef HR_PLAN_PLAN_H
+#define HR_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum hr_action {
+    HR_ROW_SEND,
+    HR_ROW_RECV,
+    HR_ROW_ADD,
+    HR_ROW_COPY,
+    HR_ROW_SUM,
+    HR_ROW_TAKE,
+    HR_ROW_DRAIN
+};
+
+/* Long, since where a run ends processors have fetched ahead what others are about to write: 64 KiB
+ * of floats cost a ring of 2 ranks 4 % of its time for 1 MiB and 7 to 21 % for 16 MiB, 16 KiB cost
+ * 20 to 40 %. Not longer, since smaller buffers are one rank's: of 64 KiB a sum takes 30 % more. */
+enum { HR_RUN_ELEMS = 16384 };
+
+enum hr_buffer { HR_IN, HR_OUT, HR_SCRATCH, HR_BUFFERS };
+
+struct hr_row {
+    uint16_t step; /* position in the algorithm's own story, for cost models and people */
+    uint16_t peer;
+    uint16_t chunk, span;
+    uint8_t action; /* enum hr_action */
+    uint8_t buffer; /* enum hr_buffer */
+};
+
+struct hr_plan {
+    size_t nrows, capacity;
+    size_t nchunks;      /* buffers are cut into this many chunks */
+    bool uses_scratch;   /* some row's buffer is HR_SCRATCH */
+    size_t run;          /* chunks are dealt out in runs of so many elements; 0: they are not */
+    struct hr_row *rows; /* owned */
+};
+
+/* What a plan is made for. */
+struct hr_plan_for {
+    size_t rank, n;
+    size_t root;       /* where it matters */
+    size_t group_size; /* of hierarchical: ranks a node */
+    bool in_place;     /* this rank's output is its input */
+};
+
+typedef enum hr_status (*hr_plan_fn)(struct hr_plan *plan, const struct hr_plan_for *of);
+
+struct hr_algorithm {
+    const char *name;  /* as on the command line */
+    const char *order; /* of addition, in words */
+    bool tree_order;   /* adds in T(n) (base/vec.h), where n is a power of two at least */
+    hr_plan_fn plan;   /* append the rows of rank of->rank to an empty plan, set nchunks, run */
+};
+
+/* All-reduce algorithms; each stands in a file of its own, allreduce_<name>.c. */
+extern const struct hr_algorithm hr_allreduce_auto, hr_allreduce_direct, hr_allreduce_one_shot,
+    hr_allreduce_ring, hr_allreduce_bidirectional_ring, hr_allreduce_tree, hr_allreduce_double_tree,
+    hr_allreduce_halving_doubling, hr_allreduce_master_worker, hr_allreduce_hierarchical;
+
+/* The plans of the other collectives; each in its own file. */
+enum hr_status hr_plan_broadcast(struct hr_plan *plan, const struct hr_plan_for *of);
+enum hr_status hr_plan_reduce(struct hr_plan *plan, const struct hr_plan_for *of);
+enum hr_status hr_plan_reduce_scatter(struct hr_plan *plan, const struct hr_plan_for *of);
+enum hr_status hr_plan_all_gather(struct hr_plan *plan, const struct hr_plan_for *of);
+enum hr_status hr_plan_gather(struct hr_plan *plan, const struct hr_plan_for *of);
+enum hr_status hr_plan_scatter(struct hr_plan *plan, const struct hr_plan_for *of);
+enum hr_status hr_plan_all_to_all(struct hr_plan *plan, const struct hr_plan_for *of);
+
+/* The all-reduce algorithm of that name; HR_E_USAGE lists the names. */
+HR_CHECKED enum hr_status hr_algorithm_find(const char *name, const struct hr_algorithm **out);
+
+/* The i-th all-reduce algorithm, NULL past the end. The first is auto, which has no plan. */
+const struct hr_algorithm *hr_algorithm_at(size_t i);
+size_t hr_algorithm_number(const struct hr_algorithm *algorithm);
+
+/* Append a row on `span` chunks; HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_plan_add(struct hr_plan *plan, struct hr_row row);
+void hr_plan_fini(struct hr_plan *plan);
+
+/* Shorthands for rows on one chunk. */
+HR_CHECKED enum hr_status hr_plan_send(struct hr_plan *plan, size_t step, enum hr_buffer buffer,
+                                       size_t peer, size_t chunk);
+HR_CHECKED enum hr_status hr_plan_receive(struct hr_plan *plan, size_t step, enum hr_action action,
+                                          size_t peer, size_t chunk);
+HR_CHECKED enum hr_status hr_plan_local(struct hr_plan *plan, size_t step, enum hr_action action,
+                                        enum hr_buffer buffer, size_t chunk);
+
+/* Take chunks [0, nchunks) of the input, unless it is the output: how plans that add begin. */
+HR_CHECKED enum hr_status hr_plan_take_all(struct hr_plan *plan, const struct hr_plan_for *of);
+
+/* Where chunk `chunk` of `nchunks` begins in a buffer of `count` elements of which `line` make a
+ * cache line pair: a multiple of `line`, so that no two owners write one line, or `count`. Chunks
+ * of small buffers may be empty. */
+size_t hr_chunk_begin(size_t count, size_t line, size_t nchunks, size_t chunk);
+
+#endif

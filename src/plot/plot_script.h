@@ -1,0 +1,19 @@
+/* plot_script.h - the gnuplot script of a picture, apart so that it can be tested without gnuplot.
+ *
+ * Four panels: test loss and test accuracy, each against samples and against seconds of training;
+ * one line a group, the mean over its seeds by number of evaluation, in a band from least to most.
+ * Two more where updates were stale (plot_staleness.h).
+ * All data stands in the script; gnuplot writes the picture to its standard output.
+ */
+#ifndef HR_PLOT_PLOT_SCRIPT_H
+#define HR_PLOT_PLOT_SCRIPT_H
+
+#include <stdio.h>
+
+#include "report/groups.h"
+#include "plot/plot_style.h"
+
+void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *title,
+                          const struct hr_groups *groups);
+
+#endif

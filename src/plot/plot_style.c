@@ -1,0 +1,76 @@
+#include "plot/plot_style.h"
+
+#include <string.h>
+
+/* Bytes of the UTF-8 character at text; 0 when what stands there is none. */
+static size_t character_bytes(const char *text)
+{
+    const unsigned char first = (unsigned char)text[0];
+    const size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (n > 1 && (first < 0xc2 || first > 0xf4))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+/* In single quotes gnuplot takes everything as it stands (in double quotes it would run what is in
+ * backquotes); a quote is doubled. What cannot be shown becomes '?', so that an SVG stays one. */
+void hr_plot_quote(FILE *out, const char *text, size_t most_characters)
+{
+    size_t shown = 0;
+    fputc('\'', out);
+    for (; *text && shown < most_characters; shown++) {
+        const size_t n = character_bytes(text);
+        if (*text == '\'')
+            fputs("''", out);
+        else if (n == 0 || (unsigned char)*text < ' ' || *text == 0x7f)
+            fputc('?', out);
+        else
+            fwrite(text, 1, n, out);
+        text += n ? n : 1;
+    }
+    fputs(*text ? "...'" : "'", out);
+}
+
+/* Okabe and Ito's colours for all kinds of colour vision, without yellow, which is lost on white.
+ * Curves of strategies that give the same bits lie on top of each other: dashes let the colour
+ * below show, and points differ in shape. */
+static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                     "#e69f00", "#56b4e9", "#000000"};
+static const char *const dashes[] = {"1", "(10,6)", "(3,4)", "(14,4,3,4)", "(6,3)"};
+static const int points[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
+
+#define CYCLE(table, i) ((table)[(i) % (sizeof(table) / sizeof *(table))])
+
+const char *hr_plot_color(size_t i)
+{
+    return CYCLE(colors, i);
+}
+
+const char *hr_plot_dash(size_t i)
+{
+    return CYCLE(dashes, i);
+}
+
+int hr_plot_point(size_t i)
+{
+    return CYCLE(points, i);
+}
+
+void hr_plot_terminal(FILE *out, enum hr_plot_format format, int height)
+{
+    fputs("set encoding utf8\n", out);
+    if (format == HR_PLOT_SVG)
+        fprintf(out,
+                "set terminal svg size 1200,%d dynamic noenhanced background rgb 'white' "
+                "font 'Helvetica,Arial,sans-serif,15'\n",
+                height);
+    else
+        fprintf(out,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) set terminal pngcairo size 1200,%d "
+                "noenhanced background rgb 'white' font 'Sans,12'; "
+                "else set terminal png size 1200,%d truecolor noenhanced\n",
+                height, height);
+}

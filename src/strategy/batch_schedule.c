@@ -1,0 +1,61 @@
+#include "strategy/batch_schedule.h"
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+struct hr_batch hr_batch_schedule_batch(const struct hr_batch_schedule *course, uint64_t index)
+{
+    const uint64_t first = index % course->batches_per_epoch * course->batch;
+    return (struct hr_batch){
+        .epoch = index / course->batches_per_epoch,
+        .first = first,
+        .count = min_u64(course->batch, course->samples - first),
+    };
+}
+
+struct hr_piece hr_batch_schedule_piece(const struct hr_batch_schedule *course,
+                                        const struct hr_batch *batch, uint64_t done)
+{
+    const uint64_t position = batch->epoch * course->samples + batch->first + done;
+    const uint64_t first = position % course->pass;
+    return (struct hr_piece){
+        .pass = position / course->pass,
+        .first = first,
+        .count = min_u64(batch->count - done, course->pass - first),
+    };
+}
+
+float hr_batch_schedule_lr(const struct hr_batch_schedule *course, uint64_t index)
+{
+    const struct hr_batch batch = hr_batch_schedule_batch(course, index);
+    const double samples = (double)course->samples;
+    const double epoch = (double)batch.epoch + (double)batch.first / samples;
+    const float lr = hr_lr_at(&course->lr, epoch, (double)batch.count / samples);
+    return (float)((double)lr * course->lr_factor);
+}
+
+static uint64_t next_multiple(uint64_t index, uint64_t of)
+{
+    return (index / of + 1) * of;
+}
+
+uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *course, uint64_t index)
+{
+    uint64_t cut = min_u64(course->end, next_multiple(index, course->batches_per_epoch));
+    if (course->checkpoint_every)
+        cut = min_u64(cut, next_multiple(index, course->checkpoint_every));
+    return cut;
+}
+
+bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *course, uint64_t index)
+{
+    return index % course->batches_per_epoch == 0;
+}
+
+bool hr_batch_schedule_saves(const struct hr_batch_schedule *course, uint64_t index)
+{
+    return course->checkpoint_every ? index % course->checkpoint_every == 0
+                                    : hr_batch_schedule_ends_epoch(course, index);
+}

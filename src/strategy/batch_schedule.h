@@ -1,0 +1,59 @@
+/* course.h - what a batch index means: a pure function, the same for every strategy.
+ *
+ * A run is a sequence of batch indices. An index stands for one update: the global batch under a
+ * synchronous strategy, one worker's minibatch under an asynchronous one. Epoch, samples, learning
+ * rate, evaluation, checkpoints and the end of the run all follow from the index, so they agree
+ * between ranks without being agreed on, and a checkpoint's position is one number.
+ *
+ * An *epoch* is so many samples, by default a pass over the data. Positions run on from epoch to
+ * epoch and from pass to pass, so where an epoch is no whole number of passes a batch may straddle
+ * two; each pass is still an exact permutation.
+ *
+ * A *cut* is an index at which everybody has finished everything before it and has begun nothing
+ * after it: the ends of epochs, multiples of checkpoint_every, and the end of the run.
+ */
+#ifndef HR_STRATEGY_BATCH_SCHEDULE_H
+#define HR_STRATEGY_BATCH_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "optim/lr.h"
+
+struct hr_batch_schedule {
+    uint64_t samples;           /* in an epoch */
+    uint64_t pass;              /* samples in a pass over the data */
+    uint64_t batch;             /* samples an index stands for (the last of an epoch: fewer) */
+    uint64_t batches_per_epoch; /* ceil(samples / batch) */
+    uint64_t first, end;        /* indices of this run: [first, end) */
+    uint64_t checkpoint_every;  /* indices; 0: only at the ends of epochs */
+    struct hr_lr_schedule lr;
+    double lr_factor; /* --scale-lr, and --async-lr divide: 1 / workers */
+};
+
+struct hr_batch {
+    uint64_t epoch, first, count; /* samples [first, first + count) of the epoch */
+};
+
+struct hr_batch hr_batch_schedule_batch(const struct hr_batch_schedule *course, uint64_t index);
+
+/* Part of a pass: positions [first, first + count) of the order of pass `pass`. */
+struct hr_piece {
+    uint64_t pass, first, count;
+};
+
+/* The samples of a batch from its `done`-th on, as far as one pass reaches; done < batch->count. */
+struct hr_piece hr_batch_schedule_piece(const struct hr_batch_schedule *course,
+                                        const struct hr_batch *batch, uint64_t done);
+
+/* The learning rate of the update of that index. */
+float hr_batch_schedule_lr(const struct hr_batch_schedule *course, uint64_t index);
+
+/* The first cut after index (index < end). */
+uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *course, uint64_t index);
+
+/* Is this index the end of an epoch, or a place to save at? */
+bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *course, uint64_t index);
+bool hr_batch_schedule_saves(const struct hr_batch_schedule *course, uint64_t index);
+
+#endif

@@ -1,0 +1,215 @@
+/* trace.h - the trace of an asynchronous run: what every owner took, in its order.
+ *
+ * The launcher                                  every owner (a thread or a process)
+ *     hr_trace_begin(&recording, path, n)
+ *                                               hr_trace_log_open(&log, path, owner, nranks)
+ *                                               hr_trace_append(&log, &entry)      in its loop
+ *                                               hr_trace_log_close(&log)
+ *     hr_trace_assemble(&recording, header, trailer)      or hr_trace_abandon(&recording)
+ *
+ * Who reads: hr_trace_open, hr_trace_cursor_open for each owner, hr_trace_peek, hr_trace_next.
+ *
+ * Each owner streams its log into FILE.part<owner>; assembling puts them together into FILE, which
+ * appears whole or not at all. Parts that a killed run left behind are replaced; two runs that
+ * record into one FILE at once are refused (a lock on FILE.part0, held by the launcher).
+ *
+ * File:      little-endian; varint = LEB128, seven bits a byte, the lowest first.
+ *                "HOGTRACE"   8 bytes
+ *                u32          version, 1
+ *                u32          nowners
+ *                u64          header_bytes
+ *                u64          trailer_bytes
+ *                header       JSON (configuration, seed, kernels), opaque here
+ *                nowners times, in order:
+ *                    u32      owner: 0, 1, ...
+ *                    u32      nranks: ranks of this log are below that
+ *                    u64      entries
+ *                    u64      bytes
+ *                    entries
+ *                trailer      JSON (digest of the result), opaque here
+ *                XXH3-128     of all before it, 16 bytes, canonical (big-endian)
+ * Entry:     varint   4 x kind + s: s = 0 this rank's step is that of its last entry in this log,
+ *                     1 it is one more, 2 a varint follows at the end; before the first, step -1
+ *            varint   rank
+ *            varint   value - the last value of an entry with the same kind % 16 (first: 0), zigzag
+ *            varint   duration_ns
+ *            varint   (s = 2) step - last step of the rank, zigzag
+ *            Differences wrap at 2^64. A usual entry (small kind, step + 1, 10 ms) is 7 or 8 bytes.
+ * Part:      "HOGTPART", entries, then u32 owner, nranks, u64 entries, bytes, "HOGTDONE".
+ * Limits:    HR_TRACE_*, checked before memory is taken.
+ * Threads:   a log and a cursor belong to one thread; a trace is const after open.
+ * Errors:    writing: HR_E_IO with path and cause, kept in the log until it is closed; reading:
+ *            HR_E_FORMAT with one line for whatever is torn, altered or none of ours; HR_E_NOMEM.
+ * Test:      tests/unit/trace/test_trace.c, test_trace_attacks.c, tests/fuzz/fuzz_trace.c
+ */
+#ifndef HR_TRACE_TRACE_H
+#define HR_TRACE_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum {
+    HR_TRACE_VERSION = 1,
+    HR_TRACE_OWNERS = 4096,
+    HR_TRACE_RANKS = 4096,
+    HR_TRACE_SLOTS = 16,         /* kinds with a last value of their own */
+    HR_TRACE_BUFFER = 64 << 10,  /* bytes between two write(2) */
+    HR_TRACE_ENTRY_MAX = 48,     /* no entry takes more bytes */
+    HR_TRACE_TEXT_MAX = 16 << 20 /* of header and of trailer */
+};
+
+struct hr_trace_entry {
+    uint32_t kind; /* the caller's: pull, push, ... */
+    uint32_t rank;
+    uint64_t step;  /* of this rank */
+    uint64_t value; /* batch index, ticket, staleness: as the kind has it */
+    uint64_t duration_ns;
+};
+
+/* What the next entry is written as a difference to. */
+struct hr_trace_last {
+    size_t nranks;
+    uint64_t *step; /* (nranks) owned */
+    uint64_t value[HR_TRACE_SLOTS];
+};
+
+/* --- the launcher's side --- */
+
+struct hr_trace_recording {
+    const char *path; /* borrowed until assemble or abandon */
+    size_t nowners;
+    int lock; /* FILE.part0, open and locked */
+};
+
+/* Take the name: refuses (HR_E_IO) when FILE cannot be written there or another run records into
+ * it; removes the parts of a run that was killed. Before the owners open their logs. */
+HR_CHECKED enum hr_status hr_trace_begin(struct hr_trace_recording *recording, const char *path,
+                                         size_t nowners);
+
+/* When all owners have closed their logs: parts into FILE (temporary, sync, rename), then remove
+ * them. header and trailer are texts. On error FILE is as it was; the parts are removed in any
+ * case. */
+HR_CHECKED enum hr_status hr_trace_assemble(struct hr_trace_recording *recording,
+                                            const char *header, const char *trailer);
+
+/* Remove the parts: the run failed. */
+void hr_trace_abandon(struct hr_trace_recording *recording);
+
+/* --- an owner's side --- */
+
+struct hr_trace_log {
+    int fd;
+    int error; /* errno of the first write that failed; what follows is dropped */
+    uint32_t owner;
+    size_t used;           /* bytes in the buffer */
+    unsigned char *buffer; /* (HR_TRACE_BUFFER + HR_TRACE_ENTRY_MAX) owned */
+    uint64_t entries, bytes;
+    struct hr_trace_last last;
+    char *path; /* of the part, owned */
+};
+
+/* Open FILE.part<owner> for a log whose ranks are below nranks; `path` is FILE. In the process that
+ * writes. All memory is taken here. On error the log is zeroed. */
+HR_CHECKED enum hr_status hr_trace_log_open(struct hr_trace_log *log, const char *path,
+                                            size_t owner, size_t nranks);
+
+/* Write what is buffered; an error is kept in the log. */
+void hr_trace_log_flush(struct hr_trace_log *log);
+
+/* Write the rest, close. HR_E_IO when any write of this log failed. */
+HR_CHECKED enum hr_status hr_trace_log_close(struct hr_trace_log *log);
+
+static inline unsigned char *hr_trace_put_varint(unsigned char *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (unsigned char)(value | 0x80);
+    *at++ = (unsigned char)value;
+    return at;
+}
+
+/* 0, -1, 1, -2, ... as 0, 1, 2, 3, ... */
+static inline uint64_t hr_trace_zigzag(uint64_t difference)
+{
+    return difference << 1 ^ -(difference >> 63);
+}
+
+/* One more entry, rank < nranks. No system call but a write(2) each HR_TRACE_BUFFER bytes. */
+static inline void hr_trace_append(struct hr_trace_log *log, const struct hr_trace_entry *entry)
+{
+    HR_ASSERT(entry->rank < log->last.nranks);
+    uint64_t *step = &log->last.step[entry->rank];
+    uint64_t *value = &log->last.value[entry->kind % HR_TRACE_SLOTS];
+    const uint64_t steps = entry->step - *step;
+    const unsigned coded = steps < 2 ? (unsigned)steps : 2;
+    unsigned char *at = log->buffer + log->used;
+    at = hr_trace_put_varint(at, (uint64_t)entry->kind << 2 | coded);
+    at = hr_trace_put_varint(at, entry->rank);
+    at = hr_trace_put_varint(at, hr_trace_zigzag(entry->value - *value));
+    at = hr_trace_put_varint(at, entry->duration_ns);
+    if (coded == 2)
+        at = hr_trace_put_varint(at, hr_trace_zigzag(steps));
+    *step = entry->step;
+    *value = entry->value;
+    log->entries++;
+    log->used = (size_t)(at - log->buffer);
+    if (log->used >= HR_TRACE_BUFFER)
+        hr_trace_log_flush(log);
+}
+
+/* --- who reads --- */
+
+struct hr_trace_section {
+    size_t nranks;
+    uint64_t entries;
+    const unsigned char *data; /* (bytes) in the trace's memory */
+    size_t bytes;
+};
+
+struct hr_trace {
+    char *file;             /* owned; NULL after parse */
+    char *header, *trailer; /* owned texts */
+    size_t nowners;
+    struct hr_trace_section *owner; /* (nowners) owned */
+};
+
+/* Read a trace and check all of it: digest, sizes, every entry. HR_E_IO, HR_E_FORMAT ("<path>:
+ * ..."), HR_E_NOMEM. On error the trace is zeroed. */
+HR_CHECKED enum hr_status hr_trace_open(const char *path, struct hr_trace *trace);
+
+/* The same from memory, borrowed until fini; `name` begins messages. */
+HR_CHECKED enum hr_status hr_trace_parse(const char *name, const void *data, size_t bytes,
+                                         struct hr_trace *trace);
+
+/* Harmless on a zeroed struct. */
+void hr_trace_fini(struct hr_trace *trace);
+
+struct hr_trace_cursor {
+    const struct hr_trace_section *section;
+    const unsigned char *at;
+    uint64_t left; /* entries from the one peeked at on */
+    struct hr_trace_entry entry;
+    struct hr_trace_last last;
+};
+
+/* A cursor on the first entry of an owner's log; the trace outlives it. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_trace_cursor_open(struct hr_trace_cursor *cursor,
+                                               const struct hr_trace *trace, size_t owner);
+
+/* The entry that the cursor is on, valid until it moves; NULL behind the last. */
+static inline const struct hr_trace_entry *hr_trace_peek(const struct hr_trace_cursor *cursor)
+{
+    return cursor->left ? &cursor->entry : NULL;
+}
+
+/* On to the next entry. Nothing happens behind the last. */
+void hr_trace_next(struct hr_trace_cursor *cursor);
+
+/* Back to the first. */
+void hr_trace_rewind(struct hr_trace_cursor *cursor);
+
+/* Harmless on a zeroed struct. */
+void hr_trace_cursor_close(struct hr_trace_cursor *cursor);
+
+#endif

@@ -1,0 +1,156 @@
+/* The elementwise kernels of each instruction set against loops that follow the definitions, bit
+ * by bit. */
+#include <math.h>
+#include <string.h>
+
+#include "base/philox.h"
+#include "kernels/elementwise.h"
+#include "kernels/elementwise_table.h"
+#include "support/check.h"
+
+enum { MAX_B = 65, MAX_O = 131, MAX_COUNT = MAX_B * MAX_O };
+
+static float x[MAX_COUNT], d[MAX_COUNT], got[MAX_COUNT], want[MAX_COUNT], bias[MAX_O];
+
+/* Reals around 0, and each value that a comparison may treat in its own way. */
+static void fill_with_reals(void)
+{
+    const float special[] = {0.0f, -0.0f, NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < MAX_COUNT; i++) {
+        const struct hr_philox r = hr_random_block(check_seed(), HR_STREAM_TEST, i, 0);
+        x[i] = i % 11 < 5 ? special[i % 11] : hr_random_unit(r.v[0]) - 0.5f;
+        d[i] = hr_random_unit(r.v[1]) - 0.5f;
+    }
+    for (size_t o = 0; o < MAX_O; o++)
+        bias[o] = d[MAX_COUNT - 1 - o] * 0.1f;
+}
+
+/* The copies that this machine can run; returns how many. */
+static size_t runnable_tables(const struct hr_nn_table *out[3])
+{
+    size_t n = 0;
+    out[n++] = &hr_nn_table_plain;
+#ifdef __x86_64__
+    if (hr_isa() >= HR_ISA_V3)
+        out[n++] = &hr_nn_table_v3;
+    if (hr_isa() >= HR_ISA_V4)
+        out[n++] = &hr_nn_table_v4;
+#endif
+    return n;
+}
+
+static const size_t shapes[][2] = {{0, 5}, {5, 0}, {1, 1}, {3, 7}, {64, 10}, {MAX_B, MAX_O}};
+enum { NSHAPES = sizeof shapes / sizeof *shapes };
+
+typedef void (*shape_fn)(const struct hr_nn_table *table, size_t B, size_t O);
+
+static void for_each_table_and_shape(shape_fn check)
+{
+    const struct hr_nn_table *tables[3];
+    fill_with_reals();
+    for (size_t n = runnable_tables(tables); n-- > 0;)
+        for (size_t s = 0; s < NSHAPES; s++)
+            check(tables[n], shapes[s][0], shapes[s][1]);
+}
+
+static void check_bias(const struct hr_nn_table *table, size_t B, size_t O)
+{
+    for (size_t i = 0; i < B * O; i++)
+        want[i] = x[i] + bias[i % O];
+    memcpy(got, x, sizeof got);
+    table->bias_add(B, O, bias, got);
+    CHECK_SAME_FLOATS(got, want, B * O);
+    for (size_t i = 0; i < B * O; i++)
+        want[i] = want[i] < 0 ? 0.0f : want[i];
+    memcpy(got, x, sizeof got);
+    table->bias_relu(B, O, bias, got);
+    CHECK_SAME_FLOATS(got, want, B * O);
+}
+
+static void bias_and_relu_in_one_pass_are_the_two_in_turn(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_bias);
+}
+
+static void check_relu(const struct hr_nn_table *table, size_t B, size_t O)
+{
+    for (size_t i = 0; i < B * O; i++)
+        want[i] = x[i] < 0 ? 0.0f : x[i];
+    table->relu(B * O, x, got);
+    CHECK_SAME_FLOATS(got, want, B * O);
+    memcpy(got, x, sizeof got);
+    table->relu(B * O, got, got);
+    CHECK_SAME_FLOATS(got, want, B * O);
+}
+
+static void relu_keeps_what_is_not_negative(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_relu);
+}
+
+static void check_relu_backward(const struct hr_nn_table *table, size_t B, size_t O)
+{
+    for (size_t i = 0; i < B * O; i++)
+        want[i] = isnan(x[i]) || x[i] > 0 ? d[i] : 0.0f;
+    table->relu_backward(B * O, x, d, got);
+    CHECK_SAME_FLOATS(got, want, B * O);
+    memcpy(got, d, sizeof got);
+    table->relu_backward(B * O, x, got, got);
+    CHECK_SAME_FLOATS(got, want, B * O);
+}
+
+static void relu_passes_gradients_where_its_output_is_positive(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_relu_backward);
+}
+
+static void check_column_sums(const struct hr_nn_table *table, size_t B, size_t O)
+{
+    for (size_t o = 0; o < O; o++) {
+        volatile float sum = 0;
+        for (size_t b = 0; b < B; b++)
+            sum = sum + d[b * O + o];
+        want[o] = sum;
+    }
+    memset(got, 0, sizeof got);
+    table->column_add(B, O, d, got);
+    CHECK_SAME_FLOATS(got, want, O);
+}
+
+static void columns_are_summed_in_row_order(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_column_sums);
+}
+
+static void library_calls_reach_their_kernels(void **state)
+{
+    (void)state;
+    float y[2] = {-3, 1}, sums[2];
+    const float one[2] = {1, 1}, g[4] = {1, 2, 10, 20};
+    hr_bias_add(1, 2, one, y);
+    assert_true(y[0] == -2 && y[1] == 2);
+    hr_relu(2, y, y);
+    assert_true(y[0] == 0 && y[1] == 2);
+    hr_relu_backward(2, y, g, y);
+    assert_true(y[0] == 0 && y[1] == 2);
+    hr_bias_relu(1, 2, (const float[]){-1, 1}, y);
+    assert_true(y[0] == 0 && y[1] == 3);
+    hr_column_sums(2, 2, g, sums);
+    assert_true(sums[0] == 11 && sums[1] == 22);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bias_and_relu_in_one_pass_are_the_two_in_turn),
+        cmocka_unit_test(relu_keeps_what_is_not_negative),
+        cmocka_unit_test(relu_passes_gradients_where_its_output_is_positive),
+        cmocka_unit_test(columns_are_summed_in_row_order),
+        cmocka_unit_test(library_calls_reach_their_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
