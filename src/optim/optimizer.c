@@ -9,13 +9,19 @@
 
 /* --- the rules there are. Rates: sgd's is ours, lars and lamb have none of their own either. */
 
+static const char *const sgd[] = {"momentum", "nesterov", NULL};
+static const char *const adagrad[] = {"eps", NULL};
+static const char *const moments[] = {"beta1", "beta2", "eps", NULL};
+static const char *const lars[] = {"momentum", "trust-coefficient", NULL};
+
 static const struct hr_rule rules[HR_NRULES] = {
-    [HR_SGD] = {HR_SGD, "sgd", 1, {"momentum_buffer"}, false, 0.05, 0, 0},
-    [HR_ADAGRAD] = {HR_ADAGRAD, "adagrad", 1, {"sum"}, false, 0.01, 0, 1e-10},
-    [HR_ADAM] = {HR_ADAM, "adam", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0, 1e-8},
-    [HR_ADAMW] = {HR_ADAMW, "adamw", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0.01, 1e-8},
-    [HR_LARS] = {HR_LARS, "lars", 1, {"momentum_buffer"}, true, 1, 0.0005, 0},
-    [HR_LAMB] = {HR_LAMB, "lamb", 2, {"exp_avg", "exp_avg_sq"}, true, 0.005, 0.01, 1e-6},
+    [HR_SGD] = {HR_SGD, "sgd", 1, {"momentum_buffer"}, false, 0.05, 0, 0, sgd},
+    [HR_ADAGRAD] = {HR_ADAGRAD, "adagrad", 1, {"sum"}, false, 0.01, 0, 1e-10, adagrad},
+    [HR_ADAM] = {HR_ADAM, "adam", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0, 1e-8, moments},
+    [HR_ADAMW] =
+        {HR_ADAMW, "adamw", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0.01, 1e-8, moments},
+    [HR_LARS] = {HR_LARS, "lars", 1, {"momentum_buffer"}, true, 1, 0.0005, 0, lars},
+    [HR_LAMB] = {HR_LAMB, "lamb", 2, {"exp_avg", "exp_avg_sq"}, true, 0.005, 0.01, 1e-6, moments},
 };
 
 const struct hr_rule *hr_rule_at(size_t i)

@@ -59,6 +59,9 @@ struct hr_rule {
     const char *state_names[HR_OPTIMIZER_MAX_STATES]; /* as in PyTorch's state_dict */
     bool has_ratio;                                   /* needs norms of each tensor */
     double lr, weight_decay, eps;                     /* defaults */
+    /* Names of the command-line options that it obeys and not every rule does, NULL behind the
+     * last. */
+    const char *const *options;
 };
 
 enum hr_segment_role { HR_SEGMENT_TRAINED, HR_SEGMENT_STATISTIC };

@@ -171,6 +171,7 @@ static void export_part(struct hr_worker *worker)
 const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
+    .options = (const char *const[]){"algorithm", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     .bytes = bytes,

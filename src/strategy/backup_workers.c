@@ -164,6 +164,7 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .name = "backup-workers",
     .guarantee = "each update is made of n - k gradients of its own step; the others are dropped, "
                  "and counted",
+    .options = (const char *const[]){"servers", "server-time", "backups", "link", "topology", NULL},
     .shares_batch = true,
     .served = true,
     .drops = true,

@@ -186,6 +186,8 @@ static void export_part(struct hr_worker *worker)
 const struct hr_strategy hr_strategy_hogwild = {
     .name = "hogwild",
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
+    .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
+                                     "record-block", NULL},
     .private_state = true,
     .bytes = bytes,
     .init = init,

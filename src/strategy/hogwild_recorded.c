@@ -374,6 +374,8 @@ const char *hr_hogwild_input_name(uint32_t kind)
 const struct hr_strategy hr_strategy_hogwild_recorded = {
     .name = "hogwild",
     .guarantee = "recorded: a block at a time, no update lost; staleness unbounded, measured",
+    .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
+                                     "record-block", NULL},
     .private_state = true,
     .logged = true,
     .bytes = bytes,

@@ -119,6 +119,8 @@ static void export_part(struct hr_worker *worker)
 const struct hr_strategy hr_strategy_local_sgd = {
     .name = "local-sgd",
     .guarantee = "all replicas bit-equal after each averaging, and at every evaluation",
+    .options =
+        (const char *const[]){"algorithm", "sync-every", "adaptive-sync", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     .private_state = true,

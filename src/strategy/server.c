@@ -243,6 +243,7 @@ void hr_server_stop(struct hr_worker *worker)
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",
+    .options = (const char *const[]){"servers", "server-time", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     SERVER_FUNCTIONS,
@@ -251,12 +252,17 @@ const struct hr_strategy hr_strategy_ps_sync = {
 const struct hr_strategy hr_strategy_ps_async = {
     .name = "ps-async",
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
+    .options = (const char *const[]){"servers", "server-time", "async-lr", "staleness-lr",
+                                     "delay-compensation", "link", "topology", NULL},
     SERVER_FUNCTIONS,
 };
 
 const struct hr_strategy hr_strategy_ssp = {
     .name = "ssp",
     .guarantee = "each push applied once, whole; fastest - slowest <= staleness",
+    .options =
+        (const char *const[]){"staleness", "servers", "server-time", "async-lr", "staleness-lr",
+                              "delay-compensation", "link", "topology", NULL},
     .bounded = true,
     SERVER_FUNCTIONS,
 };

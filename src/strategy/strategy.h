@@ -186,16 +186,21 @@ struct hr_worker {
 struct hr_strategy {
     const char *name;
     const char *guarantee; /* printed at the start */
-    bool synchronous;      /* every rank knows beforehand which index comes next */
-    bool shares_batch;     /* an index is a global batch, of which each worker has a share; else it
+
+    /* Names of the command-line options that it obeys and not every strategy does, NULL behind the
+     * last. */
+    const char *const *options;
+
+    bool synchronous;   /* every rank knows beforehand which index comes next */
+    bool shares_batch;  /* an index is a global batch, of which each worker has a share; else it
                               is one worker's minibatch */
-    bool served;           /* has server ranks */
-    bool private_state;    /* a state of the optimiser for each worker */
-    bool bounded;          /* obeys options.staleness */
-    bool exchanges;        /* replicas with a center; obeys sync_every and moving_rate */
-    bool drops;            /* gradients that come too late; obeys options.backups */
-    bool logged;           /* workers keep logs themselves, and follow them (hogwild_recorded.c) */
-    bool averages;         /* weights, and not gradients, of workers are added up */
+    bool served;        /* has server ranks */
+    bool private_state; /* a state of the optimiser for each worker */
+    bool bounded;       /* obeys options.staleness */
+    bool exchanges;     /* replicas with a center; obeys sync_every and moving_rate */
+    bool drops;         /* gradients that come too late; obeys options.backups */
+    bool logged;        /* workers keep logs themselves, and follow them (hogwild_recorded.c) */
+    bool averages;      /* weights, and not gradients, of workers are added up */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
     size_t (*bytes)(const struct hr_world *world);
