@@ -7,6 +7,7 @@
 #include "cli/bench_data.h"
 #include "cli/signals.h"
 #include "kernels/gemm.h"
+#include "plot/plot.h"
 #include "report/layers.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };

@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "cli/bench_kinds.h"
 #include "cli/signals.h"
+#include "plot/plot.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 

@@ -15,6 +15,7 @@
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "group/tune.h"
+#include "plot/plot.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
 

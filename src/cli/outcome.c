@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "plot/plot.h"
 #include "report/groups.h"
 #include "report/report.h"
 

@@ -4,7 +4,7 @@
 
 #include "plot/gnuplot.h"
 #include "plot/plot_script.h"
-#include "report/report.h"
+#include "plot/plot.h"
 
 static bool anything_to_draw(const struct hr_run_result *runs, size_t n)
 {

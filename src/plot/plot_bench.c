@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plot/gnuplot.h"
-#include "report/report.h"
+#include "plot/plot.h"
 
 enum { MOST_CURVES = 32 };
 

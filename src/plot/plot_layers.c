@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plot/gnuplot.h"
-#include "report/layers.h"
+#include "plot/plot.h"
 
 enum { MOST_LAYERS = 40 };
 

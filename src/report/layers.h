@@ -2,7 +2,6 @@
  * programs.
  *
  *   layers.c        tables and words          json_layers.c   JSON: fields are only ever added
- *   plot_layers.c   the roofline, by gnuplot
  */
 #ifndef HR_REPORT_LAYERS_H
 #define HR_REPORT_LAYERS_H
@@ -21,11 +20,6 @@ void hr_layers_print(FILE *out, const struct hr_profile *profile);
 /* {"hogring", "machine", "kernels", "roofs", "model", ..., "rows", "total", "bound"} */
 HR_CHECKED enum hr_status hr_json_write_layers(const char *path, const struct hr_profile *profile,
                                                const char *kernels);
-
-/* Arithmetic intensity against GFLOP/s, both logarithmic: roofs as lines, a point a layer and part
- * that multiplies. Errors as hr_plot_curves (report.h). */
-HR_CHECKED enum hr_status hr_plot_layers(const char *path, const char *title,
-                                         const struct hr_profile *profile);
 
 /* One model of `hogring bench train`. */
 struct hr_speed_row {

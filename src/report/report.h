@@ -128,18 +128,4 @@ HR_CHECKED enum hr_status hr_json_write_rows(const char *path,
                                              const struct hr_calibration *calibration,
                                              const struct hr_bench_row *rows, size_t n);
 
-/* --- plot */
-
-/* Draw the runs' curves to path: .svg or .png by its ending (HR_E_USAGE otherwise, and when no run
- * was evaluated). Needs gnuplot: HR_E_IO says which package to install, or what gnuplot said. The
- * file is replaced as a whole. */
-HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
-                                         const struct hr_run_result *runs, size_t n);
-
-/* Draw times over sizes or ranks, a curve an algorithm or operation. As above. */
-enum hr_plot_over { HR_PLOT_OVER_BYTES, HR_PLOT_OVER_RANKS };
-HR_CHECKED enum hr_status hr_plot_bench(const char *path, const char *title,
-                                        const struct hr_bench_row *rows, size_t n,
-                                        enum hr_plot_over over);
-
 #endif

@@ -32,9 +32,4 @@ void hr_store_print_row(FILE *out, const struct hr_store_row *row);
 /* As {"hogring", "machine", "rows": [...]}; path as in hr_json_write_rows. */
 HR_CHECKED enum hr_status hr_json_write_store(const char *path, const struct hr_store_table *table);
 
-/* Times over sizes, a curve a setup; where all rows have one size (a sweep), times over workers, a
- * curve a number of servers. Path as in hr_plot_curves. */
-HR_CHECKED enum hr_status hr_plot_store(const char *path, const char *title,
-                                        const struct hr_store_table *table);
-
 #endif

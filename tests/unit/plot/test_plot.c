@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "plot/plot_script.h"
-#include "report/report.h"
+#include "plot/plot.h"
 #include "support/capture.h"
 #include "support/check.h"
 #include "support/sample_runs.h"

@@ -1,0 +1,32 @@
+/* plot.h - results as pictures: .svg or .png by the path's ending.
+ *
+ * Needs gnuplot. Errors: HR_E_USAGE for another ending or nothing to draw; HR_E_IO says which
+ * package to install, or what gnuplot said. The file is replaced as a whole. */
+#ifndef HR_PLOT_PLOT_H
+#define HR_PLOT_PLOT_H
+
+#include "report/layers.h"
+#include "report/report.h"
+#include "report/store.h"
+
+/* The runs' curves; HR_E_USAGE when no run was evaluated. */
+HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
+                                         const struct hr_run_result *runs, size_t n);
+
+/* Times over sizes or ranks, a curve an algorithm or operation. */
+enum hr_plot_over { HR_PLOT_OVER_BYTES, HR_PLOT_OVER_RANKS };
+HR_CHECKED enum hr_status hr_plot_bench(const char *path, const char *title,
+                                        const struct hr_bench_row *rows, size_t n,
+                                        enum hr_plot_over over);
+
+/* Times over sizes, a curve a setup; where all rows have one size (a sweep), times over workers, a
+ * curve a number of servers. */
+HR_CHECKED enum hr_status hr_plot_store(const char *path, const char *title,
+                                        const struct hr_store_table *table);
+
+/* Arithmetic intensity against GFLOP/s, both logarithmic: roofs as lines, a point a layer and part
+ * that multiplies. */
+HR_CHECKED enum hr_status hr_plot_layers(const char *path, const char *title,
+                                         const struct hr_profile *profile);
+
+#endif
