@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Checks the rules that a reader relies on; exits 1 and names every place that breaks one.
 
-- a folder of src/ includes only itself and those above it in the order below; kernels, nn, optim,
-  data and checkpoint include base only, and nn its kernels
+- a folder of src/ includes and calls only itself and those above it in the order below; kernels,
+  nn, optim, data and checkpoint base only, and nn its kernels. Calls are read from the symbols of
+  the object files, so lint wants a build
+- no circle of calls between files, but for those listed below; the list shrinks
 - every header compiles alone
 - functions have at most 60 lines, source files 400 (tests 450), headers 250, lines 100 columns
 - a test program that is named exists
@@ -14,10 +16,38 @@ from pathlib import Path
 ORDER = ["base", "shm", "launch", "plan", "netsim", "trace", "group", "store", "kernels", "nn", "optim", "data", "checkpoint", "sparse", "strategy",
          "train", "report", "plot", "cli"]
 BASE_ONLY = {"kernels", "nn", "optim", "data", "checkpoint"}
+# Calls against the order that are still there: (from, to).
+UPWARD = {("sparse", "train")}
+# Circles of calls that are still there.
+CIRCLES = [
+    "base/file base/folder",
+    "cli/config cli/options",
+    "cli/cmd_bench cli/cmd_compare cli/cmd_data cli/cmd_eval cli/cmd_inspect cli/cmd_replay cli/cmd_simulate cli/cmd_train cli/main",
+    "data/cifar data/csv data/dataset data/idx_folder data/npy data/packed",
+    "group/api group/tune group/world",
+    "group/collective group/executor group/lane group/local_group group/mail group/stripes",
+    "kernels/gemm kernels/micro kernels/product",
+    "netsim/topology netsim/topology_text",
+    "nn/avgpool nn/batchnorm nn/conv nn/conv_data nn/conv_forward nn/conv_job nn/conv_plan nn/conv_weights nn/dense nn/flatten nn/gelu nn/layer nn/maxpool nn/relu"
+    " nn/residual nn/sigmoid nn/tanh nn/window",
+    "plan/allreduce_bidirectional_ring plan/allreduce_direct plan/allreduce_double_tree plan/allreduce_halving_doubling plan/allreduce_hierarchical"
+    " plan/allreduce_master_worker plan/allreduce_one_shot plan/allreduce_ring plan/allreduce_tree plan/plan",
+    "shm/control shm/stopped",
+    "sparse/factors sparse/objective sparse/sgd sparse/worker",
+    "store/client store/open store/shard",
+    "strategy/server strategy/server_shard strategy/staleness",
+    "train/announce train/asynchrony train/manner train/needs train/recipe train/replay train/result train/run",
+    "train/repro train/trainee",
+]
 found = []
 
 def complain(path, line, text):
     found.append(f"{path}:{line}: {text}")
+
+def may_use(folder, other):
+    if folder in BASE_ONLY and other not in (folder, "base"):
+        return (folder, other) == ("nn", "kernels")
+    return ORDER.index(other) <= ORDER.index(folder)
 
 def check_includes(path, lines):
     folder = path.parts[1]
@@ -28,7 +58,7 @@ def check_includes(path, lines):
         other = match[1]
         if other not in ORDER:
             complain(path, number, f"include of unknown folder {other}")
-        elif other != folder and (folder in BASE_ONLY and other != "base" and (folder, other) != ("nn", "kernels") or ORDER.index(other) > ORDER.index(folder)):
+        elif not may_use(folder, other):
             complain(path, number, f"{folder} may not include {other}")
 
 def check_functions(path, lines):
@@ -58,9 +88,65 @@ def check_words(path, lines):
 def check_headers_alone(headers, compiler):
     for header in headers:
         flags = ["-std=c11", "-D_GNU_SOURCE", "-DHR_ISA_SUFFIX=_plain", "-Iinclude", "-Isrc", "-Itests"]
-        run = subprocess.run([compiler, *flags, "-fsyntax-only", "-x", "c", str(header)], capture_output=True, text=True)
+        run = subprocess.run([*compiler.split(), *flags, "-fsyntax-only", "-x", "c", str(header)], capture_output=True, text=True)
         if run.returncode:
             complain(header, 1, "does not compile alone: " + run.stderr.splitlines()[0])
+
+def read_calls(objects):
+    """{file: {file that it uses: names}}, files as folder/name: an object's symbols, all instruction sets' as one."""
+    defines, wants, calls = {}, {}, {}
+    run = subprocess.run(["nm", "-A", *map(str, objects)], capture_output=True, text=True, check=True)
+    for line in run.stdout.splitlines():
+        path, kind, symbol = re.match(r"(.*?):[ 0-9a-f]* (\w) (\S+)$", line).groups()
+        file = "/".join(Path(path).parts[-2:]).split(".")[0]
+        if kind == "U":
+            wants.setdefault(file, set()).add(symbol)
+        elif kind in "TDBRVWC":
+            defines[symbol] = file
+    for file, symbols in wants.items():
+        calls[file] = {}
+        for symbol in sorted(symbols):
+            if defines.get(symbol, file) != file:
+                calls[file].setdefault(defines[symbol], []).append(symbol)
+    return calls
+
+def circles(calls):
+    """Files that reach each other: Tarjan's strongly connected components of more than one file."""
+    number, low, stack, out = {}, {}, [], []
+    def visit(file):
+        number[file] = low[file] = len(number)
+        stack.append(file)
+        for other in calls.get(file, ()):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[file] = min(low[file], low[other])
+        if low[file] == number[file]:
+            at = stack.index(file)
+            out.append(set(stack[at:]))
+            del stack[at:]
+    for file in calls:
+        if file not in number:
+            visit(file)
+    return [circle for circle in out if len(circle) > 1]
+
+def check_calls(build):
+    sources = {str(p).split(".")[0] for p in Path("src").glob("*/*.[cS]")}
+    objects = [o for o in sorted(Path(build).glob("src/*/*.o")) if str(o.relative_to(build)).split(".")[0] in sources]
+    if not objects:
+        return complain(build, 1, "no object files: make first")
+    calls = read_calls(objects)
+    for file, others in calls.items():
+        for other, symbols in others.items():
+            folders = file.split("/")[0], other.split("/")[0]
+            if not may_use(*folders) and folders not in UPWARD:
+                complain(f"src/{file}.c", 1, f"{folders[0]} may not use {folders[1]}: {' '.join(symbols)} of {other}")
+    listed, still = [set(line.split()) for line in CIRCLES], circles(calls)
+    for circle in still:
+        if not any(circle <= known for known in listed):
+            complain(f"src/{min(circle)}.c", 1, "a circle of calls: " + " ".join(sorted(circle)))
+    for file in sorted(set().union(*listed) - set().union(*still)):
+        complain("tests/lint.py", 1, f"{file} is in no circle any more: take it from CIRCLES")
 
 def main():
     compiler = sys.argv[1] if len(sys.argv) > 1 else "cc"
@@ -75,6 +161,7 @@ def main():
         check_functions(path, lines)
         check_words(path, lines)
     check_headers_alone([p for p in files if p.suffix == ".h" and p.parts[0] != "tests"], compiler)
+    check_calls(sys.argv[2] if len(sys.argv) > 2 else "build/release")
     print("\n".join(found) or f"lint: {len(files)} files, nothing found")
     return 1 if found else 0
 
