@@ -8,7 +8,7 @@
 #include "checkpoint/safetensors.h"
 #include "cli/combination.h"
 #include "cli/options_table.h"
-#include "train/option_rows.h"
+#include "session/option_rows.h"
 
 static bool is_listed(const char *name, const char *const *list)
 {

@@ -14,7 +14,7 @@
 #include "report/json_comparison.h"
 #include "report/json_value.h"
 #include "report/report.h"
-#include "train/option_rows.h"
+#include "session/option_rows.h"
 
 /* --- a run */
 

@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
-#include "train/input_scale.h"
+#include "session/input_scale.h"
 #include "train/run.h"
 #include "train/saved.h"
 #include "train/model_file.h"

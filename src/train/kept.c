@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
-#include "train/machine_bits.h"
-#include "train/option_rows.h"
+#include "session/machine_bits.h"
+#include "session/option_rows.h"
 #include "train/run.h"
 #include "train/saved.h"
 

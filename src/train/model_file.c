@@ -8,7 +8,7 @@
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
-#include "train/input_scale.h"
+#include "session/input_scale.h"
 #include "train/run.h"
 #include "train/saved.h"
 #include "train/model_file.h"

@@ -6,8 +6,8 @@
 
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
-#include "train/machine_bits.h"
-#include "train/option_rows.h"
+#include "session/machine_bits.h"
+#include "session/option_rows.h"
 #include "train/trace_text.h"
 
 struct hr_recorder {

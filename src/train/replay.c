@@ -6,7 +6,7 @@
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "kernels/gemm.h"
-#include "train/machine_bits.h"
+#include "session/machine_bits.h"
 #include "train/record.h"
 
 static enum hr_status open_into(const char *path, struct hr_replay *replay,

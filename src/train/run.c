@@ -16,7 +16,7 @@
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/account.h"
-#include "train/input_scale.h"
+#include "session/input_scale.h"
 #include "train/needs.h"
 #include "train/prefetch.h"
 #include "train/recipe.h"

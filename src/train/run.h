@@ -4,7 +4,6 @@
  *   input.c              a batch index -> the floats and labels of a worker's share
  *   prefetch.c           a thread that does that ahead of a worker
  *   trainee.c            a worker's own: gradients, its part of evaluations
- *   defaults.c           what an option is when nobody says it
  *   needs.c              what it all takes, before anything is taken
  *   recipe.c             the optimiser and the learning rate
  *   manner.c             what the strategy is to do exactly: staleness, periods, backups, ...
@@ -26,7 +25,6 @@
  *   result.c             counters -> result
  *   asynchrony.c         effective step size and momentum; what to change when a run diverges
  *   account.c            the result's staleness by worker and by key
- *   class_names.c        the classes of a model in its file, and data numbered as it does
  *   task.c               labels that look like values are no classes
  *   evaluate.c           a checkpoint's model, apart from any run
  */
@@ -44,7 +42,7 @@
 #include "netsim/wires.h"
 #include "strategy/strategy.h"
 #include "train/calibrate.h"
-#include "train/class_names.h"
+#include "session/class_names.h"
 #include "train/conditions.h"
 #include "train/device.h"
 

@@ -10,8 +10,8 @@
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
-#include "train/class_names.h"
-#include "train/input_scale.h"
+#include "session/class_names.h"
+#include "session/input_scale.h"
 #include "train/run.h"
 #include "train/saved.h"
 

@@ -9,8 +9,8 @@
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
-#include "train/machine_bits.h"
-#include "train/option_rows.h"
+#include "session/machine_bits.h"
+#include "session/option_rows.h"
 
 /* --- written --- */
 

@@ -6,7 +6,7 @@
 
 #include "base/isa.h"
 #include "support/traces.h"
-#include "train/option_rows.h"
+#include "session/option_rows.h"
 
 /* A recorded run as the scratch file "t". */
 static int record_one(void **state)

@@ -1,4 +1,4 @@
-#include "train/input_scale.h"
+#include "session/input_scale.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *     hogring.class_names      "cat,dog,eel" (data/class_list.h); where 1 KiB is not enough, names
  *                              go on in hogring.class_names.1, .2, ...; none: "0", "1", ...
  *
- * Threads: before the ranks start, or the launcher's. Test: tests/unit/train/test_class_names.c
+ * Threads: before the ranks start, or the launcher's. Test: tests/unit/session/test_class_names.c
  */
 #ifndef HR_TRAIN_CLASS_NAMES_H
 #define HR_TRAIN_CLASS_NAMES_H

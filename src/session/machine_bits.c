@@ -1,4 +1,4 @@
-#include "train/machine_bits.h"
+#include "session/machine_bits.h"
 
 #include <math.h>
 #include <stdio.h>

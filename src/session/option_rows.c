@@ -1,4 +1,4 @@
-#include "train/option_rows.h"
+#include "session/option_rows.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "train/class_names.h"
+#include "session/class_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
