@@ -24,38 +24,39 @@
  * for writing. Half of a last cache of 32 MiB. */
 static const size_t past_caches_bytes = (size_t)16 << 20;
 
-static bool is_fused(const struct hr_world *world)
+static bool is_fused(const struct hr_shared_state *shared)
 {
-    return hr_can_apply(&world->group_options) && !hr_optimizer_needs_norms(&world->optimizer);
+    return hr_can_apply(&shared->group_options) && !hr_optimizer_needs_norms(&shared->optimizer);
 }
 
 /* The strategy's memory: the one state of the fused form. */
-static size_t bytes(const struct hr_world *world)
+static size_t bytes(const struct hr_shared_state *shared)
 {
-    return is_fused(world) ? hr_state_floats(world) * sizeof(float) : 0;
+    return is_fused(shared) ? hr_state_floats(shared) * sizeof(float) : 0;
 }
 
-static size_t worker_bytes(const struct hr_world *world)
+static size_t worker_bytes(const struct hr_shared_state *shared)
 {
-    return is_fused(world) ? 0 : hr_state_bytes(world);
+    return is_fused(shared) ? 0 : hr_state_bytes(shared);
 }
 
-static void init(struct hr_world *world)
+static void init(struct hr_shared_state *shared)
 {
-    if (is_fused(world))
-        memcpy(world->own, world->snapshot.state, bytes(world));
+    if (is_fused(shared))
+        memcpy(shared->own, shared->snapshot.state, bytes(shared));
 }
 
 /* Write a block of the first replica into the others. */
-static void publish(const struct hr_world *world, size_t begin, size_t count, const float *first)
+static void publish(const struct hr_shared_state *shared, size_t begin, size_t count,
+                    const float *first)
 {
     enum { AT_A_TIME = 64 };
     float *out[AT_A_TIME];
-    const bool past = world->workers * world->params * sizeof *first >= past_caches_bytes;
-    for (size_t w = 1; w < world->workers;) {
+    const bool past = shared->workers * shared->params * sizeof *first >= past_caches_bytes;
+    for (size_t w = 1; w < shared->workers;) {
         size_t n = 0;
-        for (; n < AT_A_TIME && w < world->workers; w++)
-            out[n++] = world->weights[w] + begin;
+        for (; n < AT_A_TIME && w < shared->workers; w++)
+            out[n++] = shared->weights[w] + begin;
         if (past)
             hr_vec_copy_past(out, n, first, count);
         for (size_t i = 0; !past && i < n; i++)
@@ -67,37 +68,37 @@ static void publish(const struct hr_world *world, size_t begin, size_t count, co
 static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
     struct hr_worker *worker = arg;
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    float *first = world->weights[0] + begin;
+    float *first = shared->weights[0] + begin;
     hr_step_update(&worker->step, begin, count, first, worker->state, sum);
-    publish(world, begin, count, first);
+    publish(shared, begin, count, first);
     hr_account_turn(&worker->stats->account, was);
 }
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    struct hr_world *world = worker->world;
-    memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
-    worker->bell = &world->control->rank[worker->rank].bell;
+    struct hr_shared_state *shared = worker->shared;
+    memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
+    worker->bell = &shared->control->rank[worker->rank].bell;
     worker->buckets = (struct hr_buckets){
         .member = &worker->member,
         .grads = worker->grads,
-        .params = world->params,
-        .least = world->options.overlap ? world->options.bucket_params : world->params,
-        .apply = is_fused(world) ? apply : NULL,
+        .params = shared->params,
+        .least = shared->options.overlap ? shared->options.bucket_params : shared->params,
+        .apply = is_fused(shared) ? apply : NULL,
         .arg = worker,
     };
-    if (!is_fused(world))
+    if (!is_fused(shared))
         return hr_state_start(worker, 0);
-    worker->state = world->own;
-    worker->applied = world->snapshot.applied[0];
+    worker->state = shared->own;
+    worker->applied = shared->snapshot.applied[0];
     return HR_OK;
 }
 
 static void stop(struct hr_worker *worker)
 {
-    if (!is_fused(worker->world))
+    if (!is_fused(worker->shared))
         hr_state_stop(worker);
 }
 
@@ -113,7 +114,7 @@ static void update_replica(struct hr_worker *worker)
 {
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     hr_step_measure(&worker->step, worker->weights, worker->state, worker->grads, worker->ratio);
-    hr_step_update(&worker->step, 0, worker->world->params, worker->weights, worker->state,
+    hr_step_update(&worker->step, 0, worker->shared->params, worker->weights, worker->state,
                    worker->grads);
     hr_account_turn(&worker->stats->account, was);
 }
@@ -123,8 +124,8 @@ static void update_replica(struct hr_worker *worker)
  * a bucket is applied when all ranks have left its layers behind.) */
 static void prepare_update(struct hr_worker *worker, uint64_t index)
 {
-    const struct hr_world *world = worker->world;
-    worker->step = hr_step_for(world, index, hr_batch_schedule_batch(&world->course, index).count,
+    const struct hr_shared_state *shared = worker->shared;
+    worker->step = hr_step_for(shared, index, hr_batch_schedule_batch(&shared->course, index).count,
                                ++worker->applied);
     hr_buckets_reset(&worker->buckets);
 }
@@ -134,7 +135,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     if (worker->offered) {
         HR_TRY(hr_buckets_finish(&worker->buckets));
         worker->offered = false;
-        if (!is_fused(worker->world))
+        if (!is_fused(worker->shared))
             update_replica(worker);
         worker->stats->updates += worker->rank == 0; /* one a step, whoever applies it */
         hr_stats_staleness(worker->stats, 0);
@@ -163,9 +164,9 @@ static void export_part(struct hr_worker *worker)
     worker->stats->bytes_sent = traffic.bytes_sent;
     worker->stats->bytes_received = traffic.bytes_received;
     const struct hr_range stripe = hr_export_stripe(worker);
-    hr_export_state(worker->world, worker->state, stripe.begin, stripe.count);
+    hr_export_state(worker->shared, worker->state, stripe.begin, stripe.count);
     if (worker->rank == 0)
-        worker->world->snapshot.applied[0] = worker->applied;
+        worker->shared->snapshot.applied[0] = worker->applied;
 }
 
 const struct hr_strategy hr_strategy_allreduce = {

@@ -65,9 +65,9 @@ static void offer(struct hr_worker *worker)
 
 static void enabled(struct hr_shard *shard, unsigned char *enabled)
 {
-    for (size_t w = 0; w < shard->world->workers; w++) {
+    for (size_t w = 0; w < shard->shared->workers; w++) {
         const struct hr_message *message =
-            hr_ring_peek_spsc(hr_server_requests(shard->world, w, shard->number));
+            hr_ring_peek_spsc(hr_server_requests(shard->shared, w, shard->number));
         enabled[w] = message && (message->kind != HR_PULL || !shard->worker[w].in);
     }
 }
@@ -76,7 +76,7 @@ static void enabled(struct hr_shard *shard, unsigned char *enabled)
 static uint64_t skew(const struct hr_shard *shard)
 {
     uint64_t oldest = shard->version;
-    for (size_t w = 0; w < shard->world->workers; w++)
+    for (size_t w = 0; w < shard->shared->workers; w++)
         if (shard->worker[w].read < oldest)
             oldest = shard->worker[w].read;
     return shard->version - oldest;
@@ -84,17 +84,17 @@ static uint64_t skew(const struct hr_shard *shard)
 
 static uint64_t step_in_hand(const struct hr_shard *shard)
 {
-    return hr_atom64_load_relaxed(&shard->world->dispenser->next) - 1; /* our own word */
+    return hr_atom64_load_relaxed(&shard->shared->dispenser->next) - 1; /* our own word */
 }
 
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
     struct hr_message message = {.kind = HR_NO_BATCH};
     if (!shard->open && hr_shard_has_batch(shard)) {
         shard->open = true;
-        hr_atom64_store_release(&world->dispenser->next,
+        hr_atom64_store_release(&shared->dispenser->next,
                                 step_in_hand(shard) + 2); /* partner: the leader at a cut */
     }
     client->read = shard->version;
@@ -102,7 +102,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
         message.kind = HR_WEIGHTS;
         message.word[HR_REPLY_INDEX] = shard->taken.value = step_in_hand(shard);
         message.word[HR_REPLY_SKEW] = skew(shard);
-        memcpy(world->weights[worker], shard->weights, shard->count * sizeof(float));
+        memcpy(shared->weights[worker], shard->weights, shard->count * sizeof(float));
     }
     message.word[HR_REPLY_FATE] = client->fate;
     hr_shard_reply(shard, worker, message);
@@ -112,12 +112,12 @@ static void take_pull(struct hr_shard *shard, size_t worker)
  * and that is no update; was there one? */
 static bool finish_step(struct hr_shard *shard, uint64_t index)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     size_t samples = 0, n = 0;
-    for (size_t w = 0; w < world->workers; w++) {
+    for (size_t w = 0; w < shared->workers; w++) {
         if (!shard->worker[w].in)
             continue;
-        shard->grads[n++] = world->grads[w];
+        shard->grads[n++] = shared->grads[w];
         samples += shard->worker[w].samples;
         shard->worker[w].in = false;
     }
@@ -126,7 +126,7 @@ static bool finish_step(struct hr_shard *shard, uint64_t index)
     if (samples == 0)
         return false;
     hr_vec_tree_sum(&shard->sum, 1, shard->grads, n, shard->count);
-    hr_shard_apply(shard, hr_step_for(world, index, samples, hr_shard_next_number(shard)),
+    hr_shard_apply(shard, hr_step_for(shared, index, samples, hr_shard_next_number(shard)),
                    shard->sum);
     return true;
 }
@@ -143,7 +143,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     client->fate = SUMMED;
     client->samples = push->word[HR_REQUEST_SAMPLES];
     client->in = true;
-    if (++shard->nin < shard->world->workers - shard->world->options.backups)
+    if (++shard->nin < shard->shared->workers - shard->shared->options.backups)
         return;
     if (finish_step(shard, index))
         client->fate = SUMMED_LAST;

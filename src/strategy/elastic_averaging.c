@@ -28,8 +28,8 @@
 
 static void begin_at_center(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
-    memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
+    const struct hr_shared_state *shared = worker->shared;
+    memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
 }
 
 static enum hr_status start(struct hr_worker *worker)
@@ -56,7 +56,7 @@ static void request(struct hr_worker *worker)
     if (has_batches(worker))
         return;
     if (worker->range.steps)
-        worker->stats->bytes_sent += worker->world->params * sizeof(float);
+        worker->stats->bytes_sent += worker->shared->params * sizeof(float);
     hr_server_ask(worker, worker->range.steps ? HR_PUSHPULL : HR_PULL);
 }
 
@@ -88,11 +88,11 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 
 static void offer(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    struct hr_step step = hr_step_for(world, worker->index, worker->samples, ++worker->applied);
+    struct hr_step step = hr_step_for(shared, worker->index, worker->samples, ++worker->applied);
     hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
-    hr_step_update(&step, 0, world->params, worker->weights, worker->state, worker->grads);
+    hr_step_update(&step, 0, shared->params, worker->weights, worker->state, worker->grads);
     hr_account_turn(&worker->stats->account, was);
     worker->range.steps++;
     worker->range.took_ns += worker->took_ns;
@@ -116,22 +116,22 @@ static enum hr_status begin_again(struct hr_worker *worker)
 
 static void exchange(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
     client->clock++;
     client->staleness = shard->taken.value = shard->version - client->read;
-    hr_vec_exchange(world->weights[worker] + shard->first, shard->weights,
-                    (float)world->options.moving_rate, shard->count);
+    hr_vec_exchange(shared->weights[worker] + shard->first, shard->weights,
+                    (float)shared->options.moving_rate, shard->count);
     client->read = ++shard->version;
 }
 
 /* The next batches, up to the cut; none when there are none left. */
 static void hand_out(struct hr_shard *shard, struct hr_message *message)
 {
-    struct hr_dispenser *dispenser = shard->world->dispenser;
+    struct hr_dispenser *dispenser = shard->shared->dispenser;
     const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
-    const uint64_t most = shard->world->options.sync_every;
+    const uint64_t most = shard->shared->options.sync_every;
     if (!hr_shard_has_batch(shard))
         return;
     message->word[HR_REPLY_INDEX] = next;

@@ -34,14 +34,14 @@ static size_t pairs_of(size_t params)
     return (params + 1) / 2;
 }
 
-static size_t bytes(const struct hr_world *world)
+static size_t bytes(const struct hr_shared_state *shared)
 {
-    return hr_pushes_bytes(world) + pairs_of(world->params) * sizeof(struct hr_atom64);
+    return hr_pushes_bytes(shared) + pairs_of(shared->params) * sizeof(struct hr_atom64);
 }
 
-static struct hr_atom64 *live_weights(const struct hr_world *world)
+static struct hr_atom64 *live_weights(const struct hr_shared_state *shared)
 {
-    return hr_pushes_end(world);
+    return hr_pushes_end(shared);
 }
 
 /* floats[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
@@ -74,9 +74,9 @@ static void store_floats(struct hr_atom64 *live, size_t first_pair, const float 
         hr_hogwild_store_relaxed(&to[pairs], (struct hr_float_pair){floats[count - 1], 0});
 }
 
-static void init(struct hr_world *world)
+static void init(struct hr_shared_state *shared)
 {
-    store_floats(live_weights(world), 0, world->snapshot.weights, world->params);
+    store_floats(live_weights(shared), 0, shared->snapshot.weights, shared->params);
 }
 
 /* Pushes of others that end after this are not surely in what is loaded from now on. */
@@ -87,21 +87,21 @@ static void begin_pull(struct hr_worker *worker)
 
 static void pull(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     begin_pull(worker);
-    load_floats(live_weights(world), 0, worker->weights, world->params);
+    load_floats(live_weights(shared), 0, worker->weights, shared->params);
 }
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    worker->bell = &worker->world->control->rank[worker->rank].bell;
+    worker->bell = &worker->shared->control->rank[worker->rank].bell;
     pull(worker);
     return hr_state_start(worker, worker->rank);
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    struct hr_dispenser *dispenser = worker->world->dispenser;
+    struct hr_dispenser *dispenser = worker->shared->dispenser;
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader at a cut */
     worker->offered = false;
     if (hr_atom32_load_acquire(&dispenser->stop)) {
@@ -114,7 +114,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         const uint64_t skew = hr_pushes_skew(worker);
         if (skew > worker->stats->max_skew)
             worker->stats->max_skew = skew;
-        worker->stats->bytes_received += worker->world->params * sizeof(float);
+        worker->stats->bytes_received += worker->shared->params * sizeof(float);
     }
     return HR_OK;
 }
@@ -129,7 +129,7 @@ struct push {
  * store. A line that is watched is looked at before it is overwritten. */
 static void push_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
 {
-    struct hr_atom64 *live = live_weights(worker->world);
+    struct hr_atom64 *live = live_weights(worker->shared);
     float *w = worker->weights + at, pulled[BLOCK], loaded[HR_LOST_FLOATS];
     const bool watched = push->line >= at && push->line < at + count;
     const size_t before = watched ? push->line - at : count;
@@ -154,13 +154,13 @@ static void push_range(struct hr_worker *worker, const struct push *push, size_t
 
 static void push_all(struct hr_worker *worker, uint64_t staleness)
 {
-    const struct hr_world *world = worker->world;
-    const size_t own = hr_stripe_begin(world->params, world->workers, worker->rank);
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t own = hr_stripe_begin(shared->params, shared->workers, worker->rank);
     const struct push push = {
         .push = hr_push_begin(worker, staleness),
-        .line = hr_lost_line(world->params, worker->rank, worker->applied),
+        .line = hr_lost_line(shared->params, worker->rank, worker->applied),
     };
-    push_range(worker, &push, own, world->params);
+    push_range(worker, &push, own, shared->params);
     push_range(worker, &push, 0, own);
 }
 

@@ -45,35 +45,35 @@ struct passage {
 
 /* --- memory: [pushes of worker 0 | 1 | ... | block 0 | 1 | ... | weights] --- */
 
-static size_t blocks_of(const struct hr_world *world)
+static size_t blocks_of(const struct hr_shared_state *shared)
 {
-    return (world->params + world->options.record_block - 1) / world->options.record_block;
+    return (shared->params + shared->options.record_block - 1) / shared->options.record_block;
 }
 
-static size_t bytes(const struct hr_world *world)
+static size_t bytes(const struct hr_shared_state *shared)
 {
-    return hr_pushes_bytes(world) + blocks_of(world) * sizeof(struct hr_ticket_word) +
-           world->params * sizeof(float);
+    return hr_pushes_bytes(shared) + blocks_of(shared) * sizeof(struct hr_ticket_word) +
+           shared->params * sizeof(float);
 }
 
-static size_t worker_bytes(const struct hr_world *world)
+static size_t worker_bytes(const struct hr_shared_state *shared)
 {
-    return hr_state_bytes(world) + blocks_of(world) * (1 + sizeof(uint64_t));
+    return hr_state_bytes(shared) + blocks_of(shared) * (1 + sizeof(uint64_t));
 }
 
-static struct hr_ticket_word *blocks(const struct hr_world *world)
+static struct hr_ticket_word *blocks(const struct hr_shared_state *shared)
 {
-    return hr_pushes_end(world);
+    return hr_pushes_end(shared);
 }
 
-static float *live_weights(const struct hr_world *world)
+static float *live_weights(const struct hr_shared_state *shared)
 {
-    return (float *)(void *)(blocks(world) + blocks_of(world));
+    return (float *)(void *)(blocks(shared) + blocks_of(shared));
 }
 
-static void init(struct hr_world *world)
+static void init(struct hr_shared_state *shared)
 {
-    memcpy(live_weights(world), world->snapshot.weights, world->params * sizeof(float));
+    memcpy(live_weights(shared), shared->snapshot.weights, shared->params * sizeof(float));
 }
 
 static struct passage *passage_of(const struct hr_worker *worker)
@@ -94,9 +94,9 @@ static void stop(struct hr_worker *worker)
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    const size_t n = blocks_of(worker->world);
+    const size_t n = blocks_of(worker->shared);
     struct passage *passage = calloc(1, sizeof *passage);
-    worker->bell = &worker->world->control->rank[worker->rank].bell;
+    worker->bell = &worker->shared->control->rank[worker->rank].bell;
     worker->diary.own = passage;
     if (passage) {
         passage->done = calloc(n, sizeof *passage->done);
@@ -158,18 +158,18 @@ static void give_back(const struct hr_worker *worker, struct hr_ticket_word *blo
 {
     if (!hr_ticket_give_back(block))
         return;
-    for (size_t w = 0; w < worker->world->workers; w++)
+    for (size_t w = 0; w < worker->shared->workers; w++)
         if (w != worker->rank)
-            hr_bell_ring(&worker->world->control->rank[w].bell);
+            hr_bell_ring(&worker->shared->control->rank[w].bell);
 }
 
 /* Pull or push one block that this worker has taken. */
 static void operate(struct hr_worker *worker, size_t number)
 {
-    const struct hr_world *world = worker->world;
-    const size_t at = number * world->options.record_block;
-    const size_t count = hr_min_size(world->options.record_block, world->params - at);
-    float *live = live_weights(world) + at;
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t at = number * shared->options.record_block;
+    const size_t count = hr_min_size(shared->options.record_block, shared->params - at);
+    float *live = live_weights(shared) + at;
     if (passage_of(worker)->stage == PULLING)
         memcpy(worker->weights + at, live, count * sizeof *live);
     else
@@ -179,14 +179,14 @@ static void operate(struct hr_worker *worker, size_t number)
 static bool may_take(const struct hr_worker *worker, size_t number)
 {
     return !worker->diary.script ||
-           hr_ticket_count(&blocks(worker->world)[number]) == passage_of(worker)->ticket[number];
+           hr_ticket_count(&blocks(worker->shared)[number]) == passage_of(worker)->ticket[number];
 }
 
 /* One block, if it is free and (replaying) this worker's turn; the time that takes in itself. */
 static int64_t try_block(struct hr_worker *worker, size_t number)
 {
     struct passage *passage = passage_of(worker);
-    struct hr_ticket_word *block = &blocks(worker->world)[number];
+    struct hr_ticket_word *block = &blocks(worker->shared)[number];
     if (passage->done[number] || !may_take(worker, number) ||
         !hr_ticket_try_take(block, &passage->ticket[number]))
         return 0;
@@ -206,8 +206,8 @@ static int64_t try_block(struct hr_worker *worker, size_t number)
 static bool go_on(struct hr_worker *worker)
 {
     struct passage *passage = passage_of(worker);
-    const size_t n = blocks_of(worker->world);
-    const size_t first = worker->rank * n / worker->world->workers;
+    const size_t n = blocks_of(worker->shared);
+    const size_t first = worker->rank * n / worker->shared->workers;
     const int64_t began = hr_clock_ns();
     int64_t worked = 0;
     for (size_t i = 0; i < n && passage->left > 0; i++)
@@ -222,7 +222,7 @@ static bool go_on(struct hr_worker *worker)
 static void begin(struct hr_worker *worker, enum stage stage)
 {
     struct passage *passage = passage_of(worker);
-    const size_t n = blocks_of(worker->world);
+    const size_t n = blocks_of(worker->shared);
     const enum hr_hogwild_input kind = stage == PULLING ? HR_HOGWILD_PULL : HR_HOGWILD_PUSH;
     passage->stage = stage;
     passage->left = n;
@@ -236,7 +236,7 @@ static void begin(struct hr_worker *worker, enum stage stage)
 static void end(struct hr_worker *worker, enum hr_hogwild_input kind)
 {
     const int64_t began = hr_clock_ns();
-    for (size_t i = 0; worker->diary.log && i < blocks_of(worker->world); i++)
+    for (size_t i = 0; worker->diary.log && i < blocks_of(worker->shared); i++)
         note(worker, kind, passage_of(worker)->ticket[i]);
     worker->stats->ticket_ns += hr_clock_ns() - began;
 }
@@ -276,13 +276,13 @@ static void draw_from_script(struct hr_worker *worker, uint64_t cut)
         decide(worker, HR_TASK_CUT, cut);
         return;
     }
-    hr_atom64_fetch_add_acq_rel(&worker->world->dispenser->next, 1);
+    hr_atom64_fetch_add_acq_rel(&worker->shared->dispenser->next, 1);
     take_batch(worker, value);
 }
 
 static void draw(struct hr_worker *worker)
 {
-    struct hr_dispenser *dispenser = worker->world->dispenser;
+    struct hr_dispenser *dispenser = worker->shared->dispenser;
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader at a cut */
     if (worker->diary.script) {
         draw_from_script(worker, cut);
@@ -308,7 +308,7 @@ static void end_push(struct hr_worker *worker)
 static void end_pull(struct hr_worker *worker)
 {
     end(worker, HR_HOGWILD_PULL);
-    worker->stats->bytes_received += worker->world->params * sizeof(float);
+    worker->stats->bytes_received += worker->shared->params * sizeof(float);
     decide(worker, HR_TASK_BATCH, worker->index);
 }
 
@@ -358,9 +358,9 @@ static void offer(struct hr_worker *worker)
 /* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
 static void export_part(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     hr_pushes_go_on(worker);
-    memcpy(worker->weights, live_weights(world), world->params * sizeof(float));
+    memcpy(worker->weights, live_weights(shared), shared->params * sizeof(float));
     hr_export_stripe(worker);
     hr_export_own_state(worker);
 }

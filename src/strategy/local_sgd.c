@@ -27,37 +27,37 @@
 
 /* Steps from one averaging to the next. All workers compute it from the same numbers, which the
  * leader writes at cuts. */
-static uint64_t period(const struct hr_world *world)
+static uint64_t period(const struct hr_shared_state *shared)
 {
-    const struct hr_epoch_losses *losses = world->snapshot.losses;
-    const double first = (double)world->options.sync_every;
-    if (!world->options.adaptive_sync || !(losses->first > 0))
-        return world->options.sync_every;
+    const struct hr_epoch_losses *losses = shared->snapshot.losses;
+    const double first = (double)shared->options.sync_every;
+    if (!shared->options.adaptive_sync || !(losses->first > 0))
+        return shared->options.sync_every;
     const double steps = ceil(first * sqrt(losses->last / losses->first));
     return steps < 1 ? 1 : (uint64_t)fmin(steps, 1 << 20);
 }
 
-static size_t bytes(const struct hr_world *world)
+static size_t bytes(const struct hr_shared_state *shared)
 {
-    (void)world;
+    (void)shared;
     return 0;
 }
 
-static void init(struct hr_world *world)
+static void init(struct hr_shared_state *shared)
 {
-    (void)world;
+    (void)shared;
 }
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    struct hr_world *world = worker->world;
-    memcpy(worker->weights, world->snapshot.weights, world->params * sizeof(float));
-    worker->bell = &world->control->rank[worker->rank].bell;
+    struct hr_shared_state *shared = worker->shared;
+    memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
+    worker->bell = &shared->control->rank[worker->rank].bell;
     worker->buckets = (struct hr_buckets){
         .member = &worker->member,
         .grads = worker->weights,
-        .params = world->params,
-        .least = world->params,
+        .params = shared->params,
+        .least = shared->params,
     };
     return hr_state_start(worker, worker->rank);
 }
@@ -70,14 +70,14 @@ static bool ready(void *arg)
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     if (worker->offered) {
         HR_TRY(hr_buckets_finish(&worker->buckets));
         worker->offered = false;
-        hr_vec_scale(worker->weights, 1.0f / (float)world->workers, world->params);
+        hr_vec_scale(worker->weights, 1.0f / (float)shared->workers, shared->params);
     }
     if (worker->index >= worker->meet) {
-        const uint64_t next = worker->index + period(world);
+        const uint64_t next = worker->index + period(shared);
         worker->meet = next < worker->cut ? next : worker->cut;
     }
     hr_next_agreed(worker, worker->meet, task);
@@ -86,11 +86,12 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 
 static void update_replica(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    struct hr_step step = hr_step_for(world, worker->index - 1, worker->samples, ++worker->applied);
+    struct hr_step step =
+        hr_step_for(shared, worker->index - 1, worker->samples, ++worker->applied);
     hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
-    hr_step_update(&step, 0, world->params, worker->weights, worker->state, worker->grads);
+    hr_step_update(&step, 0, shared->params, worker->weights, worker->state, worker->grads);
     hr_account_turn(&worker->stats->account, was);
 }
 

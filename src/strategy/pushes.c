@@ -5,10 +5,10 @@
 
 struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness)
 {
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     struct hr_push push = {
-        .step = hr_step_stale(world, worker->index, worker->samples, ++worker->applied, staleness),
-        .lambda = staleness ? (float)world->options.delay_compensation : 0,
+        .step = hr_step_stale(shared, worker->index, worker->samples, ++worker->applied, staleness),
+        .lambda = staleness ? (float)shared->options.delay_compensation : 0,
     };
     hr_step_measure(&push.step, worker->weights, worker->state, worker->grads, worker->ratio);
     return push;
@@ -42,36 +42,36 @@ struct pushes {
 
 static const uint64_t AT_CUT = UINT64_MAX; /* waits for nobody's push, and nobody for its */
 
-static struct pushes *line_of(const struct hr_world *world, size_t worker)
+static struct pushes *line_of(const struct hr_shared_state *shared, size_t worker)
 {
-    return (struct pushes *)world->own + worker;
+    return (struct pushes *)shared->own + worker;
 }
 
-size_t hr_pushes_bytes(const struct hr_world *world)
+size_t hr_pushes_bytes(const struct hr_shared_state *shared)
 {
-    return world->workers * sizeof(struct pushes);
+    return shared->workers * sizeof(struct pushes);
 }
 
-void *hr_pushes_end(const struct hr_world *world)
+void *hr_pushes_end(const struct hr_shared_state *shared)
 {
-    return line_of(world, world->workers);
+    return line_of(shared, shared->workers);
 }
 
 uint64_t hr_pushes_of_others(const struct hr_worker *worker)
 {
     uint64_t sum = 0;
-    for (size_t w = 0; w < worker->world->workers; w++)
+    for (size_t w = 0; w < worker->shared->workers; w++)
         if (w != worker->rank)
-            sum += hr_atom64_load_relaxed(&line_of(worker->world, w)->count);
+            sum += hr_atom64_load_relaxed(&line_of(worker->shared, w)->count);
     return sum;
 }
 
 uint64_t hr_pushes_skew(const struct hr_worker *worker)
 {
-    const uint64_t mine = hr_atom64_load_relaxed(&line_of(worker->world, worker->rank)->clock);
+    const uint64_t mine = hr_atom64_load_relaxed(&line_of(worker->shared, worker->rank)->clock);
     uint64_t slowest = mine;
-    for (size_t w = 0; w < worker->world->workers; w++) {
-        const uint64_t clock = hr_atom64_load_relaxed(&line_of(worker->world, w)->clock);
+    for (size_t w = 0; w < worker->shared->workers; w++) {
+        const uint64_t clock = hr_atom64_load_relaxed(&line_of(worker->shared, w)->clock);
         slowest = clock < slowest ? clock : slowest;
     }
     return mine - slowest;
@@ -80,19 +80,19 @@ uint64_t hr_pushes_skew(const struct hr_worker *worker)
 /* Partners: the two above; counts, which order nothing. */
 void hr_pushes_add(struct hr_worker *worker)
 {
-    struct pushes *mine = line_of(worker->world, worker->rank);
+    struct pushes *mine = line_of(worker->shared, worker->rank);
     hr_atom64_store_relaxed(&mine->count, hr_atom64_load_relaxed(&mine->count) + 1);
     hr_atom64_store_relaxed(&mine->clock, hr_atom64_load_relaxed(&mine->clock) + 1);
     worker->stats->updates++;
-    worker->stats->bytes_sent += worker->world->params * sizeof(float);
+    worker->stats->bytes_sent += worker->shared->params * sizeof(float);
 }
 
 void hr_pushes_arrive(struct hr_worker *worker)
 {
-    hr_atom64_store_relaxed(&line_of(worker->world, worker->rank)->clock, AT_CUT);
+    hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock, AT_CUT);
 }
 
 void hr_pushes_go_on(struct hr_worker *worker)
 {
-    hr_atom64_store_relaxed(&line_of(worker->world, worker->rank)->clock, 0);
+    hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock, 0);
 }

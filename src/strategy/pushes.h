@@ -11,8 +11,8 @@
 #include "strategy/strategy.h"
 
 /* (workers) lines: their size, and what lies behind them. */
-size_t hr_pushes_bytes(const struct hr_world *world);
-void *hr_pushes_end(const struct hr_world *world);
+size_t hr_pushes_bytes(const struct hr_shared_state *shared);
+void *hr_pushes_end(const struct hr_shared_state *shared);
 
 uint64_t hr_pushes_of_others(const struct hr_worker *worker);
 

@@ -10,9 +10,9 @@
 
 /* --- memory: [requests and replies | weights | scratch | ratio | state] --- */
 
-static size_t rings_bytes(const struct hr_world *world)
+static size_t rings_bytes(const struct hr_shared_state *shared)
 {
-    return world->workers * world->servers * hr_pair_bytes(HR_SERVER_SLOTS);
+    return shared->workers * shared->servers * hr_pair_bytes(HR_SERVER_SLOTS);
 }
 
 static size_t array_bytes(size_t floats)
@@ -21,36 +21,37 @@ static size_t array_bytes(size_t floats)
 }
 
 /* Of the state that shards hold: none where each worker has its own. */
-static size_t served_state_floats(const struct hr_world *world)
+static size_t served_state_floats(const struct hr_shared_state *shared)
 {
-    return world->strategy->private_state ? 0 : hr_state_floats(world);
+    return shared->strategy->private_state ? 0 : hr_state_floats(shared);
 }
 
-size_t hr_server_bytes(const struct hr_world *world)
+size_t hr_server_bytes(const struct hr_shared_state *shared)
 {
-    return rings_bytes(world) + 2 * array_bytes(world->params) +
-           array_bytes(hr_ratio_floats(world)) + array_bytes(served_state_floats(world));
+    return rings_bytes(shared) + 2 * array_bytes(shared->params) +
+           array_bytes(hr_ratio_floats(shared)) + array_bytes(served_state_floats(shared));
 }
 
-static struct hr_ring *ring_at(const struct hr_world *world, size_t worker, size_t shard,
+static struct hr_ring *ring_at(const struct hr_shared_state *shared, size_t worker, size_t shard,
                                enum hr_pair_way way)
 {
-    return hr_pair_ring(world->own, HR_SERVER_SLOTS, worker * world->servers + shard, way);
+    return hr_pair_ring(shared->own, HR_SERVER_SLOTS, worker * shared->servers + shard, way);
 }
 
-struct hr_ring *hr_server_requests(const struct hr_world *world, size_t worker, size_t shard)
+struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t worker,
+                                   size_t shard)
 {
-    return ring_at(world, worker, shard, HR_REQUESTS);
+    return ring_at(shared, worker, shard, HR_REQUESTS);
 }
 
-struct hr_ring *hr_server_replies(const struct hr_world *world, size_t worker, size_t shard)
+struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t worker, size_t shard)
 {
-    return ring_at(world, worker, shard, HR_REPLIES);
+    return ring_at(shared, worker, shard, HR_REPLIES);
 }
 
-float *hr_server_weights(const struct hr_world *world)
+float *hr_server_weights(const struct hr_shared_state *shared)
 {
-    return (float *)(void *)((unsigned char *)world->own + rings_bytes(world));
+    return (float *)(void *)((unsigned char *)shared->own + rings_bytes(shared));
 }
 
 /* The array behind one of so many floats. */
@@ -59,40 +60,40 @@ static float *behind(float *array, size_t floats)
     return (float *)(void *)((unsigned char *)array + array_bytes(floats));
 }
 
-float *hr_server_scratch(const struct hr_world *world)
+float *hr_server_scratch(const struct hr_shared_state *shared)
 {
-    return behind(hr_server_weights(world), world->params);
+    return behind(hr_server_weights(shared), shared->params);
 }
 
-float *hr_server_ratio(const struct hr_world *world)
+float *hr_server_ratio(const struct hr_shared_state *shared)
 {
-    return behind(hr_server_scratch(world), world->params);
+    return behind(hr_server_scratch(shared), shared->params);
 }
 
-float *hr_server_state(const struct hr_world *world)
+float *hr_server_state(const struct hr_shared_state *shared)
 {
-    return behind(hr_server_ratio(world), hr_ratio_floats(world));
+    return behind(hr_server_ratio(shared), hr_ratio_floats(shared));
 }
 
-void hr_server_init(struct hr_world *world)
+void hr_server_init(struct hr_shared_state *shared)
 {
-    hr_pairs_init(world->own, HR_SERVER_SLOTS, world->workers * world->servers);
+    hr_pairs_init(shared->own, HR_SERVER_SLOTS, shared->workers * shared->servers);
 }
 
-void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
+void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
                     const struct hr_message *message)
 {
-    const size_t to = what->to_shard ? hr_shard_rank(world, what->shard) : what->worker;
-    if (world->posted)
-        world->posted(world->posted_arg, what);
+    const size_t to = what->to_shard ? hr_shard_rank(shared, what->shard) : what->worker;
+    if (shared->posted)
+        shared->posted(shared->posted_arg, what);
     hr_pair_send(
-        ring_at(world, what->worker, what->shard, what->to_shard ? HR_REQUESTS : HR_REPLIES),
-        &world->control->rank[to].bell, message);
+        ring_at(shared, what->worker, what->shard, what->to_shard ? HR_REQUESTS : HR_REPLIES),
+        &shared->control->rank[to].bell, message);
 }
 
-size_t hr_server_slice(const struct hr_world *world, size_t shard)
+size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
 {
-    return hr_stripe_begin(world->params, world->servers, shard);
+    return hr_stripe_begin(shared->params, shared->servers, shard);
 }
 
 /* --- the worker --- */
@@ -110,17 +111,17 @@ static bool carries_slice(uint32_t kind)
 
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
-    const struct hr_world *world = worker->world;
-    for (size_t k = 0; k < world->servers; k++) { /* not all to the first one first */
-        const size_t s = (k + worker->rank) % world->servers;
-        const size_t slice = hr_server_slice(world, s + 1) - hr_server_slice(world, s);
+    const struct hr_shared_state *shared = worker->shared;
+    for (size_t k = 0; k < shared->servers; k++) { /* not all to the first one first */
+        const size_t s = (k + worker->rank) % shared->servers;
+        const size_t slice = hr_server_slice(shared, s + 1) - hr_server_slice(shared, s);
         const struct hr_posted what = {
             .worker = worker->rank,
             .shard = s,
             .to_shard = true,
             .bytes = sizeof *message + (carries_slice(message->kind) ? slice * sizeof(float) : 0),
         };
-        hr_server_send(world, &what, message);
+        hr_server_send(shared, &what, message);
     }
 }
 
@@ -133,7 +134,7 @@ static struct hr_message request_of(const struct hr_worker *worker, enum hr_serv
 
 enum hr_status hr_server_start(struct hr_worker *worker)
 {
-    worker->bell = &worker->world->control->rank[worker->rank].bell;
+    worker->bell = &worker->shared->control->rank[worker->rank].bell;
     return HR_OK;
 }
 
@@ -154,21 +155,21 @@ void hr_server_request(struct hr_worker *worker)
 bool hr_server_ready(void *arg)
 {
     struct hr_worker *worker = arg;
-    const struct hr_world *world = worker->world;
-    for (size_t s = 0; s < world->servers; s++)
-        if (!hr_ring_peek_spsc(hr_server_replies(world, worker->rank, s)))
+    const struct hr_shared_state *shared = worker->shared;
+    for (size_t s = 0; s < shared->servers; s++)
+        if (!hr_ring_peek_spsc(hr_server_replies(shared, worker->rank, s)))
             return false;
     return true;
 }
 
 struct hr_message hr_server_collect(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     struct hr_worker_stats *stats = worker->stats;
     struct hr_message first = {0};
-    uint64_t *staleness = hr_staleness_at_shards(world, worker->rank); /* of the push before */
-    for (size_t s = 0; s < world->servers; s++) {
-        struct hr_ring *ring = hr_server_replies(world, worker->rank, s);
+    uint64_t *staleness = hr_staleness_at_shards(shared, worker->rank); /* of the push before */
+    for (size_t s = 0; s < shared->servers; s++) {
+        struct hr_ring *ring = hr_server_replies(shared, worker->rank, s);
         const struct hr_message reply = *hr_ring_peek_spsc(ring);
         hr_ring_release_spsc(ring);
         if (s == 0)
@@ -178,7 +179,7 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
             stats->max_skew = reply.word[HR_REPLY_SKEW];
     }
     if (first.kind == HR_WEIGHTS)
-        stats->bytes_received += world->params * sizeof(float);
+        stats->bytes_received += shared->params * sizeof(float);
     return first;
 }
 
@@ -188,7 +189,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     if (worker->offered)
         hr_staleness_count(worker);
     worker->offered = false;
-    if (worker->world->strategy->synchronous) {
+    if (worker->shared->strategy->synchronous) {
         hr_next_synchronous(worker, task);
         return HR_OK;
     }
@@ -204,14 +205,14 @@ void hr_server_push(struct hr_worker *worker, uint64_t index)
     push.word[HR_REQUEST_INDEX] = index;
     push.word[HR_REQUEST_SAMPLES] = worker->samples;
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
-    worker->stats->bytes_sent += worker->world->params * sizeof(float);
+    worker->stats->bytes_sent += worker->shared->params * sizeof(float);
     worker->offered = true;
     send_to_all(worker, &push);
 }
 
 static void offer(struct hr_worker *worker)
 {
-    const bool synchronous = worker->world->strategy->synchronous;
+    const bool synchronous = worker->shared->strategy->synchronous;
     worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
     hr_server_push(worker, synchronous ? worker->index - 1 : worker->index);
 }

@@ -62,25 +62,27 @@ enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW, HR_REPLY_FATE, HR_REPL
 /* Where a request keeps what. */
 enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
 
-size_t hr_server_bytes(const struct hr_world *world);
-void hr_server_init(struct hr_world *world);
+size_t hr_server_bytes(const struct hr_shared_state *shared);
+void hr_server_init(struct hr_shared_state *shared);
 
-struct hr_ring *hr_server_requests(const struct hr_world *world, size_t worker, size_t shard);
-struct hr_ring *hr_server_replies(const struct hr_world *world, size_t worker, size_t shard);
+struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t worker,
+                                   size_t shard);
+struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t worker,
+                                  size_t shard);
 
 /* The servers' weights and scratch, (params) each; ratio (tensors), used where there is one shard;
  * state (nstates, params). */
-float *hr_server_weights(const struct hr_world *world);
-float *hr_server_scratch(const struct hr_world *world);
-float *hr_server_ratio(const struct hr_world *world);
-float *hr_server_state(const struct hr_world *world);
+float *hr_server_weights(const struct hr_shared_state *shared);
+float *hr_server_scratch(const struct hr_shared_state *shared);
+float *hr_server_ratio(const struct hr_shared_state *shared);
+float *hr_server_state(const struct hr_shared_state *shared);
 
 /* Where a shard's slice of the parameters begins; that of the next is its end. */
-size_t hr_server_slice(const struct hr_world *world, size_t shard);
+size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
 
 /* Send to or from a shard: the ring has room by construction (asserted), and the peer's bell is
  * rung. */
-void hr_server_send(const struct hr_world *world, const struct hr_posted *what,
+void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
                     const struct hr_message *message);
 
 /* The worker's half (server.c): functions of the table, and what those that differ are made of. */
@@ -99,7 +101,8 @@ void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind);
 void hr_server_push(struct hr_worker *worker, uint64_t index);
 
 /* The shard's half (server_shard.c). */
-enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number);
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared,
+                              size_t number);
 void hr_shard_stop(struct hr_shard *shard);
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);

@@ -7,31 +7,31 @@
 #include "base/vec.h"
 #include "strategy/server.h"
 
-enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_world *world, size_t number)
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
 {
-    const size_t first = hr_server_slice(world, number);
+    const size_t first = hr_server_slice(shared, number);
     *shard = (struct hr_shard){
-        .world = world,
+        .shared = shared,
         .number = number,
         .first = first,
-        .count = hr_server_slice(world, number + 1) - first,
-        .weights = hr_server_weights(world) + first,
-        .state = hr_server_state(world),
-        .ratio = hr_server_ratio(world),
-        .sum = hr_server_scratch(world) + first,
-        .before = world->snapshot.applied[0],
-        .worker = calloc(world->workers, sizeof *shard->worker),
-        .grads = calloc(world->workers, sizeof *shard->grads),
+        .count = hr_server_slice(shared, number + 1) - first,
+        .weights = hr_server_weights(shared) + first,
+        .state = hr_server_state(shared),
+        .ratio = hr_server_ratio(shared),
+        .sum = hr_server_scratch(shared) + first,
+        .before = shared->snapshot.applied[0],
+        .worker = calloc(shared->workers, sizeof *shard->worker),
+        .grads = calloc(shared->workers, sizeof *shard->grads),
     };
     if (!shard->worker || !shard->grads) {
         hr_shard_stop(shard);
-        return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", world->workers);
+        return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", shared->workers);
     }
-    const bool updates = !world->strategy->private_state;
-    HR_ASSERT(!updates || world->servers == 1 || !hr_optimizer_needs_norms(&world->optimizer));
-    memcpy(shard->weights, world->snapshot.weights + first, shard->count * sizeof(float));
-    for (size_t at = first; updates && at < hr_state_floats(world); at += world->params)
-        memcpy(shard->state + at, world->snapshot.state + at, shard->count * sizeof(float));
+    const bool updates = !shared->strategy->private_state;
+    HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
+    memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
+    for (size_t at = first; updates && at < hr_state_floats(shared); at += shared->params)
+        memcpy(shard->state + at, shared->snapshot.state + at, shard->count * sizeof(float));
     return HR_OK;
 }
 
@@ -45,7 +45,7 @@ void hr_shard_stop(struct hr_shard *shard)
 
 bool hr_shard_over(const struct hr_shard *shard)
 {
-    return shard->ndone == shard->world->workers;
+    return shard->ndone == shard->shared->workers;
 }
 
 /* The slowest clock among workers that may still push before the cut; no bound when there
@@ -53,7 +53,7 @@ bool hr_shard_over(const struct hr_shard *shard)
 uint64_t hr_shard_slowest_clock(const struct hr_shard *shard)
 {
     uint64_t slowest = UINT64_MAX;
-    for (size_t w = 0; w < shard->world->workers; w++)
+    for (size_t w = 0; w < shard->shared->workers; w++)
         if (!shard->worker[w].arrived && !shard->worker[w].done && shard->worker[w].clock < slowest)
             slowest = shard->worker[w].clock;
     return slowest;
@@ -61,7 +61,7 @@ uint64_t hr_shard_slowest_clock(const struct hr_shard *shard)
 
 bool hr_shard_has_batch(const struct hr_shard *shard)
 {
-    const struct hr_dispenser *dispenser = shard->world->dispenser;
+    const struct hr_dispenser *dispenser = shard->shared->dispenser;
     return !hr_atom32_load_acquire(&dispenser->stop) &&
            hr_atom64_load_relaxed(&dispenser->next) < hr_atom64_load_acquire(&dispenser->cut);
 }
@@ -75,32 +75,32 @@ static bool is_within(uint64_t fast, uint64_t slow, uint64_t bound)
 /* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
 static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t slowest)
 {
-    const struct hr_world *world = shard->world;
-    const struct hr_strategy *strategy = world->strategy;
+    const struct hr_shared_state *shared = shard->shared;
+    const struct hr_strategy *strategy = shared->strategy;
     if (shard->ndone) /* workers leave together, or because the run has failed: nobody goes on */
         return false;
     if (!strategy->synchronous && !strategy->bounded)
         return true;
     if (!strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
         return true; /* the answer will be NO_BATCH, and nobody need be waited for */
-    const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
+    const uint64_t bound = strategy->bounded ? shared->options.staleness : 0;
     return is_within(shard->worker[worker].clock, slowest, bound);
 }
 
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     const uint64_t slowest = hr_shard_slowest_clock(shard);
-    for (size_t w = 0; w < world->workers; w++) {
+    for (size_t w = 0; w < shared->workers; w++) {
         const struct hr_message *message =
-            hr_ring_peek_spsc(hr_server_requests(world, w, shard->number));
+            hr_ring_peek_spsc(hr_server_requests(shared, w, shard->number));
         enabled[w] = message && (message->kind != HR_PULL || gate_is_open(shard, w, slowest));
     }
 }
 
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message)
 {
-    message.from = (uint32_t)(shard->world->workers + shard->number);
+    message.from = (uint32_t)(shard->shared->workers + shard->number);
     message.sequence = shard->version;
     message.word[HR_REPLY_STALENESS] = shard->worker[worker].staleness;
     const struct hr_posted what = {
@@ -108,7 +108,7 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
         .shard = shard->number,
         .bytes = sizeof message + (message.kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
     };
-    hr_server_send(shard->world, &what, &message);
+    hr_server_send(shard->shared, &what, &message);
 }
 
 /* What the gate promises, looked at from the other side, on every read: fastest - slowest <= s, and
@@ -116,10 +116,10 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
 static void check_bound(const struct hr_shard *shard, size_t reader)
 {
 #ifdef HR_DEBUG_CHECKS
-    const struct hr_world *world = shard->world;
-    const struct hr_strategy *strategy = world->strategy;
-    const uint64_t bound = strategy->bounded ? world->options.staleness : 0;
-    for (size_t w = 0; w < world->workers && (strategy->synchronous || strategy->bounded); w++) {
+    const struct hr_shared_state *shared = shard->shared;
+    const struct hr_strategy *strategy = shared->strategy;
+    const uint64_t bound = strategy->bounded ? shared->options.staleness : 0;
+    for (size_t w = 0; w < shared->workers && (strategy->synchronous || strategy->bounded); w++) {
         const struct hr_client *other = &shard->worker[w];
         const bool live = !other->arrived && !other->done;
         HR_ASSERT(!live || is_within(shard->worker[reader].clock, other->applied, bound));
@@ -132,10 +132,10 @@ static void check_bound(const struct hr_shard *shard, size_t reader)
 /* Shard 0 is the batch dispenser too. */
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_world *world = shard->world;
-    struct hr_dispenser *dispenser = world->dispenser;
+    const struct hr_shared_state *shared = shard->shared;
+    struct hr_dispenser *dispenser = shared->dispenser;
     struct hr_message message = {.kind = HR_WEIGHTS};
-    if (!world->strategy->synchronous && shard->number == 0) {
+    if (!shared->strategy->synchronous && shard->number == 0) {
         const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
         if (!hr_shard_has_batch(shard)) {
             hr_shard_reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
@@ -148,7 +148,8 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
     check_bound(shard, worker);
     if (!shard->version || shard->worker[worker].handed != shard->version)
-        memcpy(world->weights[worker] + shard->first, shard->weights, shard->count * sizeof(float));
+        memcpy(shared->weights[worker] + shard->first, shard->weights,
+               shard->count * sizeof(float));
     shard->worker[worker].read = shard->version;
     hr_shard_reply(shard, worker, message);
 }
@@ -179,7 +180,7 @@ void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
 static bool asks_for_weights(const struct hr_shard *shard, size_t worker)
 {
     const struct hr_message *next =
-        hr_ring_peek_spsc(hr_server_requests(shard->world, worker, shard->number));
+        hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
     return next && next->kind == HR_PULL;
 }
 
@@ -193,54 +194,54 @@ uint64_t hr_shard_next_number(const struct hr_shard *shard)
  * the update itself hands it the new weights. */
 static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     const uint64_t staleness = shard->worker[worker].staleness;
-    const float *g = world->grads[worker] + shard->first;
+    const float *g = shared->grads[worker] + shard->first;
     const struct hr_step step =
-        hr_step_stale(world, index, samples, hr_shard_next_number(shard), staleness);
-    const struct hr_drift drift = {world->weights[worker] + shard->first, shard->weights,
-                                   (float)world->options.delay_compensation};
+        hr_step_stale(shared, index, samples, hr_shard_next_number(shard), staleness);
+    const struct hr_drift drift = {shared->weights[worker] + shard->first, shard->weights,
+                                   (float)shared->options.delay_compensation};
     if (drift.lambda > 0 && staleness > 0) {
         hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
         g = shard->sum;
     }
     const bool pulls = asks_for_weights(shard, worker);
-    update(shard, step, g, pulls ? world->weights[worker] + shard->first : NULL);
+    update(shard, step, g, pulls ? shared->weights[worker] + shard->first : NULL);
     shard->worker[worker].handed = pulls ? shard->version : 0;
     shard->worker[worker].applied++;
 }
 
 static void update_with_sum(struct hr_shard *shard)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     float *sum = shard->sum;
     size_t samples = 0;
-    for (size_t w = 0; w < world->workers; w++) {
-        shard->grads[w] = world->grads[w] + shard->first;
+    for (size_t w = 0; w < shared->workers; w++) {
+        shard->grads[w] = shared->grads[w] + shard->first;
         samples += shard->worker[w].samples;
         shard->worker[w].applied++;
     }
-    hr_vec_tree_sum(&sum, 1, shard->grads, world->workers, shard->count);
-    hr_shard_apply(shard,
-                   hr_step_for(world, shard->worker[0].index, samples, hr_shard_next_number(shard)),
-                   shard->sum);
+    hr_vec_tree_sum(&sum, 1, shard->grads, shared->workers, shard->count);
+    hr_shard_apply(
+        shard, hr_step_for(shared, shard->worker[0].index, samples, hr_shard_next_number(shard)),
+        shard->sum);
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     const uint64_t index = push->word[HR_REQUEST_INDEX];
     const size_t samples = push->word[HR_REQUEST_SAMPLES];
     shard->worker[worker].clock++;
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
     shard->taken.value = shard->worker[worker].staleness;
-    if (!world->strategy->synchronous) {
+    if (!shared->strategy->synchronous) {
         update_with_push(shard, worker, samples, index);
         return;
     }
     shard->worker[worker].index = index;
     shard->worker[worker].samples = samples;
-    for (size_t w = 0; w < world->workers; w++)
+    for (size_t w = 0; w < shared->workers; w++)
         if (shard->worker[w].clock != shard->worker[worker].clock)
             return; /* not all in */
     update_with_sum(shard);
@@ -248,17 +249,17 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
 
 static void take_cut(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_world *world = shard->world;
+    const struct hr_shared_state *shared = shard->shared;
     shard->worker[worker].arrived = true;
-    for (size_t w = 0; w < world->workers; w++)
+    for (size_t w = 0; w < shared->workers; w++)
         if (!shard->worker[w].arrived)
             return;
-    memcpy(world->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
-    if (!world->strategy->private_state)
-        hr_export_state(world, shard->state, shard->first, shard->count);
-    if (!world->strategy->private_state && shard->number == 0)
-        world->snapshot.applied[0] = shard->before + shard->version;
-    for (size_t w = 0; w < world->workers; w++) {
+    memcpy(shared->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
+    if (!shared->strategy->private_state)
+        hr_export_state(shared, shard->state, shard->first, shard->count);
+    if (!shared->strategy->private_state && shard->number == 0)
+        shared->snapshot.applied[0] = shard->before + shard->version;
+    for (size_t w = 0; w < shared->workers; w++) {
         shard->worker[w].arrived = false;
         shard->worker[w].read = shard->version;
         shard->worker[w].clock = shard->worker[w].applied =
@@ -269,7 +270,7 @@ static void take_cut(struct hr_shard *shard, size_t worker)
 
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 {
-    struct hr_ring *ring = hr_server_requests(shard->world, worker, shard->number);
+    struct hr_ring *ring = hr_server_requests(shard->shared, worker, shard->number);
     const struct hr_message message = *hr_ring_peek_spsc(ring);
     const bool timed = message.kind == HR_PUSH || message.kind == HR_PUSHPULL;
     hr_ring_release_spsc(ring);

@@ -12,7 +12,7 @@
 
 #include "trace/pick.h"
 
-struct hr_world;
+struct hr_shared_state;
 
 /* What a shard knows of a worker. */
 struct hr_client {
@@ -39,7 +39,7 @@ struct hr_taken {
 
 /* A parameter server's shard; private memory of its rank. */
 struct hr_shard {
-    struct hr_world *world;
+    struct hr_shared_state *shared;
     size_t number, first, count; /* parameters [first, first + count) */
     float *weights;              /* (count) in the segment */
     float *state;                /* (nstates, params) in the segment: that of all shards */

@@ -5,7 +5,7 @@
 
 void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task)
 {
-    struct hr_dispenser *dispenser = worker->world->dispenser;
+    struct hr_dispenser *dispenser = worker->shared->dispenser;
     const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at); /* partner: below */
     if (worker->index >= worker->cut || worker->index >= stop_at) {
         *task = (struct hr_task){HR_TASK_CUT, worker->index};
@@ -35,53 +35,55 @@ void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
 
 struct hr_range hr_export_stripe(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
-    const size_t begin = hr_stripe_begin(world->params, world->workers, worker->rank);
-    const size_t end = hr_stripe_begin(world->params, world->workers, worker->rank + 1);
-    memcpy(world->snapshot.weights + begin, worker->weights + begin, (end - begin) * sizeof(float));
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t begin = hr_stripe_begin(shared->params, shared->workers, worker->rank);
+    const size_t end = hr_stripe_begin(shared->params, shared->workers, worker->rank + 1);
+    memcpy(shared->snapshot.weights + begin, worker->weights + begin,
+           (end - begin) * sizeof(float));
     return (struct hr_range){begin, end - begin};
 }
 
-size_t hr_state_floats(const struct hr_world *world)
+size_t hr_state_floats(const struct hr_shared_state *shared)
 {
-    return hr_optimizer_state_floats(&world->optimizer);
+    return hr_optimizer_state_floats(&shared->optimizer);
 }
 
-size_t hr_ratio_floats(const struct hr_world *world)
+size_t hr_ratio_floats(const struct hr_shared_state *shared)
 {
-    return world->optimizer.nsegments;
+    return shared->optimizer.nsegments;
 }
 
-void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count)
+void hr_export_state(const struct hr_shared_state *shared, const float *state, size_t begin,
+                     size_t count)
 {
-    for (size_t at = begin; at < hr_state_floats(world); at += world->params)
-        memcpy(world->snapshot.state + at, state + at, count * sizeof(float));
+    for (size_t at = begin; at < hr_state_floats(shared); at += shared->params)
+        memcpy(shared->snapshot.state + at, state + at, count * sizeof(float));
 }
 
 void hr_export_own_state(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
-    const size_t floats = hr_state_floats(world);
-    memcpy(world->snapshot.state + worker->rank * floats, worker->state, floats * sizeof(float));
-    world->snapshot.applied[worker->rank] = worker->applied;
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t floats = hr_state_floats(shared);
+    memcpy(shared->snapshot.state + worker->rank * floats, worker->state, floats * sizeof(float));
+    shared->snapshot.applied[worker->rank] = worker->applied;
 }
 
-size_t hr_state_bytes(const struct hr_world *world)
+size_t hr_state_bytes(const struct hr_shared_state *shared)
 {
-    return (hr_state_floats(world) + hr_ratio_floats(world)) * sizeof(float);
+    return (hr_state_floats(shared) + hr_ratio_floats(shared)) * sizeof(float);
 }
 
 enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
 {
-    const struct hr_world *world = worker->world;
-    const size_t floats = hr_state_floats(world);
-    worker->state = malloc(hr_state_bytes(world));
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t floats = hr_state_floats(shared);
+    worker->state = malloc(hr_state_bytes(shared));
     if (!worker->state)
         return hr_fail(HR_E_NOMEM, "no memory for the %s state of %zu parameters",
-                       world->optimizer.rule->name, world->params);
+                       shared->optimizer.rule->name, shared->params);
     worker->ratio = worker->state + floats;
-    worker->applied = world->snapshot.applied[copy];
-    memcpy(worker->state, world->snapshot.state + copy * floats, floats * sizeof(float));
+    worker->applied = shared->snapshot.applied[copy];
+    memcpy(worker->state, shared->snapshot.state + copy * floats, floats * sizeof(float));
     return HR_OK;
 }
 
@@ -90,19 +92,19 @@ void hr_state_stop(struct hr_worker *worker)
     free(worker->state);
 }
 
-struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
+struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number)
 {
-    return hr_step_of(&world->optimizer, (double)hr_batch_schedule_lr(&world->course, index),
+    return hr_step_of(&shared->optimizer, (double)hr_batch_schedule_lr(&shared->course, index),
                       samples, number);
 }
 
-struct hr_step hr_step_stale(const struct hr_world *world, uint64_t index, size_t samples,
+struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness)
 {
-    const double lr = (double)hr_batch_schedule_lr(&world->course, index);
-    const double slower = world->options.inverse_staleness ? 1 + (double)staleness : 1;
-    return hr_step_of(&world->optimizer, lr / slower, samples, number);
+    const double lr = (double)hr_batch_schedule_lr(&shared->course, index);
+    const double slower = shared->options.inverse_staleness ? 1 + (double)staleness : 1;
+    return hr_step_of(&shared->optimizer, lr / slower, samples, number);
 }
 
 void hr_tell_nobody(struct hr_worker *worker)
@@ -124,11 +126,11 @@ enum hr_status hr_verify_nothing(struct hr_worker *worker)
 
 enum hr_status hr_verify_replica(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
-    for (size_t i = 0; i < world->params; i++)
-        if (memcmp(&worker->weights[i], &world->snapshot.weights[i], sizeof(float)) != 0)
+    const struct hr_shared_state *shared = worker->shared;
+    for (size_t i = 0; i < shared->params; i++)
+        if (memcmp(&worker->weights[i], &shared->snapshot.weights[i], sizeof(float)) != 0)
             return hr_fail(HR_E_FAILED,
                            "replicas differ: parameter %zu is %.9g here and %.9g elsewhere", i,
-                           (double)worker->weights[i], (double)world->snapshot.weights[i]);
+                           (double)worker->weights[i], (double)shared->snapshot.weights[i]);
     return HR_OK;
 }

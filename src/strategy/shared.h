@@ -16,17 +16,17 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
 
 /* The update of batch `index` with a gradient that is the sum over `samples` samples, the
  * `number`th (from 1) of its state. */
-struct hr_step hr_step_for(const struct hr_world *world, uint64_t index, size_t samples,
+struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number);
 
 /* The same with the rate that --staleness-lr has for an update of that staleness: inverse is Zhang
  * et al., "Staleness-Aware Async-SGD", arXiv 1511.05950, beginning at 1 for staleness 0. */
-struct hr_step hr_step_stale(const struct hr_world *world, uint64_t index, size_t samples,
+struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness);
 
 /* Floats of one state, and of what hr_step_measure needs beside it. */
-size_t hr_state_floats(const struct hr_world *world);
-size_t hr_ratio_floats(const struct hr_world *world);
+size_t hr_state_floats(const struct hr_shared_state *shared);
+size_t hr_ratio_floats(const struct hr_shared_state *shared);
 
 /* Count one update's staleness. */
 void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
@@ -38,10 +38,11 @@ static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t strip
 }
 
 /* Copy elements [begin, begin + count) of a state's arrays into the snapshot's first copy. */
-void hr_export_state(const struct hr_world *world, const float *state, size_t begin, size_t count);
+void hr_export_state(const struct hr_shared_state *shared, const float *state, size_t begin,
+                     size_t count);
 
 /* Bytes of a private state, and ratio: worker_bytes where that is all. */
-size_t hr_state_bytes(const struct hr_world *world);
+size_t hr_state_bytes(const struct hr_shared_state *shared);
 /* Take a private state, and ratio, and load copy `copy` of the snapshot's into it. */
 HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
 void hr_state_stop(struct hr_worker *worker);

@@ -14,19 +14,19 @@ struct table {
 };
 
 /* The shard that holds this parameter, `from` or behind it. */
-static size_t shard_of(const struct hr_world *world, size_t param, size_t from)
+static size_t shard_of(const struct hr_shared_state *shared, size_t param, size_t from)
 {
-    while (hr_server_slice(world, from + 1) <= param)
+    while (hr_server_slice(shared, from + 1) <= param)
         from++;
     return from;
 }
 
 /* The span of the key behind `before`, which is that of the key in front of it. */
-static struct span span_of(const struct hr_world *world, size_t key, struct span before)
+static struct span span_of(const struct hr_shared_state *shared, size_t key, struct span before)
 {
-    const struct hr_param_segment *segment = &world->optimizer.segments[key];
-    const size_t first = shard_of(world, segment->begin, before.last);
-    return (struct span){first, shard_of(world, segment->begin + segment->count - 1, first)};
+    const struct hr_param_segment *segment = &shared->optimizer.segments[key];
+    const size_t first = shard_of(shared, segment->begin, before.last);
+    return (struct span){first, shard_of(shared, segment->begin + segment->count - 1, first)};
 }
 
 static bool is_same(struct span a, struct span b)
@@ -35,12 +35,12 @@ static bool is_same(struct span a, struct span b)
 }
 
 /* Spans of keys [0, keys), each once, in order. out: may be NULL. */
-static size_t list_spans(const struct hr_world *world, size_t keys, struct span *out)
+static size_t list_spans(const struct hr_shared_state *shared, size_t keys, struct span *out)
 {
     struct span span = {0, 0};
     size_t n = 0;
     for (size_t key = 0; key < keys; key++) {
-        const struct span next = span_of(world, key, span);
+        const struct span next = span_of(shared, key, span);
         if (key > 0 && is_same(next, span))
             continue;
         span = next;
@@ -56,38 +56,38 @@ static size_t table_bytes(size_t spans)
     return hr_round_up(sizeof(struct table) + spans * sizeof(struct span), HR_LINE);
 }
 
-static size_t said_bytes(const struct hr_world *world)
+static size_t said_bytes(const struct hr_shared_state *shared)
 {
-    return hr_round_up(world->servers * sizeof(uint64_t), HR_LINE);
+    return hr_round_up(shared->servers * sizeof(uint64_t), HR_LINE);
 }
 
-size_t hr_staleness_bytes(const struct hr_world *world)
+size_t hr_staleness_bytes(const struct hr_shared_state *shared)
 {
-    if (world->servers == 0)
+    if (shared->servers == 0)
         return 0;
-    const size_t spans = list_spans(world, world->optimizer.nsegments, NULL);
+    const size_t spans = list_spans(shared, shared->optimizer.nsegments, NULL);
     return table_bytes(spans) + spans * sizeof(struct hr_staleness_counts) +
-           world->workers * said_bytes(world);
+           shared->workers * said_bytes(shared);
 }
 
-void hr_staleness_init(const struct hr_world *world)
+void hr_staleness_init(const struct hr_shared_state *shared)
 {
-    struct table *table = world->staleness;
-    if (world->servers > 0)
-        table->n = list_spans(world, world->optimizer.nsegments, table->span);
+    struct table *table = shared->staleness;
+    if (shared->servers > 0)
+        table->n = list_spans(shared, shared->optimizer.nsegments, table->span);
 }
 
-static struct hr_staleness_counts *counts_of(const struct hr_world *world)
+static struct hr_staleness_counts *counts_of(const struct hr_shared_state *shared)
 {
-    const struct table *table = world->staleness;
-    return (void *)((unsigned char *)world->staleness + table_bytes(table->n));
+    const struct table *table = shared->staleness;
+    return (void *)((unsigned char *)shared->staleness + table_bytes(table->n));
 }
 
-uint64_t *hr_staleness_at_shards(const struct hr_world *world, size_t worker)
+uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker)
 {
-    const struct table *table = world->staleness;
-    unsigned char *said = (unsigned char *)(counts_of(world) + table->n);
-    return (void *)(said + worker * said_bytes(world));
+    const struct table *table = shared->staleness;
+    unsigned char *said = (unsigned char *)(counts_of(shared) + table->n);
+    return (void *)(said + worker * said_bytes(shared));
 }
 
 static void add(struct hr_staleness_counts *counts, uint64_t staleness)
@@ -112,17 +112,18 @@ static uint64_t largest(const uint64_t *said, struct span span)
 
 void hr_staleness_count(struct hr_worker *worker)
 {
-    const struct hr_world *world = worker->world;
-    const struct table *table = world->staleness;
-    const uint64_t *said = hr_staleness_at_shards(world, worker->rank);
-    hr_stats_staleness(worker->stats, largest(said, (struct span){0, world->servers - 1}));
+    const struct hr_shared_state *shared = worker->shared;
+    const struct table *table = shared->staleness;
+    const uint64_t *said = hr_staleness_at_shards(shared, worker->rank);
+    hr_stats_staleness(worker->stats, largest(said, (struct span){0, shared->servers - 1}));
     for (size_t i = 0; i < table->n; i++)
-        add(&counts_of(world)[i], largest(said, table->span[i]));
+        add(&counts_of(shared)[i], largest(said, table->span[i]));
 }
 
-const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_world *world, size_t key)
+const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_shared_state *shared,
+                                                      size_t key)
 {
-    if (world->servers == 0)
+    if (shared->servers == 0)
         return NULL;
-    return &counts_of(world)[list_spans(world, key + 1, NULL) - 1];
+    return &counts_of(shared)[list_spans(shared, key + 1, NULL) - 1];
 }

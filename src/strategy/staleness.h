@@ -25,17 +25,18 @@ struct hr_staleness_counts {
     struct hr_atom64 bucket[HR_STALENESS_BUCKETS]; /* the last holds all above */
 };
 
-/* world->staleness: its size, and what it begins with (zeroed before). */
-size_t hr_staleness_bytes(const struct hr_world *world);
-void hr_staleness_init(const struct hr_world *world);
+/* shared->staleness: its size, and what it begins with (zeroed before). */
+size_t hr_staleness_bytes(const struct hr_shared_state *shared);
+void hr_staleness_init(const struct hr_shared_state *shared);
 
 /* (servers) what each shard says of this worker's push; the worker's own. */
-uint64_t *hr_staleness_at_shards(const struct hr_world *world, size_t worker);
+uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker);
 
 /* Count the push of which that says. */
 void hr_staleness_count(struct hr_worker *worker);
 
-/* Those of segment `key` of world->optimizer; NULL where nothing is sharded: those of all. */
-const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_world *world, size_t key);
+/* Those of segment `key` of shared->optimizer; NULL where nothing is sharded: those of all. */
+const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_shared_state *shared,
+                                                      size_t key);
 
 #endif

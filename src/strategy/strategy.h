@@ -111,7 +111,7 @@ struct hr_strategy_options {
 
 /* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
  * structs may point into it; the segment itself holds no pointers. */
-struct hr_world {
+struct hr_shared_state {
     const struct hr_strategy *strategy;
     struct hr_strategy_options options;
     struct hr_optimizer optimizer;
@@ -144,9 +144,9 @@ struct hr_task {
 };
 
 /* The rank of a shard: behind the workers. */
-static inline size_t hr_shard_rank(const struct hr_world *world, size_t shard)
+static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t shard)
 {
-    return world->workers + shard;
+    return shared->workers + shard;
 }
 
 /* elastic-averaging: batches [next, end) that a worker was handed and has not begun. */
@@ -158,13 +158,13 @@ struct hr_worker_range {
 
 /* A worker; private memory of its rank. */
 struct hr_worker {
-    struct hr_world *world;
+    struct hr_shared_state *shared;
     size_t rank;
     struct hr_member member;
     struct hr_waiter *waiter;
     struct hr_worker_stats *stats;
     struct hr_bell *bell;   /* what to park on while ready() is false */
-    float *weights, *grads; /* (params) world->weights[rank], world->grads[rank] */
+    float *weights, *grads; /* (params) shared->weights[rank], shared->grads[rank] */
     float *state;           /* (nstates, params) owned, or shared memory; NULL: a server has it */
     float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
     uint64_t applied;       /* updates ever made to state */
@@ -203,10 +203,10 @@ struct hr_strategy {
     bool averages;      /* weights, and not gradients, of workers are added up */
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
-    size_t (*bytes)(const struct hr_world *world);
-    void (*init)(struct hr_world *world);
+    size_t (*bytes)(const struct hr_shared_state *shared);
+    void (*init)(struct hr_shared_state *shared);
     /* Private memory that a worker's start takes; NULL: none worth counting. */
-    size_t (*worker_bytes)(const struct hr_world *world);
+    size_t (*worker_bytes)(const struct hr_shared_state *shared);
 
     /* Worker. start loads the snapshot (the initial state, or a checkpoint's). */
     enum hr_status (*start)(struct hr_worker *worker);
@@ -222,8 +222,9 @@ struct hr_strategy {
     void (*export_part)(struct hr_worker *worker);      /* after everybody has arrived */
     enum hr_status (*verify)(struct hr_worker *worker); /* after everybody has exported */
 
-    /* Owner: world->servers shards. NULL when there are none. */
-    enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_world *world, size_t number);
+    /* Owner: shared->servers shards. NULL when there are none. */
+    enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_shared_state *shared,
+                                  size_t number);
     void (*shard_stop)(struct hr_shard *shard); /* harmless on a zeroed one */
     /* enabled[w] out: may worker w's oldest message be taken now */
     void (*enabled)(struct hr_shard *shard, unsigned char *enabled);

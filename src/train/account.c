@@ -28,24 +28,24 @@ static size_t length_of(struct source source)
 
 static struct source source_of(const struct hr_run *run, size_t part)
 {
-    const struct hr_world *world = &run->world;
-    if (part < world->workers)
-        return (struct source){.own = world->stats[part].stale};
-    const struct hr_staleness_counts *key = hr_staleness_of_key(world, part - world->workers);
+    const struct hr_shared_state *shared = &run->shared;
+    if (part < shared->workers)
+        return (struct source){.own = shared->stats[part].stale};
+    const struct hr_staleness_counts *key = hr_staleness_of_key(shared, part - shared->workers);
     return key ? (struct source){.shared = key} : (struct source){.own = run->result->stale};
 }
 
 static struct hr_staleness part_of(const struct hr_run *run, size_t part)
 {
-    const struct hr_world *world = &run->world;
+    const struct hr_shared_state *shared = &run->shared;
     const struct hr_run_result *result = run->result;
-    if (part < world->workers) {
-        const struct hr_worker_stats *stats = &world->stats[part];
+    if (part < shared->workers) {
+        const struct hr_worker_stats *stats = &shared->stats[part];
         return (struct hr_staleness){
             .updates = stats->stale_updates, .sum = stats->stale_sum, .max = stats->stale_max};
     }
-    const size_t key = part - world->workers;
-    const struct hr_staleness_counts *counts = hr_staleness_of_key(world, key);
+    const size_t key = part - shared->workers;
+    const struct hr_staleness_counts *counts = hr_staleness_of_key(shared, key);
     struct hr_staleness out = {
         .updates = result->stale_updates, .sum = result->stale_sum, .max = result->stale_max};
     if (counts) {
@@ -73,7 +73,7 @@ static enum hr_status take_room(const struct hr_run *run, size_t parts)
 enum hr_status hr_account_staleness(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
-    const size_t keys = run->world.optimizer.nsegments, parts = run->world.workers + keys;
+    const size_t keys = run->shared.optimizer.nsegments, parts = run->shared.workers + keys;
     if (result->stale_updates == 0)
         return HR_OK;
     HR_TRY(take_room(run, parts));
@@ -85,7 +85,7 @@ enum hr_status hr_account_staleness(struct hr_run *run)
         for (size_t bucket = 0; bucket < part->n; bucket++)
             result->stale_counts[result->nstale_counts++] = count_at(source_of(run, i), bucket);
     }
-    result->nstale_workers = run->world.workers;
+    result->nstale_workers = run->shared.workers;
     result->nstale_keys = keys;
     return HR_OK;
 }

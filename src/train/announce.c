@@ -27,7 +27,7 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
     text[0] = '\0';
     if (!simulated && !hr_conditions_matter(&run->conditions))
         return;
-    if (simulated && run->world.strategy->served)
+    if (simulated && run->shared.strategy->served)
         snprintf(servers, sizeof servers, "; a server's message %.120s",
                  o->server_time[0] ? o->server_time : "0s");
     if (simulated && (o->link[0] || o->topology[0]))
@@ -42,9 +42,9 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
 void hr_announce(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    const struct hr_world *world = &run->world;
-    const struct hr_batch_schedule *course = &world->course;
-    const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
+    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_batch_schedule *course = &shared->course;
+    const bool all_reduces = !shared->strategy->served && shared->strategy->synchronous;
     char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
     hr_recipe_rate_text(run, rate, sizeof rate);
@@ -53,10 +53,10 @@ void hr_announce(const struct hr_run *run)
     hr_needs_text(&run->needs, memory);
     const struct hr_run_info info = {
         .strategy = run->strategy_name,
-        .algorithm = all_reduces ? world->group_options.algorithm->name : NULL,
-        .order = all_reduces ? world->group_options.algorithm->order : NULL,
+        .algorithm = all_reduces ? shared->group_options.algorithm->name : NULL,
+        .order = all_reduces ? shared->group_options.algorithm->order : NULL,
         .launch = hr_run_is_played(run) ? played_as(run) : hr_launch_name(run->launch),
-        .guarantee = world->strategy->guarantee,
+        .guarantee = shared->strategy->guarantee,
         .model = hr_model_text(run->model),
         .kernels = hr_kernels_name(),
         .optimizer = optimizer,
@@ -64,25 +64,25 @@ void hr_announce(const struct hr_run *run)
         .manner = manner,
         .times = times,
         .memory = memory,
-        .workers = world->workers,
-        .servers = world->servers,
+        .workers = shared->workers,
+        .servers = shared->servers,
         .processors = hr_cpus_allowed(),
         .batch_size = run->batch_size,
         .global_batch = run->global_batch,
         .threads_per_worker = o->threads_per_worker,
         .micro_shards = run->micro_shards,
-        .params = world->params,
+        .params = shared->params,
         .lr = (double)hr_batch_schedule_lr(course, course->first),
         .epochs = o->epochs,
         .steps = course->end,
         .first = course->first,
         .seed = o->seed,
         .staleness = o->staleness,
-        .synchronous = world->strategy->synchronous,
-        .shares_batch = world->strategy->shares_batch,
-        .averages = world->strategy->averages,
-        .served = world->strategy->served,
-        .bounded = world->strategy->bounded,
+        .synchronous = shared->strategy->synchronous,
+        .shares_batch = shared->strategy->shares_batch,
+        .averages = shared->strategy->averages,
+        .served = shared->strategy->served,
+        .bounded = shared->strategy->bounded,
         .played = hr_run_is_played(run),
     };
     if (run->observer->started)

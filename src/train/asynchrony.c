@@ -27,7 +27,7 @@ static double explicit_momentum(const struct hr_optimizer *optimizer)
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
 {
     double sum = 0;
-    if (!run->world.options.inverse_staleness)
+    if (!run->shared.options.inverse_staleness)
         return 1;
     for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++)
         sum += (double)result->stale[i] / (1 + (double)i);
@@ -37,10 +37,10 @@ static double rate_left(const struct hr_run *run, const struct hr_run_result *re
 struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_run_result *result,
                                       double lr)
 {
-    const bool pushes = !run->world.strategy->exchanges; /* else it is exchanges that are stale */
+    const bool pushes = !run->shared.strategy->exchanges; /* else it is exchanges that are stale */
     const double stale = (double)result->stale_sum / (double)result->stale_updates;
     const double in_flight = pushes ? 1 + stale : (double)NAN;
-    const double set = explicit_momentum(&run->world.optimizer);
+    const double set = explicit_momentum(&run->shared.optimizer);
     const double implicit = 1 - 1 / in_flight; /* not a number when nothing was counted */
     return (struct hr_asynchrony){
         .effective_lr = lr * rate_left(run, result) * in_flight,
@@ -60,7 +60,7 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
 {
     const double in_flight = 1 / (1 - a->implicit_momentum);
     const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
-    const enum hr_rule_id rule = run->world.optimizer.rule->id;
+    const enum hr_rule_id rule = run->shared.optimizer.rule->id;
     const bool has_momentum = rule == HR_SGD || rule == HR_LARS;
     const bool divides = !strcmp(run->options->async_lr, "divide");
     if (isnan(in_flight)) /* nothing was stale, or no gradients were */
@@ -71,7 +71,7 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
         snprintf(text, size, "momentum: --%s %.2f", has_momentum ? "momentum" : "beta1", momentum);
     else if (!divides)
         snprintf(text, size, "the step size: --async-lr divide");
-    else if (!run->world.strategy->bounded && (double)stale_max > 4 * in_flight)
+    else if (!run->shared.strategy->bounded && (double)stale_max > 4 * in_flight)
         snprintf(text, size, "staleness: --strategy ssp --staleness %.0f", ceil(in_flight));
     else
         snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
@@ -88,7 +88,7 @@ static double large_inputs(const struct hr_run *run)
 
 void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
 {
-    const bool asynchronous = !run->world.strategy->synchronous;
+    const bool asynchronous = !run->shared.strategy->synchronous;
     const struct hr_asynchrony none = {.implicit_momentum = (double)NAN};
     write_cure(run, result->stale_max, asynchronous ? &result->asynchrony : &none, result->cure,
                sizeof result->cure);
@@ -101,8 +101,8 @@ void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
 /* The rate of the index that was handed out last. */
 static double last_lr(const struct hr_run *run)
 {
-    const struct hr_batch_schedule *course = &run->world.course;
-    const uint64_t next = hr_atom64_load_acquire(&run->world.dispenser->next); /* all are gone */
+    const struct hr_batch_schedule *course = &run->shared.course;
+    const uint64_t next = hr_atom64_load_acquire(&run->shared.dispenser->next); /* all are gone */
     const uint64_t begun = next < course->end ? next : course->end;
     return (double)hr_batch_schedule_lr(course, begun > course->first ? begun - 1 : course->first);
 }
@@ -123,7 +123,7 @@ enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status st
 {
     struct hr_run_result so_far = {0};
     char message[480], cure[120];
-    const struct hr_strategy *strategy = run->world.strategy;
+    const struct hr_strategy *strategy = run->shared.strategy;
     if (status != HR_E_DIVERGED || strategy->synchronous || strategy->exchanges ||
         !run->segment.base)
         return blame_inputs(run, status);

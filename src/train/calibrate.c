@@ -31,12 +31,12 @@ enum hr_status hr_calibrate_check(const struct hr_run *run)
 
 static size_t arrays_of(const struct hr_run *run)
 {
-    return 3 * run->world.workers + run->nranks + HR_SENT_REPLY * run->world.servers;
+    return 3 * run->shared.workers + run->nranks + HR_SENT_REPLY * run->shared.servers;
 }
 
 static size_t sent_words(const struct hr_run *run)
 {
-    return run->world.workers * run->world.servers * HR_SENT_KINDS;
+    return run->shared.workers * run->shared.servers * HR_SENT_KINDS;
 }
 
 size_t hr_calibration_bytes(const struct hr_run *run)
@@ -50,7 +50,7 @@ static struct hr_atom64 *sent_at(const struct hr_run *run, size_t worker, size_t
                                  enum hr_sent kind)
 {
     return &run->calibration
-                .sent[(worker * run->world.servers + shard) * HR_SENT_KINDS + (size_t)kind];
+                .sent[(worker * run->shared.servers + shard) * HR_SENT_KINDS + (size_t)kind];
 }
 
 static void posted(void *arg, const struct hr_posted *what)
@@ -69,13 +69,13 @@ void hr_calibration_place(struct hr_run *run, unsigned char *memory)
     if (!run->options->calibrate[0] || !memory)
         return;
     calibration->compute = (struct hr_samples *)(void *)memory;
-    calibration->idle = calibration->compute + run->world.workers;
-    calibration->came = calibration->idle + run->world.workers;
-    calibration->noticed = calibration->came + run->world.workers;
+    calibration->idle = calibration->compute + run->shared.workers;
+    calibration->came = calibration->idle + run->shared.workers;
+    calibration->noticed = calibration->came + run->shared.workers;
     calibration->served = calibration->noticed + run->nranks;
     calibration->sent = (struct hr_atom64 *)(void *)(calibration->compute + arrays_of(run));
-    run->world.posted = posted;
-    run->world.posted_arg = run;
+    run->shared.posted = posted;
+    run->shared.posted_arg = run;
 }
 
 /* --- samples */
@@ -90,9 +90,9 @@ void hr_calibrate_replies(const struct hr_trainee *trainee)
     const struct hr_run *run = trainee->run;
     const size_t rank = trainee->worker.rank;
     int64_t last = 0;
-    if (!hr_calibrates(run) || !run->world.servers)
+    if (!hr_calibrates(run) || !run->shared.servers)
         return;
-    for (size_t s = 0; s < run->world.servers; s++) {
+    for (size_t s = 0; s < run->shared.servers; s++) {
         const struct hr_atom64 *sent = sent_at(run, rank, s, HR_SENT_REPLY);
         const int64_t ns = (int64_t)hr_atom64_load_relaxed(sent); /* partner: posted */
         last = ns > last ? ns : last;
@@ -126,7 +126,7 @@ void hr_calibrate_take(const struct hr_run *run, const struct hr_shard *shard, i
     const int64_t came = (int64_t)hr_atom64_load_relaxed(sent); /* partner: posted */
     const bool waited = came >= since;
     if (waited)
-        keep(&run->calibration.noticed[hr_shard_rank(&run->world, shard->number)], began - came);
+        keep(&run->calibration.noticed[hr_shard_rank(&run->shared, shard->number)], began - came);
     keep(&run->calibration.served[shard->number * HR_SENT_REPLY + push],
          hr_clock_ns() - (waited ? began : since));
 }

@@ -42,7 +42,7 @@ static void gather(struct writer *writer, const struct hr_samples *samples, doub
 static void add_exchange(const struct hr_run *run)
 {
     const struct hr_calibration *calibration = &run->calibration;
-    const size_t workers = run->world.workers;
+    const size_t workers = run->shared.workers;
     for (size_t i = 0; i < kept(&calibration->compute[0]); i++) {
         int64_t last = calibration->came[0].ns[i];
         for (size_t w = 1; w < workers; w++)
@@ -147,8 +147,9 @@ static void write_head(const struct writer *writer)
             "# run       %s, %zu worker%s, %zu server%s, %ss; batch %zu, %zu parameters\n"
             "# model     %.100s\n",
             o->calibrate, processor, hr_cpus_allowed(), system.release, load, date,
-            run->strategy_name, run->world.workers, plural(run->world.workers), run->world.servers,
-            plural(run->world.servers), o->launch, run->batch_size, run->world.params, o->model);
+            run->strategy_name, run->shared.workers, plural(run->shared.workers),
+            run->shared.servers, plural(run->shared.servers), o->launch, run->batch_size,
+            run->shared.params, o->model);
     if (o->compute_time[0] || o->inject[0])
         fprintf(writer->out, "#           --compute-time \"%.60s\" --inject \"%.60s\"\n",
                 o->compute_time, o->inject);
@@ -159,7 +160,7 @@ static void write_head(const struct writer *writer)
 static void find_factors(struct writer *writer)
 {
     const struct hr_run *run = writer->run;
-    const size_t workers = run->world.workers;
+    const size_t workers = run->shared.workers;
     for (size_t w = 0; w < workers; w++) {
         writer->n = 0;
         gather(writer, &run->calibration.compute[w], 1);
@@ -181,7 +182,7 @@ static void write_inject(const struct writer *writer)
 {
     char text[sizeof writer->run->options->inject] = "";
     const size_t most = 150; /* what fits in a line */
-    for (size_t w = 0; w < writer->run->world.workers && strlen(text) < most; w++)
+    for (size_t w = 0; w < writer->run->shared.workers && strlen(text) < most; w++)
         if (writer->factor[w] != 1)
             snprintf(text + strlen(text), sizeof text - strlen(text), "%sslow:%zux%.3f",
                      text[0] ? "," : "", w, writer->factor[w]);
@@ -192,17 +193,17 @@ static void write_inject(const struct writer *writer)
 static enum hr_status write_compute(struct writer *writer)
 {
     const struct hr_run *run = writer->run;
-    if (run->world.strategy->synchronous && !run->world.servers)
+    if (run->shared.strategy->synchronous && !run->shared.servers)
         add_exchange(run);
     find_factors(writer);
     writer->n = 0;
-    for (size_t w = 0; w < run->world.workers; w++)
+    for (size_t w = 0; w < run->shared.workers; w++)
         gather(writer, &run->calibration.compute[w], writer->factor[w]);
     if (!writer->n)
         return hr_fail(HR_E_FAILED, "--calibrate %s: no step was measured",
                        run->options->calibrate);
     fprintf(writer->out, "#\n# %zu steps of workers%s\n", writer->n,
-            run->world.servers ? "" : ", updating and exchanging included");
+            run->shared.servers ? "" : ", updating and exchanging included");
     HR_TRY(write_model(writer, "compute-time", "compute"));
     write_inject(writer);
     return HR_OK;
@@ -216,7 +217,7 @@ static enum hr_status write_servers(struct writer *writer)
     fputs("#\n", writer->out);
     for (size_t kind = 0; kind < HR_SENT_REPLY; kind++) {
         writer->n = 0;
-        for (size_t s = 0; s < run->world.servers; s++)
+        for (size_t s = 0; s < run->shared.servers; s++)
             gather(writer, &run->calibration.served[s * HR_SENT_REPLY + kind], 1);
         all += writer->n;
         if (writer->n)
@@ -224,7 +225,7 @@ static enum hr_status write_servers(struct writer *writer)
                     mean_ns(writer) / 1e3);
     }
     writer->n = 0;
-    for (size_t i = 0; i < run->world.servers * HR_SENT_REPLY; i++)
+    for (size_t i = 0; i < run->shared.servers * HR_SENT_REPLY; i++)
         gather(writer, &run->calibration.served[i], 1);
     return all ? write_model(writer, "server-time", "server") : HR_OK;
 }
@@ -252,7 +253,7 @@ static enum hr_status write_all(struct writer *writer)
 {
     write_head(writer);
     HR_TRY(write_compute(writer));
-    if (!writer->run->world.servers)
+    if (!writer->run->shared.servers)
         return HR_OK;
     HR_TRY(write_servers(writer));
     write_link(writer);
@@ -262,14 +263,14 @@ static enum hr_status write_all(struct writer *writer)
 enum hr_status hr_calibrate_write(const struct hr_run *run)
 {
     const char *path = run->options->calibrate;
-    const size_t arrays = run->world.workers + run->nranks + HR_SENT_REPLY * run->world.servers;
+    const size_t arrays = run->shared.workers + run->nranks + HR_SENT_REPLY * run->shared.servers;
     char *text = NULL;
     size_t bytes = 0;
     struct writer writer = {
         .run = run,
         .out = open_memstream(&text, &bytes),
         .ns = malloc(arrays * HR_SAMPLES_KEPT * sizeof(double)),
-        .factor = calloc(run->world.workers, sizeof(double)),
+        .factor = calloc(run->shared.workers, sizeof(double)),
     };
     enum hr_status status = writer.out && writer.ns && writer.factor
                                 ? write_all(&writer)

@@ -39,7 +39,7 @@ enum hr_status hr_conditions_open(struct hr_run *run)
     conditions->has_compute = o->compute_time[0];
     if (conditions->has_compute)
         HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
-    HR_TRY(hr_inject_parse("--inject ", o->inject, run->world.workers, &conditions->inject));
+    HR_TRY(hr_inject_parse("--inject ", o->inject, run->shared.workers, &conditions->inject));
     if (!simulated && o->topology[0])
         return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
     if (!simulated && o->server_time[0])
@@ -58,12 +58,12 @@ void hr_conditions_close(struct hr_conditions *conditions)
 }
 
 /* Of the worker or workers that an entry is about. */
-static uint64_t most_steps(const struct hr_world *world, size_t rank)
+static uint64_t most_steps(const struct hr_shared_state *shared, size_t rank)
 {
     uint64_t most = 0;
-    for (size_t w = 0; w < world->workers; w++)
-        if ((rank == HR_INJECT_ALL || rank == w) && world->stats[w].steps > most)
-            most = world->stats[w].steps;
+    for (size_t w = 0; w < shared->workers; w++)
+        if ((rank == HR_INJECT_ALL || rank == w) && shared->stats[w].steps > most)
+            most = shared->stats[w].steps;
     return most;
 }
 
@@ -72,7 +72,7 @@ void hr_conditions_warn(const struct hr_run *run)
     const struct hr_inject *inject = &run->conditions.inject;
     for (size_t i = 0; i < inject->n; i++) {
         const struct hr_inject_entry *entry = &inject->entry[i];
-        const uint64_t steps = most_steps(&run->world, entry->rank);
+        const uint64_t steps = most_steps(&run->shared, entry->rank);
         char who[40] = "no worker";
         if (entry->kind != HR_INJECT_STALL || entry->step < steps)
             continue;
@@ -124,5 +124,5 @@ int64_t hr_conditions_load_ps(const struct hr_run *run, size_t rank)
 int64_t hr_conditions_serve_ps(const struct hr_run *run, size_t shard, uint64_t number)
 {
     return hr_delay_ps(&run->conditions.serve, hr_delay_seed(run->options->seed, SEED_SERVE),
-                       run->world.workers + shard, number);
+                       run->shared.workers + shard, number);
 }

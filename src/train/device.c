@@ -21,10 +21,10 @@ size_t hr_device_bytes(const struct hr_run *run, size_t *for_evaluation)
     const struct hr_workspace_options options = workspace_options(run);
     const size_t all = hr_workspace_bytes(run->model, largest_batch(run), &options);
     const size_t training = hr_workspace_bytes(run->model, run->batch_size, &options);
-    const size_t shards = run->micro_shards / run->world.workers;
+    const size_t shards = run->micro_shards / run->shared.workers;
     size_t sums = 0;
     for (size_t level = 0; (size_t)1 << level < shards; level++)
-        sums += run->world.params * sizeof(float);
+        sums += run->shared.params * sizeof(float);
     *for_evaluation = all - training;
     /* 0: more than can be counted */
     return all ? all + hr_input_bytes(run, largest_batch(run)) + sums : SIZE_MAX;
@@ -32,9 +32,9 @@ size_t hr_device_bytes(const struct hr_run *run, size_t *for_evaluation)
 
 static enum hr_status start_repro(struct hr_repro *repro, const struct hr_run *run)
 {
-    repro->shards = run->micro_shards / run->world.workers;
+    repro->shards = run->micro_shards / run->shared.workers;
     for (size_t level = 0; (size_t)1 << level < repro->shards; level++) {
-        repro->sums[level] = calloc(run->world.params, sizeof(float));
+        repro->sums[level] = calloc(run->shared.params, sizeof(float));
         if (!repro->sums[level])
             return hr_fail(HR_E_NOMEM, "no memory for the sums of %zu micro-shards", repro->shards);
     }
@@ -51,7 +51,7 @@ static void gradients_done(void *arg, size_t offset, size_t count)
 
 enum hr_status hr_device_start(struct hr_device *device, const struct hr_run *run)
 {
-    const bool overlaps = run->world.options.overlap && !run->micro_shards;
+    const bool overlaps = run->shared.options.overlap && !run->micro_shards;
     struct hr_workspace_options options = workspace_options(run);
     options.done = overlaps ? gradients_done : NULL;
     options.arg = device;

@@ -16,12 +16,12 @@ enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 /* Events in a fixed list: one a worker, then one for each shard and worker. */
 static size_t list_events(struct hr_play *play, unsigned char *enabled)
 {
-    const struct hr_world *world = &play->run->world;
+    const struct hr_shared_state *shared = &play->run->shared;
     size_t n = 0;
-    for (size_t r = 0; r < world->workers; r++)
+    for (size_t r = 0; r < shared->workers; r++)
         enabled[n++] = hr_play_may_act(play, r);
-    for (size_t s = 0; s < world->servers; s++, n += world->workers)
-        world->strategy->enabled(&play->shard[s], enabled + n);
+    for (size_t s = 0; s < shared->servers; s++, n += shared->workers)
+        shared->strategy->enabled(&play->shard[s], enabled + n);
     return n;
 }
 
@@ -29,14 +29,14 @@ static enum hr_status one_event(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
     unsigned char enabled[HR_MAX_RANKS + HR_MAX_RANKS * HR_MAX_RANKS];
-    const struct hr_world *world = &play->run->world;
+    const struct hr_shared_state *shared = &play->run->shared;
     const size_t n = list_events(play, enabled);
     const size_t event = hr_pick(&explorer->picker, enabled, n);
-    if (event == n || explorer->idle > IDLE_LOOKS * world->workers)
+    if (event == n || explorer->idle > IDLE_LOOKS * shared->workers)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
-    if (event >= world->workers) {
-        const size_t input = event - world->workers;
-        hr_play_take(play, input / world->workers, input % world->workers);
+    if (event >= shared->workers) {
+        const size_t input = event - shared->workers;
+        hr_play_take(play, input / shared->workers, input % shared->workers);
         explorer->idle = 0;
         return HR_OK;
     }

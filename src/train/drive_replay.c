@@ -44,7 +44,7 @@ static enum hr_status misfit(const struct replayer *replayer, size_t shard,
 static bool is_enabled(struct replayer *replayer, size_t shard, size_t worker)
 {
     struct hr_play *play = &replayer->play;
-    play->run->world.strategy->enabled(&play->shard[shard], replayer->enabled);
+    play->run->shared.strategy->enabled(&play->shard[shard], replayer->enabled);
     return replayer->enabled[worker];
 }
 
@@ -68,15 +68,15 @@ static enum hr_status take_entry(struct replayer *replayer, size_t shard,
 static bool has_left_the_log(const struct replayer *replayer)
 {
     const struct hr_play *play = &replayer->play;
-    const struct hr_world *world = &play->run->world;
-    if (hr_atom32_load_relaxed(&world->dispenser->stop) != HR_STOP_NOT)
+    const struct hr_shared_state *shared = &play->run->shared;
+    if (hr_atom32_load_relaxed(&shared->dispenser->stop) != HR_STOP_NOT)
         return true;
     if (!hr_replay_is_cut_short(play->run))
         return false;
-    if (!world->strategy->synchronous)
-        return hr_atom64_load_relaxed(&world->dispenser->next) >= world->course.end;
-    for (size_t r = 0; r < world->workers; r++)
-        if (play->task[r].kind == HR_TASK_CUT && play->task[r].index >= world->course.end)
+    if (!shared->strategy->synchronous)
+        return hr_atom64_load_relaxed(&shared->dispenser->next) >= shared->course.end;
+    for (size_t r = 0; r < shared->workers; r++)
+        if (play->task[r].kind == HR_TASK_CUT && play->task[r].index >= shared->course.end)
             return true;
     return false;
 }
@@ -99,7 +99,7 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
 static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 {
     struct hr_play *play = &replayer->play;
-    for (size_t w = 0; w < play->run->world.workers; w++)
+    for (size_t w = 0; w < play->run->shared.workers; w++)
         if (is_enabled(replayer, shard, w)) {
             hr_play_take(play, shard, w);
             *moved = true;
@@ -110,7 +110,7 @@ static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 static enum hr_status leave_the_log(struct replayer *replayer)
 {
     struct hr_play *play = &replayer->play;
-    const size_t workers = play->run->world.workers;
+    const size_t workers = play->run->shared.workers;
     bool beyond = false;
     for (size_t r = 0; r < workers; r++)
         beyond = beyond || play->trainee[r].worker.diary.beyond;
@@ -127,9 +127,9 @@ static enum hr_status leave_the_log(struct replayer *replayer)
 
 static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 {
-    const struct hr_world *world = &replayer->play.run->world;
+    const struct hr_shared_state *shared = &replayer->play.run->shared;
     HR_TRY(leave_the_log(replayer));
-    for (size_t s = 0; s < world->servers; s++) {
+    for (size_t s = 0; s < shared->servers; s++) {
         if (replayer->off)
             take_any(replayer, s, moved);
         else
@@ -161,8 +161,8 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 static size_t awaited(const struct replayer *replayer)
 {
     const struct hr_play *play = &replayer->play;
-    const size_t workers = play->run->world.workers;
-    for (size_t s = 0; s < play->run->world.servers && !replayer->off; s++) {
+    const size_t workers = play->run->shared.workers;
+    for (size_t s = 0; s < play->run->shared.servers && !replayer->off; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry && play->state[entry->rank] == HR_HAS)
             return entry->rank;
@@ -175,7 +175,7 @@ static size_t awaited(const struct replayer *replayer)
 
 static enum hr_status stuck(const struct replayer *replayer)
 {
-    for (size_t s = 0; s < replayer->play.run->world.servers; s++) {
+    for (size_t s = 0; s < replayer->play.run->shared.servers; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry)
             return misfit(replayer, s, entry, "that will never be there");
@@ -189,7 +189,7 @@ static enum hr_status stuck(const struct replayer *replayer)
 static enum hr_status one_round(struct replayer *replayer)
 {
     struct hr_play *play = &replayer->play;
-    const size_t workers = play->run->world.workers;
+    const size_t workers = play->run->shared.workers;
     bool moved = false, idle;
     HR_TRY(serve_all(replayer, &moved));
     for (size_t r = 0; r < workers; r++)
@@ -201,8 +201,8 @@ static enum hr_status one_round(struct replayer *replayer)
     if (rank < workers)
         return hr_play_act(play, rank, &idle); /* joins */
     /* Without owners all that moves is collectives, by looks. */
-    return replayer->idle > (play->run->world.servers ? 0 : IDLE_LOOKS * workers) ? stuck(replayer)
-                                                                                  : HR_OK;
+    return replayer->idle > (play->run->shared.servers ? 0 : IDLE_LOOKS * workers) ? stuck(replayer)
+                                                                                   : HR_OK;
 }
 
 static enum hr_status play_all(struct replayer *replayer)
@@ -237,7 +237,7 @@ enum hr_status hr_drive_replay(struct hr_run *run)
     enum hr_status status = open_logs(&replayer, &hr_replay_own(run->replay)->trace);
     if (status == HR_OK) {
         status = hr_play_start(&replayer.play, run, hr_play_threads(run));
-        for (size_t r = 0; status == HR_OK && run->world.strategy->logged && r < replayer.nlogs;
+        for (size_t r = 0; status == HR_OK && run->shared.strategy->logged && r < replayer.nlogs;
              r++)
             replayer.play.trainee[r].worker.diary.script = &replayer.log[r];
         if (status == HR_OK)

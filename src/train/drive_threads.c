@@ -11,10 +11,10 @@
  * say for whom. */
 static enum hr_status say_for_whom(const struct hr_run *run, size_t rank, enum hr_status status)
 {
-    const struct hr_control *control = run->world.control;
+    const struct hr_control *control = run->shared.control;
     if (status != HR_E_TIMEOUT)
         return status;
-    for (size_t r = 0; r < run->world.workers; r++) {
+    for (size_t r = 0; r < run->shared.workers; r++) {
         const uint32_t phase = hr_atom32_load_relaxed(&control->rank[r].phase); /* partner: r */
         if (r != rank && phase == HR_PHASE_COMPUTE)
             return hr_fail(status, "%s; rank %zu is still computing the gradient of step %llu",
@@ -27,7 +27,7 @@ static enum hr_status say_for_whom(const struct hr_run *run, size_t rank, enum h
 static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready, void *arg,
                                    const char *what)
 {
-    struct hr_control *control = trainee->run->world.control;
+    struct hr_control *control = trainee->run->shared.control;
     const size_t rank = trainee->worker.rank;
     return say_for_whom(
         trainee->run, rank,
@@ -38,10 +38,10 @@ static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready
 static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
-    const struct hr_strategy *strategy = worker->world->strategy;
+    const struct hr_strategy *strategy = worker->shared->strategy;
     const int64_t began = hr_clock_ns(), waited = trainee->waiter.waited_ns,
                   worked = worker->member.attendance.worked_ns;
-    hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMMUNICATE);
+    hr_control_phase(worker->shared->control, worker->rank, HR_PHASE_COMMUNICATE);
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     strategy->request(worker);
     HR_TRY(say_for_whom(
@@ -104,13 +104,13 @@ static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *
 {
     struct hr_worker *worker = &trainee->worker;
     const int64_t began = hr_clock_ns();
-    hr_control_phase(worker->world->control, worker->rank, HR_PHASE_COMPUTE);
-    hr_control_step(worker->world->control, worker->rank, task->index);
+    hr_control_phase(worker->shared->control, worker->rank, HR_PHASE_COMPUTE);
+    hr_control_step(worker->shared->control, worker->rank, task->index);
     hr_account_turn(&worker->stats->account, HR_COMPUTE);
     HR_TRY(differentiate(trainee, task, worker->steps));
     worker->took_ns = hr_clock_ns() - began;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
-    worker->world->strategy->offer(worker);
+    worker->shared->strategy->offer(worker);
     return HR_OK;
 }
 
@@ -125,8 +125,8 @@ static enum hr_status begin_span(struct hr_trainee *trainee)
     struct hr_worker_stats *stats = trainee->worker.stats;
     stats->began_ns = hr_clock_ns();
     HR_TRY(hr_member_barrier(&trainee->worker.member));
-    hr_account_open(&stats->account, hr_account_latest(&run->world.stats->began_ns,
-                                                       run->world.workers, sizeof *stats));
+    hr_account_open(&stats->account, hr_account_latest(&run->shared.stats->began_ns,
+                                                       run->shared.workers, sizeof *stats));
     if (trainee->worker.rank == 0)
         run->board->span_began_ns = stats->account.since_ns;
     return HR_OK;
@@ -139,8 +139,8 @@ static enum hr_status end_span(struct hr_trainee *trainee, int64_t *ended_ns)
     stats->came_ns = hr_clock_ns();
     stats->account.open = false; /* what the barrier does is no training */
     HR_TRY(hr_member_barrier(&trainee->worker.member));
-    const struct hr_world *world = &trainee->run->world;
-    *ended_ns = hr_account_latest(&world->stats->came_ns, world->workers, sizeof *stats);
+    const struct hr_shared_state *shared = &trainee->run->shared;
+    *ended_ns = hr_account_latest(&shared->stats->came_ns, shared->workers, sizeof *stats);
     hr_account_close(&stats->account, *ended_ns);
     return HR_OK;
 }
@@ -149,10 +149,10 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
 {
     struct hr_run *run = trainee->run;
     struct hr_worker *worker = &trainee->worker;
-    const struct hr_strategy *strategy = run->world.strategy;
+    const struct hr_strategy *strategy = run->shared.strategy;
     const bool leader = worker->rank == 0;
     int64_t ended;
-    hr_control_phase(run->world.control, worker->rank, HR_PHASE_CUT);
+    hr_control_phase(run->shared.control, worker->rank, HR_PHASE_CUT);
     hr_account_turn(&worker->stats->account, HR_WAIT); /* for the last to come */
     HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run, "the checkpoint before this one"));
     strategy->arrive(worker);
@@ -205,13 +205,13 @@ static enum hr_status worker_main(struct hr_run *run, size_t rank)
     struct hr_device device;
     struct hr_trainee trainee;
     enum hr_status status;
-    HR_TRY(hr_kernels_init_process(run->launch == HR_LAUNCH_THREAD ? run->world.workers : 1));
+    HR_TRY(hr_kernels_init_process(run->launch == HR_LAUNCH_THREAD ? run->shared.workers : 1));
     HR_TRY(hr_device_start(&device, run));
     HR_TRY_GOTO(hr_trainee_start(&trainee, run, rank), status, out);
     hr_trainee_borrow(&trainee, &device);
-    status = run->world.strategy->logged ? logged_loop(&trainee) : worker_loop(&trainee);
+    status = run->shared.strategy->logged ? logged_loop(&trainee) : worker_loop(&trainee);
     hr_trainee_stop(&trainee); /* sets no message of its own */
-    hr_control_phase(run->world.control, rank, HR_PHASE_FINISHED);
+    hr_control_phase(run->shared.control, rank, HR_PHASE_FINISHED);
 out:
     hr_device_stop(&device);
     return status;
@@ -226,8 +226,8 @@ struct server {
 static bool has_input(void *arg)
 {
     struct server *server = arg;
-    server->shard.world->strategy->enabled(&server->shard, server->enabled);
-    for (size_t w = 0; w < server->shard.world->workers; w++)
+    server->shard.shared->strategy->enabled(&server->shard, server->enabled);
+    for (size_t w = 0; w < server->shard.shared->workers; w++)
         if (server->enabled[w])
             return true;
     return false;
@@ -235,17 +235,17 @@ static bool has_input(void *arg)
 
 static enum hr_status serve(struct server *server, struct hr_run *run, size_t rank)
 {
-    const struct hr_world *world = &run->world;
+    const struct hr_shared_state *shared = &run->shared;
     struct hr_waiter waiter = {
-        .abort = &world->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
-    while (!world->strategy->over(&server->shard)) {
+        .abort = &shared->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
+    while (!shared->strategy->over(&server->shard)) {
         const int64_t since = hr_calibrates(run) ? hr_clock_ns() : 0;
         HR_TRY(say_for_whom(run, rank,
-                            hr_wait_until(&waiter, &world->control->rank[rank].bell, has_input,
+                            hr_wait_until(&waiter, &shared->control->rank[rank].bell, has_input,
                                           server, "the workers")));
         const int64_t began = hr_calibrates(run) ? hr_clock_ns() : 0;
-        world->strategy->take(&server->shard,
-                              hr_pick(&server->shard.picker, server->enabled, world->workers));
+        shared->strategy->take(&server->shard,
+                               hr_pick(&server->shard.picker, server->enabled, shared->workers));
         hr_calibrate_take(run, &server->shard, since, began);
         hr_record_taken(&server->log, &server->shard.taken);
     }
@@ -254,16 +254,16 @@ static enum hr_status serve(struct server *server, struct hr_run *run, size_t ra
 
 static enum hr_status server_main(struct hr_run *run, size_t rank)
 {
-    struct hr_world *world = &run->world;
+    struct hr_shared_state *shared = &run->shared;
     struct server server;
-    enum hr_status status = hr_record_open(run, rank - world->workers, &server.log);
+    enum hr_status status = hr_record_open(run, rank - shared->workers, &server.log);
     HR_TRY(status);
-    status = world->strategy->shard_start(&server.shard, world, rank - world->workers);
+    status = shared->strategy->shard_start(&server.shard, shared, rank - shared->workers);
     if (status == HR_OK) {
-        hr_control_phase(world->control, rank, HR_PHASE_SERVE);
+        hr_control_phase(shared->control, rank, HR_PHASE_SERVE);
         status = serve(&server, run, rank);
-        world->strategy->shard_stop(&server.shard);
-        hr_control_phase(world->control, rank, HR_PHASE_FINISHED);
+        shared->strategy->shard_stop(&server.shard);
+        hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);
     }
     return hr_record_close(&server.log, status);
 }
@@ -271,7 +271,7 @@ static enum hr_status server_main(struct hr_run *run, size_t rank)
 static enum hr_status rank_main(void *arg, size_t rank)
 {
     struct hr_run *run = arg;
-    return rank < run->world.workers ? worker_main(run, rank) : server_main(run, rank);
+    return rank < run->shared.workers ? worker_main(run, rank) : server_main(run, rank);
 }
 
 enum hr_status hr_drive_threads(struct hr_run *run)
@@ -280,7 +280,7 @@ enum hr_status hr_drive_threads(struct hr_run *run)
     const struct hr_launch_options options = {
         .launch = run->launch,
         .nranks = run->nranks,
-        .control = run->world.control,
+        .control = run->shared.control,
         .main = rank_main,
         .tick = hr_launcher_tick,
         .tick_ns = HR_NS_PER_SECOND / 10,

@@ -98,7 +98,7 @@ static enum hr_status depart(struct simulator *sim)
 static void posted(void *arg, const struct hr_posted *what)
 {
     struct simulator *sim = arg;
-    const size_t home = hr_shard_rank(&sim->play.run->world, what->shard);
+    const size_t home = hr_shard_rank(&sim->play.run->shared, what->shard);
     const struct hr_parcel parcel = {
         .from = what->to_shard ? what->worker : home,
         .to = what->to_shard ? home : what->worker,
@@ -117,8 +117,8 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
 {
     struct simulator *sim = arg;
     int64_t sum_ps;
-    enum hr_status status = hr_network_all_reduce(&sim->network, what, sim->play.run->world.workers,
-                                                  &sum_ps, &sim->sum_moving_ps);
+    enum hr_status status = hr_network_all_reduce(
+        &sim->network, what, sim->play.run->shared.workers, &sum_ps, &sim->sum_moving_ps);
     if (status == HR_OK)
         status = push(sim, hr_ps_add(now_of(sim), sum_ps), SUMMED, 0, 0);
     if (sim->status == HR_OK)
@@ -130,7 +130,7 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
 static void spend(struct simulator *sim, size_t rank, enum hr_activity activity, int64_t ps)
 {
     sim->seat[rank].spent_ps[activity] += ps;
-    sim->play.run->world.stats[rank].account.spent_ns[activity] =
+    sim->play.run->shared.stats[rank].account.spent_ns[activity] =
         sim->seat[rank].spent_ps[activity] / 1000;
 }
 
@@ -138,11 +138,11 @@ static void spend(struct simulator *sim, size_t rank, enum hr_activity activity,
  * shard), wait for the rest. */
 static void account(struct simulator *sim, size_t rank)
 {
-    const struct hr_world *world = &sim->play.run->world;
+    const struct hr_shared_state *shared = &sim->play.run->shared;
     struct seat *seat = &sim->seat[rank];
     const int64_t elapsed = now_of(sim) - seat->since_ps;
     int64_t moving = 0;
-    for (size_t s = 0; s < (world->servers ? world->servers : 1); s++) {
+    for (size_t s = 0; s < (shared->servers ? shared->servers : 1); s++) {
         moving = seat->moving_ps[s] > moving ? seat->moving_ps[s] : moving;
         seat->moving_ps[s] = 0;
     }
@@ -199,7 +199,7 @@ static enum hr_status computed(struct simulator *sim, size_t rank)
 
 static enum hr_status look_at_all(struct simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.run->world.workers; r++)
+    for (size_t r = 0; r < sim->play.run->shared.workers; r++)
         if (sim->play.state[r] != HR_HAS)
             HR_TRY(look(sim, r));
     return HR_OK;
@@ -207,7 +207,7 @@ static enum hr_status look_at_all(struct simulator *sim)
 
 static enum hr_status release(struct simulator *sim)
 {
-    const size_t workers = sim->play.run->world.workers;
+    const size_t workers = sim->play.run->shared.workers;
     for (size_t r = 0; sim->sum_moving_ps && r < workers; r++)
         sim->seat[r].moving_ps[0] += sim->sum_moving_ps[r];
     hr_local_group_release(sim->play.run->local);
@@ -219,7 +219,7 @@ static enum hr_status release(struct simulator *sim)
 /* The first message that may be taken leaves the queue; false when there is none. */
 static bool next_in_queue(struct simulator *sim, size_t shard, size_t *worker)
 {
-    const struct hr_strategy *strategy = sim->play.run->world.strategy;
+    const struct hr_strategy *strategy = sim->play.run->shared.strategy;
     struct station *station = &sim->station[shard];
     if (station->nqueue)
         strategy->enabled(&sim->play.shard[shard], sim->enabled);
@@ -261,7 +261,7 @@ static enum hr_status serve(struct simulator *sim, size_t shard)
 static enum hr_status arrived(struct simulator *sim, size_t worker, size_t shard)
 {
     struct station *station = &sim->station[shard];
-    HR_ASSERT(station->nqueue < sim->play.run->world.workers * HR_SERVER_SLOTS);
+    HR_ASSERT(station->nqueue < sim->play.run->shared.workers * HR_SERVER_SLOTS);
     station->queue[station->nqueue++] = (uint32_t)worker;
     return serve(sim, shard);
 }
@@ -292,7 +292,7 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
 
 static enum hr_status begin(struct simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.run->world.workers; r++)
+    for (size_t r = 0; r < sim->play.run->shared.workers; r++)
         sim->seat[r].since_ps = now_of(sim);
     HR_TRY(look_at_all(sim));
     return sim->status;
@@ -303,8 +303,8 @@ static void stop_in_time(const struct hr_run *run)
 {
     const double most = run->options->max_seconds;
     if (most > 0 && hr_ps_seconds(run->now_ps) >= most &&
-        hr_atom32_load_relaxed(&run->world.dispenser->stop) == HR_STOP_NOT)
-        hr_atom32_store_release(&run->world.dispenser->stop, HR_STOP_DONE);
+        hr_atom32_load_relaxed(&run->shared.dispenser->stop) == HR_STOP_NOT)
+        hr_atom32_store_release(&run->shared.dispenser->stop, HR_STOP_DONE);
 }
 
 static enum hr_status simulate(struct simulator *sim)
@@ -314,7 +314,7 @@ static enum hr_status simulate(struct simulator *sim)
     HR_TRY(begin(sim));
     for (;;) {
         if (hr_play_at_cut(&sim->play)) {
-            for (size_t r = 0; r < run->world.workers; r++)
+            for (size_t r = 0; r < run->shared.workers; r++)
                 account(sim, r); /* for the last to come */
             HR_TRY(hr_play_cut(&sim->play));
             if (run->board->halt)
@@ -331,31 +331,31 @@ static enum hr_status simulate(struct simulator *sim)
     }
 }
 
-static enum hr_status take_memory(struct simulator *sim, const struct hr_world *world)
+static enum hr_status take_memory(struct simulator *sim, const struct hr_shared_state *shared)
 {
-    const size_t shards = world->servers ? world->servers : 1;
-    const size_t slots = world->workers * HR_SERVER_SLOTS;
+    const size_t shards = shared->servers ? shared->servers : 1;
+    const size_t slots = shared->workers * HR_SERVER_SLOTS;
     sim->station = calloc(shards, sizeof *sim->station);
-    sim->seat = calloc(world->workers, sizeof *sim->seat);
-    sim->moving_ps = calloc(world->workers * shards, sizeof *sim->moving_ps);
+    sim->seat = calloc(shared->workers, sizeof *sim->seat);
+    sim->moving_ps = calloc(shared->workers * shards, sizeof *sim->moving_ps);
     sim->queue = calloc(shards * slots, sizeof *sim->queue);
-    sim->enabled = calloc(world->workers, sizeof *sim->enabled);
+    sim->enabled = calloc(shared->workers, sizeof *sim->enabled);
     if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue || !sim->enabled)
-        return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", world->workers);
+        return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", shared->workers);
     for (size_t s = 0; s < shards; s++)
         sim->station[s].queue = sim->queue + s * slots;
-    for (size_t r = 0; r < world->workers; r++)
+    for (size_t r = 0; r < shared->workers; r++)
         sim->seat[r].moving_ps = sim->moving_ps + r * shards;
     return HR_OK;
 }
 
 static enum hr_status set_up(struct simulator *sim, struct hr_run *run)
 {
-    HR_TRY(take_memory(sim, &run->world));
+    HR_TRY(take_memory(sim, &run->shared));
     HR_TRY(hr_network_open(&sim->network, &run->conditions.topology,
-                           run->world.group_options.group_size));
-    run->world.posted = posted;
-    run->world.posted_arg = sim;
+                           run->shared.group_options.group_size));
+    run->shared.posted = posted;
+    run->shared.posted_arg = sim;
     hr_local_group_on_sum(run->local, summed, sim);
     return hr_play_start(&sim->play, run, hr_play_threads(run));
 }
@@ -368,7 +368,7 @@ enum hr_status hr_drive_virtual(struct hr_run *run)
     status = set_up(&sim, run);
     if (status == HR_OK)
         status = simulate(&sim);
-    run->world.posted = NULL; /* workers say that they are done when they stop */
+    run->shared.posted = NULL; /* workers say that they are done when they stop */
     status = hr_play_finish(&sim.play, status);
     hr_network_close(&sim.network);
     hr_events_fini(&sim.events);

@@ -48,12 +48,12 @@ void hr_input_fini(struct hr_input *input)
 
 struct hr_batch hr_input_share(const struct hr_run *run, size_t rank, uint64_t index)
 {
-    const struct hr_world *world = &run->world;
-    const struct hr_batch batch = hr_batch_schedule_batch(&world->course, index);
-    if (!world->strategy->shares_batch)
+    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_batch batch = hr_batch_schedule_batch(&shared->course, index);
+    if (!shared->strategy->shares_batch)
         return batch;
-    const uint64_t begin = hr_cut(batch.count, world->workers, rank);
-    const uint64_t end = hr_cut(batch.count, world->workers, rank + 1);
+    const uint64_t begin = hr_cut(batch.count, shared->workers, rank);
+    const uint64_t end = hr_cut(batch.count, shared->workers, rank + 1);
     return (struct hr_batch){batch.epoch, batch.first + begin, end - begin};
 }
 
@@ -77,7 +77,7 @@ void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float 
     const struct hr_run *run = input->run;
     const size_t features = hr_shape_elems(run->dataset->shape);
     for (uint64_t done = 0; done < part->count;) {
-        const struct hr_piece piece = hr_batch_schedule_piece(&run->world.course, part, done);
+        const struct hr_piece piece = hr_batch_schedule_piece(&run->shared.course, part, done);
         input->pass = done ? input->pass : piece.pass;
         decode_piece(input, &piece, input->samples + done, x + done * features, y + done);
         done += piece.count;

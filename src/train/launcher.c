@@ -7,10 +7,10 @@
 
 static void show_progress(struct hr_run *run)
 {
-    const struct hr_batch_schedule *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->shared.course;
     struct hr_progress progress = {.seconds = hr_seconds(hr_run_now_ns(run) - run->began_ns)};
-    for (size_t w = 0; w < run->world.workers; w++)
-        progress.samples += hr_atom64_load_relaxed(&run->world.stats[w].seen); /* an estimate */
+    for (size_t w = 0; w < run->shared.workers; w++)
+        progress.samples += hr_atom64_load_relaxed(&run->shared.stats[w].seen); /* an estimate */
     const struct hr_batch begin = hr_batch_schedule_batch(course, course->first);
     const uint64_t before = begin.epoch * course->samples + begin.first;
     progress.total = course->end / course->batches_per_epoch * course->samples +
@@ -29,7 +29,7 @@ static void show_new_points(struct hr_run *run)
 
 static void pass_on_stop(struct hr_run *run, uint32_t reason)
 {
-    hr_atom32_store_release(&run->world.dispenser->stop,
+    hr_atom32_store_release(&run->shared.dispenser->stop,
                             reason); /* partner: who hands out batches */
 }
 
@@ -60,8 +60,8 @@ static void save_if_asked(struct hr_run *run)
         run->observer->saved(run->observer->arg, run->result->checkpoint);
     run->saves_seen = asked;
     hr_atom64_store_release(&run->board->saves_done, asked); /* partner: hr_cut_may_arrive */
-    for (size_t w = 0; w < run->world.workers; w++)
-        hr_bell_ring(&run->world.control->rank[w].bell);
+    for (size_t w = 0; w < run->shared.workers; w++)
+        hr_bell_ring(&run->shared.control->rank[w].bell);
 }
 
 enum hr_status hr_launcher_tick(void *arg)

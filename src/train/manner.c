@@ -19,17 +19,17 @@ static enum hr_status read_choice(const char *flag, const char *value, const cha
 /* Who is dropped is decided by whoever takes gradients in: two servers might differ. */
 static enum hr_status check_backups(const struct hr_run *run)
 {
-    const struct hr_world *world = &run->world;
-    if (!world->strategy->drops)
+    const struct hr_shared_state *shared = &run->shared;
+    if (!shared->strategy->drops)
         return HR_OK;
-    if (world->options.backups >= world->workers)
+    if (shared->options.backups >= shared->workers)
         return hr_fail(HR_E_USAGE, "--backups %zu: expected fewer than the %zu worker%s",
-                       world->options.backups, world->workers, world->workers == 1 ? "" : "s");
-    if (world->servers != 1)
+                       shared->options.backups, shared->workers, shared->workers == 1 ? "" : "s");
+    if (shared->servers != 1)
         return hr_fail(HR_E_USAGE,
                        "--servers %zu: %s has one server, which decides whose gradients are too "
                        "late; expected --servers 1",
-                       world->servers, world->strategy->name);
+                       shared->servers, shared->strategy->name);
     return HR_OK;
 }
 
@@ -47,12 +47,12 @@ enum hr_status hr_manner_prepare(struct hr_run *run)
 {
     static const char *const rates[] = {"none", "inverse"};
     const struct hr_train_options *o = run->options;
-    struct hr_strategy_options *options = &run->world.options;
+    struct hr_strategy_options *options = &run->shared.options;
     *options = (struct hr_strategy_options){
         .staleness = o->staleness,
         .sync_every = o->sync_every,
         .adaptive_sync = o->adaptive_sync,
-        .moving_rate = o->moving_rate > 0 ? o->moving_rate : 0.9 / (double)run->world.workers,
+        .moving_rate = o->moving_rate > 0 ? o->moving_rate : 0.9 / (double)run->shared.workers,
         .backups = o->backups,
         .delay_compensation = o->delay_compensation,
     };
@@ -66,8 +66,8 @@ enum hr_status hr_manner_prepare(struct hr_run *run)
 
 void hr_manner_text(const struct hr_run *run, char *text, size_t size)
 {
-    const struct hr_strategy *strategy = run->world.strategy;
-    const struct hr_strategy_options *options = &run->world.options;
+    const struct hr_strategy *strategy = run->shared.strategy;
+    const struct hr_strategy_options *options = &run->shared.options;
     const bool slower = !strategy->shares_batch && options->inverse_staleness;
     text[0] = '\0';
     if (strategy->averages)

@@ -41,33 +41,33 @@ static bool has_hall(const struct hr_run *run)
 static enum hr_status lay_out(struct hr_run *run, struct carver *to)
 {
     static const char counts[] = "counters and curve", copy[] = "copy to evaluate and save";
-    struct hr_world *world = &run->world;
+    struct hr_shared_state *shared = &run->shared;
     size_t group_bytes = 0;
     if (!has_hall(run))
-        HR_TRY(hr_group_bytes(&world->group_options, &group_bytes));
+        HR_TRY(hr_group_bytes(&shared->group_options, &group_bytes));
     run->board = carve(to, counts, sizeof *run->board);
-    world->dispenser = carve(to, counts, sizeof *world->dispenser);
-    world->group = carve(to, "rings", group_bytes);
+    shared->dispenser = carve(to, counts, sizeof *shared->dispenser);
+    shared->group = carve(to, "rings", group_bytes);
     run->wires.free_at = carve(to, "rings", hr_wires_bytes(&run->wires));
-    world->stats = carve(to, counts, world->workers * sizeof *world->stats);
-    world->staleness = carve(to, counts, hr_staleness_bytes(world));
+    shared->stats = carve(to, counts, shared->workers * sizeof *shared->stats);
+    shared->staleness = carve(to, counts, hr_staleness_bytes(shared));
     run->cells = carve(to, counts, run->neval * sizeof *run->cells);
     run->curve = carve(to, counts, run->curve_room * sizeof *run->curve);
-    world->snapshot.weights = carve_arena(to, copy, world->params);
-    world->snapshot.state =
-        carve_arena(to, copy, hr_state_floats(world) * world->snapshot.state_copies);
-    world->snapshot.applied =
-        carve(to, copy, world->snapshot.state_copies * sizeof *world->snapshot.applied);
-    world->snapshot.losses = carve(to, copy, sizeof *world->snapshot.losses);
-    world->snapshot.shares = carve(to, copy, world->workers * sizeof *world->snapshot.shares);
-    for (size_t w = 0; w < world->workers; w++) {
-        world->weights[w] = carve_arena(to, "weights and gradients", world->params);
-        world->grads[w] = carve_arena(to, "weights and gradients", world->params);
+    shared->snapshot.weights = carve_arena(to, copy, shared->params);
+    shared->snapshot.state =
+        carve_arena(to, copy, hr_state_floats(shared) * shared->snapshot.state_copies);
+    shared->snapshot.applied =
+        carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
+    shared->snapshot.losses = carve(to, copy, sizeof *shared->snapshot.losses);
+    shared->snapshot.shares = carve(to, copy, shared->workers * sizeof *shared->snapshot.shares);
+    for (size_t w = 0; w < shared->workers; w++) {
+        shared->weights[w] = carve_arena(to, "weights and gradients", shared->params);
+        shared->grads[w] = carve_arena(to, "weights and gradients", shared->params);
     }
-    world->own = carve(to, world->strategy->served ? "servers" : "shared by the workers",
-                       world->strategy->bytes(world));
+    shared->own = carve(to, shared->strategy->served ? "servers" : "shared by the workers",
+                        shared->strategy->bytes(shared));
     hr_calibration_place(run, carve(to, counts, hr_calibration_bytes(run)));
-    world->segment = to->base;
+    shared->segment = to->base;
     return HR_OK;
 }
 
@@ -80,11 +80,11 @@ enum hr_status hr_memory_take(struct hr_run *run)
 {
     struct carver counter = {0};
     if (has_hall(run))
-        HR_TRY(hr_local_group_create(&run->world.group_options, &run->local));
+        HR_TRY(hr_local_group_create(&run->shared.group_options, &run->local));
     HR_TRY(lay_out(run, &counter));
     HR_TRY(hr_segment_create(hr_control_bytes(run->nranks), true, &run->control_segment));
     HR_TRY(hr_segment_create(counter.used, false, &run->segment));
-    run->world.control = run->control_segment.base;
-    hr_control_init(run->world.control, run->nranks);
+    run->shared.control = run->control_segment.base;
+    hr_control_init(run->shared.control, run->nranks);
     return lay_out(run, &(struct carver){.base = run->segment.base});
 }

@@ -24,10 +24,10 @@ static size_t file_bytes(const struct hr_tensor_file *file)
 /* What a collective keeps of what peers sent: nothing where they add in each other's memory. */
 static size_t received_bytes(const struct hr_run *run)
 {
-    const struct hr_world *world = &run->world;
-    const struct hr_group_options *o = &world->group_options;
+    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_group_options *o = &shared->group_options;
     const bool keeps = o->copies || o->algorithm == &hr_allreduce_one_shot;
-    return keeps && !world->strategy->served ? world->params * sizeof(float) : 0;
+    return keeps && !shared->strategy->served ? shared->params * sizeof(float) : 0;
 }
 
 /* Of the whole address space a thread's stack takes as much as it may grow to. */
@@ -41,38 +41,38 @@ static size_t stack_bytes(void)
 /* Private memory of those who compute. As processes each maps its own alone. */
 static void add_private(const struct hr_run *run, struct hr_needs *needs)
 {
-    const struct hr_world *world = &run->world;
+    const struct hr_shared_state *shared = &run->shared;
     const bool played = hr_run_is_played(run), prefetches = hr_run_prefetches(run);
-    const size_t devices = played ? hr_play_threads(run) : world->workers;
+    const size_t devices = played ? hr_play_threads(run) : shared->workers;
     const size_t before = needs->bytes;
     size_t for_evaluation;
     const size_t device = hr_device_bytes(run, &for_evaluation);
     hr_needs_add(needs, "activations", devices, device - for_evaluation);
     hr_needs_add(needs, "evaluation", devices, for_evaluation);
-    if (world->strategy->worker_bytes)
-        hr_needs_add(needs, "optimizer state", world->workers,
-                     world->strategy->worker_bytes(world));
-    hr_needs_add(needs, "received gradients", world->workers, received_bytes(run));
+    if (shared->strategy->worker_bytes)
+        hr_needs_add(needs, "optimizer state", shared->workers,
+                     shared->strategy->worker_bytes(shared));
+    hr_needs_add(needs, "received gradients", shared->workers, received_bytes(run));
     if (prefetches)
-        hr_needs_add(needs, "prefetch", world->workers,
+        hr_needs_add(needs, "prefetch", shared->workers,
                      hr_prefetch_bytes(run, run->options->prefetch));
     if (!played && run->launch == HR_LAUNCH_PROCESS)
-        needs->apart += (needs->bytes - before) / world->workers * (world->workers - 1);
+        needs->apart += (needs->bytes - before) / shared->workers * (shared->workers - 1);
     else
         needs->reserved +=
-            ((played ? devices : run->nranks) + prefetches * world->workers) * stack_bytes();
+            ((played ? devices : run->nranks) + prefetches * shared->workers) * stack_bytes();
 }
 
 enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                             struct hr_needs *needs)
 {
-    const struct hr_world *world = &run->world;
+    const struct hr_shared_state *shared = &run->shared;
     hr_needs_add_taken(needs, "data", hr_dataset_bytes(run->dataset));
     if (checkpoint)
         hr_needs_add_taken(needs, "checkpoint",
                            file_bytes(&checkpoint->model) + file_bytes(&checkpoint->trainer));
     else if (run->options->init_weights[0])
-        hr_needs_add(needs, "initial weights", world->params, sizeof(float));
+        hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(hr_memory_needs(run, needs));
     add_private(run, needs);
     if (run->options->record[0])

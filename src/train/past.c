@@ -50,7 +50,7 @@ void hr_past_put(const struct hr_run *run, double *curve, struct hr_tensor_file 
         memcpy(curve + HR_PAST_POINT * i, row, sizeof row);
     }
     add_table(file, curve_name, points, HR_PAST_POINT, curve);
-    add_table(file, shares_name, run->world.workers, SHARE, run->world.snapshot.shares);
+    add_table(file, shares_name, run->shared.workers, SHARE, run->shared.snapshot.shares);
 }
 
 /* --- read --- */
@@ -146,13 +146,13 @@ static enum hr_status restore_shares(struct hr_run *run, const struct hr_checkpo
     const double *shares;
     size_t saved;
     HR_TRY(find_table(checkpoint, shares_name, SHARE, &saved, &shares));
-    if (saved != run->world.workers) {
-        struct hr_worker_stats *first = &run->world.stats[0];
+    if (saved != run->shared.workers) {
+        struct hr_worker_stats *first = &run->shared.stats[0];
         first->epoch_loss = hr_saved_number(checkpoint, "epoch_loss");
         return hr_saved_count(checkpoint, "epoch_samples", &first->epoch_samples);
     }
     for (size_t w = 0; w < saved; w++) {
-        struct hr_worker_stats *stats = &run->world.stats[w];
+        struct hr_worker_stats *stats = &run->shared.stats[w];
         stats->epoch_loss = shares[SHARE * w];
         HR_TRY(take_samples(checkpoint, shares_name, shares[SHARE * w + 1], &stats->epoch_samples));
     }

@@ -18,7 +18,7 @@ bool hr_play_may_act(struct hr_play *play, size_t rank)
     case HR_AT_CUT:
         return hr_cut_may_arrive(play->run);
     case HR_ARRIVING:
-        return play->run->world.strategy->arrived(&play->trainee[rank].worker);
+        return play->run->shared.strategy->arrived(&play->trainee[rank].worker);
     case HR_ARRIVED:
         return false;
     }
@@ -49,7 +49,7 @@ static enum hr_status evaluate(void *arg, size_t rank, struct hr_device *device)
 
 enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
 {
-    hr_control_step(play->run->world.control, rank, play->task[rank].index);
+    hr_control_step(play->run->shared.control, rank, play->task[rank].index);
     return hr_pool_submit(play->pool, gradient, play, rank, due);
 }
 
@@ -63,7 +63,7 @@ static enum hr_status finish_gradient(struct hr_play *play, size_t rank)
 enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 {
     struct hr_worker *worker = &play->trainee[rank].worker;
-    const struct hr_strategy *strategy = play->run->world.strategy;
+    const struct hr_strategy *strategy = play->run->shared.strategy;
     enum hr_play_state *state = &play->state[rank];
     *idle = *state == HR_ASKED && !strategy->ready(worker);
     if (*idle)
@@ -97,13 +97,13 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
-    play->run->world.strategy->take(&play->shard[shard], worker);
+    play->run->shared.strategy->take(&play->shard[shard], worker);
     hr_record_taken(&play->log[shard], &play->shard[shard].taken);
 }
 
 bool hr_play_at_cut(const struct hr_play *play)
 {
-    for (size_t r = 0; r < play->run->world.workers; r++)
+    for (size_t r = 0; r < play->run->shared.workers; r++)
         if (play->state[r] != HR_ARRIVED)
             return false;
     return true;
@@ -111,7 +111,7 @@ bool hr_play_at_cut(const struct hr_play *play)
 
 static enum hr_status evaluate_all(struct hr_play *play)
 {
-    const size_t workers = play->run->world.workers;
+    const size_t workers = play->run->shared.workers;
     const size_t parts = workers < play->run->neval ? workers : play->run->neval;
     for (size_t r = 0; r < parts; r++)
         HR_TRY(hr_pool_submit(play->pool, evaluate, play, r, 0));
@@ -123,12 +123,12 @@ static enum hr_status evaluate_all(struct hr_play *play)
 enum hr_status hr_play_cut(struct hr_play *play)
 {
     struct hr_run *run = play->run;
-    const size_t workers = run->world.workers;
+    const size_t workers = run->shared.workers;
     hr_cut_decide(run, hr_run_now_ns(run));
     for (size_t r = 0; r < workers; r++)
-        run->world.strategy->export_part(&play->trainee[r].worker);
+        run->shared.strategy->export_part(&play->trainee[r].worker);
     for (size_t r = 0; r < workers; r++)
-        HR_TRY(run->world.strategy->verify(&play->trainee[r].worker));
+        HR_TRY(run->shared.strategy->verify(&play->trainee[r].worker));
     if (run->board->evaluate)
         HR_TRY(evaluate_all(play));
     hr_cut_conclude(run);
@@ -153,16 +153,16 @@ enum hr_status hr_play_tick(struct hr_play *play)
 static enum hr_status start_ranks(struct hr_play *play)
 {
     struct hr_run *run = play->run;
-    struct hr_world *world = &run->world;
-    const size_t owners = world->strategy->logged ? world->workers : world->servers;
+    struct hr_shared_state *shared = &run->shared;
+    const size_t owners = shared->strategy->logged ? shared->workers : shared->servers;
     for (size_t i = 0; i < owners; i++)
         HR_TRY(hr_record_open(run, i, &play->log[i]));
-    for (; play->shards_started < world->servers; play->shards_started++)
-        HR_TRY(world->strategy->shard_start(&play->shard[play->shards_started], world,
-                                            play->shards_started));
-    for (; play->started < world->workers; play->started++)
+    for (; play->shards_started < shared->servers; play->shards_started++)
+        HR_TRY(shared->strategy->shard_start(&play->shard[play->shards_started], shared,
+                                             play->shards_started));
+    for (; play->started < shared->workers; play->started++)
         HR_TRY(hr_trainee_start(&play->trainee[play->started], run, play->started));
-    for (size_t r = 0; r < world->workers && world->strategy->logged && run->recorder; r++)
+    for (size_t r = 0; r < shared->workers && shared->strategy->logged && run->recorder; r++)
         play->trainee[r].worker.diary.log = &play->log[r];
     return HR_OK;
 }
@@ -179,12 +179,12 @@ size_t hr_play_threads(const struct hr_run *run)
 
 enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t threads)
 {
-    const size_t workers = run->world.workers;
+    const size_t workers = run->shared.workers;
     *play = (struct hr_play){.run = run, .ticked_ns = hr_clock_ns()};
     HR_TRY(hr_kernels_init_process(threads));
     hr_fp_flush_denormals();
     play->trainee = calloc(workers, sizeof *play->trainee);
-    play->shard = calloc(run->world.servers + 1, sizeof *play->shard);
+    play->shard = calloc(run->shared.servers + 1, sizeof *play->shard);
     play->state = calloc(workers, sizeof *play->state);
     play->task = calloc(workers, sizeof *play->task);
     play->log = calloc(hr_record_owners(run), sizeof *play->log);
@@ -212,7 +212,7 @@ void hr_play_stop(struct hr_play *play)
     for (size_t r = 0; r < play->started; r++)
         hr_trainee_stop(&play->trainee[r]);
     for (size_t s = 0; s < play->shards_started; s++)
-        play->run->world.strategy->shard_stop(&play->shard[s]);
+        play->run->shared.strategy->shard_stop(&play->shard[s]);
     free(play->log);
     free(play->trainee);
     free(play->shard);

@@ -140,7 +140,7 @@ enum hr_status hr_pool_start(const struct hr_run *run, size_t threads, struct hr
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pool->njobs = run->world.workers;
+    pool->njobs = run->shared.workers;
     pool->nhelpers = threads - 1;
     pool->job = calloc(pool->njobs, sizeof *pool->job);
     pool->helper = calloc(threads, sizeof *pool->helper);

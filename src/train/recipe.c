@@ -36,9 +36,9 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
 static enum hr_status check_servers(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    const struct hr_optimizer *optimizer = &run->world.optimizer;
+    const struct hr_optimizer *optimizer = &run->shared.optimizer;
     char option[64];
-    if (run->world.strategy->private_state || run->world.servers <= 1 ||
+    if (run->shared.strategy->private_state || run->shared.servers <= 1 ||
         !hr_optimizer_needs_norms(optimizer))
         return HR_OK;
     if (optimizer->clip_norm > 0)
@@ -48,13 +48,13 @@ static enum hr_status check_servers(const struct hr_run *run)
     return hr_fail(HR_E_USAGE,
                    "%s: it needs norms over whole tensors, which %zu servers hold in pieces; "
                    "expected --servers 1",
-                   option, run->world.servers);
+                   option, run->shared.servers);
 }
 
 enum hr_status hr_recipe_optimizer(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_optimizer *optimizer = &run->world.optimizer;
+    struct hr_optimizer *optimizer = &run->shared.optimizer;
     const size_t n = hr_model_tensor_count(run->model);
     *optimizer = (struct hr_optimizer){
         .momentum = o->momentum,
@@ -93,7 +93,7 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
 {
     const struct hr_train_options *o = run->options;
     const size_t base = o->base_batch_size ? o->base_batch_size : run->batch_size;
-    const double times = (double)run->world.course.batch / (double)base;
+    const double times = (double)run->shared.course.batch / (double)base;
     *out = 1;
     if (!strcmp(o->scale_lr, "none"))
         return HR_OK;
@@ -111,8 +111,8 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
 enum hr_status hr_recipe_rate(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_batch_schedule *course = &run->world.course;
-    const bool divides = !run->world.strategy->shares_batch && !strcmp(o->async_lr, "divide");
+    struct hr_batch_schedule *course = &run->shared.course;
+    const bool divides = !run->shared.strategy->shares_batch && !strcmp(o->async_lr, "divide");
     double scale;
     HR_TRY(hr_lr_kind_parse(o->lr_schedule, &course->lr.kind));
     HR_TRY(scale_of(run, &scale));
@@ -121,7 +121,7 @@ enum hr_status hr_recipe_rate(struct hr_run *run)
     course->lr.epochs = (double)o->epochs;
     course->lr.step_epochs = o->lr_step_epochs;
     course->lr.gamma = o->lr_gamma;
-    course->lr_factor = divides ? scale / (double)run->world.workers : scale;
+    course->lr_factor = divides ? scale / (double)run->shared.workers : scale;
     return HR_OK;
 }
 
@@ -142,7 +142,7 @@ static void add(char *text, size_t size, const char *format, ...)
 
 void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size)
 {
-    const struct hr_optimizer *o = &run->world.optimizer;
+    const struct hr_optimizer *o = &run->shared.optimizer;
     const enum hr_rule_id id = o->rule->id;
     snprintf(text, size, "%s", o->rule->name);
     if (id == HR_SGD || id == HR_LARS)
@@ -162,7 +162,7 @@ void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size)
 
 void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size)
 {
-    const struct hr_batch_schedule *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->shared.course;
     const double peak = course->lr.peak * course->lr_factor;
     snprintf(text, size, "lr %.6g", peak);
     if (course->lr_factor != 1)

@@ -17,8 +17,8 @@ struct hr_recorder {
 
 size_t hr_record_owners(const struct hr_run *run)
 {
-    const struct hr_world *world = &run->world;
-    return world->strategy->logged ? world->workers : world->servers ? world->servers : 1;
+    const struct hr_shared_state *shared = &run->shared;
+    return shared->strategy->logged ? shared->workers : shared->servers ? shared->servers : 1;
 }
 
 static void forget(struct hr_run *run)
@@ -54,7 +54,7 @@ enum hr_status hr_record_begin(struct hr_run *run)
     if (status != HR_OK)
         forget(run);
     HR_TRY(status);
-    return run->world.servers || run->world.strategy->logged ? HR_OK : write_empty_log(run);
+    return run->shared.servers || run->shared.strategy->logged ? HR_OK : write_empty_log(run);
 }
 
 enum hr_status hr_record_end(struct hr_run *run)
@@ -82,7 +82,7 @@ enum hr_status hr_record_open(const struct hr_run *run, size_t owner, struct hr_
     *log = (struct hr_trace_log){0};
     if (!run->recorder)
         return HR_OK;
-    return hr_trace_log_open(log, run->options->record, owner, run->world.workers);
+    return hr_trace_log_open(log, run->options->record, owner, run->shared.workers);
 }
 
 enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status)

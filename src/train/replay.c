@@ -63,7 +63,7 @@ enum hr_status hr_replay_prepare(struct hr_run *run)
 {
     const struct hr_replay *replay = run->replay;
     const struct hr_trace *trace = &hr_replay_own(replay)->trace;
-    struct hr_batch_schedule *course = &run->world.course;
+    struct hr_batch_schedule *course = &run->shared.course;
     const size_t owners = hr_record_owners(run);
     HR_TRY(check_data(replay, run->dataset));
     HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));
@@ -71,10 +71,10 @@ enum hr_status hr_replay_prepare(struct hr_run *run)
         return hr_fail(HR_E_FORMAT, "%s: has logs of %zu owners, expected %zu", replay->path,
                        trace->nowners, owners);
     for (size_t s = 0; s < owners; s++)
-        if (trace->owner[s].nranks != run->world.workers)
+        if (trace->owner[s].nranks != run->shared.workers)
             return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu worker%s, expected %zu",
                            replay->path, s, trace->owner[s].nranks,
-                           trace->owner[s].nranks == 1 ? "" : "s", run->world.workers);
+                           trace->owner[s].nranks == 1 ? "" : "s", run->shared.workers);
     course->checkpoint_every = run->options->checkpoint_every;
     if (replay->end < course->end)
         course->end = replay->end;

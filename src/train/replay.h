@@ -28,7 +28,7 @@ static inline const struct hr_replay_own *hr_replay_own(const struct hr_replay *
 /* Will the run end before the recorded one did (--max-steps)? */
 static inline bool hr_replay_is_cut_short(const struct hr_run *run)
 {
-    return run->world.course.end < run->replay->end;
+    return run->shared.course.end < run->replay->end;
 }
 
 /* Once the run is prepared: the course ends where the recorded one did. HR_E_FORMAT: the

@@ -29,8 +29,8 @@ static bool power_of_two(size_t n)
 
 static enum hr_status check_order(const struct hr_run *run)
 {
-    const struct hr_strategy *strategy = run->world.strategy;
-    const struct hr_algorithm *algorithm = run->world.group_options.algorithm;
+    const struct hr_strategy *strategy = run->shared.strategy;
+    const struct hr_algorithm *algorithm = run->shared.group_options.algorithm;
     if (strategy->averages)
         return hr_fail(HR_E_USAGE,
                        "--reduce repro: %s averages weights, of as many replicas as there are "
@@ -55,7 +55,7 @@ static enum hr_status check_order(const struct hr_run *run)
 enum hr_status hr_repro_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    const size_t workers = run->world.workers, shards = o->micro_shards;
+    const size_t workers = run->shared.workers, shards = o->micro_shards;
     if (!strcmp(o->reduce, "sum"))
         return HR_OK;
     if (strcmp(o->reduce, "repro") != 0)
@@ -109,7 +109,7 @@ static struct hr_batch_result by_shards(struct hr_trainee *trainee, const struct
             shard_of(trainee, batch, worker->rank * trainee->device->repro.shards + i);
         const struct hr_batch_result result =
             hr_trainee_differentiate(trainee, &shard, worker->grads);
-        carry(&trainee->device->repro, i, worker->grads, worker->world->params);
+        carry(&trainee->device->repro, i, worker->grads, worker->shared->params);
         sum.loss_sum += result.loss_sum;
         sum.correct += result.correct;
         *samples += shard.count;
@@ -131,7 +131,7 @@ struct hr_batch_result hr_repro_gradient(struct hr_trainee *trainee, const struc
                                          size_t *samples)
 {
     struct hr_worker *worker = &trainee->worker;
-    const uint64_t step = worker->index - 1 - worker->world->course.first;
+    const uint64_t step = worker->index - 1 - worker->shared->course.first;
     const bool measures = worker->rank == 0 && trainee->device->repro.shards > 1 &&
                           step >= COST_FIRST && step < COST_FIRST + COST_STEPS;
     const int64_t began = hr_clock_ns();
@@ -147,7 +147,7 @@ struct hr_batch_result hr_repro_gradient(struct hr_trainee *trainee, const struc
 
 double hr_repro_cost(const struct hr_run *run)
 {
-    const struct hr_worker_stats *stats = &run->world.stats[0];
+    const struct hr_worker_stats *stats = &run->shared.stats[0];
     if (!run->micro_shards || !stats->whole_ns)
         return 0;
     return (double)stats->repro_ns / (double)stats->whole_ns;

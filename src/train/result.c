@@ -11,25 +11,25 @@
 
 static void fill_configuration(const struct hr_run *run, struct hr_run_result *result)
 {
-    const struct hr_world *world = &run->world;
-    const bool all_reduces = !world->strategy->served && world->strategy->synchronous;
-    const struct hr_algorithm *algorithm = world->group_options.algorithm;
+    const struct hr_shared_state *shared = &run->shared;
+    const bool all_reduces = !shared->strategy->served && shared->strategy->synchronous;
+    const struct hr_algorithm *algorithm = shared->group_options.algorithm;
     snprintf(result->strategy, sizeof result->strategy, "%s", run->strategy_name);
     snprintf(result->algorithm, sizeof result->algorithm, "%s", all_reduces ? algorithm->name : "");
     snprintf(result->order, sizeof result->order, "%s",
-             all_reduces                     ? algorithm->order
-             : world->strategy->synchronous  ? hr_allreduce_direct.order
-             : world->strategy->shares_batch ? "T(n) over those that are in, in rank order"
-                                             : "as gradients arrive");
+             all_reduces                      ? algorithm->order
+             : shared->strategy->synchronous  ? hr_allreduce_direct.order
+             : shared->strategy->shares_batch ? "T(n) over those that are in, in rank order"
+                                              : "as gradients arrive");
     snprintf(result->launch, sizeof result->launch, "%s",
              hr_run_is_played(run) ? "events" : hr_launch_name(run->launch));
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
     snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->model));
-    snprintf(result->optimizer, sizeof result->optimizer, "%s", world->optimizer.rule->name);
+    snprintf(result->optimizer, sizeof result->optimizer, "%s", shared->optimizer.rule->name);
     hr_manner_text(run, result->manner, sizeof result->manner);
-    result->workers = world->workers;
-    result->servers = world->servers;
-    result->params = world->params;
+    result->workers = shared->workers;
+    result->servers = shared->servers;
+    result->params = shared->params;
     result->classes = run->dataset->classes;
     result->batch_size = run->batch_size;
     result->global_batch = run->global_batch;
@@ -69,19 +69,19 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
 
 static enum hr_status copy_dropped(const struct hr_run *run, struct hr_run_result *result)
 {
-    result->ndropped_by = run->world.workers;
+    result->ndropped_by = run->shared.workers;
     result->dropped_by = calloc(result->ndropped_by, sizeof *result->dropped_by);
     if (!result->dropped_by)
         return hr_fail(HR_E_NOMEM, "no memory for the counts of %zu workers", result->ndropped_by);
     for (size_t w = 0; w < result->ndropped_by; w++)
-        result->dropped_by[w] = run->world.stats[w].dropped;
+        result->dropped_by[w] = run->shared.stats[w].dropped;
     return HR_OK;
 }
 
 void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
 {
-    for (size_t w = 0; w < run->world.workers; w++)
-        fold_worker(&run->world.stats[w], result);
+    for (size_t w = 0; w < run->shared.workers; w++)
+        fold_worker(&run->shared.stats[w], result);
 }
 
 static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result *result)
@@ -100,12 +100,12 @@ static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result 
 
 static enum hr_status fill_times(const struct hr_run *run, struct hr_run_result *result)
 {
-    result->nworker_times = run->world.workers;
+    result->nworker_times = run->shared.workers;
     result->worker_time = calloc(result->nworker_times, sizeof *result->worker_time);
     if (!result->worker_time)
-        return hr_fail(HR_E_NOMEM, "no memory for the times of %zu workers", run->world.workers);
+        return hr_fail(HR_E_NOMEM, "no memory for the times of %zu workers", run->shared.workers);
     for (size_t w = 0; w < result->nworker_times; w++) {
-        const int64_t *spent_ns = run->world.stats[w].account.spent_ns;
+        const int64_t *spent_ns = run->shared.stats[w].account.spent_ns;
         struct hr_worker_time *time = &result->worker_time[w];
         result->load_s += time->load_s = hr_seconds(spent_ns[HR_LOAD]);
         result->compute_s += time->compute_s = hr_seconds(spent_ns[HR_COMPUTE]);
@@ -130,10 +130,10 @@ static double record_cost(const struct hr_run *run)
     const struct hr_run_result *result = run->result;
     const double all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
     double tickets = 0;
-    for (size_t w = 0; w < run->world.workers; w++)
-        tickets += hr_seconds(run->world.stats[w].ticket_ns);
-    return run->recorder && run->world.strategy->logged && tickets < all ? all / (all - tickets)
-                                                                         : 0;
+    for (size_t w = 0; w < run->shared.workers; w++)
+        tickets += hr_seconds(run->shared.stats[w].ticket_ns);
+    return run->recorder && run->shared.strategy->logged && tickets < all ? all / (all - tickets)
+                                                                          : 0;
 }
 
 static void name_trace(const struct hr_run *run, struct hr_run_result *result)
@@ -148,7 +148,7 @@ static void name_trace(const struct hr_run *run, struct hr_run_result *result)
 static void fill_past(const struct hr_run *run, struct hr_run_result *result)
 {
     result->resumed = run->options->resume[0];
-    result->resumed_step = result->resumed ? run->world.course.first + run->resumed_steps : 0;
+    result->resumed_step = result->resumed ? run->shared.course.first + run->resumed_steps : 0;
     result->past_samples = run->past.samples;
     result->past_updates = run->past.updates;
     result->past_seconds = run->past.seconds;
@@ -157,7 +157,7 @@ static void fill_past(const struct hr_run *run, struct hr_run_result *result)
 enum hr_status hr_result_fill(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
-    const struct hr_batch_schedule *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->shared.course;
     fill_configuration(run, result);
     hr_result_count(run, result);
     HR_TRY(fill_times(run, result));
@@ -181,7 +181,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
         as_written(hr_batch_schedule_lr(course, run->board->index ? run->board->index - 1 : 0));
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_divergence_cure(run, result);
-    hr_digest_floats(run->world.snapshot.weights, run->world.params, result->weights_digest);
+    hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);
     name_trace(run, result);
     result->record_cost = record_cost(run);
     hr_conditions_warn(run);

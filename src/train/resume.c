@@ -24,19 +24,19 @@ static enum hr_status same_text(const struct hr_checkpoint *checkpoint, const ch
 static enum hr_status resume_samples(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                      uint64_t *samples)
 {
-    uint64_t epoch, position, size = run->world.course.pass;
+    uint64_t epoch, position, size = run->shared.course.pass;
     HR_TRY(hr_saved_count(checkpoint, "epoch", &epoch));
     HR_TRY(hr_saved_count(checkpoint, "position", &position));
     if (hr_metadata_get(&checkpoint->trainer, "epoch_size")) /* the first ones had none */
         HR_TRY(hr_saved_count(checkpoint, "epoch_size", &size));
     *samples = epoch * size + position;
-    run->in_epoch = size == run->world.course.samples && position > 0;
+    run->in_epoch = size == run->shared.course.samples && position > 0;
     return HR_OK;
 }
 
 enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
-    const struct hr_batch_schedule *course = &run->world.course;
+    const struct hr_batch_schedule *course = &run->shared.course;
     uint64_t seed, samples;
     char ours[32];
     HR_TRY(same_text(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
@@ -62,7 +62,7 @@ enum hr_status hr_resume_position(struct hr_run *run, const struct hr_checkpoint
                        " of an epoch, which is no multiple of this "
                        "run's %" PRIu64 " samples a step",
                        checkpoint->path, position, course->batch);
-    run->world.course.first = epoch * course->batches_per_epoch + position / course->batch;
+    run->shared.course.first = epoch * course->batches_per_epoch + position / course->batch;
     run->resumed_steps = checkpoint->step - course->first;
     return hr_past_take(run, checkpoint);
 }
@@ -133,7 +133,7 @@ static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint 
         if (info->role != HR_TENSOR_TRAINED)
             continue;
         snprintf(name, sizeof name, "%s%s.%s", prefix, info->name,
-                 run->world.optimizer.rule->state_names[array]);
+                 run->shared.optimizer.rule->state_names[array]);
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->trainer, info, name,
                               hr_saved_array(run, copy, array)));
     }
@@ -146,16 +146,16 @@ static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint 
 static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                  size_t copy, size_t saved)
 {
-    const size_t from = saved == run->world.snapshot.state_copies ? copy : 0;
+    const size_t from = saved == run->shared.snapshot.state_copies ? copy : 0;
     const struct hr_tensor *steps = hr_tensor_get(&checkpoint->trainer, "step");
     char prefix[32];
     if (!steps || !saved || steps->dtype != HR_I64 || steps->bytes != saved * sizeof(int64_t))
         return hr_fail(HR_E_FORMAT, "%s: tensor step is missing, or is not one number a state",
                        checkpoint->path);
-    memcpy(&run->world.snapshot.applied[copy], (const int64_t *)steps->data + from,
+    memcpy(&run->shared.snapshot.applied[copy], (const int64_t *)steps->data + from,
            sizeof(int64_t));
     hr_saved_prefix(prefix, sizeof prefix, saved, from);
-    for (size_t array = 0; array < run->world.optimizer.rule->nstates; array++)
+    for (size_t array = 0; array < run->shared.optimizer.rule->nstates; array++)
         HR_TRY(load_array(run, checkpoint, prefix, copy, array));
     return HR_OK;
 }
@@ -167,11 +167,11 @@ enum hr_status hr_resume_state(struct hr_run *run, const struct hr_checkpoint *c
     for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name,
-                              run->world.snapshot.weights));
+                              run->shared.snapshot.weights));
     }
-    for (size_t copy = 0; copy < run->world.snapshot.state_copies; copy++)
+    for (size_t copy = 0; copy < run->shared.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
-    *run->world.snapshot.losses =
+    *run->shared.snapshot.losses =
         (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
                                  hr_saved_number(checkpoint, "last_epoch_loss")};
     return hr_past_restore(run, checkpoint);

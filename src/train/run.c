@@ -50,19 +50,19 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
 static enum hr_status count_ranks(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_world *world = &run->world;
-    world->workers = o->workers;
-    world->servers = world->strategy->served ? o->servers : 0;
-    run->nranks = world->workers + world->servers;
+    struct hr_shared_state *shared = &run->shared;
+    shared->workers = o->workers;
+    shared->servers = shared->strategy->served ? o->servers : 0;
+    run->nranks = shared->workers + shared->servers;
     const bool local = run->schedule == HR_SCHEDULE_VIRTUAL || run->replay;
     const size_t most = local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;
-    if (world->workers < 1 || world->workers > most)
-        return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", world->workers, most);
-    if (world->strategy->served && o->servers < 1)
+    if (shared->workers < 1 || shared->workers > most)
+        return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", shared->workers, most);
+    if (shared->strategy->served && o->servers < 1)
         return hr_fail(HR_E_USAGE, "--servers 0: %s needs at least one", o->strategy);
     if (o->servers > most || run->nranks > most)
         return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu: at most %zu ranks in all",
-                       world->workers, o->servers, most);
+                       shared->workers, o->servers, most);
     return HR_OK;
 }
 
@@ -98,14 +98,14 @@ static enum hr_status parse_clock(struct hr_run *run, const char *text)
 static enum hr_status parse_names(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_world *world = &run->world;
+    struct hr_shared_state *shared = &run->shared;
     run->strategy_name = o->strategy;
-    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &world->strategy));
+    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &shared->strategy));
     if (o->record[0] || run->replay)
-        world->strategy = hr_strategy_recorded(world->strategy);
-    HR_TRY(hr_algorithm_find(o->algorithm, &world->group_options.algorithm));
-    if (world->group_options.algorithm == &hr_allreduce_auto) /* gradients are never small */
-        world->group_options.algorithm = &hr_allreduce_direct;
+        shared->strategy = hr_strategy_recorded(shared->strategy);
+    HR_TRY(hr_algorithm_find(o->algorithm, &shared->group_options.algorithm));
+    if (shared->group_options.algorithm == &hr_allreduce_auto) /* gradients are never small */
+        shared->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
     HR_TRY(parse_schedule(run, o->schedule));
     HR_TRY(parse_clock(run, o->clock));
@@ -118,10 +118,10 @@ static enum hr_status parse_names(struct hr_run *run)
 static enum hr_status settle_batch(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    const size_t workers = run->world.workers, global = o->global_batch_size;
+    const size_t workers = run->shared.workers, global = o->global_batch_size;
     run->batch_size = global ? (global + workers - 1) / workers : o->batch_size;
     run->global_batch = global ? global : o->batch_size * workers;
-    if (global && global % workers && !run->world.strategy->shares_batch)
+    if (global && global % workers && !run->shared.strategy->shares_batch)
         return hr_fail(HR_E_USAGE,
                        "--global-batch-size %zu: the %zu workers of %s cannot share it evenly",
                        global, workers, o->strategy);
@@ -131,8 +131,8 @@ static enum hr_status settle_batch(struct hr_run *run)
 static void plot_course(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_batch_schedule *course = &run->world.course;
-    const bool shares = run->world.strategy->shares_batch;
+    struct hr_batch_schedule *course = &run->shared.course;
+    const bool shares = run->shared.strategy->shares_batch;
     course->pass = run->dataset->train.count;
     course->samples = o->epoch_size ? o->epoch_size : course->pass;
     course->batch = shares ? run->global_batch : run->batch_size;
@@ -148,9 +148,9 @@ static void settle_waiting(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     const size_t busy =
-        run->nranks + o->ranks_beside + run->world.workers * (o->threads_per_worker - 1);
-    run->world.group_options.crowded = busy > hr_cpus_allowed();
-    run->world.group_options.helpers = hr_cpus_allowed() - 1;
+        run->nranks + o->ranks_beside + run->shared.workers * (o->threads_per_worker - 1);
+    run->shared.group_options.crowded = busy > hr_cpus_allowed();
+    run->shared.group_options.helpers = hr_cpus_allowed() - 1;
     run->spin_ns = hr_spin_budget_ns(busy);
     run->yield_ns = hr_yield_budget_ns(busy);
     run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
@@ -159,7 +159,7 @@ static void settle_waiting(struct hr_run *run)
 static enum hr_status prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->settled;
-    struct hr_world *world = &run->world;
+    struct hr_shared_state *shared = &run->shared;
     HR_TRY(hr_train_complete(&run->settled));
     HR_TRY(check_numbers(o));
     HR_TRY(parse_names(run));
@@ -171,22 +171,22 @@ static enum hr_status prepare(struct hr_run *run)
     plot_course(run);
     HR_TRY(hr_recipe_rate(run));
     HR_TRY(hr_recipe_optimizer(run));
-    world->params = hr_model_param_count(run->model);
+    shared->params = hr_model_param_count(run->model);
     HR_TRY(hr_manner_prepare(run));
     if (run->replay)
         HR_TRY(hr_replay_prepare(run));
-    world->group_options.nranks = world->workers;
+    shared->group_options.nranks = shared->workers;
     settle_waiting(run);
-    world->snapshot.state_copies = world->strategy->private_state ? world->workers : 1;
+    shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;
     HR_TRY(hr_wiring_prepare(run));
     HR_TRY(hr_conditions_open(run));
     HR_TRY(hr_calibrate_check(run));
     run->neval = (run->dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     run->curve_room = o->epochs + 2;
-    world->weights = calloc(2 * world->workers, sizeof *world->weights);
-    if (!world->weights)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu workers", world->workers);
-    world->grads = world->weights + world->workers;
+    shared->weights = calloc(2 * shared->workers, sizeof *shared->weights);
+    if (!shared->weights)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu workers", shared->workers);
+    shared->grads = shared->weights + shared->workers;
     return HR_OK;
 }
 
@@ -194,21 +194,21 @@ static enum hr_status prepare(struct hr_run *run)
 
 static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
-    struct hr_world *world = &run->world;
-    const struct hr_batch_schedule *course = &world->course;
+    struct hr_shared_state *shared = &run->shared;
+    const struct hr_batch_schedule *course = &shared->course;
     if (!run->local)
-        HR_TRY(hr_group_init(world->group, &world->group_options));
-    hr_atom64_store_relaxed(&world->dispenser->next, course->first);
-    hr_atom64_store_relaxed(&world->dispenser->cut,
+        HR_TRY(hr_group_init(shared->group, &shared->group_options));
+    hr_atom64_store_relaxed(&shared->dispenser->next, course->first);
+    hr_atom64_store_relaxed(&shared->dispenser->cut,
                             hr_batch_schedule_next_cut(course, course->first));
-    hr_atom64_store_relaxed(&world->dispenser->stop_at, UINT64_MAX);
+    hr_atom64_store_relaxed(&shared->dispenser->stop_at, UINT64_MAX);
     run->board->index = course->first;
     if (checkpoint)
         HR_TRY(hr_resume_state(run, checkpoint));
     else
-        HR_TRY(hr_init_weights(run, world->snapshot.weights));
-    world->strategy->init(world);
-    hr_staleness_init(world);
+        HR_TRY(hr_init_weights(run, shared->snapshot.weights));
+    shared->strategy->init(shared);
+    hr_staleness_init(shared);
     return HR_OK;
 }
 
@@ -243,8 +243,8 @@ static enum hr_status refuse_finished(const struct hr_run *run,
     return hr_fail(HR_E_USAGE,
                    "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
                    "more --epochs%s would go on",
-                   checkpoint ? checkpoint->path : "", (unsigned long long)run->world.course.first,
-                   (unsigned long long)run->world.course.end,
+                   checkpoint ? checkpoint->path : "", (unsigned long long)run->shared.course.first,
+                   (unsigned long long)run->shared.course.end,
                    run->options->max_steps ? " or --max-steps" : "");
 }
 
@@ -271,7 +271,7 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
         HR_TRY(hr_scaling_measure(run->dataset, &run->scaling));
     if (checkpoint)
         HR_TRY(hr_resume_position(run, checkpoint));
-    const bool finished = run->world.course.first >= run->world.course.end && !run->replay;
+    const bool finished = run->shared.course.first >= run->shared.course.end && !run->replay;
     if (finished && !run->options->finished_ok)
         return refuse_finished(run, checkpoint);
     HR_TRY(hr_kernels_check()); /* behind every refusal */
@@ -311,7 +311,7 @@ static void finish(struct hr_run *run)
     hr_wires_close(&run->wires);
     hr_class_view_close(&run->resumed_classes);
     free(run->tensors);
-    free(run->world.weights);
+    free(run->shared.weights);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
 }

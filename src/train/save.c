@@ -68,7 +68,7 @@ static void fill_model(const struct hr_run *run, struct hr_tensor_file *file, in
 {
     for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
-        add_tensor(file, info, "", "", run->world.snapshot.weights);
+        add_tensor(file, info, "", "", run->shared.snapshot.weights);
         add_counter(file, info, batches);
     }
     put(file, "format", "pt");
@@ -99,8 +99,8 @@ static void fill_state(const struct hr_run *run, size_t copy, size_t array,
                        struct hr_tensor_file *file)
 {
     char prefix[32], suffix[32];
-    hr_saved_prefix(prefix, sizeof prefix, run->world.snapshot.state_copies, copy);
-    snprintf(suffix, sizeof suffix, ".%s", run->world.optimizer.rule->state_names[array]);
+    hr_saved_prefix(prefix, sizeof prefix, run->shared.snapshot.state_copies, copy);
+    snprintf(suffix, sizeof suffix, ".%s", run->shared.optimizer.rule->state_names[array]);
     for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
         if (hr_model_tensor(run->model, i)->role == HR_TENSOR_TRAINED)
             add_tensor(file, hr_model_tensor(run->model, i), prefix, suffix,
@@ -110,9 +110,9 @@ static void fill_state(const struct hr_run *run, size_t copy, size_t array,
 /* "step" (state_copies): updates made to each copy, as PyTorch's optimizers count them. */
 static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
 {
-    const struct hr_snapshot *snapshot = &run->world.snapshot;
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
     for (size_t copy = 0; copy < snapshot->state_copies; copy++)
-        for (size_t array = 0; array < run->world.optimizer.rule->nstates; array++)
+        for (size_t array = 0; array < run->shared.optimizer.rule->nstates; array++)
             fill_state(run, copy, array, file);
     file->tensors[file->ntensors++] = (struct hr_tensor){
         .name = "step",
@@ -126,26 +126,26 @@ static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
 
 static void fill_trainer(const struct hr_run *run, double *curve, struct hr_tensor_file *file)
 {
-    const struct hr_batch at = hr_batch_schedule_batch(&run->world.course, run->board->index);
+    const struct hr_batch at = hr_batch_schedule_batch(&run->shared.course, run->board->index);
     fill_states(run, file);
     add_scaling(&run->scaling, file);
     hr_past_put(run, curve, file);
     put(file, HR_RUN_KEY, "%s", run->claim.run);
     put(file, "strategy", "%s", run->strategy_name);
-    put(file, "optimizer", "%s", run->world.optimizer.rule->name);
+    put(file, "optimizer", "%s", run->shared.optimizer.rule->name);
     put(file, "seed", "%" PRIu64, run->options->seed);
     put(file, "data", "%s", run->dataset->digest);
     put(file, "epoch", "%" PRIu64, at.epoch);
     put(file, "position", "%" PRIu64, at.first);
-    put(file, "epoch_size", "%" PRIu64, run->world.course.samples);
-    put(file, "workers", "%zu", run->world.workers);
+    put(file, "epoch_size", "%" PRIu64, run->shared.course.samples);
+    put(file, "workers", "%zu", run->shared.workers);
     put(file, "batch_size", "%zu", run->batch_size);
-    put(file, "lr", "%.9g", (double)hr_batch_schedule_lr(&run->world.course, run->board->index));
-    put(file, "state_copies", "%zu", run->world.snapshot.state_copies);
+    put(file, "lr", "%.9g", (double)hr_batch_schedule_lr(&run->shared.course, run->board->index));
+    put(file, "state_copies", "%zu", run->shared.snapshot.state_copies);
     put(file, "epoch_samples", "%" PRIu64, run->board->epoch_samples);
     put(file, "epoch_loss", "%.17g", run->board->epoch_loss);
-    put(file, "first_epoch_loss", "%.17g", run->world.snapshot.losses->first);
-    put(file, "last_epoch_loss", "%.17g", run->world.snapshot.losses->last);
+    put(file, "first_epoch_loss", "%.17g", run->shared.snapshot.losses->first);
+    put(file, "last_epoch_loss", "%.17g", run->shared.snapshot.losses->last);
     put(file, "samples", "%" PRIu64, run->past.samples + run->board->samples);
     put(file, "updates", "%" PRIu64, run->past.updates + run->board->updates);
     put(file, "seconds", "%.17g", run->past.seconds + hr_seconds(run->board->train_ns));
@@ -155,12 +155,12 @@ static void fill_trainer(const struct hr_run *run, double *curve, struct hr_tens
 /* Arrays of (params) floats in the state of all copies. */
 static size_t state_arrays(const struct hr_run *run)
 {
-    return run->world.snapshot.state_copies * run->world.optimizer.rule->nstates;
+    return run->shared.snapshot.state_copies * run->shared.optimizer.rule->nstates;
 }
 
 size_t hr_save_bytes(const struct hr_run *run)
 {
-    return (1 + state_arrays(run)) * run->world.params * sizeof(float) +
+    return (1 + state_arrays(run)) * run->shared.params * sizeof(float) +
            2 * run->scaling.channels * sizeof(float) +
            hr_class_names_entries(run->dataset) * sizeof(struct hr_metadata) +
            HR_PAST_POINT * run->curve_room * sizeof(double) + 65536;

@@ -64,8 +64,8 @@ static inline void hr_saved_prefix(char *prefix, size_t size, size_t copies, siz
 /* Array `array` of state copy `copy`. */
 static inline float *hr_saved_array(const struct hr_run *run, size_t copy, size_t array)
 {
-    const struct hr_world *world = &run->world;
-    return world->snapshot.state + copy * hr_state_floats(world) + array * world->params;
+    const struct hr_shared_state *shared = &run->shared;
+    return shared->snapshot.state + copy * hr_state_floats(shared) + array * shared->params;
 }
 
 /* --- past.c: what was trained before, as tensors of a checkpoint, and back */

@@ -39,16 +39,16 @@ static json_t *data_json(const struct hr_dataset *dataset)
 
 void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state *out)
 {
-    const struct hr_world *world = &run->world;
-    out->index = world->course.first;
-    hr_digest_floats(world->snapshot.weights, world->params, out->weights);
-    hr_digest_floats(world->snapshot.state, hr_state_floats(world) * world->snapshot.state_copies,
-                     out->state);
+    const struct hr_shared_state *shared = &run->shared;
+    out->index = shared->course.first;
+    hr_digest_floats(shared->snapshot.weights, shared->params, out->weights);
+    hr_digest_floats(shared->snapshot.state,
+                     hr_state_floats(shared) * shared->snapshot.state_copies, out->state);
 }
 
-static const char *owners_name(const struct hr_world *world)
+static const char *owners_name(const struct hr_shared_state *shared)
 {
-    return world->strategy->logged ? "workers" : world->servers ? "shards" : "none";
+    return shared->strategy->logged ? "workers" : shared->servers ? "shards" : "none";
 }
 
 enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)
@@ -56,11 +56,11 @@ enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)
     struct hr_train_options options = *run->options;
     struct hr_trace_begin_state begin;
     hr_trace_begin_state(run, &begin);
-    options.checkpoint_every = run->world.course.checkpoint_every; /* cuts decide bits */
+    options.checkpoint_every = run->shared.course.checkpoint_every; /* cuts decide bits */
     return dump(json_pack("{ss so so so ss so ss s{so ss ss}}", "hogring", HR_VERSION, "options",
                           hr_train_options_json(&options), "data", data_json(run->dataset),
                           "machine", hr_machine_bits_json(), "model", hr_model_text(run->model),
-                          "params", count(run->world.params), "owners", owners_name(&run->world),
+                          "params", count(run->shared.params), "owners", owners_name(&run->shared),
                           "begin", "index", count(begin.index), "weights", begin.weights, "state",
                           begin.state),
                 "header", text);

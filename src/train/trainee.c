@@ -13,30 +13,30 @@
 static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
 {
     struct hr_run *run = trainee->run;
-    struct hr_world *world = &run->world;
-    const struct hr_place place = {.group = world->group,
-                                   .segment = world->segment,
-                                   .control = world->control,
+    struct hr_shared_state *shared = &run->shared;
+    const struct hr_place place = {.group = shared->group,
+                                   .segment = shared->segment,
+                                   .control = shared->control,
                                    .waiter = &trainee->waiter,
                                    .wires = run->wires.nranks ? &run->wires : NULL};
     const bool sleeps = place.wires || hr_conditions_matter(&run->conditions);
     if (sleeps && !hr_run_is_played(run)) /* else the kernel rounds sleeps up by 50 us */
         prctl(PR_SET_TIMERSLACK, 1);
     trainee->worker = (struct hr_worker){
-        .world = world,
+        .shared = shared,
         .rank = rank,
         .waiter = &trainee->waiter,
-        .stats = &world->stats[rank],
-        .weights = world->weights[rank],
-        .grads = world->grads[rank],
-        .index = world->course.first,
-        .cut = hr_batch_schedule_next_cut(&world->course, world->course.first),
+        .stats = &shared->stats[rank],
+        .weights = shared->weights[rank],
+        .grads = shared->grads[rank],
+        .index = shared->course.first,
+        .cut = hr_batch_schedule_next_cut(&shared->course, shared->course.first),
     };
     if (run->local)
         hr_member_init_in_hall(&trainee->worker.member, run->local, rank);
     else
-        HR_TRY(hr_member_init(&trainee->worker.member, &world->group_options, &place, rank));
-    const enum hr_status status = world->strategy->start(&trainee->worker);
+        HR_TRY(hr_member_init(&trainee->worker.member, &shared->group_options, &place, rank));
+    const enum hr_status status = shared->strategy->start(&trainee->worker);
     if (status != HR_OK)
         hr_member_fini(&trainee->worker.member);
     return status;
@@ -45,15 +45,15 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
 static enum hr_status start_prefetch(struct hr_trainee *trainee, size_t rank)
 {
     const struct hr_run *run = trainee->run;
-    const struct hr_world *world = &run->world;
+    const struct hr_shared_state *shared = &run->shared;
     const struct hr_prefetch_options options = {
         .run = run,
         .rank = rank,
         .ahead = run->options->prefetch,
         .max_samples = run->batch_size,
-        .first = world->course.first + (world->strategy->shares_batch ? 0 : rank),
-        .end = world->course.end,
-        .stride = world->strategy->shares_batch ? 1 : world->workers,
+        .first = shared->course.first + (shared->strategy->shares_batch ? 0 : rank),
+        .end = shared->course.end,
+        .stride = shared->strategy->shares_batch ? 1 : shared->workers,
     };
     if (!hr_run_prefetches(run))
         return HR_OK;
@@ -66,7 +66,7 @@ void hr_trainee_final(struct hr_trainee *trainee, size_t offset)
     struct hr_account *account = &worker->stats->account;
     const enum hr_activity was = hr_account_turn(account, HR_COMMUNICATE);
     const int64_t began = hr_clock_ns();
-    worker->world->strategy->final(worker, offset);
+    worker->shared->strategy->final(worker, offset);
     trainee->final_ns += hr_clock_ns() - began;
     hr_account_turn(account, was);
 }
@@ -76,11 +76,11 @@ enum hr_status hr_trainee_start(struct hr_trainee *trainee, struct hr_run *run, 
     enum hr_status status;
     *trainee = (struct hr_trainee){
         .run = run,
-        .waiter = {.abort = &run->world.control->abort,
+        .waiter = {.abort = &run->shared.control->abort,
                    .spin_ns = run->spin_ns,
                    .yield_ns = run->yield_ns,
                    .timeout_ns = run->timeout_ns,
-                   .account = &run->world.stats[rank].account},
+                   .account = &run->shared.stats[rank].account},
     };
     HR_TRY(start_prefetch(trainee, rank));
     HR_TRY_GOTO(start_worker(trainee, rank), status, out);
@@ -92,7 +92,7 @@ out:
 
 void hr_trainee_stop(struct hr_trainee *trainee)
 {
-    trainee->run->world.strategy->stop(&trainee->worker);
+    trainee->run->shared.strategy->stop(&trainee->worker);
     hr_member_fini(&trainee->worker.member);
     hr_prefetch_stop(trainee->prefetch);
 }
@@ -123,9 +123,9 @@ enum hr_status hr_trainee_sleep(const struct hr_trainee *trainee, int64_t until_
 {
     const struct hr_run *run = trainee->run;
     struct sleeper sleeper = {.waiter = {.abort = trainee->waiter.abort},
-                              .stop = &run->world.dispenser->stop,
+                              .stop = &run->shared.dispenser->stop,
                               .until_ns = until_ns};
-    return hr_wait_until(&sleeper.waiter, &run->world.control->rank[trainee->worker.rank].bell,
+    return hr_wait_until(&sleeper.waiter, &run->shared.control->rank[trainee->worker.rank].bell,
                          has_slept, &sleeper, what);
 }
 
@@ -200,10 +200,10 @@ static enum hr_status check_finite(const struct hr_trainee *trainee, const struc
                                    double loss)
 {
     const struct hr_worker *worker = &trainee->worker;
-    const struct hr_world *world = worker->world;
+    const struct hr_shared_state *shared = worker->shared;
     const char *what =
         !isfinite(loss) ? "the loss is not finite"
-        : !world->strategy->synchronous && !hr_vec_all_finite(worker->grads, world->params)
+        : !shared->strategy->synchronous && !hr_vec_all_finite(worker->grads, shared->params)
             ? "the gradient is not finite, though the loss is"
             : NULL;
     if (!what)
@@ -223,18 +223,18 @@ static bool is_at_the_start(const struct hr_trainee *trainee, uint64_t index)
 {
     const struct hr_run *run = trainee->run;
     const struct hr_worker *worker = &trainee->worker;
-    const struct hr_world *world = worker->world;
-    const bool at_random = world->course.first == 0 && !run->options->init_weights[0];
+    const struct hr_shared_state *shared = worker->shared;
+    const bool at_random = shared->course.first == 0 && !run->options->init_weights[0];
     return at_random && worker->steps == 0 &&
-           index < hr_batch_schedule_next_cut(&world->course, 0) &&
-           !memcmp(worker->weights, world->snapshot.weights,
-                   world->params * sizeof *worker->weights);
+           index < hr_batch_schedule_next_cut(&shared->course, 0) &&
+           !memcmp(worker->weights, shared->snapshot.weights,
+                   shared->params * sizeof *worker->weights);
 }
 
 enum hr_status hr_trainee_gradient(struct hr_trainee *trainee, const struct hr_task *task)
 {
     struct hr_worker *worker = &trainee->worker;
-    const struct hr_batch batch = hr_batch_schedule_batch(&worker->world->course, task->index);
+    const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->course, task->index);
     const struct hr_batch share = hr_input_share(trainee->run, worker->rank, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;
     const bool at_the_start = is_at_the_start(trainee, task->index);
@@ -269,7 +269,8 @@ static struct hr_batch_result evaluate_block(struct hr_trainee *trainee, size_t 
         const size_t n = hr_min_size(rows, count - done);
         hr_input_decode_test(&device->input, first + done, n, hr_workspace_input(device->workspace),
                              hr_workspace_labels(device->workspace));
-        hr_model_evaluate_more(run->model, device->workspace, run->world.snapshot.weights, n, &sum);
+        hr_model_evaluate_more(run->model, device->workspace, run->shared.snapshot.weights, n,
+                               &sum);
     }
     return sum;
 }
@@ -279,7 +280,7 @@ void hr_trainee_evaluate(struct hr_trainee *trainee)
     const struct hr_run *run = trainee->run;
     const size_t tests = run->dataset->test.count;
     hr_workspace_lend(trainee->device->workspace, NULL, NULL);
-    for (size_t block = trainee->worker.rank; block < run->neval; block += run->world.workers) {
+    for (size_t block = trainee->worker.rank; block < run->neval; block += run->shared.workers) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
         const struct hr_batch_result result = evaluate_block(trainee, first, count);

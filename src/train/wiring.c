@@ -9,12 +9,12 @@
 static enum hr_status read_overlap(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_strategy_options *options = &run->world.options;
+    struct hr_strategy_options *options = &run->shared.options;
     uint64_t bytes;
     options->overlap = !strcmp(o->overlap, "on");
     if (!options->overlap && strcmp(o->overlap, "off") != 0)
         return hr_fail(HR_E_USAGE, "--overlap %s: expected on or off", o->overlap);
-    if (options->overlap && !run->world.strategy->final)
+    if (options->overlap && !run->shared.strategy->final)
         return hr_fail(HR_E_USAGE,
                        "--overlap on: means nothing with --strategy %s (it belongs to "
                        "allreduce)",
@@ -44,8 +44,8 @@ static size_t slot_bytes(size_t workers)
 enum hr_status hr_wiring_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_group_options *group = &run->world.group_options;
-    const bool all_reduces = run->world.strategy->synchronous && !run->world.strategy->served;
+    struct hr_group_options *group = &run->shared.group_options;
+    const bool all_reduces = run->shared.strategy->synchronous && !run->shared.strategy->served;
     HR_TRY(read_overlap(run));
     group->copies = !strcmp(o->transport, "copy");
     if (!group->copies && strcmp(o->transport, "zero-copy") != 0)
@@ -56,10 +56,10 @@ enum hr_status hr_wiring_prepare(struct hr_run *run)
                        "to allreduce)",
                        o->strategy);
     if (group->copies)
-        group->slot_bytes = slot_bytes(run->world.workers);
+        group->slot_bytes = slot_bytes(run->shared.workers);
     if (!o->link[0] || run->schedule == HR_SCHEDULE_VIRTUAL) /* there conditions.c reads it */
         return HR_OK;
     if (!group->copies)
         return hr_fail(HR_E_USAGE, "--link: links are emulated for --transport copy only");
-    return hr_wires_open(&run->wires, run->world.workers, o->link, NULL, 1);
+    return hr_wires_open(&run->wires, run->shared.workers, o->link, NULL, 1);
 }

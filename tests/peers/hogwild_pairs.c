@@ -35,7 +35,7 @@ struct runs {
     size_t threads, rounds, steps;
     struct hr_model *model;
     struct hr_param_segment whole;
-    struct hr_world world; /* of PAIRS */
+    struct hr_shared_state shared; /* of PAIRS */
     float *arrays[2 * MOST_THREADS];
     float *live; /* (params) of RACY */
     float *x;    /* (BATCH, FEATURES) */
@@ -67,7 +67,7 @@ static void differentiate(struct player *me)
 
 static enum hr_status step_in_pairs(struct player *me)
 {
-    const struct hr_strategy *hogwild = me->runs->world.strategy;
+    const struct hr_strategy *hogwild = me->runs->shared.strategy;
     struct hr_task task;
     HR_TRY(hogwild->accept(&me->worker, &task));
     differentiate(me);
@@ -79,8 +79,8 @@ static enum hr_status step_in_pairs(struct player *me)
 static void step_in_a_race(struct player *me)
 {
     const struct runs *c = me->runs;
-    const size_t params = c->world.params;
-    const struct hr_step step = hr_step_for(&c->world, me->updates, BATCH, me->updates + 1);
+    const size_t params = c->shared.params;
+    const struct hr_step step = hr_step_for(&c->shared, me->updates, BATCH, me->updates + 1);
     const size_t own = hr_stripe_begin(params, c->threads, me->rank);
     memcpy(me->worker.weights, c->live, params * sizeof *c->live);
     differentiate(me);
@@ -126,7 +126,7 @@ static enum hr_status play(struct player *me)
 {
     struct runs *c = me->runs;
     HR_TRY(hr_workspace_create(c->model, BATCH, NULL, &me->workspace));
-    HR_TRY(c->world.strategy->start(&me->worker));
+    HR_TRY(c->shared.strategy->start(&me->worker));
     for (size_t k = 0; k < WARMUP + c->rounds; k++)
         for (size_t turn = 0; turn < 2; turn++) {
             const enum side side = (k + turn) % 2 ? RACY : PAIRS;
@@ -137,7 +137,7 @@ static enum hr_status play(struct player *me)
             c->rate[side][k - WARMUP] = rate;
             c->us[side][k - WARMUP] = us;
         }
-    c->world.strategy->stop(&me->worker);
+    c->shared.strategy->stop(&me->worker);
     hr_workspace_destroy(me->workspace);
     return HR_OK;
 }
@@ -166,43 +166,43 @@ static void *room(size_t bytes)
 static enum hr_status describe(struct runs *c, const char *model)
 {
     const struct hr_shape shape = {.channels = 1, .height = 28, .width = 28};
-    struct hr_world *world = &c->world;
+    struct hr_shared_state *shared = &c->shared;
     HR_TRY(hr_model_create(model, shape, 10, &c->model));
-    world->workers = c->threads;
-    world->params = hr_model_param_count(c->model);
-    HR_TRY(hr_strategy_find("hogwild", 0, &world->strategy));
-    world->course = (struct hr_batch_schedule){
+    shared->workers = c->threads;
+    shared->params = hr_model_param_count(c->model);
+    HR_TRY(hr_strategy_find("hogwild", 0, &shared->strategy));
+    shared->course = (struct hr_batch_schedule){
         .samples = 1, .pass = 1, .batch = 1, .batches_per_epoch = 1, .end = 1};
-    world->course.lr = (struct hr_lr_schedule){.peak = 1e-4, .epochs = 1};
-    world->course.lr_factor = 1;
-    c->whole = (struct hr_param_segment){0, world->params, HR_SEGMENT_TRAINED};
-    world->optimizer = (struct hr_optimizer){
-        .momentum = 0.9, .segments = &c->whole, .nsegments = 1, .params = world->params};
-    return hr_rule_find("sgd", &world->optimizer.rule);
+    shared->course.lr = (struct hr_lr_schedule){.peak = 1e-4, .epochs = 1};
+    shared->course.lr_factor = 1;
+    c->whole = (struct hr_param_segment){0, shared->params, HR_SEGMENT_TRAINED};
+    shared->optimizer = (struct hr_optimizer){
+        .momentum = 0.9, .segments = &c->whole, .nsegments = 1, .params = shared->params};
+    return hr_rule_find("sgd", &shared->optimizer.rule);
 }
 
 static void take_memory(struct runs *c)
 {
-    struct hr_world *world = &c->world;
-    const size_t bytes = world->params * sizeof(float);
-    world->control = room(hr_control_bytes(c->threads));
-    hr_control_init(world->control, c->threads);
-    world->weights = c->arrays;
-    world->grads = c->arrays + c->threads;
+    struct hr_shared_state *shared = &c->shared;
+    const size_t bytes = shared->params * sizeof(float);
+    shared->control = room(hr_control_bytes(c->threads));
+    hr_control_init(shared->control, c->threads);
+    shared->weights = c->arrays;
+    shared->grads = c->arrays + c->threads;
     for (size_t i = 0; i < 2 * c->threads; i++)
         c->arrays[i] = room(bytes);
-    world->stats = room(c->threads * sizeof *world->stats);
-    world->dispenser = room(sizeof *world->dispenser);
-    hr_atom64_store_relaxed(&world->dispenser->cut, UINT64_MAX);
-    world->snapshot = (struct hr_snapshot){.weights = room(bytes),
-                                           .state = room(bytes * c->threads),
-                                           .applied = room(c->threads * sizeof(uint64_t)),
-                                           .state_copies = c->threads};
-    world->own = room(world->strategy->bytes(world));
-    hr_model_init(c->model, 1, world->snapshot.weights);
-    world->strategy->init(world);
+    shared->stats = room(c->threads * sizeof *shared->stats);
+    shared->dispenser = room(sizeof *shared->dispenser);
+    hr_atom64_store_relaxed(&shared->dispenser->cut, UINT64_MAX);
+    shared->snapshot = (struct hr_snapshot){.weights = room(bytes),
+                                            .state = room(bytes * c->threads),
+                                            .applied = room(c->threads * sizeof(uint64_t)),
+                                            .state_copies = c->threads};
+    shared->own = room(shared->strategy->bytes(shared));
+    hr_model_init(c->model, 1, shared->snapshot.weights);
+    shared->strategy->init(shared);
     c->live = room(bytes);
-    memcpy(c->live, world->snapshot.weights, bytes);
+    memcpy(c->live, shared->snapshot.weights, bytes);
     c->x = room(BATCH * FEATURES * sizeof *c->x);
     for (uint32_t i = 0; i < BATCH * FEATURES; i++)
         c->x[i] = hr_random_unit(hr_random_block(1, HR_STREAM_TEST, i, 0).v[0]);
@@ -240,17 +240,17 @@ int main(int argc, char **argv)
     pthread_barrier_init(&c->barrier, NULL, (unsigned)c->threads);
     for (size_t t = 0; t < c->threads; t++) {
         players[t] = (struct player){.runs = c, .rank = t};
-        players[t].state = room(c->world.params * sizeof(float));
-        players[t].worker = (struct hr_worker){.world = &c->world,
+        players[t].state = room(c->shared.params * sizeof(float));
+        players[t].worker = (struct hr_worker){.shared = &c->shared,
                                                .rank = t,
-                                               .stats = &c->world.stats[t],
-                                               .weights = c->world.weights[t],
-                                               .grads = c->world.grads[t]};
+                                               .stats = &c->shared.stats[t],
+                                               .weights = c->shared.weights[t],
+                                               .grads = c->shared.grads[t]};
         pthread_create(&threads[t], NULL, player_main, &players[t]);
     }
     for (size_t t = 0; t < c->threads; t++)
         pthread_join(threads[t], NULL);
-    printf("{\"op\": \"hogwild\", \"params\": %zu, \"threads\": %zu", c->world.params, c->threads);
+    printf("{\"op\": \"hogwild\", \"params\": %zu, \"threads\": %zu", c->shared.params, c->threads);
     print_side("pairs", c->rate[PAIRS], c->rounds);
     print_side("racy", c->rate[RACY], c->rounds);
     print_side("pairs_us", c->us[PAIRS], c->rounds);

@@ -17,39 +17,39 @@ static void *carve(struct script *script, size_t bytes)
 
 static void lay_out(struct script *script)
 {
-    struct hr_world *world = &script->world;
-    world->dispenser = carve(script, sizeof *world->dispenser);
-    world->stats = carve(script, world->workers * sizeof *world->stats);
-    world->control = carve(script, hr_control_bytes(world->workers + world->servers));
-    world->weights = script->pointers;
-    world->grads = script->pointers + SCRIPT_WORKERS;
-    for (size_t w = 0; w < world->workers; w++) {
-        world->weights[w] = carve(script, world->params * sizeof(float));
-        world->grads[w] = carve(script, world->params * sizeof(float));
+    struct hr_shared_state *shared = &script->shared;
+    shared->dispenser = carve(script, sizeof *shared->dispenser);
+    shared->stats = carve(script, shared->workers * sizeof *shared->stats);
+    shared->control = carve(script, hr_control_bytes(shared->workers + shared->servers));
+    shared->weights = script->pointers;
+    shared->grads = script->pointers + SCRIPT_WORKERS;
+    for (size_t w = 0; w < shared->workers; w++) {
+        shared->weights[w] = carve(script, shared->params * sizeof(float));
+        shared->grads[w] = carve(script, shared->params * sizeof(float));
     }
-    world->snapshot.weights = carve(script, world->params * sizeof(float));
-    world->snapshot.state =
-        carve(script, hr_state_floats(world) * world->snapshot.state_copies * sizeof(float));
-    world->snapshot.applied = carve(script, world->snapshot.state_copies * sizeof(uint64_t));
-    world->snapshot.losses = &script->losses;
-    world->staleness = carve(script, hr_staleness_bytes(world));
-    world->own = carve(script, world->strategy->bytes(world));
+    shared->snapshot.weights = carve(script, shared->params * sizeof(float));
+    shared->snapshot.state =
+        carve(script, hr_state_floats(shared) * shared->snapshot.state_copies * sizeof(float));
+    shared->snapshot.applied = carve(script, shared->snapshot.state_copies * sizeof(uint64_t));
+    shared->snapshot.losses = &script->losses;
+    shared->staleness = carve(script, hr_staleness_bytes(shared));
+    shared->own = carve(script, shared->strategy->bytes(shared));
 }
 
 static void start_ranks(struct script *script)
 {
-    struct hr_world *world = &script->world;
-    for (size_t w = 0; w < world->workers; w++) {
-        script->worker[w] = (struct hr_worker){.world = world,
+    struct hr_shared_state *shared = &script->shared;
+    for (size_t w = 0; w < shared->workers; w++) {
+        script->worker[w] = (struct hr_worker){.shared = shared,
                                                .rank = w,
-                                               .stats = &world->stats[w],
-                                               .weights = world->weights[w],
-                                               .grads = world->grads[w],
-                                               .cut = world->course.end};
-        CHECK_OK(world->strategy->start(&script->worker[w]));
+                                               .stats = &shared->stats[w],
+                                               .weights = shared->weights[w],
+                                               .grads = shared->grads[w],
+                                               .cut = shared->course.end};
+        CHECK_OK(shared->strategy->start(&script->worker[w]));
     }
-    for (size_t s = 0; s < world->servers; s++)
-        CHECK_OK(world->strategy->shard_start(&script->shard[s], world, s));
+    for (size_t s = 0; s < shared->servers; s++)
+        CHECK_OK(shared->strategy->shard_start(&script->shard[s], shared, s));
 }
 
 static struct hr_optimizer cut_into_keys(struct script *script, const struct script_plan *plan)
@@ -79,7 +79,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     memset(script->arena, 0, SCRIPT_LINES * HR_LINE);
     const struct hr_optimizer optimizer = cut_into_keys(script, &plan);
     const uint64_t batch = strategy->shares_batch ? plan.workers : 1;
-    script->world = (struct hr_world){
+    script->shared = (struct hr_shared_state){
         .strategy = strategy,
         .options = plan.options,
         .optimizer = optimizer,
@@ -96,41 +96,41 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .snapshot.state_copies = strategy->private_state ? plan.workers : 1,
     };
     lay_out(script);
-    hr_control_init(script->world.control, plan.workers + plan.servers);
-    hr_atom64_store_relaxed(&script->world.dispenser->cut, plan.batches);
-    hr_atom64_store_relaxed(&script->world.dispenser->stop_at, UINT64_MAX);
-    strategy->init(&script->world);
-    hr_staleness_init(&script->world);
+    hr_control_init(script->shared.control, plan.workers + plan.servers);
+    hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
+    hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
+    strategy->init(&script->shared);
+    hr_staleness_init(&script->shared);
     start_ranks(script);
 }
 
 void script_close(struct script *script)
 {
-    const struct hr_strategy *strategy = script->world.strategy;
-    for (size_t w = 0; w < script->world.workers; w++)
+    const struct hr_strategy *strategy = script->shared.strategy;
+    for (size_t w = 0; w < script->shared.workers; w++)
         strategy->stop(&script->worker[w]);
-    for (size_t s = 0; s < script->world.servers; s++)
+    for (size_t s = 0; s < script->shared.servers; s++)
         strategy->shard_stop(&script->shard[s]);
     free(script->arena);
 }
 
 void script_ask(struct script *script, size_t w)
 {
-    script->world.strategy->request(&script->worker[w]);
+    script->shared.strategy->request(&script->worker[w]);
 }
 
 struct hr_task script_get(struct script *script, size_t w)
 {
     struct hr_task task;
-    assert_true(script->world.strategy->ready(&script->worker[w]));
-    CHECK_OK(script->world.strategy->accept(&script->worker[w], &task));
+    assert_true(script->shared.strategy->ready(&script->worker[w]));
+    CHECK_OK(script->shared.strategy->accept(&script->worker[w], &task));
     return task;
 }
 
 void script_give(struct script *script, size_t w, float g)
 {
     struct hr_worker *worker = &script->worker[w];
-    for (size_t i = 0; i < script->world.params; i++)
+    for (size_t i = 0; i < script->shared.params; i++)
         worker->grads[i] = g;
     worker->steps++;
     worker->samples = 1;
@@ -138,25 +138,25 @@ void script_give(struct script *script, size_t w, float g)
     worker->stats->samples++;
     worker->stats->epoch_samples++;
     worker->stats->epoch_loss += (double)g;
-    script->world.strategy->offer(worker);
+    script->shared.strategy->offer(worker);
 }
 
 bool script_enabled(struct script *script, size_t s, size_t w)
 {
     unsigned char enabled[SCRIPT_WORKERS];
-    script->world.strategy->enabled(&script->shard[s], enabled);
+    script->shared.strategy->enabled(&script->shard[s], enabled);
     return enabled[w];
 }
 
 void script_serve(struct script *script, size_t s, size_t w)
 {
     assert_true(script_enabled(script, s, w));
-    script->world.strategy->take(&script->shard[s], w);
+    script->shared.strategy->take(&script->shard[s], w);
 }
 
 void script_serve_all(struct script *script, size_t w)
 {
-    for (size_t s = 0; s < script->world.servers; s++)
+    for (size_t s = 0; s < script->shared.servers; s++)
         script_serve(script, s, w);
 }
 
@@ -175,12 +175,12 @@ void script_push(struct script *script, size_t w, float g)
 
 void script_cut(struct script *script)
 {
-    const struct hr_strategy *strategy = script->world.strategy;
-    for (size_t w = 0; w < script->world.workers; w++) {
+    const struct hr_strategy *strategy = script->shared.strategy;
+    for (size_t w = 0; w < script->shared.workers; w++) {
         strategy->arrive(&script->worker[w]);
         script_serve_all(script, w);
     }
-    for (size_t w = 0; w < script->world.workers; w++) {
+    for (size_t w = 0; w < script->shared.workers; w++) {
         assert_true(strategy->arrived(&script->worker[w]));
         strategy->export_part(&script->worker[w]);
     }

@@ -28,7 +28,7 @@ struct script_plan {
 };
 
 struct script {
-    struct hr_world world;
+    struct hr_shared_state shared;
     struct hr_worker worker[SCRIPT_WORKERS];
     struct hr_shard shard[SCRIPT_SERVERS];
     struct hr_param_segment segment[SCRIPT_KEYS];

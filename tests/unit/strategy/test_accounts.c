@@ -15,12 +15,12 @@ static void expect_counts(const uint64_t *got, const uint64_t *want, size_t n)
 }
 
 #define EXPECT_WORKER(script, rank, ...)                                                           \
-    expect_counts((script)->world.stats[rank].stale, (const uint64_t[]){__VA_ARGS__},              \
+    expect_counts((script)->shared.stats[rank].stale, (const uint64_t[]){__VA_ARGS__},             \
                   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 static void expect_key(const struct script *script, size_t key, const uint64_t *want, size_t n)
 {
-    const struct hr_staleness_counts *counts = hr_staleness_of_key(&script->world, key);
+    const struct hr_staleness_counts *counts = hr_staleness_of_key(&script->shared, key);
     uint64_t updates = 0, sum = 0, max = 0;
     for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++) {
         const uint64_t wanted = i < n ? want[i] : 0;
@@ -105,8 +105,8 @@ static void a_fast_worker_makes_the_others_stale(void **state)
     EXPECT_WORKER(&script, C, 0, 0, 1, 1);
     EXPECT_KEY(&script, 0, 3, 1, 2, 1);
     EXPECT_KEY(&script, 1, 2, 1, 3, 1);
-    assert_int_equal(script.world.stats[C].stale_sum, 5);
-    assert_int_equal(script.world.stats[A].max_skew, 2);
+    assert_int_equal(script.shared.stats[C].stale_sum, 5);
+    assert_int_equal(script.shared.stats[A].max_skew, 2);
     script_close(&script);
 }
 
@@ -124,10 +124,10 @@ static void hogwild_counts_the_pushes_between_read_and_write(void **state)
     script_give(&script, A, 0);
     EXPECT_WORKER(&script, A, 0, 0, 1);
     EXPECT_WORKER(&script, B, 2);
-    assert_null(hr_staleness_of_key(&script.world, 0));
-    assert_int_equal(script.world.stats[B].max_skew, 1); /* when it read the second time */
+    assert_null(hr_staleness_of_key(&script.shared, 0));
+    assert_int_equal(script.shared.stats[B].max_skew, 1); /* when it read the second time */
     script_read(&script, A);
-    assert_int_equal(script.world.stats[A].max_skew, 0);
+    assert_int_equal(script.shared.stats[A].max_skew, 0);
     script_read(&script, B);
     script_give(&script, B, 0);
     script_cut(&script); /* all read */

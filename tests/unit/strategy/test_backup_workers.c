@@ -20,12 +20,12 @@ static void check_step(size_t w, uint64_t index, double weight)
     const struct hr_task task = script_read(&script, w);
     assert_int_equal(task.kind, HR_TASK_BATCH);
     assert_int_equal(task.index, index);
-    CHECK_NEAR((double)script.world.weights[w][SCRIPT_PARAMS - 1], weight, 1e-6, 0);
+    CHECK_NEAR((double)script.shared.weights[w][SCRIPT_PARAMS - 1], weight, 1e-6, 0);
 }
 
 static void check_counts(size_t w, uint64_t samples, uint64_t dropped, double loss)
 {
-    const struct hr_worker_stats *stats = &script.world.stats[w];
+    const struct hr_worker_stats *stats = &script.shared.stats[w];
     assert_int_equal(stats->samples, samples);
     assert_int_equal(stats->epoch_samples, samples);
     assert_int_equal(stats->dropped, dropped);
@@ -51,15 +51,15 @@ static void the_slowest_is_dropped_and_goes_on_with_the_step_in_hand(void **stat
     assert_int_equal(script.shard[0].taken.value, 1); /* its staleness */
     check_step(1, 1, -2);
     check_counts(1, 0, 1, 0);
-    assert_int_equal(script.world.stats[1].max_skew, 0);
-    assert_int_equal(script.world.stats[2].max_skew, 1);
+    assert_int_equal(script.shared.stats[1].max_skew, 0);
+    assert_int_equal(script.shared.stats[2].max_skew, 1);
     script_push(&script, 1, 4); /* now it is in time, and worker 2 is not */
     script_push(&script, 0, 2);
     check_step(0, 2, -5);
     check_step(1, 2, -5);
     check_counts(1, 1, 1, 4);
     check_counts(0, 2, 0, 3);
-    assert_int_equal(script.world.stats[0].updates + script.world.stats[1].updates, 2);
+    assert_int_equal(script.shared.stats[0].updates + script.shared.stats[1].updates, 2);
     script_close(&script);
 }
 
@@ -68,7 +68,7 @@ static void push_nothing(size_t w)
     struct hr_worker *worker = &script.worker[w];
     worker->samples = 0;
     worker->epoch_loss = worker->stats->epoch_loss;
-    script.world.strategy->offer(worker);
+    script.shared.strategy->offer(worker);
     script_serve_all(&script, w);
 }
 
@@ -90,8 +90,8 @@ static void a_step_of_no_samples_is_no_update(void **state)
         assert_int_equal(script_read(&script, w).kind, HR_TASK_CUT);
     check_counts(2, 0, 2, 0);
     script_cut(&script);
-    assert_int_equal(script.world.snapshot.applied[0], 1);
-    assert_int_equal(script.world.stats[0].updates + script.world.stats[1].updates, 1);
+    assert_int_equal(script.shared.snapshot.applied[0], 1);
+    assert_int_equal(script.shared.stats[0].updates + script.shared.stats[1].updates, 1);
     script_close(&script);
 }
 
@@ -104,7 +104,7 @@ static void cuts_and_stops_leave_nobody_waiting(void **state)
         open_three(stop ? 9 : 1);
         for (size_t w = 0; w < 2; w++)
             check_step(w, 0, 0);
-        hr_atom32_store_release(&script.world.dispenser->stop, stop);
+        hr_atom32_store_release(&script.shared.dispenser->stop, stop);
         check_step(2, 0, 0);
         for (size_t w = 0; w < 3; w++)
             script_push(&script, w, 1);
@@ -113,8 +113,8 @@ static void cuts_and_stops_leave_nobody_waiting(void **state)
         check_counts(1, 1, 0, 1);
         check_counts(2, 0, 1, 0);
         script_cut(&script);
-        CHECK_NEAR((double)script.world.snapshot.weights[0], -1, 1e-6, 0);
-        assert_int_equal(script.world.snapshot.applied[0], 1);
+        CHECK_NEAR((double)script.shared.snapshot.weights[0], -1, 1e-6, 0);
+        assert_int_equal(script.shared.snapshot.applied[0], 1);
         script_close(&script);
     }
 }

@@ -10,7 +10,7 @@ static struct script script;
 static void check_replica(size_t w, double want)
 {
     for (size_t i = 0; i < SCRIPT_PARAMS; i++)
-        CHECK_NEAR((double)script.world.weights[w][i], want, 1e-6, 0);
+        CHECK_NEAR((double)script.shared.weights[w][i], want, 1e-6, 0);
 }
 
 static void check_next(size_t w, uint64_t index)
@@ -57,13 +57,13 @@ static void exchanges_move_both_ends(void **state)
     for (size_t w = 0; w < 2; w++) {
         CHECK_OK(strategy->verify(&script.worker[w]));
         check_replica(w, -4); /* c, where all begin again */
-        assert_int_equal(script.world.snapshot.applied[w], 2 + w);
-        assert_int_equal(script.world.stats[w].updates, 2 + w);
-        assert_int_equal(script.world.stats[w].stale_updates, 1 + w);
-        assert_int_equal(script.world.stats[w].stale_sum, 1);
+        assert_int_equal(script.shared.snapshot.applied[w], 2 + w);
+        assert_int_equal(script.shared.stats[w].updates, 2 + w);
+        assert_int_equal(script.shared.stats[w].stale_updates, 1 + w);
+        assert_int_equal(script.shared.stats[w].stale_sum, 1);
     }
     assert_int_equal(script.shard[0].version, 3);
-    hr_atom64_store_relaxed(&script.world.dispenser->cut, 9);
+    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 9);
     assert_int_equal(script_read(&script, 0).index, 5);
     script.worker[0].took_ns = 30;
     step(0, 0, 6);

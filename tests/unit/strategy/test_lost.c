@@ -113,8 +113,8 @@ static void whole_pushes_in_turn_lose_nothing(void **state)
         }
     }
     for (size_t w = 0; w < 2; w++) {
-        assert_int_equal(script.world.stats[w].watched_lines, 50);
-        assert_int_equal(script.world.stats[w].lost_pairs, 0);
+        assert_int_equal(script.shared.stats[w].watched_lines, 50);
+        assert_int_equal(script.shared.stats[w].lost_pairs, 0);
     }
     script_close(&script);
 }

@@ -9,7 +9,7 @@
 static void check_weights(const struct script *script, size_t w, double want)
 {
     for (size_t i = 0; i < SCRIPT_PARAMS; i++)
-        CHECK_NEAR((double)script->world.weights[w][i], want, 1e-6, 0);
+        CHECK_NEAR((double)script->shared.weights[w][i], want, 1e-6, 0);
 }
 
 /* Three read the same weights; worker 0's push finds them fresh, worker 1's once changed, that of
@@ -27,11 +27,11 @@ static double three_pushes(const struct hr_strategy *strategy, size_t servers,
     for (size_t w = 0; w < 3; w++)
         script_push(&script, w, 0.5f);
     script_read(&script, 2); /* who pushed last has read all: under hogwild with its push */
-    const double weight = (double)script.world.weights[2][SCRIPT_PARAMS - 1];
+    const double weight = (double)script.shared.weights[2][SCRIPT_PARAMS - 1];
     check_weights(&script, 2, weight); /* on all shards alike */
     if (!strategy->served)
         for (size_t w = 0; w < 3; w++)
-            assert_int_equal(script.world.stats[w].stale_max, w);
+            assert_int_equal(script.shared.stats[w].stale_max, w);
     script_close(&script);
     return weight;
 }

@@ -15,23 +15,23 @@ static void the_step_is_as_long_as_what_is_in_flight(void **state)
     result.stale_updates = result.stale_sum = 4;
     result.stale[0] = 3;
     result.stale[4] = 1;
-    CHECK_OK(hr_strategy_find("ps-async", 3, &run.world.strategy));
-    run.world.optimizer.momentum = 0.5;
-    run.world.optimizer.beta1 = 0.75;
-    CHECK_OK(hr_rule_find("sgd", &run.world.optimizer.rule));
+    CHECK_OK(hr_strategy_find("ps-async", 3, &run.shared.strategy));
+    run.shared.optimizer.momentum = 0.5;
+    run.shared.optimizer.beta1 = 0.75;
+    CHECK_OK(hr_rule_find("sgd", &run.shared.optimizer.rule));
     struct hr_asynchrony a = hr_asynchrony_of(&run, &result, 0.25);
     CHECK_NEAR(a.effective_lr, 0.5, 0, 0);
     CHECK_NEAR(a.explicit_momentum, 0.5, 0, 0);
     CHECK_NEAR(a.implicit_momentum, 0.5, 0, 0);
     CHECK_NEAR(a.total_momentum, 0.75, 0, 0);
-    CHECK_OK(hr_rule_find("adamw", &run.world.optimizer.rule));
-    run.world.options.inverse_staleness = true; /* three at 1/4, one at 1/20: 0.8 of them */
+    CHECK_OK(hr_rule_find("adamw", &run.shared.optimizer.rule));
+    run.shared.options.inverse_staleness = true; /* three at 1/4, one at 1/20: 0.8 of them */
     a = hr_asynchrony_of(&run, &result, 0.25);
     CHECK_NEAR(a.effective_lr, 0.4, 1e-15, 0);
     CHECK_NEAR(a.total_momentum, 0.875, 0, 0);
-    CHECK_OK(hr_strategy_find("elastic-averaging", 3, &run.world.strategy));
+    CHECK_OK(hr_strategy_find("elastic-averaging", 3, &run.shared.strategy));
     assert_true(isnan(hr_asynchrony_of(&run, &result, 0.25).effective_lr));
-    CHECK_OK(hr_strategy_find("ps-async", 3, &run.world.strategy));
+    CHECK_OK(hr_strategy_find("ps-async", 3, &run.shared.strategy));
     result.stale_updates = 0;
     result.stale_sum = 0;
     assert_true(isnan(hr_asynchrony_of(&run, &result, 0.25).effective_lr));

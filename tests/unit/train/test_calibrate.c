@@ -17,10 +17,10 @@ static struct hr_run *measured(const char *strategy, size_t servers)
     struct hr_run *run = calloc(1, sizeof *run);
     run->options = &run->settled;
     run->strategy_name = strategy;
-    CHECK_OK(hr_strategy_find(strategy, 3, &run->world.strategy));
+    CHECK_OK(hr_strategy_find(strategy, 3, &run->shared.strategy));
     snprintf(run->settled.calibrate, sizeof run->settled.calibrate, "%s", scratch("model.ini"));
-    run->world.workers = WORKERS;
-    run->world.servers = servers;
+    run->shared.workers = WORKERS;
+    run->shared.servers = servers;
     run->nranks = WORKERS + servers;
     unsigned char *memory = aligned_alloc(HR_LINE, hr_round_up(hr_calibration_bytes(run), HR_LINE));
     memset(memory, 0, hr_calibration_bytes(run));

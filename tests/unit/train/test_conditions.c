@@ -12,7 +12,7 @@ static struct draws draw(uint64_t seed, size_t rank, uint64_t step)
 {
     struct hr_train_options options = {.seed = seed};
     struct hr_run run = {
-        .options = &options, .world = {.workers = 2}, .conditions = {.has_compute = true}};
+        .options = &options, .shared = {.workers = 2}, .conditions = {.has_compute = true}};
     CHECK_OK(hr_delay_parse("", "exponential(10ms)", &run.conditions.compute));
     CHECK_OK(hr_delay_parse("", "exponential(10ms)", &run.conditions.serve));
     return (struct draws){hr_conditions_compute_ps(&run, rank, step, 0),

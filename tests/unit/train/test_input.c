@@ -29,12 +29,12 @@ static uint64_t hash_of(const float *x, size_t features, uint32_t label)
 static struct hr_run run_of(const struct hr_train_options *options, const char *strategy)
 {
     struct hr_run run = {.options = options, .dataset = run_digits()};
-    struct hr_batch_schedule *course = &run.world.course;
-    CHECK_OK(hr_strategy_find(strategy, 1, &run.world.strategy));
-    run.world.workers = options->workers;
+    struct hr_batch_schedule *course = &run.shared.course;
+    CHECK_OK(hr_strategy_find(strategy, 1, &run.shared.strategy));
+    run.shared.workers = options->workers;
     course->pass = run_digits()->train.count;
     course->samples = options->epoch_size;
-    course->batch = BATCH * (run.world.strategy->synchronous ? options->workers : 1);
+    course->batch = BATCH * (run.shared.strategy->synchronous ? options->workers : 1);
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
     return run;
 }
@@ -43,7 +43,7 @@ static struct hr_run run_of(const struct hr_train_options *options, const char *
 static void hash_stream(const struct hr_run *run, uint64_t *hashes, size_t count)
 {
     const size_t features = hr_shape_elems(run->dataset->shape);
-    const size_t ranks = run->world.strategy->synchronous ? run->world.workers : 1;
+    const size_t ranks = run->shared.strategy->synchronous ? run->shared.workers : 1;
     static float x[BATCH * 64];
     static uint32_t y[BATCH];
     struct hr_input input[8];

@@ -28,7 +28,7 @@ static void start(struct hr_run *run, struct hr_train_options *options, size_t t
     *options = run_options("allreduce", 1);
     *run = (struct hr_run){.options = options, .dataset = run_digits(), .batch_size = 4};
     CHECK_OK(hr_run_model(options, run->dataset, &run->model));
-    run->world.workers = JOBS;
+    run->shared.workers = JOBS;
     CHECK_OK(hr_pool_start(run, threads, pool));
 }
 

@@ -19,9 +19,9 @@ static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
 static struct hr_run run_of(const struct hr_train_options *options, const char *strategy)
 {
     struct hr_run run = {.options = options, .dataset = run_digits()};
-    struct hr_batch_schedule *course = &run.world.course;
-    CHECK_OK(hr_strategy_find(strategy, 1, &run.world.strategy));
-    run.world.workers = options->workers;
+    struct hr_batch_schedule *course = &run.shared.course;
+    CHECK_OK(hr_strategy_find(strategy, 1, &run.shared.strategy));
+    run.shared.workers = options->workers;
     course->pass = course->samples = run_digits()->train.count;
     course->batch = BATCH;
     course->batches_per_epoch = (course->samples + BATCH - 1) / BATCH;
@@ -97,8 +97,8 @@ static void it_goes_on_behind_a_miss(void **state)
     struct hr_run run = run_of(&options, "hogwild");
     struct hr_prefetch *prefetch = NULL;
     const struct hr_prefetch_options how = {&run, 0, 2, 1000, 0, UINT64_MAX, 3};
-    run.world.course.batch = 1000;
-    run.world.course.batches_per_epoch = 2;
+    run.shared.course.batch = 1000;
+    run.shared.course.batches_per_epoch = 2;
     CHECK_OK(hr_prefetch_start(&how, &prefetch));
     for (uint64_t index = 1000; index < 100000; index += 1000) {
         wait_until_full(prefetch, index / 1000 % 2); /* with one made it is busy with the next */

@@ -194,7 +194,7 @@ static void each_message_is_served_for_its_own_time(void **state)
     (void)state;
     struct hr_run_result result;
     struct hr_train_options options = virtual_options("ps-async", 1);
-    struct hr_run run = {.options = &options, .world = {.workers = 1}};
+    struct hr_run run = {.options = &options, .shared = {.workers = 1}};
     options.max_steps = 40;
     options.epochs = 10;
     snprintf(options.server_time, sizeof options.server_time, "exponential(1ms)");
