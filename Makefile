@@ -1,5 +1,6 @@
 # hogring: make help lists the targets.
 VERSION := 0.1.0
+DATE    := 2026-11-22
 CONFIG  ?= release
 BLAS    ?= openblas
 V       ?= 0
@@ -26,7 +27,7 @@ FORTIFY  = $(if $(SAN.$(CONFIG))$(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FO
 HARDEN   = -fstack-protector-strong $(FORTIFY) $(CET)
 OPT     := $(if $(filter release unsafe,$(CONFIG)),-O3,-O1)
 HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(HARDEN) $(WARN) -MMD -MP \
-  -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
+  -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' -DHR_DATE='"$(DATE)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
 # OpenBLAS is loaded when it is needed, src/kernels/blas.h.
@@ -80,7 +81,7 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(BIN)/libhogring.a
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests) -c -o $@ $<
-$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz)
+$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/manual/*.txt)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) $(CET) -c -o $@ $<
 define isa_rule
@@ -126,15 +127,18 @@ Libs.private: -pthread $(HR_LIBS)
 endef
 export PC_FILE
 install: all $(B)/$(SONAME)                    ## command, libraries, headers, hogring.pc: PREFIX, DESTDIR
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/hogring)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/hogring share/man/man1 share/man/man7)
 	install -m 755 $(BIN)/hogring $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BIN)/libhogring.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(SONAME) $(DESTDIR)$(PREFIX)/lib
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libhogring.so
 	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/hogring
 	@echo "$$PC_FILE" >$(DESTDIR)$(PREFIX)/lib/pkgconfig/hogring.pc
+	@for page in $$($(BIN)/hogring help --man); do \
+	  $(BIN)/hogring help --man $$page >$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page || exit 1; done
 uninstall:                                     ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring.[17] $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring-*.[17]
 	rm -rf $(DESTDIR)$(PREFIX)/include/hogring
 
 # --- tests --------------------------------------------------------------------------------------

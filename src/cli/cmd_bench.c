@@ -12,6 +12,7 @@
 #include "cli/bench_store.h"
 #include "cli/combination.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "group/tune.h"

@@ -9,6 +9,7 @@
 #include "checkpoint/safetensors.h"
 #include "cli/combination.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/compare_runs.h"
 #include "cli/hints.h"
 #include "cli/entries.h"

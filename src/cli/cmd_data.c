@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 #include "data/packed.h"
 #include "report/json_value.h"
@@ -183,7 +184,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_data = {
     .name = "data",
-    .summary = "look at data, pack it into one file that is memory-mapped, verify it, make some up",
+    .summary = "look at data, pack it into one file, verify it, make some",
     .bit = HR_DATA,
     .usage = "info|pack|verify [FILE] [OPTIONS], or make sparse --out FILE",
     .story =

@@ -5,6 +5,7 @@
 
 #include "hogring/evaluate.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/hints.h"
 #include "report/json_value.h"
 #include "report/npy.h"

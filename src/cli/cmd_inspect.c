@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/inspect_model.h"
 #include "cli/inspect_trace.h"
 #include "data/format.h"
@@ -160,7 +161,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_inspect = {
     .name = "inspect",
-    .summary = "show what a checkpoint, trace or data file holds, or a model is made of",
+    .summary = "show what a checkpoint, trace, data set or model holds",
     .bit = HR_INSPECT,
     .usage = "CHECKPOINT|FILE.safetensors|TRACE|DATA|MODEL [OPTIONS]",
     .story =

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/outcome.h"
 #include "cli/signals.h"
 #include "cli/watch.h"

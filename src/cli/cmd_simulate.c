@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 
 static int run(struct hr_cli *cli)
 {
@@ -15,7 +16,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_simulate = {
     .name = "simulate",
-    .summary = "train up to 1024 workers in virtual time, with real gradients",
+    .summary = "train up to 1024 workers in virtual time",
     .bit = HR_TRAIN,
     .usage = "[OPTIONS]",
     .story =

@@ -4,6 +4,7 @@
 
 #include "cli/combination.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/outcome.h"
 #include "cli/resume.h"
 #include "cli/signals.h"

@@ -19,11 +19,14 @@ struct hr_command {
 extern const struct hr_command hr_command_train, hr_command_compare, hr_command_eval,
     hr_command_inspect, hr_command_bench, hr_command_data, hr_command_simulate, hr_command_replay;
 
+/* The i-th of them, NULL past the end; the one of that name, NULL: there is none. */
+const struct hr_command *hr_command_at(size_t i);
+const struct hr_command *hr_command_find(const char *name);
+/* Say that there is no such command, and which is nearest; the exit code. */
+int hr_command_unknown(const char *name);
+
 /* One run as the options say: what train does, and simulate. The exit code. */
 int hr_cli_train(struct hr_cli *cli);
-
-/* Print "hogring: <message>" for a failed call and return its exit code. */
-int hr_cli_failed(enum hr_status status);
 
 /* Print what a data set holds, or write it as JSON (hogring data info, hogring inspect FILE). */
 HR_CHECKED enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name);

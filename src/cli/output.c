@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/size.h"
+#include "cli/signals.h"
 
 struct filter {
     int fd, error; /* error: errno of the first write that failed */
@@ -77,4 +78,12 @@ int hr_output_end(int code)
         return code;
     fprintf(stderr, "hogring: stdout cannot be written: %s\n", strerror(cause));
     return code ? code : hr_status_exit_code(HR_E_IO);
+}
+
+int hr_cli_failed(enum hr_status status)
+{
+    fprintf(stderr, "hogring: %s\n", hr_error_message());
+    if (status == HR_E_INTERRUPTED && hr_signals_exit_code())
+        return hr_signals_exit_code();
+    return hr_status_exit_code(status);
 }

@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
+
 void hr_output_begin(void);
 
 /* stderr as it was, for what moves the cursor. */
@@ -20,5 +22,8 @@ FILE *hr_output_terminal(void);
 /* The exit code: `code`, but 3 instead of 0 and a line on stderr when something on stdout did not
  * arrive. Whoever closes a pipe has seen enough. */
 int hr_output_end(int code);
+
+/* Print "hogring: <message>" for a failed call and return its exit code. */
+int hr_cli_failed(enum hr_status status);
 
 #endif

@@ -76,3 +76,10 @@ said() {
   [ -z "$(find "$TMP/root" ! -type d)" ]
   [ ! -d "$root/include/hogring" ]
 }
+
+@test "install brings man pages, and uninstall takes them away" {
+  install_here
+  for page in man1/hogring.1 man1/hogring-train.1 man7/hogring-json.7; do [ -s "$root/share/man/$page" ]; done
+  if command -v man >/dev/null; then man -M "$root/share/man" hogring-train | grep -q -- "--strategy"; fi
+  [ "$(find "$root/share/man" -type f | wc -l)" = "$(hogring help --man | wc -l)" ]
+}

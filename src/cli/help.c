@@ -1,0 +1,71 @@
+#include "cli/help.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/man.h"
+#include "manual/manual.h"
+
+static void print_topics(FILE *out)
+{
+    const char *page;
+    fputs("\ntopics:\n", out);
+    for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++) {
+        const struct hr_manual_title title = hr_manual_title(page);
+        fprintf(out, "  %-15s %s\n", title.name, title.summary);
+    }
+}
+
+void hr_help_print(FILE *out)
+{
+    const struct hr_command *command;
+    fputs("hogring trains a neural network with data-parallel workers on this machine, and\n"
+          "shows in numbers how synchronous and asynchronous training differ.\n\n"
+          "usage: hogring COMMAND [OPTIONS]\n\ncommands:\n",
+          out);
+    for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
+        fprintf(out, "  %-15s %s\n", command->name, command->summary);
+    fprintf(out, "  %-15s this text, or what there is on a command or topic\n", "help");
+    print_topics(out);
+    fputs("\ntry this first:\n"
+          "  hogring compare                    five strategies, built-in data, in seconds\n"
+          "  hogring compare --plot curves.svg  the same, with a picture\n\n"
+          "exit codes: 0 done, 1 the run failed or missed an --expect, 2 wrong use, 3 files\n"
+          "            or memory, 4 a worker was lost or a wait timed out, 130 and 143\n"
+          "            interrupted\n",
+          out);
+}
+
+void hr_help_print_command(FILE *out, const struct hr_command *command)
+{
+    fprintf(out, "hogring %s - %s\n\nusage: hogring %s %s\n\n%s", command->name, command->summary,
+            command->name, command->usage, command->story);
+    hr_cli_print_options(out, command->bit);
+    fprintf(out, "\nexamples:\n%s", command->examples);
+}
+
+/* A command, a page, or both: there is more to say of data than how to call the command. */
+static int help_with(const char *name)
+{
+    const struct hr_command *command = hr_command_find(name);
+    const char *page = hr_manual_find(name);
+    if (!command && !page)
+        return hr_command_unknown(name);
+    if (command)
+        hr_help_print_command(stdout, command);
+    if (command && page)
+        fputc('\n', stdout);
+    if (page)
+        hr_manual_print(stdout, hr_manual_title(page).body, hr_manual_width(STDOUT_FILENO));
+    return 0;
+}
+
+int hr_help(int argc, char **argv)
+{
+    if (argc > 0 && !strcmp(argv[0], "--man"))
+        return hr_man(argc > 1 ? argv[1] : NULL);
+    if (argc > 0)
+        return help_with(argv[0]);
+    hr_help_print(stdout);
+    return 0;
+}

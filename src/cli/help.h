@@ -1,0 +1,13 @@
+/* help.h - hogring help: the commands, one of them, or a page of the manual (src/manual/). */
+#ifndef HR_CLI_HELP_H
+#define HR_CLI_HELP_H
+
+#include "cli/commands.h"
+
+/* hogring help [COMMAND|TOPIC], hogring help --man [FILE]; the exit code. */
+int hr_help(int argc, char **argv);
+
+void hr_help_print(FILE *out);
+void hr_help_print_command(FILE *out, const struct hr_command *command);
+
+#endif

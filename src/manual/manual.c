@@ -1,0 +1,131 @@
+#include "manual/manual.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+
+extern const char hr_manual_pages[]; /* pages.S */
+
+const char *hr_manual_page(size_t i)
+{
+    const char *page = hr_manual_pages;
+    for (; *page && i > 0; i--)
+        page += strlen(page) + 1;
+    return *page ? page : NULL;
+}
+
+static void copy(char *out, size_t size, const char *from, size_t length)
+{
+    snprintf(out, size, "%.*s", (int)length, from);
+}
+
+struct hr_manual_title hr_manual_title(const char *page)
+{
+    struct hr_manual_title title;
+    const size_t line = strcspn(page, "\n"), name = strcspn(page, " ");
+    copy(title.name, sizeof title.name, page, name);
+    copy(title.summary, sizeof title.summary, page + name + 3, line - name - 3);
+    title.body = page + line + strspn(page + line, "\n");
+    return title;
+}
+
+const char *hr_manual_find(const char *name)
+{
+    const char *page;
+    for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++)
+        if (!strcmp(hr_manual_title(page).name, name))
+            return page;
+    return NULL;
+}
+
+size_t hr_manual_width(int fd)
+{
+    enum { LEAST = 40, MOST = 100, USUAL = 80 };
+    struct winsize size = {0};
+    if (ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col)
+        return USUAL;
+    return size.ws_col < LEAST ? LEAST : size.ws_col > MOST ? MOST : size.ws_col;
+}
+
+/* --- blocks --- */
+
+static const char term_end[] = " :: ";
+
+static struct hr_span line_at(const char *text)
+{
+    return (struct hr_span){text, strcspn(text, "\n")};
+}
+
+static const char *behind(struct hr_span line)
+{
+    const char *end = line.text + line.length;
+    return end + (*end == '\n');
+}
+
+/* Where the term of an item ends; NULL: the line begins none. */
+static const char *term_of(struct hr_span line)
+{
+    return memmem(line.text, line.length, term_end, strlen(term_end));
+}
+
+static enum hr_block_kind kind_of(struct hr_span line)
+{
+    if (line.text[0] == ' ')
+        return HR_BLOCK_LITERAL;
+    if (line.text[0] == '#')
+        return HR_BLOCK_HEADING;
+    return term_of(line) ? HR_BLOCK_ITEM : HR_BLOCK_PARAGRAPH;
+}
+
+/* Lines belong to a paragraph or an item until something else begins. */
+static void add_lines(const char **body, struct hr_span *text)
+{
+    for (struct hr_span line = line_at(*body); line.length && kind_of(line) == HR_BLOCK_PARAGRAPH;
+         line = line_at(*body)) {
+        text->length = (size_t)(line.text + line.length - text->text);
+        *body = behind(line);
+    }
+}
+
+static void drop(struct hr_span *span, size_t letters)
+{
+    span->text += letters;
+    span->length -= letters;
+}
+
+bool hr_block_next(const char **body, struct hr_block *out)
+{
+    const size_t empty = strspn(*body, "\n");
+    const struct hr_span line = line_at(*body += empty);
+    if (!line.length)
+        return false;
+    *out = (struct hr_block){.kind = kind_of(line), .apart = empty > 0, .text = line};
+    *body = behind(line);
+    if (out->kind == HR_BLOCK_HEADING) {
+        out->level = strspn(line.text, "#");
+        drop(&out->text, strspn(line.text, "# "));
+    }
+    if (out->kind == HR_BLOCK_ITEM) {
+        out->term = (struct hr_span){line.text, (size_t)(term_of(line) - line.text)};
+        drop(&out->text, out->term.length + strlen(term_end));
+    }
+    if (out->kind == HR_BLOCK_ITEM || out->kind == HR_BLOCK_PARAGRAPH)
+        add_lines(body, &out->text);
+    return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n';
+}
+
+bool hr_span_word(struct hr_span *span, struct hr_span *word)
+{
+    while (span->length && is_blank(span->text[0]))
+        drop(span, 1);
+    *word = (struct hr_span){span->text, 0};
+    while (span->length && !is_blank(span->text[0])) {
+        drop(span, 1);
+        word->length++;
+    }
+    return word->length > 0;
+}

@@ -1,0 +1,41 @@
+# The manual: hogring help TOPIC on any terminal, and as man pages that mandoc finds nothing wrong with.
+load support
+
+topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
+
+@test "help lists commands and topics, in 80 columns" {
+  hogring help >"$TMP/help"
+  [ "$(awk 'length > 80' "$TMP/help" | wc -l)" = 0 ]
+  for t in json; do topics | grep -qx "$t"; done
+}
+
+@test "every topic is shown, in 80 columns" {
+  for t in $(topics); do
+    hogring help "$t" >"$TMP/page"
+    [ -s "$TMP/page" ]
+    sed '/^examples:/,/^$/d' "$TMP/page" | awk -v t="$t" 'length > 80 { print t ": " $0; bad = 1 } END { exit bad }'
+  done
+}
+
+@test "mandoc finds nothing wrong with any man page" {
+  command -v mandoc >/dev/null || skip "no mandoc"
+  hogring help --man >"$TMP/pages"
+  for c in hogring.1 hogring-train.1 hogring-compare.1 hogring-json.7; do grep -qx "$c" "$TMP/pages"; done
+  while read -r page; do
+    hogring help --man "$page" >"$TMP/$page"
+    mandoc -Tlint "$TMP/$page"
+    mandoc -Tutf8 "$TMP/$page" | grep -q "${page%.*}"
+  done <"$TMP/pages"
+}
+
+@test "the man page of a command has all its options" {
+  command -v mandoc >/dev/null || skip "no mandoc"
+  for c in train compare bench; do
+    hogring help --man "hogring-$c.1" | mandoc -Tascii | col -b >"$TMP/man"
+    for o in $(hogring $c --help | grep -oE '^  --[a-z0-9-]+'); do grep -q -- "$o" "$TMP/man"; done
+  done
+}
+
+@test "there is no man page of anything else" {
+  refused 2 "no such page" help --man hogring-nothing.1
+}
