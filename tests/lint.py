@@ -35,7 +35,7 @@ CIRCLES = [
     "sparse/factors sparse/objective sparse/sgd sparse/worker",
     "store/client store/open store/shard",
     "strategy/server strategy/server_shard strategy/staleness",
-    "train/announce train/asynchrony train/manner train/needs train/recipe train/replay train/result train/run",
+    "train/announce train/asynchrony train/needs train/recipe train/replay train/result train/run",
     "train/repro train/trainee",
 ]
 found = []

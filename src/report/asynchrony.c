@@ -29,7 +29,7 @@ static double implicit_momentum(const struct hr_run_group *group)
     return isfinite(mean_of(group, effective_lr)) ? 1 - 1 / in_flight : (double)NAN;
 }
 
-/* --staleness-lr inverse (train/manner.c). */
+/* --staleness-lr inverse, in its words. */
 static bool is_inverse(const struct hr_run_group *group)
 {
     return strstr(group->run[0]->manner, "lr / (1 + staleness)") != NULL;

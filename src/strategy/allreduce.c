@@ -17,6 +17,7 @@
  */
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/vec.h"
 #include "strategy/table.h"
 
@@ -76,6 +77,24 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     hr_account_turn(&worker->stats->account, was);
 }
 
+/* Elements that a bucket has at least. */
+struct setup {
+    size_t least;
+};
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const struct hr_train_options *o = shared->options;
+    uint64_t bytes;
+    HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
+    if (!hr_parse_size(o->bucket_size, &bytes) || bytes < sizeof(float))
+        return hr_fail(HR_E_USAGE, "--bucket-size %s: expected bytes, as 256K or 1M",
+                       o->bucket_size);
+    ((struct setup *)shared->setup)->least =
+        strcmp(o->overlap, "on") ? shared->params : bytes / sizeof(float);
+    return HR_OK;
+}
+
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
@@ -85,7 +104,7 @@ static enum hr_status start(struct hr_worker *worker)
         .member = &worker->member,
         .grads = worker->grads,
         .params = shared->params,
-        .least = shared->options.overlap ? shared->options.bucket_params : shared->params,
+        .least = ((const struct setup *)shared->setup)->least,
         .apply = is_fused(shared) ? apply : NULL,
         .arg = worker,
     };
@@ -175,6 +194,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .options = (const char *const[]){"algorithm", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
+    .prepare = prepare,
     .bytes = bytes,
     .init = init,
     .worker_bytes = worker_bytes,

@@ -16,6 +16,7 @@
  * A step that has been begun is finished: a request to stop holds from the next one on, or those
  * who have delivered would wait for ever.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -25,6 +26,26 @@
 
 /* What became of a push; its worker hears of it with the next reply. */
 enum fate { SUMMED, SUMMED_LAST, DROPPED }; /* LAST: it made the update */
+
+/* Who is dropped is decided by whoever takes gradients in: two servers might differ. */
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const size_t backups = shared->options->backups;
+    if (backups >= shared->workers)
+        return hr_fail(HR_E_USAGE, "--backups %zu: expected fewer than the %zu worker%s", backups,
+                       shared->workers, shared->workers == 1 ? "" : "s");
+    if (shared->servers != 1)
+        return hr_fail(HR_E_USAGE,
+                       "--servers %zu: %s has one server, which decides whose gradients are too "
+                       "late; expected --servers 1",
+                       shared->servers, shared->strategy->name);
+    return HR_OK;
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    snprintf(text, size, "backups %zu", shared->options->backups);
+}
 
 /* --- the worker --- */
 
@@ -143,7 +164,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     client->fate = SUMMED;
     client->samples = push->word[HR_REQUEST_SAMPLES];
     client->in = true;
-    if (++shard->nin < shard->shared->workers - shard->shared->options.backups)
+    if (++shard->nin < shard->shared->workers - shard->shared->options->backups)
         return;
     if (finish_step(shard, index))
         client->fate = SUMMED_LAST;
@@ -168,6 +189,8 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .shares_batch = true,
     .served = true,
     .drops = true,
+    .prepare = prepare,
+    .describe = describe,
     .bytes = hr_server_bytes,
     .init = hr_server_init,
     .start = hr_server_start,

@@ -58,8 +58,7 @@ void hr_buckets_final(struct hr_buckets *buckets, size_t offset)
         HR_ASSERT(buckets->nfull < HR_BUCKETS_MAX);
         buckets->begin[buckets->nfull++] = offset;
     }
-    if (!buckets->member->local) /* where backward is perhaps not in the local's thread */
-        advance(buckets);
+    advance(buckets);
 }
 
 bool hr_buckets_test(struct hr_buckets *buckets)

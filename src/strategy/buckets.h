@@ -12,8 +12,6 @@
  *            model alone, and all ranks have the same ones.
  *   Order    that of the group's algorithm, which follows from an element's index in the whole
  *            gradient alone (plan/plan.h): the bits are those of one sum over all.
- *   Local    ranks that one thread plays (group/local_group.h) compute in other threads: there a
- *            bucket is only noted while backward goes on, and begun by the tests that follow.
  *   Source   Li et al., "PyTorch Distributed", VLDB 2020 (gradient bucketing).
  *
  * Threads: belongs to its worker, like the member.

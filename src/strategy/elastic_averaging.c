@@ -17,12 +17,31 @@
  *   Source   Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD", NIPS 2015,
  *            algorithm 1.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/vec.h"
 #include "strategy/server.h"
 #include "strategy/staleness.h"
 #include "strategy/table.h"
+
+struct setup {
+    double rate; /* alpha */
+};
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const double rate = shared->options->moving_rate;
+    HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
+    ((struct setup *)shared->setup)->rate = rate > 0 ? rate : 0.9 / (double)shared->workers;
+    return HR_OK;
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    snprintf(text, size, "sync-every %zu, moving-rate %g", shared->options->sync_every,
+             ((const struct setup *)shared->setup)->rate);
+}
 
 /* --- the worker --- */
 
@@ -121,7 +140,7 @@ static void exchange(struct hr_shard *shard, size_t worker)
     client->clock++;
     client->staleness = shard->taken.value = shard->version - client->read;
     hr_vec_exchange(shared->weights[worker] + shard->first, shard->weights,
-                    (float)shared->options.moving_rate, shard->count);
+                    (float)((const struct setup *)shared->setup)->rate, shard->count);
     client->read = ++shard->version;
 }
 
@@ -131,7 +150,7 @@ static void hand_out(struct hr_shard *shard, struct hr_message *message)
     struct hr_dispenser *dispenser = shard->shared->dispenser;
     const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
-    const uint64_t most = shard->shared->options.sync_every;
+    const uint64_t most = shard->shared->options->sync_every;
     if (!hr_shard_has_batch(shard))
         return;
     message->word[HR_REPLY_INDEX] = next;
@@ -171,6 +190,8 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .served = true,
     .private_state = true,
     .exchanges = true,
+    .prepare = prepare,
+    .describe = describe,
     .bytes = hr_server_bytes,
     .init = hr_server_init,
     .worker_bytes = hr_state_bytes,

@@ -189,6 +189,8 @@ const struct hr_strategy hr_strategy_hogwild = {
     .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
                                      "record-block", NULL},
     .private_state = true,
+    .prepare = hr_hogwild_prepare,
+    .describe = hr_stale_describe,
     .bytes = bytes,
     .init = init,
     .worker_bytes = hr_state_bytes,

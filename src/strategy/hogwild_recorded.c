@@ -47,7 +47,7 @@ struct passage {
 
 static size_t blocks_of(const struct hr_shared_state *shared)
 {
-    return (shared->params + shared->options.record_block - 1) / shared->options.record_block;
+    return (shared->params + hr_hogwild_block(shared) - 1) / hr_hogwild_block(shared);
 }
 
 static size_t bytes(const struct hr_shared_state *shared)
@@ -167,8 +167,8 @@ static void give_back(const struct hr_worker *worker, struct hr_ticket_word *blo
 static void operate(struct hr_worker *worker, size_t number)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const size_t at = number * shared->options.record_block;
-    const size_t count = hr_min_size(shared->options.record_block, shared->params - at);
+    const size_t at = number * hr_hogwild_block(shared);
+    const size_t count = hr_min_size(hr_hogwild_block(shared), shared->params - at);
     float *live = live_weights(shared) + at;
     if (passage_of(worker)->stage == PULLING)
         memcpy(worker->weights + at, live, count * sizeof *live);
@@ -378,6 +378,8 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
                                      "record-block", NULL},
     .private_state = true,
     .logged = true,
+    .prepare = hr_hogwild_prepare,
+    .describe = hr_stale_describe,
     .bytes = bytes,
     .init = init,
     .worker_bytes = worker_bytes,

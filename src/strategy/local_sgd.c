@@ -20,6 +20,7 @@
  *            Joshi, "Adaptive Communication Strategies ... (AdaComm)", MLSys 2019, equation 17.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -30,11 +31,17 @@
 static uint64_t period(const struct hr_shared_state *shared)
 {
     const struct hr_epoch_losses *losses = shared->snapshot.losses;
-    const double first = (double)shared->options.sync_every;
-    if (!shared->options.adaptive_sync || !(losses->first > 0))
-        return shared->options.sync_every;
+    const double first = (double)shared->options->sync_every;
+    if (!shared->options->adaptive_sync || !(losses->first > 0))
+        return shared->options->sync_every;
     const double steps = ceil(first * sqrt(losses->last / losses->first));
     return steps < 1 ? 1 : (uint64_t)fmin(steps, 1 << 20);
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    snprintf(text, size, "sync-every %zu%s", shared->options->sync_every,
+             shared->options->adaptive_sync ? ", adaptive" : "");
 }
 
 static size_t bytes(const struct hr_shared_state *shared)
@@ -126,6 +133,7 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .shares_batch = true,
     .private_state = true,
     .averages = true,
+    .describe = describe,
     .bytes = bytes,
     .init = init,
     .worker_bytes = hr_state_bytes,

@@ -8,7 +8,18 @@
 #ifndef HR_STRATEGY_PUSHES_H
 #define HR_STRATEGY_PUSHES_H
 
-#include "strategy/strategy.h"
+#include "strategy/shared.h"
+
+struct hr_hogwild_setup {
+    struct hr_stale_updates stale;
+    size_t record_block; /* recorded: floats of a block, whole lines */
+};
+HR_CHECKED enum hr_status hr_hogwild_prepare(struct hr_shared_state *shared);
+
+static inline size_t hr_hogwild_block(const struct hr_shared_state *shared)
+{
+    return ((const struct hr_hogwild_setup *)shared->setup)->record_block;
+}
 
 /* (workers) lines: their size, and what lies behind them. */
 size_t hr_pushes_bytes(const struct hr_shared_state *shared);

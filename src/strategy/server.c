@@ -255,6 +255,8 @@ const struct hr_strategy hr_strategy_ps_async = {
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
     .options = (const char *const[]){"servers", "server-time", "async-lr", "staleness-lr",
                                      "delay-compensation", "link", "topology", NULL},
+    .prepare = hr_stale_prepare,
+    .describe = hr_stale_describe,
     SERVER_FUNCTIONS,
 };
 
@@ -265,5 +267,7 @@ const struct hr_strategy hr_strategy_ssp = {
         (const char *const[]){"staleness", "servers", "server-time", "async-lr", "staleness-lr",
                               "delay-compensation", "link", "topology", NULL},
     .bounded = true,
+    .prepare = hr_stale_prepare,
+    .describe = hr_stale_describe,
     SERVER_FUNCTIONS,
 };

@@ -83,7 +83,7 @@ static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t s
         return true;
     if (!strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
         return true; /* the answer will be NO_BATCH, and nobody need be waited for */
-    const uint64_t bound = strategy->bounded ? shared->options.staleness : 0;
+    const uint64_t bound = strategy->bounded ? shared->options->staleness : 0;
     return is_within(shard->worker[worker].clock, slowest, bound);
 }
 
@@ -118,7 +118,7 @@ static void check_bound(const struct hr_shard *shard, size_t reader)
 #ifdef HR_DEBUG_CHECKS
     const struct hr_shared_state *shared = shard->shared;
     const struct hr_strategy *strategy = shared->strategy;
-    const uint64_t bound = strategy->bounded ? shared->options.staleness : 0;
+    const uint64_t bound = strategy->bounded ? shared->options->staleness : 0;
     for (size_t w = 0; w < shared->workers && (strategy->synchronous || strategy->bounded); w++) {
         const struct hr_client *other = &shard->worker[w];
         const bool live = !other->arrived && !other->done;
@@ -195,12 +195,13 @@ uint64_t hr_shard_next_number(const struct hr_shard *shard)
 static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
 {
     const struct hr_shared_state *shared = shard->shared;
+    const struct hr_stale_updates *stale = shared->setup;
     const uint64_t staleness = shard->worker[worker].staleness;
     const float *g = shared->grads[worker] + shard->first;
     const struct hr_step step =
         hr_step_stale(shared, index, samples, hr_shard_next_number(shard), staleness);
     const struct hr_drift drift = {shared->weights[worker] + shard->first, shard->weights,
-                                   (float)shared->options.delay_compensation};
+                                   stale->compensation};
     if (drift.lambda > 0 && staleness > 0) {
         hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
         g = shard->sum;

@@ -1,5 +1,6 @@
 #include "strategy/shared.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,11 +100,40 @@ struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index,
                       samples, number);
 }
 
+static enum hr_status read_rate(const char *text, bool *inverse)
+{
+    *inverse = !strcmp(text, "inverse");
+    return *inverse || !strcmp(text, "none")
+               ? HR_OK
+               : hr_fail(HR_E_USAGE, "--staleness-lr %s: expected none or inverse", text);
+}
+
+enum hr_status hr_stale_prepare(struct hr_shared_state *shared)
+{
+    if (!shared->setup)
+        HR_TRY(hr_setup_take(shared, sizeof(struct hr_stale_updates)));
+    struct hr_stale_updates *stale = shared->setup;
+    stale->compensation = (float)shared->options->delay_compensation;
+    return read_rate(shared->options->staleness_lr, &stale->inverse);
+}
+
+void hr_stale_describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    static const char slower[] = "lr / (1 + staleness)";
+    const struct hr_stale_updates *stale = shared->setup;
+    if (stale->compensation > 0)
+        snprintf(text, size, "%s%sdelay-compensation %g", stale->inverse ? slower : "",
+                 stale->inverse ? ", " : "", shared->options->delay_compensation);
+    else if (stale->inverse)
+        snprintf(text, size, "%s", slower);
+}
+
 struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness)
 {
     const double lr = (double)hr_batch_schedule_lr(&shared->course, index);
-    const double slower = shared->options.inverse_staleness ? 1 + (double)staleness : 1;
+    const double slower =
+        ((const struct hr_stale_updates *)shared->setup)->inverse ? 1 + (double)staleness : 1;
     return hr_step_of(&shared->optimizer, lr / slower, samples, number);
 }
 
@@ -133,4 +163,10 @@ enum hr_status hr_verify_replica(struct hr_worker *worker)
                            "replicas differ: parameter %zu is %.9g here and %.9g elsewhere", i,
                            (double)worker->weights[i], (double)shared->snapshot.weights[i]);
     return HR_OK;
+}
+
+enum hr_status hr_setup_take(struct hr_shared_state *shared, size_t bytes)
+{
+    shared->setup = calloc(1, bytes);
+    return shared->setup ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for what options say");
 }

@@ -19,6 +19,18 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number);
 
+/* For prepare: so many bytes, zeroed, as shared->setup. */
+HR_CHECKED enum hr_status hr_setup_take(struct hr_shared_state *shared, size_t bytes);
+
+/* How updates follow their staleness: the setup of strategies whose updates may be stale, or its
+ * beginning. */
+struct hr_stale_updates {
+    bool inverse;       /* --staleness-lr inverse: at lr / (1 + staleness) */
+    float compensation; /* --delay-compensation: lambda; 0: none */
+};
+HR_CHECKED enum hr_status hr_stale_prepare(struct hr_shared_state *shared);
+void hr_stale_describe(const struct hr_shared_state *shared, char *text, size_t size);
+
 /* The same with the rate that --staleness-lr has for an update of that staleness: inverse is Zhang
  * et al., "Staleness-Aware Async-SGD", arXiv 1511.05950, beginning at 1 for staleness 0. */
 struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,

@@ -1,6 +1,7 @@
 #include "strategy/strategy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/table.h"
@@ -39,4 +40,31 @@ enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
     }
     return hr_fail(HR_E_USAGE, "--strategy %s: there is no such strategy (there are: %s)", name,
                    known);
+}
+
+bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)
+{
+    for (const char *const *name = strategy->options; *name; name++)
+        if (!strcmp(*name, option))
+            return true;
+    return false;
+}
+
+enum hr_status hr_strategy_prepare(struct hr_shared_state *shared)
+{
+    hr_strategy_forget(shared);
+    return shared->strategy->prepare ? shared->strategy->prepare(shared) : HR_OK;
+}
+
+void hr_strategy_describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (shared->strategy->describe)
+        shared->strategy->describe(shared, text, size);
+}
+
+void hr_strategy_forget(struct hr_shared_state *shared)
+{
+    free(shared->setup);
+    shared->setup = NULL;
 }

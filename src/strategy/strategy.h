@@ -20,6 +20,7 @@
 
 #include "base/account.h"
 #include "group/group.h"
+#include "hogring/train.h"
 #include "optim/optimizer.h"
 #include "strategy/buckets.h"
 #include "strategy/batch_schedule.h"
@@ -96,24 +97,12 @@ struct hr_posted {
     uint64_t bytes; /* of what it stands for, itself included */
 };
 
-struct hr_strategy_options {
-    uint64_t staleness;        /* ssp */
-    bool overlap;              /* allreduce: sum what is final while backward goes on */
-    size_t bucket_params;      /* that a bucket has at least */
-    size_t sync_every;         /* local-sgd, elastic-averaging */
-    bool adaptive_sync;        /* local-sgd */
-    double moving_rate;        /* elastic-averaging */
-    size_t backups;            /* backup-workers */
-    bool inverse_staleness;    /* lr / (1 + staleness) */
-    double delay_compensation; /* lambda of DC-ASGD; 0: none */
-    size_t record_block;       /* hogwild, recorded: floats of a block */
-};
-
 /* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
  * structs may point into it; the segment itself holds no pointers. */
 struct hr_shared_state {
     const struct hr_strategy *strategy;
-    struct hr_strategy_options options;
+    const struct hr_train_options *options;
+    void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
     struct hr_optimizer optimizer;
     struct hr_batch_schedule course;
     struct hr_group_options group_options;
@@ -202,6 +191,13 @@ struct hr_strategy {
     bool logged;        /* workers keep logs themselves, and follow them (hogwild_recorded.c) */
     bool averages;      /* weights, and not gradients, of workers are added up */
 
+    /* Check its own options, and keep what it makes of them in shared->setup (hr_setup_take).
+     * Workers, servers and parameters are counted by then. NULL: nothing to check. */
+    enum hr_status (*prepare)(struct hr_shared_state *shared);
+    /* Its own options in words, as "sync-every 8", left alone ("") where there is nothing to say.
+     * NULL: never. */
+    void (*describe)(const struct hr_shared_state *shared, char *text, size_t size);
+
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
@@ -235,6 +231,13 @@ struct hr_strategy {
 /* The strategy of that name; ssp with staleness 0 is ps-sync's code. HR_E_USAGE lists the names. */
 HR_CHECKED enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
                                            const struct hr_strategy **out);
+/* Is that one of the options that it obeys, and not every strategy does? */
+bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);
+/* Prepare, describe; once more is harmless. Then: forget the setup. */
+HR_CHECKED enum hr_status hr_strategy_prepare(struct hr_shared_state *shared);
+void hr_strategy_describe(const struct hr_shared_state *shared, char *text, size_t size);
+void hr_strategy_forget(struct hr_shared_state *shared);
+
 /* The i-th strategy, NULL past the end. */
 const struct hr_strategy *hr_strategy_at(size_t i);
 

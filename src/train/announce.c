@@ -48,7 +48,7 @@ void hr_announce(const struct hr_run *run)
     char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
     hr_recipe_rate_text(run, rate, sizeof rate);
-    hr_manner_text(run, manner, sizeof manner);
+    hr_strategy_describe(shared, manner, sizeof manner);
     times_text(run, times, sizeof times);
     hr_needs_text(&run->needs, memory);
     const struct hr_run_info info = {

@@ -27,7 +27,7 @@ static double explicit_momentum(const struct hr_optimizer *optimizer)
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
 {
     double sum = 0;
-    if (!run->shared.options.inverse_staleness)
+    if (strcmp(run->shared.options->staleness_lr, "inverse") != 0)
         return 1;
     for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++)
         sum += (double)result->stale[i] / (1 + (double)i);

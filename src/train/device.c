@@ -51,7 +51,7 @@ static void gradients_done(void *arg, size_t offset, size_t count)
 
 enum hr_status hr_device_start(struct hr_device *device, const struct hr_run *run)
 {
-    const bool overlaps = run->shared.options.overlap && !run->micro_shards;
+    const bool overlaps = hr_run_overlaps(run);
     struct hr_workspace_options options = workspace_options(run);
     options.done = overlaps ? gradients_done : NULL;
     options.arg = device;

@@ -26,7 +26,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
     snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->model));
     snprintf(result->optimizer, sizeof result->optimizer, "%s", shared->optimizer.rule->name);
-    hr_manner_text(run, result->manner, sizeof result->manner);
+    hr_strategy_describe(shared, result->manner, sizeof result->manner);
     result->workers = shared->workers;
     result->servers = shared->servers;
     result->params = shared->params;

@@ -41,6 +41,9 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
     HR_TRY(hr_check_range("epochs", (double)o->epochs, 1, 1 << 20));
     HR_TRY(hr_check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
     HR_TRY(hr_check_range("prefetch", (double)o->prefetch, 0, HR_PREFETCH_MAX));
+    HR_TRY(hr_check_range("sync-every", (double)o->sync_every, 1, 1 << 20));
+    HR_TRY(hr_check_range("moving-rate", o->moving_rate, 0, 1));
+    HR_TRY(hr_check_range("delay-compensation", o->delay_compensation, 0, 1e6));
     HR_TRY(hr_check_range("timeout", o->timeout, 0, 1e6));
     HR_TRY(hr_check_range("max-seconds", o->max_seconds, 0, 1e9));
     HR_TRY(hr_check_range("target-accuracy", o->target_accuracy, 0, 1));
@@ -160,6 +163,7 @@ static enum hr_status prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->settled;
     struct hr_shared_state *shared = &run->shared;
+    shared->options = o;
     HR_TRY(hr_train_complete(&run->settled));
     HR_TRY(check_numbers(o));
     HR_TRY(parse_names(run));
@@ -172,7 +176,7 @@ static enum hr_status prepare(struct hr_run *run)
     HR_TRY(hr_recipe_rate(run));
     HR_TRY(hr_recipe_optimizer(run));
     shared->params = hr_model_param_count(run->model);
-    HR_TRY(hr_manner_prepare(run));
+    HR_TRY(hr_strategy_prepare(shared));
     if (run->replay)
         HR_TRY(hr_replay_prepare(run));
     shared->group_options.nranks = shared->workers;
@@ -311,6 +315,7 @@ static void finish(struct hr_run *run)
     hr_wires_close(&run->wires);
     hr_class_view_close(&run->resumed_classes);
     free(run->tensors);
+    hr_strategy_forget(&run->shared);
     free(run->shared.weights);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);

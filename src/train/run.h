@@ -6,7 +6,6 @@
  *   trainee.c            a worker's own: gradients, its part of evaluations
  *   needs.c              what it all takes, before anything is taken
  *   recipe.c             the optimiser and the learning rate
- *   manner.c             what the strategy is to do exactly: staleness, periods, backups, ...
  *   wiring.c             how gradients travel: transport, emulated links, buckets
  *   repro.c              gradients whose bits do not depend on the number of workers
  *   cut.c                what happens at a cut, in steps that a driver puts in order
@@ -30,6 +29,8 @@
  */
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "checkpoint/claim.h"
@@ -154,6 +155,13 @@ static inline bool hr_run_prefetches(const struct hr_run *run)
     return run->options->prefetch && !hr_run_is_played(run) && !run->micro_shards;
 }
 
+/* Are parts of a gradient handed over while backward goes on? Not where micro-shards are added
+ * first, nor in a local group, which one thread plays: gradients are computed by others. */
+static inline bool hr_run_overlaps(const struct hr_run *run)
+{
+    return !strcmp(run->options->overlap, "on") && !run->micro_shards && !run->local;
+}
+
 /* The run's clock. */
 static inline int64_t hr_run_now_ns(const struct hr_run *run)
 {
@@ -184,11 +192,6 @@ void hr_trainee_evaluate(struct hr_trainee *trainee);
 /* --- memory.c: what the ranks share, and its bytes, by name */
 HR_CHECKED enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs);
 HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
-
-/* --- manner.c: the strategy's own options */
-HR_CHECKED enum hr_status hr_manner_prepare(struct hr_run *run);
-/* Those that mean something in this run, in words; "" where none does. */
-void hr_manner_text(const struct hr_run *run, char *text, size_t size);
 
 /* --- wiring.c: the group's options, and the wires' words in the segment */
 HR_CHECKED enum hr_status hr_wiring_prepare(struct hr_run *run);

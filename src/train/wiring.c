@@ -6,26 +6,20 @@
 #include "group/lane.h"
 #include "train/run.h"
 
-static enum hr_status read_overlap(struct hr_run *run)
+static enum hr_status check_overlap(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
-    struct hr_strategy_options *options = &run->shared.options;
-    uint64_t bytes;
-    options->overlap = !strcmp(o->overlap, "on");
-    if (!options->overlap && strcmp(o->overlap, "off") != 0)
+    const bool overlap = !strcmp(o->overlap, "on");
+    if (!overlap && strcmp(o->overlap, "off") != 0)
         return hr_fail(HR_E_USAGE, "--overlap %s: expected on or off", o->overlap);
-    if (options->overlap && !run->shared.strategy->final)
+    if (overlap && !run->shared.strategy->final)
         return hr_fail(HR_E_USAGE,
                        "--overlap on: means nothing with --strategy %s (it belongs to "
                        "allreduce)",
                        o->strategy);
-    if (options->overlap && run->micro_shards)
+    if (overlap && run->micro_shards)
         return hr_fail(HR_E_USAGE, "--overlap on: with --reduce repro no gradient is final before "
                                    "the last micro-shard");
-    if (!hr_parse_size(o->bucket_size, &bytes) || bytes < sizeof(float))
-        return hr_fail(HR_E_USAGE, "--bucket-size %s: expected bytes, as 256K or 1M",
-                       o->bucket_size);
-    options->bucket_params = bytes / sizeof(float);
     return HR_OK;
 }
 
@@ -46,7 +40,7 @@ enum hr_status hr_wiring_prepare(struct hr_run *run)
     const struct hr_train_options *o = run->options;
     struct hr_group_options *group = &run->shared.group_options;
     const bool all_reduces = run->shared.strategy->synchronous && !run->shared.strategy->served;
-    HR_TRY(read_overlap(run));
+    HR_TRY(check_overlap(run));
     group->copies = !strcmp(o->transport, "copy");
     if (!group->copies && strcmp(o->transport, "zero-copy") != 0)
         return hr_fail(HR_E_USAGE, "--transport %s: expected zero-copy or copy", o->transport);

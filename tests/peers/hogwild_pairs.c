@@ -35,6 +35,7 @@ struct runs {
     size_t threads, rounds, steps;
     struct hr_model *model;
     struct hr_param_segment whole;
+    struct hr_train_options options;
     struct hr_shared_state shared; /* of PAIRS */
     float *arrays[2 * MOST_THREADS];
     float *live; /* (params) of RACY */
@@ -178,6 +179,9 @@ static enum hr_status describe(struct runs *c, const char *model)
     c->whole = (struct hr_param_segment){0, shared->params, HR_SEGMENT_TRAINED};
     shared->optimizer = (struct hr_optimizer){
         .momentum = 0.9, .segments = &c->whole, .nsegments = 1, .params = shared->params};
+    hr_train_defaults(&c->options);
+    shared->options = &c->options;
+    HR_TRY(hr_strategy_prepare(shared));
     return hr_rule_find("sgd", &shared->optimizer.rule);
 }
 

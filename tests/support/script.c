@@ -77,11 +77,14 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     script->arena = aligned_alloc(HR_LINE, SCRIPT_LINES * HR_LINE);
     assert_non_null(script->arena);
     memset(script->arena, 0, SCRIPT_LINES * HR_LINE);
+    hr_train_defaults(&script->options);
+    if (plan.options)
+        script->options = *plan.options;
     const struct hr_optimizer optimizer = cut_into_keys(script, &plan);
     const uint64_t batch = strategy->shares_batch ? plan.workers : 1;
     script->shared = (struct hr_shared_state){
         .strategy = strategy,
-        .options = plan.options,
+        .options = &script->options,
         .optimizer = optimizer,
         .course = {.samples = batch * plan.batches,
                    .pass = batch * plan.batches,
@@ -95,6 +98,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .params = optimizer.params,
         .snapshot.state_copies = strategy->private_state ? plan.workers : 1,
     };
+    CHECK_OK(hr_strategy_prepare(&script->shared));
     lay_out(script);
     hr_control_init(script->shared.control, plan.workers + plan.servers);
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
@@ -111,6 +115,7 @@ void script_close(struct script *script)
         strategy->stop(&script->worker[w]);
     for (size_t s = 0; s < script->shared.servers; s++)
         strategy->shard_stop(&script->shard[s]);
+    hr_strategy_forget(&script->shared);
     free(script->arena);
 }
 

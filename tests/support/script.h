@@ -21,13 +21,14 @@ enum {
 
 struct script_plan {
     size_t workers, servers;
-    uint64_t batches; /* indices up to the cut */
-    struct hr_strategy_options options;
-    size_t params, nkeys; /* 0: SCRIPT_PARAMS, in one key */
-    const size_t *begins; /* (nkeys) of each key: its first parameter */
+    uint64_t batches;                       /* indices up to the cut */
+    const struct hr_train_options *options; /* NULL: the defaults */
+    size_t params, nkeys;                   /* 0: SCRIPT_PARAMS, in one key */
+    const size_t *begins;                   /* (nkeys) of each key: its first parameter */
 };
 
 struct script {
+    struct hr_train_options options;
     struct hr_shared_state shared;
     struct hr_worker worker[SCRIPT_WORKERS];
     struct hr_shard shard[SCRIPT_SERVERS];

@@ -44,7 +44,6 @@ static void open_world(struct script *script, const struct hr_strategy *strategy
                 (struct script_plan){.workers = workers,
                                      .servers = servers,
                                      .batches = 100,
-                                     .options = {.staleness = 3},
                                      .params = PARAMS,
                                      .nkeys = KEYS,
                                      .begins = begins});
@@ -155,9 +154,14 @@ static void nobody_is_served_once_a_worker_has_left(void **state)
     (void)state;
     static const struct hr_strategy *const gated[] = {&hr_strategy_ps_sync, &hr_strategy_ssp,
                                                       &hr_strategy_ps_async};
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.staleness = 0;
     for (size_t i = 0; i < sizeof gated / sizeof *gated; i++) {
         static struct script script;
-        script_open(&script, gated[i], (struct script_plan){2, 1, 9, {0}, 0, 0, NULL});
+        script_open(
+            &script, gated[i],
+            (struct script_plan){.workers = 2, .servers = 1, .batches = 9, .options = &options});
         script_read(&script, 0);
         script_read(&script, 1);
         script_push(&script, 0, 1);

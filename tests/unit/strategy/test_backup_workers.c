@@ -10,8 +10,7 @@ static struct script script;
 
 static void open_three(uint64_t steps)
 {
-    const struct script_plan plan = {
-        .workers = 3, .servers = 1, .batches = steps, .options = {.backups = 1}};
+    const struct script_plan plan = {.workers = 3, .servers = 1, .batches = steps};
     script_open(&script, &hr_strategy_backup_workers, plan);
 }
 

@@ -32,10 +32,14 @@ static void step(size_t w, float g, uint64_t next)
 static void exchanges_move_both_ends(void **state)
 {
     (void)state;
-    const struct hr_strategy_options options = {.sync_every = 2, .moving_rate = 0.5};
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.sync_every = 2;
+    options.moving_rate = 0.5;
     const struct hr_strategy *strategy = &hr_strategy_elastic_averaging;
-    script_open(&script, strategy,
-                (struct script_plan){.workers = 2, .servers = 2, .batches = 5, .options = options});
+    script_open(
+        &script, strategy,
+        (struct script_plan){.workers = 2, .servers = 2, .batches = 5, .options = &options});
     assert_int_equal(script_read(&script, 0).index, 0);
     assert_int_equal(script_read(&script, 1).index, 2);
     step(0, 1, 1);

@@ -15,10 +15,9 @@ static void check_weights(const struct script *script, size_t w, double want)
 /* Three read the same weights; worker 0's push finds them fresh, worker 1's once changed, that of
  * worker 2 twice. */
 static double three_pushes(const struct hr_strategy *strategy, size_t servers,
-                           struct hr_strategy_options options)
+                           const struct hr_train_options *options)
 {
     static struct script script;
-    options.staleness = 5;
     script_open(
         &script, strategy,
         (struct script_plan){.workers = 3, .servers = servers, .batches = 9, .options = options});
@@ -39,30 +38,33 @@ static double three_pushes(const struct hr_strategy *strategy, size_t servers,
 static const struct hr_strategy *const strategies[] = {&hr_strategy_ps_async, &hr_strategy_ssp,
                                                        &hr_strategy_hogwild};
 
-static void check_all(struct hr_strategy_options options, double want)
+static void check_all(const char *staleness_lr, double compensation, double want)
 {
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.staleness = 5;
+    options.delay_compensation = compensation;
+    snprintf(options.staleness_lr, sizeof options.staleness_lr, "%s", staleness_lr);
     for (size_t i = 0; i < 3; i++) {
         const size_t servers = strategies[i]->served ? 2 : 0;
-        CHECK_NEAR(three_pushes(strategies[i], servers, options), want, 1e-6, 0);
+        CHECK_NEAR(three_pushes(strategies[i], servers, &options), want, 1e-6, 0);
     }
 }
 
 static void the_rate_is_divided_by_one_plus_the_staleness(void **state)
 {
     (void)state;
-    check_all((struct hr_strategy_options){0}, -1.5);
-    check_all((struct hr_strategy_options){.inverse_staleness = true},
-              -0.5 * (1 + 1.0 / 2 + 1.0 / 3));
+    check_all("none", 0, -1.5);
+    check_all("inverse", 0, -0.5 * (1 + 1.0 / 2 + 1.0 / 3));
 }
 
 /* g + lambda g^2 (now - read): 0.5; 0.5 + 0.25 (-0.5); 0.5 + 0.25 (-0.875), with lambda 1. */
 static void the_gradient_is_carried_over_to_the_weights_it_meets(void **state)
 {
     (void)state;
-    check_all((struct hr_strategy_options){.delay_compensation = 1}, -(0.5 + 0.375 + 0.28125));
-    check_all((struct hr_strategy_options){.delay_compensation = 0.5}, -(0.5 + 0.4375 + 0.3828125));
-    check_all((struct hr_strategy_options){.delay_compensation = 1, .inverse_staleness = true},
-              -(0.5 + 0.375 / 2 + (0.5 - 0.25 * 0.6875) / 3));
+    check_all("none", 1, -(0.5 + 0.375 + 0.28125));
+    check_all("none", 0.5, -(0.5 + 0.4375 + 0.3828125));
+    check_all("inverse", 1, -(0.5 + 0.375 / 2 + (0.5 - 0.25 * 0.6875) / 3));
 }
 
 static const char *const names[] = {"ps-async", "ssp", "hogwild"};

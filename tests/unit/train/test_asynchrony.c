@@ -12,6 +12,8 @@ static void the_step_is_as_long_as_what_is_in_flight(void **state)
     (void)state;
     static struct hr_run run;
     static struct hr_run_result result;
+    struct hr_train_options options = run_options("ps-async", 1);
+    run.shared.options = &options;
     result.stale_updates = result.stale_sum = 4;
     result.stale[0] = 3;
     result.stale[4] = 1;
@@ -25,7 +27,8 @@ static void the_step_is_as_long_as_what_is_in_flight(void **state)
     CHECK_NEAR(a.implicit_momentum, 0.5, 0, 0);
     CHECK_NEAR(a.total_momentum, 0.75, 0, 0);
     CHECK_OK(hr_rule_find("adamw", &run.shared.optimizer.rule));
-    run.shared.options.inverse_staleness = true; /* three at 1/4, one at 1/20: 0.8 of them */
+    snprintf(options.staleness_lr, sizeof options.staleness_lr,
+             "inverse"); /* three at 1/4, one at 1/20: 0.8 of them */
     a = hr_asynchrony_of(&run, &result, 0.25);
     CHECK_NEAR(a.effective_lr, 0.4, 1e-15, 0);
     CHECK_NEAR(a.total_momentum, 0.875, 0, 0);
