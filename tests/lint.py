@@ -24,7 +24,6 @@ CIRCLES = [
     "cli/config cli/options",
     "data/cifar data/csv data/dataset data/idx_folder data/npy data/packed",
     "group/api group/tune group/world",
-    "group/collective group/executor group/lane group/local_group group/mail group/stripes",
     "kernels/gemm kernels/micro kernels/product",
     "netsim/topology netsim/topology_text",
     "nn/avgpool nn/batchnorm nn/conv nn/conv_data nn/conv_forward nn/conv_job nn/conv_plan nn/conv_weights nn/dense nn/flatten nn/gelu nn/layer nn/maxpool nn/relu"

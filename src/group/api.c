@@ -1,5 +1,5 @@
 /* The public operations of hogring/group.h: their arguments are checked, and they are jobs. */
-#include "group/mail.h"
+#include "group/p2p.h"
 #include "group/world.h"
 
 static enum hr_status check_peer(const struct hr_group *group, const char *what, size_t rank)
@@ -122,7 +122,7 @@ enum hr_status hr_isend(struct hr_group *group, const void *buffer, size_t count
 {
     HR_TRY(check_kind("send", (struct hr_kind){type, HR_SUM}, count, 1));
     HR_TRY(check_peer(group, "send", to));
-    return hr_mail_send(&group->member, buffer, count, type, to, request);
+    return hr_p2p_send(&group->member, buffer, count, type, to, request);
 }
 
 enum hr_status hr_irecv(struct hr_group *group, void *buffer, size_t count, enum hr_type type,
@@ -130,12 +130,12 @@ enum hr_status hr_irecv(struct hr_group *group, void *buffer, size_t count, enum
 {
     HR_TRY(check_kind("receive", (struct hr_kind){type, HR_SUM}, count, 1));
     HR_TRY(check_peer(group, "receive", from));
-    return hr_mail_receive(&group->member, buffer, count, type, from, request);
+    return hr_p2p_receive(&group->member, buffer, count, type, from, request);
 }
 
 enum hr_status hr_wait(struct hr_request *request)
 {
-    return hr_mail_wait(request);
+    return hr_p2p_wait(request);
 }
 
 enum hr_status hr_send(struct hr_group *group, const void *buffer, size_t count, enum hr_type type,

@@ -1,50 +1,17 @@
-/* Operations: the way each takes, its fingerprint, and seeing it through. */
+/* Operations: begun by the method chosen, compared with the other ranks', seen through. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "group/choose.h"
 #include "group/local_group.h"
-#include "group/lane.h"
 #include "launch/peer_watch.h"
-#include "group/mail.h"
-#include "group/planned.h"
+#include "group/p2p.h"
 
 enum {
-    MAIL_LOOK_NS = 100 * 1000, /* how soon a rank in a collective looks after its messages again */
-    POLLS_A_LOOK = 256,        /* at the others' calls, by a rank that never sleeps */
+    P2P_LOOK_NS = 100 * 1000, /* how soon a rank in a collective looks after its messages again */
+    POLLS_A_LOOK = 256,       /* at the others' calls, by a rank that never sleeps */
 };
-
-/* --- the accounts --- */
-
-static void account(struct hr_member *member, size_t peer, uint64_t bytes, uint64_t messages)
-{
-    struct hr_traffic *traffic = &member->traffic[peer];
-    traffic->bytes_sent += bytes;
-    traffic->bytes_received += bytes;
-    traffic->messages_sent += messages;
-    traffic->messages_received += messages;
-}
-
-/* The parts of others' stripes go there, and the own stripe's sum; as much comes back. */
-void hr_member_account_direct(struct hr_member *member, size_t count)
-{
-    const size_t n = member->options.nranks;
-    const struct hr_layout layout = {
-        .count = count, .elem_bytes = hr_type_bytes(member->job.kind.type), .nchunks = n};
-    const uint64_t mine = hr_layout_region(&layout, member->rank, 1).bytes;
-    for (size_t r = 0; r < n; r++)
-        if (r != member->rank)
-            account(member, r, mine + hr_layout_region(&layout, r, 1).bytes, 2);
-}
-
-/* Notices, as the plan of one-shot would. */
-static void account_notices(struct hr_member *member)
-{
-    for (size_t r = 0; r < member->options.nranks; r++)
-        if (r != member->rank)
-            account(member, r, hr_job_bytes(&member->job), 1);
-}
 
 struct hr_traffic hr_member_traffic(const struct hr_member *member)
 {
@@ -60,61 +27,11 @@ struct hr_traffic hr_member_traffic(const struct hr_member *member)
     return sum;
 }
 
-/* --- start --- */
-
-static void start_meeting(struct hr_member *member)
-{
-    const struct hr_job *job = &member->job;
-    struct hr_attendance *attendance = &member->attendance;
-    attendance->kind = job->kind;
-    attendance->count = job->operation == HR_OP_BARRIER ? 0 : job->count;
-    attendance->apply = job->apply;
-    attendance->apply_arg = job->apply_arg;
-    if (job->operation != HR_OP_BARRIER)
-        hr_member_account_direct(member, job->count);
-    if (hr_meeting_enter(attendance, &member->call, job->in, job->out))
-        return;
-    const size_t peer = (size_t)attendance->odd_one_out;
-    member->status =
-        hr_member_mismatch(member, &member->call, peer, &attendance->meeting->seat[peer].call);
-}
-
-static void start_notices(struct hr_member *member)
-{
-    const struct hr_job *job = &member->job;
-    if (job->operation != HR_OP_BARRIER)
-        account_notices(member);
-    hr_notices_post(&member->notices, &member->call, job->in,
-                    job->operation == HR_OP_BARRIER ? 0 : hr_job_bytes(job));
-}
-
-static void start_plan(struct hr_member *member, const struct hr_algorithm *algorithm)
-{
-    const struct hr_job *job = &member->job;
-    const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
-    struct hr_executor *ex = &member->executor;
-    const struct hr_plan *plan;
-    ex->layout = (struct hr_layout){.count = job->count,
-                                    .elem_bytes = hr_type_bytes(job->kind.type),
-                                    .blocks = facts->blocks,
-                                    .first = job->first};
-    ex->base[HR_IN] = hr_layout_origin(&ex->layout, job->in, facts->in, member->rank);
-    ex->base[HR_OUT] = hr_layout_origin(&ex->layout, job->out, facts->out, member->rank);
-    const struct hr_plan_for of = {.rank = member->rank,
-                                   .n = member->options.nranks,
-                                   .root = job->root,
-                                   .group_size = member->options.group_size,
-                                   .in_place = ex->base[HR_IN] == ex->base[HR_OUT]};
-    member->status = hr_planned_find(member->planned, job->operation, algorithm, &of, &plan);
-    if (member->status == HR_OK)
-        member->status = hr_executor_start(ex, plan);
-}
-
 void hr_member_start(struct hr_member *member, const struct hr_job *job)
 {
     const struct hr_choice choice = hr_choose(member, job);
     member->job = *job;
-    member->way = choice.way;
+    member->choice = choice;
     member->call.sequence++;
     member->call.count = job->count;
     member->call.kind =
@@ -123,21 +40,12 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
     member->polls = 0;
     member->over = false;
     member->status = HR_OK;
-    if (HR_SAFETY && choice.way != HR_BY_HALL) {
-        hr_seat_say(&member->attendance.meeting->seat[member->rank], &member->call);
+    if (HR_SAFETY && !member->local) {
+        hr_seat_say(&member->barrier.shared->seat[member->rank], &member->call);
         hr_flight_begin(member->flight, member->call.sequence, member->call.kind,
                         member->place.number, member->call.count, hr_clock_coarse_ns());
     }
-    if (choice.way == HR_BY_HALL)
-        hr_local_group_enter(member, choice.algorithm);
-    else if (choice.way == HR_BY_MEETING)
-        start_meeting(member);
-    else if (choice.way == HR_BY_NOTICES)
-        start_notices(member);
-    else if (choice.way == HR_BY_STRIPES)
-        hr_stripes_start(member, choice.own_memory);
-    else
-        start_plan(member, choice.algorithm);
+    choice.method->start(member);
 }
 
 /* --- seeing it through --- */
@@ -154,56 +62,10 @@ static bool contradicted(struct hr_member *member)
         return false;
     member->parks = waiter ? waiter->parks : 0;
     for (size_t r = 0; r < member->options.nranks && member->status == HR_OK; r++)
-        if (hr_seat_said(&member->attendance.meeting->seat[r], member->call.sequence, &theirs) &&
+        if (hr_seat_said(&member->barrier.shared->seat[r], member->call.sequence, &theirs) &&
             !hr_call_equal(&theirs, &member->call))
             member->status = hr_member_mismatch(member, &member->call, r, &theirs);
     return member->status != HR_OK;
-}
-
-/* All have posted: compare the calls. */
-bool hr_member_notices_agree(struct hr_member *member)
-{
-    for (size_t r = 0; HR_SAFETY && r < member->options.nranks; r++) {
-        const struct hr_call *theirs = &hr_notices_slot(&member->notices, r)->call;
-        if (!hr_call_equal(theirs, &member->call)) {
-            member->status = hr_member_mismatch(member, &member->call, r, theirs);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Reduce what was posted. */
-static void reduce_notices(struct hr_member *member)
-{
-    const void *in[HR_MAX_RANKS];
-    hr_place_moves(&member->place);
-    for (size_t r = 0; r < member->options.nranks; r++)
-        in[r] = hr_notices_slot(&member->notices, r)->payload;
-    if (member->job.operation != HR_OP_BARRIER)
-        hr_element_tree(member->job.kind, &member->job.out, 1, in, member->options.nranks,
-                        member->job.count);
-}
-
-static bool test_way(struct hr_member *member)
-{
-    switch (member->way) {
-    case HR_BY_MEETING:
-        return hr_meeting_test(&member->attendance);
-    case HR_BY_NOTICES:
-        if (!hr_notices_complete(&member->notices))
-            return false;
-        if (hr_member_notices_agree(member))
-            reduce_notices(member);
-        return true;
-    case HR_BY_STRIPES:
-        return hr_stripes_test(member);
-    case HR_BY_PLAN:
-        return hr_executor_test(member);
-    case HR_BY_HALL:
-        return hr_local_group_test(member);
-    }
-    return true;
 }
 
 /* A mean is divided where the sum is complete: by each rank, in its own output. */
@@ -220,9 +82,9 @@ bool hr_member_test(void *arg)
     struct hr_member *member = arg;
     if (member->over || member->status != HR_OK)
         return true;
-    member->over = test_way(member) || member->status != HR_OK;
+    member->over = member->choice.method->test(member) || member->status != HR_OK;
     if (!member->over)
-        return member->way != HR_BY_HALL && contradicted(member);
+        return !member->local && contradicted(member);
     if (member->status == HR_OK && member->job.kind.redop == HR_MEAN)
         divide(member);
     if (HR_SAFETY && member->flight &&
@@ -231,26 +93,9 @@ bool hr_member_test(void *arg)
     return true;
 }
 
-struct hr_bell *hr_member_bell_of(const struct hr_member *member, size_t rank)
-{
-    const struct hr_place *place = &member->place;
-    return &place->control->rank[hr_place_world_rank(place, rank)].bell;
-}
-
 struct hr_bell *hr_member_bell(struct hr_member *member)
 {
-    switch (member->way) {
-    case HR_BY_MEETING:
-        return &member->attendance.meeting->bell;
-    case HR_BY_NOTICES:
-    case HR_BY_STRIPES:
-        return hr_notices_bell(&member->notices);
-    case HR_BY_PLAN:
-        break;
-    case HR_BY_HALL:
-        return NULL;
-    }
-    return hr_member_bell_of(member, member->rank);
+    return member->choice.method->bell(member);
 }
 
 enum hr_status hr_member_finish(struct hr_member *member)
@@ -263,8 +108,8 @@ enum hr_status hr_member_finish(struct hr_member *member)
 static bool is_elsewhere(void *arg)
 {
     struct hr_member *member = arg;
-    if (member->mail && hr_mail_progress(member->mail))
-        member->place.waiter->alarm_ns = hr_clock_ns() + MAIL_LOOK_NS;
+    if (member->p2p && hr_p2p_progress(member->p2p))
+        member->place.waiter->alarm_ns = hr_clock_ns() + P2P_LOOK_NS;
     return hr_member_test(member) || hr_member_bell(member) != member->parked_on;
 }
 
@@ -294,7 +139,7 @@ static enum hr_status name_missing(const struct hr_member *member)
     hr_call_describe(call, sizeof call, &member->call);
     for (size_t r = 0; r < member->options.nranks; r++) {
         const size_t used = strlen(missing);
-        if (hr_seat_sequence(&member->attendance.meeting->seat[r]) >= member->call.sequence)
+        if (hr_seat_sequence(&member->barrier.shared->seat[r]) >= member->call.sequence)
             continue;
         last[0] = '\0';
         if (!used)
@@ -304,15 +149,6 @@ static enum hr_status name_missing(const struct hr_member *member)
     return hr_fail(HR_E_TIMEOUT, "%s: %s %s%s%s", waited, call,
                    missing[0] ? "was not called by rank " : "was called by all ranks", missing,
                    stopped);
-}
-
-enum hr_status hr_member_name_failure(const struct hr_member *member, const char *what)
-{
-    char text[400];
-    const enum hr_status first = hr_control_failure(member->place.control);
-    snprintf(text, sizeof text, "%s", hr_error_message());
-    return hr_fail(first == HR_E_LOST ? HR_E_LOST : HR_E_ABORTED,
-                   "another rank failed while this one waited for %s: %s", what, text);
 }
 
 enum hr_status hr_member_wait(struct hr_member *member)

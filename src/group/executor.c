@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "group/group.h"
-#include "group/lane.h"
+#include "group/plan_cache.h"
+#include "group/pipe.h"
 
 /* --- memory --- */
 
@@ -21,7 +21,7 @@ static enum hr_status grow(unsigned char **memory, size_t *have, size_t bytes)
     return HR_OK;
 }
 
-enum hr_status hr_executor_start(struct hr_executor *ex, const struct hr_plan *plan)
+static enum hr_status begin(struct hr_executor *ex, const struct hr_plan *plan)
 {
     ex->plan = plan;
     ex->layout.nchunks = plan->nchunks;
@@ -63,16 +63,16 @@ static unsigned char *at(const struct hr_executor *ex, uint8_t buffer, size_t of
 static bool push(struct hr_member *member, const struct hr_row *row)
 {
     struct hr_executor *ex = &member->executor;
-    struct hr_parcel parcel = {.origin = ex->base[row->buffer],
-                               .pieces = pieces_of(ex, row),
-                               .done = ex->sent_bytes[row->peer]};
+    struct hr_outgoing outgoing = {.origin = ex->base[row->buffer],
+                                   .pieces = pieces_of(ex, row),
+                                   .done = ex->sent_bytes[row->peer]};
     const enum hr_push result =
-        hr_lane_push(member, &ex->to[row->peer], row->peer, &member->call, &parcel);
-    ex->sent_bytes[row->peer] = parcel.done;
+        hr_pipe_push(member, &ex->to[row->peer], row->peer, &member->call, &outgoing);
+    ex->sent_bytes[row->peer] = outgoing.done;
     ex->lent[row->peer] |= result == HR_PUSHED_IN_PLACE;
     if (result == HR_PUSH_LATER)
         return false;
-    member->traffic[row->peer].bytes_sent += parcel.pieces.left;
+    member->traffic[row->peer].bytes_sent += outgoing.pieces.left;
     member->traffic[row->peer].messages_sent++;
     ex->sent_bytes[row->peer] = 0;
     return true;
@@ -110,13 +110,13 @@ static void send_row(struct hr_member *member, const struct hr_row *row)
 /* --- receiving --- */
 
 static enum hr_status land(struct hr_executor *ex, const struct hr_row *row, size_t at,
-                           const struct hr_arrival *arrival)
+                           const struct hr_incoming *incoming)
 {
     const size_t all = region_of(ex, row).bytes;
     HR_TRY(grow(&ex->landing, &ex->landing_bytes, ex->landed_bytes + all));
-    if (arrival->bytes)
-        memcpy(ex->landing + ex->landed_bytes + at, arrival->data, arrival->bytes);
-    if (at + arrival->bytes < all)
+    if (incoming->bytes)
+        memcpy(ex->landing + ex->landed_bytes + at, incoming->data, incoming->bytes);
+    if (at + incoming->bytes < all)
         return HR_OK;
     ex->kept[ex->nkept++] = (struct hr_kept){.peer = row->peer, .landed = ex->landed_bytes};
     ex->landed_bytes += hr_round_up(all, 64);
@@ -125,15 +125,15 @@ static enum hr_status land(struct hr_executor *ex, const struct hr_row *row, siz
 
 /* Add or copy what arrived of a row's pieces; what is in place lies as it does here. */
 static void take_pieces(struct hr_member *member, const struct hr_row *row,
-                        const struct hr_pieces *all, const struct hr_arrival *arrival)
+                        const struct hr_pieces *all, const struct hr_incoming *incoming)
 {
     struct hr_executor *ex = &member->executor;
-    const unsigned char *together = arrival->data;
-    struct hr_pieces piece = hr_pieces_part(all, ex->received, arrival->bytes);
+    const unsigned char *together = incoming->data;
+    struct hr_pieces piece = hr_pieces_part(all, ex->received, incoming->bytes);
     for (; piece.bytes; hr_pieces_next(&piece)) {
         unsigned char *mine = at(ex, row->buffer, piece.begin);
         const unsigned char *theirs =
-            arrival->in_place ? arrival->data + (piece.begin - all->begin) : together;
+            incoming->in_place ? incoming->data + (piece.begin - all->begin) : together;
         if (row->action == HR_ROW_ADD)
             hr_element_fold(member->job.kind, mine, theirs, piece.bytes / ex->layout.elem_bytes);
         else
@@ -144,18 +144,18 @@ static void take_pieces(struct hr_member *member, const struct hr_row *row,
 
 /* Do with a message, or a part of one, what the row says. *keep: it is not to be released yet. */
 static enum hr_status take_in(struct hr_member *member, const struct hr_row *row,
-                              const struct hr_pieces *all, const struct hr_arrival *arrival,
+                              const struct hr_pieces *all, const struct hr_incoming *incoming,
                               bool *keep)
 {
     struct hr_executor *ex = &member->executor;
-    *keep = row->action == HR_ROW_RECV && arrival->in_place;
+    *keep = row->action == HR_ROW_RECV && incoming->in_place;
     if (*keep)
         ex->kept[ex->nkept++] =
-            (struct hr_kept){.peer = row->peer, .in_place = true, .at = arrival->data};
+            (struct hr_kept){.peer = row->peer, .in_place = true, .at = incoming->data};
     else if (row->action == HR_ROW_RECV)
-        return land(ex, row, ex->received, arrival);
+        return land(ex, row, ex->received, incoming);
     else
-        take_pieces(member, row, all, arrival);
+        take_pieces(member, row, all, incoming);
     return HR_OK;
 }
 
@@ -163,18 +163,18 @@ static bool receive_row(struct hr_member *member, const struct hr_row *row)
 {
     struct hr_executor *ex = &member->executor;
     const struct hr_pieces all = pieces_of(ex, row);
-    struct hr_arrival arrival;
+    struct hr_incoming incoming;
     bool keep;
     do {
-        if (!hr_lane_peek(member, &ex->from[row->peer], row->peer, &member->call, &arrival,
+        if (!hr_pipe_peek(member, &ex->from[row->peer], row->peer, &member->call, &incoming,
                           &member->status))
             return member->status != HR_OK;
-        member->status = take_in(member, row, &all, &arrival, &keep);
+        member->status = take_in(member, row, &all, &incoming, &keep);
         if (member->status != HR_OK)
             return true;
         if (!keep)
-            hr_lane_release(member, &ex->from[row->peer], row->peer);
-        ex->received += arrival.bytes;
+            hr_pipe_release(member, &ex->from[row->peer], row->peer);
+        ex->received += incoming.bytes;
     } while (ex->received < all.left);
     member->traffic[row->peer].bytes_received += all.left;
     member->traffic[row->peer].messages_received++;
@@ -203,7 +203,7 @@ static void sum_row(struct hr_member *member, const struct hr_row *row)
         hr_element_tree(member->job.kind, &out, 1, in, n, region.bytes / ex->layout.elem_bytes);
     for (size_t k = 0; k < ex->nkept; k++)
         if (ex->kept[k].in_place)
-            hr_lane_release(member, &ex->from[ex->kept[k].peer], ex->kept[k].peer);
+            hr_pipe_release(member, &ex->from[ex->kept[k].peer], ex->kept[k].peer);
     ex->nkept = ex->landed_bytes = 0;
 }
 
@@ -229,7 +229,7 @@ static bool drained(struct hr_member *member)
     return true;
 }
 
-/* --- the walk --- */
+/* --- the method --- */
 
 /* Do one row; false when it has to wait. */
 static bool do_row(struct hr_member *member, const struct hr_row *row)
@@ -254,7 +254,7 @@ static bool do_row(struct hr_member *member, const struct hr_row *row)
     return true;
 }
 
-bool hr_executor_test(struct hr_member *member)
+static bool test(struct hr_member *member)
 {
     struct hr_executor *ex = &member->executor;
     push_all(member);
@@ -268,3 +268,33 @@ bool hr_executor_test(struct hr_member *member)
     }
     return drained(member);
 }
+
+static void start(struct hr_member *member)
+{
+    const struct hr_job *job = &member->job;
+    const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
+    struct hr_executor *ex = &member->executor;
+    const struct hr_plan *plan;
+    ex->layout = (struct hr_layout){.count = job->count,
+                                    .elem_bytes = hr_type_bytes(job->kind.type),
+                                    .blocks = facts->blocks,
+                                    .first = job->first};
+    ex->base[HR_IN] = hr_layout_origin(&ex->layout, job->in, facts->in, member->rank);
+    ex->base[HR_OUT] = hr_layout_origin(&ex->layout, job->out, facts->out, member->rank);
+    const struct hr_plan_for of = {.rank = member->rank,
+                                   .n = member->options.nranks,
+                                   .root = job->root,
+                                   .group_size = member->options.group_size,
+                                   .in_place = ex->base[HR_IN] == ex->base[HR_OUT]};
+    member->status =
+        hr_plan_cache_find(member->plans, job->operation, member->choice.algorithm, &of, &plan);
+    if (member->status == HR_OK)
+        member->status = begin(ex, plan);
+}
+
+static struct hr_bell *bell(const struct hr_member *member)
+{
+    return hr_member_bell_of(member, member->rank);
+}
+
+const struct hr_method hr_by_plan = {start, test, bell};

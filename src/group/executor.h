@@ -1,13 +1,13 @@
 /* executor.h - walks a rank's plan over rings, as far as it can, and never waits.
  *
- * A *lane* is what one rank sends to another: a ring of messages, and perhaps as many slots of
+ * A *pipe* is what one rank sends to another: a ring of messages, and perhaps as many slots of
  * payload. What a row sends travels in one of two ways, which the sender chooses and the message
  * tells:
  *     in place   one message says where the chunks lie in the segment; the receiver reads them
  *                there, and releases the message when it is done with them
  *     payload    messages each carry a piece in their slot, as many as are needed
  * Sends do not hold up the rows behind them: what does not fit into the ring yet is pushed on
- * with every later look. A rank whose lane is slowed down (wires.h) stamps messages with the time
+ * with every later look. A rank whose pipe is slowed down (wires.h) stamps messages with the time
  * of their arrival, before which the receiver does not see them.
  */
 #ifndef HR_GROUP_EXECUTOR_H
@@ -17,9 +17,9 @@
 #include "shm/control.h"
 #include "shm/ring.h"
 
-struct hr_member;
+struct hr_method;
 
-struct hr_lane {
+struct hr_pipe {
     struct hr_ring *ring;   /* NULL: there is none */
     unsigned char *payload; /* (slots, slot_bytes); NULL: everything is in place */
 };
@@ -33,7 +33,7 @@ struct hr_kept {
 };
 
 struct hr_executor {
-    struct hr_lane to[HR_MAX_RANKS], from[HR_MAX_RANKS];
+    struct hr_pipe to[HR_MAX_RANKS], from[HR_MAX_RANKS];
     const struct hr_plan *plan;
     struct hr_layout layout;
     unsigned char *base[HR_BUFFERS]; /* where chunk 0 lies, or would lie */
@@ -50,13 +50,8 @@ struct hr_executor {
     size_t scratch_bytes, landing_bytes;
 };
 
-/* Begin a plan, for the input, the output and the layout that stand in *executor. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_executor_start(struct hr_executor *executor,
-                                            const struct hr_plan *plan);
-
-/* Go on; true when it is over, or member->status says why it cannot be. */
-bool hr_executor_test(struct hr_member *member);
-
 void hr_executor_fini(struct hr_executor *executor);
+
+extern const struct hr_method hr_by_plan;
 
 #endif

@@ -1,20 +1,20 @@
-/* Set-up of a group: which lanes it needs, and where everything lies.
+/* Set-up of a group: which pipes it needs, and where everything lies.
  *
- *   [ meeting | notices | stages | lanes of collectives | lanes of messages ]
- *   a lane: a ring, and perhaps slots of payload
+ *   [ reduce barrier | posts | stages | pipes of collectives | pipes of messages ]
+ *   a pipe: a ring, and perhaps slots of payload
  */
 #include "group/group.h"
 
 #include <string.h>
 
 #include "base/size.h"
-#include "group/lane.h"
-#include "group/mail.h"
-#include "group/planned.h"
+#include "group/pipe.h"
+#include "group/p2p.h"
+#include "group/plan_cache.h"
 
-/* What each kind of lane leads where: [from][to]. */
+/* What each kind of pipe leads where: [from][to]. */
 struct edges {
-    bool collective[HR_MAX_RANKS][HR_MAX_RANKS], mail[HR_MAX_RANKS][HR_MAX_RANKS];
+    bool collective[HR_MAX_RANKS][HR_MAX_RANKS], p2p[HR_MAX_RANKS][HR_MAX_RANKS];
 };
 
 static enum hr_status add_edges(struct edges *edges, hr_plan_fn make, struct hr_plan_for of)
@@ -50,7 +50,7 @@ static enum hr_status find_edges(const struct hr_group_options *options, struct 
         for (size_t from = 0; from < of.n; from++)
             for (size_t to = 0; to < of.n; to++) {
                 edges->collective[from][to] = from != to;
-                edges->mail[from][to] = true;
+                edges->p2p[from][to] = true;
             }
         return HR_OK;
     }
@@ -61,83 +61,83 @@ static enum hr_status find_edges(const struct hr_group_options *options, struct 
     return HR_OK;
 }
 
-static size_t lane_bytes(const struct hr_group_options *options)
+static size_t pipe_bytes(const struct hr_group_options *options)
 {
-    return hr_ring_bytes(HR_LANE_SLOTS) + hr_round_up(HR_LANE_SLOTS * options->slot_bytes, HR_LINE);
+    return hr_ring_bytes(HR_PIPE_SLOTS) + hr_round_up(HR_PIPE_SLOTS * options->slot_bytes, HR_LINE);
 }
 
-static size_t notices_begin(const struct hr_group_options *options)
+static size_t posts_begin(const struct hr_group_options *options)
 {
-    return hr_round_up(hr_meeting_bytes(options->nranks), HR_LINE);
+    return hr_round_up(hr_reduce_barrier_bytes(options->nranks), HR_LINE);
 }
 
 static size_t stages_begin(const struct hr_group_options *options)
 {
-    return notices_begin(options) + hr_round_up(hr_notices_bytes(options->nranks), HR_LINE);
+    return posts_begin(options) + hr_round_up(hr_posts_bytes(options->nranks), HR_LINE);
 }
 
-static size_t lanes_begin(const struct hr_group_options *options)
+static size_t pipes_begin(const struct hr_group_options *options)
 {
     return stages_begin(options) + (options->slot_bytes ? hr_stages_bytes(options->nranks) : 0);
 }
 
-/* Visit every lane in the order in which they lie. */
-typedef void (*lane_fn)(void *arg, size_t from, size_t to, bool mail, size_t at);
+/* Visit every pipe in the order in which they lie. */
+typedef void (*pipe_fn)(void *arg, size_t from, size_t to, bool p2p, size_t at);
 
-static enum hr_status each_lane(const struct hr_group_options *options, lane_fn visit, void *arg)
+static enum hr_status each_pipe(const struct hr_group_options *options, pipe_fn visit, void *arg)
 {
     struct edges edges;
-    size_t at = lanes_begin(options);
+    size_t at = pipes_begin(options);
     HR_TRY(find_edges(options, &edges));
-    for (int mail = 0; mail < 2; mail++)
+    for (int p2p = 0; p2p < 2; p2p++)
         for (size_t from = 0; from < options->nranks; from++)
             for (size_t to = 0; to < options->nranks; to++) {
-                if (!(mail ? edges.mail : edges.collective)[from][to])
+                if (!(p2p ? edges.p2p : edges.collective)[from][to])
                     continue;
-                visit(arg, from, to, mail, at);
-                at += lane_bytes(options);
+                visit(arg, from, to, p2p, at);
+                at += pipe_bytes(options);
             }
     return HR_OK;
 }
 
-static void count_lane(void *arg, size_t from, size_t to, bool mail, size_t at)
+static void count_pipe(void *arg, size_t from, size_t to, bool p2p, size_t at)
 {
-    size_t *lanes = arg;
-    (void)from, (void)to, (void)mail, (void)at;
-    ++*lanes;
+    size_t *pipes = arg;
+    (void)from, (void)to, (void)p2p, (void)at;
+    ++*pipes;
 }
 
 enum hr_status hr_group_bytes(const struct hr_group_options *options, size_t *bytes)
 {
-    size_t lanes = 0;
+    size_t pipes = 0;
     HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
-    HR_TRY(each_lane(options, count_lane, &lanes));
-    *bytes = lanes_begin(options) + lanes * lane_bytes(options);
+    HR_TRY(each_pipe(options, count_pipe, &pipes));
+    *bytes = pipes_begin(options) + pipes * pipe_bytes(options);
     return HR_OK;
 }
 
-static void init_lane(void *arg, size_t from, size_t to, bool mail, size_t at)
+static void init_pipe(void *arg, size_t from, size_t to, bool p2p, size_t at)
 {
-    (void)from, (void)to, (void)mail;
-    hr_ring_init((struct hr_ring *)(void *)((unsigned char *)arg + at), HR_LANE_SLOTS, 0);
+    (void)from, (void)to, (void)p2p;
+    hr_ring_init((struct hr_ring *)(void *)((unsigned char *)arg + at), HR_PIPE_SLOTS, 0);
 }
 
 enum hr_status hr_group_init(void *memory, const struct hr_group_options *options)
 {
-    return each_lane(options, init_lane, memory);
+    return each_pipe(options, init_pipe, memory);
 }
 
-static void find_lane(void *arg, size_t from, size_t to, bool mail, size_t at)
+static void find_pipe(void *arg, size_t from, size_t to, bool p2p, size_t at)
 {
     struct hr_member *member = arg;
     unsigned char *memory = (unsigned char *)member->place.group + at;
-    const struct hr_lane lane = {
+    const struct hr_pipe pipe = {
         .ring = (struct hr_ring *)(void *)memory,
-        .payload = member->options.slot_bytes ? memory + hr_ring_bytes(HR_LANE_SLOTS) : NULL};
+        .payload = member->options.slot_bytes ? memory + hr_ring_bytes(HR_PIPE_SLOTS) : NULL};
     if (from == member->rank)
-        *(mail ? hr_mail_to(member->mail, to) : &member->executor.to[to]) = lane;
+        *(p2p ? hr_p2p_to(member->p2p, to) : &member->executor.to[to]) = pipe;
     if (to == member->rank)
-        *(mail ? hr_mail_from(member->mail, from) : &member->executor.from[from]) = lane;
+        *(p2p ? hr_p2p_from(member->p2p, from) : &member->executor.from[from]) = pipe;
 }
 
 enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_options *options,
@@ -145,8 +145,8 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
 {
     HR_ASSERT(rank < options->nranks);
     *member = (struct hr_member){.options = *options, .place = *place, .rank = rank};
-    member->attendance = (struct hr_attendance){
-        .meeting = place->group,
+    member->barrier = (struct hr_barrier_view){
+        .shared = place->group,
         .segment = place->segment,
         .rank = rank,
         .nranks = options->nranks,
@@ -155,16 +155,16 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
         .account = place->waiter ? place->waiter->account : NULL,
     };
     member->flight = hr_control_flight(place->control, hr_place_world_rank(place, rank));
-    unsigned char *slots = (unsigned char *)place->group + notices_begin(options);
-    member->notices = (struct hr_notices){
+    unsigned char *slots = (unsigned char *)place->group + posts_begin(options);
+    member->posts = (struct hr_posts){
         .slots = (struct hr_slot *)(void *)slots, .rank = rank, .nranks = options->nranks};
     if (options->slot_bytes)
-        member->stripes.stages = (unsigned char *)place->group + stages_begin(options);
-    enum hr_status status = hr_planned_create(&member->planned);
+        member->direct.stages = (unsigned char *)place->group + stages_begin(options);
+    enum hr_status status = hr_plan_cache_create(&member->plans);
     if (status == HR_OK && options->any_operation)
-        status = hr_mail_create(options->nranks, &member->mail);
+        status = hr_p2p_create(options->nranks, &member->p2p);
     if (status == HR_OK)
-        status = each_lane(options, find_lane, member);
+        status = each_pipe(options, find_pipe, member);
     if (status != HR_OK)
         hr_member_fini(member);
     return status;
@@ -172,7 +172,7 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
 
 void hr_member_fini(struct hr_member *member)
 {
-    hr_mail_destroy(member->mail);
-    hr_planned_destroy(member->planned);
+    hr_p2p_destroy(member->p2p);
+    hr_plan_cache_destroy(member->plans);
     hr_executor_fini(&member->executor);
 }

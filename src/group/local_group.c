@@ -5,12 +5,11 @@
 
 #include "base/size.h"
 #include "base/vec.h"
-#include "group/lane.h"
-#include "group/script.h"
+#include "group/merged_plan.h"
 
 _Static_assert(HR_LOCAL_GROUP_RANKS <= HR_VEC_MAX_INPUTS, "all ranks' buffers are summed at once");
 
-enum { APPLY_FLOATS = 4096 }; /* handed over at a time: as in meeting.c */
+enum { APPLY_FLOATS = 4096 }; /* handed over at a time: as in reduce_barrier.c */
 
 /* What a rank called last. */
 struct place {
@@ -21,15 +20,15 @@ struct place {
 
 struct hr_local_group {
     struct hr_group_options options;
-    struct place *place;        /* (nranks) */
-    const void **in;            /* (nranks) of the sum in hand */
-    void **out;                 /* (nranks) */
-    struct hr_traffic *traffic; /* (nranks) so far */
-    struct hr_script *script;   /* NULL: the algorithm needs none */
-    size_t arrived;             /* of the sum that ranks are coming to */
-    size_t first_rank;          /* who came first */
-    bool contradicted;          /* two calls differ: it never will be made */
-    uint64_t summed, released;  /* numbers of the last that was */
+    struct place *place;           /* (nranks) */
+    const void **in;               /* (nranks) of the sum in hand */
+    void **out;                    /* (nranks) */
+    struct hr_traffic *traffic;    /* (nranks) so far */
+    struct hr_merged_plan *merged; /* NULL: the algorithm needs none */
+    size_t arrived;                /* of the sum that ranks are coming to */
+    size_t first_rank;             /* who came first */
+    bool contradicted;             /* two calls differ: it never will be made */
+    uint64_t summed, released;     /* numbers of the last that was */
     hr_local_group_summed_fn on_sum;
     void *on_sum_arg;
 };
@@ -61,7 +60,7 @@ static enum hr_status take_memory(struct hr_local_group *local)
         return hr_fail(HR_E_NOMEM, "no memory for a local group of %zu ranks", o->nranks);
     return is_counted_by_formula(o->algorithm)
                ? HR_OK
-               : hr_script_create(o->algorithm, o->nranks, o->group_size, &local->script);
+               : hr_merged_plan_create(o->algorithm, o->nranks, o->group_size, &local->merged);
 }
 
 enum hr_status hr_local_group_create(const struct hr_group_options *options,
@@ -84,7 +83,7 @@ void hr_local_group_destroy(struct hr_local_group *local)
 {
     if (!local)
         return;
-    hr_script_destroy(local->script);
+    hr_merged_plan_destroy(local->merged);
     free(local->place);
     free(local->in);
     free(local->out);
@@ -103,7 +102,7 @@ void hr_local_group_release(struct hr_local_group *local)
     local->released = local->summed;
 }
 
-void hr_member_init_in_hall(struct hr_member *member, struct hr_local_group *local, size_t rank)
+void hr_member_init_local(struct hr_member *member, struct hr_local_group *local, size_t rank)
 {
     HR_ASSERT(rank < local->options.nranks);
     *member = (struct hr_member){.options = local->options, .rank = rank, .local = local};
@@ -116,7 +115,7 @@ struct hr_traffic hr_local_group_traffic(const struct hr_local_group *local, siz
     return local->traffic[rank];
 }
 
-/* As hr_member_account_direct: a rank's stripe comes from all others, and goes back summed. */
+/* As hr_member_account_direct: a rank's chunk comes from all others, and goes back summed. */
 static void account_direct(struct hr_local_group *local, size_t elem_bytes, size_t count)
 {
     const size_t n = local->options.nranks;
@@ -151,7 +150,7 @@ static void account(struct hr_local_group *local, const struct hr_algorithm *alg
     else if (algorithm == &hr_allreduce_one_shot)
         account_one_shot(local, job->count * elem_bytes);
     else
-        hr_script_account(local->script, elem_bytes, job->first, job->count, local->traffic);
+        hr_merged_plan_account(local->merged, elem_bytes, job->first, job->count, local->traffic);
 }
 
 /* --- the sum --- */
@@ -181,12 +180,12 @@ static void sum_and_store(struct hr_local_group *local, const struct hr_algorith
         local->in[r] = local->place[r].in;
         local->out[r] = local->place[r].out;
         if (!in_tree && local->in[r] != local->out[r])
-            memcpy(local->out[r], local->in[r], bytes); /* a script is in place */
+            memcpy(local->out[r], local->in[r], bytes); /* a merged plan is in place */
     }
     if (in_tree)
         hr_element_tree(job->kind, local->out, n, local->in, n, job->count);
     else
-        hr_script_perform(local->script, job->kind, local->out, job->first, job->count);
+        hr_merged_plan_perform(local->merged, job->kind, local->out, job->first, job->count);
 }
 
 static void sum_for_all(const struct hr_member *last, const struct hr_algorithm *algorithm)
@@ -212,8 +211,6 @@ static void sum_for_all(const struct hr_member *last, const struct hr_algorithm 
     local->on_sum(local->on_sum_arg, &what);
 }
 
-/* --- coming and leaving --- */
-
 /* Two calls differ, so one of those that have come differs from this member's. */
 static enum hr_status name_contradiction(const struct hr_member *member)
 {
@@ -225,8 +222,11 @@ static enum hr_status name_contradiction(const struct hr_member *member)
     return hr_member_mismatch(member, &member->call, r, &local->place[r].call);
 }
 
-void hr_local_group_enter(struct hr_member *member, const struct hr_algorithm *algorithm)
+/* --- the method --- */
+
+static void start(struct hr_member *member)
 {
+    const struct hr_algorithm *algorithm = member->choice.algorithm;
     struct hr_local_group *local = member->local;
     const struct hr_job *job = &member->job;
     HR_ASSERT(job->operation == HR_OP_ALL_REDUCE || job->operation == HR_OP_REDUCE_APPLY);
@@ -242,7 +242,7 @@ void hr_local_group_enter(struct hr_member *member, const struct hr_algorithm *a
         sum_for_all(member, algorithm ? algorithm : &hr_allreduce_direct);
 }
 
-bool hr_local_group_test(struct hr_member *member)
+static bool test(struct hr_member *member)
 {
     const struct hr_local_group *local = member->local;
     if (local->released >= member->call.sequence)
@@ -251,3 +251,12 @@ bool hr_local_group_test(struct hr_member *member)
         member->status = name_contradiction(member);
     return member->status != HR_OK;
 }
+
+/* The thread that plays all ranks would wait for itself. */
+static struct hr_bell *bell(const struct hr_member *member)
+{
+    (void)member;
+    return NULL;
+}
+
+const struct hr_method hr_by_local_group = {start, test, bell};

@@ -1,9 +1,9 @@
-/* local.h - a meeting place for ranks that one thread plays: up to 1024, without rings.
+/* local_group.h - where to meet for ranks that one thread plays: up to 1024, without rings.
  *
  *     hr_local_group_create(&options, &local);                 options.nranks, options.algorithm
  *     hr_local_group_on_sum(local, summed, driver);            if sums are to take time
- *     hr_member_init_in_hall(&member[r], local, r);     instead of hr_member_init, for each rank
- *     hr_member_all_reduce_start(&member[r], ...);     as ever; the last one sums, calls summed()
+ *     hr_member_init_local(&member[r], local, r);              in the place of hr_member_init
+ *     hr_member_all_reduce_start(&member[r], ...);             the last one sums, calls summed()
  *     hr_local_group_release(local);                           when the time has come
  *     hr_member_test(&member[r]) -> true, hr_member_finish, hr_member_fini
  *
@@ -13,8 +13,8 @@
  *            it, at once where there is no driver to ask.
  *   Bits     those of real ranks with the same options. direct, one-shot, tree and master-worker
  *            (and auto) add in T(n), straight from all inputs to all outputs; the others perform
- *            their plans' rows (script.h). A fused sum (hr_member_reduce_apply_start) is handed,
- *            block by block, to the apply of the rank that came last.
+ *            their plans' rows (merged_plan.h). A fused sum (hr_member_reduce_apply_start) is
+ *            handed, block by block, to the apply of the rank that came last.
  *   Account  hr_member_traffic is that of real ranks, who reach one another's buffers.
  *   Time     a local group has none. A driver that has some walks the same plan over its links:
  *                hr_walk(&(struct hr_walk_options){.topology = ..., .node = ..., .n = nranks,
@@ -28,7 +28,7 @@
  *            before, while others have still to look.
  *   Errors   as in any group: ranks whose calls differ all get HR_E_MISMATCH with both calls, those
  *            that had come when they test. Such a local group is good for nothing any more.
- *   Memory   all of it is taken by hr_local_group_create; 1024 ranks need 0.1 MB, and a script.
+ *   Memory   all of it is taken by hr_local_group_create; 1024 ranks need 0.1 MB, and a plan.
  *
  * Only all_reduce and reduce_apply; nothing waits here, so hr_member_wait is for collectives that
  * are over already, and hr_member_bell is NULL.
@@ -71,12 +71,10 @@ void hr_local_group_on_sum(struct hr_local_group *local, hr_local_group_summed_f
 void hr_local_group_release(struct hr_local_group *local);
 
 /* This rank's view; finish with hr_member_fini. The local must outlive it. */
-void hr_member_init_in_hall(struct hr_member *member, struct hr_local_group *local, size_t rank);
+void hr_member_init_local(struct hr_member *member, struct hr_local_group *local, size_t rank);
 
-/* For collective.c: begin member->job, by this algorithm; never waits. */
-void hr_local_group_enter(struct hr_member *member, const struct hr_algorithm *algorithm);
-/* Is it over, or has member->status become what is wrong? */
-bool hr_local_group_test(struct hr_member *member);
+extern const struct hr_method hr_by_local_group;
+
 /* What that rank has sent and received. */
 struct hr_traffic hr_local_group_traffic(const struct hr_local_group *local, size_t rank);
 

@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/file.h"
-#include "group/notices.h"
+#include "group/one_shot.h"
 #include "hogring/group.h"
 
 enum { LEAST = 256, SIZES = 5, ROUNDS = 5, CALLS = 100, LARGEST_FILE = 64 << 10 };
-_Static_assert(LEAST << (SIZES - 1) == HR_NOTICE_BYTES, "sizes double up to the largest notice");
+_Static_assert(LEAST << (SIZES - 1) == HR_POST_BYTES, "sizes double up to the largest notice");
 
 /* --- measuring --- */
 
@@ -33,7 +33,7 @@ static enum hr_status rank_main(struct hr_group *world, void *arg)
 {
     struct trial *trial = arg;
     void *buffer;
-    HR_TRY(hr_group_alloc(world, HR_NOTICE_BYTES, &buffer));
+    HR_TRY(hr_group_alloc(world, HR_POST_BYTES, &buffer));
     for (size_t round = 0; round < ROUNDS; round++)
         for (size_t size = 0; size < SIZES; size++) {
             int64_t took;
@@ -48,7 +48,7 @@ static enum hr_status try_algorithm(const char *algorithm, size_t nranks, struct
 {
     const struct hr_world_options options = {.nranks = nranks,
                                              .algorithm = algorithm,
-                                             .arena_bytes = HR_NOTICE_BYTES,
+                                             .arena_bytes = HR_POST_BYTES,
                                              .max_groups = 1,
                                              .pin = 1};
     return hr_world_run(&options, rank_main, trial);
@@ -108,7 +108,7 @@ static bool find_line(const char *text, const char *head, size_t nranks, size_t 
         size_t ranks, found;
         line += *line == '\n';
         if (sscanf(line, "ranks %zu one-shot %zu", &ranks, &found) == 2 && ranks == nranks) {
-            *bytes = found < HR_NOTICE_BYTES ? found : HR_NOTICE_BYTES;
+            *bytes = found < HR_POST_BYTES ? found : HR_POST_BYTES;
             return true;
         }
     }

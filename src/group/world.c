@@ -8,27 +8,27 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/size.h"
-#include "group/lane.h"
+#include "group/pipe.h"
 #include "group/tune.h"
 
 enum {
     USUAL_ARENA = 16 << 20,
     USUAL_TIMEOUT_S = 30,
     USUAL_GROUPS = 8,
-    PAYLOAD = 64 << 20,      /* at most, of all lanes of the world's group together */
+    PAYLOAD = 64 << 20,      /* at most, of all pipes of the world's group together */
     SMALL_PAYLOAD = 2 << 20, /* of a further group's */
-    LARGEST_SLOT = 32 << 10, /* of which 8 a lane stay in L2 */
+    LARGEST_SLOT = 32 << 10, /* of which 8 a pipe stay in L2 */
     LEAST_SLOT = 512,
 };
 
 /* --- options --- */
 
-/* The largest slot with which the payload of all lanes fits into `bytes`. */
+/* The largest slot with which the payload of all pipes fits into `bytes`. */
 static size_t slot_bytes_within(size_t bytes, size_t nranks)
 {
-    const size_t lanes = nranks * (2 * nranks - 1);
+    const size_t pipes = nranks * (2 * nranks - 1);
     size_t slot = LARGEST_SLOT;
-    while (slot > LEAST_SLOT && slot * lanes * HR_LANE_SLOTS > bytes)
+    while (slot > LEAST_SLOT && slot * pipes * HR_PIPE_SLOTS > bytes)
         slot /= 2;
     return slot;
 }
@@ -41,7 +41,7 @@ static enum hr_status read_transport(const char *name, bool *copies)
     return hr_fail(HR_E_USAGE, "--transport %s: expected zero-copy or copy", name);
 }
 
-static enum hr_status read_options(const struct hr_world_options *o, struct hr_world_plan *plan)
+static enum hr_status read_options(const struct hr_world_options *o, struct hr_world_layout *plan)
 {
     struct hr_group_options *group = &plan->group;
     if (o->nranks < 1 || o->nranks > HR_MAX_RANKS)
@@ -69,7 +69,7 @@ static enum hr_status read_options(const struct hr_world_options *o, struct hr_w
     return HR_OK;
 }
 
-static enum hr_status read_links(const struct hr_world_options *o, struct hr_world_plan *plan)
+static enum hr_status read_links(const struct hr_world_options *o, struct hr_world_layout *plan)
 {
     if (!o->link && !o->topology)
         return HR_OK;
@@ -82,10 +82,10 @@ static enum hr_status read_links(const struct hr_world_options *o, struct hr_wor
     return HR_OK;
 }
 
-enum hr_status hr_world_lay_out(const struct hr_world_options *o, struct hr_world_plan *plan)
+enum hr_status hr_world_lay_out(const struct hr_world_options *o, struct hr_world_layout *plan)
 {
     size_t one_group, arenas;
-    *plan = (struct hr_world_plan){0};
+    *plan = (struct hr_world_layout){0};
     HR_TRY(read_options(o, plan));
     HR_TRY(read_links(o, plan));
     HR_TRY(hr_group_bytes(&plan->group, &plan->group_bytes));
@@ -105,7 +105,7 @@ enum hr_status hr_world_lay_out(const struct hr_world_options *o, struct hr_worl
     return HR_OK;
 }
 
-struct hr_atom64 *hr_world_wires(const struct hr_world_plan *plan, void *segment)
+struct hr_atom64 *hr_world_wires(const struct hr_world_layout *plan, void *segment)
 {
     return (struct hr_atom64 *)(void *)((unsigned char *)segment + plan->group_bytes +
                                         plan->groups_bytes);
@@ -249,7 +249,7 @@ struct hr_traffic hr_group_traffic(const struct hr_group *group, size_t peer)
 enum hr_status hr_group_alloc(struct hr_group *group, size_t bytes, void **memory)
 {
     struct hr_rank_world *world = group->world;
-    const struct hr_world_plan *plan = world->plan;
+    const struct hr_world_layout *plan = world->plan;
     const size_t left = plan->arena_bytes - world->arena_used;
     if (bytes > left || hr_round_up(bytes, HR_LINE) > left)
         return hr_fail(HR_E_NOMEM,
@@ -265,7 +265,7 @@ enum hr_status hr_group_alloc(struct hr_group *group, size_t bytes, void **memor
 /* --- a world of ranks that we start --- */
 
 struct spawn {
-    struct hr_world_plan plan;
+    struct hr_world_layout plan;
     struct hr_segment segment, control;
     hr_rank_fn work;
     void *arg;

@@ -11,7 +11,7 @@
 #include "netsim/wires.h"
 
 /* What all ranks of a world know; private memory, the same before ranks are forked. */
-struct hr_world_plan {
+struct hr_world_layout {
     struct hr_group_options group; /* of the world's group */
     struct hr_group_options small; /* of further groups: slots of another size */
     size_t group_bytes, groups_bytes, arena_bytes, segment_bytes;
@@ -26,7 +26,7 @@ struct hr_store;
 
 /* What one rank shares with all its groups. */
 struct hr_rank_world {
-    const struct hr_world_plan *plan;
+    const struct hr_world_layout *plan;
     struct hr_segment *segment;
     struct hr_control *control;
     struct hr_waiter waiter;
@@ -45,10 +45,10 @@ struct hr_group {
 /* Check the options and compute all sizes; finish with hr_wires_close(&plan->wires). HR_E_USAGE,
  * HR_E_NOMEM, and what topology files can be refused for. */
 HR_CHECKED enum hr_status hr_world_lay_out(const struct hr_world_options *options,
-                                           struct hr_world_plan *plan);
+                                           struct hr_world_layout *plan);
 
 /* Where the words of emulated links lie in the segment. */
-struct hr_atom64 *hr_world_wires(const struct hr_world_plan *plan, void *segment);
+struct hr_atom64 *hr_world_wires(const struct hr_world_layout *plan, void *segment);
 
 /* In a rank: the world as its group. Finish with hr_group_free. */
 HR_CHECKED enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **group);

@@ -7,7 +7,7 @@
 
 /* What a joined rank holds. */
 struct joined {
-    struct hr_world_plan plan;
+    struct hr_world_layout plan;
     struct hr_join join;
     struct hr_rank_world world;
 };

@@ -1,13 +1,13 @@
-/* Direct all-reduce: every rank owns a stripe.
+/* Direct all-reduce: every rank owns a chunk.
  *
- *   Words    n ranks, n chunks (stripes); rank r owns stripe r.
- *   Story    0. everybody lets the owner of each stripe have its part of it
+ *   Words    n ranks, n chunks; rank r owns chunk r.
+ *   Story    0. everybody lets the owner of each chunk have its part of it
  *            1. the owner sums the n parts, and lets everybody have the sum
  *   Cost     2 steps; each rank sends 2 (n - 1) / n S. Between ranks that share their arenas
- *            nothing is copied in or out: meeting.c has the owner load the n inputs and store the
- *            sum to the n outputs, 2 S loaded and stored a rank, the least that any all-reduce of n
- *            private results can move.
- *   Order    T(n), leaves in rank order (base/vec.h), the same for every stripe.
+ *            nothing is copied in or out: the owner loads the n inputs and stores the sum to the n
+ *            outputs (group/direct.h), 2 S loaded and stored a rank, the least that any
+ *            all-reduce of n private results can move.
+ *   Order    T(n), leaves in rank order (base/vec.h), the same for every chunk.
  */
 #include "plan/plan.h"
 

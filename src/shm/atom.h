@@ -5,9 +5,9 @@
  * follows them, and they are address-free, so the same words work between processes.
  *
  * House rule: one writer a word, and each use names its partner. Exceptions, by design read-modify-
- * write by many: bells (wait.h), the arrival and claim counters of group/meeting.h, the places and
- * the count of those that left of launch/join.c, the abort record and who speaks for the dead
- * (control.h), the batch dispenser, claims and the lock of sparse/run.h, emulated links
+ * write by many: bells (wait.h), the arrival and claim counters of group/reduce_barrier.h, the
+ * places and the count of those that left of launch/join.c, the abort record and who speaks for the
+ * dead (control.h), the batch dispenser, claims and the lock of sparse/run.h, emulated links
  * (netsim/wires.h), the words of strategy/tickets.h, the histograms of strategy/staleness.h, and
  * Hogwild's weights, which go through the last functions of this file and through nothing else.
  */

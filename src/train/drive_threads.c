@@ -40,7 +40,7 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     struct hr_worker *worker = &trainee->worker;
     const struct hr_strategy *strategy = worker->shared->strategy;
     const int64_t began = hr_clock_ns(), waited = trainee->waiter.waited_ns,
-                  worked = worker->member.attendance.worked_ns;
+                  worked = worker->member.barrier.worked_ns;
     hr_control_phase(worker->shared->control, worker->rank, HR_PHASE_COMMUNICATE);
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     strategy->request(worker);
@@ -51,7 +51,7 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     hr_calibrate_replies(trainee);
     HR_TRY(strategy->accept(worker, task));
     const int64_t idle = trainee->waiter.waited_ns - waited -
-                         (worker->member.attendance.worked_ns - worked); /* helping is no waiting */
+                         (worker->member.barrier.worked_ns - worked); /* helping is no waiting */
     hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, began, idle > 0 ? idle : 0);
     return HR_OK;
 }

@@ -33,7 +33,7 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
         .cut = hr_batch_schedule_next_cut(&shared->course, shared->course.first),
     };
     if (run->local)
-        hr_member_init_in_hall(&trainee->worker.member, run->local, rank);
+        hr_member_init_local(&trainee->worker.member, run->local, rank);
     else
         HR_TRY(hr_member_init(&trainee->worker.member, &shared->group_options, &place, rank));
     const enum hr_status status = shared->strategy->start(&trainee->worker);

@@ -1,10 +1,10 @@
 /* atom.h - the names of src/shm/atom.h, on Relacy's atomics: what `make model` compiles instead.
  *
  * This folder comes first on the include path, so the real text of ring.h, wait.c, control.c and
- * meeting.c is what is checked. Every call is a *site* with an order of its own; one site at a time
- * can be weakened (model.hpp). A word keeps its size and its place in memory: it holds the number
- * of a Relacy atomic, 0 being none. All are made before the threads start (hr_model_share), with
- * value 0, as shared memory is zeroed.
+ * reduce_barrier.c is what is checked. Every call is a *site* with an order of its own; one site at
+ * a time can be weakened (model.hpp). A word keeps its size and its place in memory: it holds the
+ * number of a Relacy atomic, 0 being none. All are made before the threads start (hr_model_share),
+ * with value 0, as shared memory is zeroed.
  */
 #ifndef HR_SHM_ATOM_H
 #define HR_SHM_ATOM_H

@@ -4,7 +4,7 @@
 
 #include "base/philox.h"
 #include "group/local_group.h"
-#include "group/script.h"
+#include "group/merged_plan.h"
 #include "support/check.h"
 #include "support/ranks.h"
 
@@ -42,7 +42,7 @@ static void party_open(struct party *party, const struct hr_group_options *optio
     for (size_t r = 0; r < n; r++) {
         party->buffer[r] = calloc(floats + 1, sizeof(float));
         assert_non_null(party->buffer[r]);
-        hr_member_init_in_hall(&party->member[r], party->local, r);
+        hr_member_init_local(&party->member[r], party->local, r);
     }
 }
 
@@ -227,8 +227,8 @@ static void integers_are_exact_whatever_the_algorithm(void **state)
     check_integers(&hr_allreduce_bidirectional_ring, 1024, 0);
 }
 
-/* The local does these without their rows, so nothing else looks at how a script sums. */
-static void the_scripts_of_direct_and_master_worker_are_the_tree(void **state)
+/* The local does these without their rows, so nothing else looks at how a merged plan sums. */
+static void the_merged_plans_of_direct_and_master_worker_are_the_tree(void **state)
 {
     (void)state;
     static const struct hr_algorithm *const algorithm[] = {&hr_allreduce_direct,
@@ -237,17 +237,17 @@ static void the_scripts_of_direct_and_master_worker_are_the_tree(void **state)
     for (size_t a = 0; a < 2; a++) {
         static float buffer[N][COUNT];
         void *at[N];
-        struct hr_script *script;
-        CHECK_OK(hr_script_create(algorithm[a], N, 0, &script));
+        struct hr_merged_plan *merged;
+        CHECK_OK(hr_merged_plan_create(algorithm[a], N, 0, &merged));
         for (size_t r = 0; r < N; r++) {
             at[r] = buffer[r];
             fill(buffer[r], r, COUNT);
         }
-        hr_script_perform(script, (struct hr_kind){HR_FLOAT32, HR_SUM}, at, 0, COUNT);
+        hr_merged_plan_perform(merged, (struct hr_kind){HR_FLOAT32, HR_SUM}, at, 0, COUNT);
         for (size_t i = 0; i < COUNT; i++)
             for (size_t r = 0; r < N; r++)
                 assert_true(buffer[r][i] == tree_twin(0, N, i));
-        hr_script_destroy(script);
+        hr_merged_plan_destroy(merged);
     }
 }
 
@@ -437,7 +437,7 @@ int main(void)
         cmocka_unit_test(the_fast_ways_of_real_ranks_are_no_different),
         cmocka_unit_test(a_thousand_ranks_add_in_the_order_that_is_promised),
         cmocka_unit_test(integers_are_exact_whatever_the_algorithm),
-        cmocka_unit_test(the_scripts_of_direct_and_master_worker_are_the_tree),
+        cmocka_unit_test(the_merged_plans_of_direct_and_master_worker_are_the_tree),
         cmocka_unit_test(a_fused_sum_is_a_stored_one_and_an_update),
         cmocka_unit_test(other_types_operators_and_outputs_work_as_well),
         cmocka_unit_test(ranks_that_call_different_sums_are_all_told_both),

@@ -87,15 +87,15 @@ static void parts_have_the_bits_of_the_whole(void **state)
 
 /* --- with ranks that one thread plays --- */
 
-static void sum_in_hall(const struct hr_algorithm *algorithm, size_t n, const struct cuts *of,
-                        float buffer[MAX_RANKS][WHOLE])
+static void sum_in_local_group(const struct hr_algorithm *algorithm, size_t n,
+                               const struct cuts *of, float buffer[MAX_RANKS][WHOLE])
 {
     struct hr_member member[MAX_RANKS];
     struct hr_local_group *local;
     CHECK_OK(hr_local_group_create(&(struct hr_group_options){.nranks = n, .algorithm = algorithm},
                                    &local));
     for (size_t r = 0; r < n; r++) {
-        hr_member_init_in_hall(&member[r], local, r);
+        hr_member_init_local(&member[r], local, r);
         fill(buffer[r], r);
     }
     for (size_t p = 0; p < of->n; p++) {
@@ -121,7 +121,7 @@ static void played_ranks_add_as_real_ones(void **state)
         for (size_t i = 1; (algorithm = hr_algorithm_at(i)); i++) {
             sum_by(algorithm, n, &cuts[0], 0, whole);
             for (size_t c = 0; c < CUTS; c++) {
-                sum_in_hall(algorithm, n, &cuts[c], buffer);
+                sum_in_local_group(algorithm, n, &cuts[c], buffer);
                 for (size_t r = 0; r < n; r++)
                     CHECK_SAME_FLOATS(buffer[r], whole, WHOLE);
             }

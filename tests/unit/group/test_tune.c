@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "group/notices.h"
+#include "group/one_shot.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -28,7 +28,7 @@ static void read_text(char *text, size_t size)
 /* What stands there after one measurement, which is for 2 ranks. */
 static void measure_once(char *text, size_t size)
 {
-    assert_in_range(hr_tune_one_shot_bytes(2), 0, HR_NOTICE_BYTES);
+    assert_in_range(hr_tune_one_shot_bytes(2), 0, HR_POST_BYTES);
     read_text(text, size);
 }
 
@@ -44,7 +44,7 @@ static void what_was_measured_is_kept_and_can_be_pinned(void **state)
     assert_int_equal(hr_tune_one_shot_bytes(2), 123);
     snprintf(pinned, sizeof pinned, "%sranks 2 one-shot 99999999\n", text);
     write_text(pinned);
-    assert_int_equal(hr_tune_one_shot_bytes(2), HR_NOTICE_BYTES);
+    assert_int_equal(hr_tune_one_shot_bytes(2), HR_POST_BYTES);
 }
 
 static void another_machines_file_is_not_believed(void **state)
@@ -64,9 +64,9 @@ static void a_folder_that_cannot_be_made_only_costs_time(void **state)
 {
     (void)state;
     setenv("HOGRING_TUNE", "/proc/nowhere/tune", 1);
-    assert_in_range(hr_tune_one_shot_bytes(2), 0, HR_NOTICE_BYTES);
+    assert_in_range(hr_tune_one_shot_bytes(2), 0, HR_POST_BYTES);
     setenv("HOGRING_TUNE", "", 1);
-    assert_in_range(hr_tune_one_shot_bytes(2), 0, HR_NOTICE_BYTES);
+    assert_in_range(hr_tune_one_shot_bytes(2), 0, HR_POST_BYTES);
 }
 
 static void ranks_without_a_processor_each_are_not_measured(void **state)

@@ -152,7 +152,7 @@ static void check_hall(size_t n, const struct hr_algorithm *algorithm, struct se
     CHECK_OK(hr_local_group_create(&(struct hr_group_options){.nranks = n, .algorithm = algorithm},
                                    &local));
     for (size_t r = 0; r < n; r++) {
-        hr_member_init_in_hall(&member[r], local, r);
+        hr_member_init_local(&member[r], local, r);
         buckets[r] = (struct hr_buckets){.member = &member[r],
                                          .grads = table.grads[r],
                                          .params = PARAMS,

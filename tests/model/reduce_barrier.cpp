@@ -1,12 +1,12 @@
-/* meeting.cpp - model of group/meeting.c: arrival, claims, closing; and what a seat says.
+/* reduce_barrier.cpp - model of group/reduce_barrier.c: arrival, claims, closing, seats.
  *
- * The text of meeting.c and wait.c is the real one. Relacy watches a variable for each seat's call
- * and offset (one line, one writer) and one for each block of each rank's buffer, which the vector
- * kernel reads and writes; no floats are stored. Values tell a block summed twice, or never.
- * Suites, each of several meetings in a row, so that arrived, claim and done are used again:
+ * The text of reduce_barrier.c and wait.c is the real one. Relacy watches a variable for each
+ * seat's call and offset (one line, one writer) and one for each block of each rank's buffer, which
+ * the vector kernel reads and writes; no floats are stored. Values tell a block summed twice, or
+ * never. Suites, each of several barriers in a row, so that arrived, claim and done are used again:
  *   barrier_of_2/3  what was written before a barrier is read by all behind it
- *   sum_of_2/3      blocks are claimed, one a stripe; the second sum is handed to `apply`
- *   sum_crowded     3 ranks, 3 blocks a stripe, one sleeper woken to help
+ *   sum_of_2/3      blocks are claimed, one a chunk; the second sum is handed to `apply`
+ *   sum_crowded     3 ranks, 3 blocks a chunk, one sleeper woken to help
  *   sum_by_last     a small sum, by the last to arrive
  *   seat            a rank says three calls in a row while another asks for each
  */
@@ -16,7 +16,7 @@
 #define hr_cpu_relax() break
 #include "shm/wait.c"
 
-#include "group/meeting.h"
+#include "group/reduce_barrier.h"
 
 enum { MOST_RANKS = 3, MOST_BLOCKS = 9, BUFFER = 1 << 18 };
 
@@ -27,7 +27,7 @@ static struct watched {
     rl::var<unsigned> seat[MOST_RANKS];
     rl::var<unsigned> buffer[MOST_RANKS][MOST_BLOCKS];
     rl::var<unsigned> applied[MOST_BLOCKS];
-} *watched;
+} * watched;
 
 static struct hr_seat *seats;
 
@@ -43,13 +43,24 @@ bool hr_call_equal(const struct hr_call *a, const struct hr_call *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-#include "group/meeting.c"
+#include "group/reduce_barrier.c"
 
 enum { BLOCK = BLOCK_BYTES / sizeof(float) };
 
 enum hr_status hr_fail(enum hr_status status, const char *, ...)
 {
     return status;
+}
+
+/* Of the method, which no suite takes. */
+enum hr_status hr_member_mismatch(const struct hr_member *, const struct hr_call *, size_t,
+                                  const struct hr_call *)
+{
+    return HR_E_MISMATCH;
+}
+
+void hr_member_account_direct(struct hr_member *, size_t)
+{
 }
 
 size_t hr_type_bytes(enum hr_type)
@@ -68,8 +79,8 @@ static rl::var<unsigned> &block_at(const void *at)
     return watched->buffer[offset / BUFFER][offset % BUFFER / BLOCK_BYTES];
 }
 
-void hr_element_tree(struct hr_kind, void *const *out, size_t nout, const void *const *in,
-                     size_t n, size_t)
+void hr_element_tree(struct hr_kind, void *const *out, size_t nout, const void *const *in, size_t n,
+                     size_t)
 {
     unsigned sum = 0;
     for (size_t r = 0; r < n; r++) {
@@ -89,14 +100,14 @@ static void apply(void *, size_t begin, size_t, const float *sum)
     watched->applied[begin / BLOCK]($) = (unsigned)*sum;
 }
 
-static bool is_over(void *attendance)
+static bool is_over(void *view)
 {
-    return hr_meeting_test((struct hr_attendance *)attendance);
+    return hr_reduce_barrier_test((struct hr_barrier_view *)view);
 }
 
-template <int RANKS> struct meeting_suite : hr_suite<RANKS> {
+template <int RANKS> struct barrier_suite : hr_suite<RANKS> {
     struct watched vars;
-    struct hr_meeting *meeting;
+    struct hr_reduce_barrier *shared;
     struct hr_atom32 abort;
 
     void setup()
@@ -104,32 +115,32 @@ template <int RANKS> struct meeting_suite : hr_suite<RANKS> {
         alignas(HR_LINE) static unsigned char memory[4096];
         memset(memory, 0, sizeof memory);
         memset(&abort, 0, sizeof abort);
-        meeting = (struct hr_meeting *)memory;
+        shared = (struct hr_reduce_barrier *)memory;
         watched = &vars;
-        seats = meeting->seat;
-        hr_model_share(meeting->arrived, meeting->closed, meeting->open, meeting->done,
-                       meeting->bell.word, abort);
+        seats = shared->seat;
+        hr_model_share(shared->arrived, shared->closed, shared->open, shared->done,
+                       shared->bell.word, abort);
         for (size_t r = 0; r < RANKS; r++)
-            hr_model_share(meeting->seat[r].claim, meeting->seat[r].said[0],
-                           meeting->seat[r].said[1], meeting->seat[r].said[2]);
+            hr_model_share(shared->seat[r].claim, shared->seat[r].said[0], shared->seat[r].said[1],
+                           shared->seat[r].said[2]);
     }
 
-    void attend(struct hr_attendance *a, size_t count)
+    void attend(struct hr_barrier_view *a, size_t count)
     {
         struct hr_waiter waiter = {&abort, 0, 0, 0, 0, 0};
         const struct hr_call call = {a->number + 1, count, 1, 0};
-        vars.seat[a->rank]($) = (unsigned)call.sequence; /* hr_meeting_enter takes the seat */
+        vars.seat[a->rank]($) = (unsigned)call.sequence; /* takes the seat */
         a->count = count;
         void *buffer = count ? segment + a->rank * BUFFER : NULL;
-        HR_MODEL_CHECK(hr_meeting_enter(a, &call, buffer, buffer));
-        HR_MODEL_CHECK(hr_wait_until(&waiter, &meeting->bell, is_over, a, "meeting") == HR_OK);
+        HR_MODEL_CHECK(hr_reduce_barrier_enter(a, &call, buffer, buffer));
+        HR_MODEL_CHECK(hr_wait_until(&waiter, &shared->bell, is_over, a, "barrier") == HR_OK);
     }
 
-    struct hr_attendance attendance(unsigned rank)
+    struct hr_barrier_view view(unsigned rank)
     {
-        struct hr_attendance a;
+        struct hr_barrier_view a;
         memset(&a, 0, sizeof a);
-        a.meeting = meeting;
+        a.shared = shared;
         a.segment = segment;
         a.rank = rank;
         a.nranks = RANKS;
@@ -169,7 +180,7 @@ template <int RANKS> struct meeting_suite : hr_suite<RANKS> {
 
     void barriers(unsigned rank)
     {
-        struct hr_attendance a = attendance(rank);
+        struct hr_barrier_view a = view(rank);
         for (unsigned round = 1; round <= 2; round++) {
             fill(rank, 1, round);
             attend(&a, 0);
@@ -183,7 +194,7 @@ template <int RANKS> struct meeting_suite : hr_suite<RANKS> {
     /* A sum in place, then one that is applied. */
     void sums(unsigned rank, unsigned blocks, size_t count, bool crowded)
     {
-        struct hr_attendance a = attendance(rank);
+        struct hr_barrier_view a = view(rank);
         a.crowded = crowded;
         a.helpers = 1;
         fill(rank, blocks, 1);
@@ -196,49 +207,49 @@ template <int RANKS> struct meeting_suite : hr_suite<RANKS> {
     }
 };
 
-struct barrier_of_2 : meeting_suite<2> {
+struct barrier_of_2 : barrier_suite<2> {
     void thread(unsigned rank)
     {
         barriers(rank);
     }
 };
 
-struct barrier_of_3 : meeting_suite<3> {
+struct barrier_of_3 : barrier_suite<3> {
     void thread(unsigned rank)
     {
         barriers(rank);
     }
 };
 
-struct sum_of_2 : meeting_suite<2> {
+struct sum_of_2 : barrier_suite<2> {
     void thread(unsigned rank)
     {
         sums(rank, 2, 2 * BLOCK, false);
     }
 };
 
-struct sum_of_3 : meeting_suite<3> {
+struct sum_of_3 : barrier_suite<3> {
     void thread(unsigned rank)
     {
         sums(rank, 3, 3 * BLOCK, false);
     }
 };
 
-struct sum_crowded : meeting_suite<3> {
+struct sum_crowded : barrier_suite<3> {
     void thread(unsigned rank)
     {
         sums(rank, 9, 9 * BLOCK, true);
     }
 };
 
-struct sum_by_last : meeting_suite<3> {
+struct sum_by_last : barrier_suite<3> {
     void thread(unsigned rank)
     {
         sums(rank, 1, ALONE / sizeof(float), false);
     }
 };
 
-struct seat : meeting_suite<2> {
+struct seat : barrier_suite<2> {
     enum { CALLS = 3 };
 
     void thread(unsigned rank)
@@ -247,8 +258,8 @@ struct seat : meeting_suite<2> {
         for (uint64_t k = 1; k <= CALLS; k++)
             if (rank == 0) {
                 call = {k, 10 * k + 1, (uint32_t)(10 * k + 2), (uint32_t)(10 * k + 3)};
-                hr_seat_say(&meeting->seat[0], &call);
-            } else if (hr_seat_said(&meeting->seat[0], k, &call)) {
+                hr_seat_say(&shared->seat[0], &call);
+            } else if (hr_seat_said(&shared->seat[0], k, &call)) {
                 HR_MODEL_CHECK(call.sequence == k && call.count == 10 * k + 1);
                 HR_MODEL_CHECK(call.kind == 10 * k + 2 && call.root == 10 * k + 3);
             }
@@ -257,9 +268,9 @@ struct seat : meeting_suite<2> {
 
 int main(void)
 {
-    static const hr_entry entries[] = {
-        HR_SUITE(seat, 5, 8),        HR_SUITE(barrier_of_2, 4, 5), HR_SUITE(sum_of_2, 3, 4),
-        HR_SUITE(barrier_of_3, 1, 2), HR_SUITE(sum_of_3, 1, 2),     HR_SUITE(sum_by_last, 1, 2),
-        HR_SUITE(sum_crowded, 1, 1)};
-    return hr_model_main("meeting: barrier, claimed sum, seat", "group/meeting.c", entries, 7);
+    static const hr_entry entries[] = {HR_SUITE(seat, 5, 8),       HR_SUITE(barrier_of_2, 4, 5),
+                                       HR_SUITE(sum_of_2, 3, 4),   HR_SUITE(barrier_of_3, 1, 2),
+                                       HR_SUITE(sum_of_3, 1, 2),   HR_SUITE(sum_by_last, 1, 2),
+                                       HR_SUITE(sum_crowded, 1, 1)};
+    return hr_model_main("reduce barrier: claimed sum, seat", "group/reduce_barrier.c", entries, 7);
 }

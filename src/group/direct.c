@@ -1,9 +1,9 @@
-#include "group/stripes.h"
+#include "group/direct.h"
 
 #include <string.h>
 
 #include "base/size.h"
-#include "group/group.h"
+#include "group/member.h"
 
 /* Where a rank's part of a piece lies, from the segment's start: in a notice. */
 struct whereabouts {
@@ -17,7 +17,7 @@ size_t hr_stages_bytes(size_t nranks)
 
 static unsigned char *stage_of(const struct hr_member *member, size_t rank)
 {
-    const struct hr_stripes *s = &member->stripes;
+    const struct hr_direct *s = &member->direct;
     return s->stages + (s->pieces % 2 * member->options.nranks + rank) * HR_STAGE_BYTES;
 }
 
@@ -26,10 +26,10 @@ static size_t elem_bytes(const struct hr_member *member)
     return hr_type_bytes(member->job.kind.type);
 }
 
-/* The stripe of `rank` in this piece, in bytes from the piece's start. */
-static struct hr_region stripe_of(const struct hr_member *member, size_t rank)
+/* The chunk of `rank` in this piece, in bytes from the piece's start. */
+static struct hr_region chunk_of(const struct hr_member *member, size_t rank)
 {
-    const struct hr_layout piece = {.count = member->stripes.count,
+    const struct hr_layout piece = {.count = member->direct.count,
                                     .elem_bytes = elem_bytes(member),
                                     .nchunks = member->options.nranks};
     return hr_layout_region(&piece, rank, 1);
@@ -38,12 +38,12 @@ static struct hr_region stripe_of(const struct hr_member *member, size_t rank)
 /* This rank's own memory of the piece. */
 static const unsigned char *own_in(const struct hr_member *member)
 {
-    return (const unsigned char *)member->job.in + member->stripes.first * elem_bytes(member);
+    return (const unsigned char *)member->job.in + member->direct.first * elem_bytes(member);
 }
 
 static unsigned char *own_out(const struct hr_member *member)
 {
-    return (unsigned char *)member->job.out + member->stripes.first * elem_bytes(member);
+    return (unsigned char *)member->job.out + member->direct.first * elem_bytes(member);
 }
 
 /* --- a piece --- */
@@ -51,26 +51,25 @@ static unsigned char *own_out(const struct hr_member *member)
 static void copy_in(struct hr_member *member)
 {
     for (size_t r = 0; r < member->options.nranks; r++) {
-        const struct hr_region stripe = stripe_of(member, r);
-        if (r != member->rank && stripe.bytes)
-            memcpy(stage_of(member, member->rank) + stripe.begin, own_in(member) + stripe.begin,
-                   stripe.bytes);
+        const struct hr_region chunk = chunk_of(member, r);
+        if (r != member->rank && chunk.bytes)
+            memcpy(stage_of(member, member->rank) + chunk.begin, own_in(member) + chunk.begin,
+                   chunk.bytes);
     }
 }
 
 static void copy_out(struct hr_member *member)
 {
     for (size_t r = 0; r < member->options.nranks; r++) {
-        const struct hr_region stripe = stripe_of(member, r);
-        if (r != member->rank && stripe.bytes)
-            memcpy(own_out(member) + stripe.begin, stage_of(member, r) + stripe.begin,
-                   stripe.bytes);
+        const struct hr_region chunk = chunk_of(member, r);
+        if (r != member->rank && chunk.bytes)
+            memcpy(own_out(member) + chunk.begin, stage_of(member, r) + chunk.begin, chunk.bytes);
     }
 }
 
 static void begin_piece(struct hr_member *member, size_t first)
 {
-    struct hr_stripes *s = &member->stripes;
+    struct hr_direct *s = &member->direct;
     const uintptr_t segment = (uintptr_t)member->place.segment;
     const size_t left = member->job.count - first;
     s->first = first;
@@ -83,24 +82,24 @@ static void begin_piece(struct hr_member *member, size_t first)
     const unsigned char *in = s->staged ? stage_of(member, member->rank) : own_in(member);
     const unsigned char *out = s->staged ? in : own_out(member);
     const struct whereabouts mine = {(uintptr_t)in - segment, (uintptr_t)out - segment};
-    hr_notices_post(&member->notices, &member->call, &mine, sizeof mine);
+    hr_post(&member->posts, &member->call, &mine, sizeof mine);
 }
 
-/* Reduce the own stripe: into everybody's output; staged, into ours and what others copy out. */
+/* Reduce the own chunk: into everybody's output; staged, into ours and what others copy out. */
 static void reduce_own(struct hr_member *member)
 {
-    const struct hr_region mine = stripe_of(member, member->rank);
+    const struct hr_region mine = chunk_of(member, member->rank);
     const uintptr_t segment = (uintptr_t)member->place.segment;
     const void *in[HR_MAX_RANKS];
     void *out[HR_MAX_RANKS];
     for (size_t r = 0; r < member->options.nranks; r++) {
         struct whereabouts at;
-        memcpy(&at, hr_notices_slot(&member->notices, r)->payload, sizeof at);
+        memcpy(&at, hr_post_of(&member->posts, r)->payload, sizeof at);
         in[r] = (const void *)(segment + (uintptr_t)at.in + mine.begin);
         out[r] = (void *)(segment + (uintptr_t)at.out + mine.begin);
     }
     size_t nout = member->options.nranks;
-    if (member->stripes.staged) {
+    if (member->direct.staged) {
         in[member->rank] = own_in(member) + mine.begin;
         out[0] = own_out(member) + mine.begin;
         out[1] = stage_of(member, member->rank) + mine.begin;
@@ -110,24 +109,27 @@ static void reduce_own(struct hr_member *member)
                     mine.bytes / elem_bytes(member));
 }
 
-void hr_stripes_start(struct hr_member *member, bool staged)
+/* --- the method --- */
+
+static void start(struct hr_member *member)
 {
-    HR_ASSERT(!staged || member->stripes.stages);
-    member->stripes.staged = staged;
+    struct hr_direct *s = &member->direct;
+    s->staged = member->choice.own_memory;
+    HR_ASSERT(!s->staged || s->stages);
     begin_piece(member, 0);
 }
 
-bool hr_stripes_test(struct hr_member *member)
+static bool test(struct hr_member *member)
 {
-    struct hr_stripes *s = &member->stripes;
-    while (hr_notices_complete(&member->notices)) {
-        if (!hr_member_notices_agree(member))
+    struct hr_direct *s = &member->direct;
+    while (hr_posts_complete(&member->posts)) {
+        if (!hr_posts_agree(member))
             return true;
         hr_place_moves(&member->place);
         if (!s->reduced) {
             reduce_own(member);
             s->reduced = true;
-            hr_notices_post(&member->notices, &member->call, NULL, 0);
+            hr_post(&member->posts, &member->call, NULL, 0);
             continue;
         }
         if (s->staged)
@@ -138,3 +140,10 @@ bool hr_stripes_test(struct hr_member *member)
     }
     return false;
 }
+
+static struct hr_bell *bell(const struct hr_member *member)
+{
+    return hr_posts_bell(&member->posts);
+}
+
+const struct hr_method hr_by_direct = {start, test, bell};

@@ -1,4 +1,4 @@
-/* notices.h - where ranks post a few bytes for all others: barrier, and one-shot all-reduce.
+/* one_shot.h - each rank posts a few bytes for all others: barrier, and one-shot all-reduce.
  *
  *   for each parity: [ slot 0 | slot 1 | ... ]      slot: bell, call, payload; writer: its rank
  *
@@ -12,28 +12,31 @@
  *            call and payload; hr_bell_count acquires them. Who waits for a rank parks on
  *            its slot's bell, so posting costs one read-modify-write on a line that is its own.
  */
-#ifndef HR_GROUP_NOTICES_H
-#define HR_GROUP_NOTICES_H
+#ifndef HR_GROUP_ONE_SHOT_H
+#define HR_GROUP_ONE_SHOT_H
 
 #include "plan/call.h"
 #include "shm/wait.h"
 
-enum { HR_NOTICE_BYTES = 4096 }; /* of payload, at most */
+struct hr_member;
+struct hr_method;
+
+enum { HR_POST_BYTES = 4096 }; /* of payload, at most */
 
 struct hr_slot {
     alignas(HR_LINE) struct hr_bell bell;
     uint32_t unused;
     struct hr_call call;
-    unsigned char payload[HR_NOTICE_BYTES]; /* its first 32 bytes share the bell's line */
+    unsigned char payload[HR_POST_BYTES]; /* its first 32 bytes share the bell's line */
 };
 
 _Static_assert(offsetof(struct hr_slot, payload) == 32, "small payloads travel with the bell");
 
-/* Shared memory of notices, aligned to HR_LINE and zeroed. */
-size_t hr_notices_bytes(size_t nranks);
+/* Shared memory of posts, aligned to HR_LINE and zeroed. */
+size_t hr_posts_bytes(size_t nranks);
 
 /* One rank's view; private memory. */
-struct hr_notices {
+struct hr_posts {
     struct hr_slot *slots;
     size_t rank, nranks;
     uint64_t number; /* of postings made */
@@ -41,17 +44,21 @@ struct hr_notices {
 };
 
 /* Post a call with `bytes` of payload. Never waits. */
-void hr_notices_post(struct hr_notices *notices, const struct hr_call *call, const void *payload,
-                     size_t bytes);
+void hr_post(struct hr_posts *posts, const struct hr_call *call, const void *payload, size_t bytes);
 
-/* Have all posted? Never waits. While it is false notices->next is a rank that has not. */
-bool hr_notices_complete(struct hr_notices *notices);
+/* Have all posted? Never waits. While it is false posts->next is a rank that has not. */
+bool hr_posts_complete(struct hr_posts *posts);
 
 /* The slot of `rank` for the latest posting; readable when that rank has posted, until this rank's
  * next posting but one. */
-const struct hr_slot *hr_notices_slot(const struct hr_notices *notices, size_t rank);
+const struct hr_slot *hr_post_of(const struct hr_posts *posts, size_t rank);
 
 /* What to park on while it is not complete. */
-struct hr_bell *hr_notices_bell(const struct hr_notices *notices);
+struct hr_bell *hr_posts_bell(const struct hr_posts *posts);
+
+/* Have all who posted called the same? If not, the member's status says so. */
+bool hr_posts_agree(struct hr_member *member);
+
+extern const struct hr_method hr_by_one_shot;
 
 #endif

@@ -1,4 +1,4 @@
-#include "group/planned.h"
+#include "group/plan_cache.h"
 
 #include <stdlib.h>
 
@@ -9,23 +9,23 @@ struct entry {
     struct hr_plan plan;
 };
 
-struct hr_planned {
+struct hr_plan_cache {
     struct entry entry[HR_OPERATIONS];
 };
 
-enum hr_status hr_planned_create(struct hr_planned **out)
+enum hr_status hr_plan_cache_create(struct hr_plan_cache **out)
 {
     *out = calloc(1, sizeof **out);
     return *out ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a rank's plans");
 }
 
-void hr_planned_destroy(struct hr_planned *planned)
+void hr_plan_cache_destroy(struct hr_plan_cache *cache)
 {
-    if (!planned)
+    if (!cache)
         return;
     for (size_t i = 0; i < HR_OPERATIONS; i++)
-        hr_plan_fini(&planned->entry[i].plan);
-    free(planned);
+        hr_plan_fini(&cache->entry[i].plan);
+    free(cache);
 }
 
 static bool is_for(const struct entry *entry, const struct hr_algorithm *algorithm,
@@ -36,11 +36,11 @@ static bool is_for(const struct entry *entry, const struct hr_algorithm *algorit
            is->root == of->root && is->group_size == of->group_size && is->in_place == of->in_place;
 }
 
-enum hr_status hr_planned_find(struct hr_planned *planned, enum hr_operation operation,
-                               const struct hr_algorithm *algorithm, const struct hr_plan_for *of,
-                               const struct hr_plan **out)
+enum hr_status hr_plan_cache_find(struct hr_plan_cache *cache, enum hr_operation operation,
+                                  const struct hr_algorithm *algorithm,
+                                  const struct hr_plan_for *of, const struct hr_plan **out)
 {
-    struct entry *entry = &planned->entry[operation];
+    struct entry *entry = &cache->entry[operation];
     const hr_plan_fn make = algorithm ? algorithm->plan : hr_operation_facts(operation)->plan;
     *out = &entry->plan;
     if (is_for(entry, algorithm, of))

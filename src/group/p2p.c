@@ -1,9 +1,9 @@
-#include "group/mail.h"
+#include "group/p2p.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/lane.h"
+#include "group/pipe.h"
 
 struct hr_request {
     struct hr_member *member;
@@ -13,57 +13,57 @@ struct hr_request {
     bool lent;       /* a send: pushed in place, and being read */
     uint64_t ticket; /* then: of its message */
     struct hr_call call;
-    struct hr_parcel parcel; /* of a send */
-    unsigned char *buffer;   /* of a receive */
+    struct hr_outgoing outgoing; /* of a send */
+    unsigned char *buffer;       /* of a receive */
     size_t bytes, received;
     enum hr_status status;
 };
 
 /* The requests of one way between two ranks. */
 struct queue {
-    struct hr_lane lane;
+    struct hr_pipe pipe;
     struct hr_request *first, *last; /* not over */
     uint64_t made;                   /* so far: the sequence of the last */
 };
 
-struct hr_mail {
+struct hr_p2p {
     size_t nranks;
     struct queue *to, *from; /* (nranks) */
     size_t pending;          /* requests that are not over */
 };
 
-enum hr_status hr_mail_create(size_t nranks, struct hr_mail **out)
+enum hr_status hr_p2p_create(size_t nranks, struct hr_p2p **out)
 {
-    struct hr_mail *mail = calloc(1, sizeof *mail + 2 * nranks * sizeof *mail->to);
-    if (!mail)
+    struct hr_p2p *p2p = calloc(1, sizeof *p2p + 2 * nranks * sizeof *p2p->to);
+    if (!p2p)
         return hr_fail(HR_E_NOMEM, "no memory for a rank's messages");
-    mail->nranks = nranks;
-    mail->to = (struct queue *)(mail + 1);
-    mail->from = mail->to + nranks;
-    *out = mail;
+    p2p->nranks = nranks;
+    p2p->to = (struct queue *)(p2p + 1);
+    p2p->from = p2p->to + nranks;
+    *out = p2p;
     return HR_OK;
 }
 
-void hr_mail_destroy(struct hr_mail *mail)
+void hr_p2p_destroy(struct hr_p2p *p2p)
 {
-    if (!mail)
+    if (!p2p)
         return;
-    for (size_t i = 0; i < 2 * mail->nranks; i++)
-        for (struct hr_request *request = mail->to[i].first, *next; request; request = next) {
+    for (size_t i = 0; i < 2 * p2p->nranks; i++)
+        for (struct hr_request *request = p2p->to[i].first, *next; request; request = next) {
             next = request->next;
             free(request);
         }
-    free(mail);
+    free(p2p);
 }
 
-struct hr_lane *hr_mail_to(struct hr_mail *mail, size_t peer)
+struct hr_pipe *hr_p2p_to(struct hr_p2p *p2p, size_t peer)
 {
-    return &mail->to[peer].lane;
+    return &p2p->to[peer].pipe;
 }
 
-struct hr_lane *hr_mail_from(struct hr_mail *mail, size_t peer)
+struct hr_pipe *hr_p2p_from(struct hr_p2p *p2p, size_t peer)
 {
-    return &mail->from[peer].lane;
+    return &p2p->from[peer].pipe;
 }
 
 /* --- progress --- */
@@ -71,25 +71,25 @@ struct hr_lane *hr_mail_from(struct hr_mail *mail, size_t peer)
 static void progress_send(struct hr_request *request, struct queue *queue)
 {
     if (!request->lent) {
-        const enum hr_push pushed = hr_lane_push(request->member, &queue->lane, request->peer,
-                                                 &request->call, &request->parcel);
+        const enum hr_push pushed = hr_pipe_push(request->member, &queue->pipe, request->peer,
+                                                 &request->call, &request->outgoing);
         request->lent = pushed == HR_PUSHED_IN_PLACE;
         request->over = pushed == HR_PUSHED_PAYLOAD;
-        request->ticket = hr_ring_committed_spsc(queue->lane.ring);
+        request->ticket = hr_ring_committed_spsc(queue->pipe.ring);
     }
     if (request->lent)
-        request->over = hr_ring_released_spsc(queue->lane.ring, request->ticket);
+        request->over = hr_ring_released_spsc(queue->pipe.ring, request->ticket);
 }
 
 static void progress_receive(struct hr_request *request, struct queue *queue)
 {
-    struct hr_arrival arrival;
-    while (!request->over && hr_lane_peek(request->member, &queue->lane, request->peer,
-                                          &request->call, &arrival, &request->status)) {
-        if (arrival.bytes)
-            memcpy(request->buffer + request->received, arrival.data, arrival.bytes);
-        hr_lane_release(request->member, &queue->lane, request->peer);
-        request->received += arrival.bytes;
+    struct hr_incoming incoming;
+    while (!request->over && hr_pipe_peek(request->member, &queue->pipe, request->peer,
+                                          &request->call, &incoming, &request->status)) {
+        if (incoming.bytes)
+            memcpy(request->buffer + request->received, incoming.data, incoming.bytes);
+        hr_pipe_release(request->member, &queue->pipe, request->peer);
+        request->received += incoming.bytes;
         request->over = request->received == request->bytes;
     }
     request->over |= request->status != HR_OK;
@@ -118,23 +118,23 @@ static void progress_queue(struct queue *queue)
         if (!request->over)
             return;
         account(request);
-        request->member->mail->pending--;
+        request->member->p2p->pending--;
         queue->first = request->next;
     }
 }
 
-bool hr_mail_progress(struct hr_mail *mail)
+bool hr_p2p_progress(struct hr_p2p *p2p)
 {
-    for (size_t peer = 0; peer < 2 * mail->nranks && mail->pending; peer++)
-        progress_queue(&mail->to[peer]);
-    return mail->pending != 0;
+    for (size_t peer = 0; peer < 2 * p2p->nranks && p2p->pending; peer++)
+        progress_queue(&p2p->to[peer]);
+    return p2p->pending != 0;
 }
 
 static bool is_over(void *arg)
 {
     struct hr_request *request = arg;
     if (!request->over)
-        hr_mail_progress(request->member->mail);
+        hr_p2p_progress(request->member->p2p);
     return request->over;
 }
 
@@ -149,7 +149,7 @@ static enum hr_status make(struct hr_member *member, struct queue *queue, struct
     *request = made;
     request->member = member;
     request->bytes = count * hr_type_bytes(type);
-    request->parcel.pieces = hr_pieces_together(0, request->bytes);
+    request->outgoing.pieces = hr_pieces_together(0, request->bytes);
     request->call = (struct hr_call){
         .sequence = ++queue->made,
         .count = count,
@@ -160,28 +160,28 @@ static enum hr_status make(struct hr_member *member, struct queue *queue, struct
     else
         queue->first = request;
     queue->last = request;
-    member->mail->pending++;
+    member->p2p->pending++;
     progress_queue(queue);
     *out = request;
     return HR_OK;
 }
 
-enum hr_status hr_mail_send(struct hr_member *member, const void *buffer, size_t count,
-                            enum hr_type type, size_t to, struct hr_request **request)
+enum hr_status hr_p2p_send(struct hr_member *member, const void *buffer, size_t count,
+                           enum hr_type type, size_t to, struct hr_request **request)
 {
-    const struct hr_request made = {.peer = to, .sends = true, .parcel = {.origin = buffer}};
-    return make(member, &member->mail->to[to], made, count, type, request);
+    const struct hr_request made = {.peer = to, .sends = true, .outgoing = {.origin = buffer}};
+    return make(member, &member->p2p->to[to], made, count, type, request);
 }
 
-enum hr_status hr_mail_receive(struct hr_member *member, void *buffer, size_t count,
-                               enum hr_type type, size_t from, struct hr_request **request)
+enum hr_status hr_p2p_receive(struct hr_member *member, void *buffer, size_t count,
+                              enum hr_type type, size_t from, struct hr_request **request)
 {
     const struct hr_request made = {.peer = from, .buffer = buffer};
-    return make(member, &member->mail->from[from], made, count, type, request);
+    return make(member, &member->p2p->from[from], made, count, type, request);
 }
 
 /* Whoever is still in a queue when its wait fails stays there: the world is over. */
-enum hr_status hr_mail_wait(struct hr_request *request)
+enum hr_status hr_p2p_wait(struct hr_request *request)
 {
     struct hr_member *member = request->member;
     const char *what = request->sends ? "a send" : "a receive";

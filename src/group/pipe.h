@@ -1,0 +1,39 @@
+/* pipe.h - getting bytes from one rank to another, in place or by payload (executor.h says how).
+ * Both collectives and messages travel so.
+ */
+#ifndef HR_GROUP_PIPE_H
+#define HR_GROUP_PIPE_H
+
+#include "group/member.h"
+
+enum { HR_PIPE_SLOTS = 8 };
+
+/* Something on its way. */
+struct hr_outgoing {
+    const unsigned char *origin; /* where its pieces' offsets count from */
+    struct hr_pieces pieces;
+    size_t done; /* bytes of it that went by payload so far */
+};
+
+enum hr_push { HR_PUSH_LATER, HR_PUSHED_IN_PLACE, HR_PUSHED_PAYLOAD };
+
+/* Push as much of it as the ring has room for. LATER: there is more to push. The messages carry
+ * `call`. */
+enum hr_push hr_pipe_push(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
+                          const struct hr_call *call, struct hr_outgoing *outgoing);
+
+struct hr_incoming {
+    const unsigned char *data;
+    size_t bytes;
+    bool in_place; /* all of it, where the sender has it, in the pieces that it has there; else as
+                      much as a slot holds, together */
+};
+
+/* What has come from `peer`, valid until released; false when nothing has, or when it is not of the
+ * call `expected`: then *status says so. */
+bool hr_pipe_peek(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
+                  const struct hr_call *expected, struct hr_incoming *incoming,
+                  enum hr_status *status);
+void hr_pipe_release(struct hr_member *member, struct hr_pipe *pipe, size_t peer);
+
+#endif
