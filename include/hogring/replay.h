@@ -25,7 +25,7 @@ extern "C" {
 
 /* Made by hr_replay_open. Of the options a caller may change what decides no bits (checkpoint_dir,
  * keep, timeout, ...), where weights that the run began with stand now (init_weights, resume), and
- * max_steps. */
+ * max_steps; and has to give the update_rule again, where there was one. */
 struct hr_replay {
     struct hr_train_options options;     /* of the recorded run */
     char data[256];                      /* its data's name ... */

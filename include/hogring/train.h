@@ -25,6 +25,7 @@
 #include "hogring/accounts.h"
 #include "hogring/data.h"
 #include "hogring/status.h"
+#include "hogring/update_rule.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,7 +77,10 @@ struct hr_train_options {
     char augment[64];   /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
     bool normalize;     /* (x - mean) / std of each channel, measured over the training split */
     size_t prefetch;    /* batches that a thread decodes ahead, for each worker; 0: none */
-    char optimizer[16]; /* sgd, adagrad, adam, adamw, lars, lamb */
+    char optimizer[32]; /* sgd, adagrad, adam, adamw, lars, lamb */
+    /* The caller's own rule, borrowed; in place of `optimizer`, which stays what it is by default.
+     * It obeys lr and all that is said of it, and clip_norm; NULL: there is none */
+    const struct hr_update_rule *update_rule;
     double lr, weight_decay, eps;    /* HR_BY_OPTIMIZER: the optimizer's default */
     double momentum;                 /* of sgd and lars */
     bool nesterov;                   /* sgd */
@@ -127,7 +131,7 @@ struct hr_curve_point {
  * training; all else that is counted or timed is of this run alone, past_* of those before it. */
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
-    char model[1024], optimizer[16];
+    char model[1024], optimizer[32];
     char manner[96];   /* as in struct hr_run_info */
     char setting[160]; /* what else it was told, other than runs that it is compared with; "" */
     size_t workers, servers, batch_size, global_batch, params;

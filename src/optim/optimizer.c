@@ -32,6 +32,12 @@ const struct hr_rule *hr_rule_at(size_t i)
 enum hr_status hr_rule_find(const char *name, const struct hr_rule **out)
 {
     char known[128] = "";
+    if (!strncmp(name, HR_RULE_OWN, sizeof HR_RULE_OWN - 1))
+        return hr_fail(
+            HR_E_USAGE,
+            "--optimizer %s: is an update rule of the program that trained with it; only "
+            "a program that gives it (hr_train_options.update_rule) can go on",
+            name);
     for (size_t i = 0; i < HR_NRULES; i++) {
         if (!strcmp(name, rules[i].name)) {
             *out = &rules[i];
@@ -42,6 +48,31 @@ enum hr_status hr_rule_find(const char *name, const struct hr_rule **out)
     }
     return hr_fail(HR_E_USAGE, "--optimizer %s: there is no such optimizer (there are: %s)", name,
                    known);
+}
+
+enum hr_status hr_rule_own(const struct hr_update_rule *own, const char *name, struct hr_rule *out)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    const size_t length = own->name ? strlen(own->name) : 0;
+    if (length < 1 || length > HR_UPDATE_RULE_NAME || strspn(own->name, letters) < length)
+        return hr_fail(HR_E_USAGE,
+                       "an update rule's name: expected 1 to %d letters, digits, - and _",
+                       HR_UPDATE_RULE_NAME);
+    if (!own->update || own->states > HR_UPDATE_RULE_STATES || !(own->lr >= 0))
+        return hr_fail(
+            HR_E_USAGE,
+            "update rule %s: expected a function, at most %d states and lr of at least 0",
+            own->name, HR_UPDATE_RULE_STATES);
+    *out = (struct hr_rule){
+        .id = HR_OWN,
+        .name = name,
+        .nstates = own->states,
+        .state_names = {"state0", "state1", "state2", "state3"},
+        .lr = own->lr,
+        .own = own,
+    };
+    return HR_OK;
 }
 
 size_t hr_optimizer_state_floats(const struct hr_optimizer *optimizer)
@@ -71,6 +102,8 @@ struct hr_step hr_step_of(const struct hr_optimizer *o, double lr, size_t n, uin
         .rest2 = (float)(1 - o->beta2),
         .correction1 = (float)(1 / (1 - pow(o->beta1, (double)t))),
         .root2 = (float)sqrt(1 - pow(o->beta2, (double)t)),
+        .samples = n,
+        .number = t,
     };
 }
 
@@ -173,6 +206,25 @@ static hr_update_fn update_of(const struct hr_optimizer *o, enum hr_segment_role
     return o->rule->id == HR_SGD && o->nesterov ? table->nesterov : table->update[o->rule->id];
 }
 
+/* The caller's rule on w, g (count), which begin at element `begin`. It is given the mean gradient,
+ * some at a time. */
+static void update_own(const struct hr_step *step, size_t begin, size_t count, float *w,
+                       float *state, const float *g)
+{
+    enum { SOME = 1024 };
+    const struct hr_update_rule *own = step->optimizer->rule->own;
+    float mean[SOME], *states[HR_UPDATE_RULE_STATES] = {0};
+    for (size_t at = 0; at < count; at += SOME) {
+        const size_t some = hr_min_size(SOME, count - at);
+        const struct hr_update what = {begin + at, some, step->lr, step->number, step->samples};
+        for (size_t i = 0; i < some; i++)
+            mean[i] = g[at + i] * step->scale;
+        for (size_t s = 0; s < own->states; s++)
+            states[s] = state + s * step->optimizer->params + begin + at;
+        own->update(own->arg, &what, w + at, states, mean);
+    }
+}
+
 void hr_step_update(const struct hr_step *step, size_t begin, size_t count, float *w, float *state,
                     const float *g)
 {
@@ -180,13 +232,16 @@ void hr_step_update(const struct hr_step *step, size_t begin, size_t count, floa
     const size_t end = begin + count;
     for (size_t s = segment_at(o, begin), at = begin; at < end; s++) {
         const struct hr_param_segment *segment = &o->segments[s];
-        const size_t stop = hr_min_size(end, segment->begin + segment->count);
+        const size_t stop = hr_min_size(end, segment->begin + segment->count), i = at - begin;
         float *s0 = o->rule->nstates > 0 ? state + at : NULL;
         float *s1 = o->rule->nstates > 1 ? state + o->params + at : NULL;
         struct hr_step local = *step;
         if (step->ratio)
             local.lr *= step->ratio[s];
-        update_of(o, segment->role)(w + (at - begin), s0, s1, g + (at - begin), stop - at, &local);
+        if (o->rule->own && segment->role == HR_SEGMENT_TRAINED)
+            update_own(step, at, stop - at, w + i, state, g + i);
+        else
+            update_of(o, segment->role)(w + i, s0, s1, g + i, stop - at, &local);
         at = stop;
     }
 }

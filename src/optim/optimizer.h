@@ -21,6 +21,8 @@
  * al., arXiv 1904.00962, Algorithm 2, phi the identity. Each expression stands in rules.h, once;
  * every strategy and every instruction set uses it, so that all give the same bits.
  *
+ * The caller may have a rule of its own (hogring/update_rule.h), which is given d.
+ *
  * Segments: the parameter array is a row of tensors. A STATISTIC (a running mean or variance) is
  * not trained: its g is minus the sum over samples of the batch's statistic, and whatever the rule
  * and the options, w -= 0.1 (g / n + w): PyTorch's running average with momentum 0.1. It needs no
@@ -47,10 +49,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "hogring/update_rule.h"
 
-enum { HR_OPTIMIZER_MAX_STATES = 2 };
+enum { HR_OPTIMIZER_MAX_STATES = HR_UPDATE_RULE_STATES };
 
-enum hr_rule_id { HR_SGD, HR_ADAGRAD, HR_ADAM, HR_ADAMW, HR_LARS, HR_LAMB, HR_NRULES };
+enum hr_rule_id { HR_SGD, HR_ADAGRAD, HR_ADAM, HR_ADAMW, HR_LARS, HR_LAMB, HR_NRULES, HR_OWN };
 
 struct hr_rule {
     enum hr_rule_id id;
@@ -62,6 +65,7 @@ struct hr_rule {
     /* Names of the command-line options that it obeys and not every rule does, NULL behind the
      * last. */
     const char *const *options;
+    const struct hr_update_rule *own; /* the caller's; NULL: one of ours */
 };
 
 enum hr_segment_role { HR_SEGMENT_TRAINED, HR_SEGMENT_STATISTIC };
@@ -89,6 +93,8 @@ struct hr_step {
     float lr, momentum, weight_decay, eps;
     float beta1, beta2, rest1, rest2; /* rest: 1 - beta */
     float correction1, root2;         /* c1, sqrt(c2) */
+    size_t samples;                   /* n */
+    uint64_t number;                  /* t */
     const float *ratio;               /* (nsegments) r; NULL: all 1 */
 };
 
@@ -96,6 +102,12 @@ struct hr_step {
 HR_CHECKED enum hr_status hr_rule_find(const char *name, const struct hr_rule **out);
 /* The i-th rule; NULL past the end. */
 const struct hr_rule *hr_rule_at(size_t i);
+
+/* A rule that is the caller's, under this name ("own:" and its own), which is borrowed. HR_E_USAGE:
+ * it is none. */
+HR_CHECKED enum hr_status hr_rule_own(const struct hr_update_rule *own, const char *name,
+                                      struct hr_rule *out);
+#define HR_RULE_OWN "own:"
 
 /* Floats of state: the rule's arrays, (nstates, params). */
 size_t hr_optimizer_state_floats(const struct hr_optimizer *optimizer);

@@ -63,10 +63,30 @@ void hr_train_defaults(struct hr_train_options *options)
     };
 }
 
+/* With a rule of the caller's, which is told lr and nothing else. */
+static enum hr_status complete_own(struct hr_train_options *o, struct hr_rule *rule)
+{
+    const char *name = o->update_rule->name;
+    HR_TRY(hr_rule_own(o->update_rule, o->optimizer, rule));
+    if (o->weight_decay > 0 || o->eps > 0 || o->nesterov)
+        return hr_fail(HR_E_USAGE,
+                       "update rule %s: has no weight_decay, eps or nesterov but its own; expected "
+                       "them as they are by default",
+                       name);
+    if (strcmp(o->optimizer, "sgd") != 0 &&
+        (strncmp(o->optimizer, HR_RULE_OWN, 4) != 0 || strcmp(o->optimizer + 4, name) != 0))
+        return hr_fail(HR_E_USAGE, "update rule %s: stands in place of --optimizer %s", name,
+                       o->optimizer);
+    snprintf(o->optimizer, sizeof o->optimizer, HR_RULE_OWN "%s", name);
+    return HR_OK;
+}
+
 enum hr_status hr_train_complete(struct hr_train_options *options)
 {
-    const struct hr_rule *rule;
-    HR_TRY(hr_rule_find(options->optimizer, &rule));
+    struct hr_rule own;
+    const struct hr_rule *rule = &own;
+    HR_TRY(options->update_rule ? complete_own(options, &own)
+                                : hr_rule_find(options->optimizer, &rule));
     if (options->lr < 0)
         options->lr = rule->lr;
     if (options->weight_decay < 0)

@@ -81,6 +81,8 @@ static enum hr_status settle(struct hr_sparse_run *run)
     struct hr_train_options *o = &run->options;
     if (hr_sparse_model_find(o->model) < 0)
         return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm or mf", o->model);
+    if (o->update_rule)
+        return hr_fail(HR_E_USAGE, "an update rule: --model %s has its own", o->model);
     if (o->lr < 0) /* HR_BY_OPTIMIZER */
         o->lr = strcmp(o->model, "mf") ? 0.5 : 0.05;
     HR_TRY(check_numbers(o));

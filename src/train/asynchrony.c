@@ -18,6 +18,8 @@ static double explicit_momentum(const struct hr_optimizer *optimizer)
     case HR_ADAMW:
     case HR_LAMB:
         return optimizer->beta1;
+    case HR_OWN:
+        return (double)NAN; /* who knows */
     default:
         return 0;
     }

@@ -69,7 +69,9 @@ enum hr_status hr_recipe_optimizer(struct hr_run *run)
         .params = hr_model_param_count(run->model),
     };
     HR_TRY(check_numbers(o));
-    HR_TRY(hr_rule_find(o->optimizer, &optimizer->rule));
+    optimizer->rule = &run->own_rule;
+    HR_TRY(o->update_rule ? hr_rule_own(o->update_rule, o->optimizer, &run->own_rule)
+                          : hr_rule_find(o->optimizer, &optimizer->rule));
     HR_TRY(check_servers(run));
     optimizer->segments = run->tensors = calloc(n, sizeof *run->tensors);
     if (!run->tensors)

@@ -108,6 +108,7 @@ struct hr_run {
     size_t micro_shards;              /* of a global batch, under --reduce repro; else 0 */
     struct hr_train_options settled;  /* what options points to */
     struct hr_param_segment *tensors; /* (tensors) owned: what the optimiser knows of the model */
+    struct hr_rule own_rule;          /* of options->update_rule; else unused */
     struct hr_shared_state shared;
     struct hr_segment control_segment, segment;
     struct hr_board *board;

@@ -37,6 +37,28 @@ said() {
   said "$TMP/ring" process
 }
 
+# own STRATEGY LAUNCH WORKERS: sgd written by hand has the bits of the library's.
+own() {
+  "$TMP/own" "$@" >"$TMP/said" || { cat "$TMP/said"; return 1; }
+  grep -q "^own:heavy-ball test accuracy" "$TMP/said"
+  grep -q "^own:sign " "$TMP/said"
+  grep -qx "heavy-ball and sgd agree to the bit" "$TMP/said"
+}
+
+@test "the example of an update rule gives sgd's bits where they follow from the options" {
+  install_here
+  # shellcheck disable=SC2046
+  cc tests/examples/own_update_rule.c -ffp-contract=off -o "$TMP/own" $(pkg-config --cflags --libs hogring)
+  export LD_LIBRARY_PATH=$root/lib
+  own allreduce thread 3
+  own allreduce process 2
+  own ps-sync thread 3
+  own ps-sync process 2
+  own ps-async thread 1
+  own hogwild thread 1
+  own hogwild process 1
+}
+
 @test "the README's program of the store fits its line" {
   install_here
   sed -n '/^```c$/,/^```$/p' README.md | grep -v '^```' >"$TMP/line.c"
