@@ -138,6 +138,7 @@ struct hr_run_result {
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
     double repro_cost; /* time of gradients by micro-shards over that of whole ones; 0: not known */
+    bool bounded;      /* workers are at most staleness_bound clocks apart */
     uint64_t seed, staleness_bound;
     uint64_t steps;   /* updates since the first run began */
     uint64_t updates; /* of the model in this run */

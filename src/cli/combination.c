@@ -28,7 +28,7 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
-    const bool pushes = !strategy->shares_batch && !strategy->exchanges;
+    const bool pushes = !strategy->shares_batch && !hr_strategy_obeys(strategy, "moving-rate");
     static const char pushers[] = "ps-async, ssp of --staleness 1 or more, and hogwild";
     static const char servers[] = "ps-sync, ps-async, ssp, elastic-averaging and backup-workers";
     const bool local = !strcmp(o->strategy, "local-sgd"), simulated = !strcmp(o->clock, "virtual");
@@ -42,9 +42,10 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
         {"async-lr", pushes, pushers},
         {"staleness-lr", pushes, pushers},
         {"delay-compensation", pushes, pushers},
-        {"backups", strategy->drops, "backup-workers"},
-        {"sync-every", local || strategy->exchanges, "local-sgd and elastic-averaging"},
-        {"moving-rate", strategy->exchanges, "elastic-averaging"},
+        {"backups", hr_strategy_obeys(strategy, "backups"), "backup-workers"},
+        {"sync-every", local || hr_strategy_obeys(strategy, "moving-rate"),
+         "local-sgd and elastic-averaging"},
+        {"moving-rate", hr_strategy_obeys(strategy, "moving-rate"), "elastic-averaging"},
         {"adaptive-sync", local, "local-sgd"},
         {"link", simulated ? talks : !strcmp(o->strategy, "allreduce"),
          "allreduce with --transport copy, and to --clock virtual but for hogwild"},

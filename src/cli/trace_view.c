@@ -150,10 +150,10 @@ static enum hr_status take_strategy(struct hr_trace_view *view)
     const struct hr_train_options *options = &view->replay->options;
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(options->strategy, options->staleness, &strategy));
-    view->hogwild = hr_strategy_recorded(strategy)->logged;
+    view->hogwild = hr_strategy_recorded(strategy)->replay_log != NULL;
     view->logged = view->hogwild || strategy->served;
-    view->exchanges = strategy->exchanges;
-    view->drops = strategy->drops;
+    view->exchanges = hr_strategy_obeys(strategy, "moving-rate");
+    view->drops = hr_strategy_obeys(strategy, "backups");
     view->counts = strategy->served && !strategy->synchronous && !view->exchanges && !view->drops;
     return HR_OK;
 }

@@ -21,7 +21,7 @@ static void write_base(const struct hr_run_result *run, char *label, size_t size
     snprintf(label, size, "%s", run->strategy);
     if (run->algorithm[0])
         append(label, size, run->algorithm);
-    if (!strcmp(run->strategy, "ssp")) {
+    if (run->bounded) {
         snprintf(text, sizeof text, "s=%llu", (unsigned long long)run->staleness_bound);
         append(label, size, text);
     }

@@ -39,7 +39,6 @@ static json_t *curve(const struct hr_run_result *run)
 /* What was run. */
 static json_t *run_setting(const struct hr_run_result *run)
 {
-    const bool bounded = !strcmp(run->strategy, "ssp");
     return json_pack(
         "{so so so so so so so so so so so so so so so so so so so so}", "strategy",
         hr_json_text(run->strategy), "manner", hr_json_text_or_null(run->manner), "setting",
@@ -50,9 +49,9 @@ static json_t *run_setting(const struct hr_run_result *run)
         hr_json_count(run->params), "workers", hr_json_count(run->workers), "servers",
         hr_json_count(run->servers), "batch_size", hr_json_count(run->batch_size), "global_batch",
         hr_json_count(run->global_batch), "seed", hr_json_count(run->seed), "staleness_bound",
-        bounded ? hr_json_count(run->staleness_bound) : json_null(), "lr", hr_json_number(run->lr),
-        "threads_per_worker", hr_json_count(run->threads_per_worker), "micro_shards",
-        hr_json_count(run->micro_shards), "repro_cost",
+        run->bounded ? hr_json_count(run->staleness_bound) : json_null(), "lr",
+        hr_json_number(run->lr), "threads_per_worker", hr_json_count(run->threads_per_worker),
+        "micro_shards", hr_json_count(run->micro_shards), "repro_cost",
         run->repro_cost > 0 ? hr_json_number(run->repro_cost) : json_null());
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/parse.h"
 #include "base/vec.h"
+#include "strategy/buckets.h"
 #include "strategy/table.h"
 
 /* Replicas of so many bytes in all leave the caches before they are read: do not bring them there
@@ -65,6 +66,18 @@ static void publish(const struct hr_shared_state *shared, size_t begin, size_t c
     }
 }
 
+/* A worker's own. */
+struct own {
+    struct hr_step step; /* the update in progress */
+    struct hr_buckets buckets;
+    bool offered; /* a gradient is being summed */
+};
+
+static struct own *own_of(const struct hr_worker *worker)
+{
+    return worker->own;
+}
+
 /* Fused: update one block, once, and write it into all replicas. */
 static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
@@ -72,7 +85,7 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     const struct hr_shared_state *shared = worker->shared;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     float *first = shared->weights[0] + begin;
-    hr_step_update(&worker->step, begin, count, first, worker->state, sum);
+    hr_step_update(&own_of(worker)->step, begin, count, first, worker->state, sum);
     publish(shared, begin, count, first);
     hr_account_turn(&worker->stats->account, was);
 }
@@ -100,7 +113,7 @@ static enum hr_status start(struct hr_worker *worker)
     struct hr_shared_state *shared = worker->shared;
     memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
     worker->bell = &shared->control->rank[worker->rank].bell;
-    worker->buckets = (struct hr_buckets){
+    own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
         .grads = worker->grads,
         .params = shared->params,
@@ -125,15 +138,16 @@ static void stop(struct hr_worker *worker)
 static bool ready(void *arg)
 {
     struct hr_worker *worker = arg;
-    return !worker->offered || hr_buckets_test(&worker->buckets);
+    return !own_of(worker)->offered || hr_buckets_test(&own_of(worker)->buckets);
 }
 
 /* Apart: update this worker's replica. */
 static void update_replica(struct hr_worker *worker)
 {
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    hr_step_measure(&worker->step, worker->weights, worker->state, worker->grads, worker->ratio);
-    hr_step_update(&worker->step, 0, worker->shared->params, worker->weights, worker->state,
+    hr_step_measure(&own_of(worker)->step, worker->weights, worker->state, worker->grads,
+                    worker->ratio);
+    hr_step_update(&own_of(worker)->step, 0, worker->shared->params, worker->weights, worker->state,
                    worker->grads);
     hr_account_turn(&worker->stats->account, was);
 }
@@ -144,16 +158,16 @@ static void update_replica(struct hr_worker *worker)
 static void prepare_update(struct hr_worker *worker, uint64_t index)
 {
     const struct hr_shared_state *shared = worker->shared;
-    worker->step = hr_step_for(shared, index, hr_batch_schedule_batch(&shared->course, index).count,
-                               ++worker->applied);
-    hr_buckets_reset(&worker->buckets);
+    own_of(worker)->step = hr_step_for(
+        shared, index, hr_batch_schedule_batch(&shared->course, index).count, ++worker->applied);
+    hr_buckets_reset(&own_of(worker)->buckets);
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    if (worker->offered) {
-        HR_TRY(hr_buckets_finish(&worker->buckets));
-        worker->offered = false;
+    if (own_of(worker)->offered) {
+        HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
+        own_of(worker)->offered = false;
         if (!is_fused(worker->shared))
             update_replica(worker);
         worker->stats->updates += worker->rank == 0; /* one a step, whoever applies it */
@@ -167,14 +181,14 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 
 static void final(struct hr_worker *worker, size_t offset)
 {
-    hr_buckets_final(&worker->buckets, offset);
+    hr_buckets_final(&own_of(worker)->buckets, offset);
 }
 
 static void offer(struct hr_worker *worker)
 {
-    hr_buckets_final(&worker->buckets, 0);
-    worker->bell = worker->buckets.bell;
-    worker->offered = true;
+    hr_buckets_final(&own_of(worker)->buckets, 0);
+    worker->bell = own_of(worker)->buckets.bell;
+    own_of(worker)->offered = true;
 }
 
 static void export_part(struct hr_worker *worker)
@@ -197,6 +211,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .prepare = prepare,
     .bytes = bytes,
     .init = init,
+    .worker_own = sizeof(struct own),
     .worker_bytes = worker_bytes,
     .start = start,
     .stop = stop,

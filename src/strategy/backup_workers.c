@@ -47,14 +47,43 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
     snprintf(text, size, "backups %zu", shared->options->backups);
 }
 
+/* --- what a worker counts, behind the servers' memory --- */
+
+struct dropped {
+    alignas(HR_LINE) uint64_t gradients;
+    uint64_t samples;
+};
+
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return hr_server_bytes(shared) + shared->workers * sizeof(struct dropped);
+}
+
+static struct dropped *dropped_of(const struct hr_shared_state *shared, size_t worker)
+{
+    return (struct dropped *)(void *)((unsigned char *)shared->own + hr_server_bytes(shared)) +
+           worker;
+}
+
+static void report(const struct hr_shared_state *shared, struct hr_run_result *result)
+{
+    for (size_t w = 0; w < shared->workers; w++) {
+        const struct dropped *dropped = dropped_of(shared, w);
+        result->dropped_by[w] = dropped->gradients;
+        result->dropped += dropped->gradients;
+        result->dropped_samples += dropped->samples;
+    }
+}
+
 /* --- the worker --- */
 
 /* The gradient in hand came too late: its samples have not been trained on. */
 static void take_back(struct hr_worker *worker)
 {
     struct hr_worker_stats *stats = worker->stats;
-    stats->dropped++;
-    stats->dropped_samples += worker->samples;
+    struct dropped *dropped = dropped_of(worker->shared, worker->rank);
+    dropped->gradients++;
+    dropped->samples += worker->samples;
     stats->samples -= worker->samples;
     stats->epoch_samples -= worker->samples;
     stats->epoch_loss = worker->epoch_loss;
@@ -64,13 +93,14 @@ static void take_back(struct hr_worker *worker)
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     const struct hr_message reply = hr_server_collect(worker);
+    struct hr_pushing *own = worker->own;
     const enum fate fate = (enum fate)reply.word[HR_REPLY_FATE];
-    if (worker->offered && fate == DROPPED)
+    if (own->pushed && fate == DROPPED)
         take_back(worker);
-    else if (worker->offered)
+    else if (own->pushed)
         hr_staleness_count(worker);
-    worker->stats->updates += worker->offered && fate == SUMMED_LAST;
-    worker->offered = false;
+    worker->stats->updates += own->pushed && fate == SUMMED_LAST;
+    own->pushed = false;
     worker->index = reply.word[HR_REPLY_INDEX];
     *task =
         (struct hr_task){reply.kind == HR_NO_BATCH ? HR_TASK_CUT : HR_TASK_BATCH, worker->index};
@@ -188,10 +218,12 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .options = (const char *const[]){"servers", "server-time", "backups", "link", "topology", NULL},
     .shares_batch = true,
     .served = true,
-    .drops = true,
+    .order = "T(n) over those that are in, in rank order",
     .prepare = prepare,
     .describe = describe,
-    .bytes = hr_server_bytes,
+    .report = report,
+    .worker_own = sizeof(struct hr_pushing),
+    .bytes = bytes,
     .init = hr_server_init,
     .start = hr_server_start,
     .stop = hr_server_stop,

@@ -22,6 +22,7 @@
 
 #include "base/vec.h"
 #include "strategy/server.h"
+#include "strategy/ssp_gate.h"
 #include "strategy/staleness.h"
 #include "strategy/table.h"
 
@@ -45,6 +46,18 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
 
 /* --- the worker --- */
 
+/* A worker's own: batches [next, end) that it was handed and has not begun. */
+struct range {
+    uint64_t next, end;
+    uint64_t steps;  /* made since its last exchange */
+    int64_t took_ns; /* to compute their gradients */
+};
+
+static struct range *range_of(const struct hr_worker *worker)
+{
+    return worker->own;
+}
+
 static void begin_at_center(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
@@ -66,17 +79,18 @@ static void stop(struct hr_worker *worker)
 
 static bool has_batches(const struct hr_worker *worker)
 {
-    return worker->range.next < worker->range.end;
+    return range_of(worker)->next < range_of(worker)->end;
 }
 
 /* Whoever has made no step since the last exchange has nothing to exchange. */
 static void request(struct hr_worker *worker)
 {
+    const struct range *range = range_of(worker);
     if (has_batches(worker))
         return;
-    if (worker->range.steps)
+    if (range_of(worker)->steps)
         worker->stats->bytes_sent += worker->shared->params * sizeof(float);
-    hr_server_ask(worker, worker->range.steps ? HR_PUSHPULL : HR_PULL);
+    hr_server_ask(worker, range->steps ? HR_PUSHPULL : HR_PULL, range->took_ns);
 }
 
 static bool ready(void *arg)
@@ -87,9 +101,9 @@ static bool ready(void *arg)
 static void take_range(struct hr_worker *worker)
 {
     const struct hr_message reply = hr_server_collect(worker);
-    if (worker->range.steps)
+    if (range_of(worker)->steps)
         hr_staleness_count(worker);
-    worker->range = (struct hr_worker_range){
+    *range_of(worker) = (struct range){
         .next = reply.word[HR_REPLY_INDEX],
         .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
     };
@@ -99,9 +113,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     if (!has_batches(worker))
         take_range(worker);
-    *task = (struct hr_task){has_batches(worker) ? HR_TASK_BATCH : HR_TASK_CUT, worker->range.next};
+    *task =
+        (struct hr_task){has_batches(worker) ? HR_TASK_BATCH : HR_TASK_CUT, range_of(worker)->next};
     if (task->kind == HR_TASK_BATCH)
-        worker->index = worker->range.next++;
+        worker->index = range_of(worker)->next++;
     return HR_OK;
 }
 
@@ -113,8 +128,8 @@ static void offer(struct hr_worker *worker)
     hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
     hr_step_update(&step, 0, shared->params, worker->weights, worker->state, worker->grads);
     hr_account_turn(&worker->stats->account, was);
-    worker->range.steps++;
-    worker->range.took_ns += worker->took_ns;
+    range_of(worker)->steps++;
+    range_of(worker)->took_ns += worker->took_ns;
     worker->stats->updates++;
 }
 
@@ -164,7 +179,7 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
     struct hr_message message = {.kind = exchanges ? HR_WEIGHTS : HR_RANGE};
     if (exchanges)
         exchange(shard, worker);
-    const uint64_t slowest = hr_shard_slowest_clock(shard), clock = shard->worker[worker].clock;
+    const uint64_t slowest = hr_ssp_slowest_clock(shard), clock = shard->worker[worker].clock;
     if (shard->number == 0)
         hand_out(shard, &message);
     if (!exchanges)
@@ -189,11 +204,12 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
                                      "topology", NULL},
     .served = true,
     .private_state = true,
-    .exchanges = true,
+    .order = hr_order_of_arrival,
     .prepare = prepare,
     .describe = describe,
     .bytes = hr_server_bytes,
     .init = hr_server_init,
+    .worker_own = sizeof(struct range),
     .worker_bytes = hr_state_bytes,
     .start = start,
     .stop = stop,

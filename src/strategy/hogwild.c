@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "strategy/lost.h"
 #include "strategy/pushes.h"
 #include "strategy/table.h"
 
@@ -79,10 +78,20 @@ static void init(struct hr_shared_state *shared)
     store_floats(live_weights(shared), 0, shared->snapshot.weights, shared->params);
 }
 
+/* A worker's own. */
+struct own {
+    uint64_t seen; /* pushes of others when the weights in hand were read */
+};
+
+static struct own *own_of(const struct hr_worker *worker)
+{
+    return worker->own;
+}
+
 /* Pushes of others that end after this are not surely in what is loaded from now on. */
 static void begin_pull(struct hr_worker *worker)
 {
-    worker->pushes_seen = hr_pushes_of_others(worker);
+    own_of(worker)->seen = hr_pushes_of_others(worker);
 }
 
 static void pull(struct hr_worker *worker)
@@ -103,7 +112,6 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     struct hr_dispenser *dispenser = worker->shared->dispenser;
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader at a cut */
-    worker->offered = false;
     if (hr_atom32_load_acquire(&dispenser->stop)) {
         *task = (struct hr_task){HR_TASK_CUT, cut};
         return HR_OK;
@@ -141,7 +149,8 @@ static void push_block(struct hr_worker *worker, const struct push *push, size_t
     hr_push_update(worker, &push->push, at, count, pulled, w);
     store_floats(live, at / 2, w, before);
     if (watched)
-        hr_lost_store(worker->stats, live + push->line / 2, loaded, w + before, length);
+        hr_lost_store(&hr_pushes_counts(worker->shared, worker->rank)->lost, live + push->line / 2,
+                      loaded, w + before, length);
     store_floats(live, (at + behind) / 2, w + behind, count - behind);
 }
 
@@ -166,9 +175,9 @@ static void push_all(struct hr_worker *worker, uint64_t staleness)
 
 static void offer(struct hr_worker *worker)
 {
-    const uint64_t seen = worker->pushes_seen;
+    const uint64_t seen = own_of(worker)->seen;
     begin_pull(worker);
-    const uint64_t staleness = worker->pushes_seen - seen;
+    const uint64_t staleness = own_of(worker)->seen - seen;
     hr_stats_staleness(worker->stats, staleness);
     push_all(worker, staleness);
     hr_pushes_add(worker);
@@ -188,11 +197,15 @@ const struct hr_strategy hr_strategy_hogwild = {
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
     .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
                                      "record-block", NULL},
+    .order = hr_order_of_arrival,
+    .recorded = &hr_strategy_hogwild_recorded,
     .private_state = true,
     .prepare = hr_hogwild_prepare,
     .describe = hr_stale_describe,
     .bytes = bytes,
     .init = init,
+    .report = hr_pushes_report,
+    .worker_own = sizeof(struct own),
     .worker_bytes = hr_state_bytes,
     .start = start,
     .stop = hr_state_stop,

@@ -7,12 +7,12 @@
  *   Waiting  a block that another has is left for later: a pull or push goes on with the other
  *            blocks, and only when none is free the worker waits as for anything else (shm/wait.h).
  *            Whoever gives back a block that somebody wanted rings all workers.
- *   Log      each worker's own (diary.h), per step: BATCH (value: its index), SKEW, PULL for each
- *            block (value: the ticket), STALENESS (duration: of the gradient), PUSH for each
+ *   Log      each worker's own (replay_log.h), per step: BATCH (value: its index), SKEW, PULL for
+ *            each block (value: the ticket), STALENESS (duration: of the gradient), PUSH for each
  *            block; CUT where it was given no batch.
- *   Replay   a worker follows such a log, its script: its next operation on a block is enabled
- *            when the block's ticket has come. Counts that tickets do not decide (index, skew,
- *            staleness) are taken from the log.
+ *   Replay   a worker follows what is recorded: its next operation on a block is enabled when the
+ *            block's ticket has come. Counts that tickets do not decide (index, skew, staleness)
+ *            are taken from the log.
  *   Promise  no torn blocks, and no update is lost: that, and the cost of tickets (ticket_ns), is
  *            what recording changes.
  */
@@ -31,8 +31,10 @@
 /* What a worker is about to do, or in the middle of. */
 enum stage { DRAWING, PULLING, DECIDED, PUSHING, ASTRAY };
 
-/* Private to a worker: worker->diary.own. */
+/* A worker's own. */
 struct passage {
+    struct hr_replay_log replay;
+    uint64_t pushes_seen; /* of others, when the weights in hand were read */
     enum stage stage;
     struct hr_task task;   /* DECIDED: what accept says */
     struct hr_push push;   /* PUSHING */
@@ -78,31 +80,24 @@ static void init(struct hr_shared_state *shared)
 
 static struct passage *passage_of(const struct hr_worker *worker)
 {
-    return worker->diary.own;
+    return worker->own;
 }
 
 static void stop(struct hr_worker *worker)
 {
-    struct passage *passage = passage_of(worker);
-    if (passage) {
-        free(passage->done);
-        free(passage->ticket);
-    }
-    free(passage);
+    free(passage_of(worker)->done);
+    free(passage_of(worker)->ticket);
     hr_state_stop(worker);
 }
 
 static enum hr_status start(struct hr_worker *worker)
 {
     const size_t n = blocks_of(worker->shared);
-    struct passage *passage = calloc(1, sizeof *passage);
+    struct passage *passage = passage_of(worker);
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
-    worker->diary.own = passage;
-    if (passage) {
-        passage->done = calloc(n, sizeof *passage->done);
-        passage->ticket = calloc(n, sizeof *passage->ticket);
-    }
-    enum hr_status status = passage && passage->done && passage->ticket
+    passage->done = calloc(n, sizeof *passage->done);
+    passage->ticket = calloc(n, sizeof *passage->ticket);
+    enum hr_status status = passage->done && passage->ticket
                                 ? hr_state_start(worker, worker->rank)
                                 : hr_fail(HR_E_NOMEM, "no memory for %zu tickets", n);
     if (status != HR_OK)
@@ -110,13 +105,18 @@ static enum hr_status start(struct hr_worker *worker)
     return status;
 }
 
+static struct hr_replay_log *replay_log(struct hr_worker *worker)
+{
+    return &passage_of(worker)->replay;
+}
+
 /* --- the log, and following one --- */
 
 static void note(const struct hr_worker *worker, enum hr_hogwild_input kind, uint64_t value)
 {
-    if (!worker->diary.log)
+    if (!passage_of(worker)->replay.log)
         return;
-    hr_trace_append(worker->diary.log,
+    hr_trace_append(passage_of(worker)->replay.log,
                     &(struct hr_trace_entry){
                         .kind = kind,
                         .rank = (uint32_t)worker->rank,
@@ -126,11 +126,11 @@ static void note(const struct hr_worker *worker, enum hr_hogwild_input kind, uin
                     });
 }
 
-/* The script is of another run. */
+/* What is recorded is of another run. */
 static void complain(struct hr_worker *worker, const char *wanted)
 {
     struct passage *passage = passage_of(worker);
-    const struct hr_trace_entry *entry = hr_trace_peek(worker->diary.script);
+    const struct hr_trace_entry *entry = hr_trace_peek(passage_of(worker)->replay.recorded);
     passage->stage = ASTRAY;
     snprintf(passage->complaint, sizeof passage->complaint,
              "worker %zu at step %llu wants %s, its log has %s %llu", worker->rank,
@@ -139,16 +139,16 @@ static void complain(struct hr_worker *worker, const char *wanted)
              (unsigned long long)(entry ? entry->value : 0));
 }
 
-/* The value of the script's next entry, which must be of this kind. */
+/* The value of the next entry recorded, which must be of this kind. */
 static bool follow(struct hr_worker *worker, enum hr_hogwild_input kind, uint64_t *value)
 {
-    const struct hr_trace_entry *entry = hr_trace_peek(worker->diary.script);
+    const struct hr_trace_entry *entry = hr_trace_peek(passage_of(worker)->replay.recorded);
     if (!entry || entry->kind != kind || entry->step != worker->steps) {
         complain(worker, hr_hogwild_input_name(kind));
         return false;
     }
     *value = entry->value;
-    hr_trace_next(worker->diary.script);
+    hr_trace_next(passage_of(worker)->replay.recorded);
     return true;
 }
 
@@ -178,7 +178,7 @@ static void operate(struct hr_worker *worker, size_t number)
 
 static bool may_take(const struct hr_worker *worker, size_t number)
 {
-    return !worker->diary.script ||
+    return !passage_of(worker)->replay.recorded ||
            hr_ticket_count(&blocks(worker->shared)[number]) == passage_of(worker)->ticket[number];
 }
 
@@ -197,7 +197,7 @@ static int64_t try_block(struct hr_worker *worker, size_t number)
     give_back(worker, block);
     passage->done[number] = 1;
     passage->left--;
-    worker->diary.moved++;
+    passage_of(worker)->replay.moved++;
     return took;
 }
 
@@ -213,7 +213,7 @@ static bool go_on(struct hr_worker *worker)
     for (size_t i = 0; i < n && passage->left > 0; i++)
         worked += try_block(worker, (first + i) % n);
     const int64_t now = hr_clock_ns();
-    worker->stats->ticket_ns +=
+    hr_pushes_counts(worker->shared, worker->rank)->ticket_ns +=
         now - (passage->blocked_since ? passage->blocked_since : began) - worked;
     passage->blocked_since = passage->left > 0 ? now : 0;
     return passage->left == 0;
@@ -227,7 +227,7 @@ static void begin(struct hr_worker *worker, enum stage stage)
     passage->stage = stage;
     passage->left = n;
     memset(passage->done, 0, n);
-    for (size_t i = 0; worker->diary.script && i < n; i++)
+    for (size_t i = 0; passage_of(worker)->replay.recorded && i < n; i++)
         if (!follow(worker, kind, &passage->ticket[i]))
             return;
 }
@@ -236,9 +236,9 @@ static void begin(struct hr_worker *worker, enum stage stage)
 static void end(struct hr_worker *worker, enum hr_hogwild_input kind)
 {
     const int64_t began = hr_clock_ns();
-    for (size_t i = 0; worker->diary.log && i < blocks_of(worker->shared); i++)
+    for (size_t i = 0; passage_of(worker)->replay.log && i < blocks_of(worker->shared); i++)
         note(worker, kind, passage_of(worker)->ticket[i]);
-    worker->stats->ticket_ns += hr_clock_ns() - began;
+    hr_pushes_counts(worker->shared, worker->rank)->ticket_ns += hr_clock_ns() - began;
 }
 
 /* --- what comes next --- */
@@ -254,25 +254,25 @@ static void take_batch(struct hr_worker *worker, uint64_t index)
     uint64_t skew = hr_pushes_skew(worker);
     worker->index = index;
     note(worker, HR_HOGWILD_BATCH, index);
-    if (worker->diary.script && !follow(worker, HR_HOGWILD_SKEW, &skew))
+    if (passage_of(worker)->replay.recorded && !follow(worker, HR_HOGWILD_SKEW, &skew))
         return;
     note(worker, HR_HOGWILD_SKEW, skew);
     if (skew > worker->stats->max_skew)
         worker->stats->max_skew = skew;
-    worker->pushes_seen = hr_pushes_of_others(worker);
+    passage_of(worker)->pushes_seen = hr_pushes_of_others(worker);
     begin(worker, PULLING);
 }
 
-/* Of the script; the dispenser counts along, so that a cut finds its index. */
-static void draw_from_script(struct hr_worker *worker, uint64_t cut)
+/* As recorded; the dispenser counts along, so that a cut finds its index. */
+static void draw_as_recorded(struct hr_worker *worker, uint64_t cut)
 {
-    const struct hr_trace_entry *entry = hr_trace_peek(worker->diary.script);
+    const struct hr_trace_entry *entry = hr_trace_peek(passage_of(worker)->replay.recorded);
     uint64_t value;
     const bool ends = entry && entry->kind == HR_HOGWILD_CUT;
     if (!follow(worker, ends ? HR_HOGWILD_CUT : HR_HOGWILD_BATCH, &value))
         return;
     if (ends || value >= cut) { /* more than this run has: for the driver to judge */
-        worker->diary.beyond = worker->diary.beyond || !ends;
+        passage_of(worker)->replay.beyond = passage_of(worker)->replay.beyond || !ends;
         decide(worker, HR_TASK_CUT, cut);
         return;
     }
@@ -284,8 +284,8 @@ static void draw(struct hr_worker *worker)
 {
     struct hr_dispenser *dispenser = worker->shared->dispenser;
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader at a cut */
-    if (worker->diary.script) {
-        draw_from_script(worker, cut);
+    if (passage_of(worker)->replay.recorded) {
+        draw_as_recorded(worker, cut);
         return;
     }
     const bool stopped = hr_atom32_load_acquire(&dispenser->stop);
@@ -344,8 +344,8 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 static void offer(struct hr_worker *worker)
 {
     struct passage *passage = passage_of(worker);
-    uint64_t staleness = hr_pushes_of_others(worker) - worker->pushes_seen;
-    if (worker->diary.script && !follow(worker, HR_HOGWILD_STALENESS, &staleness))
+    uint64_t staleness = hr_pushes_of_others(worker) - passage_of(worker)->pushes_seen;
+    if (passage_of(worker)->replay.recorded && !follow(worker, HR_HOGWILD_STALENESS, &staleness))
         return; /* ready and accept tell */
     note(worker, HR_HOGWILD_STALENESS, staleness);
     hr_stats_staleness(worker->stats, staleness);
@@ -377,11 +377,14 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
                                      "record-block", NULL},
     .private_state = true,
-    .logged = true,
+    .order = hr_order_of_arrival,
     .prepare = hr_hogwild_prepare,
     .describe = hr_stale_describe,
     .bytes = bytes,
     .init = init,
+    .report = hr_pushes_report,
+    .worker_own = sizeof(struct passage),
+    .replay_log = replay_log,
     .worker_bytes = worker_bytes,
     .start = start,
     .stop = stop,

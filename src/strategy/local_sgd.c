@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "strategy/buckets.h"
 #include "strategy/table.h"
 
 /* Steps from one averaging to the next. All workers compute it from the same numbers, which the
@@ -55,12 +56,24 @@ static void init(struct hr_shared_state *shared)
     (void)shared;
 }
 
+/* A worker's own. */
+struct own {
+    struct hr_buckets buckets; /* of weights */
+    uint64_t meet;             /* the weights are averaged before this index */
+    bool offered;              /* they are being added up */
+};
+
+static struct own *own_of(const struct hr_worker *worker)
+{
+    return worker->own;
+}
+
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
     memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
     worker->bell = &shared->control->rank[worker->rank].bell;
-    worker->buckets = (struct hr_buckets){
+    own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
         .grads = worker->weights,
         .params = shared->params,
@@ -72,22 +85,22 @@ static enum hr_status start(struct hr_worker *worker)
 static bool ready(void *arg)
 {
     struct hr_worker *worker = arg;
-    return !worker->offered || hr_buckets_test(&worker->buckets);
+    return !own_of(worker)->offered || hr_buckets_test(&own_of(worker)->buckets);
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     const struct hr_shared_state *shared = worker->shared;
-    if (worker->offered) {
-        HR_TRY(hr_buckets_finish(&worker->buckets));
-        worker->offered = false;
+    if (own_of(worker)->offered) {
+        HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
+        own_of(worker)->offered = false;
         hr_vec_scale(worker->weights, 1.0f / (float)shared->workers, shared->params);
     }
-    if (worker->index >= worker->meet) {
+    if (worker->index >= own_of(worker)->meet) {
         const uint64_t next = worker->index + period(shared);
-        worker->meet = next < worker->cut ? next : worker->cut;
+        own_of(worker)->meet = next < worker->cut ? next : worker->cut;
     }
-    hr_next_agreed(worker, worker->meet, task);
+    hr_next_agreed(worker, own_of(worker)->meet, task);
     return HR_OK;
 }
 
@@ -107,12 +120,12 @@ static void offer(struct hr_worker *worker)
     if (worker->samples)
         update_replica(worker);
     worker->stats->updates += worker->rank == 0; /* one a step, of the mean */
-    if (worker->index < worker->meet)
+    if (worker->index < own_of(worker)->meet)
         return;
-    hr_buckets_reset(&worker->buckets);
-    hr_buckets_final(&worker->buckets, 0);
-    worker->bell = worker->buckets.bell;
-    worker->offered = true;
+    hr_buckets_reset(&own_of(worker)->buckets);
+    hr_buckets_final(&own_of(worker)->buckets, 0);
+    worker->bell = own_of(worker)->buckets.bell;
+    own_of(worker)->offered = true;
 }
 
 static void export_part(struct hr_worker *worker)
@@ -132,10 +145,10 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .synchronous = true,
     .shares_batch = true,
     .private_state = true,
-    .averages = true,
     .describe = describe,
     .bytes = bytes,
     .init = init,
+    .worker_own = sizeof(struct own),
     .worker_bytes = hr_state_bytes,
     .start = start,
     .stop = hr_state_stop,

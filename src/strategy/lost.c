@@ -17,7 +17,7 @@ static struct hr_float_pair pair_of(const float *floats, size_t pair, size_t cou
                                   2 * pair + 1 < count ? floats[2 * pair + 1] : 0.0f};
 }
 
-void hr_lost_store(struct hr_worker_stats *stats, struct hr_atom64 *live, const float *loaded,
+void hr_lost_store(struct hr_lost *lost, struct hr_atom64 *live, const float *loaded,
                    const float *next, size_t count)
 {
     const size_t pairs = (count + 1) / 2;
@@ -25,8 +25,8 @@ void hr_lost_store(struct hr_worker_stats *stats, struct hr_atom64 *live, const 
         const struct hr_float_pair expected = pair_of(loaded, i, count);
         const struct hr_float_pair found =
             hr_hogwild_exchange_relaxed(&live[i], pair_of(next, i, count));
-        stats->lost_pairs += memcmp(&found, &expected, sizeof found) != 0;
+        lost->lost += memcmp(&found, &expected, sizeof found) != 0;
     }
-    stats->watched_pairs += pairs;
-    stats->watched_lines++;
+    lost->pairs += pairs;
+    lost->lines++;
 }

@@ -15,7 +15,10 @@
 #ifndef HR_STRATEGY_LOST_H
 #define HR_STRATEGY_LOST_H
 
-#include "strategy/strategy.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shm/atom.h"
 
 enum { HR_LOST_FLOATS = 16 }; /* of a line, 64 bytes */
 
@@ -23,11 +26,16 @@ enum { HR_LOST_FLOATS = 16 }; /* of a line, 64 bytes */
  * begins. */
 size_t hr_lost_line(size_t params, size_t worker, uint64_t push);
 
+/* What a worker found. */
+struct hr_lost {
+    uint64_t lines, pairs, lost; /* watched; of the pairs, those that were lost */
+};
+
 /* Store one line's `count` weights (at most HR_LOST_FLOATS; live is where it begins) and count the
  * pairs that were no longer what `loaded` says.
  *   loaded, next  (count) before and after the update; of an odd count the last pair's second is 0
  */
-void hr_lost_store(struct hr_worker_stats *stats, struct hr_atom64 *live, const float *loaded,
+void hr_lost_store(struct hr_lost *lost, struct hr_atom64 *live, const float *loaded,
                    const float *next, size_t count);
 
 #endif

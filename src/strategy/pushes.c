@@ -1,5 +1,6 @@
 #include "strategy/pushes.h"
 
+#include "base/clock.h"
 #include "base/parse.h"
 #include "base/size.h"
 
@@ -51,6 +52,7 @@ void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t
 struct pushes {
     alignas(HR_LINE) struct hr_atom64 count; /* pushes completed */
     struct hr_atom64 clock;                  /* those since the last cut, or AT_CUT */
+    alignas(HR_LINE) struct hr_push_counts counts;
 };
 
 static const uint64_t AT_CUT = UINT64_MAX; /* waits for nobody's push, and nobody for its */
@@ -58,6 +60,11 @@ static const uint64_t AT_CUT = UINT64_MAX; /* waits for nobody's push, and nobod
 static struct pushes *line_of(const struct hr_shared_state *shared, size_t worker)
 {
     return (struct pushes *)shared->own + worker;
+}
+
+struct hr_push_counts *hr_pushes_counts(const struct hr_shared_state *shared, size_t worker)
+{
+    return &line_of(shared, worker)->counts;
 }
 
 size_t hr_pushes_bytes(const struct hr_shared_state *shared)
@@ -108,4 +115,18 @@ void hr_pushes_arrive(struct hr_worker *worker)
 void hr_pushes_go_on(struct hr_worker *worker)
 {
     hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock, 0);
+}
+
+void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result *result)
+{
+    const double all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
+    double tickets = 0;
+    for (size_t w = 0; w < shared->workers; w++) {
+        const struct hr_push_counts *counts = hr_pushes_counts(shared, w);
+        tickets += hr_seconds(counts->ticket_ns);
+        result->watched_lines += counts->lost.lines;
+        result->watched_pairs += counts->lost.pairs;
+        result->lost_pairs += counts->lost.lost;
+    }
+    result->record_cost = tickets < all ? all / (all - tickets) : 0;
 }

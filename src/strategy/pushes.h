@@ -1,6 +1,6 @@
-/* pushes.h - what both Hogwilds (plain and recorded) have in common: the update that a gradient
- * makes, and how many each worker has made, one line a worker. These lines stand first in the
- * strategy's memory.
+/* pushes.h - what both Hogwilds (plain and recorded) have in common: their options, the update that
+ * a gradient makes, and how many each worker has made, some lines a worker. These stand first in
+ * the strategy's memory.
  *
  * Threads: a line's writer is its worker; others read counts, which order nothing. The rest is a
  * worker's own.
@@ -8,6 +8,7 @@
 #ifndef HR_STRATEGY_PUSHES_H
 #define HR_STRATEGY_PUSHES_H
 
+#include "strategy/lost.h"
 #include "strategy/shared.h"
 
 struct hr_hogwild_setup {
@@ -21,9 +22,19 @@ static inline size_t hr_hogwild_block(const struct hr_shared_state *shared)
     return ((const struct hr_hogwild_setup *)shared->setup)->record_block;
 }
 
-/* (workers) lines: their size, and what lies behind them. */
+/* (workers) such lines: their size, and what lies behind them. */
 size_t hr_pushes_bytes(const struct hr_shared_state *shared);
 void *hr_pushes_end(const struct hr_shared_state *shared);
+
+/* What this worker counts for the report. */
+struct hr_push_counts {
+    struct hr_lost lost;
+    int64_t ticket_ns; /* recorded: of communicating and waiting, what tickets cost */
+};
+struct hr_push_counts *hr_pushes_counts(const struct hr_shared_state *shared, size_t worker);
+
+/* Into the result: lost updates; the workers' time over what it would be without tickets. */
+void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result *result);
 
 uint64_t hr_pushes_of_others(const struct hr_worker *worker);
 

@@ -138,17 +138,16 @@ enum hr_status hr_server_start(struct hr_worker *worker)
     return HR_OK;
 }
 
-void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind)
+void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_t took_ns)
 {
     struct hr_message message = request_of(worker, kind);
-    if (kind == HR_PUSHPULL)
-        message.word[HR_REQUEST_TOOK] = (uint64_t)worker->range.took_ns;
+    message.word[HR_REQUEST_TOOK] = (uint64_t)took_ns;
     send_to_all(worker, &message);
 }
 
 void hr_server_request(struct hr_worker *worker)
 {
-    hr_server_ask(worker, HR_PULL);
+    hr_server_ask(worker, HR_PULL, 0);
 }
 
 /* Has every shard replied? */
@@ -186,9 +185,10 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     const struct hr_message reply = hr_server_collect(worker);
-    if (worker->offered)
+    struct hr_pushing *own = worker->own;
+    if (own->pushed)
         hr_staleness_count(worker);
-    worker->offered = false;
+    own->pushed = false;
     if (worker->shared->strategy->synchronous) {
         hr_next_synchronous(worker, task);
         return HR_OK;
@@ -206,7 +206,7 @@ void hr_server_push(struct hr_worker *worker, uint64_t index)
     push.word[HR_REQUEST_SAMPLES] = worker->samples;
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
     worker->stats->bytes_sent += worker->shared->params * sizeof(float);
-    worker->offered = true;
+    ((struct hr_pushing *)worker->own)->pushed = true;
     send_to_all(worker, &push);
 }
 
@@ -219,7 +219,7 @@ static void offer(struct hr_worker *worker)
 
 void hr_server_arrive(struct hr_worker *worker)
 {
-    hr_server_ask(worker, HR_CUT);
+    hr_server_ask(worker, HR_CUT, 0);
 }
 
 /* The shards have exported; what is left is to take their replies. */
@@ -230,20 +230,21 @@ void hr_server_export_part(struct hr_worker *worker)
 
 void hr_server_stop(struct hr_worker *worker)
 {
-    hr_server_ask(worker, HR_DONE);
+    hr_server_ask(worker, HR_DONE, 0);
 }
 
 #define SERVER_FUNCTIONS                                                                           \
-    .served = true, .bytes = hr_server_bytes, .init = hr_server_init, .start = hr_server_start,    \
-    .stop = hr_server_stop, .request = hr_server_request, .ready = hr_server_ready,                \
-    .accept = accept, .offer = offer, .arrive = hr_server_arrive, .arrived = hr_server_ready,      \
-    .export_part = hr_server_export_part, .verify = hr_verify_nothing,                             \
-    .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
-    .take = hr_shard_take, .over = hr_shard_over
+    .served = true, .worker_own = sizeof(struct hr_pushing), .bytes = hr_server_bytes,             \
+    .init = hr_server_init, .start = hr_server_start, .stop = hr_server_stop,                      \
+    .request = hr_server_request, .ready = hr_server_ready, .accept = accept, .offer = offer,      \
+    .arrive = hr_server_arrive, .arrived = hr_server_ready, .export_part = hr_server_export_part,  \
+    .verify = hr_verify_nothing, .shard_start = hr_shard_start, .shard_stop = hr_shard_stop,       \
+    .enabled = hr_shard_enabled, .take = hr_shard_take, .over = hr_shard_over
 
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",
+    .order = "T(n), leaves in rank order",
     .options = (const char *const[]){"servers", "server-time", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
@@ -253,6 +254,7 @@ const struct hr_strategy hr_strategy_ps_sync = {
 const struct hr_strategy hr_strategy_ps_async = {
     .name = "ps-async",
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
+    .order = hr_order_of_arrival,
     .options = (const char *const[]){"servers", "server-time", "async-lr", "staleness-lr",
                                      "delay-compensation", "link", "topology", NULL},
     .prepare = hr_stale_prepare,
@@ -260,14 +262,21 @@ const struct hr_strategy hr_strategy_ps_async = {
     SERVER_FUNCTIONS,
 };
 
+static enum hr_status prepare_ssp(struct hr_shared_state *shared)
+{
+    shared->staleness_bound = shared->options->staleness;
+    return hr_stale_prepare(shared);
+}
+
 const struct hr_strategy hr_strategy_ssp = {
     .name = "ssp",
     .guarantee = "each push applied once, whole; fastest - slowest <= staleness",
+    .order = hr_order_of_arrival,
     .options =
         (const char *const[]){"staleness", "servers", "server-time", "async-lr", "staleness-lr",
                               "delay-compensation", "link", "topology", NULL},
-    .bounded = true,
-    .prepare = hr_stale_prepare,
+    .in_step = &hr_strategy_ps_sync,
+    .prepare = prepare_ssp,
     .describe = hr_stale_describe,
     SERVER_FUNCTIONS,
 };

@@ -21,10 +21,7 @@
  *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
  *     CUT_DONE           staleness of the last push
  *
- *   Gate     a PULL of a worker with clock c (pushes since the cut) is taken when every live
- *            worker's clock is at least c - s: s = 0 synchronous, --staleness for ssp, unbounded
- *            for ps-async. Live: neither arrived at the cut nor done. Builds with HR_DEBUG_CHECKS
- *            (the sanitizers') check on every read that it kept its promise.
+ *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the
  *            shard sees.
@@ -85,6 +82,11 @@ size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
 void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
                     const struct hr_message *message);
 
+/* A worker's own, where it pushes. */
+struct hr_pushing {
+    bool pushed; /* the reply to come says what became of a push */
+};
+
 /* The worker's half (server.c): functions of the table, and what those that differ are made of. */
 enum hr_status hr_server_start(struct hr_worker *worker);
 void hr_server_stop(struct hr_worker *worker);
@@ -95,8 +97,8 @@ void hr_server_export_part(struct hr_worker *worker);
 /* Take one reply of each shard; returns shard 0's. What each says of the push before is left where
  * hr_staleness_count finds it. */
 struct hr_message hr_server_collect(struct hr_worker *worker);
-/* Send a message of that kind to every shard. */
-void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind);
+/* Send a message of that kind to every shard. took_ns: of the gradients that it stands for. */
+void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_t took_ns);
 /* Send the gradient in hand, of batch `index`. */
 void hr_server_push(struct hr_worker *worker, uint64_t index);
 
@@ -112,8 +114,6 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
 /* CUT and DONE. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
-/* The slowest clock among workers that may still push before the cut; UINT64_MAX: there is none. */
-uint64_t hr_shard_slowest_clock(const struct hr_shard *shard);
 /* Is there a batch to be handed out before the cut? Shard 0 only. */
 bool hr_shard_has_batch(const struct hr_shard *shard);
 /* The one update expression, with the gradient sum g (count); the number of the next. */

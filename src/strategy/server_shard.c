@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "strategy/server.h"
+#include "strategy/ssp_gate.h"
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
 {
@@ -48,17 +49,6 @@ bool hr_shard_over(const struct hr_shard *shard)
     return shard->ndone == shard->shared->workers;
 }
 
-/* The slowest clock among workers that may still push before the cut; no bound when there
- * is none. */
-uint64_t hr_shard_slowest_clock(const struct hr_shard *shard)
-{
-    uint64_t slowest = UINT64_MAX;
-    for (size_t w = 0; w < shard->shared->workers; w++)
-        if (!shard->worker[w].arrived && !shard->worker[w].done && shard->worker[w].clock < slowest)
-            slowest = shard->worker[w].clock;
-    return slowest;
-}
-
 bool hr_shard_has_batch(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->shared->dispenser;
@@ -66,35 +56,24 @@ bool hr_shard_has_batch(const struct hr_shard *shard)
            hr_atom64_load_relaxed(&dispenser->next) < hr_atom64_load_acquire(&dispenser->cut);
 }
 
-/* The bound may be any number: nothing is added to it. */
-static bool is_within(uint64_t fast, uint64_t slow, uint64_t bound)
-{
-    return fast <= slow || fast - slow <= bound;
-}
-
 /* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
-static bool gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t slowest)
+static bool may_read(const struct hr_shard *shard, size_t worker, uint64_t slowest)
 {
-    const struct hr_shared_state *shared = shard->shared;
-    const struct hr_strategy *strategy = shared->strategy;
     if (shard->ndone) /* workers leave together, or because the run has failed: nobody goes on */
         return false;
-    if (!strategy->synchronous && !strategy->bounded)
-        return true;
-    if (!strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
+    if (!shard->shared->strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
         return true; /* the answer will be NO_BATCH, and nobody need be waited for */
-    const uint64_t bound = strategy->bounded ? shared->options->staleness : 0;
-    return is_within(shard->worker[worker].clock, slowest, bound);
+    return hr_ssp_gate_is_open(shard, worker, slowest);
 }
 
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 {
     const struct hr_shared_state *shared = shard->shared;
-    const uint64_t slowest = hr_shard_slowest_clock(shard);
+    const uint64_t slowest = hr_ssp_slowest_clock(shard);
     for (size_t w = 0; w < shared->workers; w++) {
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(shared, w, shard->number));
-        enabled[w] = message && (message->kind != HR_PULL || gate_is_open(shard, w, slowest));
+        enabled[w] = message && (message->kind != HR_PULL || may_read(shard, w, slowest));
     }
 }
 
@@ -109,24 +88,6 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
         .bytes = sizeof message + (message.kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
     };
     hr_server_send(shard->shared, &what, &message);
-}
-
-/* What the gate promises, looked at from the other side, on every read: fastest - slowest <= s, and
- * the weights have seen all updates that are older than the reader's clock - s. */
-static void check_bound(const struct hr_shard *shard, size_t reader)
-{
-#ifdef HR_DEBUG_CHECKS
-    const struct hr_shared_state *shared = shard->shared;
-    const struct hr_strategy *strategy = shared->strategy;
-    const uint64_t bound = strategy->bounded ? shared->options->staleness : 0;
-    for (size_t w = 0; w < shared->workers && (strategy->synchronous || strategy->bounded); w++) {
-        const struct hr_client *other = &shard->worker[w];
-        const bool live = !other->arrived && !other->done;
-        HR_ASSERT(!live || is_within(shard->worker[reader].clock, other->applied, bound));
-    }
-#else
-    (void)shard, (void)reader;
-#endif
 }
 
 /* Shard 0 is the batch dispenser too. */
@@ -144,9 +105,9 @@ static void take_pull(struct hr_shard *shard, size_t worker)
         message.word[HR_REPLY_INDEX] = shard->taken.value = next;
         hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
     }
-    const uint64_t clock = shard->worker[worker].clock, slowest = hr_shard_slowest_clock(shard);
+    const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
-    check_bound(shard, worker);
+    hr_ssp_gate_check(shard, worker);
     if (!shard->version || shard->worker[worker].handed != shard->version)
         memcpy(shared->weights[worker] + shard->first, shard->weights,
                shard->count * sizeof(float));

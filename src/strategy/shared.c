@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char hr_order_of_arrival[] = "as gradients arrive";
+
 void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task)
 {
     struct hr_dispenser *dispenser = worker->shared->dispenser;

@@ -19,6 +19,9 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number);
 
+/* The order of addition where nobody waits for others. */
+extern const char hr_order_of_arrival[];
+
 /* For prepare: so many bytes, zeroed, as shared->setup. */
 HR_CHECKED enum hr_status hr_setup_take(struct hr_shared_state *shared, size_t bytes);
 

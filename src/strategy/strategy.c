@@ -22,7 +22,7 @@ const struct hr_strategy *hr_strategy_at(size_t i)
 
 const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy)
 {
-    return strategy == &hr_strategy_hogwild ? &hr_strategy_hogwild_recorded : strategy;
+    return strategy->recorded ? strategy->recorded : strategy;
 }
 
 enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
@@ -31,8 +31,8 @@ enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
     char known[256] = "";
     for (size_t i = 0; i < NSTRATEGIES; i++) {
         if (!strcmp(name, strategies[i]->name)) {
-            const bool lockstep = strategies[i] == &hr_strategy_ssp && staleness == 0;
-            *out = lockstep ? &hr_strategy_ps_sync : strategies[i];
+            *out =
+                staleness == 0 && strategies[i]->in_step ? strategies[i]->in_step : strategies[i];
             return HR_OK;
         }
         const size_t used = strlen(known);
@@ -53,6 +53,7 @@ bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)
 enum hr_status hr_strategy_prepare(struct hr_shared_state *shared)
 {
     hr_strategy_forget(shared);
+    shared->staleness_bound = shared->strategy->synchronous ? 0 : UINT64_MAX;
     return shared->strategy->prepare ? shared->strategy->prepare(shared) : HR_OK;
 }
 
@@ -67,4 +68,27 @@ void hr_strategy_forget(struct hr_shared_state *shared)
 {
     free(shared->setup);
     shared->setup = NULL;
+}
+
+size_t hr_log_count(const struct hr_shared_state *shared)
+{
+    return shared->strategy->replay_log ? shared->workers : shared->servers;
+}
+
+enum hr_status hr_worker_start(struct hr_worker *worker)
+{
+    const struct hr_strategy *strategy = worker->shared->strategy;
+    worker->own = calloc(1, strategy->worker_own + 1);
+    if (!worker->own)
+        return hr_fail(HR_E_NOMEM, "no memory for a worker");
+    const enum hr_status status = strategy->start(worker);
+    if (status != HR_OK)
+        free(worker->own);
+    return status;
+}
+
+void hr_worker_stop(struct hr_worker *worker)
+{
+    worker->shared->strategy->stop(worker);
+    free(worker->own);
 }

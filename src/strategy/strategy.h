@@ -22,9 +22,8 @@
 #include "group/group.h"
 #include "hogring/train.h"
 #include "optim/optimizer.h"
-#include "strategy/buckets.h"
 #include "strategy/batch_schedule.h"
-#include "strategy/diary.h"
+#include "strategy/replay_log.h"
 #include "strategy/shard.h"
 
 enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
@@ -44,14 +43,10 @@ struct hr_worker_stats {
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
-    uint64_t dropped, dropped_samples; /* gradients that came too late */
-    uint64_t max_skew;                 /* clocks ahead of the slowest when a read was granted */
-    int64_t ticket_ns; /* of communicating and waiting: what recording hogwild costs */
+    uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
-    /* hogwild: the sample of lost.h */
-    uint64_t watched_lines, watched_pairs, lost_pairs;
 };
 
 /* Words about which index comes next. */
@@ -102,7 +97,8 @@ struct hr_posted {
 struct hr_shared_state {
     const struct hr_strategy *strategy;
     const struct hr_train_options *options;
-    void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
+    uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
+    void *setup;              /* what strategy->prepare made of them, or NULL; one block, owned */
     struct hr_optimizer optimizer;
     struct hr_batch_schedule course;
     struct hr_group_options group_options;
@@ -138,13 +134,6 @@ static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t 
     return shared->workers + shard;
 }
 
-/* elastic-averaging: batches [next, end) that a worker was handed and has not begun. */
-struct hr_worker_range {
-    uint64_t next, end;
-    uint64_t steps;  /* made since its last exchange */
-    int64_t took_ns; /* to compute their gradients */
-};
-
 /* A worker; private memory of its rank. */
 struct hr_worker {
     struct hr_shared_state *shared;
@@ -157,19 +146,13 @@ struct hr_worker {
     float *state;           /* (nstates, params) owned, or shared memory; NULL: a server has it */
     float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
     uint64_t applied;       /* updates ever made to state */
-    struct hr_step step;    /* allreduce: the update in progress */
-    struct hr_buckets buckets; /* allreduce; local-sgd: of weights */
-    uint64_t index;            /* of the batch in hand, or (synchronous) of the next */
-    uint64_t steps;            /* gradients it has computed in this run */
-    int64_t took_ns;           /* the last of them, on the run's clock */
-    uint64_t cut;              /* synchronous: the next cut */
-    struct hr_worker_range range;
-    uint64_t meet;         /* local-sgd: the weights are averaged before this index */
-    size_t samples;        /* in the gradient in hand */
-    double epoch_loss;     /* that of stats before it */
-    bool offered;          /* a gradient is on its way and its fate is not known */
-    struct hr_diary diary; /* recorded hogwild */
-    uint64_t pushes_seen;  /* hogwild: pushes of others when the weights in hand were read */
+    uint64_t index;         /* of the batch in hand, or (synchronous) of the next */
+    uint64_t steps;         /* gradients it has computed in this run */
+    int64_t took_ns;        /* the last of them, on the run's clock */
+    uint64_t cut;           /* synchronous: the next cut */
+    size_t samples;         /* in the gradient in hand */
+    double epoch_loss;      /* that of stats before it */
+    void *own;              /* strategy->worker_own bytes, zeroed before start */
 };
 
 struct hr_strategy {
@@ -185,11 +168,12 @@ struct hr_strategy {
                               is one worker's minibatch */
     bool served;        /* has server ranks */
     bool private_state; /* a state of the optimiser for each worker */
-    bool bounded;       /* obeys options.staleness */
-    bool exchanges;     /* replicas with a center; obeys sync_every and moving_rate */
-    bool drops;         /* gradients that come too late; obeys options.backups */
-    bool logged;        /* workers keep logs themselves, and follow them (hogwild_recorded.c) */
-    bool averages;      /* weights, and not gradients, of workers are added up */
+    /* The order in which gradients are added; NULL: that of the group's algorithm. */
+    const char *order;
+    /* What runs that are recorded or replayed do instead; NULL: the same. */
+    const struct hr_strategy *recorded;
+    /* What it is with --staleness 0; NULL: the same. */
+    const struct hr_strategy *in_step;
 
     /* Check its own options, and keep what it makes of them in shared->setup (hr_setup_take).
      * Workers, servers and parameters are counted by then. NULL: nothing to check. */
@@ -201,6 +185,11 @@ struct hr_strategy {
     /* The strategy's own shared memory: size, and initialising it (zeroed before). */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
+    /* Fill in what the result has of its own, once all ranks are gone and the rest of the result is
+     * there. NULL: nothing. */
+    void (*report)(const struct hr_shared_state *shared, struct hr_run_result *result);
+
+    size_t worker_own; /* bytes of worker->own */
     /* Private memory that a worker's start takes; NULL: none worth counting. */
     size_t (*worker_bytes)(const struct hr_shared_state *shared);
 
@@ -218,6 +207,10 @@ struct hr_strategy {
     void (*export_part)(struct hr_worker *worker);      /* after everybody has arrived */
     enum hr_status (*verify)(struct hr_worker *worker); /* after everybody has exported */
 
+    /* Where the worker writes what it does, and what it is to do again. NULL: it decides nothing;
+     * what a shard takes is written down by whoever plays it. */
+    struct hr_replay_log *(*replay_log)(struct hr_worker *worker);
+
     /* Owner: shared->servers shards. NULL when there are none. */
     enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_shared_state *shared,
                                   size_t number);
@@ -228,9 +221,18 @@ struct hr_strategy {
     bool (*over)(const struct hr_shard *shard);
 };
 
-/* The strategy of that name; ssp with staleness 0 is ps-sync's code. HR_E_USAGE lists the names. */
+/* The strategy of that name, with that staleness. HR_E_USAGE lists the names. */
 HR_CHECKED enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
                                            const struct hr_strategy **out);
+/* What runs under it that are recorded or replayed do. */
+const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy);
+/* How many logs they write: one for each who takes inputs in an order that decides. */
+size_t hr_log_count(const struct hr_shared_state *shared);
+
+/* Take worker->own, and start; stop, and free it. On failure there is nothing to stop. */
+HR_CHECKED enum hr_status hr_worker_start(struct hr_worker *worker);
+void hr_worker_stop(struct hr_worker *worker);
+
 /* Is that one of the options that it obeys, and not every strategy does? */
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);
 /* Prepare, describe; once more is harmless. Then: forget the setup. */

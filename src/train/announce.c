@@ -44,7 +44,7 @@ void hr_announce(const struct hr_run *run)
     const struct hr_train_options *o = run->options;
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_batch_schedule *course = &shared->course;
-    const bool all_reduces = !shared->strategy->served && shared->strategy->synchronous;
+    const bool all_reduces = hr_strategy_obeys(shared->strategy, "algorithm");
     char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
     hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
     hr_recipe_rate_text(run, rate, sizeof rate);
@@ -80,9 +80,9 @@ void hr_announce(const struct hr_run *run)
         .staleness = o->staleness,
         .synchronous = shared->strategy->synchronous,
         .shares_batch = shared->strategy->shares_batch,
-        .averages = shared->strategy->averages,
+        .averages = shared->strategy->synchronous && shared->strategy->private_state,
         .served = shared->strategy->served,
-        .bounded = shared->strategy->bounded,
+        .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = hr_run_is_played(run),
     };
     if (run->observer->started)

@@ -36,10 +36,16 @@ static double rate_left(const struct hr_run *run, const struct hr_run_result *re
     return sum / (double)result->stale_updates;
 }
 
+/* Else it is not gradients that are stale. */
+static bool pushes_gradients(const struct hr_strategy *strategy)
+{
+    return strategy->shares_batch || hr_strategy_obeys(strategy, "async-lr");
+}
+
 struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_run_result *result,
                                       double lr)
 {
-    const bool pushes = !run->shared.strategy->exchanges; /* else it is exchanges that are stale */
+    const bool pushes = pushes_gradients(run->shared.strategy);
     const double stale = (double)result->stale_sum / (double)result->stale_updates;
     const double in_flight = pushes ? 1 + stale : (double)NAN;
     const double set = explicit_momentum(&run->shared.optimizer);
@@ -73,7 +79,7 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
         snprintf(text, size, "momentum: --%s %.2f", has_momentum ? "momentum" : "beta1", momentum);
     else if (!divides)
         snprintf(text, size, "the step size: --async-lr divide");
-    else if (!run->shared.strategy->bounded && (double)stale_max > 4 * in_flight)
+    else if (run->shared.staleness_bound == UINT64_MAX && (double)stale_max > 4 * in_flight)
         snprintf(text, size, "staleness: --strategy ssp --staleness %.0f", ceil(in_flight));
     else
         snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
@@ -126,7 +132,7 @@ enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status st
     struct hr_run_result so_far = {0};
     char message[480], cure[120];
     const struct hr_strategy *strategy = run->shared.strategy;
-    if (status != HR_E_DIVERGED || strategy->synchronous || strategy->exchanges ||
+    if (status != HR_E_DIVERGED || strategy->synchronous || !pushes_gradients(strategy) ||
         !run->segment.base)
         return blame_inputs(run, status);
     hr_result_count(run, &so_far);

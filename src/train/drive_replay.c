@@ -106,22 +106,29 @@ static void take_any(struct replayer *replayer, size_t shard, bool *moved)
         }
 }
 
+static struct hr_replay_log *replay_log(struct replayer *replayer, size_t rank)
+{
+    struct hr_play *play = &replayer->play;
+    return play->run->shared.strategy->replay_log(&play->trainee[rank].worker);
+}
+
 /* From here on without the logs, or: some worker's has batches that the run has not. */
 static enum hr_status leave_the_log(struct replayer *replayer)
 {
     struct hr_play *play = &replayer->play;
     const size_t workers = play->run->shared.workers;
+    const bool logs = play->run->shared.strategy->replay_log;
     bool beyond = false;
     for (size_t r = 0; r < workers; r++)
-        beyond = beyond || play->trainee[r].worker.diary.beyond;
+        beyond = beyond || (logs && replay_log(replayer, r)->beyond);
     if (beyond && !hr_replay_is_cut_short(play->run))
         return hr_fail(HR_E_FORMAT,
                        "%s: does not fit the run that it describes: a worker's log has more "
                        "batches than the run",
                        play->run->replay->path);
     replayer->off = replayer->off || beyond || has_left_the_log(replayer);
-    for (size_t r = 0; r < workers && replayer->off; r++)
-        play->trainee[r].worker.diary.script = NULL;
+    for (size_t r = 0; r < workers && logs && replayer->off; r++)
+        replay_log(replayer, r)->recorded = NULL;
     return HR_OK;
 }
 
@@ -138,19 +145,25 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
     return HR_OK;
 }
 
+static uint64_t operations(struct replayer *replayer, size_t rank)
+{
+    const bool logs = replayer->play.run->shared.strategy->replay_log;
+    return logs ? replay_log(replayer, rank)->moved : 0;
+}
+
 /* Acts of a worker until it waits for an owner, or for its gradient. */
 static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
     struct hr_play *play = &replayer->play;
     while (hr_play_may_act(play, rank)) {
-        const uint64_t before = play->trainee[rank].worker.diary.moved;
+        const uint64_t before = operations(replayer, rank);
         bool idle;
         if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
             HR_TRY(hr_play_compute(play, rank, replayer->submitted++));
         if (play->state[rank] == HR_HAS && !hr_pool_done(play->pool, rank))
             return HR_OK;
         HR_TRY(hr_play_act(play, rank, &idle));
-        *moved = *moved || !idle || play->trainee[rank].worker.diary.moved != before;
+        *moved = *moved || !idle || operations(replayer, rank) != before;
         if (idle)
             return HR_OK;
     }
@@ -237,9 +250,9 @@ enum hr_status hr_drive_replay(struct hr_run *run)
     enum hr_status status = open_logs(&replayer, &hr_replay_own(run->replay)->trace);
     if (status == HR_OK) {
         status = hr_play_start(&replayer.play, run, hr_play_threads(run));
-        for (size_t r = 0; status == HR_OK && run->shared.strategy->logged && r < replayer.nlogs;
-             r++)
-            replayer.play.trainee[r].worker.diary.script = &replayer.log[r];
+        for (size_t r = 0;
+             status == HR_OK && run->shared.strategy->replay_log && r < replayer.nlogs; r++)
+            replay_log(&replayer, r)->recorded = &replayer.log[r];
         if (status == HR_OK)
             status = play_all(&replayer);
         status = hr_play_finish(&replayer.play, status);

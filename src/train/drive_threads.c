@@ -196,7 +196,7 @@ static enum hr_status logged_loop(struct hr_trainee *trainee)
 {
     struct hr_trace_log log;
     HR_TRY(hr_record_open(trainee->run, trainee->worker.rank, &log));
-    trainee->worker.diary.log = &log;
+    trainee->run->shared.strategy->replay_log(&trainee->worker)->log = &log;
     return hr_record_close(&log, worker_loop(trainee));
 }
 
@@ -209,7 +209,7 @@ static enum hr_status worker_main(struct hr_run *run, size_t rank)
     HR_TRY(hr_device_start(&device, run));
     HR_TRY_GOTO(hr_trainee_start(&trainee, run, rank), status, out);
     hr_trainee_borrow(&trainee, &device);
-    status = run->shared.strategy->logged ? logged_loop(&trainee) : worker_loop(&trainee);
+    status = run->shared.strategy->replay_log ? logged_loop(&trainee) : worker_loop(&trainee);
     hr_trainee_stop(&trainee); /* sets no message of its own */
     hr_control_phase(run->shared.control, rank, HR_PHASE_FINISHED);
 out:

@@ -154,16 +154,15 @@ static enum hr_status start_ranks(struct hr_play *play)
 {
     struct hr_run *run = play->run;
     struct hr_shared_state *shared = &run->shared;
-    const size_t owners = shared->strategy->logged ? shared->workers : shared->servers;
-    for (size_t i = 0; i < owners; i++)
+    for (size_t i = 0; i < hr_log_count(shared); i++)
         HR_TRY(hr_record_open(run, i, &play->log[i]));
     for (; play->shards_started < shared->servers; play->shards_started++)
         HR_TRY(shared->strategy->shard_start(&play->shard[play->shards_started], shared,
                                              play->shards_started));
     for (; play->started < shared->workers; play->started++)
         HR_TRY(hr_trainee_start(&play->trainee[play->started], run, play->started));
-    for (size_t r = 0; r < shared->workers && shared->strategy->logged && run->recorder; r++)
-        play->trainee[r].worker.diary.log = &play->log[r];
+    for (size_t r = 0; r < shared->workers && shared->strategy->replay_log && run->recorder; r++)
+        shared->strategy->replay_log(&play->trainee[r].worker)->log = &play->log[r];
     return HR_OK;
 }
 

@@ -17,8 +17,8 @@ struct hr_recorder {
 
 size_t hr_record_owners(const struct hr_run *run)
 {
-    const struct hr_shared_state *shared = &run->shared;
-    return shared->strategy->logged ? shared->workers : shared->servers ? shared->servers : 1;
+    const size_t logs = hr_log_count(&run->shared);
+    return logs ? logs : 1;
 }
 
 static void forget(struct hr_run *run)
@@ -54,7 +54,7 @@ enum hr_status hr_record_begin(struct hr_run *run)
     if (status != HR_OK)
         forget(run);
     HR_TRY(status);
-    return run->shared.servers || run->shared.strategy->logged ? HR_OK : write_empty_log(run);
+    return hr_log_count(&run->shared) ? HR_OK : write_empty_log(run);
 }
 
 enum hr_status hr_record_end(struct hr_run *run)

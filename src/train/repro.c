@@ -31,7 +31,7 @@ static enum hr_status check_order(const struct hr_run *run)
 {
     const struct hr_strategy *strategy = run->shared.strategy;
     const struct hr_algorithm *algorithm = run->shared.group_options.algorithm;
-    if (strategy->averages)
+    if (strategy->synchronous && strategy->private_state)
         return hr_fail(HR_E_USAGE,
                        "--reduce repro: %s averages weights, of as many replicas as there are "
                        "workers; expected a strategy that adds up gradients: allreduce, ps-sync, "

@@ -9,18 +9,23 @@
 #include "train/account.h"
 #include "train/replay.h"
 
+/* Does it obey --staleness? Also where that is 0, and it is another strategy. */
+static bool is_bounded(const struct hr_run *run)
+{
+    const struct hr_strategy *named;
+    return hr_strategy_find(run->strategy_name, UINT64_MAX, &named) == HR_OK &&
+           hr_strategy_obeys(named, "staleness");
+}
+
 static void fill_configuration(const struct hr_run *run, struct hr_run_result *result)
 {
     const struct hr_shared_state *shared = &run->shared;
-    const bool all_reduces = !shared->strategy->served && shared->strategy->synchronous;
+    const bool all_reduces = hr_strategy_obeys(shared->strategy, "algorithm");
     const struct hr_algorithm *algorithm = shared->group_options.algorithm;
     snprintf(result->strategy, sizeof result->strategy, "%s", run->strategy_name);
     snprintf(result->algorithm, sizeof result->algorithm, "%s", all_reduces ? algorithm->name : "");
     snprintf(result->order, sizeof result->order, "%s",
-             all_reduces                      ? algorithm->order
-             : shared->strategy->synchronous  ? hr_allreduce_direct.order
-             : shared->strategy->shares_batch ? "T(n) over those that are in, in rank order"
-                                              : "as gradients arrive");
+             shared->strategy->order ? shared->strategy->order : algorithm->order);
     snprintf(result->launch, sizeof result->launch, "%s",
              hr_run_is_played(run) ? "events" : hr_launch_name(run->launch));
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
@@ -37,6 +42,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->micro_shards = run->micro_shards;
     result->repro_cost = hr_repro_cost(run);
     result->seed = run->options->seed;
+    result->bounded = is_bounded(run);
     result->staleness_bound = run->options->staleness;
 }
 
@@ -56,25 +62,18 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->stale_sum += stats->stale_sum;
     result->first_samples += stats->first_samples;
     result->first_loss += stats->first_loss;
-    result->dropped += stats->dropped;
-    result->dropped_samples += stats->dropped_samples;
     result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
     result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
-    result->watched_lines += stats->watched_lines;
-    result->watched_pairs += stats->watched_pairs;
-    result->lost_pairs += stats->lost_pairs;
     for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
         result->stale[i] += stats->stale[i];
 }
 
-static enum hr_status copy_dropped(const struct hr_run *run, struct hr_run_result *result)
+static enum hr_status take_dropped(const struct hr_run *run, struct hr_run_result *result)
 {
     result->ndropped_by = run->shared.workers;
     result->dropped_by = calloc(result->ndropped_by, sizeof *result->dropped_by);
     if (!result->dropped_by)
         return hr_fail(HR_E_NOMEM, "no memory for the counts of %zu workers", result->ndropped_by);
-    for (size_t w = 0; w < result->ndropped_by; w++)
-        result->dropped_by[w] = run->shared.stats[w].dropped;
     return HR_OK;
 }
 
@@ -123,19 +122,6 @@ static double as_written(float value)
     return strtod(text, NULL);
 }
 
-/* Of hogwild, where recording changes what workers do: their time over what it would be without
- * tickets. */
-static double record_cost(const struct hr_run *run)
-{
-    const struct hr_run_result *result = run->result;
-    const double all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
-    double tickets = 0;
-    for (size_t w = 0; w < run->shared.workers; w++)
-        tickets += hr_seconds(run->shared.stats[w].ticket_ns);
-    return run->recorder && run->shared.strategy->logged && tickets < all ? all / (all - tickets)
-                                                                          : 0;
-}
-
 static void name_trace(const struct hr_run *run, struct hr_run_result *result)
 {
     const bool to_the_end = run->replay && !hr_replay_is_cut_short(run) && !result->interrupted;
@@ -162,7 +148,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     hr_result_count(run, result);
     HR_TRY(fill_times(run, result));
     HR_TRY(hr_account_staleness(run));
-    HR_TRY(copy_dropped(run, result));
+    HR_TRY(take_dropped(run, result));
     HR_TRY(copy_curve(run, result));
     if (result->ncurve) {
         const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
@@ -183,7 +169,10 @@ enum hr_status hr_result_fill(struct hr_run *run)
     hr_divergence_cure(run, result);
     hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);
     name_trace(run, result);
-    result->record_cost = record_cost(run);
+    if (run->shared.strategy->report)
+        run->shared.strategy->report(&run->shared, result);
+    if (!run->recorder)
+        result->record_cost = 0;
     hr_conditions_warn(run);
     return HR_OK;
 }

@@ -48,7 +48,7 @@ void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state 
 
 static const char *owners_name(const struct hr_shared_state *shared)
 {
-    return shared->strategy->logged ? "workers" : shared->servers ? "shards" : "none";
+    return shared->strategy->replay_log ? "workers" : shared->servers ? "shards" : "none";
 }
 
 enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)

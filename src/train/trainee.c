@@ -36,7 +36,7 @@ static enum hr_status start_worker(struct hr_trainee *trainee, size_t rank)
         hr_member_init_local(&trainee->worker.member, run->local, rank);
     else
         HR_TRY(hr_member_init(&trainee->worker.member, &shared->group_options, &place, rank));
-    const enum hr_status status = shared->strategy->start(&trainee->worker);
+    const enum hr_status status = hr_worker_start(&trainee->worker);
     if (status != HR_OK)
         hr_member_fini(&trainee->worker.member);
     return status;
@@ -92,7 +92,7 @@ out:
 
 void hr_trainee_stop(struct hr_trainee *trainee)
 {
-    trainee->run->shared.strategy->stop(&trainee->worker);
+    hr_worker_stop(&trainee->worker);
     hr_member_fini(&trainee->worker.member);
     hr_prefetch_stop(trainee->prefetch);
 }

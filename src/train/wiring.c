@@ -39,7 +39,7 @@ enum hr_status hr_wiring_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = run->options;
     struct hr_group_options *group = &run->shared.group_options;
-    const bool all_reduces = run->shared.strategy->synchronous && !run->shared.strategy->served;
+    const bool all_reduces = hr_strategy_obeys(run->shared.strategy, "algorithm");
     HR_TRY(check_overlap(run));
     group->copies = !strcmp(o->transport, "copy");
     if (!group->copies && strcmp(o->transport, "zero-copy") != 0)

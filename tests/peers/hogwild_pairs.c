@@ -127,7 +127,7 @@ static enum hr_status play(struct player *me)
 {
     struct runs *c = me->runs;
     HR_TRY(hr_workspace_create(c->model, BATCH, NULL, &me->workspace));
-    HR_TRY(c->shared.strategy->start(&me->worker));
+    HR_TRY(hr_worker_start(&me->worker));
     for (size_t k = 0; k < WARMUP + c->rounds; k++)
         for (size_t turn = 0; turn < 2; turn++) {
             const enum side side = (k + turn) % 2 ? RACY : PAIRS;
@@ -138,7 +138,7 @@ static enum hr_status play(struct player *me)
             c->rate[side][k - WARMUP] = rate;
             c->us[side][k - WARMUP] = us;
         }
-    c->shared.strategy->stop(&me->worker);
+    hr_worker_stop(&me->worker);
     hr_workspace_destroy(me->workspace);
     return HR_OK;
 }

@@ -22,6 +22,7 @@ static inline struct hr_run_result sample_run(const char *strategy, uint64_t see
         .global_batch = 64,
         .params = 650,
         .seed = seed,
+        .bounded = !strcmp(strategy, "ssp"),
         .staleness_bound = 3,
         .steps = 460,
         .updates = 460,

@@ -46,7 +46,7 @@ static void start_ranks(struct script *script)
                                                .weights = shared->weights[w],
                                                .grads = shared->grads[w],
                                                .cut = shared->course.end};
-        CHECK_OK(shared->strategy->start(&script->worker[w]));
+        CHECK_OK(hr_worker_start(&script->worker[w]));
     }
     for (size_t s = 0; s < shared->servers; s++)
         CHECK_OK(shared->strategy->shard_start(&script->shard[s], shared, s));
@@ -112,7 +112,7 @@ void script_close(struct script *script)
 {
     const struct hr_strategy *strategy = script->shared.strategy;
     for (size_t w = 0; w < script->shared.workers; w++)
-        strategy->stop(&script->worker[w]);
+        hr_worker_stop(&script->worker[w]);
     for (size_t s = 0; s < script->shared.servers; s++)
         strategy->shard_stop(&script->shard[s]);
     hr_strategy_forget(&script->shared);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "strategy/lost.h"
+#include "strategy/pushes.h"
 #include "strategy/table.h"
 #include "support/check.h"
 #include "support/script.h"
@@ -26,7 +27,7 @@ static void load(const struct hr_atom64 *live, float *line)
 static void what_came_between_load_and_store_is_lost(void **state)
 {
     (void)state;
-    struct hr_worker_stats a = {0}, b = {0};
+    struct hr_lost a = {0}, b = {0};
     struct hr_atom64 live[FLOATS / 2];
     float of_a[FLOATS], of_b[FLOATS], next[FLOATS];
     memset(live, 0, sizeof live);
@@ -39,10 +40,10 @@ static void what_came_between_load_and_store_is_lost(void **state)
     hr_lost_store(&b, live, of_b, next, FLOATS);
     fill(next, 7);
     hr_lost_store(&a, live, of_a, next, FLOATS);
-    assert_int_equal(b.lost_pairs, 0);
-    assert_int_equal(a.lost_pairs, 3);
-    assert_int_equal(a.watched_pairs, 8);
-    assert_int_equal(a.watched_lines, 1);
+    assert_int_equal(b.lost, 0);
+    assert_int_equal(a.lost, 3);
+    assert_int_equal(a.pairs, 8);
+    assert_int_equal(a.lines, 1);
     load(live, of_b);
     for (size_t i = 0; i < FLOATS; i++)
         assert_true(of_b[i] == 7); /* stored all the same */
@@ -51,7 +52,7 @@ static void what_came_between_load_and_store_is_lost(void **state)
 static void updates_one_after_another_lose_nothing(void **state)
 {
     (void)state;
-    static struct hr_worker_stats stats[2];
+    static struct hr_lost stats[2];
     struct hr_atom64 live[FLOATS / 2];
     float loaded[FLOATS], next[FLOATS];
     memset(live, 0, sizeof live);
@@ -60,21 +61,21 @@ static void updates_one_after_another_lose_nothing(void **state)
         fill(next, turn == 5 ? NAN : (float)turn); /* a NaN is no surprise to whoever stored it */
         hr_lost_store(&stats[turn % 2], live, loaded, next, FLOATS);
     }
-    assert_int_equal(stats[0].lost_pairs + stats[1].lost_pairs, 0);
-    assert_int_equal(stats[0].watched_lines + stats[1].watched_lines, 10);
+    assert_int_equal(stats[0].lost + stats[1].lost, 0);
+    assert_int_equal(stats[0].lines + stats[1].lines, 10);
 }
 
 /* The second float of the last pair of an odd count is nobody's. */
 static void an_odd_count_ends_in_half_a_pair(void **state)
 {
     (void)state;
-    struct hr_worker_stats stats = {0};
+    struct hr_lost stats = {0};
     struct hr_atom64 live[2];
     const float loaded[] = {0, 0, 0}, next[] = {1, 2, 3};
     memset(live, 0, sizeof live);
     hr_lost_store(&stats, live, loaded, next, 3);
-    assert_int_equal(stats.watched_pairs, 2);
-    assert_int_equal(stats.lost_pairs, 0);
+    assert_int_equal(stats.pairs, 2);
+    assert_int_equal(stats.lost, 0);
     assert_true(hr_hogwild_load_relaxed(&live[1]).first == 3);
     assert_true(hr_hogwild_load_relaxed(&live[1]).second == 0);
 }
@@ -113,8 +114,9 @@ static void whole_pushes_in_turn_lose_nothing(void **state)
         }
     }
     for (size_t w = 0; w < 2; w++) {
-        assert_int_equal(script.shared.stats[w].watched_lines, 50);
-        assert_int_equal(script.shared.stats[w].lost_pairs, 0);
+        const struct hr_lost *lost = &hr_pushes_counts(&script.shared, w)->lost;
+        assert_int_equal(lost->lines, 50);
+        assert_int_equal(lost->lost, 0);
     }
     script_close(&script);
 }

@@ -1,0 +1,20 @@
+/* replay_log.h - what a worker did, written by itself, or to be done again (hogwild_recorded.c).
+ *
+ * Threads: private to a worker; the driver sets log and recorded before the worker acts.
+ */
+#ifndef HR_STRATEGY_REPLAY_LOG_H
+#define HR_STRATEGY_REPLAY_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trace/trace.h"
+
+struct hr_replay_log {
+    struct hr_trace_log *log;         /* where it writes; NULL: nowhere */
+    struct hr_trace_cursor *recorded; /* what it is to do again; NULL: it is free */
+    uint64_t moved;                   /* operations so far, so that a driver sees progress */
+    bool beyond;                      /* what is recorded has more batches than the run */
+};
+
+#endif
