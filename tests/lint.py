@@ -17,7 +17,7 @@ ORDER = ["base", "shm", "launch", "plan", "netsim", "trace", "group", "store", "
          "train", "report", "plot", "manual", "cli"]
 BASE_ONLY = {"kernels", "nn", "optim", "data", "checkpoint"}
 # Calls against the order that are still there: (from, to).
-UPWARD = {("sparse", "train")}
+UPWARD = set()
 # Circles of calls that are still there.
 CIRCLES = [
     "base/file base/folder",
@@ -34,7 +34,7 @@ CIRCLES = [
     "sparse/factors sparse/objective sparse/sgd sparse/worker",
     "store/client store/open store/shard",
     "strategy/server strategy/server_shard strategy/staleness",
-    "train/announce train/asynchrony train/needs train/recipe train/replay train/result train/run",
+    "train/announce train/asynchrony train/needs train/prepare train/recipe train/replay train/result train/run",
     "train/repro train/trainee",
 ]
 found = []

@@ -261,7 +261,8 @@ static bool sleep_until_rung(struct hr_control *control, struct rung *rung, int6
 
 static void run_tick(const struct hr_launch_options *options)
 {
-    const enum hr_status status = options->tick ? options->tick(options->arg) : HR_OK;
+    void *arg = options->tick_arg ? options->tick_arg : options->arg;
+    const enum hr_status status = options->tick ? options->tick(arg) : HR_OK;
     if (status != HR_OK)
         hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
 }

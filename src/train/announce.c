@@ -85,6 +85,6 @@ void hr_announce(const struct hr_run *run)
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = hr_run_is_played(run),
     };
-    if (run->observer->started)
-        run->observer->started(run->observer->arg, &info);
+    if (run->launcher.observer->started)
+        run->launcher.observer->started(run->launcher.observer->arg, &info);
 }

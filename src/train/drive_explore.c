@@ -52,7 +52,7 @@ static enum hr_status play_all(struct explorer *explorer)
     for (;;) {
         if (hr_play_at_cut(play)) {
             HR_TRY(hr_play_cut(play));
-            if (play->run->board->halt)
+            if (play->run->leader.cuts.cut->halt)
                 return HR_OK;
             continue;
         }

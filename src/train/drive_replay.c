@@ -228,7 +228,7 @@ static enum hr_status play_all(struct replayer *replayer)
             continue;
         HR_TRY(leave_the_log(replayer)); /* if that is why they are here */
         HR_TRY(hr_play_cut(play));
-        if (play->run->board->halt)
+        if (play->run->leader.cuts.cut->halt)
             return HR_OK;
     }
 }

@@ -128,7 +128,7 @@ static enum hr_status begin_span(struct hr_trainee *trainee)
     hr_account_open(&stats->account, hr_account_latest(&run->shared.stats->began_ns,
                                                        run->shared.workers, sizeof *stats));
     if (trainee->worker.rank == 0)
-        run->board->span_began_ns = stats->account.since_ns;
+        run->leader.cuts.cut->span_began_ns = stats->account.since_ns;
     return HR_OK;
 }
 
@@ -154,22 +154,23 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
     int64_t ended;
     hr_control_phase(run->shared.control, worker->rank, HR_PHASE_CUT);
     hr_account_turn(&worker->stats->account, HR_WAIT); /* for the last to come */
-    HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run, "the checkpoint before this one"));
+    HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run->leader.cuts.cut,
+                        "the checkpoint before this one"));
     strategy->arrive(worker);
     HR_TRY(wait_at_bell(trainee, strategy->arrived, worker, "the servers at a cut"));
     HR_TRY(end_span(trainee, &ended));
     if (leader)
-        hr_cut_decide(run, ended);
+        hr_leader_decide(&run->leader, ended);
     strategy->export_part(worker);
     HR_TRY(hr_member_barrier(&worker->member));
     HR_TRY(strategy->verify(worker));
-    if (run->board->evaluate)
+    if (run->leader.cuts.cut->evaluate)
         hr_trainee_evaluate(trainee);
     HR_TRY(hr_member_barrier(&worker->member));
     if (leader)
-        hr_cut_conclude(run);
+        hr_leader_conclude(&run->leader);
     HR_TRY(begin_span(trainee));
-    hr_cut_leave(trainee);
+    hr_trainee_leave_cut(trainee);
     return HR_OK;
 }
 
@@ -187,7 +188,7 @@ static enum hr_status worker_loop(struct hr_trainee *trainee)
             HR_TRY(compute(trainee, &task));
         }
         HR_TRY(at_cut(trainee));
-    } while (!run->board->halt);
+    } while (!run->leader.cuts.cut->halt);
     return HR_OK;
 }
 
@@ -283,6 +284,7 @@ enum hr_status hr_drive_threads(struct hr_run *run)
         .control = run->shared.control,
         .main = rank_main,
         .tick = hr_launcher_tick,
+        .tick_arg = &run->launcher,
         .tick_ns = HR_NS_PER_SECOND / 10,
         .timeout_ns = run->timeout_ns,
         .arg = run,

@@ -317,7 +317,7 @@ static enum hr_status simulate(struct simulator *sim)
             for (size_t r = 0; r < run->shared.workers; r++)
                 account(sim, r); /* for the last to come */
             HR_TRY(hr_play_cut(&sim->play));
-            if (run->board->halt)
+            if (run->leader.cuts.cut->halt)
                 return HR_OK;
             HR_TRY(begin(sim));
             continue;

@@ -11,7 +11,7 @@
 #include "kernels/gemm.h"
 #include "session/input_scale.h"
 #include "train/run.h"
-#include "train/saved.h"
+#include "train/state.h"
 #include "train/model_file.h"
 
 struct evaluation {

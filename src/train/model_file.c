@@ -10,7 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
 #include "train/run.h"
-#include "train/saved.h"
+#include "train/state.h"
 #include "train/model_file.h"
 
 /* Outputs that do not fit the classes may come from another column than was meant. */

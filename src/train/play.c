@@ -16,7 +16,7 @@ bool hr_play_may_act(struct hr_play *play, size_t rank)
     case HR_HAS:
         return true;
     case HR_AT_CUT:
-        return hr_cut_may_arrive(play->run);
+        return hr_cut_may_arrive(play->run->leader.cuts.cut);
     case HR_ARRIVING:
         return play->run->shared.strategy->arrived(&play->trainee[rank].worker);
     case HR_ARRIVED:
@@ -112,7 +112,7 @@ bool hr_play_at_cut(const struct hr_play *play)
 static enum hr_status evaluate_all(struct hr_play *play)
 {
     const size_t workers = play->run->shared.workers;
-    const size_t parts = workers < play->run->neval ? workers : play->run->neval;
+    const size_t parts = workers < play->run->leader.neval ? workers : play->run->leader.neval;
     for (size_t r = 0; r < parts; r++)
         HR_TRY(hr_pool_submit(play->pool, evaluate, play, r, 0));
     for (size_t r = 0; r < parts; r++)
@@ -124,20 +124,20 @@ enum hr_status hr_play_cut(struct hr_play *play)
 {
     struct hr_run *run = play->run;
     const size_t workers = run->shared.workers;
-    hr_cut_decide(run, hr_run_now_ns(run));
+    hr_leader_decide(&run->leader, hr_run_now_ns(run));
     for (size_t r = 0; r < workers; r++)
         run->shared.strategy->export_part(&play->trainee[r].worker);
     for (size_t r = 0; r < workers; r++)
         HR_TRY(run->shared.strategy->verify(&play->trainee[r].worker));
-    if (run->board->evaluate)
+    if (run->leader.cuts.cut->evaluate)
         HR_TRY(evaluate_all(play));
-    hr_cut_conclude(run);
+    hr_leader_conclude(&run->leader);
     for (size_t r = 0; r < workers; r++) {
-        hr_cut_leave(&play->trainee[r]);
+        hr_trainee_leave_cut(&play->trainee[r]);
         play->state[r] = HR_WANTS;
     }
-    const enum hr_status status = hr_launcher_tick(run);
-    run->board->span_began_ns = hr_run_now_ns(run);
+    const enum hr_status status = hr_launcher_tick(&run->launcher);
+    run->leader.cuts.cut->span_began_ns = hr_run_now_ns(run);
     return status;
 }
 
@@ -147,7 +147,7 @@ enum hr_status hr_play_tick(struct hr_play *play)
     if (now - play->ticked_ns < HR_NS_PER_SECOND / 10)
         return HR_OK;
     play->ticked_ns = now;
-    return hr_launcher_tick(play->run);
+    return hr_launcher_tick(&play->run->launcher);
 }
 
 static enum hr_status start_ranks(struct hr_play *play)
@@ -191,7 +191,7 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t th
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", run->nranks);
     HR_TRY(hr_pool_start(run, threads, &play->pool));
     HR_TRY(start_ranks(play));
-    run->board->span_began_ns = hr_run_now_ns(run);
+    run->leader.cuts.cut->span_began_ns = hr_run_now_ns(run);
     return HR_OK;
 }
 

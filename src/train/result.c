@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
+#include "session/result.h"
 #include "train/account.h"
 #include "train/replay.h"
 
@@ -83,37 +84,6 @@ void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
         fold_worker(&run->shared.stats[w], result);
 }
 
-static enum hr_status copy_curve(const struct hr_run *run, struct hr_run_result *result)
-{
-    result->ncurve = hr_atom64_load_acquire(&run->board->ncurve);
-    result->curve = calloc(result->ncurve + 1, sizeof *result->curve);
-    if (!result->curve)
-        return hr_fail(HR_E_NOMEM, "no memory for a curve of %zu points", result->ncurve);
-    memcpy(result->curve, run->curve, result->ncurve * sizeof *result->curve);
-    result->target_seconds = -1;
-    for (size_t i = result->ncurve; run->options->target_accuracy > 0 && i-- > 0;)
-        if (result->curve[i].test_accuracy >= run->options->target_accuracy)
-            result->target_seconds = result->curve[i].seconds;
-    return HR_OK;
-}
-
-static enum hr_status fill_times(const struct hr_run *run, struct hr_run_result *result)
-{
-    result->nworker_times = run->shared.workers;
-    result->worker_time = calloc(result->nworker_times, sizeof *result->worker_time);
-    if (!result->worker_time)
-        return hr_fail(HR_E_NOMEM, "no memory for the times of %zu workers", run->shared.workers);
-    for (size_t w = 0; w < result->nworker_times; w++) {
-        const int64_t *spent_ns = run->shared.stats[w].account.spent_ns;
-        struct hr_worker_time *time = &result->worker_time[w];
-        result->load_s += time->load_s = hr_seconds(spent_ns[HR_LOAD]);
-        result->compute_s += time->compute_s = hr_seconds(spent_ns[HR_COMPUTE]);
-        result->communicate_s += time->communicate_s = hr_seconds(spent_ns[HR_COMMUNICATE]);
-        result->wait_s += time->wait_s = hr_seconds(spent_ns[HR_WAIT]);
-    }
-    return HR_OK;
-}
-
 /* The double that people would write for this float: 0.05, not 0.05000000074505806. */
 static double as_written(float value)
 {
@@ -131,40 +101,20 @@ static void name_trace(const struct hr_run *run, struct hr_run_result *result)
              to_the_end ? run->replay->weights_digest : "");
 }
 
-static void fill_past(const struct hr_run *run, struct hr_run_result *result)
-{
-    result->resumed = run->options->resume[0];
-    result->resumed_step = result->resumed ? run->shared.course.first + run->resumed_steps : 0;
-    result->past_samples = run->past.samples;
-    result->past_updates = run->past.updates;
-    result->past_seconds = run->past.seconds;
-}
-
 enum hr_status hr_result_fill(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
     const struct hr_batch_schedule *course = &run->shared.course;
+    const struct hr_worker_stats *stats = run->shared.stats;
+    const struct hr_accounts accounts = {&stats->account, sizeof *stats, run->shared.workers};
     fill_configuration(run, result);
     hr_result_count(run, result);
-    HR_TRY(fill_times(run, result));
+    HR_TRY(hr_result_finish(&run->leader.cuts, run->options, &accounts, result));
     HR_TRY(hr_account_staleness(run));
     HR_TRY(take_dropped(run, result));
-    HR_TRY(copy_curve(run, result));
-    if (result->ncurve) {
-        const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
-        result->train_loss = last->train_loss;
-        result->test_loss = last->test_loss;
-        result->test_accuracy = last->test_accuracy;
-    }
-    result->steps = hr_run_step(run);
-    fill_past(run, result);
-    result->interrupted = run->board->interrupted;
-    snprintf(result->clock, sizeof result->clock, "%s", run->options->clock);
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
-    result->seconds = hr_seconds(run->board->train_ns);
-    result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
-    result->lr =
-        as_written(hr_batch_schedule_lr(course, run->board->index ? run->board->index - 1 : 0));
+    result->lr = as_written(hr_batch_schedule_lr(
+        course, run->leader.cuts.cut->index ? run->leader.cuts.cut->index - 1 : 0));
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_divergence_cure(run, result);
     hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);
@@ -175,19 +125,4 @@ enum hr_status hr_result_fill(struct hr_run *run)
         result->record_cost = 0;
     hr_conditions_warn(run);
     return HR_OK;
-}
-
-void hr_run_result_free(struct hr_run_result *result)
-{
-    free(result->curve);
-    free(result->stale_parts);
-    free(result->stale_counts);
-    free(result->dropped_by);
-    free(result->worker_time);
-    result->curve = NULL;
-    result->stale_parts = NULL;
-    result->stale_counts = result->dropped_by = NULL;
-    result->worker_time = NULL;
-    result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
-    result->ndropped_by = result->nworker_times = 0;
 }

@@ -1,6 +1,7 @@
 /* run.h - one training run: what the launcher prepares and the ranks share.
  *
  *   hr_train (run.c)     options -> sizes -> segment -> initial state -> driver -> result
+ *   prepare.c            from options to the constants of a run
  *   input.c              a batch index -> the floats and labels of a worker's share
  *   prefetch.c           a thread that does that ahead of a worker
  *   trainee.c            a worker's own: gradients, its part of evaluations
@@ -8,7 +9,7 @@
  *   recipe.c             the optimiser and the learning rate
  *   wiring.c             how gradients travel: transport, emulated links, buckets
  *   repro.c              gradients whose bits do not depend on the number of workers
- *   cut.c                what happens at a cut, in steps that a driver puts in order
+ *   leader.h             who decides at a cut
  *   drive_threads.c      the driver for real time: ranks as threads or processes, which wait
  *   record.h, replay.h   a run's trace: written, and repeated
  *   drive_explore.c      the driver in which one thread plays all ranks, as pick() draws
@@ -17,10 +18,8 @@
  *   calibrate.c, calibrate_write.c   a real run is timed, and written down as conditions
  *   play.c               what drivers have in common that play all ranks in one process
  *   device.c             what computes: the memory that a gradient is made in
- *   launcher.c           progress, saving, requests to stop
  *   announce.c           what the run is about to do, for the observer
- *   save.c, resume.c     snapshot -> checkpoint, and back (saved.h)
- *   past.c               what was trained before: curve, counts, the epoch in hand
+ *   state.h              its tensors in a checkpoint, and back
  *   result.c             counters -> result
  *   asynchrony.c         effective step size and momentum; what to change when a run diverges
  *   account.c            the result's staleness by worker and by key
@@ -33,7 +32,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "checkpoint/claim.h"
 #include "base/needs.h"
 #include "data/transform.h"
 #include "group/local_group.h"
@@ -45,48 +43,17 @@
 #include "train/calibrate.h"
 #include "session/class_names.h"
 #include "train/conditions.h"
+#include "session/launcher.h"
+#include "session/save.h"
 #include "train/device.h"
-
-enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
-
-struct hr_eval_cell {
-    double loss_sum;
-    uint64_t correct;
-};
+#include "train/leader.h"
 
 /* Which driver runs it. */
 enum hr_schedule { HR_SCHEDULE_FREE, HR_SCHEDULE_EXPLORE, HR_SCHEDULE_VIRTUAL, HR_SCHEDULE_REPLAY };
 
-enum { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED }; /* values of dispenser->stop */
-
-/* What the leader (worker 0) tells everybody about the cut in hand, and the launcher about
- * the run. */
-struct hr_board {
-    /* Written by the leader between the cut's first and second barrier. */
-    alignas(HR_LINE) uint64_t index;
-    bool evaluate, save, halt, interrupted;
-    /* Written by the leader between the third and fourth. */
-    alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
-    struct hr_atom64 saves_asked;             /* partner: the launcher */
-    int64_t train_ns, span_began_ns;          /* the training clock; the span in hand (cut.c) */
-    struct hr_atom64 shown_ns;                /* train_ns, for progress */
-    double epoch_loss;                        /* of the epoch in hand, at the cut */
-    uint64_t epoch_samples, samples, updates;
-    /* Written by the launcher. */
-    alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
-};
-
-/* What the runs did that this one goes on from; of checkpoints that do not say it, nothing. */
-struct hr_past {
-    uint64_t samples, updates;
-    double seconds; /* of training */
-    size_t points;  /* of the curve */
-};
-
 struct hr_run {
     const struct hr_train_options *options;
     const struct hr_dataset *dataset;
-    const struct hr_observer *observer;
     struct hr_run_result *result;
     struct hr_model *model;
     struct hr_augment augment;
@@ -111,23 +78,14 @@ struct hr_run {
     struct hr_rule own_rule;          /* of options->update_rule; else unused */
     struct hr_shared_state shared;
     struct hr_segment control_segment, segment;
-    struct hr_board *board;
-    struct hr_eval_cell *cells;   /* (neval) */
-    struct hr_curve_point *curve; /* (curve_room) */
-    size_t neval, curve_room;
+    struct hr_leader leader;
+    struct hr_launcher launcher;
+    struct hr_saver saver;
     struct hr_wires wires; /* emulated links; without ranks: there are none */
     int64_t spin_ns, yield_ns, timeout_ns;
-    /* Carried over from a checkpoint. */
-    struct hr_past past;
-    struct hr_claim claim;  /* of checkpoint_dir */
-    bool in_epoch;          /* it broke off in the middle of an epoch of this size */
-    uint64_t resumed_steps; /* what hr_run_step adds, modulo 2^64 */
+    int64_t batches_saved; /* batchnorm's counter in a checkpoint */
     struct hr_class_view resumed_classes;
-    /* The launcher's own. */
-    size_t points_shown;
-    uint64_t saves_seen;
-    enum hr_status save_status;
-    int64_t began_ns, wall_began_ns; /* by the run's clock, by the machine's */
+    int64_t wall_began_ns; /* by the machine's clock */
 };
 
 /* A worker in training; private memory of its rank. */
@@ -189,6 +147,11 @@ struct hr_batch_result hr_trainee_differentiate(struct hr_trainee *trainee,
                                                 const struct hr_batch *piece, float *grads);
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
 void hr_trainee_evaluate(struct hr_trainee *trainee);
+/* The cut is over: on to the next. */
+void hr_trainee_leave_cut(struct hr_trainee *trainee);
+
+/* --- prepare.c: what the options mean; the constants of the run. HR_E_USAGE, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_run_prepare(struct hr_run *run);
 
 /* --- memory.c: what the ranks share, and its bytes, by name */
 HR_CHECKED enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs);
@@ -206,33 +169,10 @@ struct hr_batch_result hr_repro_gradient(struct hr_trainee *trainee, const struc
 /* Time by shards over time of whole shares; 0: not known. */
 double hr_repro_cost(const struct hr_run *run);
 
-/* --- cut.c: in this order, with a barrier of all workers after each line that says so
- *     hr_cut_may_arrive?  strategy->arrive  strategy->arrived?      barrier
- *     leader: hr_cut_decide;  all: strategy->export_part            barrier
- *     all: strategy->verify, hr_trainee_evaluate                    barrier
- *     leader: hr_cut_conclude                                       barrier
- *     all: hr_cut_leave                                             */
-/* Has the launcher saved the snapshot before, so that it may be overwritten? (hr_ready_fn) */
-bool hr_cut_may_arrive(void *run);
-/* ended_ns: by the run's clock, when the last worker had come. The span that it ends began at
- * board->span_began_ns, which the driver sets when the first worker may begin. */
-void hr_cut_decide(struct hr_run *run, int64_t ended_ns);
-void hr_cut_conclude(struct hr_run *run);
-void hr_cut_leave(struct hr_trainee *trainee);
-
-/* --- launcher.c: progress, new curve points, saves, requests to stop */
-HR_CHECKED enum hr_status hr_launcher_tick(void *run);
-
 /* --- drivers: run to the end */
 HR_CHECKED enum hr_status hr_drive_threads(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_explore(struct hr_run *run);
 HR_CHECKED enum hr_status hr_drive_virtual(struct hr_run *run);
-
-struct hr_checkpoint;
-/* --- save.c; the rest of it: saved.h */
-/* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
- * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
-uint64_t hr_run_step(const struct hr_run *run);
 
 /* --- announce.c */
 void hr_announce(const struct hr_run *run);

@@ -82,12 +82,12 @@ static json_t *time_json(const struct hr_run_result *r)
 enum hr_status hr_trace_trailer_write(const struct hr_run *run, char **text)
 {
     const struct hr_run_result *r = run->result;
-    return dump(json_pack("{so ss sb so so sf so s{so so so}}", "index", count(run->board->index),
-                          "weights_digest", r->weights_digest, "interrupted", r->interrupted,
-                          "updates", count(r->updates), "samples", count(r->samples), "seconds",
-                          r->seconds, "time", time_json(r), "staleness", "updates",
-                          count(r->stale_updates), "sum", count(r->stale_sum), "max",
-                          count(r->stale_max)),
+    return dump(json_pack("{so ss sb so so sf so s{so so so}}", "index",
+                          count(run->leader.cuts.cut->index), "weights_digest", r->weights_digest,
+                          "interrupted", r->interrupted, "updates", count(r->updates), "samples",
+                          count(r->samples), "seconds", r->seconds, "time", time_json(r),
+                          "staleness", "updates", count(r->stale_updates), "sum",
+                          count(r->stale_sum), "max", count(r->stale_max)),
                 "trailer", text);
 }
 

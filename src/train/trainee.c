@@ -280,10 +280,24 @@ void hr_trainee_evaluate(struct hr_trainee *trainee)
     const struct hr_run *run = trainee->run;
     const size_t tests = run->dataset->test.count;
     hr_workspace_lend(trainee->device->workspace, NULL, NULL);
-    for (size_t block = trainee->worker.rank; block < run->neval; block += run->shared.workers) {
+    for (size_t block = trainee->worker.rank; block < run->leader.neval;
+         block += run->shared.workers) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
         const struct hr_batch_result result = evaluate_block(trainee, first, count);
-        run->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
+        run->leader.cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
     }
+}
+
+void hr_trainee_leave_cut(struct hr_trainee *trainee)
+{
+    const struct hr_cut *cut = trainee->run->leader.cuts.cut;
+    struct hr_worker *worker = &trainee->worker;
+    const struct hr_batch_schedule *course = &worker->shared->course;
+    if (hr_batch_schedule_ends_epoch(course, cut->index)) {
+        worker->stats->epoch_loss = 0;
+        worker->stats->epoch_samples = 0;
+    }
+    if (!cut->halt && worker->shared->strategy->synchronous)
+        worker->cut = hr_batch_schedule_next_cut(course, cut->index);
 }

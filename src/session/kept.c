@@ -1,16 +1,13 @@
-/* What a checkpoint keeps of the run beside its state: options as a command line would have them,
- * and what kernels made the bits. Whoever goes on has both, or is told of the difference. */
+#include "session/kept.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "checkpoint/safetensors.h"
-#include "hogring/checkpoint.h"
 #include "session/machine_bits.h"
 #include "session/option_rows.h"
-#include "train/run.h"
-#include "train/saved.h"
 
 #define ROW(flag, type, field)                                                                     \
     {                                                                                              \
@@ -59,17 +56,18 @@ static void put_row(struct hr_tensor_file *file, const void *options,
         put(file, HR_KEPT_OPTION, row->flag, text);
 }
 
-void hr_kept_put(const struct hr_run *run, struct hr_tensor_file *file)
+void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                 struct hr_tensor_file *file)
 {
     const struct hr_train_row *row;
     json_t *machine = hr_machine_bits_json(), *value;
     const char *name;
     for (size_t i = 0; (row = hr_train_row_at(i)) != NULL; i++)
         if (hr_train_row_is_kept(row))
-            put_row(file, run->options, row);
-    put(file, HR_KEPT_OPTION, "data", run->dataset->name);
+            put_row(file, options, row);
+    put(file, HR_KEPT_OPTION, "data", dataset->name);
     for (size_t i = 0; i < DATA_ROWS; i++)
-        put_row(file, &run->dataset->options, &data_rows[i]);
+        put_row(file, &dataset->options, &data_rows[i]);
     json_object_foreach(machine, name, value) put(file, HR_KEPT_MACHINE, name,
                                                   json_is_string(value) ? json_string_value(value)
                                                   : json_is_true(value) ? "on"
@@ -99,7 +97,7 @@ static json_t *machine_of(const struct hr_checkpoint *checkpoint)
     return NULL;
 }
 
-static enum hr_status tell_difference(const struct hr_run *run, const char *path, const char *name,
+static enum hr_status tell_difference(const char *path, bool promised, const char *name,
                                       const json_t *there, const json_t *here)
 {
     const char *was = json_string_value(json_object_get(there, name));
@@ -107,7 +105,7 @@ static enum hr_status tell_difference(const struct hr_run *run, const char *path
     snprintf(text, sizeof text, "its %s %s \"%s\", here \"%s\"", name,
              strcmp(name, "kernels") ? "was" : "were", hr_printable(was ? was : "").text,
              json_string_value(json_object_get(here, name)));
-    if (run->micro_shards)
+    if (promised)
         return hr_fail(HR_E_USAGE,
                        "--resume %s: %s; expected the same, since --reduce repro promises bits",
                        path, text);
@@ -115,13 +113,13 @@ static enum hr_status tell_difference(const struct hr_run *run, const char *path
     return HR_OK;
 }
 
-enum hr_status hr_kept_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool promised)
 {
     enum hr_status status = HR_OK;
     json_t *there = machine_of(checkpoint), *here = hr_machine_bits_json();
     const char *name = there ? hr_machine_bits_difference(there, here) : NULL;
     if (name)
-        status = tell_difference(run, checkpoint->path, name, there, here);
+        status = tell_difference(checkpoint->path, promised, name, there, here);
     else if (!there)
         hr_log(HR_LOG_WARNING,
                "--resume %s: does not say with which kernels it was trained: bits may change from "

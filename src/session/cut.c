@@ -1,0 +1,50 @@
+#include "session/cut.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+bool hr_cut_may_arrive(void *arg)
+{
+    const struct hr_cut *cut = arg;
+    /* Both partners: hr_launcher_tick and hr_cut_conclude. */
+    return hr_atom64_load_acquire(&cut->saves_done) == hr_atom64_load_acquire(&cut->saves_asked);
+}
+
+void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns)
+{
+    struct hr_cut *cut = cuts->cut;
+    const bool over = index >= cuts->schedule->end;
+    cut->train_ns += ended_ns - cut->span_began_ns;
+    cut->index = index;
+    cut->interrupted = stop == HR_STOP_INTERRUPTED;
+    cut->halt = stop != HR_STOP_NOT || over;
+    /* An epoch's end has its point even if somebody waits for the run to stop: a run that goes on
+     * from here does not come by again. */
+    cut->evaluate = hr_batch_schedule_ends_epoch(cuts->schedule, index) || over ||
+                    (cut->halt && !cut->interrupted);
+    cut->save = cuts->saves && (cut->halt || hr_batch_schedule_saves(cuts->schedule, index));
+}
+
+void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
+{
+    struct hr_cut *cut = cuts->cut;
+    const uint64_t number = hr_atom64_load_relaxed(&cut->ncurve); /* our own word */
+    HR_ASSERT(number < cuts->curve_room);
+    point.samples = cuts->past.samples + cut->trained.samples;
+    point.seconds = cuts->past.seconds + hr_seconds(cut->train_ns);
+    cuts->curve[number] = point;
+    hr_atom64_store_release(&cut->ncurve, number + 1); /* partner: hr_launcher_tick */
+}
+
+void hr_cut_conclude(const struct hr_cuts *cuts)
+{
+    struct hr_cut *cut = cuts->cut;
+    if (cut->save) /* partner: hr_launcher_tick */
+        hr_atom64_store_release(&cut->saves_asked, hr_atom64_load_relaxed(&cut->saves_asked) + 1);
+    hr_bell_ring(&cuts->control->launcher_bell);
+}
+
+uint64_t hr_cut_step(const struct hr_cuts *cuts)
+{
+    return cuts->cut->index + cuts->past.steps;
+}

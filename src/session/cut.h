@@ -1,0 +1,87 @@
+/* cut.h - a cut: all workers are at rest, and the leader, one of them, decides how they go on.
+ *
+ *   all      hr_cut_may_arrive, until it is true                           barrier
+ *   leader   hr_cut_decide      the time so far; stop, evaluate, save?
+ *   all      hand over their part of the state                             barrier
+ *   all      if cut->evaluate: their part of an evaluation                 barrier
+ *   leader   if cut->evaluate: hr_cut_add_point;  hr_cut_conclude          barrier
+ *   all      go on, unless cut->halt
+ *
+ * How an engine plugs in: it lays out a struct hr_cut and the curve in its segment (carve.h), and
+ * says in a batch schedule what an index stands for; for one that rests at the ends of epochs
+ * alone, an index may be an epoch. Its leader makes the calls above; launcher.h shows the curve
+ * and saves, save.h writes and reads what is in struct hr_past.
+ *
+ * Threads: struct hr_cuts is constant while ranks run, and every rank has it; what writes through
+ *          it is the leader's. Barriers order all accesses to the plain fields of struct hr_cut.
+ * Test:    tests/unit/session/test_cut.c
+ */
+#ifndef HR_SESSION_CUT_H
+#define HR_SESSION_CUT_H
+
+#include "hogring/train.h"
+#include "shm/control.h"
+#include "strategy/batch_schedule.h"
+
+/* Requests to stop, as the launcher writes them down for those who begin a batch. */
+enum hr_stop { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED };
+
+/* What the workers of this run have done, summed by the leader at a cut. */
+struct hr_trained {
+    uint64_t samples, updates;
+    uint64_t epoch_samples; /* of the epoch in hand */
+    double epoch_loss;      /* sum over them */
+};
+
+/* What the leader tells all others, and the launcher; in the segment. */
+struct hr_cut {
+    /* Writer: the leader, between the first and the second barrier. */
+    alignas(HR_LINE) uint64_t index; /* at which all stand */
+    bool evaluate, save, halt, interrupted;
+    /* Writer: the leader, between the third and the fourth. */
+    alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
+    struct hr_atom64 saves_asked;             /* partner: the launcher */
+    int64_t train_ns, span_began_ns; /* of training so far; when the span in hand began, which is
+                                        for the driver to say */
+    struct hr_trained trained;
+    /* Writer: the launcher. */
+    alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
+};
+
+/* What was done before this run, where it goes on from a checkpoint; else all 0. */
+struct hr_past {
+    uint64_t samples, updates;
+    double seconds; /* of training */
+    size_t points;  /* of the curve */
+    uint64_t steps; /* what the index is less than the steps since the first run began, mod 2^64 */
+    bool in_epoch;  /* it broke off in the middle of an epoch of this run's size */
+};
+
+struct hr_cuts {
+    struct hr_cut *cut;
+    struct hr_curve_point *curve; /* (curve_room) in the segment */
+    size_t curve_room;
+    const struct hr_batch_schedule *schedule;
+    struct hr_control *control; /* its launcher hears of every cut */
+    bool saves;                 /* checkpoints are wanted */
+    struct hr_past past;
+};
+
+/* Has the launcher saved the state before, so that it may be overwritten? (hr_ready_fn) */
+bool hr_cut_may_arrive(void *cut);
+
+/* All stand at `index`, the last since ended_ns; `stop`: what was asked for in time for it. */
+void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns);
+
+/* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here. The leader
+ * has written cut->trained before. */
+void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point);
+
+/* Ask the launcher to save, if that was decided, and wake it. */
+void hr_cut_conclude(const struct hr_cuts *cuts);
+
+/* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
+ * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
+uint64_t hr_cut_step(const struct hr_cuts *cuts);
+
+#endif

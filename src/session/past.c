@@ -1,0 +1,77 @@
+#include "session/past.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+static const char curve_name[] = "curve";
+
+/* --- saved --- */
+
+static size_t points_of(const struct hr_cuts *cuts)
+{
+    return hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: hr_cut_add_point */
+}
+
+size_t hr_past_numbers(const struct hr_cuts *cuts)
+{
+    return HR_PAST_POINT * points_of(cuts);
+}
+
+void hr_past_put(const struct hr_cuts *cuts, double *curve, struct hr_tensor_file *file)
+{
+    const struct hr_cut *cut = cuts->cut;
+    const size_t points = points_of(cuts);
+    for (size_t i = 0; i < points; i++) {
+        const struct hr_curve_point *p = &cuts->curve[i];
+        const double row[HR_PAST_POINT] = {(double)p->samples, p->seconds,   p->epoch,
+                                           p->train_loss,      p->test_loss, p->test_accuracy};
+        memcpy(curve + HR_PAST_POINT * i, row, sizeof row);
+    }
+    hr_saved_put_table(file, curve_name, points, HR_PAST_POINT, curve);
+    hr_saved_put(file, "samples", "%" PRIu64, cuts->past.samples + cut->trained.samples);
+    hr_saved_put(file, "updates", "%" PRIu64, cuts->past.updates + cut->trained.updates);
+    hr_saved_put(file, "seconds", "%.17g", cuts->past.seconds + hr_seconds(cut->train_ns));
+}
+
+/* --- read --- */
+
+enum hr_status hr_past_take(const struct hr_checkpoint *checkpoint, struct hr_cuts *cuts)
+{
+    struct hr_past *past = &cuts->past;
+    const double *curve;
+    if (!hr_metadata_get(&checkpoint->trainer, "samples")) {
+        hr_log(HR_LOG_INFO,
+               "%s: is of an earlier version and does not say how many samples and seconds it "
+               "took: curve and counts begin here",
+               checkpoint->path);
+        return HR_OK;
+    }
+    HR_TRY(hr_saved_count(checkpoint, "samples", &past->samples));
+    HR_TRY(hr_saved_count(checkpoint, "updates", &past->updates));
+    past->seconds = hr_saved_number(checkpoint, "seconds");
+    HR_TRY(hr_saved_table(checkpoint, curve_name, HR_PAST_POINT, &past->points, &curve));
+    cuts->curve_room += past->points;
+    return HR_OK;
+}
+
+enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint, const struct hr_cuts *cuts)
+{
+    const double *curve;
+    size_t points;
+    HR_TRY(hr_saved_table(checkpoint, curve_name, HR_PAST_POINT, &points, &curve));
+    for (size_t i = 0; i < cuts->past.points; i++) {
+        const double *row = curve + HR_PAST_POINT * i;
+        struct hr_curve_point *point = &cuts->curve[i];
+        *point = (struct hr_curve_point){.seconds = row[1],
+                                         .epoch = row[2],
+                                         .train_loss = row[3],
+                                         .test_loss = row[4],
+                                         .test_accuracy = row[5]};
+        HR_TRY(hr_saved_samples(checkpoint, curve_name, row[0], &point->samples));
+    }
+    hr_atom64_store_release(&cuts->cut->ncurve, cuts->past.points); /* partner: the launcher */
+    return HR_OK;
+}

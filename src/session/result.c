@@ -1,0 +1,84 @@
+#include "session/result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum hr_status fill_times(const struct hr_accounts *accounts, struct hr_run_result *result)
+{
+    result->nworker_times = accounts->n;
+    result->worker_time = calloc(accounts->n, sizeof *result->worker_time);
+    if (!result->worker_time)
+        return hr_fail(HR_E_NOMEM, "no memory for the times of %zu workers", accounts->n);
+    for (size_t w = 0; w < accounts->n; w++) {
+        const unsigned char *at = (const unsigned char *)accounts->first + w * accounts->stride;
+        const int64_t *spent_ns = ((const struct hr_account *)(const void *)at)->spent_ns;
+        struct hr_worker_time *time = &result->worker_time[w];
+        result->load_s += time->load_s = hr_seconds(spent_ns[HR_LOAD]);
+        result->compute_s += time->compute_s = hr_seconds(spent_ns[HR_COMPUTE]);
+        result->communicate_s += time->communicate_s = hr_seconds(spent_ns[HR_COMMUNICATE]);
+        result->wait_s += time->wait_s = hr_seconds(spent_ns[HR_WAIT]);
+    }
+    return HR_OK;
+}
+
+static enum hr_status copy_curve(const struct hr_cuts *cuts, double target,
+                                 struct hr_run_result *result)
+{
+    result->ncurve = hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: hr_cut_add_point */
+    result->curve = calloc(result->ncurve + 1, sizeof *result->curve);
+    if (!result->curve)
+        return hr_fail(HR_E_NOMEM, "no memory for a curve of %zu points", result->ncurve);
+    memcpy(result->curve, cuts->curve, result->ncurve * sizeof *result->curve);
+    result->target_seconds = -1;
+    for (size_t i = result->ncurve; target > 0 && i-- > 0;)
+        if (result->curve[i].test_accuracy >= target)
+            result->target_seconds = result->curve[i].seconds;
+    if (!result->ncurve)
+        return HR_OK;
+    const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
+    result->train_loss = last->train_loss;
+    result->test_loss = last->test_loss;
+    result->test_accuracy = last->test_accuracy;
+    return HR_OK;
+}
+
+static void fill_past(const struct hr_cuts *cuts, const struct hr_train_options *options,
+                      struct hr_run_result *result)
+{
+    const struct hr_past *past = &cuts->past;
+    result->resumed = options->resume[0];
+    result->resumed_step = result->resumed ? cuts->schedule->first + past->steps : 0;
+    result->past_samples = past->samples;
+    result->past_updates = past->updates;
+    result->past_seconds = past->seconds;
+}
+
+enum hr_status hr_result_finish(const struct hr_cuts *cuts, const struct hr_train_options *options,
+                                const struct hr_accounts *accounts, struct hr_run_result *result)
+{
+    HR_TRY(fill_times(accounts, result));
+    HR_TRY(copy_curve(cuts, options->target_accuracy, result));
+    fill_past(cuts, options, result);
+    result->steps = hr_cut_step(cuts);
+    result->interrupted = cuts->cut->interrupted;
+    snprintf(result->clock, sizeof result->clock, "%s", options->clock);
+    result->seconds = hr_seconds(cuts->cut->train_ns);
+    result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
+    return HR_OK;
+}
+
+void hr_run_result_free(struct hr_run_result *result)
+{
+    free(result->curve);
+    free(result->stale_parts);
+    free(result->stale_counts);
+    free(result->dropped_by);
+    free(result->worker_time);
+    result->curve = NULL;
+    result->stale_parts = NULL;
+    result->stale_counts = result->dropped_by = NULL;
+    result->worker_time = NULL;
+    result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
+    result->ndropped_by = result->nworker_times = 0;
+}

@@ -1,0 +1,166 @@
+#include "session/save.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "session/class_names.h"
+#include "session/input_scale.h"
+#include "session/kept.h"
+#include "session/past.h"
+
+enum { MODEL_METADATA = 4 + HR_INPUT_SCALE_ENTRIES, TRAINER_METADATA = 16 };
+
+/* What a checkpoint is described with, while it is written. */
+struct room {
+    struct hr_checkpoint checkpoint;
+    struct hr_tensor *tensors;    /* owned: the model's, then the trainer's */
+    struct hr_metadata *metadata; /* owned: the same */
+    double *curve;                /* owned */
+};
+
+static void describe_model(const struct hr_saver *saver, struct hr_tensor_file *file)
+{
+    hr_saved_put(file, "format", "pt");
+    hr_saved_put(file, "hogring.version", "%s", HR_VERSION);
+    hr_saved_put(file, "hogring.model", "%s", saver->model);
+    hr_saved_put(file, "hogring.step", "%" PRIu64, hr_cut_step(saver->cuts));
+    hr_input_scale_put(saver->dataset, file);
+    hr_class_names_put(saver->dataset, file);
+}
+
+static void describe_trainer(const struct hr_saver *saver, double *curve,
+                             struct hr_tensor_file *file)
+{
+    const struct hr_cut *cut = saver->cuts->cut;
+    const struct hr_batch_schedule *schedule = saver->cuts->schedule;
+    const struct hr_batch at = hr_batch_schedule_batch(schedule, cut->index);
+    hr_saved_put(file, HR_RUN_KEY, "%s", saver->claim.run);
+    hr_saved_put(file, "strategy", "%s", saver->strategy);
+    hr_saved_put(file, "optimizer", "%s", saver->optimizer);
+    hr_saved_put(file, "seed", "%" PRIu64, saver->options->seed);
+    hr_saved_put(file, "data", "%s", saver->dataset->digest);
+    hr_saved_put(file, "epoch", "%" PRIu64, at.epoch);
+    hr_saved_put(file, "position", "%" PRIu64, at.first);
+    hr_saved_put(file, "epoch_size", "%" PRIu64, schedule->samples);
+    hr_saved_put(file, "workers", "%zu", saver->workers);
+    hr_saved_put(file, "batch_size", "%zu", saver->batch_size);
+    hr_saved_put(file, "epoch_samples", "%" PRIu64, cut->trained.epoch_samples);
+    hr_saved_put(file, "epoch_loss", "%.17g", cut->trained.epoch_loss);
+    hr_past_put(saver->cuts, curve, file);
+    hr_kept_put(saver->options, saver->dataset, file);
+}
+
+static enum hr_status take_room(const struct hr_saver *saver, struct room *room)
+{
+    const size_t of_model =
+        MODEL_METADATA + hr_class_names_entries(saver->dataset) + saver->metadata;
+    const size_t of_trainer = TRAINER_METADATA + hr_kept_entries() + saver->metadata;
+    room->tensors = calloc(2 * saver->tensors + HR_PAST_TENSORS, sizeof *room->tensors);
+    room->metadata = calloc(of_model + of_trainer, sizeof *room->metadata);
+    room->curve = calloc(hr_past_numbers(saver->cuts) + 1, sizeof *room->curve);
+    if (!room->tensors || !room->metadata || !room->curve)
+        return hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
+    room->checkpoint.step = hr_cut_step(saver->cuts);
+    room->checkpoint.model =
+        (struct hr_tensor_file){.tensors = room->tensors, .metadata = room->metadata};
+    room->checkpoint.trainer = (struct hr_tensor_file){.tensors = room->tensors + saver->tensors,
+                                                       .metadata = room->metadata + of_model};
+    return HR_OK;
+}
+
+static enum hr_status write_state(const struct hr_saver *saver, struct room *room)
+{
+    struct hr_checkpoint *checkpoint = &room->checkpoint;
+    HR_TRY(take_room(saver, room));
+    saver->describe(saver->engine, &checkpoint->model, &checkpoint->trainer);
+    describe_model(saver, &checkpoint->model);
+    describe_trainer(saver, room->curve, &checkpoint->trainer);
+    return hr_checkpoint_save(saver->options->checkpoint_dir, checkpoint, saver->options->keep);
+}
+
+enum hr_status hr_save(const struct hr_saver *saver, char *path, size_t size)
+{
+    struct room *room = calloc(1, sizeof *room);
+    if (!room)
+        return hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
+    const enum hr_status status = write_state(saver, room);
+    if (status == HR_OK)
+        snprintf(path, size, "%s", room->checkpoint.path);
+    free(room->tensors);
+    free(room->metadata);
+    free(room->curve);
+    free(room);
+    return status;
+}
+
+/* About what a checkpoint takes. */
+static size_t bytes_of(const struct hr_saver *saver)
+{
+    enum { TEXTS = 65536 };
+    return saver->bytes + hr_class_names_entries(saver->dataset) * sizeof(struct hr_metadata) +
+           HR_PAST_POINT * saver->cuts->curve_room * sizeof(double) + TEXTS;
+}
+
+enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoint *from)
+{
+    const struct hr_train_options *o = saver->options;
+    const struct hr_claimant claimant = {o->checkpoint_dir, from, o->overwrite};
+    if (!o->checkpoint_dir[0])
+        return HR_OK;
+    HR_TRY(hr_claim_take(&claimant, &saver->claim));
+    return hr_checkpoint_prepare(o->checkpoint_dir, bytes_of(saver));
+}
+
+/* --- going on --- */
+
+static enum hr_status check_same(const struct hr_saver *saver,
+                                 const struct hr_checkpoint *checkpoint)
+{
+    const struct hr_tensor_file *trainer = &checkpoint->trainer;
+    uint64_t seed;
+    char ours[32];
+    HR_TRY(hr_saved_same(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
+                         saver->model));
+    HR_TRY(hr_saved_same(checkpoint, "data", hr_metadata_get(trainer, "data"),
+                         saver->dataset->digest));
+    HR_TRY(hr_saved_count(checkpoint, "seed", &seed));
+    snprintf(ours, sizeof ours, "%" PRIu64, saver->options->seed);
+    HR_TRY(hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours));
+    return hr_saved_same(checkpoint, "--optimizer", hr_metadata_get(trainer, "optimizer"),
+                         saver->optimizer);
+}
+
+/* Where it stands, in samples since the first run began. Epochs may have another size in this run;
+ * then the losses of the one that it broke off say nothing about one of ours. Nor do they at an
+ * epoch's end, where they are those of the epoch that had just ended. */
+static enum hr_status find_samples(const struct hr_saver *saver,
+                                   const struct hr_checkpoint *checkpoint, uint64_t *samples)
+{
+    uint64_t epoch, position, size = saver->schedule->pass;
+    HR_TRY(hr_saved_count(checkpoint, "epoch", &epoch));
+    HR_TRY(hr_saved_count(checkpoint, "position", &position));
+    if (hr_metadata_get(&checkpoint->trainer, "epoch_size")) /* the first ones had none */
+        HR_TRY(hr_saved_count(checkpoint, "epoch_size", &size));
+    *samples = epoch * size + position;
+    saver->cuts->past.in_epoch = size == saver->schedule->samples && position > 0;
+    return HR_OK;
+}
+
+enum hr_status hr_resume_position(struct hr_saver *saver, const struct hr_checkpoint *checkpoint)
+{
+    struct hr_batch_schedule *schedule = saver->schedule;
+    uint64_t samples;
+    HR_TRY(check_same(saver, checkpoint));
+    HR_TRY(find_samples(saver, checkpoint, &samples));
+    const uint64_t epoch = samples / schedule->samples, position = samples % schedule->samples;
+    if (position % schedule->batch != 0)
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: it stands at sample %" PRIu64
+                       " of an epoch, which is no multiple of this "
+                       "run's %" PRIu64 " samples a step",
+                       checkpoint->path, position, schedule->batch);
+    schedule->first = epoch * schedule->batches_per_epoch + position / schedule->batch;
+    saver->cuts->past.steps = checkpoint->step - schedule->first;
+    return hr_past_take(checkpoint, saver->cuts);
+}

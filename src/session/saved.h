@@ -1,0 +1,38 @@
+/* saved.h - how things are called in a checkpoint, written and read: numbers and tables.
+ *
+ *     trainer metadata   "epoch": "3", "seconds": "1.25", "option.lr": "0.1", ...
+ *     trainer tensors    "curve" (points, 6), "epoch_shares" (workers, 2): rows of float64
+ *
+ * Threads: before the ranks start, or the launcher's.
+ */
+#ifndef HR_SESSION_SAVED_H
+#define HR_SESSION_SAVED_H
+
+#include "base/error.h"
+#include "hogring/checkpoint.h"
+
+/* One more entry of metadata, for which there is room; longer values are cut. */
+void hr_saved_put(struct hr_tensor_file *file, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The whole number behind a key of the trainer's metadata; HR_E_FORMAT: missing, or none. */
+HR_CHECKED enum hr_status hr_saved_count(const struct hr_checkpoint *checkpoint, const char *key,
+                                         uint64_t *out);
+/* The number behind a key that a checkpoint may have; else 0. */
+double hr_saved_number(const struct hr_checkpoint *checkpoint, const char *key);
+
+/* One more tensor, numbers (rows, width), which live until the file is written; none of no rows. */
+void hr_saved_put_table(struct hr_tensor_file *file, const char *name, size_t rows, size_t width,
+                        double *numbers);
+/* The trainer's table of that name; *numbers = NULL and no rows where there is none. HR_E_FORMAT:
+ * it is no table of that width. */
+HR_CHECKED enum hr_status hr_saved_table(const struct hr_checkpoint *checkpoint, const char *name,
+                                         size_t width, size_t *rows, const double **numbers);
+/* A count that a table has as a double. HR_E_FORMAT: it is none. */
+HR_CHECKED enum hr_status hr_saved_samples(const struct hr_checkpoint *checkpoint, const char *name,
+                                           double number, uint64_t *out);
+
+/* HR_E_USAGE unless what was saved is `ours`: "it was trained with <what> <saved>, ...". */
+HR_CHECKED enum hr_status hr_saved_same(const struct hr_checkpoint *checkpoint, const char *what,
+                                        const char *saved, const char *ours);
+
+#endif

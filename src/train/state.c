@@ -1,0 +1,307 @@
+#include "train/state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "session/past.h"
+#include "strategy/shared.h"
+
+static const char shares_name[] = "epoch_shares";
+
+enum { SHARE = sizeof(struct hr_epoch_share) / sizeof(double) };
+enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 4 };
+
+/* "" where the state is one; "worker.3." where each worker has its own. */
+static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
+{
+    prefix[0] = '\0';
+    if (copies > 1)
+        snprintf(prefix, size, "worker.%zu.", copy);
+}
+
+/* Array `array` of state copy `copy`. */
+static float *array_of(const struct hr_run *run, size_t copy, size_t array)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    return shared->snapshot.state + copy * hr_state_floats(shared) + array * shared->params;
+}
+
+/* Arrays of (params) floats in the state of all copies. */
+static size_t state_arrays(const struct hr_run *run)
+{
+    return run->shared.snapshot.state_copies * run->shared.optimizer.rule->nstates;
+}
+
+/* --- saved --- */
+
+/* One tensor of the parameter layout, named prefix + its name + suffix. */
+static void add_tensor(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                       const char *prefix, const char *suffix, float *params)
+{
+    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
+    *tensor = (struct hr_tensor){
+        .dtype = HR_F32,
+        .ndim = info->ndim,
+        .bytes = info->count * sizeof(float),
+        .data = params + info->offset,
+    };
+    memcpy(tensor->shape, info->shape, info->ndim * sizeof *info->shape);
+    snprintf(tensor->name, sizeof tensor->name, "%s%s%s", prefix, info->name, suffix);
+}
+
+/* PyTorch's batchnorm has a counter behind its variance, which load_state_dict wants. */
+static void add_counter(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                        int64_t *batches)
+{
+    static const char before[] = "running_var";
+    const size_t length = strlen(info->name), part = sizeof before - 1;
+    if (length < part || strcmp(info->name + length - part, before) != 0)
+        return;
+    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
+    *tensor = (struct hr_tensor){.dtype = HR_I64, .bytes = sizeof *batches, .data = batches};
+    snprintf(tensor->name, sizeof tensor->name, "%.*snum_batches_tracked", (int)(length - part),
+             info->name);
+}
+
+static void fill_model(struct hr_run *run, struct hr_tensor_file *file)
+{
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        add_tensor(file, info, "", "", run->shared.snapshot.weights);
+        add_counter(file, info, &run->batches_saved);
+    }
+    hr_saved_put(file, "hogring.loss", "%s", run->options->loss);
+    hr_saved_put(file, "hogring.label_smoothing", "%.17g", run->options->label_smoothing);
+    if (run->scaling.channels)
+        hr_saved_put(file, "hogring.normalize", "on");
+}
+
+/* Mean and deviation of --normalize stand in the trainer's file: the model's is a state_dict and
+ * nothing else. */
+static void add_scaling(const struct hr_scaling *scaling, struct hr_tensor_file *file)
+{
+    const struct hr_tensor_info info = {
+        .name = "normalize", .ndim = 1, .shape = {scaling->channels}, .count = scaling->channels};
+    if (scaling->channels == 0)
+        return;
+    add_tensor(file, &info, "", ".mean", scaling->mean);
+    add_tensor(file, &info, "", ".std", scaling->std);
+}
+
+static void fill_state(const struct hr_run *run, size_t copy, size_t array,
+                       struct hr_tensor_file *file)
+{
+    char prefix[32], suffix[32];
+    make_prefix(prefix, sizeof prefix, run->shared.snapshot.state_copies, copy);
+    snprintf(suffix, sizeof suffix, ".%s", run->shared.optimizer.rule->state_names[array]);
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
+        if (hr_model_tensor(run->model, i)->role == HR_TENSOR_TRAINED)
+            add_tensor(file, hr_model_tensor(run->model, i), prefix, suffix,
+                       array_of(run, copy, array));
+}
+
+/* "step" (state_copies): updates made to each copy, as PyTorch's optimizers count them. */
+static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
+{
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    for (size_t copy = 0; copy < snapshot->state_copies; copy++)
+        for (size_t array = 0; array < run->shared.optimizer.rule->nstates; array++)
+            fill_state(run, copy, array, file);
+    file->tensors[file->ntensors++] = (struct hr_tensor){
+        .name = "step",
+        .dtype = HR_I64,
+        .ndim = 1,
+        .shape = {snapshot->state_copies},
+        .bytes = snapshot->state_copies * sizeof *snapshot->applied,
+        .data = snapshot->applied,
+    };
+}
+
+static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
+{
+    struct hr_run *run = arg;
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    const double lr =
+        (double)hr_batch_schedule_lr(&run->shared.course, run->leader.cuts.cut->index);
+    run->batches_saved = (int64_t)hr_cut_step(&run->leader.cuts);
+    fill_model(run, model);
+    fill_states(run, trainer);
+    add_scaling(&run->scaling, trainer);
+    hr_saved_put_table(trainer, shares_name, run->shared.workers, SHARE,
+                       (double *)(void *)snapshot->shares);
+    hr_saved_put(trainer, "lr", "%.9g", lr);
+    hr_saved_put(trainer, "state_copies", "%zu", snapshot->state_copies);
+    hr_saved_put(trainer, "first_epoch_loss", "%.17g", snapshot->losses->first);
+    hr_saved_put(trainer, "last_epoch_loss", "%.17g", snapshot->losses->last);
+}
+
+void hr_state_describe(struct hr_run *run)
+{
+    const size_t tensors = hr_model_tensor_count(run->model);
+    run->saver = (struct hr_saver){
+        .options = run->options,
+        .dataset = run->dataset,
+        .cuts = &run->leader.cuts,
+        .schedule = &run->shared.course,
+        .model = hr_model_text(run->model),
+        .strategy = run->strategy_name,
+        .optimizer = run->options->optimizer,
+        .workers = run->shared.workers,
+        .batch_size = run->batch_size,
+        .tensors =
+            tensors * (2 + state_arrays(run)) + STEP_TENSORS + SHARES_TENSORS + SCALING_TENSORS,
+        .metadata = METADATA,
+        .bytes = (1 + state_arrays(run)) * run->shared.params * sizeof(float) +
+                 2 * run->scaling.channels * sizeof(float),
+        .describe = describe,
+        .engine = run,
+    };
+}
+
+/* --- read --- */
+
+enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
+    if (loss)
+        HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->options->loss));
+    return hr_saved_same(checkpoint, "--normalize",
+                         hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
+                         run->scaling.channels ? "on" : "off");
+}
+
+/* "(64, 3)"; returns text. */
+static const char *shape_text(size_t ndim, const size_t *shape, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "(");
+    for (size_t d = 0; d < ndim && used < size; d++)
+        used += (size_t)snprintf(text + used, size - used, "%s%zu", d ? ", " : "", shape[d]);
+    if (used < size)
+        snprintf(text + used, size - used, ")");
+    return text;
+}
+
+enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
+                              const struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                              const char *name, float *params)
+{
+    char found[96], expected[96];
+    const struct hr_tensor *tensor = hr_tensor_get(file, name);
+    if (!tensor)
+        return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing", checkpoint->path, name);
+    if (tensor->dtype != HR_F32 || tensor->ndim != info->ndim ||
+        memcmp(tensor->shape, info->shape, info->ndim * sizeof *info->shape) != 0)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: tensor %s does not have the shape and type of the model's: found %s, "
+                       "expected %s of float32 (another model, or another --data?)",
+                       checkpoint->path, name,
+                       shape_text(tensor->ndim, tensor->shape, found, sizeof found),
+                       shape_text(info->ndim, info->shape, expected, sizeof expected));
+    memcpy(params + info->offset, tensor->data, tensor->bytes);
+    return HR_OK;
+}
+
+enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
+                               struct hr_scaling *out)
+{
+    const struct hr_tensor_info info = {.ndim = 1, .shape = {channels}, .count = channels};
+    *out = (struct hr_scaling){0};
+    if (!checkpoint->trainer.ntensors && hr_metadata_get(&checkpoint->model, "hogring.normalize"))
+        return hr_fail(HR_E_USAGE,
+                       "%s: was trained with --normalize, and mean and deviation stand beside it; "
+                       "expected its folder",
+                       checkpoint->path);
+    if (!hr_tensor_get(&checkpoint->trainer, "normalize.mean"))
+        return HR_OK;
+    HR_TRY(hr_scaling_create(channels, out));
+    const char *const names[] = {"normalize.mean", "normalize.std"};
+    float *const to[] = {out->mean, out->std};
+    for (size_t i = 0; i < SCALING_TENSORS; i++) {
+        const enum hr_status status =
+            hr_load_tensor(checkpoint, &checkpoint->trainer, &info, names[i], to[i]);
+        if (status != HR_OK) {
+            hr_scaling_free(out);
+            return status;
+        }
+    }
+    return HR_OK;
+}
+
+static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                 const char *prefix, size_t copy, size_t array)
+{
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        char name[128];
+        if (info->role != HR_TENSOR_TRAINED)
+            continue;
+        snprintf(name, sizeof name, "%s%s.%s", prefix, info->name,
+                 run->shared.optimizer.rule->state_names[array]);
+        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->trainer, info, name,
+                              array_of(run, copy, array)));
+    }
+    return HR_OK;
+}
+
+/* State copy `copy` of this run from copy `copy` of `saved`; where the numbers of copies differ,
+ * from the first: a run with other workers or another strategy is a new run from the
+ * same weights. */
+static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                 size_t copy, size_t saved)
+{
+    const size_t from = saved == run->shared.snapshot.state_copies ? copy : 0;
+    const struct hr_tensor *steps = hr_tensor_get(&checkpoint->trainer, "step");
+    char prefix[32];
+    if (!steps || !saved || steps->dtype != HR_I64 || steps->bytes != saved * sizeof(int64_t))
+        return hr_fail(HR_E_FORMAT, "%s: tensor step is missing, or is not one number a state",
+                       checkpoint->path);
+    memcpy(&run->shared.snapshot.applied[copy], (const int64_t *)steps->data + from,
+           sizeof(int64_t));
+    make_prefix(prefix, sizeof prefix, saved, from);
+    for (size_t array = 0; array < run->shared.optimizer.rule->nstates; array++)
+        HR_TRY(load_array(run, checkpoint, prefix, copy, array));
+    return HR_OK;
+}
+
+/* What worker `worker` of the saved run had trained on goes to the worker of that number, so that
+ * losses, too, are those of a run that was never stopped; where there are other workers now, or the
+ * sum is all that is known, it is the first one's. */
+static enum hr_status load_shares(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const double *shares;
+    size_t saved;
+    HR_TRY(hr_saved_table(checkpoint, shares_name, SHARE, &saved, &shares));
+    if (saved != run->shared.workers) {
+        struct hr_worker_stats *first = &run->shared.stats[0];
+        first->epoch_loss = hr_saved_number(checkpoint, "epoch_loss");
+        return hr_saved_count(checkpoint, "epoch_samples", &first->epoch_samples);
+    }
+    for (size_t w = 0; w < saved; w++) {
+        struct hr_worker_stats *stats = &run->shared.stats[w];
+        stats->epoch_loss = shares[SHARE * w];
+        HR_TRY(hr_saved_samples(checkpoint, shares_name, shares[SHARE * w + 1],
+                                &stats->epoch_samples));
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    uint64_t saved;
+    HR_TRY(hr_saved_count(checkpoint, "state_copies", &saved));
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name,
+                              run->shared.snapshot.weights));
+    }
+    for (size_t copy = 0; copy < run->shared.snapshot.state_copies; copy++)
+        HR_TRY(load_state(run, checkpoint, copy, saved));
+    *run->shared.snapshot.losses =
+        (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
+                                 hr_saved_number(checkpoint, "last_epoch_loss")};
+    HR_TRY(hr_past_restore(checkpoint, &run->leader.cuts));
+    return run->leader.cuts.past.in_epoch ? load_shares(run, checkpoint) : HR_OK;
+}

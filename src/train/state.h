@@ -1,0 +1,37 @@
+/* state.h - the tensors of a dense run in its checkpoints: weights, the optimizer's state, the
+ * epoch in hand, and what inputs were scaled by. session/save.h has what all runs save.
+ *
+ *     model     the model's tensors, by PyTorch's names
+ *     trainer   "<name>.exp_avg", ..., "worker.3.<name>.exp_avg" where each worker has a state;
+ *               "step", "normalize.mean", "normalize.std", "epoch_shares"
+ *
+ * Threads: before the ranks start, or the launcher's.
+ */
+#ifndef HR_TRAIN_STATE_H
+#define HR_TRAIN_STATE_H
+
+#include "train/run.h"
+
+/* Say how this run is saved: run->saver. */
+void hr_state_describe(struct hr_run *run);
+
+/* May a run of these options go on from the checkpoint? HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_state_check(const struct hr_run *run,
+                                         const struct hr_checkpoint *checkpoint);
+/* Into the snapshot, which is there. */
+HR_CHECKED enum hr_status hr_state_restore(struct hr_run *run,
+                                           const struct hr_checkpoint *checkpoint);
+
+/* The scaling that a checkpoint's model was trained with, of no channels when there was none; free
+ * with hr_scaling_free. HR_E_FORMAT when it is not for `channels`. */
+HR_CHECKED enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
+                                          struct hr_scaling *out);
+
+/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
+ * or unlike. */
+HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
+                                         const struct hr_tensor_file *file,
+                                         const struct hr_tensor_info *info, const char *name,
+                                         float *params);
+
+#endif
