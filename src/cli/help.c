@@ -12,7 +12,8 @@ static void print_topics(FILE *out)
     fputs("\ntopics:\n", out);
     for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++) {
         const struct hr_manual_title title = hr_manual_title(page);
-        fprintf(out, "  %-15s %s\n", title.name, title.summary);
+        if (!hr_command_find(title.name)) /* with the command's help */
+            fprintf(out, "  %-15s %s\n", title.name, title.summary);
     }
 }
 
@@ -38,8 +39,9 @@ void hr_help_print(FILE *out)
 
 void hr_help_print_command(FILE *out, const struct hr_command *command)
 {
-    fprintf(out, "hogring %s - %s\n\nusage: hogring %s %s\n\n%s", command->name, command->summary,
-            command->name, command->usage, command->story);
+    fprintf(out, "hogring %s - %s\n\nusage: hogring %s %s\n\n", command->name, command->summary,
+            command->name, command->usage);
+    hr_manual_print(out, command->story, hr_manual_width(STDOUT_FILENO));
     hr_cli_print_options(out, command->bit);
     fprintf(out, "\nexamples:\n%s", command->examples);
 }

@@ -117,8 +117,11 @@ static void write_hogring(FILE *out, const struct hr_command *none)
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
         fprintf(out, "%s :: %s\n", command->name, command->summary);
     fputs("\n# TOPICS\n", out);
-    for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++)
-        fprintf(out, "%s :: %s\n", hr_manual_title(page).name, hr_manual_title(page).summary);
+    for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++) {
+        const struct hr_manual_title title = hr_manual_title(page);
+        if (!hr_command_find(title.name))
+            fprintf(out, "%s :: %s\n", title.name, title.summary);
+    }
 }
 
 static void print_page(FILE *out, const struct man_page *page)

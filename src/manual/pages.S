@@ -14,7 +14,20 @@
         .globl  hr_manual_pages
         .type   hr_manual_pages, %object
 hr_manual_pages:
+        page    data
+        page    models
+        page    strategies
+        page    compare
+        page    virtual-time
+        page    collectives
+        page    store
+        page    sparse
+        page    bench
+        page    record
+        page    checkpoints
+        page    ci
         page    json
+        page    reproducibility
         .byte   0
         .size   hr_manual_pages, . - hr_manual_pages
 

@@ -64,8 +64,9 @@ static size_t count_words(const char *page, bool markup)
     struct hr_span rest = {page, strlen(page)}, word;
     size_t n = 0;
     while (hr_span_word(&rest, &word)) {
-        const bool mark = (word.length == 2 && !strncmp(word.text, "::", 2)) ||
-                          strspn(word.text, "#") >= word.length;
+        const bool begins = word.text == page || word.text[-1] == '\n';
+        const bool mark =
+            (word.length == 2 && !strncmp(word.text, "::", 2)) || (begins && word.text[0] == '#');
         n += !(markup && mark);
     }
     return n;
