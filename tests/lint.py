@@ -20,17 +20,8 @@ BASE_ONLY = {"kernels", "nn", "optim", "data", "checkpoint"}
 UPWARD = set()
 # Circles of calls that are still there.
 CIRCLES = [
-    "base/file base/folder",
     "cli/config cli/options",
-    "data/cifar data/csv data/dataset data/idx_folder data/npy data/packed",
-    "group/api group/tune group/world",
     "kernels/gemm kernels/micro kernels/product",
-    "netsim/topology netsim/topology_text",
-    "nn/avgpool nn/batchnorm nn/conv nn/conv_data nn/conv_forward nn/conv_job nn/conv_plan nn/conv_weights nn/dense nn/flatten nn/gelu nn/layer nn/maxpool nn/relu"
-    " nn/residual nn/sigmoid nn/tanh nn/window",
-    "plan/allreduce_bidirectional_ring plan/allreduce_direct plan/allreduce_double_tree plan/allreduce_halving_doubling plan/allreduce_hierarchical"
-    " plan/allreduce_master_worker plan/allreduce_one_shot plan/allreduce_ring plan/allreduce_tree plan/plan",
-    "shm/control shm/stopped",
     "sparse/factors sparse/objective sparse/sgd sparse/worker",
     "store/client store/open store/shard",
     "strategy/server strategy/server_shard strategy/staleness",

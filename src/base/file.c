@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +13,6 @@
 
 #include "base/leftovers.h"
 #include "base/pipe.h"
-
-enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    const int length = vsnprintf(out, HR_PATH_MAX, format, args);
-    va_end(args);
-    if (length < 0 || length >= HR_PATH_MAX)
-        return hr_fail(HR_E_USAGE, "a path of %d bytes is too long, at most %d: %.80s...", length,
-                       HR_PATH_MAX - 1, out);
-    return HR_OK;
-}
-
-enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path)
-{
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    return length ? hr_path(out, "%.*s", (int)length, path) : hr_path(out, ".");
-}
 
 /* errno of a call that needed space, as a sentence: a full disk says how much is missing. */
 static enum hr_status fail_for_space(const struct hr_file_writer *writer)

@@ -21,16 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-
-enum { HR_PATH_MAX = 4096 };
-
-/* out = the formatted path. HR_E_USAGE when it does not fit. */
-HR_CHECKED enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* out = the folder that holds path: "a/b" -> "a", "b" -> ".", "/b" -> "/". */
-HR_CHECKED enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path);
+#include "base/path.h"
 
 struct hr_file_writer {
     const char *path; /* borrowed until finish or abandon */

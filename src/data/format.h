@@ -1,6 +1,6 @@
-/* format.h - one row for each data format: how it is recognised, and how it is opened.
+/* format.h - what a data format is: how it is recognised, and how it is opened.
  *
- * dataset.c walks the table below in order; the first that recognises a file or folder opens it.
+ * dataset_open.c asks them in order; the first that recognises a file or folder opens it.
  * Each parser also has an entry point over memory (idx.h, csv.h, ...), which the fuzzers use.
  */
 #ifndef HR_DATA_FORMAT_H
@@ -59,8 +59,12 @@ struct hr_format {
                            struct hr_storage *storage);
 };
 
-extern const struct hr_format hr_format_packed, hr_format_npy, hr_format_cifar, hr_format_idx,
-    hr_format_libsvm, hr_format_csv;
+/* In the order in which they are asked whether it is theirs. To add one: write its reader, and its
+ * name here. */
+#define HR_FORMAT_LIST(X) X(packed) X(npy) X(cifar) X(idx) X(libsvm) X(csv)
+
+#define HR_DECLARE_FORMAT(name) extern const struct hr_format hr_format_##name;
+HR_FORMAT_LIST(HR_DECLARE_FORMAT)
 
 /* The format of a file or folder that is there; NULL when nothing recognises it. HR_E_IO. */
 HR_CHECKED enum hr_status hr_format_find(const char *path, const struct hr_format **out);

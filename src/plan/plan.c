@@ -1,60 +1,8 @@
 #include "plan/plan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
-
-const struct hr_algorithm hr_allreduce_auto = {
-    .name = "auto",
-    .order = "T(n), leaves in rank order",
-    .tree_order = true,
-};
-
-static const struct hr_algorithm *const algorithms[] = {
-    &hr_allreduce_auto,
-    &hr_allreduce_direct,
-    &hr_allreduce_one_shot,
-    &hr_allreduce_ring,
-    &hr_allreduce_bidirectional_ring,
-    &hr_allreduce_tree,
-    &hr_allreduce_double_tree,
-    &hr_allreduce_halving_doubling,
-    &hr_allreduce_master_worker,
-    &hr_allreduce_hierarchical,
-};
-
-enum { NALGORITHMS = sizeof algorithms / sizeof *algorithms };
-
-const struct hr_algorithm *hr_algorithm_at(size_t i)
-{
-    return i < NALGORITHMS ? algorithms[i] : NULL;
-}
-
-size_t hr_algorithm_number(const struct hr_algorithm *algorithm)
-{
-    size_t i = 0;
-    while (i < NALGORITHMS && algorithms[i] != algorithm)
-        i++;
-    HR_ASSERT(i < NALGORITHMS);
-    return i;
-}
-
-enum hr_status hr_algorithm_find(const char *name, const struct hr_algorithm **out)
-{
-    char known[256] = "";
-    for (size_t i = 0; i < NALGORITHMS; i++) {
-        if (!strcmp(name, algorithms[i]->name)) {
-            *out = algorithms[i];
-            return HR_OK;
-        }
-        const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", algorithms[i]->name);
-    }
-    return hr_fail(HR_E_USAGE, "--algorithm %s: there is no such algorithm (there are: %s)", name,
-                   known);
-}
 
 enum hr_status hr_plan_add(struct hr_plan *plan, struct hr_row row)
 {

@@ -82,10 +82,15 @@ struct hr_algorithm {
     hr_plan_fn plan;   /* append the rows of rank of->rank to an empty plan, set nchunks, run */
 };
 
-/* All-reduce algorithms; each stands in a file of its own, allreduce_<name>.c. */
-extern const struct hr_algorithm hr_allreduce_auto, hr_allreduce_direct, hr_allreduce_one_shot,
-    hr_allreduce_ring, hr_allreduce_bidirectional_ring, hr_allreduce_tree, hr_allreduce_double_tree,
-    hr_allreduce_halving_doubling, hr_allreduce_master_worker, hr_allreduce_hierarchical;
+/* All-reduce algorithms, in the order in which they are listed and numbered. To add one: write
+ * allreduce_<name>.c, and its name here. */
+#define HR_ALLREDUCE_LIST(X)                                                                       \
+    X(auto)                                                                                        \
+    X(direct) X(one_shot) X(ring) X(bidirectional_ring) X(tree) X(double_tree) X(halving_doubling) \
+        X(master_worker) X(hierarchical)
+
+#define HR_DECLARE_ALLREDUCE(name) extern const struct hr_algorithm hr_allreduce_##name;
+HR_ALLREDUCE_LIST(HR_DECLARE_ALLREDUCE)
 
 /* The plans of the other collectives; each in its own file. */
 enum hr_status hr_plan_broadcast(struct hr_plan *plan, const struct hr_plan_for *of);

@@ -4,18 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *hr_phase_str(enum hr_phase phase)
-{
-    switch (phase) {
-#define HR_PHASE_TEXT(name, text)                                                                  \
-    case name:                                                                                     \
-        return text;
-        HR_PHASE_LIST(HR_PHASE_TEXT)
-#undef HR_PHASE_TEXT
-    }
-    return "?";
-}
-
 size_t hr_control_bytes(size_t nranks)
 {
     return sizeof(struct hr_control) +

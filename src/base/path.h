@@ -1,0 +1,16 @@
+/* path.h - paths of files, put together and taken apart. */
+#ifndef HR_BASE_PATH_H
+#define HR_BASE_PATH_H
+
+#include "base/error.h"
+
+enum { HR_PATH_MAX = 4096 };
+
+/* out = the formatted path. HR_E_USAGE when it does not fit. */
+HR_CHECKED enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* out = the folder that holds path: "a/b" -> "a", "b" -> ".", "/b" -> "/". */
+HR_CHECKED enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path);
+
+#endif
