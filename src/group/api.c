@@ -1,5 +1,6 @@
 /* The public operations of hogring/group.h: their arguments are checked, and they are jobs. */
 #include "group/p2p.h"
+#include "group/tune.h"
 #include "group/world.h"
 
 static enum hr_status check_peer(const struct hr_group *group, const char *what, size_t rank)
@@ -152,4 +153,9 @@ enum hr_status hr_recv(struct hr_group *group, void *buffer, size_t count, enum 
     struct hr_request *request;
     HR_TRY(hr_irecv(group, buffer, count, type, from, &request));
     return hr_wait(request);
+}
+
+enum hr_status hr_world_run(const struct hr_world_options *options, hr_rank_fn work, void *arg)
+{
+    return hr_world_spawn(options, hr_tune_one_shot_bytes, work, arg);
 }

@@ -7,8 +7,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/file.h"
-#include "group/one_shot.h"
-#include "hogring/group.h"
+#include "group/world.h"
 
 enum { LEAST = 256, SIZES = 5, ROUNDS = 5, CALLS = 100, LARGEST_FILE = 64 << 10 };
 _Static_assert(LEAST << (SIZES - 1) == HR_POST_BYTES, "sizes double up to the largest notice");
@@ -21,10 +20,17 @@ struct trial {
 
 static enum hr_status time_calls(struct hr_group *world, float *buffer, size_t bytes, int64_t *took)
 {
-    HR_TRY(hr_barrier(world));
+    const struct hr_job job = {.operation = HR_OP_ALL_REDUCE,
+                               .kind = {HR_FLOAT32, HR_MAX},
+                               .in = buffer,
+                               .out = buffer,
+                               .count = bytes / sizeof *buffer};
+    HR_TRY(hr_member_barrier(&world->member));
     const int64_t began = hr_clock_ns();
-    for (size_t call = 0; call < CALLS; call++)
-        HR_TRY(hr_all_reduce(world, buffer, buffer, bytes / sizeof *buffer, HR_FLOAT32, HR_MAX));
+    for (size_t call = 0; call < CALLS; call++) {
+        hr_member_start(&world->member, &job);
+        HR_TRY(hr_member_wait(&world->member));
+    }
     *took = hr_clock_ns() - began;
     return HR_OK;
 }
@@ -51,7 +57,7 @@ static enum hr_status try_algorithm(const char *algorithm, size_t nranks, struct
                                              .arena_bytes = HR_POST_BYTES,
                                              .max_groups = 1,
                                              .pin = 1};
-    return hr_world_run(&options, rank_main, trial);
+    return hr_world_spawn(&options, NULL, rank_main, trial);
 }
 
 static size_t measure(size_t nranks)

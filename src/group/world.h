@@ -26,7 +26,7 @@ struct hr_store;
 
 /* What one rank shares with all its groups. */
 struct hr_rank_world {
-    const struct hr_world_layout *plan;
+    const struct hr_world_layout *layout;
     struct hr_segment *segment;
     struct hr_control *control;
     struct hr_waiter waiter;
@@ -42,15 +42,22 @@ struct hr_group {
     uint16_t world_rank[HR_MAX_RANKS];
 };
 
-/* Check the options and compute all sizes; finish with hr_wires_close(&plan->wires). HR_E_USAGE,
+/* The bytes up to which auto reduces in one shot, of so many ranks: tune.h. */
+typedef size_t (*hr_tune_fn)(size_t nranks);
+
+/* Check the options and compute all sizes; finish with hr_wires_close(&layout->wires). HR_E_USAGE,
  * HR_E_NOMEM, and what topology files can be refused for. */
-HR_CHECKED enum hr_status hr_world_lay_out(const struct hr_world_options *options,
-                                           struct hr_world_layout *plan);
+HR_CHECKED enum hr_status hr_world_lay_out(const struct hr_world_options *options, hr_tune_fn tune,
+                                           struct hr_world_layout *layout);
 
 /* Where the words of emulated links lie in the segment. */
-struct hr_atom64 *hr_world_wires(const struct hr_world_layout *plan, void *segment);
+struct hr_atom64 *hr_world_wires(const struct hr_world_layout *layout, void *segment);
 
 /* In a rank: the world as its group. Finish with hr_group_free. */
 HR_CHECKED enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **group);
+
+/* hr_world_run; tune may be NULL where the algorithm is not auto. */
+HR_CHECKED enum hr_status hr_world_spawn(const struct hr_world_options *options, hr_tune_fn tune,
+                                         hr_rank_fn work, void *arg);
 
 #endif

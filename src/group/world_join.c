@@ -3,11 +3,12 @@
 
 #include "base/fpenv.h"
 #include "launch/join.h"
+#include "group/tune.h"
 #include "group/world.h"
 
 /* What a joined rank holds. */
 struct joined {
-    struct hr_world_layout plan;
+    struct hr_world_layout layout;
     struct hr_join join;
     struct hr_rank_world world;
 };
@@ -29,14 +30,14 @@ static enum hr_status set_up(struct joined *joined)
 {
     struct hr_control *control = joined->join.control;
     const size_t rank = joined->join.options.rank, n = joined->join.options.nranks;
-    joined->plan.wires.free_at = hr_world_wires(&joined->plan, joined->join.segment.base);
+    joined->layout.wires.free_at = hr_world_wires(&joined->layout, joined->join.segment.base);
     if (rank != 0) {
-        struct hr_waiter waiter = {.timeout_ns = joined->plan.timeout_ns};
+        struct hr_waiter waiter = {.timeout_ns = joined->layout.timeout_ns};
         hr_join_watch(&joined->join, &waiter);
         return hr_wait_until(&waiter, &control->rank[rank].bell, rank_0_is_ready, control,
                              "rank 0 to set the world up");
     }
-    HR_TRY(hr_group_init(joined->join.segment.base, &joined->plan.group));
+    HR_TRY(hr_group_init(joined->join.segment.base, &joined->layout.group));
     hr_control_phase(control, 0, HR_PHASE_COMMUNICATE); /* partner: rank_0_is_ready */
     for (size_t r = 0; r < n; r++)
         hr_bell_ring(&control->rank[r].bell);
@@ -46,7 +47,7 @@ static enum hr_status set_up(struct joined *joined)
 static enum hr_status enter(struct joined *joined, struct hr_group **world)
 {
     HR_TRY(set_up(joined));
-    joined->world = (struct hr_rank_world){.plan = &joined->plan,
+    joined->world = (struct hr_rank_world){.layout = &joined->layout,
                                            .segment = &joined->join.segment,
                                            .control = joined->join.control,
                                            .rank = joined->join.options.rank,
@@ -60,7 +61,7 @@ static enum hr_status enter(struct joined *joined, struct hr_group **world)
 static void release(struct joined *joined, enum hr_status outcome)
 {
     hr_join_close(&joined->join, outcome);
-    hr_wires_close(&joined->plan.wires);
+    hr_wires_close(&joined->layout.wires);
     free(joined);
 }
 
@@ -71,9 +72,9 @@ static enum hr_status meet(const struct hr_world_options *asked, struct joined *
     HR_TRY(hr_join_environment(&here));
     options.nranks = here.nranks;
     options.launch = "process";
-    HR_TRY(hr_world_lay_out(&options, &joined->plan));
-    here.timeout_ns = joined->plan.timeout_ns;
-    here.segment_bytes = joined->plan.segment_bytes;
+    HR_TRY(hr_world_lay_out(&options, hr_tune_one_shot_bytes, &joined->layout));
+    here.timeout_ns = joined->layout.timeout_ns;
+    here.segment_bytes = joined->layout.segment_bytes;
     return hr_join_open(&here, &joined->join);
 }
 
