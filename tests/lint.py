@@ -21,7 +21,6 @@ UPWARD = set()
 # Circles of calls that are still there.
 CIRCLES = [
     "cli/config cli/options",
-    "kernels/gemm kernels/micro kernels/product",
     "sparse/factors sparse/objective sparse/sgd sparse/worker",
     "store/client store/open store/shard",
     "strategy/server strategy/server_shard strategy/staleness",

@@ -1,9 +1,10 @@
 /* isa.h - one source, several instruction sets, chosen once at run time.
  *
- * A file named *.isa.c is compiled once for each level below (the Makefile's HR_ISA_SUFFIX names
- * the copy); it defines its functions and a table of pointers to them through HR_ISA_NAME. The
- * module's plain .c file picks the table with HR_ISA_PICK. On other architectures there is only
- * the plain copy. No copy contracts or reorders floating point, so all give the same bits, but for
+ * A set of kernels is a struct of pointers to functions, described in its header and declared there
+ * by HR_ISA_KERNELS. Its file *.isa.c is compiled once for each level below (the Makefile's
+ * HR_ISA_SUFFIX names the copy), and each copy fills one struct, named through HR_ISA_NAME.
+ * hr_vec()->add(...) calls the copy in use. On other architectures there is only the plain one. No
+ * copy contracts or reorders floating point, so all give the same bits, but for
  * kernels/micro.isa.c, which says so.
  *
  * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's.
@@ -33,5 +34,13 @@ const char *hr_isa_name(void);
 #define HR_ISA_DECLARE(type, name) extern const type name##_plain
 #define HR_ISA_PICK(name) (&name##_plain)
 #endif
+
+/* The copies of `struct name`, and name() for the one in use. */
+#define HR_ISA_KERNELS(name)                                                                       \
+    HR_ISA_DECLARE(struct name, name);                                                             \
+    static inline const struct name *name(void)                                                    \
+    {                                                                                              \
+        return HR_ISA_PICK(name);                                                                  \
+    }
 
 #endif

@@ -14,32 +14,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/isa.h"
+
 #define HR_VEC_MAX_INPUTS 1024
 
-/* Tree sum of n inputs into `nout` outputs.
- *   x     n pointers to `count` floats each; 1 <= n <= HR_VEC_MAX_INPUTS
- *   out   nout pointers to `count` floats each; an output may be exactly one of the inputs
- * out[j][i] = T(n) over x[0][i] .. x[n-1][i]. */
-void hr_vec_tree_sum(float *const *out, size_t nout, const float *const *x, size_t n, size_t count);
+struct hr_vec {
+    /* Tree sum of n inputs into `nout` outputs.
+     *   x     n pointers to `count` floats each; 1 <= n <= HR_VEC_MAX_INPUTS
+     *   out   nout pointers to `count` floats each; an output may be exactly one of the inputs
+     * out[j][i] = T(n) over x[0][i] .. x[n-1][i]. */
+    void (*tree_sum)(float *const *out, size_t nout, const float *const *x, size_t n, size_t count);
 
-/* y[i] = y[i] + x[i]; x and y are disjoint or the same. */
-void hr_vec_add(float *y, const float *x, size_t count);
+    /* y[i] = y[i] + x[i]; x and y are disjoint or the same. */
+    void (*add)(float *y, const float *x, size_t count);
 
-/* y[i] = a * y[i] */
-void hr_vec_scale(float *y, float a, size_t count);
+    /* y[i] = a * y[i] */
+    void (*scale)(float *y, float a, size_t count);
 
-/* y[i] = y[i] + a * x[i], rounded twice. */
-void hr_vec_axpy(float *y, float a, const float *x, size_t count);
+    /* y[i] = y[i] + a * x[i], rounded twice. */
+    void (*axpy)(float *y, float a, const float *x, size_t count);
 
-/* Draw two arrays together: d = a (x[i] - c[i]), x[i] = x[i] - d, c[i] = c[i] + d; disjoint. */
-void hr_vec_exchange(float *x, float *c, float a, size_t count);
+    /* Draw two arrays together: d = a (x[i] - c[i]), x[i] = x[i] - d, c[i] = c[i] + d; disjoint. */
+    void (*exchange)(float *x, float *c, float a, size_t count);
 
-/* Copy x (count) into nout outputs past the caches, where the machine can: no line is loaded only
- * to be overwritten. For more memory than the caches hold; of less, the next reader would miss.
- * Ordered before whatever this thread stores next, as any other copy. */
-void hr_vec_copy_past(float *const *out, size_t nout, const float *x, size_t count);
+    /* Copy x (count) into nout outputs past the caches, where the machine can: no line is loaded
+     * only to be overwritten. For more memory than the caches hold; of less, the next reader would
+     * miss. Ordered before whatever this thread stores next, as any other copy. */
+    void (*copy_past)(float *const *out, size_t nout, const float *x, size_t count);
 
-/* Is none of them infinite or not a number? */
-bool hr_vec_all_finite(const float *x, size_t count);
+    /* Is none of them infinite or not a number? */
+    bool (*all_finite)(const float *x, size_t count);
+};
+
+HR_ISA_KERNELS(hr_vec)
 
 #endif

@@ -1,5 +1,5 @@
 /* The vector kernels, compiled once for each instruction set (see isa.h). */
-#include "base/vec_table.h"
+#include "base/vec.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/size.h"
-#include "base/vec.h"
 
 /* Elements that are summed at a time: one block of partial sums a tree level stays in L1. */
 enum { BLOCK = 256, LEVELS = 10 };
@@ -130,6 +130,7 @@ static void tree_block(float *sum, float (*scratch)[BLOCK], const float *const *
 
 static void tree_sum(float *const *out, size_t nout, const float *const *x, size_t n, size_t count)
 {
+    HR_ASSERT(n >= 1 && n <= HR_VEC_MAX_INPUTS);
     const direct_sum_fn direct = direct_sum(nout, n);
     if (direct) {
         direct(out, x, count);
@@ -192,5 +193,12 @@ static bool all_finite(const float *x, size_t count)
     return most < infinity;
 }
 
-const struct hr_vec_table HR_ISA_NAME(hr_vec_table) = {tree_sum, add,       scale,     axpy,
-                                                       exchange, copy_past, all_finite};
+const struct hr_vec HR_ISA_NAME(hr_vec) = {
+    .tree_sum = tree_sum,
+    .add = add,
+    .scale = scale,
+    .axpy = axpy,
+    .exchange = exchange,
+    .copy_past = copy_past,
+    .all_finite = all_finite,
+};

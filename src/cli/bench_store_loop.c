@@ -49,7 +49,7 @@ static void add_over_link(void *arg, const struct hr_store_update *what, float *
                                    wire->free_at % HR_NS_PER_SECOND};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
         ;
-    hr_vec_add(weights, pushed, what->count);
+    hr_vec()->add(weights, pushed, what->count);
 }
 
 /* --- a worker --- */

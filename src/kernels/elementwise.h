@@ -11,22 +11,28 @@
 
 #include <stddef.h>
 
-/* y (B,O) in and out: y[b][o] += bias[o];  bias (O); aliasing: none */
-void hr_bias_add(size_t B, size_t O, const float *bias, float *y);
+#include "base/isa.h"
 
-/* y (B,O) in and out: y[b][o] = max(0, y[b][o] + bias[o]), one pass */
-void hr_bias_relu(size_t B, size_t O, const float *bias, float *y);
+struct hr_elementwise {
+    /* y (B,O) in and out: y[b][o] += bias[o];  bias (O); aliasing: none */
+    void (*bias_add)(size_t B, size_t O, const float *bias, float *y);
 
-/* y (count) = max(0, x (count)); y may be x */
-void hr_relu(size_t count, const float *x, float *y);
+    /* y (B,O) in and out: y[b][o] = max(0, y[b][o] + bias[o]), one pass */
+    void (*bias_relu)(size_t B, size_t O, const float *bias, float *y);
 
-/* dx (count) = y (count) > 0 ? dy (count) : 0, y being the output of relu; dx may be dy */
-void hr_relu_backward(size_t count, const float *y, const float *dy, float *dx);
+    /* y (count) = max(0, x (count)); y may be x */
+    void (*relu)(size_t count, const float *x, float *y);
 
-/* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), from 0 on; overwritten */
-void hr_column_sums(size_t B, size_t O, const float *dy, float *db);
+    /* dx (count) = y (count) > 0 ? dy (count) : 0, y being the output of relu; dx may be dy */
+    void (*relu_backward)(size_t count, const float *y, const float *dy, float *dx);
 
-/* The same, from db on: added to what is there */
-void hr_column_add(size_t B, size_t O, const float *dy, float *db);
+    /* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), from 0 on; overwritten */
+    void (*column_sums)(size_t B, size_t O, const float *dy, float *db);
+
+    /* The same, from db on: added to what is there */
+    void (*column_add)(size_t B, size_t O, const float *dy, float *db);
+};
+
+HR_ISA_KERNELS(hr_elementwise)
 
 #endif

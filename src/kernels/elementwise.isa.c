@@ -1,5 +1,7 @@
 /* The elementwise kernels, compiled once for each instruction set (see base/isa.h). */
-#include "kernels/elementwise_table.h"
+#include "kernels/elementwise.h"
+
+#include <string.h>
 
 /* Written so that NaN is kept, and so that it is one instruction (max with NaN's operand last). */
 static inline float relu_of(float x)
@@ -51,5 +53,17 @@ static void column_add(size_t B, size_t O, const float *dy, float *db)
     }
 }
 
-const struct hr_nn_table HR_ISA_NAME(hr_nn_table) = {bias_add, bias_relu, relu, relu_backward,
-                                                     column_add};
+static void column_sums(size_t B, size_t O, const float *dy, float *db)
+{
+    memset(db, 0, O * sizeof *db);
+    column_add(B, O, dy, db);
+}
+
+const struct hr_elementwise HR_ISA_NAME(hr_elementwise) = {
+    .bias_add = bias_add,
+    .bias_relu = bias_relu,
+    .relu = relu,
+    .relu_backward = relu_backward,
+    .column_sums = column_sums,
+    .column_add = column_add,
+};

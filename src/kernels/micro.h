@@ -22,6 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/isa.h"
+#include "kernels/select.h"
+
 enum { HR_MICRO_ROWS = 6, HR_MICRO_FEW_ROWS = 4, HR_MICRO_MAX_COLUMNS = 32 };
 
 struct hr_micro {
@@ -31,7 +34,7 @@ struct hr_micro {
     size_t a_step;                 /* at a[i][k * a_step]; rows past `rows` must be readable too */
     const float *b;                /* row k is b + k * b_stride, readable to the tile's width */
     size_t b_stride;
-    size_t rows, columns; /* of c: 1..6 and 1..hr_micro_columns() */
+    size_t rows, columns; /* of c: 1..6 and 1..columns of the tiles */
     float *c;             /* row i is c + i * c_stride; overwritten, or with `add` added to */
     size_t c_stride;
     const float *bias; /* (columns), or NULL; not with `add` */
@@ -39,18 +42,28 @@ struct hr_micro {
     bool add;
 };
 
-/* The width of a tile: 8, 16 or 32, constant for the life of the process once the kernels are
- * selected (gemm.h). */
-size_t hr_micro_columns(void);
+struct hr_tiles {
+    size_t columns; /* the width of a tile: 8, 16 or 32 */
 
-void hr_micro_tile(const struct hr_micro *micro);
+    void (*tile)(const struct hr_micro *micro);
 
-/* Tiles side by side, for any number of columns: the p-th has its panel at b + p * b_next, and its
- * columns of c and bias are those from p * hr_micro_columns() on. */
-void hr_micro_strip(const struct hr_micro *micro, size_t b_next);
+    /* Tiles side by side, for any number of columns: the p-th has its panel at b + p * b_next, and
+     * its columns of c and bias are those from p * columns on. */
+    void (*strip)(const struct hr_micro *micro, size_t b_next);
 
-/* Tiles one below the other, as if by hr_micro_tile: row i of c, i < nrows, is made of
- * a[row[i] + offset[k]]. micro->offset is needed; micro->a and micro->rows are not looked at. */
-void hr_micro_tall(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows);
+    /* Tiles one below the other, as if by tile: row i of c, i < nrows, is made of
+     * a[row[i] + offset[k]]. micro->offset is needed; micro->a and micro->rows are not looked
+     * at. */
+    void (*tall)(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows);
+};
+
+HR_ISA_DECLARE(struct hr_tiles, hr_tiles);
+
+/* The copy in use, plain where the kernels are the reference; constant once they are selected
+ * (select.h). */
+static inline const struct hr_tiles *hr_tiles(void)
+{
+    return hr_kernels_are_reference() ? &hr_tiles_plain : HR_ISA_PICK(hr_tiles);
+}
 
 #endif

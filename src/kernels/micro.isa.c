@@ -3,8 +3,9 @@
  * of b and a value of a; 4 rows are still enough, and 6s and 4s make up every even number but 2.
  * A tile of at most one vector's columns has no right half.
  * The only file in which the copies differ in their bits: see micro.h. */
-#include "kernels/micro_table.h"
+#include "kernels/micro.h"
 
+#include "base/error.h"
 #include "base/size.h"
 #include "kernels/simd.h"
 
@@ -142,7 +143,7 @@ INLINE void tile_of(const struct hr_micro *micro, const uint32_t *offset)
         one_tile(micro, offset, ROWS, false);
 }
 
-static void tile(const struct hr_micro *micro)
+INLINE void any_tile(const struct hr_micro *micro)
 {
     if (micro->offset)
         tile_of(micro, micro->offset);
@@ -150,12 +151,20 @@ static void tile(const struct hr_micro *micro)
         tile_of(micro, NULL);
 }
 
+static void tile(const struct hr_micro *micro)
+{
+    HR_ASSERT(micro->rows >= 1 && micro->rows <= ROWS && micro->columns >= 1 &&
+              micro->columns <= COLUMNS);
+    any_tile(micro);
+}
+
 static void strip(const struct hr_micro *micro, size_t b_next)
 {
+    HR_ASSERT(micro->rows >= 1 && micro->rows <= ROWS);
     struct hr_micro one = *micro;
     for (size_t left = micro->columns; left > 0; left -= one.columns) {
         one.columns = hr_min_size(left, COLUMNS);
-        tile(&one);
+        any_tile(&one);
         one.b += b_next;
         one.c += COLUMNS;
         one.bias = one.bias ? one.bias + COLUMNS : NULL;
@@ -164,6 +173,7 @@ static void strip(const struct hr_micro *micro, size_t b_next)
 
 static void tall(const struct hr_micro *micro, const float *a, const uint32_t *row, size_t nrows)
 {
+    HR_ASSERT(micro->offset && micro->columns >= 1 && micro->columns <= COLUMNS);
     struct hr_micro next = *micro;
     for (size_t first = 0; first < nrows; first += ROWS, next.c += ROWS * next.c_stride) {
         next.rows = hr_min_size(ROWS, nrows - first);
@@ -173,4 +183,5 @@ static void tall(const struct hr_micro *micro, const float *a, const uint32_t *r
     }
 }
 
-const struct hr_micro_table HR_ISA_NAME(hr_micro_table) = {COLUMNS, tile, strip, tall};
+const struct hr_tiles HR_ISA_NAME(hr_tiles) = {
+    .columns = COLUMNS, .tile = tile, .strip = strip, .tall = tall};

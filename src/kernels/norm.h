@@ -12,20 +12,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* sums (2,C) out, overwritten: of x (R,C), and of its squares */
-void hr_norm_moments(size_t R, size_t C, const float *x, double *sums);
+#include "base/isa.h"
 
-/* sums (2,C) out, overwritten: of dy (R,C), and of dy * (x - mean);  mean (C) */
-void hr_norm_gradients(size_t R, size_t C, const float *x, const float *dy, const double *mean,
-                       double *sums);
+struct hr_norm {
+    /* sums (2,C) out, overwritten: of x (R,C), and of its squares */
+    void (*moments)(size_t R, size_t C, const float *x, double *sums);
 
-/* y (R,C) = (x - center) * scale + shift, and max(0, .) with `relu`; coef (3,C): center, scale,
- * shift; y may be x */
-void hr_norm_apply(size_t R, size_t C, const float *x, const float *coef, bool relu, float *y);
+    /* sums (2,C) out, overwritten: of dy (R,C), and of dy * (x - mean);  mean (C) */
+    void (*gradients)(size_t R, size_t C, const float *x, const float *dy, const double *mean,
+                      double *sums);
 
-/* dx (R,C) = scale * (dy - shift - (x - center) * slope); coef (4,C): center, scale, shift, slope;
- * dx may be dy */
-void hr_norm_backward(size_t R, size_t C, const float *x, const float *dy, const float *coef,
-                      float *dx);
+    /* y (R,C) = (x - center) * scale + shift, and max(0, .) with `relu`; coef (3,C): center, scale,
+     * shift; y may be x */
+    void (*apply)(size_t R, size_t C, const float *x, const float *coef, bool relu, float *y);
+
+    /* dx (R,C) = scale * (dy - shift - (x - center) * slope); coef (4,C): center, scale, shift,
+     * slope; dx may be dy */
+    void (*backward)(size_t R, size_t C, const float *x, const float *dy, const float *coef,
+                     float *dx);
+};
+
+HR_ISA_KERNELS(hr_norm)
 
 #endif

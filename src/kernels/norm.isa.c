@@ -1,5 +1,5 @@
 /* The loops of batch normalisation, compiled once for each instruction set (see base/isa.h). */
-#include "kernels/norm_table.h"
+#include "kernels/norm.h"
 
 #include <string.h>
 
@@ -75,4 +75,9 @@ static void backward(size_t R, size_t C, const float *x, const float *dy, const 
     }
 }
 
-const struct hr_norm_table HR_ISA_NAME(hr_norm_table) = {moments, gradients, apply, backward};
+const struct hr_norm HR_ISA_NAME(hr_norm) = {
+    .moments = moments,
+    .gradients = gradients,
+    .apply = apply,
+    .backward = backward,
+};

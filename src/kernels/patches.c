@@ -7,19 +7,19 @@
 
 size_t hr_panels_elems(size_t rows, size_t columns)
 {
-    return rows * hr_round_up(columns, hr_micro_columns());
+    return rows * hr_round_up(columns, hr_tiles()->columns);
 }
 
 size_t hr_panels_at(size_t rows, size_t row, size_t column)
 {
-    const size_t width = hr_micro_columns(), panel = column / width;
+    const size_t width = hr_tiles()->columns, panel = column / width;
     return (panel * rows + row) * width + column % width;
 }
 
 void hr_patches_multiply(const struct hr_patches *patches, const float *image, const float *panels,
                          const float *bias, bool relu, const struct hr_matrix *y)
 {
-    const size_t width = hr_micro_columns();
+    const size_t width = hr_tiles()->columns;
     struct hr_micro micro = {
         .K = patches->ntaps, .offset = patches->tap, .b_stride = width, .relu = relu};
     micro.c_stride = y->stride;
@@ -28,7 +28,7 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
         micro.columns = hr_min_size(width, y->columns - j);
         micro.bias = bias ? bias + j : NULL;
         micro.c = y->at + j;
-        hr_micro_tall(&micro, image, patches->pixel, patches->npixels);
+        hr_tiles()->tall(&micro, image, patches->pixel, patches->npixels);
     }
 }
 
@@ -49,7 +49,7 @@ void hr_patches_correlate(const struct hr_patches *patches, const float *image,
                           const struct hr_matrix *dy, size_t from, size_t to, bool add, float *dw)
 {
     _Alignas(64) float panel[RUN * HR_MICRO_MAX_COLUMNS];
-    const size_t width = hr_micro_columns(), runs = (patches->npixels + RUN - 1) / RUN;
+    const size_t width = hr_tiles()->columns, runs = (patches->npixels + RUN - 1) / RUN;
     const bool packed = dy->stride > width && to - from > 4 * HR_MICRO_ROWS;
     struct hr_micro micro = {.b_stride = packed ? width : dy->stride, .c_stride = dy->columns};
     for (size_t j = 0; j < dy->columns; j += width) {
@@ -65,7 +65,7 @@ void hr_patches_correlate(const struct hr_patches *patches, const float *image,
                 pack(dy, micro.b, micro.K, width, panel);
                 micro.b = panel;
             }
-            hr_micro_tall(&micro, image, patches->tap + from, to - from);
+            hr_tiles()->tall(&micro, image, patches->tap + from, to - from);
         }
     }
 }

@@ -20,7 +20,7 @@ struct hr_patches {
 };
 
 /* Floats of a (rows, columns) matrix as panels: columns [0, width) of all rows, then the next, and
- * zeros up to the tile's width (hr_micro_columns). */
+ * zeros up to the tile's width (micro.h). */
 size_t hr_panels_elems(size_t rows, size_t columns);
 
 /* Where element (row, column) stands in panels of `rows` rows. */

@@ -1,6 +1,6 @@
 /* Pooling, compiled once for each instruction set (see base/isa.h): window by window, a vector of
  * channels at a time, the window's places innermost, so that what is kept stays in registers. */
-#include "kernels/pool_table.h"
+#include "kernels/pool.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -217,4 +217,9 @@ static void mean_back(const struct hr_sliding *s, const float *dy, float *dx)
     for_each_window(s, s->W * s->C, &work, mean_back_window);
 }
 
-const struct hr_pool_table HR_ISA_NAME(hr_pool_table) = {max, max_back, mean, mean_back};
+const struct hr_pooling HR_ISA_NAME(hr_pooling) = {
+    .max = max,
+    .max_back = max_back,
+    .mean = mean,
+    .mean_back = mean_back,
+};

@@ -31,7 +31,7 @@ struct part {
     size_t row, rows, column, columns;
     float *block; /* room for its part of b, packed */
     const float *b;
-    size_t b_stride, b_next; /* b in panels, as hr_micro_strip wants them */
+    size_t b_stride, b_next; /* b in panels, as strip wants them */
     float *packed;           /* (K,GROUP): rows of a, when packed */
 };
 
@@ -50,7 +50,7 @@ static size_t scratch_floats(size_t K, size_t width)
 
 size_t hr_product_scratch_bytes(size_t K, size_t threads)
 {
-    return threads * scratch_floats(K, hr_micro_columns()) * sizeof(float);
+    return threads * scratch_floats(K, hr_tiles()->columns) * sizeof(float);
 }
 
 static void pack_block(const struct hr_product *p, const struct part *part, size_t width)
@@ -103,7 +103,7 @@ static void multiply_in_place(const struct hr_product *p, const struct part *par
     micro->c_stride = p->c_row;
     micro->bias = p->bias ? p->bias + part->column : NULL;
     micro->relu = p->relu;
-    hr_micro_strip(micro, part->b_next);
+    hr_tiles()->strip(micro, part->b_next);
 }
 
 /* The same into a c stored by columns: through a buffer, a few panels at a time. */
@@ -111,13 +111,13 @@ static void multiply_and_turn(const struct hr_product *p, const struct part *par
                               struct hr_micro *micro)
 {
     float tile[ROWS * PANELS_TO_TURN * HR_MICRO_MAX_COLUMNS];
-    const size_t width = hr_micro_columns(), most = PANELS_TO_TURN * width;
+    const size_t width = hr_tiles()->columns, most = PANELS_TO_TURN * width;
     for (size_t j = 0; j < part->columns; j += most) {
         micro->columns = hr_min_size(most, part->columns - j);
         micro->b = part->b + j / width * part->b_next;
         micro->c = tile;
         micro->c_stride = most;
-        hr_micro_strip(micro, part->b_next);
+        hr_tiles()->strip(micro, part->b_next);
         hr_turn(&(struct hr_turn){.rows = micro->rows,
                                   .columns = micro->columns,
                                   .tile = tile,
@@ -140,7 +140,7 @@ static size_t next_rows(size_t at, size_t count)
 
 static void multiply_rows(const struct hr_product *p, const struct part *part)
 {
-    const size_t enough = (PANELS_TO_PACK_A - 1) * hr_micro_columns();
+    const size_t enough = (PANELS_TO_PACK_A - 1) * hr_tiles()->columns;
     const bool pack_a = p->a_step != 1 && part->columns > enough;
     for (size_t i = 0, rows; i < part->rows; i += rows) {
         const size_t row = part->row + i;
@@ -193,7 +193,7 @@ static void one_task(void *arg, size_t task, size_t thread)
 
 void hr_product(const struct hr_product *p)
 {
-    const size_t width = hr_micro_columns(), npanels = (p->columns + width - 1) / width;
+    const size_t width = hr_tiles()->columns, npanels = (p->columns + width - 1) / width;
     const size_t most = panels_of_block(p->K, width);
     const bool shared = p->threads > 1 && p->rows * p->columns >= MADDS_TO_SHARE / p->K;
     struct cut cut = {.product = p, .width = width, .npanels = npanels, .row_parts = 1};

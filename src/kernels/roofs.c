@@ -167,7 +167,7 @@ static void sweep(void *arg, size_t task, size_t thread)
     float *x = meter->stream + task * meter->stream_floats;
     (void)thread;
     for (size_t i = 0; i < sweeps(bytes); i++)
-        hr_vec_scale(x, 1.0f, bytes / sizeof *x);
+        hr_vec()->scale(x, 1.0f, bytes / sizeof *x);
 }
 
 /* In this form long sums are OpenBLAS's. */
@@ -195,7 +195,7 @@ static void multiply_tiles(void *arg, size_t task, size_t thread)
 {
     const struct hr_roof_meter *meter = arg;
     float *const panel = meter->panels + task * 3 * PANEL_FLOATS;
-    const size_t columns = hr_micro_columns(), K = PANEL_FLOATS / columns;
+    const size_t columns = hr_tiles()->columns, K = PANEL_FLOATS / columns;
     (void)thread;
     struct hr_micro micro = {.K = K,
                              .a_step = HR_MICRO_ROWS,
@@ -208,7 +208,7 @@ static void multiply_tiles(void *arg, size_t task, size_t thread)
     for (size_t i = 0; i < HR_MICRO_ROWS; i++)
         micro.a[i] = panel + PANEL_FLOATS + i;
     for (int i = 0; i < TILES; i++)
-        hr_micro_tile(&micro);
+        hr_tiles()->tile(&micro);
 }
 
 /* What all threads together did in a second; `each` is one thread's part. */
@@ -221,7 +221,7 @@ static double rate(struct hr_roof_meter *meter, hr_team_fn fn, double each)
 
 void hr_roof_meter_round(struct hr_roof_meter *meter)
 {
-    const size_t columns = hr_micro_columns(), k = meter->done++;
+    const size_t columns = hr_tiles()->columns, k = meter->done++;
     HR_ASSERT(k < meter->rounds);
     for (enum hr_level level = 0; level < HR_LEVELS; level++) {
         const size_t bytes = meter->sweep_bytes[level];

@@ -14,14 +14,20 @@
 
 #include <stddef.h>
 
-/* y (count) = f(x (count)); y may be x */
-void hr_sigmoid(size_t count, const float *x, float *y);
-void hr_tanh(size_t count, const float *x, float *y);
-void hr_gelu(size_t count, const float *x, float *y);
+#include "base/isa.h"
 
-/* dx (count) = dy (count) f'(x), from y = f(x), or for gelu from x itself; dx may be dy */
-void hr_sigmoid_backward(size_t count, const float *y, const float *dy, float *dx);
-void hr_tanh_backward(size_t count, const float *y, const float *dy, float *dx);
-void hr_gelu_backward(size_t count, const float *x, const float *dy, float *dx);
+struct hr_smooth {
+    /* y (count) = f(x (count)); y may be x */
+    void (*sigmoid)(size_t count, const float *x, float *y);
+    void (*tanh)(size_t count, const float *x, float *y);
+    void (*gelu)(size_t count, const float *x, float *y);
+
+    /* dx (count) = dy (count) f'(x), from y = f(x), or for gelu from x itself; dx may be dy */
+    void (*sigmoid_backward)(size_t count, const float *y, const float *dy, float *dx);
+    void (*tanh_backward)(size_t count, const float *y, const float *dy, float *dx);
+    void (*gelu_backward)(size_t count, const float *x, const float *dy, float *dx);
+};
+
+HR_ISA_KERNELS(hr_smooth)
 
 #endif

@@ -1,5 +1,5 @@
 /* Smooth activations, compiled once for each instruction set (see base/isa.h). */
-#include "kernels/smooth_table.h"
+#include "kernels/smooth.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -113,5 +113,11 @@ static void gelu_backward(size_t count, const float *x, const float *dy, float *
     }
 }
 
-const struct hr_smooth_table HR_ISA_NAME(hr_smooth_table) = {
-    sigmoid, tanh_, gelu, sigmoid_backward, tanh_backward, gelu_backward};
+const struct hr_smooth HR_ISA_NAME(hr_smooth) = {
+    .sigmoid = sigmoid,
+    .tanh = tanh_,
+    .gelu = gelu,
+    .sigmoid_backward = sigmoid_backward,
+    .tanh_backward = tanh_backward,
+    .gelu_backward = gelu_backward,
+};

@@ -35,7 +35,7 @@ static void forward_image(void *arg, size_t b, size_t thread)
     (void)thread;
     const struct job *job = arg;
     const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
-    hr_pool_mean(&job->sliding, job->pass->x + b * in, job->pass->y + b * out);
+    hr_pooling()->mean(&job->sliding, job->pass->x + b * in, job->pass->y + b * out);
 }
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
@@ -49,7 +49,7 @@ static void backward_image(void *arg, size_t b, size_t thread)
     (void)thread;
     const struct job *job = arg;
     const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
-    hr_pool_mean_back(&job->sliding, job->pass->dy + b * out, job->pass->dx + b * in);
+    hr_pooling()->mean_back(&job->sliding, job->pass->dy + b * out, job->pass->dx + b * in);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)

@@ -113,9 +113,10 @@ static void sum_block(void *arg, size_t block, size_t thread)
     double *sums = job->sums + (block + 1) * 2 * job->C;
     (void)thread;
     if (job->dy)
-        hr_norm_gradients(rows_of(job, block), job->C, job->x + at, job->dy + at, job->mean, sums);
+        hr_norm()->gradients(rows_of(job, block), job->C, job->x + at, job->dy + at, job->mean,
+                             sums);
     else
-        hr_norm_moments(rows_of(job, block), job->C, job->x + at, sums);
+        hr_norm()->moments(rows_of(job, block), job->C, job->x + at, sums);
 }
 
 static void write_block(void *arg, size_t block, size_t thread)
@@ -124,9 +125,9 @@ static void write_block(void *arg, size_t block, size_t thread)
     const size_t at = block * BLOCK_ROWS * job->C, rows = rows_of(job, block);
     (void)thread;
     if (job->dy)
-        hr_norm_backward(rows, job->C, job->x + at, job->dy + at, job->coef, job->out + at);
+        hr_norm()->backward(rows, job->C, job->x + at, job->dy + at, job->coef, job->out + at);
     else
-        hr_norm_apply(rows, job->C, job->x + at, job->coef, job->relu, job->out + at);
+        hr_norm()->apply(rows, job->C, job->x + at, job->coef, job->relu, job->out + at);
 }
 
 /* sums[0] = all blocks' sums, in their order */

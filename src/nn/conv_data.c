@@ -41,10 +41,10 @@ static const float *framed_dy(const struct hr_conv_job *job, struct hr_conv_part
     const uint8_t *places = pass->saved;
     for (size_t n = 0; n < part.count; n++) {
         const size_t at = (part.first + n) * job->out;
-        hr_pool_max_back(&job->pool_window, job->relu ? pass->y + at : NULL, pass->dy + at,
-                         places + at,
-                         own + n * hr_frame_image_elems(frame) + hr_frame_origin(frame),
-                         frame->width * frame->channels);
+        hr_pooling()->max_back(&job->pool_window, job->relu ? pass->y + at : NULL, pass->dy + at,
+                               places + at,
+                               own + n * hr_frame_image_elems(frame) + hr_frame_origin(frame),
+                               frame->width * frame->channels);
     }
     return own;
 }

@@ -48,8 +48,8 @@ static void forward_part(void *arg, size_t task, size_t thread)
     uint8_t *places = pass->saved;
     const size_t plane_elems = conv->slide.OH * conv->slide.OW * conv->O;
     for (size_t n = 0; job->pool && n < part.count; n++)
-        hr_pool_max(&job->pool_window, plane + n * plane_elems, y + n * job->out,
-                    places ? places + (b + n) * job->out : NULL);
+        hr_pooling()->max(&job->pool_window, plane + n * plane_elems, y + n * job->out,
+                          places ? places + (b + n) * job->out : NULL);
 }
 
 void hr_conv_forward(struct hr_conv_job *job)

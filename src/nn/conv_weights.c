@@ -37,14 +37,14 @@ static const float *plain_dy(const struct hr_conv_job *job, struct hr_conv_part 
     const size_t plane = s->OH * s->OW * job->conv.O;
     const float *dy = pass->dy + part.first * job->out;
     const uint8_t *places = pass->saved;
-    if (!job->pool && job->conv.Og % hr_micro_columns() == 0)
+    if (!job->pool && job->conv.Og % hr_tiles()->columns == 0)
         return dy;
     if (!job->pool)
         return memcpy(own, dy, part.count * plane * sizeof *own);
     for (size_t n = 0; n < part.count; n++) {
         const size_t at = (part.first + n) * job->out;
-        hr_pool_max_back(&job->pool_window, job->relu ? pass->y + at : NULL, pass->dy + at,
-                         places + at, own + n * plane, s->OW * job->conv.O);
+        hr_pooling()->max_back(&job->pool_window, job->relu ? pass->y + at : NULL, pass->dy + at,
+                               places + at, own + n * plane, s->OW * job->conv.O);
     }
     return own;
 }
@@ -71,7 +71,8 @@ static void weights_part(const struct hr_conv_job *job, struct hr_conv_part part
                              job->memory.dw + g * conv->ntaps * conv->Og);
     }
     if (from == 0)
-        hr_column_add(patches.npixels, conv->O, dy, job->pass->grads + conv->O * conv->ntaps);
+        hr_elementwise()->column_add(patches.npixels, conv->O, dy,
+                                     job->pass->grads + conv->O * conv->ntaps);
 }
 
 static void weights_task(void *arg, size_t task, size_t thread)

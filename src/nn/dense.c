@@ -69,7 +69,7 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
                            .scratch = pass->scratch,
                            .threads = pass->threads};
     hr_gemm(&gemm);
-    hr_column_sums(B, O, pass->dy, dbias);
+    hr_elementwise()->column_sums(B, O, pass->dy, dbias);
     if (!pass->dx)
         return;
     gemm.form = HR_GEMM_NN;

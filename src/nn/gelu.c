@@ -10,13 +10,14 @@ static enum hr_status fit(struct hr_layer *layer)
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    hr_gelu(pass->B * hr_dims_elems(&layer->in), pass->x, pass->y);
+    hr_smooth()->gelu(pass->B * hr_dims_elems(&layer->in), pass->x, pass->y);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     if (pass->dx)
-        hr_gelu_backward(pass->B * hr_dims_elems(&layer->in), pass->x, pass->dy, pass->dx);
+        hr_smooth()->gelu_backward(pass->B * hr_dims_elems(&layer->in), pass->x, pass->dy,
+                                   pass->dx);
 }
 
 const struct hr_layer_type hr_layer_gelu = {

@@ -117,8 +117,9 @@ struct hr_layer_type {
 /* In alphabetical order: messages list them. */
 #define HR_LAYER_LIST(X)                                                                           \
     X(avgpool)                                                                                     \
-    X(batchnorm) X(conv) X(dense) X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool)        \
-        X(relu) X(residual) X(sigmoid) X(tanh)
+    X(batchnorm)                                                                                   \
+    X(conv) X(dense) X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool) X(relu) X(residual) \
+        X(sigmoid) X(tanh)
 
 #define HR_DECLARE_LAYER(name) extern const struct hr_layer_type hr_layer_##name;
 HR_LAYER_LIST(HR_DECLARE_LAYER)

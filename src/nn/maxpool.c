@@ -35,8 +35,8 @@ static void forward_image(void *arg, size_t b, size_t thread)
     const struct hr_pass *pass = job->pass;
     const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
     uint8_t *places = pass->saved;
-    hr_pool_max(&job->sliding, pass->x + b * in, pass->y + b * out,
-                places ? places + b * out : NULL);
+    hr_pooling()->max(&job->sliding, pass->x + b * in, pass->y + b * out,
+                      places ? places + b * out : NULL);
 }
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
@@ -52,8 +52,8 @@ static void backward_image(void *arg, size_t b, size_t thread)
     const struct hr_pass *pass = job->pass;
     const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
     const uint8_t *places = pass->saved;
-    hr_pool_max_back(&job->sliding, NULL, pass->dy + b * out, places + b * out, pass->dx + b * in,
-                     job->sliding.W * job->sliding.C);
+    hr_pooling()->max_back(&job->sliding, NULL, pass->dy + b * out, places + b * out,
+                           pass->dx + b * in, job->sliding.W * job->sliding.C);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)

@@ -86,9 +86,10 @@ static void backward_layer(struct hr_workspace *workspace, size_t i, const float
     pass.dx2 = slot_of(workspace, flow->dx[1]);
     ask(workspace, layer, &pass, true);
     if (flow->add_to[0] != HR_NO_SLOT)
-        hr_vec_add(slot_of(workspace, flow->add_to[0]), pass.dx, B * hr_dims_elems(&layer->in));
+        hr_vec()->add(slot_of(workspace, flow->add_to[0]), pass.dx, B * hr_dims_elems(&layer->in));
     if (flow->add_to[1] != HR_NO_SLOT)
-        hr_vec_add(slot_of(workspace, flow->add_to[1]), pass.dx2, B * hr_dims_elems(&layer->in2));
+        hr_vec()->add(slot_of(workspace, flow->add_to[1]), pass.dx2,
+                      B * hr_dims_elems(&layer->in2));
 }
 
 static void backward(struct hr_workspace *workspace, const float *params, size_t B, float *grads)

@@ -11,12 +11,13 @@ static enum hr_status fit(struct hr_layer *layer)
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    hr_relu(pass->B * hr_dims_elems(&layer->in), pass->x, pass->y);
+    hr_elementwise()->relu(pass->B * hr_dims_elems(&layer->in), pass->x, pass->y);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    hr_relu_backward(pass->B * hr_dims_elems(&layer->in), pass->y, pass->dy, pass->dx);
+    hr_elementwise()->relu_backward(pass->B * hr_dims_elems(&layer->in), pass->y, pass->dy,
+                                    pass->dx);
 }
 
 const struct hr_layer_type hr_layer_relu = {

@@ -24,7 +24,7 @@ static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
     const size_t count = pass->B * hr_dims_elems(&layer->in);
     if (pass->y != pass->x)
         memcpy(pass->y, pass->x, count * sizeof *pass->y);
-    hr_vec_add(pass->y, pass->x2, count);
+    hr_vec()->add(pass->y, pass->x2, count);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)

@@ -90,7 +90,7 @@ static int is_tuned(struct hr_kind kind)
 void hr_element_fold(struct hr_kind kind, void *mine, const void *theirs, size_t count)
 {
     if (is_tuned(kind))
-        hr_vec_add(mine, theirs, count);
+        hr_vec()->add(mine, theirs, count);
     else
         fold_of(kind)(mine, theirs, count);
 }
@@ -128,7 +128,7 @@ void hr_element_tree(struct hr_kind kind, void *const *out, size_t nout, const v
 {
     _Alignas(8) unsigned char result[BLOCK_BYTES];
     if (is_tuned(kind)) {
-        hr_vec_tree_sum((float *const *)out, nout, (const float *const *)in, n, count);
+        hr_vec()->tree_sum((float *const *)out, nout, (const float *const *)in, n, count);
         return;
     }
     const size_t size = hr_type_bytes(kind.type), block = BLOCK_BYTES / size;

@@ -38,7 +38,7 @@ struct hr_store_shard {
 static void add(void *arg, const struct hr_store_update *what, float *weights, const float *pushed)
 {
     (void)arg;
-    hr_vec_add(weights, pushed, what->count);
+    hr_vec()->add(weights, pushed, what->count);
 }
 
 /* --- set-up --- */
@@ -190,7 +190,7 @@ static void add_and_copy_out(const struct hr_store *store, size_t at,
     float *weights = store->shard->part[at].weights;
     const float *const in[] = {weights, place_in(store, at, request->word[HR_STORE_IN])};
     float *const out[] = {weights, place_in(store, at, request->word[HR_STORE_OUT])};
-    hr_vec_tree_sum(out, 2, in, 2, store->partition.part[store->shard->first_part + at].count);
+    hr_vec()->tree_sum(out, 2, in, 2, store->partition.part[store->shard->first_part + at].count);
 }
 
 static void take_at_once(const struct hr_store *store, size_t at, size_t worker,
@@ -241,7 +241,7 @@ static void add_up(const struct hr_store *store, size_t at)
     const float *pushed[HR_MAX_RANKS];
     for (size_t w = 0; w < store->workers; w++)
         pushed[w] = place_in(store, at, head(store, at, w)->word[HR_STORE_IN]);
-    hr_vec_tree_sum(&shard->sum, 1, pushed, store->workers,
+    hr_vec()->tree_sum(&shard->sum, 1, pushed, store->workers,
                     store->partition.part[shard->first_part + at].count);
     update(store, at, SIZE_MAX, shard->sum);
 }

@@ -60,7 +60,7 @@ static void publish(const struct hr_shared_state *shared, size_t begin, size_t c
         for (; n < AT_A_TIME && w < shared->workers; w++)
             out[n++] = shared->weights[w] + begin;
         if (past)
-            hr_vec_copy_past(out, n, first, count);
+            hr_vec()->copy_past(out, n, first, count);
         for (size_t i = 0; !past && i < n; i++)
             memcpy(out[i], first, count * sizeof *first);
     }

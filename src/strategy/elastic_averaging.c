@@ -154,7 +154,7 @@ static void exchange(struct hr_shard *shard, size_t worker)
     struct hr_client *client = &shard->worker[worker];
     client->clock++;
     client->staleness = shard->taken.value = shard->version - client->read;
-    hr_vec_exchange(shared->weights[worker] + shard->first, shard->weights,
+    hr_vec()->exchange(shared->weights[worker] + shard->first, shard->weights,
                     (float)((const struct setup *)shared->setup)->rate, shard->count);
     client->read = ++shard->version;
 }

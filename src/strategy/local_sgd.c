@@ -94,7 +94,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     if (own_of(worker)->offered) {
         HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
         own_of(worker)->offered = false;
-        hr_vec_scale(worker->weights, 1.0f / (float)shared->workers, shared->params);
+        hr_vec()->scale(worker->weights, 1.0f / (float)shared->workers, shared->params);
     }
     if (worker->index >= own_of(worker)->meet) {
         const uint64_t next = worker->index + period(shared);

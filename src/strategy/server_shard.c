@@ -183,7 +183,7 @@ static void update_with_sum(struct hr_shard *shard)
         samples += shard->worker[w].samples;
         shard->worker[w].applied++;
     }
-    hr_vec_tree_sum(&sum, 1, shard->grads, shared->workers, shard->count);
+    hr_vec()->tree_sum(&sum, 1, shard->grads, shared->workers, shard->count);
     hr_shard_apply(
         shard, hr_step_for(shared, shard->worker[0].index, samples, hr_shard_next_number(shard)),
         shard->sum);

@@ -93,7 +93,7 @@ static void carry(struct hr_repro *repro, size_t i, float *grads, size_t params)
 {
     size_t level = 0;
     for (; i >> level & 1; level++)
-        hr_vec_add(grads, repro->sums[level], params); /* a + b is b + a, to the bit */
+        hr_vec()->add(grads, repro->sums[level], params); /* a + b is b + a, to the bit */
     if ((i + 1) < repro->shards)
         memcpy(repro->sums[level], grads, params * sizeof *grads);
 }

@@ -203,7 +203,7 @@ static enum hr_status check_finite(const struct hr_trainee *trainee, const struc
     const struct hr_shared_state *shared = worker->shared;
     const char *what =
         !isfinite(loss) ? "the loss is not finite"
-        : !shared->strategy->synchronous && !hr_vec_all_finite(worker->grads, shared->params)
+        : !shared->strategy->synchronous && !hr_vec()->all_finite(worker->grads, shared->params)
             ? "the gradient is not finite, though the loss is"
             : NULL;
     if (!what)

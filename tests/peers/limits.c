@@ -79,7 +79,7 @@ static void *rmw_thread(void *arg)
             mine[i] = (float)(1 + k % 64);
         meet(crowd, &times);
         const int64_t began = hr_clock_ns();
-        hr_vec_scale(mine, 1.0f + (float)(k % 2), crowd->count);
+        hr_vec()->scale(mine, 1.0f + (float)(k % 2), crowd->count);
         const int64_t took = hr_clock_ns() - began;
         if (k >= WARMUP)
             crowd->seconds[one->rank * crowd->iterations + k - WARMUP] = hr_seconds(took);
@@ -185,7 +185,7 @@ static void sum_shape(float *const *x, size_t n, size_t count)
     const float *in[HR_VEC_MAX_INPUTS];
     for (size_t j = 0; j < n; j++)
         in[j] = x[j];
-    hr_vec_tree_sum(x, n, in, n, count);
+    hr_vec()->tree_sum(x, n, in, n, count);
 }
 
 /* GB/s loaded and stored over about 10 ms. The streams hold zeros, whose sum is zero again. */

@@ -65,7 +65,7 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     for (size_t w = 1; w < c->nranks; w++)
         out[w - 1] = c->weights[FUSED][w] + begin;
     if (c->nranks * c->count * sizeof *first >= PAST_CACHES_BYTES)
-        hr_vec_copy_past(out, c->nranks - 1, first, count);
+        hr_vec()->copy_past(out, c->nranks - 1, first, count);
     else
         for (size_t w = 0; w + 1 < c->nranks; w++)
             memcpy(out[w], first, count * sizeof *first);

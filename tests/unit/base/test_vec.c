@@ -45,7 +45,7 @@ static void tree_sum_follows_the_definition_for_every_n(void **state)
             for (size_t i = 0; i < counts[c]; i++)
                 want[i] = tree_naive(x, n, i);
             float *out[2] = {got[0], got[1]};
-            hr_vec_tree_sum(out, 2, x, n, counts[c]);
+            hr_vec()->tree_sum(out, 2, x, n, counts[c]);
             CHECK_SAME_FLOATS(got[0], want, counts[c]);
             CHECK_SAME_FLOATS(got[1], want, counts[c]);
         }
@@ -67,7 +67,7 @@ static void outputs_may_be_the_inputs(void **state)
         }
         for (size_t i = 0; i < MAX_COUNT; i++)
             want[i] = tree_naive(original, n, i);
-        hr_vec_tree_sum(out, n, x, n, MAX_COUNT);
+        hr_vec()->tree_sum(out, n, x, n, MAX_COUNT);
         for (size_t k = 0; k < n; k++)
             CHECK_SAME_FLOATS(work[k], want, MAX_COUNT);
     }
@@ -79,9 +79,9 @@ static void add_scale_and_axpy_round_as_written(void **state)
     fill_with_reals();
     float y[MAX_COUNT], want[MAX_COUNT];
     memcpy(y, inputs[0], sizeof y);
-    hr_vec_add(y, inputs[1], MAX_COUNT);
-    hr_vec_scale(y, 0.3f, MAX_COUNT);
-    hr_vec_axpy(y, -0.7f, inputs[2], MAX_COUNT);
+    hr_vec()->add(y, inputs[1], MAX_COUNT);
+    hr_vec()->scale(y, 0.3f, MAX_COUNT);
+    hr_vec()->axpy(y, -0.7f, inputs[2], MAX_COUNT);
     for (size_t i = 0; i < MAX_COUNT; i++) {
         const volatile float sum = inputs[0][i] + inputs[1][i];
         const volatile float scaled = 0.3f * sum;
@@ -98,7 +98,7 @@ static void exchange_draws_together_as_written(void **state)
     float x[MAX_COUNT], c[MAX_COUNT], want_x[MAX_COUNT], want_c[MAX_COUNT];
     memcpy(x, inputs[0], sizeof x);
     memcpy(c, inputs[1], sizeof c);
-    hr_vec_exchange(x, c, 0.3f, MAX_COUNT);
+    hr_vec()->exchange(x, c, 0.3f, MAX_COUNT);
     for (size_t i = 0; i < MAX_COUNT; i++) {
         const volatile float apart = inputs[0][i] - inputs[1][i];
         const volatile float d = 0.3f * apart;
@@ -123,7 +123,7 @@ static void copies_past_the_caches_are_copies(void **state)
             float *const out[2] = {got[0] + shift, got[1] + 31 - shift};
             memcpy(want[0] + shift, inputs[1] + shift % 3, counts[c] * sizeof(float));
             memcpy(want[1] + 31 - shift, inputs[1] + shift % 3, counts[c] * sizeof(float));
-            hr_vec_copy_past(out, 2, inputs[1] + shift % 3, counts[c]);
+            hr_vec()->copy_past(out, 2, inputs[1] + shift % 3, counts[c]);
             CHECK_SAME_FLOATS(got[0], want[0], MAX_COUNT);
             CHECK_SAME_FLOATS(got[1], want[1], MAX_COUNT);
         }
@@ -137,14 +137,14 @@ static void one_that_is_not_finite_is_found(void **state)
     static float x[MAX_COUNT];
     for (size_t i = 0; i < MAX_COUNT; i++)
         x[i] = i % 3 ? (i % 2 ? FLT_MAX : -FLT_MAX) : 1e-44f;
-    assert_true(hr_vec_all_finite(x, MAX_COUNT));
-    assert_true(hr_vec_all_finite(x, 0));
+    assert_true(hr_vec()->all_finite(x, MAX_COUNT));
+    assert_true(hr_vec()->all_finite(x, 0));
     for (size_t i = 0; i < MAX_COUNT; i++) {
         const float before = x[i];
         x[i] = strange[i % 3];
-        assert_false(hr_vec_all_finite(x, MAX_COUNT));
-        assert_false(hr_vec_all_finite(x, i + 1));
-        assert_true(hr_vec_all_finite(x, i));
+        assert_false(hr_vec()->all_finite(x, MAX_COUNT));
+        assert_false(hr_vec()->all_finite(x, i + 1));
+        assert_true(hr_vec()->all_finite(x, i));
         x[i] = before;
     }
 }

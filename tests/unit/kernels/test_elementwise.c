@@ -5,7 +5,6 @@
 
 #include "base/philox.h"
 #include "kernels/elementwise.h"
-#include "kernels/elementwise_table.h"
 #include "support/check.h"
 
 enum { MAX_B = 65, MAX_O = 131, MAX_COUNT = MAX_B * MAX_O };
@@ -26,15 +25,15 @@ static void fill_with_reals(void)
 }
 
 /* The copies that this machine can run; returns how many. */
-static size_t runnable_tables(const struct hr_nn_table *out[3])
+static size_t runnable_tables(const struct hr_elementwise *out[3])
 {
     size_t n = 0;
-    out[n++] = &hr_nn_table_plain;
+    out[n++] = &hr_elementwise_plain;
 #ifdef __x86_64__
     if (hr_isa() >= HR_ISA_V3)
-        out[n++] = &hr_nn_table_v3;
+        out[n++] = &hr_elementwise_v3;
     if (hr_isa() >= HR_ISA_V4)
-        out[n++] = &hr_nn_table_v4;
+        out[n++] = &hr_elementwise_v4;
 #endif
     return n;
 }
@@ -42,18 +41,18 @@ static size_t runnable_tables(const struct hr_nn_table *out[3])
 static const size_t shapes[][2] = {{0, 5}, {5, 0}, {1, 1}, {3, 7}, {64, 10}, {MAX_B, MAX_O}};
 enum { NSHAPES = sizeof shapes / sizeof *shapes };
 
-typedef void (*shape_fn)(const struct hr_nn_table *table, size_t B, size_t O);
+typedef void (*shape_fn)(const struct hr_elementwise *table, size_t B, size_t O);
 
 static void for_each_table_and_shape(shape_fn check)
 {
-    const struct hr_nn_table *tables[3];
+    const struct hr_elementwise *tables[3];
     fill_with_reals();
     for (size_t n = runnable_tables(tables); n-- > 0;)
         for (size_t s = 0; s < NSHAPES; s++)
             check(tables[n], shapes[s][0], shapes[s][1]);
 }
 
-static void check_bias(const struct hr_nn_table *table, size_t B, size_t O)
+static void check_bias(const struct hr_elementwise *table, size_t B, size_t O)
 {
     for (size_t i = 0; i < B * O; i++)
         want[i] = x[i] + bias[i % O];
@@ -73,7 +72,7 @@ static void bias_and_relu_in_one_pass_are_the_two_in_turn(void **state)
     for_each_table_and_shape(check_bias);
 }
 
-static void check_relu(const struct hr_nn_table *table, size_t B, size_t O)
+static void check_relu(const struct hr_elementwise *table, size_t B, size_t O)
 {
     for (size_t i = 0; i < B * O; i++)
         want[i] = x[i] < 0 ? 0.0f : x[i];
@@ -90,7 +89,7 @@ static void relu_keeps_what_is_not_negative(void **state)
     for_each_table_and_shape(check_relu);
 }
 
-static void check_relu_backward(const struct hr_nn_table *table, size_t B, size_t O)
+static void check_relu_backward(const struct hr_elementwise *table, size_t B, size_t O)
 {
     for (size_t i = 0; i < B * O; i++)
         want[i] = isnan(x[i]) || x[i] > 0 ? d[i] : 0.0f;
@@ -107,7 +106,7 @@ static void relu_passes_gradients_where_its_output_is_positive(void **state)
     for_each_table_and_shape(check_relu_backward);
 }
 
-static void check_column_sums(const struct hr_nn_table *table, size_t B, size_t O)
+static void check_column_sums(const struct hr_elementwise *table, size_t B, size_t O)
 {
     for (size_t o = 0; o < O; o++) {
         volatile float sum = 0;
@@ -131,15 +130,15 @@ static void library_calls_reach_their_kernels(void **state)
     (void)state;
     float y[2] = {-3, 1}, sums[2];
     const float one[2] = {1, 1}, g[4] = {1, 2, 10, 20};
-    hr_bias_add(1, 2, one, y);
+    hr_elementwise()->bias_add(1, 2, one, y);
     assert_true(y[0] == -2 && y[1] == 2);
-    hr_relu(2, y, y);
+    hr_elementwise()->relu(2, y, y);
     assert_true(y[0] == 0 && y[1] == 2);
-    hr_relu_backward(2, y, g, y);
+    hr_elementwise()->relu_backward(2, y, g, y);
     assert_true(y[0] == 0 && y[1] == 2);
-    hr_bias_relu(1, 2, (const float[]){-1, 1}, y);
+    hr_elementwise()->bias_relu(1, 2, (const float[]){-1, 1}, y);
     assert_true(y[0] == 0 && y[1] == 3);
-    hr_column_sums(2, 2, g, sums);
+    hr_elementwise()->column_sums(2, 2, g, sums);
     assert_true(sums[0] == 11 && sums[1] == 22);
 }
 

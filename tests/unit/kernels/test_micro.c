@@ -5,7 +5,7 @@
 
 #include "base/philox.h"
 #include "kernels/gemm_naive.h"
-#include "kernels/micro_table.h"
+#include "kernels/micro.h"
 #include "support/check.h"
 
 enum { ROWS = HR_MICRO_ROWS, WIDTH = HR_MICRO_MAX_COLUMNS, MAX_K = 67, STRIDE = 40, STEP = 9 };
@@ -15,7 +15,7 @@ static float got[ROWS * STRIDE], want[ROWS * STRIDE];
 static uint32_t offset[MAX_K];
 
 struct copy {
-    const struct hr_micro_table *table;
+    const struct hr_tiles *table;
     bool fused;
 };
 
@@ -23,12 +23,12 @@ struct copy {
 static size_t runnable(struct copy out[3])
 {
     size_t n = 0;
-    out[n++] = (struct copy){&hr_micro_table_plain, false};
+    out[n++] = (struct copy){&hr_tiles_plain, false};
 #ifdef __x86_64__
     if (hr_isa() >= HR_ISA_V3)
-        out[n++] = (struct copy){&hr_micro_table_v3, true};
+        out[n++] = (struct copy){&hr_tiles_v3, true};
     if (hr_isa() >= HR_ISA_V4)
-        out[n++] = (struct copy){&hr_micro_table_v4, true};
+        out[n++] = (struct copy){&hr_tiles_v4, true};
 #endif
     return n;
 }
@@ -190,13 +190,13 @@ static void the_plain_tile_gives_the_bits_of_the_reference_product(void **state)
                              .c_stride = N};
     for (size_t i = 0; i < ROWS; i++)
         micro.a[i] = a[0] + i * MAX_K;
-    hr_micro_table_plain.tile(&micro);
+    hr_tiles_plain.tile(&micro);
     CHECK_SAME_FLOATS(got, want, ROWS * N);
 }
 
 /* The same tiles by hand: c (nrows, columns) is made of rows of a[0] that begin at row[i]. */
-static void follow_tall(const struct hr_micro_table *table, struct hr_micro micro,
-                        const uint32_t *row, size_t nrows)
+static void follow_tall(const struct hr_tiles *table, struct hr_micro micro, const uint32_t *row,
+                        size_t nrows)
 {
     for (size_t first = 0; first < nrows; first += ROWS, micro.c += ROWS * micro.c_stride) {
         micro.rows = nrows - first < ROWS ? nrows - first : ROWS;

@@ -341,7 +341,7 @@ static enum hr_status sum_of_five(struct hr_store *store, const struct scene *sc
     HR_TRY(hr_store_wait(store, ticket));
     if (worker != 0)
         return HR_OK;
-    hr_vec_tree_sum(&output, 1, inputs, 5, keys[KEY].count);
+    hr_vec()->tree_sum(&output, 1, inputs, 5, keys[KEY].count);
     RANK_CHECK(!memcmp(want, b->out[KEY], sizeof want), "the sum is not T(5)");
     return HR_OK;
 }

@@ -1,5 +1,5 @@
 /* Bytes to floats, compiled once for each instruction set (see base/isa.h). */
-#include "data/gather_table.h"
+#include "data/scaling.h"
 
 static void scale_bytes(float *restrict x, const uint8_t *restrict bytes, float scale, size_t n)
 {
@@ -8,4 +8,4 @@ static void scale_bytes(float *restrict x, const uint8_t *restrict bytes, float 
         x[i] = scale * (float)bytes[i];
 }
 
-const struct hr_gather_table HR_ISA_NAME(hr_gather_table) = {scale_bytes};
+const struct hr_scaling HR_ISA_NAME(hr_scaling) = {scale_bytes};

@@ -1,0 +1,140 @@
+#include "kernels/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifndef HR_NO_BLAS
+#include <pthread.h>
+#endif
+
+#include "base/isa.h"
+#include "kernels/blas.h"
+#include "kernels/gemm_check.h"
+
+#ifdef HR_NO_BLAS
+
+enum hr_status hr_kernels_select(enum hr_kernels kernels)
+{
+    if (kernels == HR_KERNELS_FAST)
+        return hr_fail(HR_E_USAGE, "kernels \"fast\": this build has no BLAS, only \"reference\"");
+    return HR_OK;
+}
+
+const char *hr_kernels_name(void)
+{
+    return "reference";
+}
+
+bool hr_kernels_are_reference(void)
+{
+    return true;
+}
+
+enum hr_status hr_kernels_check(void)
+{
+    return HR_OK;
+}
+
+enum hr_status hr_kernels_init_process(size_t threads)
+{
+    (void)threads;
+    return HR_OK;
+}
+
+#else
+
+static enum hr_kernels selected = HR_KERNELS_FAST;
+
+enum hr_status hr_kernels_select(enum hr_kernels kernels)
+{
+    selected = kernels;
+    return HR_OK;
+}
+
+/* --- can OpenBLAS be trusted? --- */
+
+enum { FIRST_MS = 2000, AGAIN_MS = 10000 };
+
+static struct {
+    bool good;
+    hr_gemm_fn instead; /* tests: check these */
+    int deadline_ms[2];
+} trust = {.deadline_ms = {FIRST_MS, AGAIN_MS}};
+
+void hr_kernels_suspect(hr_gemm_fn instead, int first_ms, int again_ms)
+{
+    trust.good = false;
+    trust.instead = instead;
+    trust.deadline_ms[0] = first_ms;
+    trust.deadline_ms[1] = again_ms;
+}
+
+/* Other kernels would train as well, but to other bits: that is for the user to choose. */
+static enum hr_status refuse(const struct hr_gemm_answer *answer)
+{
+    char text[HR_GEMM_ANSWER_MAX];
+    hr_gemm_answer_text(answer, text);
+    return hr_fail(HR_E_KERNELS,
+                   "OpenBLAS, tried with two threads that multiply at once, gave %s (\"%.120s\", "
+                   "%s); %s--kernels reference does without it, and is slow",
+                   text, hr_blas_config(), hr_blas_threading(),
+                   answer->verdict == HR_GEMM_WRONG ? ""
+                                                    : "the machine may be too busy or full: "
+                                                      "try again; ");
+}
+
+enum hr_status hr_kernels_check(void)
+{
+    enum { CALLERS = 2 };
+    struct hr_gemm_answer answer = {HR_GEMM_STARVED, 0};
+    if (selected != HR_KERNELS_FAST || trust.good)
+        return HR_OK;
+    HR_TRY(hr_blas_prepare(CALLERS)); /* which the child inherits */
+    for (int i = 0; i < 2 && answer.verdict != HR_GEMM_GOOD && answer.verdict != HR_GEMM_WRONG; i++)
+        answer =
+            hr_gemm_check(trust.instead ? trust.instead : hr_blas_multiply, trust.deadline_ms[i]);
+    trust.good = answer.verdict == HR_GEMM_GOOD;
+    return trust.good ? HR_OK : refuse(&answer);
+}
+
+enum hr_status hr_kernels_init_process(size_t threads)
+{
+    return selected == HR_KERNELS_FAST ? hr_blas_prepare(threads) : HR_OK;
+}
+
+bool hr_kernels_are_reference(void)
+{
+    return selected == HR_KERNELS_REFERENCE;
+}
+
+static char fast_name[112];
+
+static void write_fast_name(void)
+{
+    snprintf(fast_name, sizeof fast_name, "%s, tiles %s", hr_blas_name(), hr_isa_name());
+}
+
+const char *hr_kernels_name(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (selected != HR_KERNELS_FAST)
+        return "reference";
+    pthread_once(&once, write_fast_name);
+    return fast_name;
+}
+
+#endif
+
+enum hr_status hr_kernels_select_named(const char *name)
+{
+#ifdef HR_NO_BLAS
+    const enum hr_kernels fast_here = HR_KERNELS_REFERENCE;
+#else
+    const enum hr_kernels fast_here = HR_KERNELS_FAST;
+#endif
+    if (!strcmp(name, "fast"))
+        return hr_kernels_select(fast_here);
+    if (!strcmp(name, "reference"))
+        return hr_kernels_select(HR_KERNELS_REFERENCE);
+    return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", name);
+}

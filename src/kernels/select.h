@@ -1,0 +1,39 @@
+/* select.h - which kernels compute: the fast ones, or the reference whose bits are the same on
+ * every machine. The choice is made once, before ranks start.
+ */
+#ifndef HR_KERNELS_SELECT_H
+#define HR_KERNELS_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
+
+/* Choose the kernels; HR_E_USAGE when FAST is asked of a build without BLAS (default there:
+ * REFERENCE). Nothing is loaded or tried yet. */
+HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
+
+/* Before ranks start: can the chosen kernels be trusted? OpenBLAS is tried in a child process
+ * (gemm_check.h), once a process, and a child that did not get to answer is followed by another.
+ * HR_E_KERNELS says what it gave, HR_E_IO and HR_E_NOMEM why it could not be tried (blas.h). Other
+ * kernels, which give other bits, are never taken instead. */
+HR_CHECKED enum hr_status hr_kernels_check(void);
+
+/* The same by name, for options: "fast" is the best that this build has, so without BLAS it is the
+ * reference; "reference". HR_E_USAGE says what was found. */
+HR_CHECKED enum hr_status hr_kernels_select_named(const char *name);
+
+/* Are the plain C kernels selected, whose bits are the same on every machine? */
+bool hr_kernels_are_reference(void);
+
+/* "OpenBLAS 0.3.21 Zen, tiles v3" or "reference"; static storage. */
+const char *hr_kernels_name(void);
+
+/* In every process that will compute, after the last fork and before the first product, for the
+ * `threads` threads of it that will multiply at once; each of them may call. HR_E_NOMEM where BLAS
+ * has no room for them. */
+HR_CHECKED enum hr_status hr_kernels_init_process(size_t threads);
+
+#endif
