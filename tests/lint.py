@@ -22,7 +22,6 @@ UPWARD = set()
 CIRCLES = [
     "cli/config cli/options",
     "sparse/factors sparse/objective sparse/sgd sparse/worker",
-    "store/client store/open store/shard",
     "strategy/server strategy/server_shard strategy/staleness",
     "train/announce train/asynchrony train/needs train/prepare train/recipe train/replay train/result train/run",
     "train/repro train/trainee",

@@ -1,4 +1,4 @@
-/* A store's life on one rank: opened by all together, moved on in every wait, closed by all. */
+/* A store's life on one rank: opened by all together, served, closed by all. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -88,22 +88,6 @@ static enum hr_status copy_names(const struct hr_store_options *o, struct hr_sto
 }
 
 /* --- rings --- */
-
-struct hr_ring *hr_store_requests(const struct hr_store *store, size_t worker, size_t shard)
-{
-    return hr_pair_ring(store->rings[shard], HR_STORE_OUTSTANDING, worker, HR_REQUESTS);
-}
-
-struct hr_ring *hr_store_replies(const struct hr_store *store, size_t worker, size_t shard)
-{
-    return hr_pair_ring(store->rings[shard], HR_STORE_OUTSTANDING, worker, HR_REPLIES);
-}
-
-void hr_store_send(const struct hr_store *store, struct hr_ring *ring, size_t to,
-                   const struct hr_message *message)
-{
-    hr_pair_send(ring, hr_member_bell_of(&store->group->member, to), message);
-}
 
 static enum hr_status take_rings(struct hr_store *store, size_t shard)
 {
@@ -195,51 +179,7 @@ enum hr_status hr_store_open(struct hr_group *group, const struct hr_store_optio
     return HR_OK;
 }
 
-/* --- moving on --- */
-
-bool hr_store_advance(const struct hr_store *of_this_rank)
-{
-    bool moved = false;
-    for (struct hr_store *s = of_this_rank->group->world->stores; s; s = s->next) {
-        moved |= s->shard && hr_store_shard_advance(s);
-        moved |= s->client && hr_client_advance(s);
-    }
-    return moved;
-}
-
-struct wait {
-    const struct hr_store *store;
-    hr_ready_fn ready;
-    void *arg;
-};
-
-static bool look(void *arg)
-{
-    const struct wait *wait = arg;
-    while (!wait->ready(wait->arg))
-        if (!hr_store_advance(wait->store))
-            return false;
-    return true;
-}
-
-enum hr_status hr_store_wait_until(const struct hr_store *store, hr_ready_fn ready, void *arg,
-                                   const char *what)
-{
-    const struct hr_member *member = &store->group->member;
-    struct wait wait = {store, ready, arg};
-    const enum hr_status status = hr_wait_until(
-        member->place.waiter, hr_member_bell_of(member, member->rank), look, &wait, what);
-    return status == HR_E_ABORTED ? hr_member_name_failure(member, what) : status;
-}
-
-enum hr_status hr_store_progress(struct hr_store *store)
-{
-    const struct hr_member *member = &store->group->member;
-    hr_store_advance(store);
-    if (hr_wait_check(member->place.waiter) != HR_OK)
-        return hr_member_name_failure(member, "the store");
-    return HR_OK;
-}
+/* --- serving --- */
 
 static bool has_moved(void *arg)
 {

@@ -242,7 +242,7 @@ static void add_up(const struct hr_store *store, size_t at)
     for (size_t w = 0; w < store->workers; w++)
         pushed[w] = place_in(store, at, head(store, at, w)->word[HR_STORE_IN]);
     hr_vec()->tree_sum(&shard->sum, 1, pushed, store->workers,
-                    store->partition.part[shard->first_part + at].count);
+                       store->partition.part[shard->first_part + at].count);
     update(store, at, SIZE_MAX, shard->sum);
 }
 

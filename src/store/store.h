@@ -63,6 +63,18 @@ struct hr_store_client {
     struct hr_store_stage **stage;               /* (nkeys) lists */
 };
 
+static inline struct hr_store_op *hr_client_op(struct hr_store_client *client, uint64_t ticket)
+{
+    return &client->op[ticket % HR_STORE_OUTSTANDING];
+}
+
+/* Its place may have been taken by a later one, which began when it was over. */
+static inline bool hr_client_is_over(struct hr_store_client *client, uint64_t ticket)
+{
+    const struct hr_store_op *op = hr_client_op(client, ticket);
+    return op->ticket != ticket || op->missing == 0;
+}
+
 struct hr_store_shard; /* a shard's half (shard.c) */
 
 struct hr_store {
@@ -108,11 +120,11 @@ static inline float *hr_store_pointer(const struct hr_store *store, uint64_t off
     return (float *)((uintptr_t)store->group->member.place.segment + (uintptr_t)offset);
 }
 
-/* Wait on this rank's bell, moving all stores of this rank on, until ready(arg). */
-HR_CHECKED enum hr_status hr_store_wait_until(const struct hr_store *store, hr_ready_fn ready,
-                                              void *arg, const char *what);
-/* Do what can be done; was there anything? */
+/* Do what can be done for all stores of this rank; was there anything? */
 bool hr_store_advance(const struct hr_store *store);
+
+/* Of all its values. */
+size_t hr_store_key_bytes(const struct hr_store *store, size_t key);
 
 HR_CHECKED enum hr_status hr_client_create(struct hr_store *store);
 void hr_client_destroy(struct hr_store_client *client);
