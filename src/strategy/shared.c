@@ -71,6 +71,21 @@ void hr_export_own_state(struct hr_worker *worker)
     shared->snapshot.applied[worker->rank] = worker->applied;
 }
 
+static float *replica_of(const struct hr_worker *worker)
+{
+    return worker->shared->snapshot.replicas + worker->rank * worker->shared->params;
+}
+
+void hr_load_replica(struct hr_worker *worker)
+{
+    memcpy(worker->weights, replica_of(worker), worker->shared->params * sizeof(float));
+}
+
+void hr_export_replica(struct hr_worker *worker)
+{
+    memcpy(replica_of(worker), worker->weights, worker->shared->params * sizeof(float));
+}
+
 size_t hr_state_bytes(const struct hr_shared_state *shared)
 {
     return (hr_state_floats(shared) + hr_ratio_floats(shared)) * sizeof(float);

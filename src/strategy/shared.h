@@ -65,6 +65,10 @@ void hr_state_stop(struct hr_worker *worker);
 /* Copy a private state into the snapshot's copy of this rank. */
 void hr_export_own_state(struct hr_worker *worker);
 
+/* Where each worker keeps weights of its own: load them from the snapshot, and copy them there. */
+void hr_load_replica(struct hr_worker *worker);
+void hr_export_replica(struct hr_worker *worker);
+
 /* Copy this worker's stripe of the weights into the snapshot; returns where it lies. */
 struct hr_range {
     size_t begin, count;

@@ -79,6 +79,7 @@ struct hr_snapshot {
     float *state;        /* (state_copies, nstates, params) the optimiser's */
     uint64_t *applied;   /* (state_copies) updates ever made to that copy */
     size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
+    float *replicas;     /* (workers, params) where strategy->keeps_replicas; else NULL */
     struct hr_epoch_losses *losses;
     struct hr_epoch_share *shares; /* (workers) */
 };
@@ -163,11 +164,12 @@ struct hr_strategy {
      * last. */
     const char *const *options;
 
-    bool synchronous;   /* every rank knows beforehand which index comes next */
-    bool shares_batch;  /* an index is a global batch, of which each worker has a share; else it
+    bool synchronous;    /* every rank knows beforehand which index comes next */
+    bool shares_batch;   /* an index is a global batch, of which each worker has a share; else it
                               is one worker's minibatch */
-    bool served;        /* has server ranks */
-    bool private_state; /* a state of the optimiser for each worker */
+    bool served;         /* has server ranks */
+    bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
+    bool private_state;  /* a state of the optimiser for each worker */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
     /* What runs that are recorded or replayed do instead; NULL: the same. */

@@ -32,6 +32,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         hr_carve_arena(to, copy, hr_state_floats(shared) * shared->snapshot.state_copies);
     shared->snapshot.applied =
         hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
+    if (shared->strategy->keeps_replicas)
+        shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
     shared->snapshot.losses = hr_carve(to, copy, sizeof *shared->snapshot.losses);
     shared->snapshot.shares = hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.shares);
     for (size_t w = 0; w < shared->workers; w++) {

@@ -35,6 +35,24 @@ static size_t state_arrays(const struct hr_run *run)
     return run->shared.snapshot.state_copies * run->shared.optimizer.rule->nstates;
 }
 
+/* How many replicas the snapshot has beside the weights. */
+static size_t replicas(const struct hr_run *run)
+{
+    return run->shared.strategy->keeps_replicas ? run->shared.workers : 0;
+}
+
+static float *replica_of(const struct hr_run *run, size_t worker)
+{
+    return run->shared.snapshot.replicas + worker * run->shared.params;
+}
+
+void hr_state_share(struct hr_run *run)
+{
+    for (size_t w = 0; w < replicas(run); w++)
+        memcpy(replica_of(run, w), run->shared.snapshot.weights,
+               run->shared.params * sizeof(float));
+}
+
 /* --- saved --- */
 
 /* One tensor of the parameter layout, named prefix + its name + suffix. */
@@ -120,6 +138,15 @@ static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
     };
 }
 
+/* "worker.3.0.weight": a worker's own weights. */
+static void fill_replica(const struct hr_run *run, size_t worker, struct hr_tensor_file *file)
+{
+    char prefix[32];
+    make_prefix(prefix, sizeof prefix, run->shared.workers, worker);
+    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
+        add_tensor(file, hr_model_tensor(run->model, i), prefix, "", replica_of(run, worker));
+}
+
 static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
 {
     struct hr_run *run = arg;
@@ -129,6 +156,8 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     run->batches_saved = (int64_t)hr_cut_step(&run->leader.cuts);
     fill_model(run, model);
     fill_states(run, trainer);
+    for (size_t w = 0; w < replicas(run); w++)
+        fill_replica(run, w, trainer);
     add_scaling(&run->scaling, trainer);
     hr_saved_put_table(trainer, shares_name, run->shared.workers, SHARE,
                        (double *)(void *)snapshot->shares);
@@ -151,10 +180,10 @@ void hr_state_describe(struct hr_run *run)
         .optimizer = run->options->optimizer,
         .workers = run->shared.workers,
         .batch_size = run->batch_size,
-        .tensors =
-            tensors * (2 + state_arrays(run)) + STEP_TENSORS + SHARES_TENSORS + SCALING_TENSORS,
+        .tensors = tensors * (2 + state_arrays(run) + replicas(run)) + STEP_TENSORS +
+                   SHARES_TENSORS + SCALING_TENSORS,
         .metadata = METADATA,
-        .bytes = (1 + state_arrays(run)) * run->shared.params * sizeof(float) +
+        .bytes = (1 + state_arrays(run) + replicas(run)) * run->shared.params * sizeof(float) +
                  2 * run->scaling.channels * sizeof(float),
         .describe = describe,
         .engine = run,
@@ -266,6 +295,27 @@ static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint 
     return HR_OK;
 }
 
+/* Replicas of the same strategy and as many workers; else all begin with the model's weights. */
+static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                    uint64_t saved)
+{
+    const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
+    const bool ours =
+        strategy && !strcmp(strategy, run->strategy_name) && saved == run->shared.workers;
+    hr_state_share(run);
+    for (size_t w = 0; ours && w < replicas(run); w++) {
+        char prefix[32], name[128];
+        make_prefix(prefix, sizeof prefix, saved, w);
+        for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
+            const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+            snprintf(name, sizeof name, "%s%s", prefix, info->name);
+            HR_TRY(
+                hr_load_tensor(checkpoint, &checkpoint->trainer, info, name, replica_of(run, w)));
+        }
+    }
+    return HR_OK;
+}
+
 /* What worker `worker` of the saved run had trained on goes to the worker of that number, so that
  * losses, too, are those of a run that was never stopped; where there are other workers now, or the
  * sum is all that is known, it is the first one's. */
@@ -299,6 +349,7 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
     }
     for (size_t copy = 0; copy < run->shared.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
+    HR_TRY(load_replicas(run, checkpoint, saved));
     *run->shared.snapshot.losses =
         (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
                                  hr_saved_number(checkpoint, "last_epoch_loss")};

@@ -3,6 +3,7 @@
  *
  *     model     the model's tensors, by PyTorch's names
  *     trainer   "<name>.exp_avg", ..., "worker.3.<name>.exp_avg" where each worker has a state;
+ *               "worker.3.<name>" where each worker has weights of its own;
  *               "step", "normalize.mean", "normalize.std", "epoch_shares"
  *
  * Threads: before the ranks start, or the launcher's.
@@ -14,6 +15,9 @@
 
 /* Say how this run is saved: run->saver. */
 void hr_state_describe(struct hr_run *run);
+
+/* All replicas of the snapshot, if it has some, are the model's weights. */
+void hr_state_share(struct hr_run *run);
 
 /* May a run of these options go on from the checkpoint? HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_state_check(const struct hr_run *run,

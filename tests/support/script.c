@@ -31,6 +31,8 @@ static void lay_out(struct script *script)
     shared->snapshot.state =
         carve(script, hr_state_floats(shared) * shared->snapshot.state_copies * sizeof(float));
     shared->snapshot.applied = carve(script, shared->snapshot.state_copies * sizeof(uint64_t));
+    if (shared->strategy->keeps_replicas)
+        shared->snapshot.replicas = carve(script, shared->workers * shared->params * sizeof(float));
     shared->snapshot.losses = &script->losses;
     shared->staleness = carve(script, hr_staleness_bytes(shared));
     shared->own = carve(script, shared->strategy->bytes(shared));
