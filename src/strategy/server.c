@@ -83,12 +83,13 @@ void hr_server_init(struct hr_shared_state *shared)
 void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
                     const struct hr_message *message)
 {
-    const size_t to = what->to_shard ? hr_shard_rank(shared, what->shard) : what->worker;
+    const bool request = what->from < shared->workers;
+    const size_t worker = request ? what->from : what->to;
+    const size_t shard = (request ? what->to : what->from) - shared->workers;
     if (shared->posted)
         shared->posted(shared->posted_arg, what);
-    hr_pair_send(
-        ring_at(shared, what->worker, what->shard, what->to_shard ? HR_REQUESTS : HR_REPLIES),
-        &shared->control->rank[to].bell, message);
+    hr_pair_send(ring_at(shared, worker, shard, request ? HR_REQUESTS : HR_REPLIES),
+                 &shared->control->rank[what->to].bell, message);
 }
 
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
@@ -116,9 +117,8 @@ static void send_to_all(struct hr_worker *worker, const struct hr_message *messa
         const size_t s = (k + worker->rank) % shared->servers;
         const size_t slice = hr_server_slice(shared, s + 1) - hr_server_slice(shared, s);
         const struct hr_posted what = {
-            .worker = worker->rank,
-            .shard = s,
-            .to_shard = true,
+            .from = worker->rank,
+            .to = hr_shard_rank(shared, s),
             .bytes = sizeof *message + (carries_slice(message->kind) ? slice * sizeof(float) : 0),
         };
         hr_server_send(shared, &what, message);

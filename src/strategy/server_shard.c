@@ -83,8 +83,8 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
     message.sequence = shard->version;
     message.word[HR_REPLY_STALENESS] = shard->worker[worker].staleness;
     const struct hr_posted what = {
-        .worker = worker,
-        .shard = shard->number,
+        .from = hr_shard_rank(shard->shared, shard->number),
+        .to = worker,
         .bytes = sizeof message + (message.kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
     };
     hr_server_send(shard->shared, &what, &message);

@@ -154,6 +154,13 @@ struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t inde
     return hr_step_of(&shared->optimizer, lr / slower, samples, number);
 }
 
+void hr_peer_send(const struct hr_shared_state *shared, size_t from, size_t to, uint64_t bytes)
+{
+    const struct hr_posted what = {from, to, bytes};
+    if (!shared->posted || !shared->posted(shared->posted_arg, &what))
+        shared->strategy->deliver(shared, from, to);
+}
+
 void hr_tell_nobody(struct hr_worker *worker)
 {
     (void)worker;

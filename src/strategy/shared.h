@@ -75,6 +75,9 @@ struct hr_range {
 };
 struct hr_range hr_export_stripe(struct hr_worker *worker);
 
+/* Worker `from` has something for worker `to`: strategy->deliver, now or when a driver says so. */
+void hr_peer_send(const struct hr_shared_state *shared, size_t from, size_t to, uint64_t bytes);
+
 /* For strategies without owners: nobody to ask or to tell, and always an answer. */
 void hr_tell_nobody(struct hr_worker *worker);
 bool hr_always_ready(void *worker);

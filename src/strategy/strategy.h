@@ -86,10 +86,9 @@ struct hr_snapshot {
 
 struct hr_strategy;
 
-/* A message between a worker and a shard. */
+/* A message between ranks: workers, and behind them shards. */
 struct hr_posted {
-    size_t worker, shard;
-    bool to_shard;
+    size_t from, to;
     uint64_t bytes; /* of what it stands for, itself included */
 };
 
@@ -115,10 +114,10 @@ struct hr_shared_state {
     void *staleness; /* strategy/staleness.h */
     struct hr_snapshot snapshot;
     void *own; /* strategy->bytes() bytes, the strategy's own */
-    /* Private: who wants to know of every message to and from a shard, just before it can be seen,
-     * and how many bytes it stands for; NULL: nobody. A driver whose clock is not the machine's, or
-     * --calibrate. */
-    void (*posted)(void *arg, const struct hr_posted *what);
+    /* Private: who wants to know of every message, just before it can be seen; NULL: nobody. A
+     * driver whose clock is not the machine's, or --calibrate. Returns: will the driver call
+     * strategy->deliver when it has come? (Never of a shard's messages.) */
+    bool (*posted)(void *arg, const struct hr_posted *what);
     void *posted_arg;
 };
 
@@ -204,6 +203,8 @@ struct hr_strategy {
     /* Of the gradient in hand, grads [offset, params) are final; NULL: offer is soon enough. */
     void (*final)(struct hr_worker *worker, size_t offset);
     void (*offer)(struct hr_worker *worker);
+    /* A message from worker `from` has come to worker `to`; NULL: workers send one another none. */
+    void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
     void (*arrive)(struct hr_worker *worker);           /* at a cut: tell the owners */
     bool (*arrived)(void *worker);                      /* have they exported */
     void (*export_part)(struct hr_worker *worker);      /* after everybody has arrived */

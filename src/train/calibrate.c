@@ -53,14 +53,22 @@ static struct hr_atom64 *sent_at(const struct hr_run *run, size_t worker, size_t
                 .sent[(worker * run->shared.servers + shard) * HR_SENT_KINDS + (size_t)kind];
 }
 
-static void posted(void *arg, const struct hr_posted *what)
+static bool posted(void *arg, const struct hr_posted *what)
 {
     const struct hr_run *run = arg;
-    const enum hr_sent kind = !what->to_shard                           ? HR_SENT_REPLY
+    const size_t workers = run->shared.workers;
+    const bool reply = what->from >= workers;
+    const enum hr_sent kind = reply                                     ? HR_SENT_REPLY
                               : what->bytes > sizeof(struct hr_message) ? HR_SENT_PUSH
                                                                         : HR_SENT_PULL;
     /* Partner: whoever takes the message, which is committed after this. */
-    hr_atom64_store_relaxed(sent_at(run, what->worker, what->shard, kind), (uint64_t)hr_clock_ns());
+    if (reply)
+        hr_atom64_store_relaxed(sent_at(run, what->to, what->from - workers, kind),
+                                (uint64_t)hr_clock_ns());
+    else if (what->to >= workers)
+        hr_atom64_store_relaxed(sent_at(run, what->from, what->to - workers, kind),
+                                (uint64_t)hr_clock_ns());
+    return false;
 }
 
 void hr_calibration_place(struct hr_run *run, unsigned char *memory)

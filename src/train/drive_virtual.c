@@ -18,8 +18,9 @@
 #include "strategy/server.h"
 #include "train/network.h"
 #include "train/play.h"
+#include "train/virtual_account.h"
 
-enum event { COMPUTED, ARRIVED, REPLIED, SERVED, SUMMED, FREED };
+enum event { COMPUTED, ARRIVED, REPLIED, SERVED, SUMMED, FREED, DELIVERED };
 
 /* A shard. */
 struct station {
@@ -32,11 +33,9 @@ struct station {
 
 /* A worker. */
 struct seat {
-    size_t coming;                   /* messages on their way to it */
-    int64_t since_ps;                /* up to when its time is accounted for */
-    int64_t took_ps;                 /* its gradient, and what comes on top */
-    int64_t spent_ps[HR_ACTIVITIES]; /* its account, which is kept in nanoseconds */
-    int64_t *moving_ps; /* (max(servers, 1)) of that, how long something of its was under way */
+    struct hr_virtual_account account;
+    size_t coming;   /* messages of shards on their way to it */
+    int64_t took_ps; /* its gradient, and what comes on top */
 };
 
 struct simulator {
@@ -72,12 +71,21 @@ static enum hr_status push(struct simulator *sim, int64_t time_ps, enum event ev
 
 /* --- messages and sums on their way --- */
 
+/* A message between two workers leaves, or has come. */
+static void move_between(struct simulator *sim, size_t from, size_t to, bool leaves)
+{
+    hr_virtual_move(&sim->seat[from].account, &sim->seat[to].account, leaves, now_of(sim));
+}
+
 /* A message is on its way: when it arrives, and when its links are free for others. */
 static enum hr_status departed(struct simulator *sim, const struct hr_departure *departure)
 {
     const size_t worker = (departure->tag & UINT32_MAX) >> 3, shard = departure->tag >> 32;
     const struct hr_passage *passage = &departure->passage;
-    sim->seat[worker].moving_ps[shard] += passage->arrival_ps - passage->start_ps;
+    if ((departure->tag & 7) == DELIVERED)
+        move_between(sim, shard, worker, true);
+    else
+        sim->seat[worker].account.moving_ps[shard] += passage->arrival_ps - passage->start_ps;
     if (passage->free_ps > now_of(sim))
         HR_TRY(push(sim, passage->free_ps, FREED, 0, 0));
     return push(sim, passage->arrival_ps, (enum event)(departure->tag & 7), worker, shard);
@@ -95,22 +103,28 @@ static enum hr_status depart(struct simulator *sim)
     }
 }
 
-static void posted(void *arg, const struct hr_posted *what)
+/* A message between two workers is delivered by us; one of a shard is there, but nobody looks. */
+static bool posted(void *arg, const struct hr_posted *what)
 {
     struct simulator *sim = arg;
-    const size_t home = hr_shard_rank(&sim->play.run->shared, what->shard);
+    const size_t workers = sim->play.run->shared.workers;
+    const bool request = what->to >= workers, reply = what->from >= workers;
     const struct hr_parcel parcel = {
-        .from = what->to_shard ? what->worker : home,
-        .to = what->to_shard ? home : what->worker,
+        .from = what->from,
+        .to = what->to,
         .bytes = what->bytes,
-        .tag = what_of(what->to_shard ? ARRIVED : REPLIED, what->worker, what->shard),
+        .tag = request ? what_of(ARRIVED, what->from, what->to - workers)
+               : reply ? what_of(REPLIED, what->to, what->from - workers)
+                       : what_of(DELIVERED, what->to, what->from),
     };
-    sim->seat[what->worker].coming += !what->to_shard;
+    if (reply)
+        sim->seat[what->to].coming++;
     enum hr_status status = hr_network_post(&sim->network, &parcel);
     if (status == HR_OK)
         status = depart(sim);
     if (sim->status == HR_OK)
         sim->status = status;
+    return !request && !reply;
 }
 
 static void summed(void *arg, const struct hr_local_group_sum *what)
@@ -127,29 +141,9 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
 
 /* --- a worker --- */
 
-static void spend(struct simulator *sim, size_t rank, enum hr_activity activity, int64_t ps)
-{
-    sim->seat[rank].spent_ps[activity] += ps;
-    sim->play.run->shared.stats[rank].account.spent_ns[activity] =
-        sim->seat[rank].spent_ps[activity] / 1000;
-}
-
-/* What it did since then: communicate while something of its was under way (to the slowest
- * shard), wait for the rest. */
 static void account(struct simulator *sim, size_t rank)
 {
-    const struct hr_shared_state *shared = &sim->play.run->shared;
-    struct seat *seat = &sim->seat[rank];
-    const int64_t elapsed = now_of(sim) - seat->since_ps;
-    int64_t moving = 0;
-    for (size_t s = 0; s < (shared->servers ? shared->servers : 1); s++) {
-        moving = seat->moving_ps[s] > moving ? seat->moving_ps[s] : moving;
-        seat->moving_ps[s] = 0;
-    }
-    moving = moving < elapsed ? moving : elapsed;
-    spend(sim, rank, HR_COMMUNICATE, moving);
-    spend(sim, rank, HR_WAIT, elapsed - moving);
-    seat->since_ps = now_of(sim);
+    hr_virtual_settle(&sim->seat[rank].account, now_of(sim));
 }
 
 static enum hr_status compute(struct simulator *sim, size_t rank)
@@ -163,9 +157,10 @@ static enum hr_status compute(struct simulator *sim, size_t rank)
     seat->took_ps = hr_ps_add(compute_ps, hr_ps_add(load_ps, stall_ps));
     const int64_t due = hr_ps_add(now_of(sim), seat->took_ps);
     HR_TRY(push(sim, due, COMPUTED, rank, 0));
-    spend(sim, rank, HR_WAIT, stall_ps);
-    spend(sim, rank, HR_LOAD, load_ps);
-    spend(sim, rank, HR_COMPUTE, compute_ps);
+    seat->account.since_ps = due;
+    hr_virtual_spend(&seat->account, HR_WAIT, stall_ps);
+    hr_virtual_spend(&seat->account, HR_LOAD, load_ps);
+    hr_virtual_spend(&seat->account, HR_COMPUTE, compute_ps);
     return hr_play_compute(&sim->play, rank, due);
 }
 
@@ -192,7 +187,7 @@ static enum hr_status computed(struct simulator *sim, size_t rank)
     struct seat *seat = &sim->seat[rank];
     bool idle;
     sim->play.trainee[rank].worker.took_ns = seat->took_ps / 1000;
-    seat->since_ps = now_of(sim);
+    seat->account.since_ps = now_of(sim);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
     return look(sim, rank);
 }
@@ -209,7 +204,7 @@ static enum hr_status release(struct simulator *sim)
 {
     const size_t workers = sim->play.run->shared.workers;
     for (size_t r = 0; sim->sum_moving_ps && r < workers; r++)
-        sim->seat[r].moving_ps[0] += sim->sum_moving_ps[r];
+        sim->seat[r].account.moving_ps[0] += sim->sum_moving_ps[r];
     hr_local_group_release(sim->play.run->local);
     return look_at_all(sim);
 }
@@ -248,7 +243,7 @@ static enum hr_status serve(struct simulator *sim, size_t shard)
     struct station *station = &sim->station[shard];
     while (!station->busy && next_in_queue(sim, shard, &station->serving)) {
         const int64_t ps = hr_conditions_serve_ps(sim->play.run, shard, station->served++);
-        sim->seat[station->serving].moving_ps[shard] += ps;
+        sim->seat[station->serving].account.moving_ps[shard] += ps;
         if (ps > 0) {
             station->busy = true;
             return push(sim, hr_ps_add(now_of(sim), ps), SERVED, 0, shard);
@@ -286,6 +281,10 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
         return release(sim);
     case FREED:
         return depart(sim);
+    case DELIVERED:
+        move_between(sim, shard, worker, false);
+        sim->play.run->shared.strategy->deliver(&sim->play.run->shared, shard, worker);
+        return sim->play.state[worker] == HR_HAS ? HR_OK : look(sim, worker);
     }
     return HR_OK;
 }
@@ -293,7 +292,7 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
 static enum hr_status begin(struct simulator *sim)
 {
     for (size_t r = 0; r < sim->play.run->shared.workers; r++)
-        sim->seat[r].since_ps = now_of(sim);
+        sim->seat[r].account.since_ps = now_of(sim);
     HR_TRY(look_at_all(sim));
     return sim->status;
 }
@@ -345,7 +344,9 @@ static enum hr_status take_memory(struct simulator *sim, const struct hr_shared_
     for (size_t s = 0; s < shards; s++)
         sim->station[s].queue = sim->queue + s * slots;
     for (size_t r = 0; r < shared->workers; r++)
-        sim->seat[r].moving_ps = sim->moving_ps + r * shards;
+        sim->seat[r].account = (struct hr_virtual_account){.account = &shared->stats[r].account,
+                                                           .moving_ps = sim->moving_ps + r * shards,
+                                                           .nmoving = shards};
     return HR_OK;
 }
 
