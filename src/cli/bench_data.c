@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/philox.h"
-#include "cli/parse.h"
+#include "options/nearest.h"
 
 enum { ROOM = 64 << 20, MOST_SAMPLES = 60000, TEST_SAMPLES = 64, MOST_CLASSES = 256 };
 enum { MOST_ELEMS = 1 << 24 };

@@ -3,7 +3,7 @@
 #ifndef HR_CLI_BENCH_DATA_H
 #define HR_CLI_BENCH_DATA_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 struct hr_bench_data {
     struct hr_dataset dataset;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/needs.h"
-#include "cli/parse.h"
+#include "options/nearest.h"
 
 enum {
     NETS = HR_BENCH_LAYERS | HR_BENCH_TRAIN,

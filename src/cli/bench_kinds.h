@@ -2,7 +2,7 @@
 #ifndef HR_CLI_BENCH_KINDS_H
 #define HR_CLI_BENCH_KINDS_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 enum hr_bench_kind {
     HR_BENCH_COLLECTIVES = 1, /* bench all_reduce, ...: anything that is none of the others */

@@ -2,7 +2,7 @@
 #ifndef HR_CLI_BENCH_LAYERS_H
 #define HR_CLI_BENCH_LAYERS_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Every layer's times beside the machine's roofs. */
 HR_CHECKED enum hr_status hr_bench_layers(struct hr_cli *cli);

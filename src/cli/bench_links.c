@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/bench_loop.h"
-#include "cli/combination.h"
-#include "cli/parse.h"
+#include "options/meaning.h"
+#include "options/nearest.h"
 #include "netsim/laws.h"
 #include "netsim/walk_rings.h"
 #include "report/links.h"

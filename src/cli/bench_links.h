@@ -2,7 +2,7 @@
 #ifndef HR_CLI_BENCH_LINKS_H
 #define HR_CLI_BENCH_LINKS_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Walk plans over a topology (--topology, --algorithm, --bytes, --root), or show its rings
  * (--find-rings), or the laws of parameter servers (--sweep). Prints, and writes --json. */

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "cli/options.h"
+#include "options/command_line.h"
 #include "hogring/group.h"
 #include "report/store.h"
 #include "netsim/link.h"

@@ -6,7 +6,7 @@
 
 #include "cli/bench_data.h"
 #include "cli/bench_layers.h"
-#include "cli/combination.h"
+#include "options/meaning.h"
 #include "cli/signals.h"
 #include "hogring/group.h"
 #include "kernels/gemm.h"

@@ -124,7 +124,7 @@ static enum hr_status make(const struct hr_cli *cli, const char *what)
 {
     static const char *const others[] = {"data",         "test-data",  "test-fraction", "header",
                                          "label-column", "index-base", "classes",       "json"};
-    struct hr_sparse_shape shape = cli->shape;
+    struct hr_sparse_shape shape = cli->shape, usual;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (hr_cli_was_given(cli, others[i]))
             return hr_fail(HR_E_USAGE, "--%s: means nothing for data make", others[i]);
@@ -132,8 +132,9 @@ static enum hr_status make(const struct hr_cli *cli, const char *what)
         return hr_fail(HR_E_USAGE, "data make: expected data make sparse --out FILE");
     if (!cli->out[0])
         return hr_fail(HR_E_USAGE, "data make: where to? (hogring data make sparse --out FILE)");
-    if (hr_cli_was_given(cli, "features"))
-        shape.features = cli->data_options.feature_count;
+    hr_sparse_shape_defaults(&usual);
+    shape.features =
+        hr_cli_was_given(cli, "features") ? cli->data_options.feature_count : usual.features;
     shape.should_stop = hr_signals_seen;
     HR_TRY(hr_sparse_make(cli->out, &shape));
     printf("%s: %zu rows of %zu features, seed %llu\n", cli->out, shape.rows, shape.features,

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/combination.h"
+#include "options/meaning.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/outcome.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/parse.h"
+#include "options/nearest.h"
 
 static const struct hr_command *const commands[] = {
     &hr_command_train,  &hr_command_compare, &hr_command_simulate, &hr_command_eval,

@@ -3,7 +3,7 @@
 #ifndef HR_CLI_COMMANDS_H
 #define HR_CLI_COMMANDS_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 struct hr_command {
     const char *name;

@@ -2,7 +2,7 @@
 #ifndef HR_CLI_COMPARE_RUNS_H
 #define HR_CLI_COMPARE_RUNS_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 #include "report/report.h"
 
 enum { HR_COMPARE_RUNS_MAX = 256 };

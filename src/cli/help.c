@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,10 +40,18 @@ void hr_help_print(FILE *out)
 
 void hr_help_print_command(FILE *out, const struct hr_command *command)
 {
+    char *text = NULL;
+    size_t bytes;
+    FILE *memory = open_memstream(&text, &bytes);
     fprintf(out, "hogring %s - %s\n\nusage: hogring %s %s\n\n", command->name, command->summary,
             command->name, command->usage);
-    hr_manual_print(out, command->story, hr_manual_width(STDOUT_FILENO));
-    hr_cli_print_options(out, command->bit);
+    if (!memory)
+        return;
+    fputs(command->story, memory);
+    hr_cli_write_options(memory, command->bit);
+    fclose(memory);
+    hr_manual_print(out, text, hr_manual_width(STDOUT_FILENO));
+    free(text);
     fprintf(out, "\nexamples:\n%s", command->examples);
 }
 

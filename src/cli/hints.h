@@ -2,7 +2,7 @@
 #ifndef HR_CLI_HINTS_H
 #define HR_CLI_HINTS_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Once, before training; without memory to look, nothing. */
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset);

@@ -2,7 +2,7 @@
 #ifndef HR_CLI_INSPECT_MODEL_H
 #define HR_CLI_INSPECT_MODEL_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Print the layers of the model that cli->positional[0] describes, for samples like --input, as a
  * table; write them to --json. */

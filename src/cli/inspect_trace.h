@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Does the file begin as a trace does? */
 bool hr_is_trace(const char *path);

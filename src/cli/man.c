@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/options_table.h"
 #include "manual/manual.h"
 
 /* A page is a command, a topic, or both; neither is hogring itself. */
@@ -82,26 +81,12 @@ static void print_text(FILE *out, void (*write)(FILE *, const struct hr_command 
     free(text);
 }
 
-static void write_options(FILE *out, const struct hr_command *command)
-{
-    const struct hr_option_row *row;
-    fputs("\n# OPTIONS\n", out);
-    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++) {
-        if (!(row->commands & command->bit))
-            continue;
-        if (!row->name[0])
-            fprintf(out, "## %s\n", row->help);
-        else
-            fprintf(out, "--%s%s%s :: %s\n", row->name, row->metavar ? " " : "",
-                    row->metavar ? row->metavar : "", row->help);
-    }
-}
-
 static void write_command(FILE *out, const struct hr_command *command)
 {
     fprintf(out, "# SYNOPSIS\nhogring %s %s\n\n# DESCRIPTION\n%s", command->name, command->usage,
             command->story);
-    write_options(out, command);
+    fputs("\n# OPTIONS\n", out);
+    hr_cli_write_options(out, command->bit);
     fprintf(out, "\n# EXAMPLES\n%s", command->examples);
 }
 

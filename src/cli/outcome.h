@@ -3,7 +3,7 @@
 #ifndef HR_CLI_OUTCOME_H
 #define HR_CLI_OUTCOME_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 #include "report/report.h"
 
 /* Of every command, before it begins: refuse what could only fail after hours, an accuracy

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "checkpoint/claim.h"
 #include "checkpoint/safetensors.h"
-#include "cli/options_table.h"
+#include "options/command_line.h"
 #include "hogring/checkpoint.h"
 
 static const char prefix[] = "option."; /* of keys: train/kept.c */
@@ -22,62 +22,27 @@ static bool is_refused_later(const char *name)
     return false;
 }
 
-static const struct hr_option_row *find_row(const char *name)
-{
-    const struct hr_option_row *row;
-    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
-        if (row->name[0] && !strcmp(row->name, name) && (row->commands & HR_TRAIN))
-            return row;
-    return NULL;
-}
-
-static bool same_value(const struct hr_option_row *row, const void *a, const void *b)
-{
-    return row->kind == TEXT ? !strcmp(a, b) : !memcmp(a, b, row->size);
-}
-
-/* "--lr 0.1", or what else the flag was given as. */
-static void write_given(const struct hr_option_row *row, const void *field, char *text, size_t size)
-{
-    switch (row->kind) {
-    case FLAG:
-        snprintf(text, size, "--%s %s", row->name, *(const bool *)field ? "on" : "off");
-        break;
-    case COUNT:
-        snprintf(text, size, "--%s %zu", row->name, *(const size_t *)field);
-        break;
-    case COUNT64:
-        snprintf(text, size, "--%s %llu", row->name, (unsigned long long)*(const uint64_t *)field);
-        break;
-    case NUMBER:
-        snprintf(text, size, "--%s %.15g", row->name, *(const double *)field);
-        break;
-    default:
-        snprintf(text, size, "--%s %s", row->name, hr_printable(field).text);
-    }
-}
-
 /* One option of the checkpoint. */
 static void adopt(struct hr_cli *cli, const char *name, const char *value, const char *path)
 {
     static struct hr_cli saved;
-    const struct hr_option_row *row = find_row(name);
+    const struct hr_cli_option option = hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN));
+    const struct hr_option *row = option.row;
+    char *mine = (char *)cli + option.base, *theirs = (char *)&saved + option.base;
     saved = *cli;
     if (!row || hr_cli_set(&saved, HR_TRAIN, name, value, "") != HR_OK) {
         hr_log(HR_LOG_WARNING, "--resume %s: its --%s is not known here, and passed over", path,
                hr_printable(name).text);
         return;
     }
-    char *mine = (char *)cli + row->offset;
-    const char *theirs = (const char *)&saved + row->offset;
     if (!hr_cli_was_given(cli, name)) {
-        memcpy(mine, theirs, row->size);
-    } else if (!same_value(row, mine, theirs) && !is_refused_later(name)) {
+        memcpy(mine + row->offset, theirs + row->offset, row->size);
+    } else if (!hr_option_equal(row, mine, theirs) && !is_refused_later(name)) {
         char text[256];
-        write_given(row, mine, text, sizeof text);
+        hr_option_text(row, mine, text, sizeof text);
         const size_t used = strlen(cli->otherwise);
         snprintf(cli->otherwise + used, sizeof cli->otherwise - used,
-                 "%s: until here it was trained with %s\n", text,
+                 "--%s %s: until here it was trained with %s\n", name, hr_printable(text).text,
                  value[0] ? hr_printable(value).text : "none");
     }
 }

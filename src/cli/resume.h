@@ -3,7 +3,7 @@
 #ifndef HR_CLI_RESUME_H
 #define HR_CLI_RESUME_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Where --resume names a checkpoint: put its options and data in place of those that were not
  * given, note of each that was given otherwise what it was, and name the checkpoint itself in

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/options_table.h"
+#include "options/command_line.h"
 #include "hogring/sparse.h"
 
 bool hr_cli_is_sparse(const struct hr_cli *cli)
@@ -53,8 +53,8 @@ static enum hr_status check_given(const struct hr_cli *cli)
                                        "target-accuracy",
                                        "help",
                                        NULL};
-    const struct hr_option_row *row;
-    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
         if (cli->given[i] && !is_listed(row->name, used))
             return hr_fail(HR_E_USAGE, "--%s: means nothing with --model %s", row->name,
                            cli->train.model);

@@ -2,7 +2,7 @@
 #ifndef HR_CLI_SPARSE_H
 #define HR_CLI_SPARSE_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Is --model one of the sparse engine's? */
 bool hr_cli_is_sparse(const struct hr_cli *cli);

@@ -2,7 +2,7 @@
 #ifndef HR_CLI_WATCH_H
 #define HR_CLI_WATCH_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 #include "hogring/train.h"
 #include "report/report.h"
 

@@ -2,7 +2,7 @@
 #ifndef HR_CLI_WHAT_IF_H
 #define HR_CLI_WHAT_IF_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 #include "hogring/replay.h"
 
 /* Replay, model and counterfactual, as a table and a sentence, and JSON where it was asked for. */

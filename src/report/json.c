@@ -14,7 +14,7 @@
 #include "report/json_comparison.h"
 #include "report/json_value.h"
 #include "report/report.h"
-#include "session/option_rows.h"
+#include "options/train_options.h"
 
 /* --- a run */
 
@@ -141,35 +141,32 @@ static json_t *run_array(const struct hr_run_result *runs, size_t n)
 
 /* --- the configuration */
 
-static json_t *option_value(const struct hr_train_options *options, const struct hr_train_row *row)
+/* As people read it: what was not chosen is null, and text is UTF-8 whatever it was. */
+static json_t *option_value(const struct hr_option *row, const void *base)
 {
-    const void *field = (const char *)options + row->offset;
-    switch (row->type) {
+    const void *field = (const char *)base + row->offset;
+    switch (row->kind) {
     case HR_OPTION_TEXT:
+    case HR_OPTION_OPTIONAL_TEXT:
         return hr_json_text_or_null(field);
-    case HR_OPTION_SIZE:
-        return hr_json_count(*(const size_t *)field);
-    case HR_OPTION_COUNT:
-        return hr_json_count(*(const uint64_t *)field);
-    case HR_OPTION_NUMBER: { /* below zero: not chosen, and nothing that the model would obey */
+    case HR_OPTION_NUMBER:
+    case HR_OPTION_SECONDS:
+    case HR_OPTION_DURATION: {
         const double number = *(const double *)field;
         return number < 0 ? json_null() : hr_json_number(number);
     }
-    case HR_OPTION_TRUTH:
-        return json_boolean(*(const bool *)field);
+    default:
+        return hr_option_json(row, base);
     }
-    return NULL;
 }
 
 static json_t *data_options(const struct hr_data_options *options)
 {
-    return json_pack(
-        "{so so so so so so so}", "test-data", hr_json_text_or_null(options->test_data),
-        "test-fraction", hr_json_number(options->test_fraction), "header",
-        hr_json_text_or_null(options->header), "label-column",
-        hr_json_text_or_null(options->label_column), "index-base",
-        hr_json_text_or_null(options->index_base), "features",
-        hr_json_count(options->feature_count), "classes", hr_json_text_or_null(options->classes));
+    const struct hr_option *row;
+    json_t *object = json_object();
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
+        json_object_set_new(object, row->name, option_value(row, options));
+    return object;
 }
 
 static json_t *data_object(const struct hr_dataset *dataset)
@@ -184,11 +181,11 @@ static json_t *data_object(const struct hr_dataset *dataset)
 static json_t *config_object(const struct hr_train_options *options,
                              const struct hr_dataset *dataset)
 {
-    const struct hr_train_row *row;
+    const struct hr_option *row;
     json_t *config = json_object();
     int failed = json_object_set_new(config, "data", data_object(dataset));
-    for (size_t i = 0; (row = hr_train_row_at(i)); i++)
-        failed |= json_object_set_new(config, row->flag, option_value(options, row));
+    for (size_t i = 0; (row = hr_train_option_at(i)); i++)
+        failed |= json_object_set_new(config, row->name, option_value(row, options));
     if (failed) {
         json_decref(config);
         return NULL;

@@ -1,35 +1,23 @@
 #include "session/kept.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "checkpoint/safetensors.h"
+#include "options/train_options.h"
 #include "session/machine_bits.h"
-#include "session/option_rows.h"
 
-#define ROW(flag, type, field)                                                                     \
-    {                                                                                              \
-        flag, HR_OPTION_##type, HR_DECIDES, offsetof(struct hr_data_options, field),               \
-            sizeof(((struct hr_data_options *)0)->field)                                           \
-    }
-
-static const struct hr_train_row data_rows[] = {
-    ROW("test-data", TEXT, test_data),   ROW("test-fraction", NUMBER, test_fraction),
-    ROW("header", TEXT, header),         ROW("label-column", TEXT, label_column),
-    ROW("index-base", TEXT, index_base), ROW("features", SIZE, feature_count),
-    ROW("classes", TEXT, classes),
-};
-
-enum { DATA_ROWS = sizeof data_rows / sizeof *data_rows, OTHERS = 8 };
+enum { OTHERS = 8 };
 
 size_t hr_kept_entries(void)
 {
-    size_t rows = 0;
-    while (hr_train_row_at(rows))
+    size_t rows = 0, data_rows = 0;
+    while (hr_train_option_at(rows))
         rows++;
-    return rows + DATA_ROWS + OTHERS;
+    while (hr_data_option_at(data_rows))
+        data_rows++;
+    return rows + data_rows + OTHERS;
 }
 
 /* --- saved --- */
@@ -47,27 +35,26 @@ static void put(struct hr_tensor_file *file, const char *prefix, const char *nam
     json_decref(valid);
 }
 
-static void put_row(struct hr_tensor_file *file, const void *options,
-                    const struct hr_train_row *row)
+static void put_row(struct hr_tensor_file *file, const void *options, const struct hr_option *row)
 {
     char text[sizeof((struct hr_data_options *)0)->classes];
-    hr_train_row_text(options, row, text, sizeof text);
-    if (row->type != HR_OPTION_NUMBER || text[0] != '-') /* less than 0: not chosen */
-        put(file, HR_KEPT_OPTION, row->flag, text);
+    hr_option_text(row, options, text, sizeof text);
+    if (row->kind != HR_OPTION_NUMBER || text[0] != '-') /* less than 0: not chosen */
+        put(file, HR_KEPT_OPTION, row->name, text);
 }
 
 void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset *dataset,
                  struct hr_tensor_file *file)
 {
-    const struct hr_train_row *row;
+    const struct hr_option *row;
     json_t *machine = hr_machine_bits_json(), *value;
     const char *name;
-    for (size_t i = 0; (row = hr_train_row_at(i)) != NULL; i++)
-        if (hr_train_row_is_kept(row))
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
+        if (hr_option_is_kept(row))
             put_row(file, options, row);
     put(file, HR_KEPT_OPTION, "data", dataset->name);
-    for (size_t i = 0; i < DATA_ROWS; i++)
-        put_row(file, &dataset->options, &data_rows[i]);
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
+        put_row(file, &dataset->options, row);
     json_object_foreach(machine, name, value) put(file, HR_KEPT_MACHINE, name,
                                                   json_is_string(value) ? json_string_value(value)
                                                   : json_is_true(value) ? "on"

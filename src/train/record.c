@@ -7,7 +7,6 @@
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
 #include "session/machine_bits.h"
-#include "session/option_rows.h"
 #include "train/trace_text.h"
 
 struct hr_recorder {

@@ -9,8 +9,8 @@
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
+#include "options/train_options.h"
 #include "session/machine_bits.h"
-#include "session/option_rows.h"
 
 /* --- written --- */
 
@@ -29,12 +29,8 @@ static json_t *count(uint64_t n)
 
 static json_t *data_json(const struct hr_dataset *dataset)
 {
-    const struct hr_data_options *o = &dataset->options;
-    return json_pack("{ss ss s{ss sf ss ss ss so ss}}", "name", dataset->name, "digest",
-                     dataset->digest, "options", "test-data", o->test_data, "test-fraction",
-                     o->test_fraction, "header", o->header, "label-column", o->label_column,
-                     "index-base", o->index_base, "features", count(o->feature_count), "classes",
-                     o->classes);
+    return json_pack("{ss ss so}", "name", dataset->name, "digest", dataset->digest, "options",
+                     hr_data_options_json(&dataset->options));
 }
 
 void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state *out)
@@ -122,24 +118,6 @@ static enum hr_status take_count(const json_t *object, const char *name, uint64_
     return HR_OK;
 }
 
-static enum hr_status take_data_options(const json_t *object, struct hr_data_options *out)
-{
-    const json_t *fraction = json_object_get(object, "test-fraction");
-    uint64_t features = 0;
-    HR_TRY(take_text(object, "test-data", out->test_data, sizeof out->test_data));
-    HR_TRY(take_text(object, "header", out->header, sizeof out->header));
-    HR_TRY(take_text(object, "label-column", out->label_column, sizeof out->label_column));
-    HR_TRY(take_text(object, "index-base", out->index_base, sizeof out->index_base));
-    HR_TRY(take_count(object, "features", &features));
-    if (json_object_get(object, "classes")) /* the first traces have none */
-        HR_TRY(take_text(object, "classes", out->classes, sizeof out->classes));
-    if (!json_is_number(fraction))
-        return hr_fail(HR_E_FORMAT, "expected \"test-fraction\" to be a number");
-    out->test_fraction = json_number_value(fraction);
-    out->feature_count = features;
-    return HR_OK;
-}
-
 static enum hr_status take_header(const json_t *header, struct hr_replay *replay, json_t **machine,
                                   struct hr_trace_begin_state *begin)
 {
@@ -147,7 +125,7 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
     HR_TRY(hr_train_options_from_json(json_object_get(header, "options"), &replay->options));
     HR_TRY(take_text(data, "name", replay->data, sizeof replay->data));
     HR_TRY(take_text(data, "digest", replay->data_digest, sizeof replay->data_digest));
-    HR_TRY(take_data_options(json_object_get(data, "options"), &replay->data_options));
+    HR_TRY(hr_data_options_from_json(json_object_get(data, "options"), &replay->data_options));
     HR_TRY(take_count(start, "index", &begin->index));
     HR_TRY(take_text(start, "weights", begin->weights, sizeof begin->weights));
     HR_TRY(take_text(start, "state", begin->state, sizeof begin->state));

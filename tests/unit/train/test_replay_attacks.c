@@ -6,7 +6,7 @@
 
 #include "base/isa.h"
 #include "support/traces.h"
-#include "session/option_rows.h"
+#include "options/train_options.h"
 
 /* A recorded run as the scratch file "t". */
 static int record_one(void **state)
@@ -255,10 +255,10 @@ static void every_option_that_decides_survives_the_header(void **state)
     hr_train_defaults(&back);
     CHECK_OK(hr_train_options_from_json(object, &back));
     json_decref(object);
-    const struct hr_train_row *row;
-    for (size_t i = 0; (row = hr_train_row_at(i)) != NULL; i++) {
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
         const char *was = (char *)&options + row->offset, *is = (char *)&back + row->offset;
-        if (row->use == HR_DECIDES && row->type == HR_OPTION_TEXT)
+        if (row->use == HR_DECIDES && row->kind == HR_OPTION_TEXT)
             assert_string_equal(was, is);
         else if (row->use == HR_DECIDES)
             assert_memory_equal(was, is, row->size);

@@ -1,4 +1,4 @@
-#include "cli/parse.h"
+#include "options/nearest.h"
 
 #include <string.h>
 

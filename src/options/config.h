@@ -1,8 +1,8 @@
 /* config.h - options from a file, one "name = value" a line. */
-#ifndef HR_CLI_CONFIG_H
-#define HR_CLI_CONFIG_H
+#ifndef HR_OPTIONS_CONFIG_H
+#define HR_OPTIONS_CONFIG_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Read the file's options into cli, as if they stood on the command line; but FILE of a value
  * trace:FILE is looked for beside the configuration, wherever the command runs. HR_E_IO,

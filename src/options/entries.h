@@ -1,9 +1,9 @@
 /* entries.h - the entries of --strategies, as ssp:staleness=1:lr=0.01: read, and told apart. Values
  * with commas or colons stand in "" or (), as link="1GB/s,5us", compute-time=lognormal(5ms,0.3). */
-#ifndef HR_CLI_ENTRIES_H
-#define HR_CLI_ENTRIES_H
+#ifndef HR_OPTIONS_ENTRIES_H
+#define HR_OPTIONS_ENTRIES_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Cut a list at its first `separator`: *piece is what stands before it, *rest what stands behind
  * it, NULL when that was the last. Parentheses and double quotes keep together what stands in them.

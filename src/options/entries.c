@@ -1,4 +1,4 @@
-#include "cli/entries.h"
+#include "options/entries.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -6,9 +6,8 @@
 
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
-#include "cli/combination.h"
-#include "cli/options_table.h"
-#include "session/option_rows.h"
+#include "options/meaning.h"
+#include "options/command_line.h"
 
 static bool is_listed(const char *name, const char *const *list)
 {
@@ -61,14 +60,8 @@ static char *bare(char *value)
 static bool is_for_all(const char *name)
 {
     static const char *const shared[] = {"seed", "clock", "target-accuracy", NULL};
-    const struct hr_option_row *row;
-    const size_t begin = offsetof(struct hr_cli, train),
-                 end = begin + sizeof(struct hr_train_options);
-    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
-        if (!strcmp(row->name, name) && (row->commands & HR_COMPARE))
-            return row->kind == CONFIG || row->offset < begin || row->offset >= end ||
-                   is_listed(name, shared);
-    return false; /* there is no such option */
+    const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, HR_COMPARE)).row;
+    return row && (row != hr_train_option_find(name) || is_listed(name, shared));
 }
 
 static enum hr_status read_setting(char *setting, struct hr_cli *own)
@@ -105,42 +98,24 @@ enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_c
 /* --- telling them apart --- */
 
 /* As the flag would have it; "" for what was not chosen. */
-static void write_value(const struct hr_train_options *options, const struct hr_train_row *row,
+static void write_value(const struct hr_train_options *options, const struct hr_option *row,
                         char *text, size_t size)
 {
     enum { MOST = 24 }; /* a layer list may be long */
-    const void *field = (const char *)options + row->offset;
-    text[0] = '\0';
-    switch (row->type) {
-    case HR_OPTION_TEXT:
-        snprintf(text, size, "%.*s%s", MOST, hr_printable(field).text,
-                 strlen(field) > MOST ? "..." : "");
-        break;
-    case HR_OPTION_SIZE:
-        snprintf(text, size, "%zu", *(const size_t *)field);
-        break;
-    case HR_OPTION_COUNT:
-        snprintf(text, size, "%llu", (unsigned long long)*(const uint64_t *)field);
-        break;
-    case HR_OPTION_NUMBER:
-        if (*(const double *)field >= 0)
-            snprintf(text, size, "%.6g", *(const double *)field);
-        break;
-    case HR_OPTION_TRUTH:
-        snprintf(text, size, "%s", *(const bool *)field ? "on" : "off");
-        break;
-    }
+    char value[sizeof options->model];
+    hr_option_text(row, options, value, sizeof value);
+    const bool is_text = row->kind == HR_OPTION_TEXT, cut = is_text && strlen(value) > MOST;
+    const bool chosen = row->kind != HR_OPTION_NUMBER || value[0] != '-';
+    snprintf(text, size, "%.*s%s", cut ? MOST : (int)size, chosen ? hr_printable(value).text : "",
+             cut ? "..." : "");
 }
 
 static bool differs(const struct hr_train_options *options, size_t n, size_t i,
-                    const struct hr_train_row *row)
+                    const struct hr_option *row)
 {
-    for (size_t k = 0; k < n; k++) {
-        const char *mine = (const char *)&options[i] + row->offset;
-        const char *other = (const char *)&options[k] + row->offset;
-        if (row->type == HR_OPTION_TEXT ? strcmp(mine, other) : memcmp(mine, other, row->size))
+    for (size_t k = 0; k < n; k++)
+        if (!hr_option_equal(row, &options[i], &options[k]))
             return true;
-    }
     return false;
 }
 
@@ -148,9 +123,8 @@ static bool differs(const struct hr_train_options *options, size_t n, size_t i,
 static bool means_something(const struct hr_train_options *options, const char *flag)
 {
     static struct hr_cli alone;
-    const struct hr_option_row *row;
-    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++)
-        alone.given[i] = (row->commands & HR_COMPARE) && !strcmp(row->name, flag);
+    memset(alone.given, 0, sizeof alone.given);
+    alone.given[hr_cli_option_find(flag, HR_COMPARE)] = true;
     return hr_combination_check(&alone, options) == HR_OK;
 }
 
@@ -163,16 +137,16 @@ void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i
         "backups",  "batch-size", "staleness-lr",   "optimizer",   "delay-compensation",
         "lr",       "async-lr",   "checkpoint-dir", "resume",      "global-batch-size",
         "keep",     NULL};
-    const struct hr_train_row *row;
+    const struct hr_option *row;
     text[0] = '\0';
-    for (size_t r = 0; (row = hr_train_row_at(r)) != NULL; r++) {
+    for (size_t r = 0; (row = hr_train_option_at(r)) != NULL; r++) {
         char value[64];
-        if (is_listed(row->flag, told) || !differs(options, n, i, row) ||
-            !means_something(&options[i], row->flag))
+        if (is_listed(row->name, told) || !differs(options, n, i, row) ||
+            !means_something(&options[i], row->name))
             continue;
         write_value(&options[i], row, value, sizeof value);
         const size_t used = strlen(text);
         if (value[0])
-            snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", row->flag, value);
+            snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", row->name, value);
     }
 }

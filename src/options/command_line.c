@@ -1,23 +1,25 @@
-/* The command line by way of getopt, and the table of options as --help shows it. */
+/* The command line by way of getopt. */
+#include "options/command_line.h"
+
 #include <getopt.h>
 #include <string.h>
 
-#include "cli/options_table.h"
+#include "options/config.h"
 
 enum { FIRST_ROW = 256 }; /* getopt_long answers FIRST_ROW + row; letters answer themselves */
 
 static void list_for_getopt(struct option *list, enum hr_command_bit command)
 {
     size_t n = 0;
-    const struct hr_option_row *row;
-    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++) {
-        if (!row->name[0] || !(row->commands & command))
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
+        if (!hr_option_is_of(row, command))
             continue;
         list[n++] = (struct option){
             .name = row->name,
-            .has_arg = row->kind == FLAG            ? no_argument
-                       : row->kind == OPTIONAL_TEXT ? optional_argument
-                                                    : required_argument,
+            .has_arg = row->kind == HR_OPTION_FLAG            ? no_argument
+                       : row->kind == HR_OPTION_OPTIONAL_TEXT ? optional_argument
+                                                              : required_argument,
             .val = FIRST_ROW + (int)i,
         };
     }
@@ -28,17 +30,17 @@ static enum hr_status refuse(int answer, char **argv, enum hr_command_bit comman
 {
     char name[64];
     const char *text = argv[optind - 1];
+    const struct hr_option *row =
+        optopt >= FIRST_ROW ? hr_cli_option_at((size_t)(optopt - FIRST_ROW)).row : NULL;
     if (answer == ':')
-        return hr_fail(HR_E_USAGE, "%s: a value is missing (%s %s)", text, text,
-                       hr_option_at((size_t)(optopt - FIRST_ROW))->metavar);
-    if (optopt >= FIRST_ROW)
-        return hr_fail(HR_E_USAGE, "--%s: takes no value",
-                       hr_option_at((size_t)(optopt - FIRST_ROW))->name);
+        return hr_fail(HR_E_USAGE, "%s: a value is missing (%s %s)", text, text, row->metavar);
+    if (row)
+        return hr_fail(HR_E_USAGE, "--%s: takes no value", row->name);
     if (strncmp(text, "--", 2) != 0)
         return hr_fail(HR_E_USAGE, "-%c: options begin with two dashes (--help lists them)",
                        optopt);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text + 2, "="), text + 2);
-    return hr_option_unknown(name, command, "");
+    return hr_cli_option_unknown(name, command, "");
 }
 
 static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
@@ -48,11 +50,13 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
         return hr_cli_set(cli, command, "help", "", "");
     if (answer < FIRST_ROW)
         return refuse(answer, argv, command);
-    const struct hr_option_row *row = hr_option_at((size_t)(answer - FIRST_ROW));
+    const struct hr_option *row = hr_cli_option_at((size_t)(answer - FIRST_ROW)).row;
     /* getopt wants --resume=DIR; people write --resume DIR. */
-    if (row->kind == OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
+    if (row->kind == HR_OPTION_OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
         optarg = argv[optind++];
-    return hr_cli_set(cli, command, row->name, optarg ? optarg : "", "");
+    return row->kind == HR_OPTION_CONFIG
+               ? hr_config_read(cli, command, optarg)
+               : hr_cli_set(cli, command, row->name, optarg ? optarg : "", "");
 }
 
 enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc, char **argv)
@@ -76,37 +80,4 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
     if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
         return hr_fail(HR_E_USAGE, "--resume: from where? name a folder, or give --checkpoint-dir");
     return HR_OK;
-}
-
-/* --- help --- */
-
-/* Text in lines of at most 66 letters, behind an indent of 28. */
-static void print_wrapped(FILE *out, const char *text)
-{
-    enum { WIDTH = 66, INDENT = 28 };
-    while (strlen(text) > WIDTH) {
-        int cut = WIDTH;
-        while (cut > 0 && text[cut] != ' ')
-            cut--;
-        fprintf(out, "%.*s\n%*s", cut, text, INDENT, "");
-        text += cut + 1;
-    }
-    fprintf(out, "%s\n", text);
-}
-
-void hr_cli_print_options(FILE *out, enum hr_command_bit command)
-{
-    const struct hr_option_row *row;
-    for (size_t i = 0; (row = hr_option_at(i)) != NULL; i++) {
-        if (!(row->commands & command))
-            continue;
-        if (!row->name[0]) {
-            fprintf(out, "\n%s:\n", row->help);
-            continue;
-        }
-        char flag[64];
-        snprintf(flag, sizeof flag, "--%s %s", row->name, row->metavar ? row->metavar : "");
-        fprintf(out, "  %-25s ", flag);
-        print_wrapped(out, row->help);
-    }
 }

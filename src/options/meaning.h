@@ -1,8 +1,8 @@
-/* combination.h - options that mean nothing beside others are refused, not ignored. */
-#ifndef HR_CLI_COMBINATION_H
-#define HR_CLI_COMBINATION_H
+/* meaning.h - options that mean nothing beside others are refused, not ignored. */
+#ifndef HR_OPTIONS_MEANING_H
+#define HR_OPTIONS_MEANING_H
 
-#include "cli/options.h"
+#include "options/command_line.h"
 
 /* Does each training option that was given (cli->given) mean something in a run of these options?
  * HR_E_USAGE names one that does not, and where it belongs; or the unknown strategy. */

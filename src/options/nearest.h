@@ -1,6 +1,6 @@
 /* parse.h - what the command line says, read: numbers as everywhere (base/parse.h), and names. */
-#ifndef HR_CLI_PARSE_H
-#define HR_CLI_PARSE_H
+#ifndef HR_OPTIONS_NEAREST_H
+#define HR_OPTIONS_NEAREST_H
 
 #include "base/parse.h"
 

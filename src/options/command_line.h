@@ -1,26 +1,17 @@
-/* options.h - one table of options for all commands: the same name means the same everywhere, is a
- * key of the configuration file, and appears in --help. */
-#ifndef HR_CLI_OPTIONS_H
-#define HR_CLI_OPTIONS_H
+/* command_line.h - what a command was told: the options of training, those of reading data, and
+ * those of commands, each table with a struct of its own. The same name means the same everywhere,
+ * is a key of the configuration file, and appears in --help. */
+#ifndef HR_OPTIONS_COMMAND_LINE_H
+#define HR_OPTIONS_COMMAND_LINE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "hogring/sparse.h"
-#include "hogring/train.h"
+#include "options/train_options.h"
 
 enum { HR_CLI_OPTIONS = 192 }; /* at most */
-
-enum hr_command_bit {
-    HR_TRAIN = 1,
-    HR_COMPARE = 2,
-    HR_EVAL = 4,
-    HR_INSPECT = 8,
-    HR_BENCH = 16,
-    HR_DATA = 32,
-    HR_REPLAY = 128,
-};
 
 /* What the command line says; defaults first. */
 struct hr_cli {
@@ -51,6 +42,26 @@ struct hr_cli {
     bool given[HR_CLI_OPTIONS]; /* option i of the table stood on the command line or in the file */
 };
 
+extern const struct hr_option_list hr_command_lists[]; /* of struct hr_cli itself */
+extern const size_t hr_command_nlists;
+
+/* An option of any table: its row, its section, and where in struct hr_cli its struct begins. */
+struct hr_cli_option {
+    const struct hr_option *row;
+    enum hr_option_section section;
+    size_t base;
+};
+
+/* The i-th; row NULL past the end. */
+struct hr_cli_option hr_cli_option_at(size_t i);
+/* That of a name, as the command knows it; hr_cli_option_at(it).row is NULL when it does not. */
+size_t hr_cli_option_find(const char *name, unsigned command);
+/* HR_E_USAGE: the command has no such option; with the nearest that it has. */
+HR_CHECKED enum hr_status hr_cli_option_unknown(const char *name, unsigned command,
+                                                const char *where);
+/* Does the command have it? */
+bool hr_option_is_of(const struct hr_option *row, unsigned command);
+
 void hr_cli_defaults(struct hr_cli *cli);
 
 /* Parse argv[1..] of a command. HR_E_USAGE: unknown option (with the nearest), a value that does
@@ -67,7 +78,7 @@ HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit com
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
 void hr_cli_mark_given(struct hr_cli *cli, const char *name);
 
-/* The options of a command, for --help. */
-void hr_cli_print_options(FILE *out, enum hr_command_bit command);
+/* The options of a command, as text of the manual (manual/manual.h). */
+void hr_cli_write_options(FILE *out, enum hr_command_bit command);
 
 #endif

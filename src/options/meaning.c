@@ -1,4 +1,4 @@
-#include "cli/combination.h"
+#include "options/meaning.h"
 
 #include <string.h>
 

@@ -1,0 +1,165 @@
+/* The options of commands that are none of training or of reading data: a row each. */
+#include "options/train_options.h"
+#include "options/command_line.h"
+
+#define ROW(option, type, field, value, preset, ...)                                               \
+    {                                                                                              \
+        .name = option, .kind = HR_OPTION_##type, .offset = offsetof(struct hr_cli, field),        \
+        .size = sizeof(((struct hr_cli *)0)->field), .metavar = value, .usual = preset,            \
+        .help = __VA_ARGS__                                                                        \
+    }
+#define BOTH (HR_TRAIN | HR_COMPARE)
+#define READERS (BOTH | HR_EVAL | HR_DATA)
+#define ALL (READERS | HR_INSPECT | HR_BENCH | HR_REPLAY)
+
+static const struct hr_option data[] = {
+    ROW("data", TEXT, data, "NAME", "digits",
+        "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder "
+        "of IDX, CIFAR or npy files; bytes (uint8) are divided by 255, numbers are taken as they "
+        "are (data --help says more)",
+        .said = "digits; bench: none", .commands = READERS | HR_BENCH | HR_REPLAY,
+        .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("input", TEXT, input, "CxHxW", "1x28x28",
+        "shape of a sample; bench layers and train, without --data: of random numbers",
+        .commands = HR_BENCH | HR_INSPECT),
+    ROW("classes", COUNT, classes, "N", "10", "of the labels; bench: of random ones, with --input",
+        .commands = HR_BENCH | HR_INSPECT),
+};
+
+static const struct hr_option making[] = {
+    ROW("out", TEXT, out, "FILE", NULL, "data pack, data make: write here", .commands = HR_DATA),
+    ROW("rows", COUNT, shape.rows, "N", "20242", "how many", .commands = HR_DATA),
+    ROW("nonzeros", NUMBER, shape.nonzeros, "N", "74", "features of a row, on average",
+        .commands = HR_DATA),
+    ROW("exponent", NUMBER, shape.exponent, "S", "1",
+        "the k-th most frequent feature is drawn in proportion to k^-S", .commands = HR_DATA),
+    ROW("noise", NUMBER, shape.noise, "X", "0.02", "share of the labels that are wrong",
+        .commands = HR_DATA),
+    ROW("seed", COUNT64, shape.seed, "N", "1", "of all random numbers", .commands = HR_DATA),
+};
+
+static const struct hr_option workers[] = {
+    ROW("strategies", TEXT, strategies, "LIST", "allreduce,ps-sync,ps-async,ssp,hogwild",
+        "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
+        "ssp:staleness=1; commas and colons of a value in \"\" or (): "
+        "'hogwild:inject=\"slow:0x4\"'",
+        .commands = HR_COMPARE, .first = true),
+};
+
+static const struct hr_option training[] = {
+    ROW("seeds", COUNT, seeds, "N", "1", "repeat with seeds seed .. seed + N - 1",
+        .commands = HR_COMPARE, .first = true),
+    ROW("concurrent", FLAG, concurrent, NULL, NULL,
+        "all strategies at once, side by side, sharing the processors", .commands = HR_COMPARE),
+};
+
+static const struct hr_option limits[] = {
+    ROW("max-memory", BYTES, max_memory, "SIZE", NULL,
+        "what the whole run may take, workers and data: 512M, 16G; more is refused before it "
+        "begins",
+        .said = "what the kernel says is available, and what is left of the control group's limit",
+        .commands = ALL, .models = HR_OF_ALL_MODELS),
+};
+
+static const struct hr_option results[] = {
+    ROW("json", TEXT, json, "FILE", NULL,
+        "write everything as JSON; - for stdout (help json: fields)", .commands = ALL,
+        .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("what-if", TEXT, what_if, "CHANGE", NULL,
+        "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S; several joined by +",
+        .commands = HR_REPLAY),
+    ROW("plot", TEXT, plot, "FILE", NULL,
+        "draw loss and accuracy (bench: times over sizes; bench layers: the roofline): .svg or "
+        ".png",
+        .commands = BOTH | HR_BENCH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("outputs", TEXT, outputs, "FILE.npy", NULL,
+        "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads "
+        "it",
+        .commands = HR_EVAL),
+    ROW("expect-accuracy", NUMBER, expect_accuracy, "X", NULL,
+        "exit 1 when the test accuracy (0 to 1) is less", .commands = BOTH | HR_EVAL | HR_REPLAY,
+        .models = HR_OF_ALL_MODELS),
+    ROW("expect-digest", TEXT, expect_digest, "D", NULL,
+        "exit 1 when the weights_digest is another", .commands = HR_TRAIN,
+        .models = HR_OF_ALL_MODELS),
+    ROW("quiet", FLAG, quiet, NULL, NULL, "no banner, no progress", .commands = BOTH | HR_REPLAY,
+        .models = HR_OF_ALL_MODELS),
+};
+
+static const struct hr_option measurement[] = {
+    ROW("ranks", COUNT, ranks, "N", "2", "ranks that take part", .commands = HR_BENCH),
+    ROW("sizes", TEXT, sizes, "LO:HI", "4:64M", "bytes, by factors of 4: 4:64M",
+        .said = "4:64M; store: 16K:16M, --sweep: 1M", .commands = HR_BENCH),
+    ROW("type", TEXT, type, "TYPE", "float32", "float32, float64, int32, int64",
+        .words = "float32|float64|int32|int64", .commands = HR_BENCH),
+    ROW("redop", TEXT, redop, "OP", "sum", "sum, product, min, max, mean",
+        .words = "sum|product|min|max|mean", .commands = HR_BENCH),
+    ROW("group-size", COUNT, group_size, "N", NULL, "ranks a node, of hierarchical", .said = "2",
+        .commands = HR_BENCH),
+    ROW("transport", TEXT, transport, "HOW", "zero-copy",
+        "zero-copy: peers read buffers in place; copy: payload goes through the rings",
+        .words = "zero-copy|copy", .commands = HR_BENCH),
+    ROW("link", TEXT, link, "BANDWIDTH,LATENCY", NULL,
+        "emulate, between any two ranks, a link of its own: 1GB/s,5us (transport copy); store: one "
+        "link a server",
+        .commands = HR_BENCH),
+    ROW("topology", TEXT, topology, "FILE", NULL,
+        "emulate a topology's links, as data/topologies/ring-8.txt (transport copy); bench links: "
+        "walk them; there also star:N and ring:N, whose links are like --link [16GB/s]",
+        .commands = HR_BENCH),
+    ROW("buffers", TEXT, buffers, "WHERE", "arena",
+        "arena: in shared memory; private: from malloc, as MPI's programs have them",
+        .words = "arena|private", .commands = HR_BENCH),
+    ROW("loop", TEXT, loop, "HOW", "barrier", "barrier before each operation, or back-to-back",
+        .words = "barrier|back-to-back", .commands = HR_BENCH),
+    ROW("placement", TEXT, placement, "WHERE", "dedicated",
+        "store: servers are dedicated ranks, or colocated in workers; or both, in turn",
+        .words = "dedicated|colocated|both", .commands = HR_BENCH),
+    ROW("keys", COUNT, keys, "N", "4", "store: equal keys that the bytes are cut into",
+        .commands = HR_BENCH),
+};
+
+static const struct hr_option paper[] = {
+    ROW("bytes", TEXT, bytes, "N", "160MB", "to synchronise: 160MB, 64M", .commands = HR_BENCH),
+    ROW("root", TEXT, root, "NODE", NULL,
+        "of master-worker; one that is no gpu is a master without data", .said = "the first gpu",
+        .commands = HR_BENCH),
+    ROW("emulate", FLAG, emulate, NULL, NULL,
+        "links: also run the algorithms, over rings as slow in proportion", .commands = HR_BENCH),
+    ROW("find-rings", FLAG, find_rings, NULL, NULL, "decompose the links between gpus into rings",
+        .commands = HR_BENCH),
+    ROW("sweep", FLAG, sweep, NULL, NULL,
+        "links: 1 to 32 workers with 1 to 8 parameter servers, links like --link; store: all "
+        "numbers up to --workers [4] and --servers [2]",
+        .commands = HR_BENCH),
+};
+
+static const struct hr_option expert[] = {
+    {.name = "config",
+     .kind = HR_OPTION_CONFIG,
+     .metavar = "FILE",
+     .help = "read options from FILE, one \"name = value\" a line, as if they stood here",
+     .commands = BOTH,
+     .models = HR_OF_ALL_MODELS},
+    ROW("help", FLAG, help, NULL, NULL, "this text", .commands = ALL, .models = HR_OF_ALL_MODELS,
+        .first = true),
+};
+
+#define LIST(section, rows)                                                                        \
+    {                                                                                              \
+        section, rows, sizeof rows / sizeof *rows                                                  \
+    }
+
+const struct hr_option_list hr_command_lists[] = {
+    LIST(HR_IN_DATA, data),
+    LIST(HR_IN_MAKING, making),
+    LIST(HR_IN_WORKERS, workers),
+    LIST(HR_IN_TRAINING, training),
+    LIST(HR_IN_LIMITS, limits),
+    LIST(HR_IN_RESULTS, results),
+    LIST(HR_IN_MEASUREMENT, measurement),
+    LIST(HR_IN_PAPER, paper),
+    LIST(HR_IN_EXPERT, expert),
+};
+
+const size_t hr_command_nlists = sizeof hr_command_lists / sizeof *hr_command_lists;

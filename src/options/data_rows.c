@@ -1,0 +1,38 @@
+/* The options of reading data, a row each. */
+#include "options/train_options.h"
+
+#define ROW(option, type, field, value, preset, ...)                                               \
+    {                                                                                              \
+        .name = option, .kind = HR_OPTION_##type,                                                  \
+        .offset = offsetof(struct hr_data_options, field),                                         \
+        .size = sizeof(((struct hr_data_options *)0)->field), .use = HR_DECIDES, .metavar = value, \
+        .usual = preset, .help = __VA_ARGS__                                                       \
+    }
+
+#define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA)
+
+static const struct hr_option data[] = {
+    ROW("test-data", TEXT, test_data, "FILE", NULL,
+        "test samples, in the format of --data (CSV, libsvm)", .commands = READERS | HR_REPLAY,
+        .models = HR_OF_ALL_MODELS),
+    ROW("test-fraction", NUMBER, test_fraction, "X", "0.2",
+        "without them: held out of --data, always the same ones", .commands = READERS,
+        .models = HR_OF_ALL_MODELS),
+    ROW("header", TEXT, header, "HOW", "auto", "CSV: the first line has names: yes, no or auto",
+        .words = "yes|no|auto", .commands = READERS),
+    ROW("label-column", TEXT, label_column, "COLUMN", NULL, "CSV: a name, or a number from 1",
+        .said = "label, class, target or y, else the last", .commands = READERS),
+    ROW("index-base", TEXT, index_base, "BASE", "auto",
+        "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0", .words = "0|1|auto",
+        .commands = READERS, .models = HR_OF_ALL_MODELS),
+    ROW("features", COUNT, feature_count, "N", NULL, "libsvm: how many features",
+        .said = "the largest index; data make: 47236", .commands = READERS,
+        .models = HR_OF_ALL_MODELS),
+    ROW("classes", TEXT, classes, "LIST", NULL,
+        "all there are, in order, for data that lacks some: cat,dog,eel, or how many: 10 (0 to 9)",
+        .said = "those of the data", .commands = READERS, .models = HR_OF_ALL_MODELS),
+};
+
+const struct hr_option_list hr_data_lists[] = {{HR_IN_DATA, data, sizeof data / sizeof *data}};
+
+const size_t hr_data_nlists = 1;

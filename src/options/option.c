@@ -1,0 +1,298 @@
+/* What an option's value must look like, the field that it goes to, and back. */
+#include "options/option.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+/* --- from text --- */
+
+const char *hr_option_expected(enum hr_option_kind kind)
+{
+    switch (kind) {
+    case HR_OPTION_FLAG:
+        return "true or false (on or off)";
+    case HR_OPTION_COUNT:
+    case HR_OPTION_COUNT64:
+        return "a whole number, not negative";
+    case HR_OPTION_NUMBER:
+        return "a number, not negative";
+    case HR_OPTION_SECONDS:
+        return "a time, as 30s, 500ms or 2m";
+    case HR_OPTION_DURATION:
+        return "a time with its unit, as 30s, 500ms or 2m";
+    case HR_OPTION_BYTES:
+        return "a size, as 512M or 16G";
+    default:
+        return "text";
+    }
+}
+
+static bool store_text(char *field, size_t size, const char *value)
+{
+    return (size_t)snprintf(field, size, "%s", value) < size;
+}
+
+/* "" is what the command line says; files and lists of settings have words. */
+static bool store_flag(bool *field, const char *value)
+{
+    const bool no = !strcmp(value, "false") || !strcmp(value, "off");
+    const bool yes = !strcmp(value, "true") || !strcmp(value, "on") || !value[0];
+    *field = yes;
+    return yes || no;
+}
+
+static bool store_count(size_t *field, const char *value)
+{
+    uint64_t count;
+    if (!hr_parse_count(value, &count))
+        return false;
+    *field = count;
+    return true;
+}
+
+bool hr_option_store(const struct hr_option *row, void *base, const char *value)
+{
+    void *field = (char *)base + row->offset;
+    switch (row->kind) {
+    case HR_OPTION_FLAG:
+        return store_flag(field, value);
+    case HR_OPTION_TEXT:
+    case HR_OPTION_OPTIONAL_TEXT:
+        return store_text(field, row->size, value);
+    case HR_OPTION_COUNT:
+        return store_count(field, value);
+    case HR_OPTION_COUNT64:
+        return hr_parse_count(value, field);
+    case HR_OPTION_NUMBER:
+        return hr_parse_number(value, field);
+    case HR_OPTION_SECONDS:
+        return hr_parse_seconds(value, field);
+    case HR_OPTION_DURATION:
+        return hr_parse_duration(value, field);
+    case HR_OPTION_BYTES:
+        return hr_parse_size(value, field);
+    case HR_OPTION_CONFIG:
+        break;
+    }
+    return false;
+}
+
+/* --- to text --- */
+
+/* The shortest that reads back as the same number: 0.05, not 0.050000000000000003. */
+static void write_number(double number, char *text, size_t size)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, number);
+        const double read = strtod(text, NULL);
+        if (!memcmp(&read, &number, sizeof number))
+            return;
+    }
+}
+
+void hr_option_text(const struct hr_option *row, const void *base, char *text, size_t size)
+{
+    const void *field = (const char *)base + row->offset;
+    switch (row->kind) {
+    case HR_OPTION_FLAG:
+        snprintf(text, size, "%s", *(const bool *)field ? "on" : "off");
+        break;
+    case HR_OPTION_TEXT:
+    case HR_OPTION_OPTIONAL_TEXT:
+        snprintf(text, size, "%s", (const char *)field);
+        break;
+    case HR_OPTION_COUNT:
+        snprintf(text, size, "%zu", *(const size_t *)field);
+        break;
+    case HR_OPTION_COUNT64:
+    case HR_OPTION_BYTES:
+        snprintf(text, size, "%" PRIu64, *(const uint64_t *)field);
+        break;
+    case HR_OPTION_NUMBER:
+    case HR_OPTION_SECONDS:
+    case HR_OPTION_DURATION:
+        write_number(*(const double *)field, text, size);
+        break;
+    case HR_OPTION_CONFIG:
+        text[0] = '\0';
+    }
+}
+
+bool hr_option_equal(const struct hr_option *row, const void *base, const void *other)
+{
+    const char *a = (const char *)base + row->offset, *b = (const char *)other + row->offset;
+    const bool is_text = row->kind == HR_OPTION_TEXT || row->kind == HR_OPTION_OPTIONAL_TEXT;
+    return is_text ? !strcmp(a, b) : !memcmp(a, b, row->size);
+}
+
+/* --- what it may be --- */
+
+/* false: it is no number. */
+static bool number_of(const struct hr_option *row, const void *field, double *out)
+{
+    switch (row->kind) {
+    case HR_OPTION_COUNT:
+        *out = (double)*(const size_t *)field;
+        return true;
+    case HR_OPTION_COUNT64:
+    case HR_OPTION_BYTES:
+        *out = (double)*(const uint64_t *)field;
+        return true;
+    case HR_OPTION_NUMBER:
+    case HR_OPTION_SECONDS:
+    case HR_OPTION_DURATION:
+        *out = *(const double *)field;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum hr_status check_range(const char *name, const struct hr_option_range *range,
+                                  double value)
+{
+    const bool low = range->above ? value > range->least : value >= range->least;
+    const bool high = range->below ? value < range->most : value <= range->most;
+    if (low && high)
+        return HR_OK;
+    if (isinf(range->most))
+        return hr_fail(HR_E_USAGE, "--%s %.15g: expected %s%.15g", name, value,
+                       range->above ? "more than " : "at least ", range->least);
+    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %s%.15g", name, value, range->least,
+                   range->below ? "less than " : "", range->most);
+}
+
+/* "sum or repro"; "linear, sqrt or none" */
+static enum hr_status check_words(const struct hr_option *row, const char *value)
+{
+    char list[160] = "";
+    for (const char *word = row->words, *end; *word; word = *end ? end + 1 : end) {
+        const size_t length = strcspn(word, "|"), used = strlen(list);
+        end = word + length;
+        if (strlen(value) == length && !strncmp(value, word, length))
+            return HR_OK;
+        snprintf(list + used, sizeof list - used, "%s%.*s",
+                 !used  ? ""
+                 : *end ? ", "
+                        : " or ",
+                 (int)length, word);
+    }
+    return hr_fail(HR_E_USAGE, "--%s %s: expected %s", row->name, value, list);
+}
+
+enum hr_status hr_option_check(const struct hr_option *row, const void *base, bool sparse)
+{
+    const void *field = (const char *)base + row->offset;
+    const bool own = sparse && row->sparse_range.most > 0;
+    const struct hr_option_range *range = own ? &row->sparse_range : &row->range;
+    double value;
+    if (row->words)
+        return check_words(row, field);
+    if (range->most > 0 && number_of(row, field, &value))
+        return check_range(row->name, range, value);
+    return HR_OK;
+}
+
+/* --- JSON --- */
+
+static json_t *count_json(uint64_t n)
+{
+    return n <= INT64_MAX ? json_integer((json_int_t)n)
+                          : json_sprintf("%llu", (unsigned long long)n);
+}
+
+json_t *hr_option_json(const struct hr_option *row, const void *base)
+{
+    const void *field = (const char *)base + row->offset;
+    switch (row->kind) {
+    case HR_OPTION_FLAG:
+        return json_boolean(*(const bool *)field);
+    case HR_OPTION_COUNT:
+        return count_json(*(const size_t *)field);
+    case HR_OPTION_COUNT64:
+    case HR_OPTION_BYTES:
+        return count_json(*(const uint64_t *)field);
+    case HR_OPTION_NUMBER:
+    case HR_OPTION_SECONDS:
+    case HR_OPTION_DURATION:
+        return json_real(*(const double *)field);
+    default:
+        return json_string(field);
+    }
+}
+
+static bool count_from_json(const json_t *value, uint64_t *out)
+{
+    if (json_is_string(value))
+        return hr_parse_count(json_string_value(value), out);
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *out = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+static bool text_from_json(const json_t *value, char *field, size_t size)
+{
+    if (!json_is_string(value) || json_string_length(value) >= size ||
+        strlen(json_string_value(value)) != json_string_length(value))
+        return false;
+    snprintf(field, size, "%s", json_string_value(value));
+    return true;
+}
+
+bool hr_option_from_json(const struct hr_option *row, void *base, const json_t *value)
+{
+    void *field = (char *)base + row->offset;
+    uint64_t count;
+    switch (row->kind) {
+    case HR_OPTION_FLAG:
+        if (json_is_boolean(value))
+            *(bool *)field = json_is_true(value);
+        return json_is_boolean(value);
+    case HR_OPTION_COUNT:
+        if (!count_from_json(value, &count))
+            return false;
+        *(size_t *)field = count;
+        return true;
+    case HR_OPTION_COUNT64:
+    case HR_OPTION_BYTES:
+        return count_from_json(value, field);
+    case HR_OPTION_NUMBER:
+    case HR_OPTION_SECONDS:
+    case HR_OPTION_DURATION:
+        if (json_is_number(value))
+            *(double *)field = json_number_value(value);
+        return json_is_number(value);
+    default:
+        return text_from_json(value, field, row->size);
+    }
+}
+
+/* --- lists --- */
+
+const struct hr_option *hr_option_list_at(const struct hr_option_list *lists, size_t nlists,
+                                          size_t i)
+{
+    for (size_t k = 0; k < nlists; i -= lists[k++].count)
+        if (i < lists[k].count)
+            return &lists[k].rows[i];
+    return NULL;
+}
+
+void hr_option_defaults(const struct hr_option_list *lists, size_t nlists, void *base)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_option_list_at(lists, nlists, i)) != NULL; i++) {
+        if (row->kind != HR_OPTION_CONFIG)
+            memset((char *)base + row->offset, 0, row->size);
+        if (row->usual)
+            HR_ASSERT(hr_option_store(row, base, row->usual));
+        if (row->by_optimizer)
+            *(double *)(void *)((char *)base + row->offset) = HR_BY_OPTIMIZER;
+    }
+}

@@ -1,0 +1,154 @@
+/* option.h - one option, one row: all that is known of an option stands in its row, and what needs
+ * to know it asks the row.
+ *
+ * From the rows follow: what the command line, configuration files and --strategies take; defaults;
+ * --help; ranges; which options mean nothing beside others; JSON, traces and what checkpoints keep.
+ * A new option is a row in train_rows.c (or the rows of the command that has it) and a field.
+ *
+ * Memory:  a row holds the offset of its field in a struct; `base` is where that struct begins.
+ * Threads: constants, and pure functions on the caller's memory.
+ * Test: tests/unit/options/test_option.c, tests/cli/refusals.bats
+ */
+#ifndef HR_OPTIONS_OPTION_H
+#define HR_OPTIONS_OPTION_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "hogring/train.h"
+#include "optim/optimizer.h"
+
+enum hr_option_kind {
+    HR_OPTION_FLAG,          /* bool */
+    HR_OPTION_TEXT,          /* char[] */
+    HR_OPTION_OPTIONAL_TEXT, /* char[]; the value may be left out */
+    HR_OPTION_COUNT,         /* size_t */
+    HR_OPTION_COUNT64,       /* uint64_t */
+    HR_OPTION_NUMBER,        /* double; less than 0: not chosen */
+    HR_OPTION_SECONDS,       /* double; without a unit it is seconds */
+    HR_OPTION_DURATION,      /* double; with a unit */
+    HR_OPTION_BYTES,         /* uint64_t */
+    HR_OPTION_CONFIG,        /* no field: a file of options */
+};
+
+/* What a field has to do with the result. */
+enum hr_option_use {
+    HR_ONCE,    /* of one start alone: where it saves, how long it may take */
+    HR_DECIDES, /* the bits of the weights, or which weights they are */
+    HR_BEGINS,  /* as this, of one start alone: what it begins with, how far it goes */
+    HR_AROUND,  /* how: another value gives the same run */
+    HR_SPARSE,  /* the weights of sparse models, which are not recorded */
+};
+
+enum hr_command_bit {
+    HR_TRAIN = 1,
+    HR_COMPARE = 2,
+    HR_EVAL = 4,
+    HR_INSPECT = 8,
+    HR_BENCH = 16,
+    HR_DATA = 32,
+    HR_REPLAY = 128,
+    HR_LIBRARY = 256, /* no command: callers of hr_train set the field */
+};
+
+/* Sections of --help, in its order. */
+enum hr_option_section {
+    HR_IN_DATA,
+    HR_IN_MAKING,
+    HR_IN_WORKERS,
+    HR_IN_TRAINING,
+    HR_IN_GRADIENTS,
+    HR_IN_TIME,
+    HR_IN_UPDATES,
+    HR_IN_SPARSE,
+    HR_IN_LIMITS,
+    HR_IN_CHECKPOINTS,
+    HR_IN_RESULTS,
+    HR_IN_MEASUREMENT,
+    HR_IN_PAPER,
+    HR_IN_EXPERT,
+    HR_SECTIONS
+};
+
+/* Which models have it. */
+enum hr_option_models { HR_OF_NETWORKS, HR_OF_ALL_MODELS, HR_OF_SPARSE_MODELS };
+
+/* least to most; all 0: any. */
+struct hr_option_range {
+    double least, most;
+    bool above, below; /* more than least; less than most */
+};
+
+struct hr_option {
+    const char *name; /* of the flag, and the key everywhere else */
+    enum hr_option_kind kind;
+    size_t offset, size; /* of the field */
+    enum hr_option_use use;
+    const char *metavar; /* NULL: a switch */
+    const char *usual;   /* the default as one would type it; NULL: 0, "" or off */
+    const char *help;
+    const char *said;  /* the default as --help says it, where that is not `usual` */
+    const char *words; /* the values that there are: "sum|repro" */
+    /* The i-th of the names that there are, NULL past the end; they end the help. */
+    const char *(*name_at)(size_t i);
+    /* The default is the optimizer's, which this finds in its rule; NULL: it is not. */
+    double (*by_optimizer)(const struct hr_rule *rule);
+    unsigned commands; /* that have it; 0: train and compare */
+    bool first;        /* people use it first: --help shows it without --all */
+    struct hr_option_range range;
+
+    enum hr_option_models models;
+    const char *sparse_usual; /* of sparse models, where they have another */
+    struct hr_option_range sparse_range;
+
+    /* It means something only with: another option at one of these values. (Which strategies and
+     * optimizers obey it, these say themselves: their `options`.) */
+    struct {
+        const char *option, *values; /* "schedule", "free"; several: "linear|sqrt" */
+    } with[3];
+    bool zero_is_off;   /* and 0, or off, asks for nothing, which is right with anything */
+    bool between_ranks; /* it is about messages, and one worker alone sends none */
+    struct {
+        const char *option, *question; /* --keep: where to? give --checkpoint-dir too */
+    } needs;
+    /* What else must hold where it is given; NULL: nothing. */
+    enum hr_status (*check)(const struct hr_train_options *options);
+};
+
+/* The rows of one section, of one struct. */
+struct hr_option_list {
+    enum hr_option_section section;
+    const struct hr_option *rows;
+    size_t count;
+};
+
+/* --- one value --- */
+
+/* Put a value that reads as its kind does into the row's field; false when it does not. */
+bool hr_option_store(const struct hr_option *row, void *base, const char *value);
+/* What does: "a whole number, not negative". */
+const char *hr_option_expected(enum hr_option_kind kind);
+/* The field, as one would type it. Numbers are the shortest that read back as the same: 0.05. */
+void hr_option_text(const struct hr_option *row, const void *base, char *text, size_t size);
+bool hr_option_equal(const struct hr_option *row, const void *base, const void *other);
+/* HR_E_USAGE: the field is outside of its range, or none of the words that there are. */
+HR_CHECKED enum hr_status hr_option_check(const struct hr_option *row, const void *base,
+                                          bool sparse);
+
+/* --- lists --- */
+
+/* Row i of several lists; NULL past the end. */
+const struct hr_option *hr_option_list_at(const struct hr_option_list *lists, size_t nlists,
+                                          size_t i);
+/* Every field becomes its default. */
+void hr_option_defaults(const struct hr_option_list *lists, size_t nlists, void *base);
+
+/* A field as JSON, a new reference. Whole numbers beyond 2^63 - 1 are strings of digits. NULL: no
+ * memory, or a text is not UTF-8. */
+json_t *hr_option_json(const struct hr_option *row, const void *base);
+/* false: no such value as the field holds. */
+bool hr_option_from_json(const struct hr_option *row, void *base, const json_t *value);
+
+#endif

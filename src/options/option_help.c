@@ -1,0 +1,77 @@
+/* The tables of options as --help and man pages show them. */
+#include "options/command_line.h"
+
+#include <string.h>
+
+static const char *const titles[HR_SECTIONS] = {
+    [HR_IN_DATA] = "Data and model",
+    [HR_IN_MAKING] = "Made-up data (data make sparse)",
+    [HR_IN_WORKERS] = "Workers and how they are kept in step",
+    [HR_IN_TRAINING] = "Training",
+    [HR_IN_GRADIENTS] = "How gradients travel (allreduce)",
+    [HR_IN_TIME] = "Time and trouble",
+    [HR_IN_UPDATES] = "Updates",
+    [HR_IN_SPARSE] = "Sparse models (logistic, svm, mf; strategy hogwild or locked)",
+    [HR_IN_LIMITS] = "Limits",
+    [HR_IN_CHECKPOINTS] = "Checkpoints",
+    [HR_IN_RESULTS] = "Results",
+    [HR_IN_MEASUREMENT] = "Measurement",
+    [HR_IN_PAPER] = "On paper (bench links)",
+    [HR_IN_EXPERT] = "For tests and experts",
+};
+
+/* Append; what does not fit is cut. */
+static void add(char *text, size_t size, const char *before, const char *more)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s", before, more);
+}
+
+/* "sgd 0.05, adagrad 0.01, adam and adamw 0.001" */
+static void add_by_optimizer(char *text, size_t size, const struct hr_option *row)
+{
+    const struct hr_rule *rule, *next;
+    for (size_t i = 0; (rule = hr_rule_at(i)) != NULL; i++) {
+        char value[32];
+        next = hr_rule_at(i + 1);
+        add(text, size, i ? ", " : "", rule->name);
+        if (next && row->by_optimizer(next) == row->by_optimizer(rule))
+            continue;
+        snprintf(value, sizeof value, " %g", row->by_optimizer(rule));
+        add(text, size, value, "");
+    }
+}
+
+/* What it is, the names that there are, and the default. */
+static void describe(const struct hr_option *row, char *text, size_t size)
+{
+    snprintf(text, size, "%s", row->help);
+    for (size_t i = 0; row->name_at && row->name_at(i); i++)
+        add(text, size, i ? ", " : "", row->name_at(i));
+    if (!row->said && !row->usual && !row->by_optimizer)
+        return;
+    add(text, size, " [", row->said ? row->said : row->usual ? row->usual : "");
+    if (row->by_optimizer)
+        add_by_optimizer(text, size, row);
+    add(text, size, "]", "");
+}
+
+void hr_cli_write_options(FILE *out, enum hr_command_bit command)
+{
+    for (enum hr_option_section section = 0; section < HR_SECTIONS; section++) {
+        struct hr_cli_option option;
+        bool any = false;
+        for (size_t i = 0; (option = hr_cli_option_at(i)).row != NULL; i++) {
+            const struct hr_option *row = option.row;
+            char text[1024];
+            if (option.section != section || !hr_option_is_of(row, command))
+                continue;
+            if (!any)
+                fprintf(out, "\n## %s\n", titles[section]);
+            any = true;
+            describe(row, text, sizeof text);
+            fprintf(out, "--%s%s%s :: %s\n", row->name, row->metavar ? " " : "",
+                    row->metavar ? row->metavar : "", text);
+        }
+    }
+}

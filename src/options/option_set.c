@@ -1,0 +1,93 @@
+/* Options of all tables by name: found, set, and remembered as given. */
+#include <string.h>
+
+#include "options/command_line.h"
+#include "options/nearest.h"
+
+struct hr_cli_option hr_cli_option_at(size_t i)
+{
+    const struct {
+        const struct hr_option_list *lists;
+        size_t nlists, base;
+    } tables[] = {{hr_command_lists, hr_command_nlists, 0},
+                  {hr_data_lists, hr_data_nlists, offsetof(struct hr_cli, data_options)},
+                  {hr_train_lists, hr_train_nlists, offsetof(struct hr_cli, train)}};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (size_t k = 0; k < tables[t].nlists; k++) {
+            const struct hr_option_list *list = &tables[t].lists[k];
+            if (i < list->count)
+                return (struct hr_cli_option){&list->rows[i], list->section, tables[t].base};
+            i -= list->count;
+        }
+    return (struct hr_cli_option){0};
+}
+
+bool hr_option_is_of(const struct hr_option *row, unsigned command)
+{
+    return (row->commands ? row->commands : HR_TRAIN | HR_COMPARE) & command;
+}
+
+size_t hr_cli_option_find(const char *name, unsigned command)
+{
+    const struct hr_option *row;
+    for (size_t i = 0;; i++)
+        if (!(row = hr_cli_option_at(i).row) ||
+            (!strcmp(row->name, name) && hr_option_is_of(row, command)))
+            return i;
+}
+
+void hr_cli_defaults(struct hr_cli *cli)
+{
+    memset(cli, 0, sizeof *cli);
+    hr_train_defaults(&cli->train);
+    hr_data_defaults(&cli->data_options);
+    hr_option_defaults(hr_command_lists, hr_command_nlists, cli);
+}
+
+enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const char *where)
+{
+    const char *names[HR_CLI_OPTIONS];
+    const struct hr_option *row;
+    size_t n = 0;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (hr_option_is_of(row, command))
+            names[n++] = row->name;
+    const char *near = hr_nearest(name, names, n);
+    if (near)
+        return hr_fail(HR_E_USAGE, "%s--%s: no such option here; did you mean --%s?", where, name,
+                       near);
+    return hr_fail(HR_E_USAGE, "%s--%s: no such option here (--help lists them)", where, name);
+}
+
+enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
+                          const char *value, const char *where)
+{
+    const size_t i = hr_cli_option_find(name, command);
+    const struct hr_cli_option option = hr_cli_option_at(i);
+    const struct hr_option *row = option.row;
+    if (!row)
+        return hr_cli_option_unknown(name, command, where);
+    if (row->kind == HR_OPTION_CONFIG)
+        return hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where);
+    if (!hr_option_store(row, (char *)cli + option.base, value))
+        return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
+                       hr_option_expected(row->kind));
+    cli->given[i] = true;
+    return HR_OK;
+}
+
+bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (cli->given[i] && !strcmp(row->name, name))
+            return true;
+    return false;
+}
+
+void hr_cli_mark_given(struct hr_cli *cli, const char *name)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        cli->given[i] |= !strcmp(row->name, name);
+}

@@ -1,0 +1,158 @@
+#include "options/train_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpus.h"
+#include "base/printable.h"
+#include "shm/control.h"
+
+const struct hr_option *hr_train_option_at(size_t i)
+{
+    return hr_option_list_at(hr_train_lists, hr_train_nlists, i);
+}
+
+const struct hr_option *hr_train_option_find(const char *name)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
+        if (!strcmp(row->name, name))
+            return row;
+    return NULL;
+}
+
+const struct hr_option *hr_data_option_at(size_t i)
+{
+    return hr_option_list_at(hr_data_lists, hr_data_nlists, i);
+}
+
+/* --- defaults --- */
+
+static size_t default_workers(void)
+{
+    const size_t processors = hr_cpus_allowed();
+    return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
+}
+
+void hr_train_defaults(struct hr_train_options *options)
+{
+    memset(options, 0, sizeof *options);
+    hr_option_defaults(hr_train_lists, hr_train_nlists, options);
+    options->workers = default_workers();
+}
+
+/* With a rule of the caller's, which is told lr and nothing else. */
+static enum hr_status complete_own(struct hr_train_options *o, struct hr_rule *rule)
+{
+    const char *name = o->update_rule->name;
+    HR_TRY(hr_rule_own(o->update_rule, o->optimizer, rule));
+    if (o->weight_decay > 0 || o->eps > 0 || o->nesterov)
+        return hr_fail(HR_E_USAGE,
+                       "update rule %s: has no weight_decay, eps or nesterov but its own; expected "
+                       "them as they are by default",
+                       name);
+    if (strcmp(o->optimizer, "sgd") != 0 &&
+        (strncmp(o->optimizer, HR_RULE_OWN, 4) != 0 || strcmp(o->optimizer + 4, name) != 0))
+        return hr_fail(HR_E_USAGE, "update rule %s: stands in place of --optimizer %s", name,
+                       o->optimizer);
+    snprintf(o->optimizer, sizeof o->optimizer, HR_RULE_OWN "%s", name);
+    return HR_OK;
+}
+
+enum hr_status hr_train_complete(struct hr_train_options *options)
+{
+    struct hr_rule own;
+    const struct hr_rule *rule = &own;
+    const struct hr_option *row;
+    HR_TRY(options->update_rule ? complete_own(options, &own)
+                                : hr_rule_find(options->optimizer, &rule));
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
+        double *number = (double *)(void *)((char *)options + row->offset);
+        if (row->by_optimizer && *number < 0)
+            *number = row->by_optimizer(rule);
+    }
+    if (!strcmp(options->clock, "virtual") && !options->compute_time[0])
+        snprintf(options->compute_time, sizeof options->compute_time, "lognormal(10ms,0.3)");
+    return HR_OK;
+}
+
+/* --- ranges --- */
+
+enum hr_status hr_train_options_check(const struct hr_train_options *options, bool sparse)
+{
+    const struct hr_option *row;
+    const enum hr_option_models others = sparse ? HR_OF_NETWORKS : HR_OF_SPARSE_MODELS;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
+        if (row->models != others)
+            HR_TRY(hr_option_check(row, options, sparse));
+    return HR_OK;
+}
+
+/* --- written down and read back --- */
+
+static bool decides(const struct hr_option *row)
+{
+    return row->use == HR_DECIDES || row->use == HR_BEGINS;
+}
+
+bool hr_option_is_kept(const struct hr_option *row)
+{
+    return row->use == HR_DECIDES || row->use == HR_AROUND;
+}
+
+static json_t *add(json_t *object, const struct hr_option *row, const void *base)
+{
+    if (!object || json_object_set_new(object, row->name, hr_option_json(row, base)) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *hr_train_options_json(const struct hr_train_options *options)
+{
+    json_t *object = json_object();
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
+        if (decides(row))
+            object = add(object, row, options);
+    return object;
+}
+
+json_t *hr_data_options_json(const struct hr_data_options *options)
+{
+    json_t *object = json_object();
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
+        object = add(object, row, options);
+    return object;
+}
+
+enum hr_status hr_train_options_from_json(const json_t *object, struct hr_train_options *options)
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(object))
+        return hr_fail(HR_E_FORMAT, "\"options\" is missing, or no object");
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        const struct hr_option *row = hr_train_option_find(name);
+        if (!row || !decides(row))
+            return hr_fail(HR_E_FORMAT, "option \"%s\" is not known", hr_printable(name).text);
+        if (!hr_option_from_json(row, options, value))
+            return hr_fail(HR_E_FORMAT, "option \"%s\" has no fitting value", name);
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_data_options_from_json(const json_t *object, struct hr_data_options *options)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
+        const json_t *value = json_object_get(object, row->name);
+        if (!value && !strcmp(row->name, "classes"))
+            continue;
+        if (!value || !hr_option_from_json(row, options, value))
+            return hr_fail(HR_E_FORMAT, "data option \"%s\" has no fitting value", row->name);
+    }
+    return HR_OK;
+}

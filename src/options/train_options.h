@@ -1,0 +1,46 @@
+/* train_options.h - the rows of struct hr_train_options and of struct hr_data_options, and what
+ * follows from them for the library.
+ *
+ * Threads: constants and pure functions.
+ * Test: tests/unit/options/test_option.c, tests/unit/train/test_replay_attacks.c
+ */
+#ifndef HR_OPTIONS_TRAIN_OPTIONS_H
+#define HR_OPTIONS_TRAIN_OPTIONS_H
+
+#include "hogring/data.h"
+#include "options/option.h"
+
+extern const struct hr_option_list hr_train_lists[];
+extern const size_t hr_train_nlists;
+extern const struct hr_option_list hr_data_lists[];
+extern const size_t hr_data_nlists;
+
+/* The i-th row, NULL past the end. */
+const struct hr_option *hr_train_option_at(size_t i);
+const struct hr_option *hr_data_option_at(size_t i);
+/* NULL: there is none of that name. */
+const struct hr_option *hr_train_option_find(const char *name);
+
+/* HR_E_USAGE: one is outside of its range, or none of the words that there are. */
+HR_CHECKED enum hr_status hr_train_options_check(const struct hr_train_options *options,
+                                                 bool sparse);
+
+/* Does it hold for runs that go on from this one's checkpoints? */
+bool hr_option_is_kept(const struct hr_option *row);
+
+/* {"strategy": "ssp", "staleness": 3, ...}: the rows that decide. NULL: no memory, or a text is not
+ * UTF-8. */
+json_t *hr_train_options_json(const struct hr_train_options *options);
+
+/* Put what such an object says into *options; what it does not name stays. Unknown names, names
+ * that do not decide, and values that do not fit their field are HR_E_FORMAT; what values mean is
+ * for hr_train to check. */
+HR_CHECKED enum hr_status hr_train_options_from_json(const json_t *object,
+                                                     struct hr_train_options *options);
+
+/* The same of data: every row. The first traces have no "classes". */
+json_t *hr_data_options_json(const struct hr_data_options *options);
+HR_CHECKED enum hr_status hr_data_options_from_json(const json_t *object,
+                                                    struct hr_data_options *options);
+
+#endif

@@ -1,0 +1,310 @@
+/* The options of training, a row each (option.h says what stands in one). */
+#include <math.h>
+
+#include "optim/optimizer.h"
+#include "options/train_options.h"
+#include "plan/plan.h"
+#include "shm/control.h"
+#include "strategy/strategy.h"
+
+#define ROW(option, type, field, role, value, preset, ...)                                         \
+    {                                                                                              \
+        .name = option, .kind = HR_OPTION_##type,                                                  \
+        .offset = offsetof(struct hr_train_options, field),                                        \
+        .size = sizeof(((struct hr_train_options *)0)->field), .use = HR_##role, .metavar = value, \
+        .usual = preset, .help = __VA_ARGS__                                                       \
+    }
+#define RANGE(low, high) .range = {low, high}
+#define BOTH (HR_TRAIN | HR_COMPARE)
+
+static const char *strategy_at(size_t i)
+{
+    const struct hr_strategy *strategy = hr_strategy_at(i);
+    return strategy ? strategy->name : NULL;
+}
+
+static const char *optimizer_at(size_t i)
+{
+    const struct hr_rule *rule = hr_rule_at(i);
+    return rule ? rule->name : NULL;
+}
+
+static const char *algorithm_at(size_t i)
+{
+    const struct hr_algorithm *algorithm = hr_algorithm_at(i);
+    return algorithm ? algorithm->name : NULL;
+}
+
+static double lr_of(const struct hr_rule *rule)
+{
+    return rule->lr;
+}
+
+static double weight_decay_of(const struct hr_rule *rule)
+{
+    return rule->weight_decay;
+}
+
+static double eps_of(const struct hr_rule *rule)
+{
+    return rule->eps;
+}
+
+static const struct hr_option model[] = {
+    ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
+        "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: also logistic, svm, mf, "
+        "on sparse data; names: softmax, mlp, cnn, lenet, vgg-small, resnet8",
+        .said = "mlp; eval: what the file says; bench train: all names, or some, as mlp,cnn",
+        .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
+        "classify: each label is a class, though labels look like values (numbers that are not "
+        "whole, or most of them different); auto: such are refused",
+        .words = "auto|classify"),
+    ROW("loss", TEXT, loss, DECIDES, "NAME", "cross-entropy", "cross-entropy, bce, mse",
+        .words = "cross-entropy|bce|mse"),
+    ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "of cross-entropy"),
+    ROW("init-weights", TEXT, init_weights, BEGINS, "FILE", NULL,
+        "begin with the weights of a .safetensors file, PyTorch's too, or of a checkpoint",
+        .commands = BOTH | HR_REPLAY),
+};
+
+static const struct hr_option workers[] = {
+    ROW("strategy", TEXT, strategy, DECIDES, "NAME", "allreduce", "", .name_at = strategy_at,
+        .commands = HR_TRAIN | HR_BENCH, .models = HR_OF_ALL_MODELS, .sparse_usual = "hogwild",
+        .first = true),
+    ROW("workers", COUNT, workers, DECIDES, "N", NULL,
+        "1 to 64; in virtual time to 1024, with the servers",
+        .said = "processors allowed, at least 2", .commands = BOTH | HR_BENCH,
+        .models = HR_OF_ALL_MODELS, .sparse_range = {1, HR_MAX_RANKS}, .first = true),
+    ROW("servers", COUNT, servers, DECIDES, "S", "1", "shards of the parameter server, each a rank",
+        .commands = BOTH | HR_BENCH),
+    ROW("staleness", COUNT64, staleness, DECIDES, "CLOCKS", "3", "bound of ssp; 0 is ps-sync"),
+    ROW("staleness-lr", TEXT, staleness_lr, DECIDES, "HOW", "none",
+        "ps-async, ssp, hogwild: inverse: an update of staleness t at lr / (1 + t); none",
+        .words = "none|inverse"),
+    ROW("delay-compensation", NUMBER, delay_compensation, DECIDES, "LAMBDA", "0",
+        "ps-async, ssp, hogwild: carry gradients over to the weights they meet (DC-ASGD)",
+        RANGE(0, 1e6)),
+    ROW("backups", COUNT, backups, DECIDES, "K", "1",
+        "backup-workers: the K slowest gradients of a step are not waited for"),
+    ROW("sync-every", COUNT, sync_every, DECIDES, "STEPS", "8",
+        "local-sgd: steps between averagings; elastic-averaging: between exchanges with the center",
+        RANGE(1, 1 << 20)),
+    ROW("moving-rate", NUMBER, moving_rate, DECIDES, "ALPHA", NULL,
+        "elastic-averaging: share of the difference that an exchange moves",
+        .said = "0.9 / workers", RANGE(0, 1)),
+    ROW("adaptive-sync", FLAG, adaptive_sync, DECIDES, NULL, NULL,
+        "local-sgd: average ever more often, as the training loss falls (AdaComm)",
+        .zero_is_off = true),
+    ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto",
+        "of all-reduce; bench also: all, and bench links: rings; else ", .name_at = algorithm_at,
+        .commands = BOTH | HR_BENCH, .between_ranks = true),
+    ROW("launch", TEXT, launch, DECIDES, "HOW", "thread", "thread or process",
+        .words = "thread|process", .commands = BOTH | HR_BENCH, .models = HR_OF_ALL_MODELS,
+        .with = {{"clock", "real"}, {"schedule", "free"}}),
+    ROW("async-lr", TEXT, async_lr, DECIDES, "HOW", "same",
+        "asynchronous updates at the same lr, or divide it by the workers", .words = "same|divide"),
+};
+
+static const struct hr_option training[] = {
+    ROW("epochs", COUNT, epochs, DECIDES, "N", "10",
+        "each a pass over the data, or --epoch-size samples", RANGE(1, 1 << 20),
+        .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("epoch-size", COUNT, epoch_size, DECIDES, "N", NULL,
+        "samples an epoch; passes run on through epochs", .said = "the training set",
+        RANGE(0, 0x1p40)),
+    ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
+        RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH | HR_INSPECT, .sparse_usual = "1",
+        .first = true),
+    ROW("global-batch-size", COUNT, global_batch_size, DECIDES, "N", NULL,
+        "samples a step of all workers, instead of --batch-size", RANGE(0, 1 << 24),
+        .said = "batch-size times workers"),
+    ROW("reduce", TEXT, reduce, DECIDES, "HOW", "sum",
+        "sum, or repro: the same bits whatever the number of workers (1, 2, 4, 8); needs "
+        "--global-batch-size",
+        .words = "sum|repro"),
+    ROW("micro-shards", COUNT, micro_shards, DECIDES, "N", "8",
+        "pieces that repro cuts a global batch into; at least the workers, a power of two",
+        .with = {{"reduce", "repro"}}),
+    ROW("threads-per-worker", COUNT, threads_per_worker, AROUND, "N", "1",
+        "threads that share a worker's computing; they change no bit", RANGE(1, 256),
+        .commands = BOTH | HR_BENCH),
+    ROW("augment", TEXT, augment, DECIDES, "HOW", NULL,
+        "of training images: flip, crop:PAD (behind PAD zeros), or flip,crop:PAD", .said = "none"),
+    ROW("normalize", FLAG, normalize, DECIDES, NULL, NULL, "scale each channel to mean 0, std 1"),
+    ROW("prefetch", COUNT, prefetch, AROUND, "N", "0",
+        "a thread beside each worker decodes up to N batches ahead; 0: none", RANGE(0, 64),
+        .with = {{"clock", "real"}, {"reduce", "sum"}, {"schedule", "free"}}, .zero_is_off = true),
+    ROW("seed", COUNT64, seed, DECIDES, "N", "1", "of initial weights and data order",
+        .models = HR_OF_ALL_MODELS, .first = true),
+};
+
+static const struct hr_option gradients[] = {
+    ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
+        "sum gradients in buckets while backward still computes the rest", .words = "on|off",
+        .with = {{"clock", "real"}}),
+    ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
+        "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
+    ROW("transport", TEXT, transport, AROUND, "HOW", "zero-copy",
+        "zero-copy: peers read gradients in place; copy: they go through the rings",
+        .words = "zero-copy|copy", .with = {{"clock", "real"}}, .between_ranks = true),
+    ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
+        "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
+        "copy); virtual: one each, to a switch (a star)",
+        .with = {{"schedule", "free"}}, .between_ranks = true),
+};
+
+static const struct hr_option times[] = {
+    ROW("clock", TEXT, clock, AROUND, "WHICH", "real",
+        "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
+        "simulated, the same again bit for bit",
+        .said = "real; simulate: virtual", .words = "real|virtual"),
+    ROW("compute-time", TEXT, compute_time, AROUND, "MODEL", NULL,
+        "of a gradient: 10ms, uniform(5ms,15ms), exponential(10ms), lognormal(10ms,0.3) (median, "
+        "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE (drawn from a text file of times, "
+        "one a line as 9.8ms, behind # a comment); on the real clock workers sleep until then",
+        .said = "virtual: lognormal(10ms,0.3); real: as it is", .with = {{"schedule", "free"}}),
+    ROW("inject", TEXT, inject, AROUND, "LIST", NULL,
+        "slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, in a tenth of its "
+        "steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms later)",
+        .with = {{"schedule", "free"}}),
+    ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
+        "virtual: how long a server takes a message", .said = "0s", .with = {{"clock", "virtual"}}),
+    ROW("calibrate", TEXT, calibrate, ONCE, "FILE", NULL,
+        "real: measure how long gradients, servers and messages take, and write a model of this "
+        "run, for simulate --config FILE",
+        .commands = HR_TRAIN, .with = {{"clock", "real"}, {"schedule", "free"}}),
+    ROW("topology", TEXT, topology, AROUND, "FILE", NULL,
+        "virtual: who is wired to whom, workers first, then servers; star:N, ring:N of links like "
+        "--link",
+        .said = "with --link: a star; without: messages take no time",
+        .with = {{"clock", "virtual"}}, .between_ranks = true),
+};
+
+static const struct hr_option updates[] = {
+    ROW("optimizer", TEXT, optimizer, DECIDES, "NAME", "sgd", "", .name_at = optimizer_at,
+        .first = true),
+    ROW("lr", NUMBER, lr, DECIDES, "RATE", NULL, "learning rate", .by_optimizer = lr_of,
+        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .sparse_range = {1e-12, 1e6},
+        .with = {{"solver", "sgd"}}, .first = true),
+    ROW("momentum", NUMBER, momentum, DECIDES, "M", "0.9", "of sgd and lars", RANGE(0, 1)),
+    ROW("nesterov", FLAG, nesterov, DECIDES, NULL, NULL, "sgd: look ahead along the momentum"),
+    ROW("beta1", NUMBER, beta1, DECIDES, "B", "0.9", "of adam, adamw, lamb: first moment",
+        .range = {0, 1, .below = true}),
+    ROW("beta2", NUMBER, beta2, DECIDES, "B", "0.999", "of adam, adamw, lamb: second moment",
+        .range = {0, 1, .below = true}),
+    ROW("eps", NUMBER, eps, DECIDES, "E", NULL, "added to the divisor", RANGE(0, 1),
+        .by_optimizer = eps_of),
+    ROW("weight-decay", NUMBER, weight_decay, DECIDES, "D", NULL, "pull of weights towards 0",
+        RANGE(0, 1e6), .by_optimizer = weight_decay_of),
+    ROW("trust-coefficient", NUMBER, trust_coefficient, DECIDES, "T", "0.001", "of lars",
+        RANGE(0, 1e6)),
+    ROW("clip-norm", NUMBER, clip_norm, DECIDES, "X", "0",
+        "scale the mean gradient down where its norm is larger; 0: never", RANGE(0, 1e30)),
+    ROW("lr-schedule", TEXT, lr_schedule, DECIDES, "NAME", "constant",
+        "constant, step, cosine or linear", .words = "constant|step|cosine|linear",
+        .models = HR_OF_ALL_MODELS, .sparse_usual = "step", .with = {{"solver", "sgd"}}),
+    ROW("warmup-epochs", NUMBER, warmup_epochs, DECIDES, "E", "0",
+        "the rate rises over so many epochs", .models = HR_OF_ALL_MODELS,
+        .with = {{"solver", "sgd"}}),
+    ROW("lr-step-epochs", NUMBER, lr_step_epochs, DECIDES, "E", "1",
+        "schedule step: epochs between steps", .range = {0, INFINITY, .above = true},
+        .models = HR_OF_ALL_MODELS, .sparse_range = {1e-6, 1e9},
+        .with = {{"solver", "sgd"}, {"lr-schedule", "step"}}),
+    ROW("lr-gamma", NUMBER, lr_gamma, DECIDES, "G", "0.1",
+        "schedule step: each multiplies the rate by this", RANGE(0, 1e6),
+        .models = HR_OF_ALL_MODELS, .sparse_usual = "0.9", .sparse_range = {1e-9, 1},
+        .with = {{"solver", "sgd"}, {"lr-schedule", "step"}}),
+    ROW("scale-lr", TEXT, scale_lr, DECIDES, "HOW", "none",
+        "multiply the rate by the samples of one update over --base-batch-size (linear), by their "
+        "square root (sqrt), or not (none)",
+        .words = "linear|sqrt|none"),
+    ROW("base-batch-size", COUNT, base_batch_size, DECIDES, "N", NULL,
+        "samples that --lr is meant for", .said = "the batch size of one worker", RANGE(0, 1 << 24),
+        .with = {{"scale-lr", "linear|sqrt"}}),
+};
+
+static const struct hr_option sparse[] = {
+    ROW("solver", TEXT, solver, SPARSE, "NAME", "auto",
+        "sgd, or dual: coordinate descent, which needs no rate (logistic, svm)",
+        .said = "dual; mf: sgd", .words = "auto|sgd|dual", .commands = HR_TRAIN,
+        .models = HR_OF_SPARSE_MODELS),
+    ROW("cost", NUMBER, cost, SPARSE, "C", "1",
+        "of the losses; minimised is C sum loss + |w|^2 / 2", .sparse_range = {1e-9, 1e9},
+        .commands = HR_TRAIN, .models = HR_OF_SPARSE_MODELS),
+    ROW("factors", COUNT, factors, SPARSE, "K", "16",
+        "mf: numbers that describe a user, or an item; even", .sparse_range = {2, 4096},
+        .commands = HR_TRAIN, .models = HR_OF_SPARSE_MODELS, .with = {{"model", "mf"}}),
+    ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
+        "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
+        "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
+        .sparse_range = {0, 1024}, .commands = HR_TRAIN, .models = HR_OF_SPARSE_MODELS),
+};
+
+static const struct hr_option limits[] = {
+    ROW("max-steps", COUNT64, max_steps, BEGINS, "N", NULL,
+        "stop after so many updates of the model", .commands = BOTH | HR_REPLAY),
+    ROW("max-seconds", SECONDS, max_seconds, ONCE, "T", NULL,
+        "stop after so long: 90s, 5m (bench layers and train: for a model [1s])", RANGE(0, 1e9),
+        .commands = BOTH | HR_BENCH, .models = HR_OF_ALL_MODELS),
+    ROW("timeout", DURATION, timeout, ONCE, "T", "30s", "longest any wait may take; 0: no limit",
+        RANGE(0, 1e6), .commands = BOTH | HR_BENCH, .models = HR_OF_ALL_MODELS),
+};
+
+static const struct hr_option checkpoints[] = {
+    ROW("checkpoint-dir", TEXT, checkpoint_dir, ONCE, "DIR", NULL,
+        "save here (compare: DIR/<strategy>) at the ends of epochs", .commands = BOTH | HR_REPLAY,
+        .first = true),
+    ROW("checkpoint-every", COUNT64, checkpoint_every, DECIDES, "STEPS", NULL,
+        "and at multiples of STEPS instead", .needs = {"checkpoint-dir", "where to?"}),
+    ROW("keep", COUNT, keep, AROUND, "N", "3", "newest checkpoints to keep; 0: all",
+        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"}),
+    ROW("overwrite", FLAG, overwrite, ONCE, NULL, NULL,
+        "remove what another run left in --checkpoint-dir", .said = "such a folder is refused",
+        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"}),
+    ROW("resume", OPTIONAL_TEXT, resume, BEGINS, "[DIR]", NULL,
+        "go on from a checkpoint, or the newest good one of a folder (else of --checkpoint-dir), "
+        "with its options where none are given; auto: begin where there is none, exit 0 where it "
+        "is finished",
+        .commands = BOTH | HR_REPLAY, .first = true),
+};
+
+static const struct hr_option results[] = {
+    ROW("record", TEXT, record, ONCE, "FILE", NULL,
+        "write a trace, with which hogring replay gives the same bits again", .commands = HR_TRAIN),
+    ROW("record-block", TEXT, record_block, DECIDES, "BYTES", "16K",
+        "hogwild, recorded: weights that are read or updated at once, 4K to 64K",
+        .commands = HR_TRAIN, .needs = {"record", "of what?"}),
+    ROW("target-accuracy", NUMBER, target_accuracy, AROUND, "X", NULL,
+        "note the seconds until it (0 to 1) is reached", RANGE(0, 1), .models = HR_OF_ALL_MODELS),
+};
+
+static const struct hr_option expert[] = {
+    ROW("schedule", TEXT, schedule, AROUND, "HOW", "free",
+        "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED"),
+    ROW("kernels", TEXT, kernels, DECIDES, "WHICH", "fast",
+        "fast (OpenBLAS) or reference (plain C)", .words = "fast|reference",
+        .commands = BOTH | HR_BENCH),
+    ROW("ranks-beside", COUNT, ranks_beside, ONCE, "N", NULL, "", .commands = HR_LIBRARY),
+};
+
+#define LIST(section, rows)                                                                        \
+    {                                                                                              \
+        section, rows, sizeof rows / sizeof *rows                                                  \
+    }
+
+const struct hr_option_list hr_train_lists[] = {
+    LIST(HR_IN_DATA, model),
+    LIST(HR_IN_WORKERS, workers),
+    LIST(HR_IN_TRAINING, training),
+    LIST(HR_IN_GRADIENTS, gradients),
+    LIST(HR_IN_TIME, times),
+    LIST(HR_IN_UPDATES, updates),
+    LIST(HR_IN_SPARSE, sparse),
+    LIST(HR_IN_LIMITS, limits),
+    LIST(HR_IN_CHECKPOINTS, checkpoints),
+    LIST(HR_IN_RESULTS, results),
+    LIST(HR_IN_EXPERT, expert),
+};
+
+const size_t hr_train_nlists = sizeof hr_train_lists / sizeof *hr_train_lists;

@@ -1,0 +1,93 @@
+/* The tables of options: what every row promises. */
+#include <string.h>
+
+#include "options/command_line.h"
+#include "support/check.h"
+
+static void defaults_are_values_that_are_taken(void **state)
+{
+    (void)state;
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    CHECK_OK(hr_train_complete(&options));
+    CHECK_OK(hr_train_options_check(&options, false));
+}
+
+static void names_are_told_apart_by_every_command(void **state)
+{
+    (void)state;
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
+        assert_true(i < HR_CLI_OPTIONS);
+        for (unsigned command = 1; command < HR_LIBRARY; command *= 2)
+            if (hr_option_is_of(row, command))
+                assert_int_equal(hr_cli_option_find(row->name, command), i);
+    }
+}
+
+static void rows_of_data_say_its_defaults(void **state)
+{
+    (void)state;
+    struct hr_data_options by_rows, defaults;
+    const struct hr_option *row;
+    hr_option_defaults(hr_data_lists, hr_data_nlists, &by_rows);
+    hr_data_defaults(&defaults);
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
+        assert_true(hr_option_equal(row, &by_rows, &defaults));
+}
+
+static void text_and_json_read_back(void **state)
+{
+    (void)state;
+    struct hr_train_options was, is;
+    const struct hr_option *row;
+    hr_train_defaults(&was);
+    was.lr = was.weight_decay = was.eps = 0.1 + 1e-17;
+    was.seed = UINT64_MAX;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
+        char text[sizeof was.model];
+        memset(&is, 0xff, sizeof is);
+        hr_option_text(row, &was, text, sizeof text);
+        if (row->kind != HR_OPTION_DURATION) { /* a unit is asked for */
+            assert_true(hr_option_store(row, &is, text));
+            assert_true(hr_option_equal(row, &was, &is));
+        }
+        memset(&is, 0xff, sizeof is);
+        json_t *value = hr_option_json(row, &was);
+        assert_true(hr_option_from_json(row, &is, value));
+        assert_true(hr_option_equal(row, &was, &is));
+        json_decref(value);
+    }
+}
+
+static void refused(const char *option, const char *value, const char *text)
+{
+    struct hr_train_options options;
+    const struct hr_option *row = hr_train_option_find(option);
+    hr_train_defaults(&options);
+    assert_true(hr_option_store(row, &options, value));
+    assert_int_equal(hr_option_check(row, &options, false), HR_E_USAGE);
+    assert_string_equal(hr_error_message(), text);
+}
+
+static void ranges_and_words_say_what_is_expected(void **state)
+{
+    (void)state;
+    refused("momentum", "1.5", "--momentum 1.5: expected 0 to 1");
+    refused("beta1", "1", "--beta1 1: expected 0 to less than 1");
+    refused("lr-step-epochs", "0", "--lr-step-epochs 0: expected more than 0");
+    refused("reduce", "su", "--reduce su: expected sum or repro");
+    refused("scale-lr", "linearly", "--scale-lr linearly: expected linear, sqrt or none");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_values_that_are_taken),
+        cmocka_unit_test(names_are_told_apart_by_every_command),
+        cmocka_unit_test(rows_of_data_say_its_defaults),
+        cmocka_unit_test(text_and_json_read_back),
+        cmocka_unit_test(ranges_and_words_say_what_is_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
