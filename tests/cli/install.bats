@@ -59,12 +59,19 @@ own() {
   own hogwild process 1
 }
 
-@test "the README's program of the store fits its line" {
+@test "the program of the store fits its line" {
   install_here
-  sed -n '/^```c$/,/^```$/p' README.md | grep -v '^```' >"$TMP/line.c"
   # shellcheck disable=SC2046
-  cc -Wall -Wextra -Werror "$TMP/line.c" -o "$TMP/line" $(pkg-config --cflags --libs hogring)
+  cc -Wall -Wextra -Werror "$root/share/doc/hogring/examples/store_line.c" -o "$TMP/line" $(pkg-config --cflags --libs hogring)
   [ "$(LD_LIBRARY_PATH=$root/lib "$TMP/line")" = "y = 2.00 x + 1.00" ]
+}
+
+@test "every example is installed, and has a test here" {
+  install_here
+  for program in tests/examples/*.c; do
+    cmp "$program" "$root/share/doc/hogring/examples/${program##*/}"
+    grep -q "examples/${program##*/}" tests/cli/install.bats
+  done
 }
 
 @test "a C++ program includes the header and links" {

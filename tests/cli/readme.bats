@@ -1,0 +1,28 @@
+# README: every command in its ```sh blocks runs as it stands, and what it trains learns.
+load support
+
+@test "README is no manual: 170 lines at most" {
+  [ "$(wc -l <README.md)" -le 170 ]
+}
+
+# The commands, one behind the other in one folder. "hogring" there is this one, and leaves the results of training.
+@test "every command in README runs, and trains to 90 % at least" {
+  case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
+  mkdir -p "$TMP/bin" "$TMP/json" "$TMP/work"
+  cat >"$TMP/bin/hogring" <<END
+#!/bin/bash
+case \$1 in train | compare | simulate | replay)
+  case " \$* " in *" --json "*) ;; *) set -- "\$@" --json "$TMP/json/\$(ls "$TMP/json" | wc -l).json" ;; esac ;;
+esac
+exec "$PWD/build/hogring" "\$@"
+END
+  chmod +x "$TMP/bin/hogring"
+  sed -n '/^```sh$/,/^```$/p' README.md | grep -v '^```' >"$TMP/commands"
+  [ "$(grep -c '^hogring' "$TMP/commands")" -ge 15 ]
+  (cd "$TMP/work" && PATH=$TMP/bin:$PATH bash -eux "$TMP/commands") >"$TMP/said" 2>&1 || { tail -n 20 "$TMP/said"; return 1; }
+  python3 - "$TMP"/json/*.json "$TMP"/work/*.json <<'PY'
+import json, sys
+low = [(path, run["strategy"], run["test_accuracy"]) for path in sys.argv[1:] for run in json.load(open(path)).get("runs", []) if run["test_accuracy"] < 0.9]
+sys.exit(f"below 90 %: {low}" if low else 0)
+PY
+}
