@@ -122,12 +122,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 
 static void offer(struct hr_worker *worker)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    struct hr_step step = hr_step_for(shared, worker->index, worker->samples, ++worker->applied);
-    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
-    hr_step_update(&step, 0, shared->params, worker->weights, worker->state, worker->grads);
-    hr_account_turn(&worker->stats->account, was);
+    hr_update_replica(worker, worker->index);
     range_of(worker)->steps++;
     range_of(worker)->took_ns += worker->took_ns;
     worker->stats->updates++;
@@ -155,7 +150,7 @@ static void exchange(struct hr_shard *shard, size_t worker)
     client->clock++;
     client->staleness = shard->taken.value = shard->version - client->read;
     hr_vec()->exchange(shared->weights[worker] + shard->first, shard->weights,
-                    (float)((const struct setup *)shared->setup)->rate, shard->count);
+                       (float)((const struct setup *)shared->setup)->rate, shard->count);
     client->read = ++shard->version;
 }
 

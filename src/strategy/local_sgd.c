@@ -104,21 +104,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
-static void update_replica(struct hr_worker *worker)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    struct hr_step step =
-        hr_step_for(shared, worker->index - 1, worker->samples, ++worker->applied);
-    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
-    hr_step_update(&step, 0, shared->params, worker->weights, worker->state, worker->grads);
-    hr_account_turn(&worker->stats->account, was);
-}
-
 static void offer(struct hr_worker *worker)
 {
     if (worker->samples)
-        update_replica(worker);
+        hr_update_replica(worker, worker->index - 1);
     worker->stats->updates += worker->rank == 0; /* one a step, of the mean */
     if (worker->index < own_of(worker)->meet)
         return;

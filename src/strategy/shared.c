@@ -161,6 +161,16 @@ void hr_peer_send(const struct hr_shared_state *shared, size_t from, size_t to, 
         shared->strategy->deliver(shared, from, to);
 }
 
+void hr_update_replica(struct hr_worker *worker, uint64_t index)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    struct hr_step step = hr_step_for(shared, index, worker->samples, ++worker->applied);
+    hr_step_measure(&step, worker->weights, worker->state, worker->grads, worker->ratio);
+    hr_step_update(&step, 0, shared->params, worker->weights, worker->state, worker->grads);
+    hr_account_turn(&worker->stats->account, was);
+}
+
 void hr_tell_nobody(struct hr_worker *worker)
 {
     (void)worker;
