@@ -45,17 +45,6 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
              shared->options->adaptive_sync ? ", adaptive" : "");
 }
 
-static size_t bytes(const struct hr_shared_state *shared)
-{
-    (void)shared;
-    return 0;
-}
-
-static void init(struct hr_shared_state *shared)
-{
-    (void)shared;
-}
-
 /* A worker's own. */
 struct own {
     struct hr_buckets buckets; /* of weights */
@@ -135,8 +124,6 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .shares_batch = true,
     .private_state = true,
     .describe = describe,
-    .bytes = bytes,
-    .init = init,
     .worker_own = sizeof(struct own),
     .worker_bytes = hr_state_bytes,
     .start = start,

@@ -65,7 +65,7 @@ void hr_state_stop(struct hr_worker *worker);
 /* Copy a private state into the snapshot's copy of this rank. */
 void hr_export_own_state(struct hr_worker *worker);
 
-/* Update this worker's weights and its private state with the gradient in hand, of batch `index`. */
+/* Update this worker's weights, and private state, with the gradient in hand, of batch `index`. */
 void hr_update_replica(struct hr_worker *worker, uint64_t index);
 
 /* Where each worker keeps weights of its own: load them from the snapshot, and copy them there. */

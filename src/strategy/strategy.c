@@ -6,12 +6,8 @@
 
 #include "strategy/table.h"
 
-static const struct hr_strategy *const strategies[] = {
-    &hr_strategy_allreduce,      &hr_strategy_ps_sync,
-    &hr_strategy_ps_async,       &hr_strategy_ssp,
-    &hr_strategy_hogwild,        &hr_strategy_local_sgd,
-    &hr_strategy_backup_workers, &hr_strategy_elastic_averaging,
-};
+#define ADDRESS(name) &hr_strategy_##name,
+static const struct hr_strategy *const strategies[] = {HR_STRATEGIES(ADDRESS)};
 
 enum { NSTRATEGIES = sizeof strategies / sizeof *strategies };
 

@@ -183,7 +183,7 @@ struct hr_strategy {
      * NULL: never. */
     void (*describe)(const struct hr_shared_state *shared, char *text, size_t size);
 
-    /* The strategy's own shared memory: size, and initialising it (zeroed before). */
+    /* The strategy's own shared memory: size, and initialising it (zeroed before); NULL: none. */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
     /* Fill in what the result has of its own, once all ranks are gone and the rest of the result is

@@ -1,15 +1,25 @@
-/* table.h - the strategies there are, each in a file of its own. */
+/* table.h - the strategies there are, each in a file of its own (the first servers: server.c).
+ *
+ * A new one is a file and a line here.
+ */
 #ifndef HR_STRATEGY_TABLE_H
 #define HR_STRATEGY_TABLE_H
 
 #include "strategy/shared.h"
 
-extern const struct hr_strategy hr_strategy_allreduce;
-extern const struct hr_strategy hr_strategy_ps_sync, hr_strategy_ps_async,
-    hr_strategy_ssp; /* server.c */
-extern const struct hr_strategy hr_strategy_hogwild, hr_strategy_hogwild_recorded;
-extern const struct hr_strategy hr_strategy_local_sgd;
-extern const struct hr_strategy hr_strategy_backup_workers;
-extern const struct hr_strategy hr_strategy_elastic_averaging;
+/* As they are listed to people. */
+#define HR_STRATEGIES(ONE)                                                                         \
+    ONE(allreduce)                                                                                 \
+    ONE(ps_sync)                                                                                   \
+    ONE(ps_async)                                                                                  \
+    ONE(ssp)                                                                                       \
+    ONE(hogwild)                                                                                   \
+    ONE(local_sgd)                                                                                 \
+    ONE(backup_workers)                                                                            \
+    ONE(elastic_averaging)
+
+#define HR_DECLARE_STRATEGY(name) extern const struct hr_strategy hr_strategy_##name;
+HR_STRATEGIES(HR_DECLARE_STRATEGY)
+HR_DECLARE_STRATEGY(hogwild_recorded)
 
 #endif

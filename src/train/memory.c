@@ -40,8 +40,9 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         shared->weights[w] = hr_carve_arena(to, "weights and gradients", shared->params);
         shared->grads[w] = hr_carve_arena(to, "weights and gradients", shared->params);
     }
-    shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
-                           shared->strategy->bytes(shared));
+    if (shared->strategy->bytes)
+        shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
+                               shared->strategy->bytes(shared));
     hr_calibration_place(run, hr_carve(to, counts, hr_calibration_bytes(run)));
     shared->segment = to->base;
     return HR_OK;

@@ -44,7 +44,8 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
         HR_TRY(hr_init_weights(run, shared->snapshot.weights));
     if (!checkpoint) /* else they are restored */
         hr_state_share(run);
-    shared->strategy->init(shared);
+    if (shared->strategy->init)
+        shared->strategy->init(shared);
     hr_staleness_init(shared);
     return HR_OK;
 }

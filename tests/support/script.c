@@ -35,7 +35,8 @@ static void lay_out(struct script *script)
         shared->snapshot.replicas = carve(script, shared->workers * shared->params * sizeof(float));
     shared->snapshot.losses = &script->losses;
     shared->staleness = carve(script, hr_staleness_bytes(shared));
-    shared->own = carve(script, shared->strategy->bytes(shared));
+    if (shared->strategy->bytes)
+        shared->own = carve(script, shared->strategy->bytes(shared));
 }
 
 static void start_ranks(struct script *script)
@@ -105,7 +106,8 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_control_init(script->shared.control, plan.workers + plan.servers);
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
     hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
-    strategy->init(&script->shared);
+    if (strategy->init)
+        strategy->init(&script->shared);
     hr_staleness_init(&script->shared);
     start_ranks(script);
 }
