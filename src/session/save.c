@@ -126,9 +126,7 @@ static enum hr_status check_same(const struct hr_saver *saver,
                          saver->dataset->digest));
     HR_TRY(hr_saved_count(checkpoint, "seed", &seed));
     snprintf(ours, sizeof ours, "%" PRIu64, saver->options->seed);
-    HR_TRY(hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours));
-    return hr_saved_same(checkpoint, "--optimizer", hr_metadata_get(trainer, "optimizer"),
-                         saver->optimizer);
+    return hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours);
 }
 
 /* Where it stands, in samples since the first run began. Epochs may have another size in this run;

@@ -41,8 +41,8 @@ HR_CHECKED enum hr_status hr_save_prepare(struct hr_saver *saver, const struct h
 /* Save to options->checkpoint_dir; path (size bytes) out, untouched on error. */
 HR_CHECKED enum hr_status hr_save(const struct hr_saver *saver, char *path, size_t size);
 
-/* Sets schedule->first, cuts->past and room for its curve. HR_E_USAGE: of another model, data, seed
- * or optimizer; or in the middle of one of this run's batches. */
+/* Sets schedule->first, cuts->past and room for its curve. HR_E_USAGE: of another model, data or
+ * seed; or in the middle of one of this run's batches. */
 HR_CHECKED enum hr_status hr_resume_position(struct hr_saver *saver,
                                              const struct hr_checkpoint *checkpoint);
 

@@ -81,3 +81,32 @@ enum hr_status hr_saved_same(const struct hr_checkpoint *checkpoint, const char 
     return hr_fail(HR_E_USAGE, "--resume %s: it was trained with %s %s, this run has %s",
                    checkpoint->path, what, saved ? saved : "(unknown)", ours);
 }
+
+static size_t file_bytes(const struct hr_tensor_file *file)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < file->ntensors; i++)
+        bytes += file->tensors[i].bytes;
+    return bytes;
+}
+
+size_t hr_saved_bytes(const struct hr_checkpoint *checkpoint)
+{
+    return file_bytes(&checkpoint->model) + file_bytes(&checkpoint->trainer);
+}
+
+static bool is_single_file(const char *path)
+{
+    static const char suffix[] = ".safetensors";
+    const size_t length = strlen(path), end = sizeof suffix - 1;
+    return length > end && !strcmp(path + length - end, suffix);
+}
+
+enum hr_status hr_saved_read(const char *path, struct hr_checkpoint *out)
+{
+    if (!is_single_file(path))
+        return hr_checkpoint_load(path, out);
+    HR_TRY(hr_safetensors_read(path, &out->model));
+    snprintf(out->path, sizeof out->path, "%s", path);
+    return HR_OK;
+}

@@ -31,6 +31,11 @@ HR_CHECKED enum hr_status hr_saved_table(const struct hr_checkpoint *checkpoint,
 HR_CHECKED enum hr_status hr_saved_samples(const struct hr_checkpoint *checkpoint, const char *name,
                                            double number, uint64_t *out);
 
+/* Bytes of all its tensors. */
+size_t hr_saved_bytes(const struct hr_checkpoint *checkpoint);
+/* A checkpoint, or a .safetensors file of any origin as one (out zeroed before). */
+HR_CHECKED enum hr_status hr_saved_read(const char *path, struct hr_checkpoint *out);
+
 /* HR_E_USAGE unless what was saved is `ours`: "it was trained with <what> <saved>, ...". */
 HR_CHECKED enum hr_status hr_saved_same(const struct hr_checkpoint *checkpoint, const char *what,
                                         const char *saved, const char *ours);

@@ -10,6 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
 #include "session/input_scale.h"
+#include "session/saved.h"
 #include "train/run.h"
 #include "train/state.h"
 #include "train/model_file.h"
@@ -108,7 +109,7 @@ enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    enum hr_status status = hr_read_weights(path, checkpoint);
+    enum hr_status status = hr_saved_read(path, checkpoint);
     if (status == HR_OK)
         status = evaluate(&e, checkpoint, layers, dataset, out);
     if (status != HR_OK)

@@ -9,6 +9,7 @@
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
+#include "session/saved.h"
 #include "train/run.h"
 #include "train/state.h"
 #include "train/model_file.h"
@@ -54,22 +55,6 @@ enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char
     if (loss)
         HR_TRY(hr_loss_parse(loss, &model.loss));
     return build(&model, dataset, out);
-}
-
-static bool is_single_file(const char *path)
-{
-    static const char suffix[] = ".safetensors";
-    const size_t length = strlen(path), end = sizeof suffix - 1;
-    return length > end && !strcmp(path + length - end, suffix);
-}
-
-enum hr_status hr_read_weights(const char *path, struct hr_checkpoint *out)
-{
-    if (!is_single_file(path))
-        return hr_checkpoint_load(path, out);
-    HR_TRY(hr_safetensors_read(path, &out->model));
-    snprintf(out->path, sizeof out->path, "%s", path);
-    return HR_OK;
 }
 
 /* Does the model have a tensor of this name? PyTorch's counter of batches, which batchnorm does not
@@ -138,7 +123,7 @@ enum hr_status hr_init_weights(const struct hr_run *run, float *params)
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read weights");
-    enum hr_status status = hr_read_weights(path, checkpoint);
+    enum hr_status status = hr_saved_read(path, checkpoint);
     if (status == HR_OK)
         status = hr_load_weights(checkpoint, run->model, params);
     if (status == HR_OK)

@@ -13,8 +13,6 @@ HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,
 /* The model that a checkpoint says it holds; layers: of one that does not say; or NULL. */
 HR_CHECKED enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
                                          const struct hr_dataset *dataset, struct hr_model **out);
-/* A checkpoint, or a .safetensors file of any origin as one (out zeroed before). */
-HR_CHECKED enum hr_status hr_read_weights(const char *path, struct hr_checkpoint *out);
 /* All tensors of the model; a line names those that the file has beside them. */
 HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint,
                                           const struct hr_model *model, float *params);

@@ -6,20 +6,13 @@
 #include <sys/resource.h>
 
 #include "hogring/checkpoint.h"
+#include "session/saved.h"
 #include "trace/trace.h"
 #include "train/play.h"
 #include "train/prefetch.h"
 #include "train/record.h"
 
 /* --- the sum --- */
-
-static size_t file_bytes(const struct hr_tensor_file *file)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < file->ntensors; i++)
-        bytes += file->tensors[i].bytes;
-    return bytes;
-}
 
 /* What a collective keeps of what peers sent: nothing where they add in each other's memory. */
 static size_t received_bytes(const struct hr_run *run)
@@ -69,8 +62,7 @@ enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *chec
     const struct hr_shared_state *shared = &run->shared;
     hr_needs_add_taken(needs, "data", hr_dataset_bytes(run->dataset));
     if (checkpoint)
-        hr_needs_add_taken(needs, "checkpoint",
-                           file_bytes(&checkpoint->model) + file_bytes(&checkpoint->trainer));
+        hr_needs_add_taken(needs, "checkpoint", hr_saved_bytes(checkpoint));
     else if (run->options->init_weights[0])
         hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(hr_memory_needs(run, needs));

@@ -15,7 +15,6 @@
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/account.h"
-#include "session/input_scale.h"
 #include "session/kept.h"
 #include "train/needs.h"
 #include "train/prefetch.h"
@@ -96,41 +95,12 @@ static void begin_launcher(struct hr_run *run)
     hr_launcher_begin(&run->launcher);
 }
 
-/* What the checkpoint calls class 1 is class 1. */
-static enum hr_status resume_classes(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+static enum hr_status train(struct hr_run *run)
 {
-    HR_TRY(hr_class_view_open(checkpoint, run->dataset, false, &run->resumed_classes));
-    hr_input_scale_compare(checkpoint, run->dataset, &run->dataset->train);
-    run->dataset = &run->resumed_classes.dataset;
-    return HR_OK;
-}
-
-static enum hr_status refuse_finished(const struct hr_run *run,
-                                      const struct hr_checkpoint *checkpoint)
-{
-    return hr_fail(HR_E_USAGE,
-                   "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
-                   "more --epochs%s would go on",
-                   checkpoint ? checkpoint->path : "", (unsigned long long)run->shared.course.first,
-                   (unsigned long long)run->shared.course.end,
-                   run->options->max_steps ? " or --max-steps" : "");
-}
-
-/* The result of a run of no steps: the curve and the weights that are there. */
-static enum hr_status tell_finished(struct hr_run *run, const struct hr_checkpoint *checkpoint)
-{
-    hr_log(HR_LOG_INFO, "%s: this run is finished: it stands at step %llu, where it ends",
-           checkpoint->path, (unsigned long long)checkpoint->step);
-    run->wall_began_ns = hr_clock_ns();
-    snprintf(run->result->checkpoint, sizeof run->result->checkpoint, "%.1099s", checkpoint->path);
-    return hr_result_fill(run);
-}
-
-static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *checkpoint)
-{
-    if (checkpoint)
-        HR_TRY(resume_classes(run, checkpoint));
-    if (!run->resumed_classes.list.count)
+    bool finished = false;
+    HR_TRY(hr_resume_open(&run->settled, &run->dataset, &run->resume));
+    const struct hr_checkpoint *checkpoint = run->resume.checkpoint;
+    if (!run->resume.classes.list.count)
         HR_TRY(hr_task_check(run->options, run->dataset));
     HR_TRY(hr_run_prepare(run));
     HR_TRY(hr_run_needs(run, checkpoint, &run->needs));
@@ -139,12 +109,11 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
         HR_TRY(hr_scaling_measure(run->dataset, &run->scaling));
     hr_state_describe(run);
     if (checkpoint) {
-        HR_TRY(hr_state_check(run, checkpoint));
         HR_TRY(hr_resume_position(&run->saver, checkpoint));
+        HR_TRY(hr_state_check(run, checkpoint));
+        if (!run->replay)
+            HR_TRY(hr_resume_finished(&run->saver, checkpoint, run->result, &finished));
     }
-    const bool finished = run->shared.course.first >= run->shared.course.end && !run->replay;
-    if (finished && !run->options->finished_ok)
-        return refuse_finished(run, checkpoint);
     HR_TRY(hr_kernels_check()); /* behind every refusal */
     if (checkpoint && !run->replay)
         HR_TRY(hr_kept_check(checkpoint, run->micro_shards > 0));
@@ -152,8 +121,9 @@ static enum hr_status train(struct hr_run *run, const struct hr_checkpoint *chec
     hr_segment_sweep();
     HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
+    run->wall_began_ns = hr_clock_ns();
     if (finished)
-        return tell_finished(run, checkpoint);
+        return hr_result_fill(run);
     if (run->replay)
         HR_TRY(hr_replay_check_state(run));
     HR_TRY(hr_record_begin(run));
@@ -181,7 +151,7 @@ static void finish(struct hr_run *run)
     hr_conditions_close(&run->conditions);
     hr_local_group_destroy(run->local);
     hr_wires_close(&run->wires);
-    hr_class_view_close(&run->resumed_classes);
+    hr_resume_close(&run->resume);
     hr_strategy_forget(&run->shared);
     free(run->tensors);
     free(run->shared.weights);
@@ -194,14 +164,10 @@ enum hr_status hr_train_as(const struct hr_train_options *options, const struct 
                            const struct hr_observer *observer, struct hr_run_result *result)
 {
     static const struct hr_observer nobody;
-    struct hr_checkpoint *checkpoint = NULL;
-    enum hr_status status = HR_OK;
     struct hr_run *run = calloc(1, sizeof *run);
     memset(result, 0, sizeof *result);
-    if (!run || (options->resume[0] && !(checkpoint = calloc(1, sizeof *checkpoint)))) {
-        free(run);
+    if (!run)
         return hr_fail(HR_E_NOMEM, "no memory for a run");
-    }
     *run = (struct hr_run){.options = &run->settled,
                            .settled = *options,
                            .dataset = dataset,
@@ -209,18 +175,10 @@ enum hr_status hr_train_as(const struct hr_train_options *options, const struct 
                            .replay = replay,
                            .conditions = {.times = times},
                            .result = result};
-    if (checkpoint)
-        HR_TRY_GOTO(hr_checkpoint_load(options->resume, checkpoint), status, out);
-    if (checkpoint && strlen(checkpoint->path) < sizeof run->settled.resume)
-        strcpy(run->settled.resume, checkpoint->path); /* which of a folder's, for a trace */
-    status = train(run, checkpoint);
+    const enum hr_status status = train(run);
     if (status != HR_OK)
         hr_run_result_free(result);
     finish(run);
-out:
-    if (checkpoint)
-        hr_checkpoint_free(checkpoint); /* zeroed when nothing was loaded */
-    free(checkpoint);
     free(run);
     return status;
 }

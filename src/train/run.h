@@ -41,7 +41,7 @@
 #include "netsim/wires.h"
 #include "strategy/strategy.h"
 #include "train/calibrate.h"
-#include "session/class_names.h"
+#include "session/resume.h"
 #include "train/conditions.h"
 #include "session/launcher.h"
 #include "session/save.h"
@@ -84,7 +84,7 @@ struct hr_run {
     struct hr_wires wires; /* emulated links; without ranks: there are none */
     int64_t spin_ns, yield_ns, timeout_ns;
     int64_t batches_saved; /* batchnorm's counter in a checkpoint */
-    struct hr_class_view resumed_classes;
+    struct hr_resume resume;
     int64_t wall_began_ns; /* by the machine's clock */
 };
 

@@ -195,6 +195,9 @@ void hr_state_describe(struct hr_run *run)
 enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
+    HR_TRY(hr_saved_same(checkpoint, "--optimizer",
+                         hr_metadata_get(&checkpoint->trainer, "optimizer"),
+                         run->options->optimizer));
     if (loss)
         HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->options->loss));
     return hr_saved_same(checkpoint, "--normalize",
