@@ -24,10 +24,17 @@
  *
  * Of hr_train_options are used: strategy, model, launch, workers, solver, cost, factors,
  * hot_copies, epochs, lr, lr_schedule, warmup_epochs, lr_step_epochs, lr_gamma, seed, max_seconds,
- * timeout and target_accuracy. With one worker the same seed gives the same bits.
+ * timeout, target_accuracy, init_weights (sgd), checkpoint_dir, checkpoint_every, keep, overwrite,
+ * resume and finished_ok. With one worker the same seed gives the same bits, stopped and resumed or
+ * not.
+ *
+ * A step is a training row. Checkpoints are saved at the ends of epochs (checkpoint_every is
+ * rounded up to them), and where a run is stopped; nobody trains while one is written.
  *
  * Of the result: train_loss is the objective, test_loss the mean loss of the test rows (mf: the
  * root mean square error), test_accuracy NaN for mf.
+ *
+ * hr_train, hr_train_check and hr_evaluate_checkpoint take these models too.
  *
  * Threads: as hr_train.
  */

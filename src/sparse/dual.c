@@ -98,5 +98,5 @@ void hr_sparse_dual_begin(struct hr_sparse_run *run)
         if (!svm)
             hr_sparse_update(run->weights, row, &step);
     }
-    run->board->inner_eps = FIRST_INNER_EPS;
+    *run->inner_eps = FIRST_INNER_EPS;
 }

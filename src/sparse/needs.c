@@ -1,6 +1,7 @@
 /* What a run on sparse data takes, before anything is taken. */
 #include <stdio.h>
 
+#include "session/saved.h"
 #include "sparse/run.h"
 
 static size_t pairs_of(const struct hr_split *split)
@@ -24,7 +25,8 @@ static void add_tables(const struct hr_sparse_run *run, size_t features, size_t 
     hr_needs_add(needs, "sorting and copying", 1, sorting > copies ? sorting : copies);
 }
 
-static enum hr_status sum_up(struct hr_sparse_run *run, struct hr_needs *needs)
+enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
+                                const struct hr_checkpoint *checkpoint, struct hr_needs *needs)
 {
     const struct hr_dataset *d = run->dataset;
     const struct hr_train_options *o = &run->options;
@@ -34,31 +36,33 @@ static enum hr_status sum_up(struct hr_sparse_run *run, struct hr_needs *needs)
     size_t group_bytes;
     HR_TRY(hr_group_bytes(&run->group_options, &group_bytes));
     hr_needs_add_taken(needs, "data", hr_dataset_bytes(d));
+    if (checkpoint)
+        hr_needs_add_taken(needs, "checkpoint", hr_saved_bytes(checkpoint));
+    else if (o->init_weights[0])
+        hr_needs_add(needs, "initial weights", params, sizeof(float));
     add_tables(run, features, users, params, needs);
     hr_needs_add(needs, "weights", params, sizeof(float));
     if (run->dual)
         hr_needs_add(needs, "dual variables", d->train.count,
                      sizeof *run->alphas + sizeof *run->norms);
-    hr_needs_add(needs, "counters and curve", run->curve_room, sizeof *run->curve);
+    hr_needs_add(needs, "counters and curve", run->cuts.curve_room, sizeof *run->cuts.curve);
     hr_needs_add(needs, "rings", 1, group_bytes);
     return HR_OK;
 }
 
-enum hr_status hr_sparse_fits(struct hr_sparse_run *run)
+enum hr_status hr_sparse_fits(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint)
 {
     struct hr_train_options *o = &run->options;
     char advice[80] = "";
-    if (run->dataset->features != HR_FEATURES_SPARSE)
-        return HR_OK; /* problem.c refuses it */
     const struct hr_memory there = hr_memory_there_is();
-    HR_TRY(sum_up(run, &run->needs));
+    HR_TRY(hr_sparse_sum_up(run, checkpoint, &run->needs));
     if (hr_needs_fit(&run->needs, &there))
         return HR_OK;
     const size_t asked = o->factors;
     while (run->steps == hr_sparse_factorise && o->factors > 2 && !advice[0]) {
         struct hr_needs fewer = {0};
         o->factors = o->factors / 4 * 2;
-        HR_TRY(sum_up(run, &fewer));
+        HR_TRY(hr_sparse_sum_up(run, checkpoint, &fewer));
         if (hr_needs_fit(&fewer, &there))
             snprintf(advice, sizeof advice, "--factors %zu would fit", o->factors);
     }

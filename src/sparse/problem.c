@@ -30,19 +30,15 @@ static enum hr_status take(size_t count, size_t size, void *out)
 
 /* --- what the data must be --- */
 
-static enum hr_status check(const struct hr_sparse_problem *problem,
-                            const struct hr_dataset *dataset)
+enum hr_status hr_sparse_problem_check(const char *model, const struct hr_dataset *dataset)
 {
-    const char *model = names[problem->model];
+    const bool mf = !strcmp(model, "mf");
     if (dataset->features != HR_FEATURES_SPARSE)
         return hr_fail(HR_E_USAGE, "--model %s: %s is not sparse, expected libsvm data", model,
                        dataset->name);
-    if (problem->model != HR_SPARSE_MF && dataset->classes != 2)
+    if (!mf && dataset->classes != 2)
         return hr_fail(HR_E_USAGE, "--model %s: %s has %zu classes, expected 2", model,
                        dataset->name, dataset->classes);
-    if (problem->params / (problem->factors ? problem->factors : 1) > UINT32_MAX / 2)
-        return hr_fail(HR_E_USAGE, "--model %s: %s has too many users and items", model,
-                       dataset->name);
     return HR_OK;
 }
 
@@ -156,32 +152,54 @@ static float mean_rating(const struct hr_split *split)
     return pairs ? (float)(sum / (double)pairs) : 0;
 }
 
+/* What it is about, and where its features stand. */
+static enum hr_status begin(const char *model, size_t factors, const struct hr_dataset *dataset,
+                            struct hr_sparse_problem *p)
+{
+    const bool mf = !strcmp(model, "mf");
+    *p = (struct hr_sparse_problem){
+        .model = (enum hr_sparse_model)hr_sparse_model_find(model),
+        .features = hr_shape_elems(dataset->shape),
+        .users = mf ? dataset->classes : 0,
+        .factors = mf ? factors : 0,
+    };
+    p->params = mf ? (p->users + p->features) * p->factors : p->features;
+    HR_TRY(hr_sparse_problem_check(model, dataset));
+    if (p->users + p->features > UINT32_MAX / 2)
+        return hr_fail(HR_E_USAGE, "--model %s: %s has too many users and items", model,
+                       dataset->name);
+    HR_TRY(take(p->users + p->features, sizeof *p->degree, &p->degree));
+    HR_TRY(take(mf ? 0 : p->features, sizeof *p->place, &p->place));
+    if (mf)
+        return HR_OK;
+    count_degrees(p, &dataset->train);
+    return place_features(p, dataset->train.count);
+}
+
 enum hr_status hr_sparse_problem_make(const struct hr_train_options *options,
                                       const struct hr_dataset *dataset, float largest_decay,
                                       struct hr_sparse_problem *out)
 {
-    struct hr_sparse_problem *p = out;
-    const bool mf = !strcmp(options->model, "mf");
-    *p = (struct hr_sparse_problem){
-        .model = (enum hr_sparse_model)hr_sparse_model_find(options->model),
-        .features = hr_shape_elems(dataset->shape),
-        .users = mf ? dataset->classes : 0,
-        .factors = mf ? options->factors : 0,
-        .cost = options->cost,
-    };
-    p->params = mf ? (p->users + p->features) * p->factors : p->features;
-    HR_TRY(check(p, dataset));
-    HR_TRY(take(p->users + p->features, sizeof *p->degree, &p->degree));
-    HR_TRY(take(p->users + p->features, sizeof *p->decay, &p->decay));
-    HR_TRY(take(mf ? 0 : p->features, sizeof *p->place, &p->place));
-    count_degrees(p, &dataset->train);
-    p->mean = mf ? mean_rating(&dataset->train) : 0;
-    if (!mf)
-        HR_TRY(place_features(p, dataset->train.count));
-    fill_decay(p, largest_decay);
-    HR_TRY(make_rows(p, &dataset->train, &p->train));
-    HR_TRY(make_rows(p, &dataset->test, &p->test));
-    return hr_sparse_conflicts(dataset, &p->conflicts);
+    HR_TRY(begin(options->model, options->factors, dataset, out));
+    HR_TRY(take(out->users + out->features, sizeof *out->decay, &out->decay));
+    out->cost = options->cost;
+    if (out->model == HR_SPARSE_MF) {
+        out->mean = mean_rating(&dataset->train);
+        count_degrees(out, &dataset->train);
+    }
+    fill_decay(out, largest_decay);
+    HR_TRY(make_rows(out, &dataset->train, &out->train));
+    HR_TRY(make_rows(out, &dataset->test, &out->test));
+    return hr_sparse_conflicts(dataset, &out->conflicts);
+}
+
+enum hr_status hr_sparse_problem_make_test(const char *model, size_t factors, float mean,
+                                           const struct hr_dataset *dataset,
+                                           struct hr_sparse_problem *out)
+{
+    HR_TRY(begin(model, factors, dataset, out));
+    out->mean = mean;
+    return make_rows(out, &dataset->test, &out->test);
 }
 
 void hr_sparse_problem_free(struct hr_sparse_problem *problem)
@@ -194,13 +212,4 @@ void hr_sparse_problem_free(struct hr_sparse_problem *problem)
     free(problem->test.begin);
     free(problem->test.pairs);
     *problem = (struct hr_sparse_problem){0};
-}
-
-void hr_sparse_unplace(const struct hr_sparse_problem *problem, const float *weights, float *out)
-{
-    if (problem->model == HR_SPARSE_MF)
-        memcpy(out, weights, problem->params * sizeof *out);
-    else
-        for (size_t f = 0; f < problem->features; f++)
-            out[f] = weights[problem->place[f]];
 }

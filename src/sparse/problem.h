@@ -45,18 +45,22 @@ struct hr_sparse_problem {
     struct hr_conflicts conflicts;
 };
 
-/* HR_E_USAGE when `model` cannot learn from these data, in words. Free in any case. */
+/* HR_E_USAGE when `model` cannot learn from these data, in words. */
+HR_CHECKED enum hr_status hr_sparse_problem_check(const char *model,
+                                                  const struct hr_dataset *dataset);
+/* Free in any case. */
 HR_CHECKED enum hr_status hr_sparse_problem_make(const struct hr_train_options *options,
                                                  const struct hr_dataset *dataset,
                                                  float largest_decay,
                                                  struct hr_sparse_problem *out);
+/* To test weights that are there: the test rows alone, placed as the training rows say. */
+HR_CHECKED enum hr_status hr_sparse_problem_make_test(const char *model, size_t factors, float mean,
+                                                      const struct hr_dataset *dataset,
+                                                      struct hr_sparse_problem *out);
 /* Harmless on a zeroed struct. */
 void hr_sparse_problem_free(struct hr_sparse_problem *problem);
 
 /* Index in enum hr_sparse_model; -1: no such model. */
 int hr_sparse_model_find(const char *name);
-
-/* out (params) = weights (params), places turned back into features. */
-void hr_sparse_unplace(const struct hr_sparse_problem *problem, const float *weights, float *out);
 
 #endif

@@ -1,27 +1,31 @@
-/* run.h - one run of the sparse engine: a small trainer of its own, beside train/.
+/* run.h - one run of the sparse engine.
  *
  *   Why      a sparse step takes 200 ns. What train/ does for a step (tasks, pulls, gradients in
  *            arenas) costs more than that, and a copy of all weights is what must never be made.
+ *            All around the steps is session/'s, as it is train/'s.
  *   Files    problem    the data as rows of pairs           conflicts  how often rows meet
  *            weights.h  reading and updating the weights    worker     a rank's loop and its cuts
  *            hot.h      a worker's copies of the most frequent
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
- *            run        options, memory, result             generate   rows like RCV1's
+ *            run        options, memory, result             state      checkpoints
+ *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand
  *   Course   an epoch is one permutation of the training rows (data/sampler.h), a function of
  *            (seed, epoch); worker w of n has its positions [w/n, (w+1)/n), in blocks that each
- *            are taken once; who is done helps others. At its end all come to rest, and evaluate
- *            together in blocks of a fixed size, so that the same weights give the same figures
- *            for any number of workers. The clock stands still meanwhile.
- *   Memory   an unnamed segment: [ board | lock | worker lines | group | cells | curve | alphas |
- *            weights ]; the rows are private memory that children inherit.
+ *            are taken once; who is done helps others. At its end all come to rest at a cut
+ *            (session/cut.h), and evaluate together in blocks of a fixed size, so that the same
+ *            weights give the same figures for any number of workers. The clock stands still
+ *            meanwhile, and while a checkpoint is written: nobody may move a weight.
+ *   Index    of cuts and checkpoints: rows trained since the first run began
+ *   Memory   an unnamed segment: [ cut | stop | lock | worker lines | group | cells | curve |
+ *            alphas | weights ]; the rows are private memory that children inherit.
  *   Atomics  weights: Hogwild's relaxed loads and stores. alphas: plain; in an epoch a row is
  *            taken by one worker, and a barrier lies between epochs. claim: fetch-add by whoever
- *            takes a block. board: the leader (rank 0) between two barriers; stop: the launcher
- *            (release), workers (acquire).
- *   Promise  one worker: the same bits from run to run, as thread and as process. More: no torn
- *            weight; an update that meets another between its load and its store is lost, and
- *            counted by sample. A step that is not a finite number stops the run before it is made.
+ *            takes a block. stop: the launcher (release), workers (acquire).
+ *   Promise  one worker: the same bits from run to run, as thread and as process, stopped and
+ *            resumed or not. More: no torn weight; an update that meets another between its load
+ *            and its store is lost, and counted by sample. A step that is not a finite number stops
+ *            the run before it is made.
  */
 #ifndef HR_SPARSE_RUN_H
 #define HR_SPARSE_RUN_H
@@ -30,7 +34,8 @@
 #include "base/needs.h"
 #include "group/group.h"
 #include "launch/launch.h"
-#include "optim/lr.h"
+#include "session/launcher.h"
+#include "session/save.h"
 #include "sparse/problem.h"
 
 enum {
@@ -39,19 +44,6 @@ enum {
     HR_SPARSE_LOOK_EVERY = 64,   /* one row in so many has its writes looked at */
     HR_SPARSE_HOT = 1024,        /* copies of weights that a worker may have (hot.h) */
     HR_SPARSE_HOT_ROWS = 64,     /* rows between two merges of them */
-};
-
-/* Why everybody stops at the next block. */
-enum { HR_SPARSE_STOP_DONE = 1, HR_SPARSE_STOP_INTERRUPTED = 2 };
-
-/* Decisions of the leader, between two barriers. */
-struct hr_sparse_board {
-    alignas(HR_LINE) struct hr_atom32 stop;   /* writer: the launcher; 0: go on */
-    alignas(HR_LINE) struct hr_atom64 ncurve; /* published points (release); reader: the launcher */
-    int64_t train_ns, span_began_ns;
-    uint64_t epoch;
-    double inner_eps; /* dual: steps are made where the gradient is larger */
-    bool halt, interrupted;
 };
 
 /* A lock for --strategy locked. */
@@ -70,6 +62,12 @@ struct hr_sparse_tally {
     int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
 };
 
+/* How many blocks of an evaluation so many rows are. */
+static inline size_t hr_sparse_cells(size_t rows)
+{
+    return (rows + HR_SPARSE_EVAL_BLOCK - 1) / HR_SPARSE_EVAL_BLOCK;
+}
+
 /* The sums of one block of an evaluation. */
 struct hr_sparse_cell {
     double loss;   /* mf: squared errors */
@@ -86,7 +84,6 @@ typedef enum hr_status (*hr_sparse_steps_fn)(struct hr_sparse_worker *worker, co
 struct hr_sparse_run {
     struct hr_train_options options; /* settled */
     const struct hr_dataset *dataset;
-    const struct hr_observer *observer;
     struct hr_run_result *result;
     struct hr_sparse_problem problem;
     struct hr_needs needs; /* what it takes */
@@ -94,24 +91,43 @@ struct hr_sparse_run {
     bool dual, locked;
     bool stuck; /* a thread did not react to the end: nothing may be freed */
     enum hr_launch launch;
-    struct hr_lr_schedule rate;
+    struct hr_batch_schedule
+        schedule; /* an index is a row; lr is of sgd, and asked once an epoch */
     struct hr_group_options group_options;
-    int64_t spin_ns, yield_ns, timeout_ns, began_ns;
-    size_t ncells[2], curve_room, points_shown; /* cells: of the training rows, of the test rows */
+    int64_t spin_ns, yield_ns, timeout_ns;
+    size_t ncells[2]; /* of the training rows, of the test rows */
+    struct hr_cuts cuts;
+    struct hr_launcher launcher;
+    struct hr_saver saver;
 
     struct hr_segment control_segment, segment;
     struct hr_control *control;
-    struct hr_sparse_board *board;
+    struct hr_atom32 *stop; /* enum hr_stop; writer: the launcher */
+    double *inner_eps;      /* dual: steps are made where the gradient is larger; at a cut */
     struct hr_sparse_lock *lock;
     struct hr_sparse_tally *tally; /* (workers) */
     void *group;
     struct hr_sparse_cell *cells; /* (ncells[0] + ncells[1]) */
-    struct hr_curve_point *curve; /* (curve_room) */
     double (*alphas)[2];          /* dual: (training rows) */
     float *norms;                 /* dual: (training rows) |x|^2 */
     struct hr_atom32 *weights;    /* (params) linear models, in place order */
     struct hr_atom64 *factors;    /* (params / 2) mf, in pairs: the same memory */
+
+    float *saved; /* (params) a copy, while a checkpoint is written */
+    double blocks[HR_MAX_RANKS];
 };
+
+/* Positions of an epoch's order that are a worker's own: [first, end). */
+struct hr_sparse_shard {
+    size_t first, end;
+};
+
+static inline struct hr_sparse_shard hr_sparse_shard_of(const struct hr_sparse_run *run,
+                                                        size_t worker)
+{
+    const size_t count = run->problem.train.count, workers = run->options.workers;
+    return (struct hr_sparse_shard){count * worker / workers, count * (worker + 1) / workers};
+}
 
 /* One rank; its private memory. */
 struct hr_sparse_worker {
@@ -126,8 +142,13 @@ struct hr_sparse_worker {
     double inner_eps;
 };
 
-/* needs.c: what a settled run takes; HR_E_NOMEM when that is more than there is. */
-HR_CHECKED enum hr_status hr_sparse_fits(struct hr_sparse_run *run);
+/* needs.c: what a settled run takes, with the checkpoint that it goes on from (or NULL); and
+ * HR_E_NOMEM when that is more than there is. */
+HR_CHECKED enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
+                                           const struct hr_checkpoint *checkpoint,
+                                           struct hr_needs *needs);
+HR_CHECKED enum hr_status hr_sparse_fits(struct hr_sparse_run *run,
+                                         const struct hr_checkpoint *checkpoint);
 
 /* A rank, from start to end. */
 HR_CHECKED enum hr_status hr_sparse_worker_main(void *run, size_t rank);

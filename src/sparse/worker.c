@@ -27,30 +27,21 @@ void hr_sparse_lock_leave(struct hr_sparse_worker *worker)
 
 /* --- an epoch --- */
 
-/* Positions of the order that belong to worker `owner`. */
-struct shard {
-    size_t first, end;
-};
-
-static struct shard shard_of(const struct hr_sparse_run *run, size_t owner)
-{
-    const size_t count = run->problem.train.count, workers = run->options.workers;
-    return (struct shard){count * owner / workers, count * (owner + 1) / workers};
-}
-
 /* Steps on what is left of a shard, block by block; a block is claimed by one worker. */
 static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
                                   const struct hr_sampler *sampler)
 {
     struct hr_sparse_run *run = worker->run;
-    const struct shard shard = shard_of(run, owner);
+    const struct hr_sparse_shard shard = hr_sparse_shard_of(run, owner);
     uint32_t order[HR_SPARSE_BLOCK];
     for (;;) {
+        HR_TRY(hr_wait_check(&worker->waiter));
+        if (hr_atom32_load_acquire(run->stop) != HR_STOP_NOT) /* partner: the launcher */
+            return HR_OK; /* before a block is claimed: each that is, will be trained */
         /* A number, no data: relaxed. */
         const size_t block = hr_atom64_fetch_add_relaxed(&run->tally[owner].claim, 1);
         const size_t at = shard.first + block * HR_SPARSE_BLOCK;
-        HR_TRY(hr_wait_check(&worker->waiter));
-        if (at >= shard.end || hr_atom32_load_acquire(&run->board->stop)) /* partner: launcher */
+        if (at >= shard.end)
             return HR_OK;
         const size_t n = hr_min_size(HR_SPARSE_BLOCK, shard.end - at);
         hr_sampler_fill(sampler, at, n, order);
@@ -65,10 +56,11 @@ static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
 static enum hr_status train_epoch(struct hr_sparse_worker *worker)
 {
     struct hr_sparse_run *run = worker->run;
-    const struct hr_sampler sampler =
-        hr_sampler_of(run->options.seed, run->board->epoch, run->problem.train.count);
-    worker->rate = hr_lr_at(&run->rate, (double)run->board->epoch, 1.0);
-    worker->inner_eps = run->board->inner_eps;
+    const size_t rows = run->problem.train.count;
+    const uint64_t epoch = run->cuts.cut->index / rows;
+    const struct hr_sampler sampler = hr_sampler_of(run->options.seed, epoch, rows);
+    worker->rate = hr_lr_at(&run->schedule.lr, (double)epoch, 1.0);
+    worker->inner_eps = *run->inner_eps;
     for (size_t i = 0; i < run->options.workers; i++)
         HR_TRY(train_shard(worker, (worker->rank + i) % run->options.workers, &sampler));
     return HR_OK;
@@ -85,11 +77,11 @@ static enum hr_status begin_span(struct hr_sparse_worker *worker)
     hr_account_open(&tally->account,
                     hr_account_latest(&run->tally->began_ns, run->options.workers, sizeof *tally));
     if (worker->rank == 0)
-        run->board->span_began_ns = tally->account.since_ns;
+        run->cuts.cut->span_began_ns = tally->account.since_ns;
     return HR_OK;
 }
 
-static enum hr_status end_span(struct hr_sparse_worker *worker)
+static enum hr_status end_span(struct hr_sparse_worker *worker, int64_t *ended_ns)
 {
     struct hr_sparse_run *run = worker->run;
     struct hr_sparse_tally *tally = worker->tally;
@@ -97,20 +89,17 @@ static enum hr_status end_span(struct hr_sparse_worker *worker)
     tally->came_ns = hr_clock_ns();
     tally->account.open = false;
     HR_TRY(hr_member_barrier(&worker->member));
-    const int64_t ended_ns =
-        hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally);
-    hr_account_close(&tally->account, ended_ns);
-    if (worker->rank == 0)
-        run->board->train_ns += ended_ns - run->board->span_began_ns;
+    *ended_ns = hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally);
+    hr_account_close(&tally->account, *ended_ns);
     return HR_OK;
 }
 
-/* --- a cut: the leader decides, between two barriers --- */
+/* --- a cut: the leader decides, between barriers --- */
 
-static void settle_inner_eps(struct hr_sparse_run *run)
+/* An epoch is over: how small a gradient the next one looks at, and all blocks are there again. */
+static void end_epoch(struct hr_sparse_run *run)
 {
     static const double LEAST = 1e-6; /* below, a float margin has no more digits */
-    struct hr_sparse_board *board = run->board;
     uint64_t newton = 0;
     for (size_t w = 0; w < run->options.workers; w++) {
         newton += run->tally[w].newton;
@@ -119,37 +108,70 @@ static void settle_inner_eps(struct hr_sparse_run *run)
     }
     if (newton > run->problem.train.count / 10)
         return;
-    board->inner_eps = board->inner_eps > 10 * LEAST ? board->inner_eps / 10 : LEAST;
+    *run->inner_eps = *run->inner_eps > 10 * LEAST ? *run->inner_eps / 10 : LEAST;
 }
 
-static void conclude(struct hr_sparse_run *run)
+/* Returns whether any row was trained since the cut before: a request to stop may come first. */
+static bool decide(struct hr_sparse_run *run, int64_t ended_ns)
 {
-    struct hr_sparse_board *board = run->board;
-    const uint64_t ncurve = hr_atom64_load_relaxed(&board->ncurve);
-    struct hr_curve_point *point = &run->curve[ncurve];
-    const uint32_t stop = hr_atom32_load_acquire(&board->stop); /* partner: the launcher */
-    *point = (struct hr_curve_point){.seconds = hr_seconds(board->train_ns)};
-    for (size_t w = 0; w < run->options.workers; w++)
-        point->samples += run->tally[w].rows;
-    point->epoch = (double)point->samples / (double)run->problem.train.count;
-    hr_sparse_fold(run, point);
-    hr_atom64_store_release(&board->ncurve, ncurve + 1); /* partner: the launcher */
-    settle_inner_eps(run);
-    board->epoch++;
-    board->interrupted = stop == HR_SPARSE_STOP_INTERRUPTED;
-    board->halt = stop || board->epoch == run->options.epochs;
+    struct hr_cut *cut = run->cuts.cut;
+    const uint32_t stop = hr_atom32_load_acquire(run->stop); /* partner: the launcher */
+    const uint64_t before = cut->index;
+    cut->trained = (struct hr_trained){0};
+    for (size_t w = 0; w < run->options.workers; w++) {
+        cut->trained.samples += run->tally[w].rows;
+        cut->trained.updates += run->tally[w].updates;
+    }
+    hr_cut_decide(&run->cuts, run->schedule.first + cut->trained.samples, (enum hr_stop)stop,
+                  ended_ns);
+    const bool moved = cut->index != before;
+    /* Where nothing is saved nobody goes on from here, and a run that is stopped has its point. */
+    cut->evaluate =
+        run->cuts.saves ? cut->evaluate && moved : moved || !hr_atom64_load_relaxed(&cut->ncurve);
+    return moved;
+}
+
+static void conclude(struct hr_sparse_run *run, bool moved)
+{
+    const uint64_t index = run->cuts.cut->index;
+    struct hr_curve_point point = {.epoch = (double)index / (double)run->schedule.samples};
+    if (run->cuts.cut->evaluate) {
+        hr_sparse_fold(run, &point);
+        hr_cut_add_point(&run->cuts, point);
+    }
+    if (moved && hr_batch_schedule_ends_epoch(&run->schedule, index))
+        end_epoch(run);
+    hr_cut_conclude(&run->cuts);
+}
+
+/* Nobody moves a weight while the launcher writes them down. */
+static enum hr_status wait_for_save(struct hr_sparse_worker *worker)
+{
+    struct hr_cut *cut = worker->run->cuts.cut;
+    if (!cut->save || cut->halt)
+        return HR_OK;
+    HR_TRY(hr_member_barrier(&worker->member)); /* it is asked for */
+    return hr_wait_until(&worker->waiter, &worker->run->control->rank[worker->rank].bell,
+                         hr_cut_may_arrive, cut, "the checkpoint");
 }
 
 static enum hr_status at_cut(struct hr_sparse_worker *worker)
 {
     struct hr_sparse_run *run = worker->run;
     const bool leader = worker->rank == 0;
+    bool moved = false;
+    int64_t ended_ns;
     hr_control_phase(run->control, worker->rank, HR_PHASE_CUT);
-    HR_TRY(end_span(worker));
-    hr_sparse_evaluate(worker);
+    HR_TRY(end_span(worker, &ended_ns));
+    if (leader)
+        moved = decide(run, ended_ns);
+    HR_TRY(hr_member_barrier(&worker->member));
+    if (run->cuts.cut->evaluate)
+        hr_sparse_evaluate(worker);
     HR_TRY(hr_member_barrier(&worker->member));
     if (leader)
-        conclude(run);
+        conclude(run, moved);
+    HR_TRY(wait_for_save(worker));
     return begin_span(worker);
 }
 
@@ -160,10 +182,10 @@ static enum hr_status work(struct hr_sparse_worker *worker)
     do {
         hr_account_turn(&worker->tally->account, HR_COMPUTE);
         hr_control_phase(run->control, worker->rank, HR_PHASE_COMPUTE);
-        hr_control_step(run->control, worker->rank, run->board->epoch);
+        hr_control_step(run->control, worker->rank, run->cuts.cut->index);
         HR_TRY(train_epoch(worker));
         HR_TRY(at_cut(worker));
-    } while (!run->board->halt);
+    } while (!run->cuts.cut->halt);
     hr_control_phase(run->control, worker->rank, HR_PHASE_FINISHED);
     return HR_OK;
 }

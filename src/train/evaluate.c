@@ -11,6 +11,7 @@
 #include "kernels/gemm.h"
 #include "session/input_scale.h"
 #include "session/saved.h"
+#include "sparse/engine.h"
 #include "train/run.h"
 #include "train/state.h"
 #include "train/model_file.h"
@@ -110,8 +111,11 @@ enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
     enum hr_status status = hr_saved_read(path, checkpoint);
+    const char *model = layers ? layers : hr_metadata_get(&checkpoint->model, "hogring.model");
     if (status == HR_OK)
-        status = evaluate(&e, checkpoint, layers, dataset, out);
+        status = model && hr_sparse_is_model(model)
+                     ? hr_sparse_evaluate_checkpoint(checkpoint, model, dataset, out)
+                     : evaluate(&e, checkpoint, layers, dataset, out);
     if (status != HR_OK)
         hr_evaluation_free(out);
     hr_scaling_free(&e.scaling);

@@ -7,6 +7,7 @@
 
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
+#include "sparse/engine.h"
 #include "trace/trace.h"
 #include "train/play.h"
 #include "train/prefetch.h"
@@ -137,6 +138,8 @@ enum hr_status hr_train_admit(const void *options, struct hr_shape shape)
                                      .scale = 1,
                                      .train = {.count = 1},
                                      .test = {.count = 1}};
+    if (hr_sparse_is_model(((const struct hr_train_options *)options)->model))
+        return HR_OK; /* its rows stay as they are read */
     HR_TRY(hr_train_needs(options, &least, &needs));
     return hr_run_fits(options, &least, &needs);
 }

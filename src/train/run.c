@@ -1,4 +1,5 @@
-/* hr_train: from options to a run, and from a run to its result. */
+/* hr_train: from options to a run, and from a run to its result. Sparse models have an engine of
+ * their own, and here is where that is chosen. */
 #include "train/run.h"
 #include "train/model_file.h"
 
@@ -16,6 +17,7 @@
 #include "strategy/staleness.h"
 #include "train/account.h"
 #include "session/kept.h"
+#include "sparse/engine.h"
 #include "train/needs.h"
 #include "train/prefetch.h"
 #include "train/recipe.h"
@@ -186,12 +188,16 @@ enum hr_status hr_train_as(const struct hr_train_options *options, const struct 
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result)
 {
+    if (hr_sparse_is_model(options->model))
+        return hr_sparse_train(options, dataset, observer, result);
     return hr_train_as(options, NULL, NULL, dataset, observer, result);
 }
 
 enum hr_status hr_train_needs(const struct hr_train_options *options,
                               const struct hr_dataset *dataset, struct hr_needs *out)
 {
+    if (hr_sparse_is_model(options->model))
+        return hr_sparse_needs(options, dataset, out);
     struct hr_run *run = calloc(1, sizeof *run);
     if (!run)
         return hr_fail(HR_E_NOMEM, "no memory for a run");
@@ -210,6 +216,8 @@ enum hr_status hr_train_check(const struct hr_train_options *options,
                               const struct hr_dataset *dataset)
 {
     struct hr_needs needs = {0};
+    if (hr_sparse_is_model(options->model))
+        return hr_sparse_check_run(options, dataset);
     HR_TRY(hr_task_check(options, dataset));
     HR_TRY(hr_train_needs(options, dataset, &needs));
     return hr_run_fits(options, dataset, &needs);

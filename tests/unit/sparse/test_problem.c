@@ -42,9 +42,6 @@ static void frequent_features_come_first_and_labels_are_folded_in(void **state)
     check_pair(&p.train, 6, 3, 7);
     check_pair(&p.test, 0, 1, -8);
     check_pair(&p.test, 1, 3, -9);
-    float back[4];
-    hr_sparse_unplace(&p, (float[]){10, 20, 30, 40}, back);
-    CHECK_SAME_FLOATS(back, ((float[]){30, 20, 10, 40}), 4);
     hr_sparse_problem_free(&p);
     hr_dataset_close(&data);
 }

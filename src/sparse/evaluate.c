@@ -1,0 +1,106 @@
+/* A checkpoint's weights on a test split, in the caller's thread: by the loops that a run has at
+ * its cuts, so that the same rows give the same figures. */
+#include "hogring/evaluate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fpenv.h"
+#include "session/class_names.h"
+#include "sparse/engine.h"
+#include "sparse/state.h"
+#include "sparse/weights.h"
+
+/* Of mf the file says the factors and the mean. */
+static enum hr_status open_problem(const struct hr_checkpoint *checkpoint, const char *model,
+                                   const struct hr_dataset *dataset, struct hr_sparse_problem *out)
+{
+    const struct hr_tensor *users = hr_tensor_get(&checkpoint->model, "users.weight");
+    const struct hr_tensor *mean = hr_tensor_get(&checkpoint->model, "mean");
+    const bool mf = hr_sparse_model_find(model) == HR_SPARSE_MF;
+    if (!mf)
+        return hr_sparse_problem_make_test(model, 0, 0, dataset, out);
+    if (!users || users->ndim != 2 || users->shape[1] < 2 || users->shape[1] % 2)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: tensor users.weight is missing, or has no even number of "
+                       "factors",
+                       checkpoint->path);
+    if (!mean || mean->dtype != HR_F32 || mean->bytes != sizeof(float))
+        return hr_fail(HR_E_FORMAT, "%s: tensor mean is missing, or is no float32",
+                       checkpoint->path);
+    return hr_sparse_problem_make_test(model, users->shape[1], *(const float *)mean->data, dataset,
+                                       out);
+}
+
+static enum hr_status take_memory(struct hr_sparse_run *run)
+{
+    run->ncells[1] = hr_sparse_cells(run->problem.test.count);
+    run->weights = calloc(run->problem.params, sizeof *run->weights);
+    run->factors = (struct hr_atom64 *)(void *)run->weights;
+    run->cells = calloc(run->ncells[1], sizeof *run->cells);
+    return run->weights && run->cells
+               ? HR_OK
+               : hr_fail(HR_E_NOMEM, "no memory for %zu weights", run->problem.params);
+}
+
+/* w.x of each row; of mf what it predicts for each rating. */
+static enum hr_status write_outputs(const struct hr_sparse_run *run, struct hr_evaluation *out)
+{
+    const struct hr_sparse_rows *rows = &run->problem.test;
+    const bool mf = run->problem.model == HR_SPARSE_MF;
+    out->count = mf ? rows->begin[rows->count] : rows->count;
+    out->noutputs = 1;
+    out->outputs = calloc(out->count, sizeof *out->outputs);
+    if (!out->outputs)
+        return hr_fail(HR_E_NOMEM, "no memory for outputs of %zu samples", out->count);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct hr_sparse_row row = hr_sparse_row_at(rows, i);
+        const float margin = mf ? 0 : hr_sparse_dot(run->weights, row);
+        if (!mf)
+            out->outputs[i] = rows->labels[i] ? margin : -margin;
+        for (size_t k = 0; mf && k < row.count; k++)
+            out->outputs[rows->begin[i] + k] =
+                run->problem.mean + row.pairs[k].value -
+                hr_sparse_rating_error(run, rows->labels[i], row.pairs[k]);
+    }
+    return HR_OK;
+}
+
+static enum hr_status evaluate(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint,
+                               const char *model, const struct hr_dataset *dataset,
+                               struct hr_evaluation *out)
+{
+    const struct hr_sparse_worker worker = {.run = run};
+    struct hr_curve_point point;
+    HR_TRY(open_problem(checkpoint, model, dataset, &run->problem));
+    HR_TRY(take_memory(run));
+    HR_TRY(hr_sparse_load_weights(checkpoint, run));
+    hr_fp_flush_denormals();
+    run->options.workers = 1;
+    hr_sparse_evaluate(&worker);
+    hr_sparse_fold(run, &point);
+    out->test_loss = point.test_loss;
+    out->test_accuracy = point.test_accuracy;
+    snprintf(out->model, sizeof out->model, "%s", model);
+    return write_outputs(run, out);
+}
+
+enum hr_status hr_sparse_evaluate_checkpoint(const struct hr_checkpoint *checkpoint,
+                                             const char *model, const struct hr_dataset *dataset,
+                                             struct hr_evaluation *out)
+{
+    struct hr_class_view classes;
+    struct hr_sparse_run *run = calloc(1, sizeof *run);
+    if (!run)
+        return hr_fail(HR_E_NOMEM, "no memory for an evaluation");
+    enum hr_status status = hr_class_view_open(checkpoint, dataset, true, &classes);
+    classes.dataset.train = dataset->train; /* says where features stand */
+    if (status == HR_OK)
+        status = evaluate(run, checkpoint, model, &classes.dataset, out);
+    hr_class_view_close(&classes);
+    hr_sparse_problem_free(&run->problem);
+    free(run->weights);
+    free(run->cells);
+    free(run);
+    return status;
+}

@@ -1,0 +1,274 @@
+#include "sparse/state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "session/class_names.h"
+#include "session/past.h"
+
+static const char alphas_name[] = "alphas", blocks_name[] = "epoch_blocks";
+
+enum { TENSORS = 3, METADATA = 3 };
+
+/* --- saved --- */
+
+/* By feature, or users first; NULL: no memory. */
+static float *copy_weights(const struct hr_sparse_run *run)
+{
+    const struct hr_sparse_problem *p = &run->problem;
+    float *out = malloc(p->params * sizeof *out);
+    for (size_t f = 0; out && p->model != HR_SPARSE_MF && f < p->features; f++)
+        out[f] = hr_hogwild_load_float_relaxed(&run->weights[p->place[f]]);
+    for (size_t k = 0; out && p->model == HR_SPARSE_MF && k < p->params / 2; k++) {
+        const struct hr_float_pair pair = hr_hogwild_load_relaxed(&run->factors[k]);
+        out[2 * k] = pair.first;
+        out[2 * k + 1] = pair.second;
+    }
+    return out;
+}
+
+static void put_matrix(struct hr_tensor_file *file, const char *name, size_t rows, size_t columns,
+                       float *data)
+{
+    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
+    *tensor = (struct hr_tensor){.dtype = HR_F32,
+                                 .ndim = 2,
+                                 .shape = {rows, columns},
+                                 .bytes = rows * columns * sizeof *data,
+                                 .data = data};
+    snprintf(tensor->name, sizeof tensor->name, "%s", name);
+}
+
+static void describe_model(struct hr_sparse_run *run, struct hr_tensor_file *file)
+{
+    struct hr_sparse_problem *p = &run->problem;
+    hr_saved_put(file, "hogring.solver", "%s", run->options.solver);
+    hr_saved_put(file, "hogring.cost", "%.15g", run->options.cost);
+    hr_saved_put(file, "hogring.features", "%zu", p->features);
+    if (p->model != HR_SPARSE_MF) {
+        put_matrix(file, "weight", 1, p->features, run->saved);
+        return;
+    }
+    put_matrix(file, "users.weight", p->users, p->factors, run->saved);
+    put_matrix(file, "items.weight", p->features, p->factors, run->saved + p->users * p->factors);
+    file->tensors[file->ntensors++] = (struct hr_tensor){
+        .name = "mean", .dtype = HR_F32, .bytes = sizeof p->mean, .data = &p->mean};
+}
+
+/* What of the epoch in hand is done, where it was broken off. */
+static void describe_epoch(struct hr_sparse_run *run, struct hr_tensor_file *file)
+{
+    uint64_t newton = 0;
+    for (size_t w = 0; w < run->options.workers; w++) {
+        run->blocks[w] = (double)hr_atom64_load_relaxed(&run->tally[w].claim);
+        newton += run->tally[w].newton;
+    }
+    hr_saved_put_table(file, blocks_name, run->options.workers, 1, run->blocks);
+    hr_saved_put(file, "epoch_newton", "%" PRIu64, newton);
+}
+
+static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
+{
+    struct hr_sparse_run *run = arg;
+    describe_model(run, model);
+    if (!hr_batch_schedule_ends_epoch(&run->schedule, run->cuts.cut->index))
+        describe_epoch(run, trainer);
+    if (!run->dual)
+        return;
+    hr_saved_put_table(trainer, alphas_name, run->problem.train.count, 2, *run->alphas);
+    hr_saved_put(trainer, "inner_eps", "%.17g", *run->inner_eps);
+}
+
+void hr_sparse_describe(struct hr_sparse_run *run)
+{
+    const struct hr_sparse_problem *p = &run->problem;
+    run->saver = (struct hr_saver){
+        .options = &run->options,
+        .dataset = run->dataset,
+        .cuts = &run->cuts,
+        .schedule = &run->schedule,
+        .model = run->options.model,
+        .strategy = run->options.strategy,
+        .optimizer = run->options.solver,
+        .workers = run->options.workers,
+        .batch_size = 1,
+        .tensors = TENSORS,
+        .metadata = METADATA,
+        .bytes = p->params * sizeof(float) + (run->dual ? p->train.count * sizeof *run->alphas : 0),
+        .describe = describe,
+        .engine = run,
+    };
+}
+
+enum hr_status hr_sparse_save(void *arg)
+{
+    struct hr_sparse_run *run = arg;
+    run->saved = copy_weights(run);
+    if (!run->saved)
+        return hr_fail(HR_E_NOMEM, "no memory to copy %zu weights", run->problem.params);
+    const enum hr_status status =
+        hr_save(&run->saver, run->result->checkpoint, sizeof run->result->checkpoint);
+    free(run->saved);
+    return status;
+}
+
+enum hr_status hr_sparse_digest(const struct hr_sparse_run *run, char out[33])
+{
+    float *weights = copy_weights(run);
+    if (!weights)
+        return hr_fail(HR_E_NOMEM, "no memory to copy %zu weights", run->problem.params);
+    hr_digest_floats(weights, run->problem.params, out);
+    free(weights);
+    return HR_OK;
+}
+
+/* --- read --- */
+
+/* The shape of a matrix that will do: so many rows and columns, or more where that is said. */
+struct shape {
+    size_t rows, columns;
+    bool more_rows, more_columns;
+};
+
+static bool suits(size_t found, size_t wanted, bool more)
+{
+    return found == wanted || (more && found > wanted);
+}
+
+static enum hr_status find_matrix(const struct hr_checkpoint *checkpoint, const char *name,
+                                  struct shape shape, const struct hr_tensor **out)
+{
+    const struct hr_tensor *tensor = hr_tensor_get(&checkpoint->model, name);
+    *out = tensor;
+    if (!tensor)
+        return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing", checkpoint->path, name);
+    if (tensor->dtype != HR_F32 || tensor->ndim != 2)
+        return hr_fail(HR_E_FORMAT, "%s: tensor %s is no matrix of float32", checkpoint->path,
+                       name);
+    if (suits(tensor->shape[0], shape.rows, shape.more_rows) &&
+        suits(tensor->shape[1], shape.columns, shape.more_columns))
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT,
+                   "%s: tensor %s is (%zu, %zu), expected (%zu%s, %zu%s) (another model, or "
+                   "another --data?)",
+                   checkpoint->path, name, tensor->shape[0], tensor->shape[1], shape.rows,
+                   shape.more_rows ? " or more" : "", shape.columns,
+                   shape.more_columns ? " or more" : "");
+}
+
+static void load_factors(struct hr_atom64 *to, const struct hr_tensor *from, size_t rows)
+{
+    const float *data = from->data;
+    for (size_t k = 0; k < rows * from->shape[1] / 2; k++)
+        hr_hogwild_store_relaxed(&to[k], (struct hr_float_pair){data[2 * k], data[2 * k + 1]});
+}
+
+enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
+                                      struct hr_sparse_run *run)
+{
+    const struct hr_sparse_problem *p = &run->problem;
+    const struct hr_tensor *weights, *users, *items;
+    if (p->model == HR_SPARSE_MF) {
+        HR_TRY(find_matrix(checkpoint, "users.weight",
+                           (struct shape){.rows = p->users, .columns = p->factors}, &users));
+        HR_TRY(find_matrix(
+            checkpoint, "items.weight",
+            (struct shape){.rows = p->features, .columns = p->factors, .more_rows = true}, &items));
+        load_factors(run->factors, users, p->users);
+        load_factors(run->factors + p->users * p->factors / 2, items, p->features);
+        return HR_OK;
+    }
+    HR_TRY(find_matrix(checkpoint, "weight",
+                       (struct shape){.rows = 1, .columns = p->features, .more_columns = true},
+                       &weights));
+    for (size_t f = 0; f < p->features; f++)
+        hr_hogwild_store_float_relaxed(&run->weights[p->place[f]],
+                                       ((const float *)weights->data)[f]);
+    return HR_OK;
+}
+
+enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
+{
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read weights");
+    enum hr_status status = hr_saved_read(run->options.init_weights, checkpoint);
+    if (status == HR_OK)
+        status = hr_sparse_load_weights(checkpoint, run);
+    if (status == HR_OK)
+        status = hr_class_names_compare(checkpoint, run->dataset);
+    hr_checkpoint_free(checkpoint);
+    free(checkpoint);
+    return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");
+}
+
+enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
+                                     const struct hr_checkpoint *checkpoint)
+{
+    char ours[32];
+    HR_TRY(hr_saved_same(checkpoint, "--solver",
+                         hr_metadata_get(&checkpoint->model, "hogring.solver"),
+                         run->options.solver));
+    snprintf(ours, sizeof ours, "%.15g", run->options.cost);
+    HR_TRY(hr_saved_same(checkpoint, "--cost", hr_metadata_get(&checkpoint->model, "hogring.cost"),
+                         ours));
+    return HR_OK;
+}
+
+/* Blocks are of shards, and shards of workers: an epoch in hand is for as many as began it. */
+static enum hr_status restore_epoch(struct hr_sparse_run *run,
+                                    const struct hr_checkpoint *checkpoint)
+{
+    const double *blocks;
+    size_t workers;
+    uint64_t done;
+    HR_TRY(hr_saved_table(checkpoint, blocks_name, 1, &workers, &blocks));
+    HR_TRY(hr_saved_count(checkpoint, "epoch_newton", &run->tally[0].newton));
+    if (workers != run->options.workers)
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: it broke off in the middle of an epoch of %zu workers, this "
+                       "run has %zu; expected as many",
+                       checkpoint->path, workers, run->options.workers);
+    uint64_t rows = 0;
+    for (size_t w = 0; w < workers; w++) {
+        const struct hr_sparse_shard shard = hr_sparse_shard_of(run, w);
+        HR_TRY(hr_saved_samples(checkpoint, blocks_name, blocks[w], &done));
+        hr_atom64_store_relaxed(&run->tally[w].claim, done);
+        rows += hr_min_size(done * HR_SPARSE_BLOCK, shard.end - shard.first);
+    }
+    if (rows == run->schedule.first % run->schedule.samples)
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT, "%s: tensor %s has %" PRIu64 " rows, its position is %" PRIu64,
+                   checkpoint->path, blocks_name, rows,
+                   run->schedule.first % run->schedule.samples);
+}
+
+static enum hr_status restore_alphas(struct hr_sparse_run *run,
+                                     const struct hr_checkpoint *checkpoint)
+{
+    const double *alphas;
+    size_t rows;
+    HR_TRY(hr_saved_table(checkpoint, alphas_name, 2, &rows, &alphas));
+    if (rows != run->problem.train.count)
+        return hr_fail(HR_E_FORMAT, "%s: tensor %s has %zu rows, the data have %zu",
+                       checkpoint->path, alphas_name, rows, run->problem.train.count);
+    memcpy(run->alphas, alphas, rows * sizeof *run->alphas);
+    for (size_t k = 0; k < 2 * rows; k++)
+        if (!(alphas[k] >= 0 && alphas[k] <= run->problem.cost))
+            return hr_fail(HR_E_FORMAT, "%s: tensor %s has %g, expected 0 to %g", checkpoint->path,
+                           alphas_name, alphas[k], run->problem.cost);
+    *run->inner_eps = hr_saved_number(checkpoint, "inner_eps");
+    return HR_OK;
+}
+
+enum hr_status hr_sparse_restore(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint)
+{
+    HR_TRY(hr_sparse_load_weights(checkpoint, run));
+    if (run->dual)
+        HR_TRY(restore_alphas(run, checkpoint));
+    if (run->cuts.past.in_epoch)
+        HR_TRY(restore_epoch(run, checkpoint));
+    return hr_past_restore(checkpoint, &run->cuts);
+}

@@ -1,0 +1,39 @@
+/* state.h - a sparse run in its checkpoints; session/save.h has what all runs save.
+ *
+ *     model     linear: "weight" (1, features), as PyTorch's nn.Linear without a bias has it
+ *               mf: "users.weight" (users, factors), "items.weight" (items, factors), as its
+ *               nn.Embedding has them; "mean" (), which is added to u.v
+ *               metadata: hogring.solver, hogring.cost, hogring.features
+ *     trainer   dual: "alphas" (training rows, 2): alpha and C - alpha; "inner_eps"
+ *               in the middle of an epoch: "epoch_blocks" (workers, 1): blocks of each worker's
+ *               shard that are done; "epoch_newton": inner steps so far
+ *
+ * Threads: the launcher's, while all ranks rest; or before they start.
+ * Test:    tests/unit/sparse/test_state.c
+ */
+#ifndef HR_SPARSE_STATE_H
+#define HR_SPARSE_STATE_H
+
+#include "sparse/run.h"
+
+/* Say how this run is saved: run->saver. */
+void hr_sparse_describe(struct hr_sparse_run *run);
+/* Save it; for struct hr_launcher. */
+HR_CHECKED enum hr_status hr_sparse_save(void *run);
+
+/* May a run of these options go on from the checkpoint? HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
+                                                const struct hr_checkpoint *checkpoint);
+/* Into the run's memory, which is there. */
+HR_CHECKED enum hr_status hr_sparse_restore(struct hr_sparse_run *run,
+                                            const struct hr_checkpoint *checkpoint);
+/* The weights of options.init_weights. HR_E_USAGE: the solver has no use for them. */
+HR_CHECKED enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run);
+/* The weights of a file alone. A file may know features that the data lack: they are left out. */
+HR_CHECKED enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
+                                                 struct hr_sparse_run *run);
+
+/* XXH3-128 of the weights, by feature. All ranks are gone. */
+HR_CHECKED enum hr_status hr_sparse_digest(const struct hr_sparse_run *run, char out[33]);
+
+#endif
