@@ -28,6 +28,12 @@
  *   State    the optimiser's is cut like the weights. Norms (--clip-norm, lars, lamb) are those of
  *            the gradient that an update is made with, a push or the sum of all; as nobody sees
  *            more than a shard, they need --servers 1.
+ *   Store    these servers and the store (hogring/store.h) are two on purpose. A server of training
+ *            never waits and chooses its input by pick(), so that a run can be recorded, replayed
+ *            and played in virtual time; it keeps the optimizer's state, hands out batches, and
+ *            comes to rest at cuts. The store is for any program: keys, tickets, buffers of the
+ *            caller's, several operations under way; nothing of it is recorded. They share the
+ *            pairs of rings (shm/pair.h), the waiting, the cut into stripes and the sums in T(n).
  *   Safety   a worker overwrites its gradient only after the reply to a PULL, which its ring puts
  *            behind its PUSH; the shard overwrites a worker's weights only while it waits for them.
  */
