@@ -41,11 +41,12 @@ struct hr_train_options {
     double label_smoothing;  /* cross-entropy */
     char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
     char launch[16];         /* thread, process */
-    char schedule[32];  /* free; explore:SEED plays all ranks in one thread, in an order drawn from
+    char schedule[32]; /* free; explore:SEED plays all ranks in one thread, in an order drawn from
                            SEED */
-    char kernels[16];   /* fast, reference */
-    size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */
-    size_t servers;     /* shards of the parameter-server strategies, each a rank of its own */
+    char kernels[16];  /* fast, reference */
+    size_t workers;    /* 1 to 64; default: the processors allowed, at least 2 */
+    size_t servers; /* shards of the parameter-server strategies; 0: one, colocated one a worker */
+    char placement[16]; /* dedicated: each is a rank; colocated: shard s is worker s's to serve */
     uint64_t staleness; /* of ssp, in clocks */
     size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */
     bool adaptive_sync; /* local-sgd: fewer and fewer steps between them, as AdaComm has it */
@@ -130,7 +131,7 @@ struct hr_curve_point {
 /* Of a run that went on from a checkpoint, steps, curve and target_seconds are of the whole
  * training; all else that is counted or timed is of this run alone, past_* of those before it. */
 struct hr_run_result {
-    char strategy[32], algorithm[32], launch[16], order[96], kernels[64];
+    char strategy[32], algorithm[32], launch[16], placement[16], order[96], kernels[64];
     char model[1024], optimizer[32];
     char manner[96];   /* as in struct hr_run_info */
     char setting[160]; /* what else it was told, other than runs that it is compared with; "" */
@@ -207,7 +208,7 @@ struct hr_run_info {
     uint64_t steps; /* in the whole run */
     uint64_t first; /* step it begins at */
     uint64_t seed, staleness;
-    bool synchronous, served, bounded;
+    bool synchronous, served, colocated, bounded;
     bool played;                          /* by one process, that waits for nobody */
     bool shares_batch;                    /* a batch is shared by all workers, else one worker's */
     bool averages;                        /* weights, and not gradients, of workers are added up */

@@ -50,7 +50,9 @@ static enum hr_status read_numbers(struct store_bench *bench)
     struct hr_store_case *what = &bench->what;
     const bool sweep = cli->sweep;
     what->workers = sweep && !hr_cli_was_given(cli, "workers") ? SWEEP_WORKERS : cli->train.workers;
-    what->servers = sweep && !hr_cli_was_given(cli, "servers") ? SWEEP_SERVERS : cli->train.servers;
+    what->servers = hr_cli_was_given(cli, "servers") ? cli->train.servers
+                    : sweep                          ? SWEEP_SERVERS
+                                                     : 1;
     if (what->workers < 1 || what->workers > 32)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to 32", what->workers);
     if (what->servers < 1 || what->servers > 32)

@@ -36,6 +36,7 @@ static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_t
     const struct rule rules[] = {
         {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
         {"servers", strategy->served, servers},
+        {"placement", strategy->served, servers},
         {"server-time", strategy->served || !simulated, servers},
         {"record-block", !strcmp(o->strategy, "hogwild"), "hogwild"},
         {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
@@ -83,7 +84,8 @@ static enum hr_status check_few(const struct hr_cli *cli, const struct hr_train_
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
-    const bool talks = o->workers != 1 || strategy->served;
+    const bool talks =
+        o->workers != 1 || (strategy->served && strcmp(o->placement, "colocated") != 0);
     static const char peers[] = "several workers: one alone sends no messages";
     const struct rule of_workers[] = {{"algorithm", talks, peers},
                                       {"link", talks, peers},

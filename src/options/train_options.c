@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "base/printable.h"
 #include "shm/control.h"
+#include "strategy/strategy.h"
 
 const struct hr_option *hr_train_option_at(size_t i)
 {
@@ -59,6 +60,15 @@ static enum hr_status complete_own(struct hr_train_options *o, struct hr_rule *r
     return HR_OK;
 }
 
+/* As many shards as the placement has by default. */
+static size_t default_servers(const struct hr_train_options *options)
+{
+    const struct hr_strategy *strategy;
+    const bool one = hr_strategy_find(options->strategy, options->staleness, &strategy) != HR_OK ||
+                     !strategy->served || strategy->one_shard;
+    return !one && !strcmp(options->placement, "colocated") ? options->workers : 1;
+}
+
 enum hr_status hr_train_complete(struct hr_train_options *options)
 {
     struct hr_rule own;
@@ -71,6 +81,8 @@ enum hr_status hr_train_complete(struct hr_train_options *options)
         if (row->by_optimizer && *number < 0)
             *number = row->by_optimizer(rule);
     }
+    if (!options->servers)
+        options->servers = default_servers(options);
     if (!strcmp(options->clock, "virtual") && !options->compute_time[0])
         snprintf(options->compute_time, sizeof options->compute_time, "lognormal(10ms,0.3)");
     return HR_OK;

@@ -10,15 +10,16 @@
 bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
 {
     const struct hr_cpu_budget budget = hr_cpu_budget();
-    const size_t threads = info->workers + info->servers;
+    const size_t servers_apart = info->colocated ? 0 : info->servers;
+    const size_t threads = info->workers + servers_apart;
     char quota[32] = "none", servers[48] = "";
     if (threads <= 2 * info->processors || info->played)
         return false;
     if (budget.quota)
         snprintf(quota, sizeof quota, "%zu", budget.quota);
-    if (info->servers)
-        snprintf(servers, sizeof servers, " and %zu server%s", info->servers,
-                 info->servers == 1 ? "" : "s");
+    if (servers_apart)
+        snprintf(servers, sizeof servers, " and %zu server%s", servers_apart,
+                 servers_apart == 1 ? "" : "s");
     snprintf(text, HR_ADVICE_MAX,
              "%zu workers%s take turns on %zu processor%s (affinity mask %zu, cgroup quota %s): "
              "good for trying things out, not for speed",

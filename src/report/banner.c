@@ -33,7 +33,8 @@ static void print_head(FILE *out, const struct hr_run_info *info)
         fprintf(out, " (staleness at most %llu)", (unsigned long long)info->staleness);
     fprintf(out, ", %zu worker%s", info->workers, plural(info->workers));
     if (info->served)
-        fprintf(out, " and %zu server%s", info->servers, plural(info->servers));
+        fprintf(out, " and %zu server%s%s", info->servers, plural(info->servers),
+                info->colocated ? " colocated in them" : "");
     print_launch(out, info);
 }
 

@@ -75,6 +75,11 @@ static void launch_detail(const struct hr_run_result *run, char *text, size_t si
     snprintf(text, size, "%s", run->launch);
 }
 
+static void placement_detail(const struct hr_run_result *run, char *text, size_t size)
+{
+    snprintf(text, size, "%s", run->placement);
+}
+
 static void kernels_detail(const struct hr_run_result *run, char *text, size_t size)
 {
     snprintf(text, size, "%.20s", run->kernels);
@@ -93,9 +98,9 @@ static void manner_detail(const struct hr_run_result *run, char *text, size_t si
 static const struct {
     detail_fn write;
     bool of_strategy; /* each has its own, or a column shows it: compared among namesakes alone */
-} details[] = {{manner_detail, true},  {optimizer_detail, false}, {lr_detail, true},
-               {batch_detail, false},  {launch_detail, false},    {kernels_detail, false},
-               {setting_detail, false}};
+} details[] = {{manner_detail, true},   {optimizer_detail, false}, {lr_detail, true},
+               {batch_detail, false},   {launch_detail, false},    {placement_detail, true},
+               {kernels_detail, false}, {setting_detail, false}};
 
 enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 160 };
 

@@ -215,9 +215,11 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .name = "backup-workers",
     .guarantee = "each update is made of n - k gradients of its own step; the others are dropped, "
                  "and counted",
-    .options = (const char *const[]){"servers", "server-time", "backups", "link", "topology", NULL},
+    .options = (const char *const[]){"servers", "placement", "server-time", "backups", "link",
+                                     "topology", NULL},
     .shares_batch = true,
     .served = true,
+    .one_shard = true,
     .order = "T(n) over those that are in, in rank order",
     .prepare = prepare,
     .describe = describe,

@@ -195,8 +195,8 @@ static void take(struct hr_shard *shard, size_t worker)
 const struct hr_strategy hr_strategy_elastic_averaging = {
     .name = "elastic-averaging",
     .guarantee = "each exchange with the center whole, once; staleness unbounded, measured",
-    .options = (const char *const[]){"servers", "server-time", "sync-every", "moving-rate", "link",
-                                     "topology", NULL},
+    .options = (const char *const[]){"servers", "placement", "server-time", "sync-every",
+                                     "moving-rate", "link", "topology", NULL},
     .served = true,
     .private_state = true,
     .order = hr_order_of_arrival,

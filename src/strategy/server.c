@@ -89,7 +89,7 @@ void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted
     if (shared->posted)
         shared->posted(shared->posted_arg, what);
     hr_pair_send(ring_at(shared, worker, shard, request ? HR_REQUESTS : HR_REPLIES),
-                 &shared->control->rank[what->to].bell, message);
+                 &shared->control->rank[hr_party_rank(shared, what->to)].bell, message);
 }
 
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
@@ -118,7 +118,7 @@ static void send_to_all(struct hr_worker *worker, const struct hr_message *messa
         const size_t slice = hr_server_slice(shared, s + 1) - hr_server_slice(shared, s);
         const struct hr_posted what = {
             .from = worker->rank,
-            .to = hr_shard_rank(shared, s),
+            .to = shared->workers + s,
             .bytes = sizeof *message + (carries_slice(message->kind) ? slice * sizeof(float) : 0),
         };
         hr_server_send(shared, &what, message);
@@ -245,7 +245,8 @@ const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",
     .order = "T(n), leaves in rank order",
-    .options = (const char *const[]){"servers", "server-time", "link", "topology", NULL},
+    .options =
+        (const char *const[]){"servers", "placement", "server-time", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     SERVER_FUNCTIONS,
@@ -255,8 +256,9 @@ const struct hr_strategy hr_strategy_ps_async = {
     .name = "ps-async",
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
     .order = hr_order_of_arrival,
-    .options = (const char *const[]){"servers", "server-time", "async-lr", "staleness-lr",
-                                     "delay-compensation", "link", "topology", NULL},
+    .options =
+        (const char *const[]){"servers", "placement", "server-time", "async-lr", "staleness-lr",
+                              "delay-compensation", "link", "topology", NULL},
     .prepare = hr_stale_prepare,
     .describe = hr_stale_describe,
     SERVER_FUNCTIONS,
@@ -273,8 +275,8 @@ const struct hr_strategy hr_strategy_ssp = {
     .guarantee = "each push applied once, whole; fastest - slowest <= staleness",
     .order = hr_order_of_arrival,
     .options =
-        (const char *const[]){"staleness", "servers", "server-time", "async-lr", "staleness-lr",
-                              "delay-compensation", "link", "topology", NULL},
+        (const char *const[]){"staleness", "servers", "placement", "server-time", "async-lr",
+                              "staleness-lr", "delay-compensation", "link", "topology", NULL},
     .in_step = &hr_strategy_ps_sync,
     .prepare = prepare_ssp,
     .describe = hr_stale_describe,

@@ -21,6 +21,12 @@
  *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
  *     CUT_DONE           staleness of the last push
  *
+ *   Owners   dedicated: each shard has a rank of its own, behind the workers, which does nothing
+ *            else. colocated: shard s belongs to worker s, who drains it whenever it waits in the
+ *            training loop (for its replies, and at cuts until all have arrived) and nowhere else:
+ *            it takes what may be taken until nothing may, and then looks whether it can go on. So
+ *            a shard whose worker computes keeps everybody waiting, and needs no processor of its
+ *            own. What a shard does with its inputs is the same: sums and gates know no placement.
  *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the
@@ -64,6 +70,18 @@ const char *hr_server_request_name(uint32_t kind);
 enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW, HR_REPLY_FATE, HR_REPLY_COUNT };
 /* Where a request keeps what. */
 enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
+
+/* The rank that owns a shard: a worker, or one behind the workers. */
+static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t shard)
+{
+    return shared->colocated ? shard : shared->workers + shard;
+}
+
+/* The rank of a party of a message. */
+static inline size_t hr_party_rank(const struct hr_shared_state *shared, size_t party)
+{
+    return party < shared->workers ? party : hr_shard_rank(shared, party - shared->workers);
+}
 
 size_t hr_server_bytes(const struct hr_shared_state *shared);
 void hr_server_init(struct hr_shared_state *shared);

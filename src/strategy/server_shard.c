@@ -79,11 +79,11 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message)
 {
-    message.from = (uint32_t)(shard->shared->workers + shard->number);
+    message.from = (uint32_t)hr_shard_rank(shard->shared, shard->number);
     message.sequence = shard->version;
     message.word[HR_REPLY_STALENESS] = shard->worker[worker].staleness;
     const struct hr_posted what = {
-        .from = hr_shard_rank(shard->shared, shard->number),
+        .from = shard->shared->workers + shard->number,
         .to = worker,
         .bytes = sizeof message + (message.kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
     };
@@ -121,6 +121,7 @@ static void update(struct hr_shard *shard, struct hr_step step, const float *g, 
 {
     enum { NEAR = 2048 };
     const size_t block = out ? NEAR : shard->count;
+    const enum hr_activity was = hr_account_turn(shard->account, HR_COMPUTE);
     shard->version++;
     hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
     for (size_t at = 0; at < shard->count; at += block) {
@@ -129,6 +130,7 @@ static void update(struct hr_shard *shard, struct hr_step step, const float *g, 
         if (out)
             memcpy(out + at, shard->weights + at, count * sizeof *out);
     }
+    hr_account_turn(shard->account, was);
 }
 
 void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/account.h"
 #include "trace/pick.h"
 
 struct hr_shared_state;
@@ -54,6 +55,7 @@ struct hr_shard {
     const float **grads;      /* (workers) owned; scratch of a sum */
     struct hr_taken taken;
     struct hr_picker picker;
+    struct hr_account *account; /* colocated: of the worker whose time it takes; else NULL */
 };
 
 #endif

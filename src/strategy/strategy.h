@@ -86,7 +86,7 @@ struct hr_snapshot {
 
 struct hr_strategy;
 
-/* A message between ranks: workers, and behind them shards. */
+/* A message between parties: workers, and behind them shards, whichever ranks own these. */
 struct hr_posted {
     size_t from, to;
     uint64_t bytes; /* of what it stands for, itself included */
@@ -103,6 +103,7 @@ struct hr_shared_state {
     struct hr_batch_schedule course;
     struct hr_group_options group_options;
     size_t workers, servers, params;
+    bool colocated; /* shard s belongs to worker s; else to a rank of its own */
     struct hr_control *control;
     void *segment;
     /* In the segment: */
@@ -127,12 +128,6 @@ struct hr_task {
     enum hr_task_kind kind;
     uint64_t index; /* of the batch */
 };
-
-/* The rank of a shard: behind the workers. */
-static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t shard)
-{
-    return shared->workers + shard;
-}
 
 /* A worker; private memory of its rank. */
 struct hr_worker {
@@ -167,6 +162,7 @@ struct hr_strategy {
     bool shares_batch;   /* an index is a global batch, of which each worker has a share; else it
                               is one worker's minibatch */
     bool served;         /* has server ranks */
+    bool one_shard;      /* of them: somebody must decide for all */
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
     bool private_state;  /* a state of the optimiser for each worker */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */

@@ -82,6 +82,7 @@ void hr_announce(const struct hr_run *run)
         .shares_batch = shared->strategy->shares_batch,
         .averages = shared->strategy->synchronous && shared->strategy->private_state,
         .served = shared->strategy->served,
+        .colocated = shared->colocated,
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = hr_run_is_played(run),
     };

@@ -17,6 +17,11 @@ enum hr_status hr_calibrate_check(const struct hr_run *run)
         return HR_OK;
     if (run->schedule != HR_SCHEDULE_FREE)
         return hr_fail(HR_E_USAGE, "--calibrate %s: expected a run in real time", path);
+    if (run->shared.colocated)
+        return hr_fail(HR_E_USAGE,
+                       "--calibrate %s: a server that waits for its worker cannot be timed; "
+                       "expected --placement dedicated",
+                       path);
     if (strlen(path) > LONGEST_NAME || strpbrk(path, " ;\t\n"))
         return hr_fail(HR_E_USAGE,
                        "--calibrate %s: expected a name of at most %d bytes without blanks and ;",

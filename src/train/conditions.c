@@ -25,10 +25,9 @@ static enum hr_status open_links(struct hr_run *run)
     HR_TRY(hr_topology_open(o->topology[0] ? o->topology : star, &link, topology));
     if (topology->nranks >= run->nranks)
         return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--topology %s: %zu gpus; expected at least %zu, the workers and then the "
-                   "servers",
-                   o->topology, topology->nranks, run->nranks);
+    return hr_fail(HR_E_USAGE, "--topology %s: %zu gpus; expected at least %zu, the workers%s",
+                   o->topology, topology->nranks, run->nranks,
+                   run->shared.colocated ? "" : " and then the servers");
 }
 
 enum hr_status hr_conditions_open(struct hr_run *run)

@@ -1,6 +1,8 @@
 /* The driver in which a seed is a schedule: everything that could happen next is listed, one of it
  * is drawn, and its effect runs to the end. So every strategy can be run in any number of orders,
  * and a run is repeated bit for bit. */
+#include <string.h>
+
 #include "train/play.h"
 
 struct explorer {
@@ -20,8 +22,11 @@ static size_t list_events(struct hr_play *play, unsigned char *enabled)
     size_t n = 0;
     for (size_t r = 0; r < shared->workers; r++)
         enabled[n++] = hr_play_may_act(play, r);
-    for (size_t s = 0; s < shared->servers; s++, n += shared->workers)
+    for (size_t s = 0; s < shared->servers; s++, n += shared->workers) {
         shared->strategy->enabled(&play->shard[s], enabled + n);
+        if (!hr_play_may_take(play, s))
+            memset(enabled + n, 0, shared->workers);
+    }
     return n;
 }
 

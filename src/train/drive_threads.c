@@ -1,10 +1,12 @@
 /* The driver for real time: every rank is a thread or a process, and waits for what it needs.
  *
  *   worker   request; wait until ready; accept; gradient; offer; ... at a cut: the steps of run.h
- *   server   wait until an input is enabled; pick one; take it; ... until all workers are done
+ *   server   wait until an input is enabled; pick one; take it; ... until all workers are done;
+ *            colocated, its worker does so: in every wait below, and at the end
  */
 #include "base/clock.h"
 #include "kernels/gemm.h"
+#include "strategy/server.h"
 #include "train/record.h"
 
 /* A wait that took too long is mostly for somebody who computes, or sleeps in a computer's stead:
@@ -24,19 +26,119 @@ static enum hr_status say_for_whom(const struct hr_run *run, size_t rank, enum h
     return status;
 }
 
-static enum hr_status wait_at_bell(struct hr_trainee *trainee, hr_ready_fn ready, void *arg,
+/* --- a shard --- */
+
+struct server {
+    const struct hr_run *run;
+    struct hr_shard shard;
+    struct hr_trace_log log;             /* of what it takes, if anybody wants to know */
+    unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
+};
+
+static bool has_input(void *arg)
+{
+    struct server *server = arg;
+    server->shard.shared->strategy->enabled(&server->shard, server->enabled);
+    for (size_t w = 0; w < server->shard.shared->workers; w++)
+        if (server->enabled[w])
+            return true;
+    return false;
+}
+
+/* One of its inputs. */
+static void take(struct server *server)
+{
+    const struct hr_shared_state *shared = server->shard.shared;
+    shared->strategy->take(&server->shard,
+                           hr_pick(&server->shard.picker, server->enabled, shared->workers));
+    hr_record_taken(&server->log, &server->shard.taken);
+}
+
+/* Until all workers are done. */
+static enum hr_status serve(struct server *server)
+{
+    const struct hr_run *run = server->run;
+    const struct hr_shared_state *shared = &run->shared;
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
+    struct hr_waiter waiter = {
+        .abort = &shared->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
+    while (!shared->strategy->over(&server->shard)) {
+        const int64_t since = hr_calibrates(run) ? hr_clock_ns() : 0;
+        HR_TRY(say_for_whom(run, rank,
+                            hr_wait_until(&waiter, &shared->control->rank[rank].bell, has_input,
+                                          server, "the workers")));
+        const int64_t began = hr_calibrates(run) ? hr_clock_ns() : 0;
+        take(server);
+        hr_calibrate_take(run, &server->shard, since, began);
+    }
+    return HR_OK;
+}
+
+static enum hr_status server_start(struct server *server, struct hr_run *run, size_t shard)
+{
+    server->run = run;
+    HR_TRY(hr_record_open(run, shard, &server->log));
+    return run->shared.strategy->shard_start(&server->shard, &run->shared, shard);
+}
+
+/* `status`, or what became of its log. Harmless on a zeroed one. */
+static enum hr_status server_stop(struct server *server, enum hr_status status)
+{
+    if (server->shard.shared)
+        server->shard.shared->strategy->shard_stop(&server->shard);
+    return hr_record_close(&server->log, status);
+}
+
+/* --- a worker, and the shard that it owns --- */
+
+struct worker {
+    struct hr_trainee trainee;
+    bool owns_shard;
+    struct server server;
+};
+
+/* What a worker waits for. */
+struct wanted {
+    struct worker *worker;
+    hr_ready_fn ready;
+    void *arg;
+};
+
+/* Drain its shard, then look. The time is the worker's. */
+static bool serve_then_look(void *arg)
+{
+    const struct wanted *wanted = arg;
+    struct server *server = &wanted->worker->server;
+    while (has_input(server)) {
+        const enum hr_activity was = hr_account_turn(server->shard.account, HR_COMMUNICATE);
+        take(server);
+        hr_account_turn(server->shard.account, was);
+    }
+    return wanted->ready(wanted->arg);
+}
+
+static enum hr_status wait_for(struct worker *worker, struct hr_bell *bell, hr_ready_fn ready,
+                               void *arg, const char *what)
+{
+    struct hr_trainee *trainee = &worker->trainee;
+    struct wanted wanted = {worker, ready, arg};
+    const bool serves = worker->owns_shard;
+    return say_for_whom(trainee->run, trainee->worker.rank,
+                        hr_wait_until(&trainee->waiter, bell, serves ? serve_then_look : ready,
+                                      serves ? &wanted : arg, what));
+}
+
+static enum hr_status wait_at_bell(struct worker *worker, hr_ready_fn ready, void *arg,
                                    const char *what)
 {
-    struct hr_control *control = trainee->run->shared.control;
-    const size_t rank = trainee->worker.rank;
-    return say_for_whom(
-        trainee->run, rank,
-        hr_wait_until(&trainee->waiter, &control->rank[rank].bell, ready, arg, what));
+    struct hr_control *control = worker->trainee.run->shared.control;
+    return wait_for(worker, &control->rank[worker->trainee.worker.rank].bell, ready, arg, what);
 }
 
 /* Ask for weights and a batch, and take them. */
-static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task)
+static enum hr_status next_task(struct worker *me, struct hr_task *task)
 {
+    struct hr_trainee *trainee = &me->trainee;
     struct hr_worker *worker = &trainee->worker;
     const struct hr_strategy *strategy = worker->shared->strategy;
     const int64_t began = hr_clock_ns(), waited = trainee->waiter.waited_ns,
@@ -44,10 +146,8 @@ static enum hr_status next_task(struct hr_trainee *trainee, struct hr_task *task
     hr_control_phase(worker->shared->control, worker->rank, HR_PHASE_COMMUNICATE);
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     strategy->request(worker);
-    HR_TRY(say_for_whom(
-        trainee->run, worker->rank,
-        hr_wait_until(&trainee->waiter, worker->bell, strategy->ready, worker,
-                      strategy->served ? "a server's reply" : "the other workers' gradients")));
+    HR_TRY(wait_for(me, worker->bell, strategy->ready, worker,
+                    strategy->served ? "a server's reply" : "the other workers' gradients"));
     hr_calibrate_replies(trainee);
     HR_TRY(strategy->accept(worker, task));
     const int64_t idle = trainee->waiter.waited_ns - waited -
@@ -145,8 +245,9 @@ static enum hr_status end_span(struct hr_trainee *trainee, int64_t *ended_ns)
     return HR_OK;
 }
 
-static enum hr_status at_cut(struct hr_trainee *trainee)
+static enum hr_status at_cut(struct worker *me)
 {
+    struct hr_trainee *trainee = &me->trainee;
     struct hr_run *run = trainee->run;
     struct hr_worker *worker = &trainee->worker;
     const struct hr_strategy *strategy = run->shared.strategy;
@@ -154,10 +255,10 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
     int64_t ended;
     hr_control_phase(run->shared.control, worker->rank, HR_PHASE_CUT);
     hr_account_turn(&worker->stats->account, HR_WAIT); /* for the last to come */
-    HR_TRY(wait_at_bell(trainee, hr_cut_may_arrive, run->leader.cuts.cut,
+    HR_TRY(wait_at_bell(me, hr_cut_may_arrive, run->leader.cuts.cut,
                         "the checkpoint before this one"));
     strategy->arrive(worker);
-    HR_TRY(wait_at_bell(trainee, strategy->arrived, worker, "the servers at a cut"));
+    HR_TRY(wait_at_bell(me, strategy->arrived, worker, "the servers at a cut"));
     HR_TRY(end_span(trainee, &ended));
     if (leader)
         hr_leader_decide(&run->leader, ended);
@@ -174,99 +275,76 @@ static enum hr_status at_cut(struct hr_trainee *trainee)
     return HR_OK;
 }
 
-static enum hr_status worker_loop(struct hr_trainee *trainee)
+static enum hr_status worker_loop(struct worker *me)
 {
+    struct hr_trainee *trainee = &me->trainee;
     struct hr_run *run = trainee->run;
     HR_TRY(begin_span(trainee));
     do {
         struct hr_task task;
         for (;;) {
             HR_TRY(hr_wait_check(&trainee->waiter)); /* hogwild waits for nobody between cuts */
-            HR_TRY(next_task(trainee, &task));
+            HR_TRY(next_task(me, &task));
             if (task.kind == HR_TASK_CUT)
                 break;
             HR_TRY(compute(trainee, &task));
         }
-        HR_TRY(at_cut(trainee));
+        HR_TRY(at_cut(me));
     } while (!run->leader.cuts.cut->halt);
     return HR_OK;
 }
 
 /* Where workers keep logs themselves. */
-static enum hr_status logged_loop(struct hr_trainee *trainee)
+static enum hr_status logged_loop(struct worker *me)
 {
     struct hr_trace_log log;
-    HR_TRY(hr_record_open(trainee->run, trainee->worker.rank, &log));
-    trainee->run->shared.strategy->replay_log(&trainee->worker)->log = &log;
-    return hr_record_close(&log, worker_loop(trainee));
+    HR_TRY(hr_record_open(me->trainee.run, me->trainee.worker.rank, &log));
+    me->trainee.run->shared.strategy->replay_log(&me->trainee.worker)->log = &log;
+    return hr_record_close(&log, worker_loop(me));
+}
+
+/* The worker's loop; whoever owns a shard serves it on until all others are done. */
+static enum hr_status work(struct worker *me, struct hr_run *run, size_t rank)
+{
+    me->owns_shard = run->shared.colocated && rank < run->shared.servers;
+    enum hr_status status = HR_OK;
+    if (me->owns_shard)
+        status = server_start(&me->server, run, rank);
+    me->server.shard.account = &run->shared.stats[rank].account;
+    if (status == HR_OK)
+        status = run->shared.strategy->replay_log ? logged_loop(me) : worker_loop(me);
+    hr_trainee_stop(&me->trainee); /* says that it is done; sets no message of its own */
+    if (status == HR_OK && me->owns_shard)
+        status = serve(&me->server);
+    return server_stop(&me->server, status);
 }
 
 static enum hr_status worker_main(struct hr_run *run, size_t rank)
 {
     struct hr_device device;
-    struct hr_trainee trainee;
+    struct worker me = {0};
     enum hr_status status;
     HR_TRY(hr_kernels_init_process(run->launch == HR_LAUNCH_THREAD ? run->shared.workers : 1));
     HR_TRY(hr_device_start(&device, run));
-    HR_TRY_GOTO(hr_trainee_start(&trainee, run, rank), status, out);
-    hr_trainee_borrow(&trainee, &device);
-    status = run->shared.strategy->replay_log ? logged_loop(&trainee) : worker_loop(&trainee);
-    hr_trainee_stop(&trainee); /* sets no message of its own */
+    HR_TRY_GOTO(hr_trainee_start(&me.trainee, run, rank), status, out);
+    hr_trainee_borrow(&me.trainee, &device);
+    status = work(&me, run, rank);
     hr_control_phase(run->shared.control, rank, HR_PHASE_FINISHED);
 out:
     hr_device_stop(&device);
     return status;
 }
 
-struct server {
-    struct hr_shard shard;
-    struct hr_trace_log log;             /* of what it takes, if anybody wants to know */
-    unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
-};
-
-static bool has_input(void *arg)
-{
-    struct server *server = arg;
-    server->shard.shared->strategy->enabled(&server->shard, server->enabled);
-    for (size_t w = 0; w < server->shard.shared->workers; w++)
-        if (server->enabled[w])
-            return true;
-    return false;
-}
-
-static enum hr_status serve(struct server *server, struct hr_run *run, size_t rank)
-{
-    const struct hr_shared_state *shared = &run->shared;
-    struct hr_waiter waiter = {
-        .abort = &shared->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
-    while (!shared->strategy->over(&server->shard)) {
-        const int64_t since = hr_calibrates(run) ? hr_clock_ns() : 0;
-        HR_TRY(say_for_whom(run, rank,
-                            hr_wait_until(&waiter, &shared->control->rank[rank].bell, has_input,
-                                          server, "the workers")));
-        const int64_t began = hr_calibrates(run) ? hr_clock_ns() : 0;
-        shared->strategy->take(&server->shard,
-                               hr_pick(&server->shard.picker, server->enabled, shared->workers));
-        hr_calibrate_take(run, &server->shard, since, began);
-        hr_record_taken(&server->log, &server->shard.taken);
-    }
-    return HR_OK;
-}
-
 static enum hr_status server_main(struct hr_run *run, size_t rank)
 {
-    struct hr_shared_state *shared = &run->shared;
-    struct server server;
-    enum hr_status status = hr_record_open(run, rank - shared->workers, &server.log);
-    HR_TRY(status);
-    status = shared->strategy->shard_start(&server.shard, shared, rank - shared->workers);
+    struct server server = {0};
+    enum hr_status status = server_start(&server, run, rank - run->shared.workers);
     if (status == HR_OK) {
-        hr_control_phase(shared->control, rank, HR_PHASE_SERVE);
-        status = serve(&server, run, rank);
-        shared->strategy->shard_stop(&server.shard);
-        hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);
+        hr_control_phase(run->shared.control, rank, HR_PHASE_SERVE);
+        status = serve(&server);
+        hr_control_phase(run->shared.control, rank, HR_PHASE_FINISHED);
     }
-    return hr_record_close(&server.log, status);
+    return server_stop(&server, status);
 }
 
 static enum hr_status rank_main(void *arg, size_t rank)

@@ -5,13 +5,15 @@
  *   Message  arrives when the links say (network.h); what was sent is not seen before.
  *   Shard    takes what has arrived, one message after another, first come first served among those
  *            it may take; it is busy for --server-time, and effect and reply happen at the end.
+ *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
+ *            shard goes through what has arrived, and through what arrives from then on; the worker
+ *            goes on when its replies are there and its shard has nothing left that it may take.
  *   Sum      of all replicas: made when the last has come, seen when the links say.
  *
  * Nothing here looks at the machine's clock, so the run is the same again, bit for bit, on any
  * number of processors. Evaluations and checkpoints take no virtual time.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cpus.h"
 #include "netsim/events.h"
@@ -19,13 +21,13 @@
 #include "train/network.h"
 #include "train/play.h"
 #include "train/virtual_account.h"
+#include "train/virtual_inbox.h"
 
 enum event { COMPUTED, ARRIVED, REPLIED, SERVED, SUMMED, FREED, DELIVERED };
 
 /* A shard. */
 struct station {
-    uint32_t *queue; /* (workers * HR_SERVER_SLOTS) whose messages have arrived, in order */
-    size_t nqueue;
+    struct hr_virtual_inbox inbox; /* room for (workers * HR_SERVER_SLOTS) */
     bool busy;
     size_t serving;
     uint64_t served;
@@ -44,7 +46,7 @@ struct simulator {
     struct hr_network network;
     struct station *station;      /* (servers) owned, with what they point to */
     struct seat *seat;            /* (workers) owned */
-    int64_t *moving_ps;           /* (workers, max(servers, 1)) owned */
+    int64_t *moving_ps;           /* (workers, max(servers, 1) + 1) owned */
     uint32_t *queue;              /* owned */
     unsigned char *enabled;       /* (workers) owned */
     const int64_t *sum_moving_ps; /* (workers) of the sum under way, the network's; or NULL */
@@ -110,8 +112,8 @@ static bool posted(void *arg, const struct hr_posted *what)
     const size_t workers = sim->play.run->shared.workers;
     const bool request = what->to >= workers, reply = what->from >= workers;
     const struct hr_parcel parcel = {
-        .from = what->from,
-        .to = what->to,
+        .from = hr_party_rank(&sim->play.run->shared, what->from),
+        .to = hr_party_rank(&sim->play.run->shared, what->to),
         .bytes = what->bytes,
         .tag = request ? what_of(ARRIVED, what->from, what->to - workers)
                : reply ? what_of(REPLIED, what->to, what->from - workers)
@@ -139,6 +141,44 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
         sim->status = status;
 }
 
+/* --- a shard --- */
+
+/* The first message that may be taken leaves the queue; false when there is none. */
+static bool next_in_queue(struct simulator *sim, size_t shard)
+{
+    struct station *station = &sim->station[shard];
+    if (!station->inbox.n || !hr_play_may_take(&sim->play, shard))
+        return false;
+    sim->play.run->shared.strategy->enabled(&sim->play.shard[shard], sim->enabled);
+    return hr_virtual_inbox_next(&station->inbox, sim->enabled, &station->serving);
+}
+
+static void take(struct simulator *sim, size_t shard)
+{
+    struct station *station = &sim->station[shard];
+    station->busy = false;
+    hr_play_take(&sim->play, shard, station->serving);
+}
+
+/* Take what there is to take, until one takes time. */
+static enum hr_status serve(struct simulator *sim, size_t shard)
+{
+    const struct hr_shared_state *shared = &sim->play.run->shared;
+    struct station *station = &sim->station[shard];
+    while (!station->busy && next_in_queue(sim, shard)) {
+        const int64_t ps = hr_conditions_serve_ps(sim->play.run, shard, station->served++);
+        sim->seat[station->serving].account.moving_ps[shard] += ps;
+        if (shared->colocated)
+            sim->seat[shard].account.moving_ps[shared->servers] += ps; /* for all */
+        if (ps > 0) {
+            station->busy = true;
+            return push(sim, hr_ps_add(now_of(sim), ps), SERVED, 0, shard);
+        }
+        take(sim, shard);
+    }
+    return HR_OK;
+}
+
 /* --- a worker --- */
 
 static void account(struct simulator *sim, size_t rank)
@@ -164,13 +204,20 @@ static enum hr_status compute(struct simulator *sim, size_t rank)
     return hr_play_compute(&sim->play, rank, due);
 }
 
-/* Let a worker act until it has to wait for something. */
-static enum hr_status look(struct simulator *sim, size_t rank)
+/* Colocated, shard `rank` is the worker's. */
+static bool owns_shard(const struct simulator *sim, size_t rank)
+{
+    return sim->play.run->shared.colocated && rank < sim->play.run->shared.servers;
+}
+
+/* Let a worker act until it has to wait for something, be it that its shard takes a message. */
+static enum hr_status act(struct simulator *sim, size_t rank)
 {
     struct hr_play *play = &sim->play;
     const enum hr_play_state *state = &play->state[rank];
     bool idle = false;
-    while (*state != HR_HAS && *state != HR_ARRIVED && !idle) {
+    const bool serves = owns_shard(sim, rank) && sim->station[rank].busy;
+    while (*state != HR_HAS && *state != HR_ARRIVED && !idle && !serves) {
         const bool asks = *state == HR_ASKED || *state == HR_ARRIVING;
         if ((asks && sim->seat[rank].coming) || !hr_play_may_act(play, rank))
             return HR_OK;
@@ -180,6 +227,15 @@ static enum hr_status look(struct simulator *sim, size_t rank)
             account(sim, rank);
     }
     return *state == HR_HAS ? compute(sim, rank) : HR_OK;
+}
+
+/* A worker that has nothing in hand: may it act? If not, its shard may. */
+static enum hr_status look(struct simulator *sim, size_t rank)
+{
+    if (sim->play.state[rank] == HR_HAS)
+        return HR_OK;
+    HR_TRY(act(sim, rank));
+    return owns_shard(sim, rank) ? serve(sim, rank) : HR_OK;
 }
 
 static enum hr_status computed(struct simulator *sim, size_t rank)
@@ -195,8 +251,7 @@ static enum hr_status computed(struct simulator *sim, size_t rank)
 static enum hr_status look_at_all(struct simulator *sim)
 {
     for (size_t r = 0; r < sim->play.run->shared.workers; r++)
-        if (sim->play.state[r] != HR_HAS)
-            HR_TRY(look(sim, r));
+        HR_TRY(look(sim, r));
     return HR_OK;
 }
 
@@ -209,55 +264,11 @@ static enum hr_status release(struct simulator *sim)
     return look_at_all(sim);
 }
 
-/* --- a shard --- */
-
-/* The first message that may be taken leaves the queue; false when there is none. */
-static bool next_in_queue(struct simulator *sim, size_t shard, size_t *worker)
-{
-    const struct hr_strategy *strategy = sim->play.run->shared.strategy;
-    struct station *station = &sim->station[shard];
-    if (station->nqueue)
-        strategy->enabled(&sim->play.shard[shard], sim->enabled);
-    for (size_t i = 0; i < station->nqueue; i++) {
-        *worker = station->queue[i];
-        if (!sim->enabled[*worker])
-            continue;
-        station->nqueue--;
-        memmove(station->queue + i, station->queue + i + 1,
-                (station->nqueue - i) * sizeof *station->queue);
-        return true;
-    }
-    return false;
-}
-
-static void take(struct simulator *sim, size_t shard)
-{
-    struct station *station = &sim->station[shard];
-    station->busy = false;
-    hr_play_take(&sim->play, shard, station->serving);
-}
-
-/* Take what there is to take, until one takes time. */
-static enum hr_status serve(struct simulator *sim, size_t shard)
-{
-    struct station *station = &sim->station[shard];
-    while (!station->busy && next_in_queue(sim, shard, &station->serving)) {
-        const int64_t ps = hr_conditions_serve_ps(sim->play.run, shard, station->served++);
-        sim->seat[station->serving].account.moving_ps[shard] += ps;
-        if (ps > 0) {
-            station->busy = true;
-            return push(sim, hr_ps_add(now_of(sim), ps), SERVED, 0, shard);
-        }
-        take(sim, shard);
-    }
-    return HR_OK;
-}
-
 static enum hr_status arrived(struct simulator *sim, size_t worker, size_t shard)
 {
     struct station *station = &sim->station[shard];
-    HR_ASSERT(station->nqueue < sim->play.run->shared.workers * HR_SERVER_SLOTS);
-    station->queue[station->nqueue++] = (uint32_t)worker;
+    HR_ASSERT(station->inbox.n < sim->play.run->shared.workers * HR_SERVER_SLOTS);
+    hr_virtual_inbox_add(&station->inbox, worker);
     return serve(sim, shard);
 }
 
@@ -276,7 +287,8 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
         return look(sim, worker);
     case SERVED:
         take(sim, shard);
-        return serve(sim, shard);
+        HR_TRY(serve(sim, shard));
+        return owns_shard(sim, shard) ? look(sim, shard) : HR_OK;
     case SUMMED:
         return release(sim);
     case FREED:
@@ -284,7 +296,7 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
     case DELIVERED:
         move_between(sim, shard, worker, false);
         sim->play.run->shared.strategy->deliver(&sim->play.run->shared, shard, worker);
-        return sim->play.state[worker] == HR_HAS ? HR_OK : look(sim, worker);
+        return look(sim, worker);
     }
     return HR_OK;
 }
@@ -333,20 +345,20 @@ static enum hr_status simulate(struct simulator *sim)
 static enum hr_status take_memory(struct simulator *sim, const struct hr_shared_state *shared)
 {
     const size_t shards = shared->servers ? shared->servers : 1;
-    const size_t slots = shared->workers * HR_SERVER_SLOTS;
+    const size_t slots = shared->workers * HR_SERVER_SLOTS, kinds = shards + 1;
     sim->station = calloc(shards, sizeof *sim->station);
     sim->seat = calloc(shared->workers, sizeof *sim->seat);
-    sim->moving_ps = calloc(shared->workers * shards, sizeof *sim->moving_ps);
+    sim->moving_ps = calloc(shared->workers * kinds, sizeof *sim->moving_ps);
     sim->queue = calloc(shards * slots, sizeof *sim->queue);
     sim->enabled = calloc(shared->workers, sizeof *sim->enabled);
     if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue || !sim->enabled)
         return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", shared->workers);
     for (size_t s = 0; s < shards; s++)
-        sim->station[s].queue = sim->queue + s * slots;
+        sim->station[s].inbox.sender = sim->queue + s * slots;
     for (size_t r = 0; r < shared->workers; r++)
         sim->seat[r].account = (struct hr_virtual_account){.account = &shared->stats[r].account,
-                                                           .moving_ps = sim->moving_ps + r * shards,
-                                                           .nmoving = shards};
+                                                           .moving_ps = sim->moving_ps + r * kinds,
+                                                           .nmoving = kinds};
     return HR_OK;
 }
 

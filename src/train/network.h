@@ -7,6 +7,8 @@
  *            leave and first to arrive.
  *            An all-reduce takes what its plan takes over idle links (netsim/walk.h), from the
  *            moment at which the last rank has come: replicas in step have nothing else to send.
+ * Colocated: a worker and the shard that it owns are one rank, and messages between them use no
+ *            link; drive_virtual.c says when such a shard takes messages.
  * Unfair:    a link is not kept for a message that waits for another one too. Where links are busy
  *            without a pause, a long way may be overtaken by short ones again and again.
  * How:       one that waits does so in the line of one busy link of its way, the one that is busy

@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "base/fpenv.h"
 #include "kernels/gemm.h"
+#include "strategy/server.h"
 #include "train/record.h"
 
 bool hr_play_may_act(struct hr_play *play, size_t rank)
@@ -93,6 +94,15 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
         break;
     }
     return HR_OK;
+}
+
+bool hr_play_may_take(const struct hr_play *play, size_t shard)
+{
+    const struct hr_shared_state *shared = &play->run->shared;
+    if (!shared->colocated)
+        return true;
+    const enum hr_play_state state = play->state[hr_shard_rank(shared, shard)];
+    return state != HR_WANTS && state != HR_HAS;
 }
 
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)

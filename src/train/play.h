@@ -2,7 +2,7 @@
  *
  *   worker r's acts:  request -> look, until ready -> accept -> gradient -> offer -> request ...
  *                     at a cut: arrive -> (when arrived) stand still until all workers do
- *   shard s's acts:   take worker w's oldest message (when enabled)
+ *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
  *
  * No rank ever waits: a driver (drive_explore.c, drive_virtual.c, drive_replay.c) decides whose
  * turn it is, and only in that do drivers differ. Effects happen in the driver's thread; gradients,
@@ -58,6 +58,9 @@ HR_CHECKED enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *i
 /* Have the gradient of the worker that has a batch computed, by `due` (any order that the caller
  * likes) or as soon as it acts. */
 HR_CHECKED enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due);
+
+/* Does nothing keep shard `shard` from taking messages? Colocated, its worker must wait. */
+bool hr_play_may_take(const struct hr_play *play, size_t shard);
 
 /* Shard `shard` takes the oldest message of `worker`, which is enabled. */
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker);

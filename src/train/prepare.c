@@ -40,13 +40,18 @@ static enum hr_status count_ranks(struct hr_run *run)
     struct hr_shared_state *shared = &run->shared;
     shared->workers = o->workers;
     shared->servers = shared->strategy->served ? o->servers : 0;
-    run->nranks = shared->workers + shared->servers;
+    shared->colocated = shared->servers && !strcmp(o->placement, "colocated");
+    run->nranks = shared->workers + (shared->colocated ? 0 : shared->servers);
     const bool local = run->schedule == HR_SCHEDULE_VIRTUAL || run->replay;
     const size_t most = local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;
     if (shared->workers < 1 || shared->workers > most)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", shared->workers, most);
-    if (shared->strategy->served && o->servers < 1)
-        return hr_fail(HR_E_USAGE, "--servers 0: %s needs at least one", o->strategy);
+    if (!shared->colocated && strcmp(o->placement, "dedicated") != 0 && shared->servers)
+        return hr_fail(HR_E_USAGE, "--placement %s: expected dedicated or colocated", o->placement);
+    if (shared->colocated && o->servers > shared->workers)
+        return hr_fail(HR_E_USAGE,
+                       "--servers %zu: colocated in %zu worker%s, there are at most as many",
+                       o->servers, shared->workers, shared->workers == 1 ? "" : "s");
     if (o->servers > most || run->nranks > most)
         return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu: at most %zu ranks in all",
                        shared->workers, o->servers, most);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "session/kept.h"
 #include "session/past.h"
 #include "strategy/shared.h"
 
@@ -192,6 +193,20 @@ void hr_state_describe(struct hr_run *run)
 
 /* --- read --- */
 
+/* Where the order of messages decides, so does who serves when: such a run goes on as it began. */
+static enum hr_status check_placement(const struct hr_run *run,
+                                      const struct hr_checkpoint *checkpoint)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const char *saved = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "placement");
+    const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
+    if (!shared->servers || shared->strategy->synchronous || shared->workers == 1 || !strategy ||
+        strcmp(strategy, run->strategy_name) != 0)
+        return HR_OK;
+    return hr_saved_same(checkpoint, "--placement", saved ? saved : "dedicated",
+                         run->options->placement);
+}
+
 enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
@@ -200,6 +215,7 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
                          run->options->optimizer));
     if (loss)
         HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->options->loss));
+    HR_TRY(check_placement(run, checkpoint));
     return hr_saved_same(checkpoint, "--normalize",
                          hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
                          run->scaling.channels ? "on" : "off");

@@ -2,7 +2,8 @@
  *
  * From the end of a gradient to the start of the next a worker communicates while something of its
  * is under way, and waits for the rest. Replies of several shards are under way at the same time:
- * the slowest counts. What workers send one another counts while any of it is under way.
+ * the slowest counts. What workers send one another counts while any of it is under way. Whoever
+ * owns a shard communicates while that takes messages: it counts as one more.
  *
  * Threads: none.
  * Test: tests/unit/train/test_virtual.c
@@ -22,7 +23,7 @@ struct hr_virtual_account {
     size_t under_way;                /* messages between it and other workers */
     int64_t looked_ps;               /* up to when these are in moving_ps */
     int64_t *moving_ps; /* (nmoving) how long something of its was under way; borrowed */
-    size_t nmoving;     /* to each shard, at least 1 */
+    size_t nmoving;     /* to each shard, at least 1; and at its own */
 };
 
 void hr_virtual_spend(struct hr_virtual_account *account, enum hr_activity activity, int64_t ps);

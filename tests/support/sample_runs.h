@@ -12,6 +12,7 @@ static inline struct hr_run_result sample_run(const char *strategy, uint64_t see
 {
     struct hr_run_result run = {
         .launch = "thread",
+        .placement = "colocated",
         .order = "as gradients arrive",
         .kernels = "OpenBLAS 0.3.21 Haswell",
         .model = "flatten, dense 10",

@@ -50,6 +50,24 @@ static void everything_that_adds_in_tree_order_agrees(void **state)
     }
 }
 
+/* Who owns a shard, and when it takes what is there, changes no sum; with one worker no order. */
+static void placement_decides_nothing_where_no_order_does(void **state)
+{
+    (void)state;
+    static const char *const served[] = {"ps-sync", "ps-async", "ssp", "backup-workers",
+                                         "elastic-averaging"};
+    for (size_t i = 0; i < sizeof served / sizeof *served; i++)
+        for (size_t workers = 1; workers <= (i ? 1 : 5); workers++) {
+            char want[33];
+            struct hr_train_options options = run_options(served[i], workers);
+            options.backups = 0;
+            run_digest(&options, want);
+            snprintf(options.placement, sizeof options.placement, "colocated");
+            for (options.servers = 0; options.servers <= workers; options.servers++)
+                CHECK_DIGEST(&options, want);
+        }
+}
+
 /* Timing decides nothing in a synchronous run: not from run to run... */
 static void synchronous_runs_repeat(void **state)
 {
@@ -144,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_worker_is_serial_whatever_the_strategy),
         cmocka_unit_test(everything_that_adds_in_tree_order_agrees),
+        cmocka_unit_test(placement_decides_nothing_where_no_order_does),
         cmocka_unit_test(synchronous_runs_repeat),
         cmocka_unit_test(allreduce_is_the_same_in_any_order),
         cmocka_unit_test(ring_is_the_same_in_any_order),
