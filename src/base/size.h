@@ -37,9 +37,9 @@ static inline size_t hr_min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Where part `index` of `count` begins when n things are cut into parts that differ by at most
- * one: part i is [hr_cut(n, count, i), hr_cut(n, count, i + 1)). */
-static inline size_t hr_cut(size_t n, size_t count, size_t index)
+/* Where part `index` of `count` begins when n things are split into parts that differ by at most
+ * one: part i is [hr_split_begin(n, count, i), hr_split_begin(n, count, i + 1)). */
+static inline size_t hr_split_begin(size_t n, size_t count, size_t index)
 {
     const size_t quotient = n / count, remainder = n % count;
     return quotient * index + (index < remainder ? index : remainder);

@@ -198,7 +198,8 @@ static void cut_keys(struct bench *bench)
     for (size_t k = 0; k < n; k++) {
         snprintf(bench->name[k], sizeof bench->name[k], "key%zu", k);
         bench->key[k] = (struct hr_store_key){
-            bench->name[k], hr_cut(bench->count, n, k + 1) - hr_cut(bench->count, n, k), NULL};
+            bench->name[k],
+            hr_split_begin(bench->count, n, k + 1) - hr_split_begin(bench->count, n, k), NULL};
     }
 }
 

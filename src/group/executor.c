@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "group/plan_cache.h"
-#include "group/pipe.h"
+#include "group/stream.h"
 
 /* --- memory --- */
 
@@ -67,7 +67,7 @@ static bool push(struct hr_member *member, const struct hr_row *row)
                                    .pieces = pieces_of(ex, row),
                                    .done = ex->sent_bytes[row->peer]};
     const enum hr_push result =
-        hr_pipe_push(member, &ex->to[row->peer], row->peer, &member->call, &outgoing);
+        hr_stream_push(member, &ex->to[row->peer], row->peer, &member->call, &outgoing);
     ex->sent_bytes[row->peer] = outgoing.done;
     ex->lent[row->peer] |= result == HR_PUSHED_IN_PLACE;
     if (result == HR_PUSH_LATER)
@@ -166,14 +166,14 @@ static bool receive_row(struct hr_member *member, const struct hr_row *row)
     struct hr_incoming incoming;
     bool keep;
     do {
-        if (!hr_pipe_peek(member, &ex->from[row->peer], row->peer, &member->call, &incoming,
-                          &member->status))
+        if (!hr_stream_peek(member, &ex->from[row->peer], row->peer, &member->call, &incoming,
+                            &member->status))
             return member->status != HR_OK;
         member->status = take_in(member, row, &all, &incoming, &keep);
         if (member->status != HR_OK)
             return true;
         if (!keep)
-            hr_pipe_release(member, &ex->from[row->peer], row->peer);
+            hr_stream_release(member, &ex->from[row->peer], row->peer);
         ex->received += incoming.bytes;
     } while (ex->received < all.left);
     member->traffic[row->peer].bytes_received += all.left;
@@ -203,7 +203,7 @@ static void sum_row(struct hr_member *member, const struct hr_row *row)
         hr_element_tree(member->job.kind, &out, 1, in, n, region.bytes / ex->layout.elem_bytes);
     for (size_t k = 0; k < ex->nkept; k++)
         if (ex->kept[k].in_place)
-            hr_pipe_release(member, &ex->from[ex->kept[k].peer], ex->kept[k].peer);
+            hr_stream_release(member, &ex->from[ex->kept[k].peer], ex->kept[k].peer);
     ex->nkept = ex->landed_bytes = 0;
 }
 

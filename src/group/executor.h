@@ -1,13 +1,13 @@
 /* executor.h - walks a rank's plan over rings, as far as it can, and never waits.
  *
- * A *pipe* is what one rank sends to another: a ring of messages, and perhaps as many slots of
+ * A *stream* is what one rank sends to another: a ring of messages, and perhaps as many slots of
  * payload. What a row sends travels in one of two ways, which the sender chooses and the message
  * tells:
  *     in place   one message says where the chunks lie in the segment; the receiver reads them
  *                there, and releases the message when it is done with them
  *     payload    messages each carry a piece in their slot, as many as are needed
  * Sends do not hold up the rows behind them: what does not fit into the ring yet is pushed on
- * with every later look. A rank whose pipe is slowed down (wires.h) stamps messages with the time
+ * with every later look. A rank whose stream is slowed down (wires.h) stamps messages with the time
  * of their arrival, before which the receiver does not see them.
  */
 #ifndef HR_GROUP_EXECUTOR_H
@@ -19,7 +19,7 @@
 
 struct hr_method;
 
-struct hr_pipe {
+struct hr_stream {
     struct hr_ring *ring;   /* NULL: there is none */
     unsigned char *payload; /* (slots, slot_bytes); NULL: everything is in place */
 };
@@ -33,7 +33,7 @@ struct hr_kept {
 };
 
 struct hr_executor {
-    struct hr_pipe to[HR_MAX_RANKS], from[HR_MAX_RANKS];
+    struct hr_stream to[HR_MAX_RANKS], from[HR_MAX_RANKS];
     const struct hr_plan *plan;
     struct hr_layout layout;
     unsigned char *base[HR_BUFFERS]; /* where chunk 0 lies, or would lie */

@@ -1,18 +1,18 @@
-/* Set-up of a group: which pipes it needs, and where everything lies.
+/* Set-up of a group: which streams it needs, and where everything lies.
  *
- *   [ reduce barrier | posts | stages | pipes of collectives | pipes of messages ]
- *   a pipe: a ring, and perhaps slots of payload
+ *   [ reduce barrier | posts | stages | streams of collectives | streams of messages ]
+ *   a stream: a ring, and perhaps slots of payload
  */
 #include "group/group.h"
 
 #include <string.h>
 
 #include "base/size.h"
-#include "group/pipe.h"
+#include "group/stream.h"
 #include "group/p2p.h"
 #include "group/plan_cache.h"
 
-/* What each kind of pipe leads where: [from][to]. */
+/* What each kind of stream leads where: [from][to]. */
 struct edges {
     bool collective[HR_MAX_RANKS][HR_MAX_RANKS], p2p[HR_MAX_RANKS][HR_MAX_RANKS];
 };
@@ -61,9 +61,10 @@ static enum hr_status find_edges(const struct hr_group_options *options, struct 
     return HR_OK;
 }
 
-static size_t pipe_bytes(const struct hr_group_options *options)
+static size_t stream_bytes(const struct hr_group_options *options)
 {
-    return hr_ring_bytes(HR_PIPE_SLOTS) + hr_round_up(HR_PIPE_SLOTS * options->slot_bytes, HR_LINE);
+    return hr_ring_bytes(HR_STREAM_SLOTS) +
+           hr_round_up(HR_STREAM_SLOTS * options->slot_bytes, HR_LINE);
 }
 
 static size_t posts_begin(const struct hr_group_options *options)
@@ -76,18 +77,19 @@ static size_t stages_begin(const struct hr_group_options *options)
     return posts_begin(options) + hr_round_up(hr_posts_bytes(options->nranks), HR_LINE);
 }
 
-static size_t pipes_begin(const struct hr_group_options *options)
+static size_t streams_begin(const struct hr_group_options *options)
 {
     return stages_begin(options) + (options->slot_bytes ? hr_stages_bytes(options->nranks) : 0);
 }
 
-/* Visit every pipe in the order in which they lie. */
-typedef void (*pipe_fn)(void *arg, size_t from, size_t to, bool p2p, size_t at);
+/* Visit every stream in the order in which they lie. */
+typedef void (*stream_fn)(void *arg, size_t from, size_t to, bool p2p, size_t at);
 
-static enum hr_status each_pipe(const struct hr_group_options *options, pipe_fn visit, void *arg)
+static enum hr_status each_stream(const struct hr_group_options *options, stream_fn visit,
+                                  void *arg)
 {
     struct edges edges;
-    size_t at = pipes_begin(options);
+    size_t at = streams_begin(options);
     HR_TRY(find_edges(options, &edges));
     for (int p2p = 0; p2p < 2; p2p++)
         for (size_t from = 0; from < options->nranks; from++)
@@ -95,49 +97,49 @@ static enum hr_status each_pipe(const struct hr_group_options *options, pipe_fn 
                 if (!(p2p ? edges.p2p : edges.collective)[from][to])
                     continue;
                 visit(arg, from, to, p2p, at);
-                at += pipe_bytes(options);
+                at += stream_bytes(options);
             }
     return HR_OK;
 }
 
-static void count_pipe(void *arg, size_t from, size_t to, bool p2p, size_t at)
+static void count_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)
 {
-    size_t *pipes = arg;
+    size_t *streams = arg;
     (void)from, (void)to, (void)p2p, (void)at;
-    ++*pipes;
+    ++*streams;
 }
 
 enum hr_status hr_group_bytes(const struct hr_group_options *options, size_t *bytes)
 {
-    size_t pipes = 0;
+    size_t streams = 0;
     HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
-    HR_TRY(each_pipe(options, count_pipe, &pipes));
-    *bytes = pipes_begin(options) + pipes * pipe_bytes(options);
+    HR_TRY(each_stream(options, count_stream, &streams));
+    *bytes = streams_begin(options) + streams * stream_bytes(options);
     return HR_OK;
 }
 
-static void init_pipe(void *arg, size_t from, size_t to, bool p2p, size_t at)
+static void init_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)
 {
     (void)from, (void)to, (void)p2p;
-    hr_ring_init((struct hr_ring *)(void *)((unsigned char *)arg + at), HR_PIPE_SLOTS, 0);
+    hr_ring_init((struct hr_ring *)(void *)((unsigned char *)arg + at), HR_STREAM_SLOTS, 0);
 }
 
 enum hr_status hr_group_init(void *memory, const struct hr_group_options *options)
 {
-    return each_pipe(options, init_pipe, memory);
+    return each_stream(options, init_stream, memory);
 }
 
-static void find_pipe(void *arg, size_t from, size_t to, bool p2p, size_t at)
+static void find_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)
 {
     struct hr_member *member = arg;
     unsigned char *memory = (unsigned char *)member->place.group + at;
-    const struct hr_pipe pipe = {
+    const struct hr_stream stream = {
         .ring = (struct hr_ring *)(void *)memory,
-        .payload = member->options.slot_bytes ? memory + hr_ring_bytes(HR_PIPE_SLOTS) : NULL};
+        .payload = member->options.slot_bytes ? memory + hr_ring_bytes(HR_STREAM_SLOTS) : NULL};
     if (from == member->rank)
-        *(p2p ? hr_p2p_to(member->p2p, to) : &member->executor.to[to]) = pipe;
+        *(p2p ? hr_p2p_to(member->p2p, to) : &member->executor.to[to]) = stream;
     if (to == member->rank)
-        *(p2p ? hr_p2p_from(member->p2p, from) : &member->executor.from[from]) = pipe;
+        *(p2p ? hr_p2p_from(member->p2p, from) : &member->executor.from[from]) = stream;
 }
 
 enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_options *options,
@@ -164,7 +166,7 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
     if (status == HR_OK && options->any_operation)
         status = hr_p2p_create(options->nranks, &member->p2p);
     if (status == HR_OK)
-        status = each_pipe(options, find_pipe, member);
+        status = each_stream(options, find_stream, member);
     if (status != HR_OK)
         hr_member_fini(member);
     return status;

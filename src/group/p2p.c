@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/pipe.h"
+#include "group/stream.h"
 
 struct hr_request {
     struct hr_member *member;
@@ -21,7 +21,7 @@ struct hr_request {
 
 /* The requests of one way between two ranks. */
 struct queue {
-    struct hr_pipe pipe;
+    struct hr_stream stream;
     struct hr_request *first, *last; /* not over */
     uint64_t made;                   /* so far: the sequence of the last */
 };
@@ -56,14 +56,14 @@ void hr_p2p_destroy(struct hr_p2p *p2p)
     free(p2p);
 }
 
-struct hr_pipe *hr_p2p_to(struct hr_p2p *p2p, size_t peer)
+struct hr_stream *hr_p2p_to(struct hr_p2p *p2p, size_t peer)
 {
-    return &p2p->to[peer].pipe;
+    return &p2p->to[peer].stream;
 }
 
-struct hr_pipe *hr_p2p_from(struct hr_p2p *p2p, size_t peer)
+struct hr_stream *hr_p2p_from(struct hr_p2p *p2p, size_t peer)
 {
-    return &p2p->from[peer].pipe;
+    return &p2p->from[peer].stream;
 }
 
 /* --- progress --- */
@@ -71,24 +71,24 @@ struct hr_pipe *hr_p2p_from(struct hr_p2p *p2p, size_t peer)
 static void progress_send(struct hr_request *request, struct queue *queue)
 {
     if (!request->lent) {
-        const enum hr_push pushed = hr_pipe_push(request->member, &queue->pipe, request->peer,
-                                                 &request->call, &request->outgoing);
+        const enum hr_push pushed = hr_stream_push(request->member, &queue->stream, request->peer,
+                                                   &request->call, &request->outgoing);
         request->lent = pushed == HR_PUSHED_IN_PLACE;
         request->over = pushed == HR_PUSHED_PAYLOAD;
-        request->ticket = hr_ring_committed_spsc(queue->pipe.ring);
+        request->ticket = hr_ring_committed_spsc(queue->stream.ring);
     }
     if (request->lent)
-        request->over = hr_ring_released_spsc(queue->pipe.ring, request->ticket);
+        request->over = hr_ring_released_spsc(queue->stream.ring, request->ticket);
 }
 
 static void progress_receive(struct hr_request *request, struct queue *queue)
 {
     struct hr_incoming incoming;
-    while (!request->over && hr_pipe_peek(request->member, &queue->pipe, request->peer,
-                                          &request->call, &incoming, &request->status)) {
+    while (!request->over && hr_stream_peek(request->member, &queue->stream, request->peer,
+                                            &request->call, &incoming, &request->status)) {
         if (incoming.bytes)
             memcpy(request->buffer + request->received, incoming.data, incoming.bytes);
-        hr_pipe_release(request->member, &queue->pipe, request->peer);
+        hr_stream_release(request->member, &queue->stream, request->peer);
         request->received += incoming.bytes;
         request->over = request->received == request->bytes;
     }

@@ -1,6 +1,6 @@
 /* p2p.h - messages between two ranks: send, receive, and the same begun now and awaited later.
  *
- * Each pair of ranks has a pipe each way of its own, apart from those of collectives. Requests to
+ * Each pair of ranks has a stream each way of its own, apart from those of collectives. Requests to
  * one peer are seen through in the order in which they were made, so the n-th send meets the n-th
  * receive; count and type are compared. A request that waits moves all others on as well.
  *
@@ -19,9 +19,9 @@ HR_CHECKED enum hr_status hr_p2p_create(size_t nranks, struct hr_p2p **out);
 /* Forgets requests that nobody waited for. Harmless on NULL. */
 void hr_p2p_destroy(struct hr_p2p *p2p);
 
-/* The pipes, for whoever knows where they lie. */
-struct hr_pipe *hr_p2p_to(struct hr_p2p *p2p, size_t peer);
-struct hr_pipe *hr_p2p_from(struct hr_p2p *p2p, size_t peer);
+/* The streams, for whoever knows where they lie. */
+struct hr_stream *hr_p2p_to(struct hr_p2p *p2p, size_t peer);
+struct hr_stream *hr_p2p_from(struct hr_p2p *p2p, size_t peer);
 
 /* Begin to send, or to receive, `bytes` of `count` elements of `type`. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_p2p_send(struct hr_member *member, const void *buffer, size_t count,

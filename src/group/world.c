@@ -8,26 +8,26 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/size.h"
-#include "group/pipe.h"
+#include "group/stream.h"
 
 enum {
     USUAL_ARENA = 16 << 20,
     USUAL_TIMEOUT_S = 30,
     USUAL_GROUPS = 8,
-    PAYLOAD = 64 << 20,      /* at most, of all pipes of the world's group together */
+    PAYLOAD = 64 << 20,      /* at most, of all streams of the world's group together */
     SMALL_PAYLOAD = 2 << 20, /* of a further group's */
-    LARGEST_SLOT = 32 << 10, /* of which 8 a pipe stay in L2 */
+    LARGEST_SLOT = 32 << 10, /* of which 8 a stream stay in L2 */
     LEAST_SLOT = 512,
 };
 
 /* --- options --- */
 
-/* The largest slot with which the payload of all pipes fits into `bytes`. */
+/* The largest slot with which the payload of all streams fits into `bytes`. */
 static size_t slot_bytes_within(size_t bytes, size_t nranks)
 {
-    const size_t pipes = nranks * (2 * nranks - 1);
+    const size_t streams = nranks * (2 * nranks - 1);
     size_t slot = LARGEST_SLOT;
-    while (slot > LEAST_SLOT && slot * pipes * HR_PIPE_SLOTS > bytes)
+    while (slot > LEAST_SLOT && slot * streams * HR_STREAM_SLOTS > bytes)
         slot /= 2;
     return slot;
 }

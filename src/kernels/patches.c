@@ -56,8 +56,8 @@ void hr_patches_correlate(const struct hr_patches *patches, const float *image,
         micro.columns = hr_min_size(width, dy->columns - j);
         micro.c = dw + from * dy->columns + j;
         for (size_t r = 0; r < runs; r++) {
-            const size_t first = hr_cut(patches->npixels, runs, r);
-            micro.K = hr_cut(patches->npixels, runs, r + 1) - first;
+            const size_t first = hr_split_begin(patches->npixels, runs, r);
+            micro.K = hr_split_begin(patches->npixels, runs, r + 1) - first;
             micro.offset = patches->pixel + first;
             micro.b = dy->at + first * dy->stride + j;
             micro.add = add || r > 0;

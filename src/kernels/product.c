@@ -181,10 +181,11 @@ static void one_task(void *arg, size_t task, size_t thread)
     const struct cut *cut = arg;
     const struct hr_product *p = cut->product;
     const size_t c = task / cut->row_parts, r = task % cut->row_parts;
-    const size_t panel = hr_cut(cut->npanels, cut->column_parts, c);
-    const size_t end = hr_cut(cut->npanels, cut->column_parts, c + 1) * cut->width;
-    struct part part = {.row = hr_cut(p->rows, cut->row_parts, r), .column = panel * cut->width};
-    part.rows = hr_cut(p->rows, cut->row_parts, r + 1) - part.row;
+    const size_t panel = hr_split_begin(cut->npanels, cut->column_parts, c);
+    const size_t end = hr_split_begin(cut->npanels, cut->column_parts, c + 1) * cut->width;
+    struct part part = {.row = hr_split_begin(p->rows, cut->row_parts, r),
+                        .column = panel * cut->width};
+    part.rows = hr_split_begin(p->rows, cut->row_parts, r + 1) - part.row;
     part.columns = hr_min_size(end, p->columns) - part.column;
     part.block = (float *)p->scratch + thread * cut->scratch_floats;
     part.packed = part.block + cut->scratch_floats - GROUP * p->K;

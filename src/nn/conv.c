@@ -3,7 +3,7 @@
  *     weight (O, I/G, KH, KW), bias (O); images (H,W,C) in memory
  *
  * Implicit products: no matrix of patches is ever made. An image is copied once, with zeros around
- * it, and the register tile reads the patches through tables (patches.h, conv_plan.h).
+ * it, and the register tile reads the patches through tables (patches.h, conv_layout.h).
  *
  *     forward       images are shared out among the threads
  *     backward      dx: the same; dweight: each thread has rows of it, and goes through all images

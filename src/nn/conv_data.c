@@ -1,4 +1,4 @@
-/* Convolution, gradient of x: each pixel gathers from dy, phase by phase (conv_plan.h). Parts of
+/* Convolution, gradient of x: each pixel gathers from dy, phase by phase (conv_layout.h). Parts of
  * the batch are shared out among the threads. */
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef HR_NN_CONV_JOB_H
 #define HR_NN_CONV_JOB_H
 
-#include "nn/conv_plan.h"
+#include "nn/conv_layout.h"
 
 /* What a pass needs of the scratch memory; the others' are NULL. */
 struct hr_conv_memory {

@@ -82,8 +82,8 @@ static void weights_task(void *arg, size_t task, size_t thread)
     const size_t tiles = (conv->ntaps + HR_MICRO_ROWS - 1) / HR_MICRO_ROWS * conv->groups;
     for (size_t n = 0; n < hr_conv_parts(&conv->x_frame, job->pass->B); n++)
         weights_part(job, hr_conv_part_of(&conv->x_frame, job->pass->B, n), thread,
-                     hr_cut(tiles, job->pass->threads, task),
-                     hr_cut(tiles, job->pass->threads, task + 1));
+                     hr_split_begin(tiles, job->pass->threads, task),
+                     hr_split_begin(tiles, job->pass->threads, task + 1));
 }
 
 void hr_conv_backward_weights(struct hr_conv_job *job)

@@ -58,5 +58,5 @@ enum hr_status hr_plan_take_all(struct hr_plan *plan, const struct hr_plan_for *
 size_t hr_chunk_begin(size_t count, size_t line, size_t nchunks, size_t chunk)
 {
     const size_t lines = count / line + (count % line != 0);
-    return hr_min_size(count, hr_cut(lines, nchunks, chunk) * line);
+    return hr_min_size(count, hr_split_begin(lines, nchunks, chunk) * line);
 }

@@ -30,6 +30,7 @@
 #include <stdbool.h>
 
 #include "group/world.h"
+#include "shm/pair.h"
 #include "store/partition.h"
 
 enum hr_store_message { HR_STORE_PULL = 0x200, HR_STORE_PUSH, HR_STORE_PUSH_PULL, HR_STORE_DONE };
@@ -102,12 +103,24 @@ static inline size_t hr_store_owner(const struct hr_store *store, size_t shard)
     return store->colocated ? shard : store->workers + shard;
 }
 
-struct hr_ring *hr_store_requests(const struct hr_store *store, size_t worker, size_t shard);
-struct hr_ring *hr_store_replies(const struct hr_store *store, size_t worker, size_t shard);
+static inline struct hr_ring *hr_store_requests(const struct hr_store *store, size_t worker,
+                                                size_t shard)
+{
+    return hr_pair_ring(store->rings[shard], HR_STORE_OUTSTANDING, worker, HR_REQUESTS);
+}
+
+static inline struct hr_ring *hr_store_replies(const struct hr_store *store, size_t worker,
+                                               size_t shard)
+{
+    return hr_pair_ring(store->rings[shard], HR_STORE_OUTSTANDING, worker, HR_REPLIES);
+}
 
 /* Send, and ring the bell of group rank `to`. */
-void hr_store_send(const struct hr_store *store, struct hr_ring *ring, size_t to,
-                   const struct hr_message *message);
+static inline void hr_store_send(const struct hr_store *store, struct hr_ring *ring, size_t to,
+                                 const struct hr_message *message)
+{
+    hr_pair_send(ring, hr_member_bell_of(&store->group->member, to), message);
+}
 
 /* Buffers as offsets, and back. */
 static inline uint64_t hr_store_offset(const struct hr_store *store, const void *pointer)

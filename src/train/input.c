@@ -52,8 +52,8 @@ struct hr_batch hr_input_share(const struct hr_run *run, size_t rank, uint64_t i
     const struct hr_batch batch = hr_batch_schedule_batch(&shared->course, index);
     if (!shared->strategy->shares_batch)
         return batch;
-    const uint64_t begin = hr_cut(batch.count, shared->workers, rank);
-    const uint64_t end = hr_cut(batch.count, shared->workers, rank + 1);
+    const uint64_t begin = hr_split_begin(batch.count, shared->workers, rank);
+    const uint64_t end = hr_split_begin(batch.count, shared->workers, rank + 1);
     return (struct hr_batch){batch.epoch, batch.first + begin, end - begin};
 }
 

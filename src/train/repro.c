@@ -74,7 +74,7 @@ enum hr_status hr_repro_prepare(struct hr_run *run)
                        workers, shards);
     run->micro_shards = shards;
     /* Shards that are a sample larger come first, so worker 0's are the largest share. */
-    run->batch_size = hr_cut(run->global_batch, shards, shards / workers);
+    run->batch_size = hr_split_begin(run->global_batch, shards, shards / workers);
     return HR_OK;
 }
 
@@ -82,8 +82,8 @@ static struct hr_batch shard_of(const struct hr_trainee *trainee, const struct h
                                 size_t shard)
 {
     const size_t shards = trainee->run->micro_shards;
-    const uint64_t begin = hr_cut(batch->count, shards, shard);
-    const uint64_t end = hr_cut(batch->count, shards, shard + 1);
+    const uint64_t begin = hr_split_begin(batch->count, shards, shard);
+    const uint64_t end = hr_split_begin(batch->count, shards, shard + 1);
     return (struct hr_batch){batch->epoch, batch->first + begin, end - begin};
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "group/pipe.h"
+#include "group/stream.h"
 #include "train/run.h"
 
 static enum hr_status check_overlap(const struct hr_run *run)
@@ -28,9 +28,9 @@ static enum hr_status check_overlap(const struct hr_run *run)
 static size_t slot_bytes(size_t workers)
 {
     enum { PAYLOAD = 64 << 20, LARGEST = 1 << 20, LEAST = 4096 };
-    const size_t pipes = workers * (2 * workers - 1);
+    const size_t streams = workers * (2 * workers - 1);
     size_t slot = LARGEST;
-    while (slot > LEAST && slot * pipes * HR_PIPE_SLOTS > PAYLOAD)
+    while (slot > LEAST && slot * streams * HR_STREAM_SLOTS > PAYLOAD)
         slot /= 2;
     return slot;
 }

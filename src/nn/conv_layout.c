@@ -1,4 +1,4 @@
-#include "nn/conv_plan.h"
+#include "nn/conv_layout.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* conv_plan.h - where everything of a convolution stands: the tables of patches, the weights as
+/* conv_layout.h - where everything of a convolution stands: the tables of patches, the weights as
  * panels, the images with zeros around them. Plain arithmetic on shapes; the arithmetic on floats
  * is in patches.h.
  *
@@ -8,8 +8,8 @@
  *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_conv.c
  */
-#ifndef HR_NN_CONV_PLAN_H
-#define HR_NN_CONV_PLAN_H
+#ifndef HR_NN_CONV_LAYOUT_H
+#define HR_NN_CONV_LAYOUT_H
 
 #include "kernels/patches.h"
 #include "nn/window.h"

@@ -1,4 +1,4 @@
-#include "group/pipe.h"
+#include "group/stream.h"
 
 #include <string.h>
 
@@ -11,13 +11,13 @@ enum { COUNT, ROOT, ADDRESS, BYTES, ARRIVES };
 
 static const uint64_t BY_PAYLOAD = UINT64_MAX; /* instead of an address */
 
-static unsigned char *payload_of(const struct hr_member *member, const struct hr_pipe *pipe,
+static unsigned char *payload_of(const struct hr_member *member, const struct hr_stream *stream,
                                  const struct hr_message *message)
 {
-    return pipe->payload + (size_t)(message - pipe->ring->slot) * member->options.slot_bytes;
+    return stream->payload + (size_t)(message - stream->ring->slot) * member->options.slot_bytes;
 }
 
-static void commit(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
+static void commit(struct hr_member *member, struct hr_stream *stream, size_t peer,
                    const struct hr_call *call, struct hr_message *message, uint64_t address,
                    size_t bytes)
 {
@@ -32,7 +32,7 @@ static void commit(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
                  [BYTES] = bytes,
                  [ARRIVES] = wires ? hr_wires_send(wires, member->rank, peer, bytes) : 0},
     };
-    hr_ring_commit_spsc(pipe->ring);
+    hr_ring_commit_spsc(stream->ring);
     hr_bell_ring(hr_member_bell_of(member, peer));
 }
 
@@ -45,18 +45,18 @@ static void gather(unsigned char *to, const struct hr_outgoing *outgoing, size_t
     }
 }
 
-static enum hr_push push_payload(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
+static enum hr_push push_payload(struct hr_member *member, struct hr_stream *stream, size_t peer,
                                  const struct hr_call *call, struct hr_outgoing *outgoing)
 {
     do {
-        struct hr_message *message = hr_ring_try_reserve_spsc(pipe->ring);
+        struct hr_message *message = hr_ring_try_reserve_spsc(stream->ring);
         if (!message)
             return HR_PUSH_LATER;
         hr_place_moves(&member->place);
         const size_t bytes =
             hr_min_size(member->options.slot_bytes, outgoing->pieces.left - outgoing->done);
-        gather(payload_of(member, pipe, message), outgoing, bytes);
-        commit(member, pipe, peer, call, message, BY_PAYLOAD, bytes);
+        gather(payload_of(member, stream, message), outgoing, bytes);
+        commit(member, stream, peer, call, message, BY_PAYLOAD, bytes);
         outgoing->done += bytes;
     } while (outgoing->done < outgoing->pieces.left);
     return HR_PUSHED_PAYLOAD;
@@ -71,18 +71,19 @@ static bool all_reach(const struct hr_place *place, const struct hr_outgoing *ou
                             last - p->begin);
 }
 
-enum hr_push hr_pipe_push(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
-                          const struct hr_call *call, struct hr_outgoing *outgoing)
+enum hr_push hr_stream_push(struct hr_member *member, struct hr_stream *stream, size_t peer,
+                            const struct hr_call *call, struct hr_outgoing *outgoing)
 {
     const struct hr_place *place = &member->place;
     const size_t bytes = outgoing->pieces.left;
     const uintptr_t data = (uintptr_t)outgoing->origin + outgoing->pieces.begin;
     if (member->options.copies || !all_reach(place, outgoing))
-        return push_payload(member, pipe, peer, call, outgoing);
-    struct hr_message *message = hr_ring_try_reserve_spsc(pipe->ring);
+        return push_payload(member, stream, peer, call, outgoing);
+    struct hr_message *message = hr_ring_try_reserve_spsc(stream->ring);
     if (!message)
         return HR_PUSH_LATER;
-    commit(member, pipe, peer, call, message, (uint64_t)(data - (uintptr_t)place->segment), bytes);
+    commit(member, stream, peer, call, message, (uint64_t)(data - (uintptr_t)place->segment),
+           bytes);
     return HR_PUSHED_IN_PLACE;
 }
 
@@ -97,11 +98,11 @@ static bool has_arrived(struct hr_member *member, const struct hr_message *messa
     return false;
 }
 
-bool hr_pipe_peek(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
-                  const struct hr_call *expected, struct hr_incoming *incoming,
-                  enum hr_status *status)
+bool hr_stream_peek(struct hr_member *member, struct hr_stream *stream, size_t peer,
+                    const struct hr_call *expected, struct hr_incoming *incoming,
+                    enum hr_status *status)
 {
-    const struct hr_message *message = hr_ring_peek_spsc(pipe->ring);
+    const struct hr_message *message = hr_ring_peek_spsc(stream->ring);
     if (!message || !has_arrived(member, message))
         return false;
     hr_place_moves(&member->place);
@@ -116,12 +117,12 @@ bool hr_pipe_peek(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
     incoming->bytes = message->word[BYTES];
     incoming->data = incoming->in_place ? (const unsigned char *)((uintptr_t)member->place.segment +
                                                                   (uintptr_t)message->word[ADDRESS])
-                                        : payload_of(member, pipe, message);
+                                        : payload_of(member, stream, message);
     return true;
 }
 
-void hr_pipe_release(struct hr_member *member, struct hr_pipe *pipe, size_t peer)
+void hr_stream_release(struct hr_member *member, struct hr_stream *stream, size_t peer)
 {
-    hr_ring_release_spsc(pipe->ring);
+    hr_ring_release_spsc(stream->ring);
     hr_bell_ring(hr_member_bell_of(member, peer));
 }

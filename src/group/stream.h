@@ -1,12 +1,12 @@
-/* pipe.h - getting bytes from one rank to another, in place or by payload (executor.h says how).
+/* stream.h - getting bytes from one rank to another, in place or by payload (executor.h says how).
  * Both collectives and messages travel so.
  */
-#ifndef HR_GROUP_PIPE_H
-#define HR_GROUP_PIPE_H
+#ifndef HR_GROUP_STREAM_H
+#define HR_GROUP_STREAM_H
 
 #include "group/member.h"
 
-enum { HR_PIPE_SLOTS = 8 };
+enum { HR_STREAM_SLOTS = 8 };
 
 /* Something on its way. */
 struct hr_outgoing {
@@ -19,8 +19,8 @@ enum hr_push { HR_PUSH_LATER, HR_PUSHED_IN_PLACE, HR_PUSHED_PAYLOAD };
 
 /* Push as much of it as the ring has room for. LATER: there is more to push. The messages carry
  * `call`. */
-enum hr_push hr_pipe_push(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
-                          const struct hr_call *call, struct hr_outgoing *outgoing);
+enum hr_push hr_stream_push(struct hr_member *member, struct hr_stream *stream, size_t peer,
+                            const struct hr_call *call, struct hr_outgoing *outgoing);
 
 struct hr_incoming {
     const unsigned char *data;
@@ -31,9 +31,9 @@ struct hr_incoming {
 
 /* What has come from `peer`, valid until released; false when nothing has, or when it is not of the
  * call `expected`: then *status says so. */
-bool hr_pipe_peek(struct hr_member *member, struct hr_pipe *pipe, size_t peer,
-                  const struct hr_call *expected, struct hr_incoming *incoming,
-                  enum hr_status *status);
-void hr_pipe_release(struct hr_member *member, struct hr_pipe *pipe, size_t peer);
+bool hr_stream_peek(struct hr_member *member, struct hr_stream *stream, size_t peer,
+                    const struct hr_call *expected, struct hr_incoming *incoming,
+                    enum hr_status *status);
+void hr_stream_release(struct hr_member *member, struct hr_stream *stream, size_t peer);
 
 #endif
