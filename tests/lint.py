@@ -5,7 +5,7 @@
   nn, optim, data and checkpoint base only, and nn its kernels. Calls are read from the symbols of
   the object files, so lint wants a build
 - no circle of calls between files, but for those listed below; the list shrinks
-- every header compiles alone
+- every header begins with its name and compiles alone
 - functions have at most 60 lines, source files 400 (tests 450), headers 250, lines 100 columns
 - a test program that is named exists
 - atomics stand in shm/atom.h alone; exit() and printf() in cli, report and base/log alone
@@ -146,6 +146,9 @@ def main():
             check_includes(path, lines)
         check_functions(path, lines)
         check_words(path, lines)
+    for path in files:
+        if path.suffix == ".h" and not path.read_text().startswith(f"/* {path.name} - "):
+            complain(path, 1, f"does not begin with /* {path.name} - ")
     check_headers_alone([p for p in files if p.suffix == ".h" and p.parts[0] != "tests"], compiler)
     check_calls(sys.argv[2] if len(sys.argv) > 2 else "build/release")
     print("\n".join(found) or f"lint: {len(files)} files, nothing found")

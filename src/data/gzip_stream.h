@@ -1,4 +1,4 @@
-/* stream.h - bytes of a file or of memory, read in order, inflated when they are gzip.
+/* gzip_stream.h - bytes of a file or of memory, read in order, inflated when they are gzip.
  *
  * Gzip is told by its first two bytes (1f 8b), not by a name. Concatenated members are one
  * content, as RFC 1952 has it; anything else behind a member is an error. CRC and length of a

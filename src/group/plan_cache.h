@@ -1,4 +1,4 @@
-/* cache.h - the plans that a rank has made so far: the latest of each operation is kept, since
+/* plan_cache.h - plans made so far: the latest of each operation is kept, since
  * programs call the same again and again.
  */
 #ifndef HR_GROUP_PLAN_CACHE_H

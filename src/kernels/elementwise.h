@@ -1,4 +1,4 @@
-/* kernels.h - the elementwise loops of the layers, one copy an instruction set (base/isa.h).
+/* elementwise.h - the elementwise loops of the layers, one copy an instruction set (base/isa.h).
  *
  * Matrices are row-major (B,O): B samples of O features. All copies give the same bits.
  * NaN passes through, as in PyTorch: relu(NaN) = NaN, and its gradient is not masked.

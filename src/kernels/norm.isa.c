@@ -42,7 +42,7 @@ static void apply_rows(size_t R, size_t C, const float *x, const float *coef, fl
     }
 }
 
-/* Written so that NaN is kept (as in kernels.isa.c). */
+/* Written so that NaN is kept (as in elementwise.isa.c). */
 static void apply_rows_relu(size_t R, size_t C, const float *x, const float *coef, float *y)
 {
     const float *center = coef, *scale = coef + C, *shift = coef + 2 * C; /* (C) each */

@@ -1,4 +1,4 @@
-/* undertaker.h - rings a bell as soon as a process ends.
+/* child_watch.h - rings a bell as soon as a process ends.
  *
  * One thread sleeps in poll on the processes' pidfds, rings whenever one of them ends, and is gone
  * when all have ended. Where there are no pidfds (before Linux 5.3) or no thread is to be had

@@ -1,4 +1,4 @@
-/* lookout.h - ranks without a launcher watch one another.
+/* peer_watch.h - ranks without a launcher watch one another.
  *
  * Every rank has its pid and start time in its line of the control block. In each wait a rank looks
  * every 50 ms whether the others live (one poll on their pidfds, or /proc where there are none).

@@ -1,4 +1,4 @@
-/* course.h - what a batch index means: a pure function, the same for every strategy.
+/* batch_schedule.h - what a batch index means: a pure function, the same for every strategy.
  *
  * A run is a sequence of batch indices. An index stands for one update: the global batch under a
  * synchronous strategy, one worker's minibatch under an asynchronous one. Epoch, samples, learning

@@ -8,8 +8,9 @@
  * strategy it drives; no strategy knows which driver drives it, or whether ranks are threads or
  * processes.
  *
- * At a cut (course.h) accept says so. The worker then arrives; when all have, the state is exactly
- * that after all updates before the cut, and each rank exports its part of it to the snapshot.
+ * At a cut (batch_schedule.h) accept says so. The worker then arrives; when all have, the state is
+ * exactly that after all updates before the cut, and each rank exports its part of it to the
+ * snapshot.
  */
 #ifndef HR_STRATEGY_STRATEGY_H
 #define HR_STRATEGY_STRATEGY_H

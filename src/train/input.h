@@ -1,6 +1,7 @@
 /* input.h - what a worker computes from: its share of a batch index, as floats.
  *
- *   index -> batch (course.h) -> share of this worker -> pieces of passes -> samples (sampler.h)
+ *   index -> batch (batch_schedule.h) -> share of this worker -> pieces of passes -> samples
+ *   (sampler.h)
  *         -> gathered into x (n, features), y (n) -> augmented, scaled (data/transform.h)
  *
  * A pure function of (run, rank, index), so that whoever decodes, and when, decides no bit.
