@@ -23,7 +23,7 @@ static inline int64_t hr_clock_coarse_ns(void)
     return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
 }
 
-/* What the calling thread has had of a processor; waiting for one does not count. */
+/* Processor time of the calling thread; waiting for a processor does not count. */
 static inline int64_t hr_clock_thread_ns(void)
 {
     struct timespec t;

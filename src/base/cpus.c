@@ -37,8 +37,8 @@ static size_t quota_of(const char *group)
     return (size_t)((allowed + period - 1) / period);
 }
 
-/* The line "0::/user.slice/..." of /proc/self/cgroup; "" in a container, whose group is the root
- * that it sees. */
+/* The path in the line "0::/user.slice/..." of /proc/self/cgroup; "" in a container, which sees its
+ * own group as the root. */
 static void own_group(char *group, size_t size)
 {
     char line[1100];
@@ -99,7 +99,7 @@ void hr_cpus_pin(size_t number)
     sched_setaffinity(0, sizeof mine, &mine);
 }
 
-/* The first word of a file of the cache's description; false when there is none. */
+/* The first word of one file about a cache; false: there is none. */
 static bool cache_word(int index, const char *name, char word[32])
 {
     char path[100];

@@ -14,13 +14,12 @@ struct hr_cpu_budget {
 struct hr_cpu_budget hr_cpu_budget(void);
 size_t hr_cpus_allowed(void);
 
-/* Bytes of the data cache of level 1, 2 or 3 that the first processor has, alone or with others; 0
- * where it is not known. The kernel's word for it, because sysconf multiplies a shared level by the
- * processors of a machine that a guest does not see. */
+/* Bytes of the first processor's data cache of level 1, 2 or 3; 0: not known. Read from /sys: for a
+ * shared level sysconf is wrong in a guest. */
 size_t hr_cpus_cache_bytes(int level);
 
-/* Keep this thread on processor `number` of those allowed, counted round and round: threads that
- * only ever wake one another may else be left on one, or unevenly shared out. */
+/* Keep this thread on allowed processor number mod count. Otherwise the kernel may leave threads
+ * that only wake one another on one processor. */
 void hr_cpus_pin(size_t number);
 
 #endif

@@ -14,8 +14,8 @@
 
 #define HR_CHECKED __attribute__((warn_unused_result))
 
-/* Record the message of this thread (printf format, one line) and return `status`. What a terminal
- * might obey in it becomes '?' (printable.h). */
+/* Record the message of this thread (printf format, one line) and return `status`. Control
+ * characters become '?' (printable.h). */
 enum hr_status hr_fail(enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) HR_CHECKED;
 

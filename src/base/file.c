@@ -82,7 +82,7 @@ static enum hr_status find_place(const char *path, char place[HR_PATH_MAX])
     return status;
 }
 
-/* A name nobody else uses: O_EXCL tells, and the number goes on until it is free. */
+/* A name that nobody else uses: numbers are tried until O_EXCL succeeds. */
 static enum hr_status open_temporary(struct hr_file_writer *writer)
 {
     enum { MAX_TRIES = 100 };
@@ -114,7 +114,7 @@ enum hr_status hr_file_check_writable(const char *path)
         return fail_for_folder(path);
     HR_TRY(find_place(path, place));
     HR_TRY(hr_path_parent(folder, place));
-    HR_TRY(hr_path(inside, "%s/.", folder)); /* what is no folder has nothing inside */
+    HR_TRY(hr_path(inside, "%s/.", folder)); /* access fails where this is no folder */
     const bool replaced = !exists || S_ISREG(there.st_mode);
     if (access(replaced ? inside : place, W_OK) == 0)
         return HR_OK;
@@ -181,7 +181,7 @@ enum hr_status hr_file_write(struct hr_file_writer *writer, const void *data, si
             HR_TRY(hr_pipe_wait_write(writer->fd, writer->path));
             continue;
         }
-        if (written == 0) /* a device that takes nothing: do not ask for ever */
+        if (written == 0) /* a device that takes nothing: give up */
             errno = EIO;
         if (written <= 0)
             return fail_for_space(writer);
@@ -196,8 +196,8 @@ enum hr_status hr_file_finish(struct hr_file_writer *writer)
     enum hr_status status = HR_OK;
     if (!writer->device && fsync(writer->fd) != 0) /* devices and FIFOs cannot be synced */
         status = hr_fail_errno(HR_E_IO, "%s: cannot be synced", writer->path);
-    /* Never close again after EINTR: on Linux the descriptor is gone by then, and may be another
-     * thread's already. */
+    /* Never close again after EINTR: on Linux the descriptor is closed by then, and another thread
+     * may have got its number. */
     if (close(writer->fd) != 0 && errno != EINTR && status == HR_OK)
         status = hr_fail_errno(HR_E_IO, "%s: cannot be closed", writer->path);
     writer->fd = -1;

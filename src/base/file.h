@@ -27,7 +27,7 @@ struct hr_file_writer {
     const char *path; /* borrowed until finish or abandon */
     int fd;
     size_t bytes; /* what the file will hold, for messages; 0: not known */
-    bool device;  /* what is written to was there before and is no regular file */
+    bool device;  /* path is an existing file that is not regular */
     char temporary[HR_PATH_MAX], place[HR_PATH_MAX]; /* of hr_file_replace, else "" */
 };
 
@@ -37,23 +37,22 @@ HR_CHECKED enum hr_status hr_file_create(struct hr_file_writer *writer, const ch
                                          size_t bytes);
 
 /* Begin to replace what `path` stands for, symlinks followed: the new file (0666 less the umask) is
- * written beside it under a name of its own, and finish puts it in place. What is there and no
- * regular file (/dev/null, a FIFO) is written to directly: to rename over it would take it from
+ * written beside it under a name of its own, and finish puts it in place. An existing file that is
+ * not regular (/dev/null, a FIFO) is written to directly: a rename would take it away from
  * everybody else. */
 HR_CHECKED enum hr_status hr_file_replace(struct hr_file_writer *writer, const char *path,
                                           size_t bytes);
 
-/* HR_E_IO when something else than a regular file has the name: for files that are not written in
- * one go, or that nobody wants in a device. */
+/* HR_E_IO when path exists and is no regular file: for files that are written piece by piece, or
+ * make no sense in a device. */
 HR_CHECKED enum hr_status hr_file_check_regular(const char *path);
 
-/* HR_E_IO where hr_file_replace could only fail, for outputs that are written after hours: path is
- * a folder, or the folder that holds it is none, is not there or may not be written to. Makes
- * nothing. */
+/* HR_E_IO where hr_file_replace is sure to fail: path is a folder, or its folder does not exist or
+ * is not writable. For outputs that are written only after hours. Writes nothing. */
 HR_CHECKED enum hr_status hr_file_check_writable(const char *path);
 
-/* What an earlier run left under this name goes: a regular file is removed, one behind a symlink
- * emptied; nothing else is touched. HR_E_IO. */
+/* Remove an earlier run's output: a regular file is removed, one behind a symlink emptied, anything
+ * else left alone. HR_E_IO. */
 HR_CHECKED enum hr_status hr_file_forget(const char *path);
 
 /* Append n bytes. On error the caller abandons the file. */

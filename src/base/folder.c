@@ -53,8 +53,7 @@ enum hr_status hr_folder_sync(const char *path)
         return hr_fail_errno(HR_E_IO, "%s: this folder cannot be opened", path);
     const int result = fsync(fd), cause = errno;
     close(fd);
-    /* Some file systems cannot sync a folder and say EINVAL; their names need no sync or
-     * get none. */
+    /* Some file systems cannot sync a folder and say EINVAL: nothing more can be done there. */
     if (result != 0 && cause != EINVAL) {
         errno = cause;
         return hr_fail_errno(HR_E_IO, "%s: this folder cannot be synced", path);

@@ -6,8 +6,8 @@
 #ifndef HR_BASE_LEFTOVERS_H
 #define HR_BASE_LEFTOVERS_H
 
-/* Remember path, a copy of it, for this process; its children answer for their own. Where too many
- * are remembered already, it is not. */
+/* Remember a copy of path, for this process alone and not its children. When the list is full
+ * nothing is remembered. */
 void hr_leftover_add(const char *path);
 
 /* It is finished, or gone. */

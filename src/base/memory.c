@@ -83,8 +83,8 @@ static size_t left_in_group(const char *folder, const struct names *names)
     return less(most, less(used, droppable));
 }
 
-/* The least of a group and those above it. A container may see a group's path from outside it:
- * what is not there has no limit. */
+/* The least of a group and those above it. In a container the path may be that of the host, and not
+ * exist here: then there is no limit. */
 static size_t left_in_groups(const char *root, const struct names *names, char *group)
 {
     char folder[PATH];

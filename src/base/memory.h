@@ -20,7 +20,7 @@
 
 struct hr_memory {
     size_t bytes;    /* that this process and its children may still take */
-    const char *why; /* what says so, for messages; static storage */
+    const char *why; /* where the figure comes from, for messages; static storage */
     size_t address;  /* that this process may still map */
     const char *address_why;
 };
@@ -30,11 +30,11 @@ struct hr_memory hr_memory_there_is(void);
 /* The same of a machine whose /proc and /sys stand in `root`, for tests; "": this one. */
 struct hr_memory hr_memory_under(const char *root);
 
-/* All that this process may take from now on, with its children and what it has already, whatever
- * the kernel guesses; 0: as the kernel guesses. */
+/* A limit for this process and its children, with what they have already, instead of the kernel's
+ * estimate; 0: the estimate. */
 void hr_memory_limit_set(size_t bytes);
 
-/* HR_E_NOMEM when `bytes` more are not to be had: "name: needs 8.0 GiB, and ...". Pieces of less
+/* HR_E_NOMEM when `bytes` more are not available: "name: needs 8.0 GiB, and ...". Pieces of less
  * than a MiB are always granted. */
 HR_CHECKED enum hr_status hr_memory_ask(const char *name, size_t bytes);
 

@@ -36,7 +36,7 @@ struct hr_needs {
 
 /* `count` times `bytes` more under that name. */
 void hr_needs_add(struct hr_needs *needs, const char *name, size_t count, size_t bytes);
-/* The same for what is taken already. */
+/* The same for memory that is taken already. */
 void hr_needs_add_taken(struct hr_needs *needs, const char *name, size_t bytes);
 /* All of another list, for runs at the same time; what is taken already counts once. */
 void hr_needs_join(struct hr_needs *needs, const struct hr_needs *other);
@@ -46,7 +46,7 @@ bool hr_needs_fit(const struct hr_needs *needs, const struct hr_memory *there);
 
 /* HR_E_NOMEM when there is not: "<who> 23 GiB: data 2.0 MiB, ...; there is 2.0 GiB (why);
  * <advice>".
- *   advice  what would fit; "": nothing is known */
+ *   advice  what would fit; "": not known */
 HR_CHECKED enum hr_status hr_needs_check(const struct hr_needs *needs, const char *who,
                                          const char *advice);
 

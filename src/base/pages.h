@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-/* Have the kernel put this memory, already filled, onto large pages. A wish: where the kernel is
- * too old (Linux 6.1), forbids it, or has none to give, all stays as it was. Contents never change;
- * nobody may write meanwhile. Private memory only, not a file's. */
+/* Have the kernel put this memory, already filled, onto large pages. A request: where the kernel is
+ * too old (before Linux 6.1), forbids it or has none free, nothing happens. Contents stay; nobody
+ * may write meanwhile. Private memory only, not a file's. */
 void hr_pages_enlarge(const void *memory, size_t bytes);
 
 #endif

@@ -113,7 +113,7 @@ bool hr_parse_bandwidth(const char *text, double *out)
 
 /* --- real numbers of files */
 
-/* What has been read so far: digits x 10^exponent, exact while there are at most 19 digits. */
+/* The value read so far is digits x 10^exponent, exact up to 19 digits. */
 struct decimal {
     uint64_t digits;
     int ndigits, exponent;
@@ -162,8 +162,8 @@ static bool read_decimal(const char *text, size_t bytes, struct decimal *d)
     return digits && at == end;
 }
 
-/* Clinger's fast path: digits below 2^53 and a power of ten that is exact are off by one rounding
- * only ("How to read floating point numbers accurately", PLDI 1990). */
+/* Clinger's fast path: digits below 2^53 times or over an exact power of ten needs one rounding, so
+ * it is correct ("How to read floating point numbers accurately", PLDI 1990). */
 static bool read_fast(const struct decimal *d, double *out)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,

@@ -20,15 +20,15 @@
 HR_CHECKED enum hr_status hr_pipe_read_all(const char *path, size_t cap, char **text,
                                            size_t *bytes);
 
-/* Open what is there and no regular file for writing, without blocking. HR_E_IO when nobody reads
- * from the FIFO within half a minute. The caller closes fd. */
+/* Open an existing file that is not regular for writing, without blocking. HR_E_IO when nobody
+ * reads from the FIFO within half a minute. The caller closes fd. */
 HR_CHECKED enum hr_status hr_pipe_open_write(const char *path, int *fd);
 
-/* After EAGAIN: until fd, of the call above, takes more. HR_E_IO as there. */
+/* After EAGAIN: wait until fd, opened by the call above, can be written to. HR_E_IO as there. */
 HR_CHECKED enum hr_status hr_pipe_wait_write(int fd, const char *path);
 
-/* Until one of these events of poll comes to fd, true, or until hr_clock_ns() is end_ns. A signal
- * does not lengthen it. */
+/* Wait for one of these events of poll on fd: true; or until hr_clock_ns() is end_ns: false. A
+ * signal does not restart the wait. */
 bool hr_pipe_wait(int fd, short events, int64_t end_ns);
 
 /* Tests only: how long a wait may be. */

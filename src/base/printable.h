@@ -13,9 +13,9 @@
 
 #include <stddef.h>
 
-/* What is known of a text that comes in pieces; {0} before the first. */
+/* The state between pieces of one text; {0} before the first. */
 struct hr_printable_state {
-    unsigned char lead; /* of the character that is not complete, in UTF-8 */
+    unsigned char lead; /* bytes of UTF-8 that the last character still lacks */
     unsigned missing;   /* bytes of it */
 };
 

@@ -46,9 +46,8 @@ static void exchange(float *x, float *c, float a, size_t count)
     }
 }
 
-/* The common numbers of ranks have loops of their own: no block between inputs and outputs. Every
- * output of an all-reduce is one of the inputs, at the same place, or elsewhere; never overlapping.
- */
+/* Small numbers of ranks have loops of their own, without a block in between. Each output of an
+ * all-reduce is exactly one of the inputs, or overlaps none. */
 #define T2(i) (x[0][i] + x[1][i])
 #define T3(i) (T2(i) + x[2][i])
 #define T4(i) (T2(i) + (x[2][i] + x[3][i]))
@@ -145,7 +144,7 @@ static void tree_sum(float *const *out, size_t nout, const float *const *x, size
     }
 }
 
-/* LANES floats from x to the aligned y, past the caches; what orders such stores before others. */
+/* LANES floats from x to the aligned y, past the caches; and the fence that orders such stores. */
 #if defined __AVX512F__
 enum { LANES = 16 };
 #define PUT_PAST(y, x) _mm512_stream_ps(y, _mm512_loadu_ps(x))
@@ -178,7 +177,7 @@ static void copy_past(float *const *out, size_t nout, const float *x, size_t cou
     FENCE();
 }
 
-/* By the bits: the largest magnitude has the largest, and integers make the shortest chain. */
+/* Compared as integers: infinities and NaN have the largest bits, and integer maxima are fast. */
 static bool all_finite(const float *x, size_t count)
 {
     const uint32_t infinity = 0x7f800000;

@@ -51,13 +51,13 @@ static uint64_t started_of(const struct hr_rank_status *line)
     return hr_atom64_load_acquire(&line->started); /* partner: say_here */
 }
 
-/* Is this a run that is, and not what one has left behind? */
+/* Is this run alive? Otherwise it is what a dead run left behind. */
 static bool is_live(const struct hr_control *control)
 {
     return !hr_rank_has_returned(&control->rank[0]) && !hr_rank_is_dead(&control->rank[0]);
 }
 
-/* Nobody uses the run any more, whoever it was: all have returned, or died, or never came. */
+/* Is nobody using the run any more? All have returned, died or never come. */
 static bool is_deserted(const struct hr_control *control)
 {
     for (size_t r = 0; r < control->nranks; r++) {
@@ -68,7 +68,7 @@ static bool is_deserted(const struct hr_control *control)
     return true;
 }
 
-/* Is it laid out as this version lays out a run? */
+/* Was it made by a version with the same layout? */
 static bool has_form(const struct hr_segment *segment)
 {
     const struct hr_control *control = segment->base;
@@ -127,8 +127,8 @@ static void say_here(struct hr_join *join)
         hr_bell_ring(&control->rank[r].bell);
 }
 
-/* Ranks do not fit together: while they meet this ends the meeting for all of them; later it
- * concerns the one that came too late. */
+/* Ranks do not fit together. While they meet, this ends the meeting for all; after that, only for
+ * the rank that came too late. */
 static enum hr_status refuse(struct hr_control *control, enum hr_status status)
 {
     if (!all_are_here(control))
@@ -165,7 +165,7 @@ static enum hr_status create(size_t bytes, struct hr_segment *segment)
                    (bytes + 1023) / 1024);
 }
 
-/* Remove what a run that is over has left, or say that this one is not over. */
+/* Remove what a finished run has left, or fail because it is not finished. */
 static enum hr_status remove_leftover(struct hr_join *join)
 {
     struct hr_segment old;
@@ -204,7 +204,7 @@ static enum hr_status publish(struct hr_join *join, int64_t start)
     }
 }
 
-/* Remove what runs of this user have left of which nobody lives, whatever their names. */
+/* Remove what this user's dead runs have left, whatever their names. */
 static void sweep_runs(void)
 {
     char prefix[32];
@@ -362,7 +362,7 @@ static void leave(struct hr_join *join, enum hr_status outcome)
     hr_control_phase(control, rank, HR_PHASE_FINISHED);
     hr_atom32_store_release(&control->rank[rank].result, /* partner: hr_rank_has_returned */
                             outcome == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
-    /* Of two that leave at a time, the second to come here sees that the first has returned. */
+    /* Of two that leave at once, the second here sees that the first has returned. */
     hr_atom64_fetch_add_acq_rel(&join->board->left, 1);
     if (is_deserted(control)) {
         shm_unlink(join->board->segment); /* if rank 0 died before it could */

@@ -23,7 +23,7 @@
 
 struct hr_join_options {
     size_t rank, nranks, local_rank;
-    char name[256];       /* of the run: what all ranks have in common, and no other run has */
+    char name[256];       /* of the run: the same in all its ranks, and in no other run */
     int64_t timeout_ns;   /* of the meeting; 0: none */
     size_t segment_bytes; /* of the large segment; the same in all ranks */
 };
@@ -46,7 +46,7 @@ bool hr_join_invited(void);
  * the variable. */
 HR_CHECKED enum hr_status hr_join_environment(struct hr_join_options *options);
 
-/* The name of a run's control segment, for whoever wants to attach to it: a monitor. */
+/* The name of a run's control segment, for a monitor to attach to. */
 void hr_join_file(const char *run, char *file, size_t size);
 
 /* Meet the others. HR_E_TIMEOUT names who is missing; HR_E_USAGE ranks that differ or come twice.
@@ -56,8 +56,8 @@ HR_CHECKED enum hr_status hr_join_open(const struct hr_join_options *options, st
 /* Have this waiter watch the abort word, and look whether the others live. */
 void hr_join_watch(struct hr_join *join, struct hr_waiter *waiter);
 
-/* Leave, with what this rank returns: an error, with this thread's message, stops the others.
- * Harmless on a zeroed struct. */
+/* Leave. `outcome` is what this rank returns: an error, with this thread's message, stops the
+ * others. Harmless on a zeroed struct. */
 void hr_join_close(struct hr_join *join, enum hr_status outcome);
 
 #endif

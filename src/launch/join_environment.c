@@ -19,8 +19,8 @@ static const struct family {
 };
 enum { NFAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 
-/* What names a run, the best first; taken when the first of a row is set. A restarted run of
- * torchrun is another run. MPICH sets nothing of the kind. */
+/* Variables that name a run, the best first; a row is taken when its first is set. A run that
+ * torchrun restarted counts as another. MPICH sets none. */
 static const char *const NAMES[][MOST_PARTS] = {
     {"HOGRING_RUN"},
     {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT"},

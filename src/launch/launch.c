@@ -15,10 +15,11 @@
 #include "launch/child_watch.h"
 #include "shm/process.h"
 
-/* For ranks to react to an abort. Then a process is killed; a thread can only be left behind. */
+/* Time for ranks to react to an abort. Then processes are killed; threads can only be left behind.
+ */
 static const int64_t USUAL_GRACE_NS[] = {
     [HR_LAUNCH_THREAD] = 10 * HR_NS_PER_SECOND, [HR_LAUNCH_PROCESS] = HR_NS_PER_SECOND};
-/* So often we look around, in case nothing rings when a process ends. */
+/* How often we check for ended processes, in case nothing rings. */
 static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20;
 static const int64_t FIRST_WORD_NS = HR_NS_PER_SECOND / 4;
 
@@ -47,8 +48,8 @@ const char *hr_launch_name(enum hr_launch launch)
 
 /* --- in the rank --- */
 
-/* Said by the launcher too: the rank's process may be stopped before its first word. Both say the
- * same. */
+/* The launcher writes this too, since the rank may be stopped before it can. Both write the same.
+ */
 static void say_pid(const struct seat *seat, pid_t pid)
 {
     struct hr_rank_status *line = &seat->options->control->rank[seat->rank];
@@ -89,7 +90,7 @@ static _Noreturn void process_main(struct seat *seat, pid_t launcher)
     signal(SIGTERM, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != launcher) /* it died before the line above */
+    if (getppid() != launcher) /* it died before it could */
         _exit(1);
     _exit(hr_status_exit_code(run_rank(seat->options, seat->rank)));
 }
@@ -204,7 +205,7 @@ static bool is_stopped(const struct seat *seat)
            hr_process_is_stopped(seat->pid);
 }
 
-/* They react to nothing, so there is nothing to wait for once the run is over. */
+/* A stopped process reacts to nothing, so we do not wait for it when the run is over. */
 static void kill_stopped(const struct seat *seats, size_t started)
 {
     for (size_t r = 0; r < started; r++)
@@ -212,9 +213,9 @@ static void kill_stopped(const struct seat *seats, size_t started)
             kill(seats[r].pid, SIGKILL);
 }
 
-/* Perhaps no other rank waits for one that is stopped, and we alone do: for as long as a rank
- * would, which has the first word while there is one. *since: from when on somebody is stopped;
- * 0: nobody is. */
+/* No rank may be waiting for a stopped one. Then the launcher reports it, after the time a rank
+ * would have waited; ranks report first. *since: when somebody was first seen stopped; 0: nobody
+ * is. */
 static void wait_for_stopped(const struct hr_launch_options *options, const struct seat *seats,
                              size_t started, size_t running, int64_t *since)
 {

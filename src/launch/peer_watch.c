@@ -29,7 +29,7 @@ void hr_peer_watch_init(struct hr_peer_watch *lookout, struct hr_control *contro
         lookout->process[r] = (struct pollfd){.fd = -1, .events = POLLIN};
 }
 
-/* Is that rank gone? Its descriptor is opened at the first look, and tells from the next one on. */
+/* Is that rank gone? Its pidfd is opened at the first look and asked from the next one on. */
 static bool is_gone(struct hr_peer_watch *lookout, size_t rank)
 {
     const struct hr_rank_status *line = &lookout->control->rank[rank];
@@ -50,7 +50,7 @@ static void stop_looking_at(struct hr_peer_watch *lookout, size_t rank)
     lookout->over[rank] = true;
 }
 
-/* One of the survivors publishes; if it dies over that, another one does. */
+/* One of the survivors publishes; if it dies while doing so, another one does. */
 static bool may_speak(struct hr_peer_watch *lookout)
 {
     struct hr_atom32 *speaker = &lookout->control->speaker;
@@ -81,7 +81,7 @@ void hr_peer_watch_look(void *arg)
     for (size_t r = 0; r < n; r++) {
         if (r == lookout->rank || lookout->over[r] || !is_gone(lookout, r))
             continue;
-        /* Asked after its end, so that what it said before is seen. */
+        /* Asked after its end, so that its last words are seen. */
         if (hr_rank_has_returned(&lookout->control->rank[r]))
             stop_looking_at(lookout, r);
         else

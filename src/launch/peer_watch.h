@@ -24,11 +24,11 @@ struct hr_peer_watch {
 
 void hr_peer_watch_init(struct hr_peer_watch *lookout, struct hr_control *control, size_t rank);
 
-/* For hr_waiter's look, with the lookout as argument. */
+/* For hr_waiter's look; arg is the watch. */
 void hr_peer_watch_look(void *lookout);
 
-/* For the message of a wait that took too long, by a rank that looks out (others have a launcher to
- * say it): "; rank 2: pid 77 is stopped, ...", or "". */
+/* For the message of a timeout, where there is no launcher to say it: "; rank 2: pid 77 is stopped,
+ * ...", or "". */
 void hr_peer_watch_stopped(const struct hr_waiter *waiter, const struct hr_control *control,
                            char *text, size_t size);
 

@@ -27,12 +27,12 @@ void hr_control_init(struct hr_control *control, size_t nranks)
 
 bool hr_control_claim(struct hr_control *control, size_t rank)
 {
-    /* Relaxed: it says who writes the record, and hands over nothing; `abort` publishes. */
+    /* Relaxed: it only says who writes the record; `abort` publishes the record. */
     return hr_atom32_replace_relaxed(&control->abort_claimed, 0, (uint32_t)rank + 1);
 }
 
-/* Has this rank a claim that it has not made good? Asked by the rank itself, or after its death,
- * so that both words are up to date where the answer can be yes. */
+/* Has this rank claimed the record and not published it? Asked by the rank itself, or after its
+ * death, so both words are up to date where the answer can be yes. */
 static bool owes(const struct hr_control *control, size_t rank)
 {
     return hr_atom32_load_relaxed(&control->abort_claimed) == rank + 1 && /* partner: claim */

@@ -78,18 +78,18 @@ struct hr_flight *hr_control_flight(struct hr_control *control, size_t rank);
 bool hr_control_claim(struct hr_control *control, size_t rank);
 
 /* Stop everybody: the first caller's status and message stand, later ones are ignored. `rank` is
- * HR_MAX_RANKS for the launcher. A timeout is put down to a rank whose process is stopped, if there
- * is one, whoever was waiting; the message is told behind. Any thread or process of the run; the
- * launcher also in the name of a dead rank, which may have died between its claim and the rest. */
+ * HR_MAX_RANKS for the launcher. A timeout is blamed on a rank whose process is stopped, if there
+ * is one, and the waiter's message follows. Called by any thread or process of the run; by the
+ * launcher also for a dead rank, which may have died between its claim and its record. */
 void hr_control_abort(struct hr_control *control, size_t rank, enum hr_status status,
                       const char *message);
 
-/* Is the process of rank `rank` stopped, which has not returned and is not this one? Then text says
- * so, with its pid and phase. */
+/* Is the process of rank `rank` stopped? (False for this process, and for ranks that have
+ * returned.) Then text says so, with its pid and phase. */
 bool hr_control_stopped(const struct hr_control *control, size_t rank, char *text, size_t size);
 
-/* Of a timeout in the making: who waits too long suffers from it; who is stopped is why. Others
- * that are stopped as well are named behind the first. */
+/* Blame a timeout on the stopped ranks instead of the one that waited: failure->rank becomes the
+ * first of them, the others are named after it. */
 void hr_control_blame_stopped(const struct hr_control *control, struct hr_failure *failure,
                               const char *message);
 

@@ -71,8 +71,8 @@ static inline void hr_flight_end(struct hr_flight *flight, int64_t now)
     hr_atom64_store_release(&flight->slot[number % HR_FLIGHT_ENTRIES].end_ns, (uint64_t)now);
 }
 
-/* Read the `back`-th last operation, 0 being the last. False when there is none, or when the
- * writer has moved on and its place is taken. Any thread or process, any time. */
+/* Read the `back`-th last operation, 0 being the last. False when there is none, or when the writer
+ * has overwritten it. Any thread or process, any time. */
 bool hr_flight_read(const struct hr_flight *flight, size_t back, struct hr_flight_entry *entry);
 
 #endif

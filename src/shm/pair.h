@@ -41,7 +41,7 @@ static inline void hr_pairs_init(void *pairs, size_t slots, size_t n)
     }
 }
 
-/* Send, and ring whoever takes it. The ring has room by construction (asserted). */
+/* Send, and ring the receiver's bell. The ring has room by construction (asserted). */
 static inline void hr_pair_send(struct hr_ring *ring, struct hr_bell *bell,
                                 const struct hr_message *message)
 {

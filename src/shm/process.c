@@ -51,7 +51,7 @@ bool hr_process_is_dead(long pid, unsigned long long started)
         return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
     if (started && now.started != started)
         return true;
-    /* A first thread that has ended looks like a zombie though others run on. */
+    /* When its first thread has ended a process looks like a zombie, though others run on. */
     return (now.state == 'Z' || now.state == 'X') && now.threads <= 1;
 }
 

@@ -8,15 +8,16 @@
 /* When process `pid` was started, in clock ticks since boot; 0: no such process, or no answer. */
 unsigned long long hr_process_start_time(long pid);
 
-/* Is process `pid`, started then (0: not known), gone for sure? One that has ended and that nobody
- * has waited for is gone too. Failing to ask proves nothing. */
+/* Is process `pid`, started then (0: not known), certainly gone? A zombie is gone too. False when
+ * that cannot be found out. */
 bool hr_process_is_dead(long pid, unsigned long long started);
 
-/* Is process `pid` stopped, by SIGSTOP and the like or by a debugger? Failing to ask is no. */
+/* Is process `pid` stopped, by SIGSTOP and the like or by a debugger? False when that cannot be
+ * found out. */
 bool hr_process_is_stopped(long pid);
 
-/* A descriptor (close-on-exec) that poll calls readable from the moment the process has ended, or
- * -1: it is gone, or the kernel has no such thing (Linux 5.3), or no descriptor is left. */
+/* A descriptor (close-on-exec) that becomes readable when the process ends; -1: it is gone, the
+ * kernel has no pidfds (before Linux 5.3), or no descriptor is left. */
 int hr_process_open(pid_t pid);
 
 #endif

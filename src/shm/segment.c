@@ -48,7 +48,7 @@ static int open_new_name(char *name, size_t size)
                  hr_process_start_time(getpid()), random.v[0]);
         const int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
         if (fd >= 0) {
-            fchmod(fd, 0600); /* whatever the umask took away */
+            fchmod(fd, 0600); /* despite the umask */
             hr_leftover_add(path_of(name).text);
         }
         if (fd >= 0 || errno != EEXIST)
@@ -66,8 +66,8 @@ static unsigned long long free_bytes_of_dev_shm(void)
     return info.f_blocks ? (unsigned long long)info.f_bavail * info.f_frsize : -1ull;
 }
 
-/* Allocate every page; 0 or an errno. Many kernels give up an allocation when a signal comes, so it
- * goes by pieces, each short enough to get done between two signals. */
+/* Allocate every page; 0 or an errno. Many kernels give an allocation up when a signal comes, so we
+ * ask for pieces that are done between two signals. */
 static int allocate(int fd, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += PIECE) {
@@ -87,7 +87,7 @@ static int take_named(size_t bytes, char *name, size_t size)
     const int fd = open_new_name(name, size);
     if (fd < 0)
         return -1;
-    /* Asked before, so that what can never fit does not fill the memory of others for a while. */
+    /* Checked first, so that a segment that cannot fit does not fill the memory for a while. */
     const int failure = bytes > free_bytes_of_dev_shm() ? ENOSPC : allocate(fd, bytes);
     if (failure == 0)
         return fd;
@@ -105,7 +105,8 @@ static unsigned long long bytes_of_machine(void)
 
 static enum hr_status take_unlimited(size_t bytes, int cause, int *fd)
 {
-    /* A memfd ends where memory ends: the kernel would kill us, or somebody else. */
+    /* A memfd has no limit of its own: when memory runs out the kernel kills us, or somebody else.
+     * */
     if (bytes > bytes_of_machine())
         return hr_fail(HR_E_SHM, "%zu KiB of shared memory needed, and %llu KiB is all there is",
                        bytes / 1024, bytes_of_machine() / 1024);
@@ -213,7 +214,7 @@ bool hr_segment_remove(const char *name, uint64_t inode)
     const int fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    /* Under the file's lock nobody else takes its name away, so that it cannot pass to another. */
+    /* Under the file's lock, so that nobody else unlinks or reuses the name meanwhile. */
     const bool removed = fstat(fd, &opened) == 0 && opened.st_ino == inode &&
                          flock(fd, LOCK_EX | LOCK_NB) == 0 && stat(path.text, &named) == 0 &&
                          named.st_ino == inode && unlink(path.text) == 0;

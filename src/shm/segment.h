@@ -26,24 +26,24 @@ struct hr_segment {
     uint64_t inode; /* of the file: names come back, files do not */
 };
 
-/* HR_E_SHM, and HR_E_NOMEM where that is clear beforehand (base/memory.h), say bytes needed and
- * free. */
+/* HR_E_SHM says bytes needed and free; HR_E_NOMEM when base/memory.h says beforehand that they are
+ * not there. */
 HR_CHECKED enum hr_status hr_segment_create(size_t bytes, bool named, struct hr_segment *out);
 
 /* Unmap and unlink. Harmless on a zeroed struct. */
 void hr_segment_destroy(struct hr_segment *segment);
 
-/* Give a named segment another name, known to others, unless that stands already: *exists. From
- * then on it has no name that hr_segment_destroy unlinks. It appears whole, as it now is. */
+/* Give a named segment another name, known to others; *exists: that name is taken. From then on
+ * hr_segment_destroy unlinks no name. Others see it whole, as it is now. */
 HR_CHECKED enum hr_status hr_segment_publish(struct hr_segment *segment, const char *name,
                                              bool *exists);
 
-/* Map what another process of this user has named so. HR_E_SHM; *exists is false when there is no
- * such name. */
+/* Map the segment that another process of this user gave this name. HR_E_SHM; *exists is false when
+ * there is no such name. */
 HR_CHECKED enum hr_status hr_segment_attach(const char *name, struct hr_segment *out, bool *exists);
 
 /* Unlink `name` if it still stands for the file `inode`, whoever else does the same or puts another
- * file in its place. False: somebody else is at it, or has done it. */
+ * file in its place. False: somebody else does it, or has done it. */
 bool hr_segment_remove(const char *name, uint64_t inode);
 
 /* Unlink the name of a named segment; the memory stays. */

@@ -52,8 +52,8 @@ static long futex_wait_both(struct hr_atom32 *word, uint32_t seen, const struct 
 #endif
 }
 
-/* Sleep while the bell's word is `seen` and nobody aborts; true when the time ran out, nobody
- * having woken us. Where a thread cannot sleep on two words it learns of an abort when it wakes. */
+/* Sleep while the bell's word is `seen` and nobody aborts; true when the time ran out before a
+ * wake. Where a thread cannot sleep on two words it learns of an abort when it wakes. */
 static bool sleep_on(struct hr_bell *bell, uint32_t seen, const struct hr_atom32 *abort, int64_t ns)
 {
     if (futex_wait_both(&bell->word, seen, abort, ns) >= 0)
@@ -80,7 +80,8 @@ void hr_bell_ring(struct hr_bell *bell)
     const uint32_t before = hr_atom32_fetch_add_release(&bell->word, RING);
     if (!(before & PARKED))
         return;
-    /* Relaxed: carries nothing, and read-modify-writes pass on what ringers before it released. */
+    /* Relaxed: it carries nothing itself, and a read-modify-write keeps earlier releases visible.
+     * */
     if (hr_atom32_fetch_and_relaxed(&bell->word, ~(uint32_t)PARKED) & PARKED)
         futex_wake(&bell->word, INT_MAX);
 }
@@ -92,8 +93,8 @@ void hr_bell_ring_some(struct hr_bell *bell, uint32_t count)
         futex_wake(&bell->word, count);
 }
 
-/* Look whether it is there. Whoever does some work in `ready` says so in the account; what is left
- * is waiting for somebody, or for a message that is on its way. */
+/* Ask `ready`. If it works it books that in the account; otherwise the time counts as waiting, or,
+ * for a message under way on a link, as communicating. */
 static bool look(struct hr_waiter *waiter, hr_ready_fn ready, void *arg)
 {
     waiter->under_way = false;
@@ -124,12 +125,12 @@ static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t
 static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready, void *arg,
                  int64_t longest)
 {
-    /* Partner: the ringer's fetch_add. Not release: the bit is all that a waiter tells. */
+    /* Partner: the ringer's fetch_add. Not release: a waiter tells nothing but the bit. */
     const uint32_t seen = hr_atom32_fetch_or_acquire(&bell->word, PARKED) | PARKED;
     waiter->alarm_ns = 0;
     if (look(waiter, ready, arg))
         return true;
-    if (waiter->alarm_ns) { /* what it waits for rings no bell when its time has come */
+    if (waiter->alarm_ns) { /* nobody rings when that time comes */
         const int64_t until = waiter->alarm_ns - hr_clock_ns();
         longest = until < 1 ? 1 : until < longest ? until : longest;
     }
@@ -138,7 +139,7 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
     const bool overslept = sleep_on(bell, seen, waiter->abort, longest) && rings;
     if (!look(waiter, ready, arg))
         return false;
-    waiter->missed += overslept; /* a late processor after a wake-up in time does not count */
+    waiter->missed += overslept; /* woken in time but scheduled late does not count */
     return true;
 }
 
@@ -153,7 +154,7 @@ enum hr_status hr_wait_check(const struct hr_waiter *waiter)
 static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                                   void *arg, const char *what, int64_t start)
 {
-    int64_t look_at = LOOK_UP_NS; /* counted from the start; by the clock: rings may keep us up */
+    int64_t look_at = LOOK_UP_NS; /* measured by the clock: rings may wake us often */
     if (spin(waiter, ready, arg, start))
         return HR_OK;
     for (;;) {
@@ -179,7 +180,7 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
 enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                              void *arg, const char *what)
 {
-    /* What comes at once is not timed: two readings of the clock would take as long. */
+    /* A wait that ends at once is not timed: reading the clock twice would take as long. */
     for (int poll = 0; poll < (waiter->spin_ns ? POLLS_A_CLOCK : 1); poll++) {
         if (ready(arg))
             return HR_OK;
@@ -197,8 +198,8 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
 
 enum { HANDOFFS = 50 };
 
-/* On a bare futex: on a bell, a ring often comes before the other has fallen asleep, and what we
- * want to know is how long being woken takes. */
+/* On a bare futex: a bell is often rung before the other sleeps, and we want the time of a wake-up.
+ */
 static void play(struct hr_atom32 *whose, uint32_t mine)
 {
     for (uint32_t k = 0; k < HANDOFFS; k++) {

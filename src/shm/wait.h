@@ -56,21 +56,22 @@ void hr_bell_ring_some(struct hr_bell *bell, uint32_t count);
 struct hr_waiter {
     const struct hr_atom32 *abort; /* nonzero: give up (writer: hr_control_abort) */
     int64_t spin_ns;               /* before parking */
-    int64_t yield_ns;              /* behind that: give the processor away, but stay runnable */
+    int64_t yield_ns;              /* after spinning: yield the processor for so long */
     int64_t timeout_ns;            /* of one wait; 0: none */
     int64_t alarm_ns;              /* set by `ready`: look again at this time; 0: when rung */
-    bool under_way; /* set by `ready`: what it waits for has been sent, over an emulated link */
+    bool under_way; /* set by `ready`: the message has been sent, over an emulated link */
     struct hr_account *account; /* waiting goes into it; NULL: nobody keeps one */
     int64_t waited_ns;          /* total */
     uint64_t parks;             /* times it parked */
-    uint64_t missed;            /* times it slept 50 ms and then was ready: a ring was lost */
+    uint64_t missed;            /* times it slept 50 ms and was then ready: lost rings */
     void (*look)(void *arg);    /* every 50 ms of a wait: look around, must not block; or NULL */
     void *look_arg;
 };
 
 typedef bool (*hr_ready_fn)(void *arg);
 
-/* Tell whoever is parked on `bell` to look again. Call after the store that made something true. */
+/* Wake whoever is parked on `bell` to look again. Call after the store that makes the condition
+ * true. */
 void hr_bell_ring(struct hr_bell *bell);
 
 /* Wait until ready(arg). `ready` may do work (progress a collective) but must not block; once it
@@ -81,7 +82,7 @@ void hr_bell_ring(struct hr_bell *bell);
 HR_CHECKED enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell,
                                         hr_ready_fn ready, void *arg, const char *what);
 
-/* HR_E_ABORTED when the abort word is set: for work that never waits, which must look by itself. */
+/* HR_E_ABORTED when the abort word is set: for work that never waits. */
 HR_CHECKED enum hr_status hr_wait_check(const struct hr_waiter *waiter);
 
 /* Wake whoever is parked with this abort word. Call after the store that set it. */
@@ -102,7 +103,7 @@ static inline void hr_cpu_relax(void)
  * ranks start. */
 int64_t hr_spin_budget_ns(size_t nthreads);
 
-/* How long they should yield behind that: not at all when each has a processor. */
+/* How long they should yield after that: not at all when each has a processor. */
 int64_t hr_yield_budget_ns(size_t nthreads);
 
 /* The measured time of one hand-off through the kernel, in ns. */
