@@ -27,7 +27,7 @@ static bool overlap(const unsigned char *a, size_t a_bytes, const unsigned char 
     return a_bytes && b_bytes && a < b + b_bytes && b < a + a_bytes;
 }
 
-/* Buffers are one and the same where the operation allows it, or they are apart. */
+/* Input and output are the same (in place), where the operation allows it, or do not overlap. */
 static enum hr_status check_apart(const struct hr_group *group, const struct hr_job *job)
 {
     const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
@@ -49,7 +49,7 @@ static enum hr_status run(struct hr_group *group, const struct hr_job *job)
     const struct hr_operation_facts *facts = hr_operation_facts(job->operation);
     HR_TRY(check_kind(facts->name, job->kind, job->count, hr_group_size(group)));
     HR_TRY(check_peer(group, facts->name, job->root));
-    /* A rank that is not the root has one of the two only, and the other may be anything. */
+    /* A rank that is not the root uses only one of the two; the other may be anything. */
     if (!facts->rooted || hr_group_rank(group) == job->root)
         HR_TRY(check_apart(group, job));
     hr_member_start(&group->member, job);

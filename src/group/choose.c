@@ -2,7 +2,7 @@
 
 #include "group/local_group.h"
 
-/* Bytes; beyond, it pays that who is early helps who is late. */
+/* Bytes; for more, it pays that early ranks sum blocks of late ones. */
 enum { LARGEST_BY_DIRECT = 128 << 10 };
 
 static struct hr_choice choose_all_reduce(const struct hr_member *member, const struct hr_job *job)

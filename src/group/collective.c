@@ -9,7 +9,7 @@
 #include "group/p2p.h"
 
 enum {
-    P2P_LOOK_NS = 100 * 1000, /* how soon a rank in a collective looks after its messages again */
+    P2P_LOOK_NS = 100 * 1000, /* how often a rank in a collective looks after its messages */
     POLLS_A_LOOK = 256,       /* at the others' calls, by a rank that never sleeps */
 };
 
@@ -50,9 +50,9 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
 
 /* --- seeing it through --- */
 
-/* A rank waits for ever when the one that it waits for has called something else. So whenever it
- * has slept we look at what all others say; not before, since looking takes their lines away from
- * them. Who never sleeps looks now and then. True: one differs, and the status says so. */
+/* Does some rank's call differ from ours? Then the two may wait for each other for ever. We look
+ * whenever this rank has slept, not before, because reading the seats takes cache lines away from
+ * their writers; a rank that never sleeps looks now and then. True: member->status says so. */
 static bool contradicted(struct hr_member *member)
 {
     const struct hr_waiter *waiter = member->place.waiter;
@@ -88,7 +88,7 @@ bool hr_member_test(void *arg)
     if (member->status == HR_OK && member->job.kind.redop == HR_MEAN)
         divide(member);
     if (HR_SAFETY && member->flight &&
-        member->status == HR_OK) /* what failed stays unfinished in the record */
+        member->status == HR_OK) /* a failed call stays unfinished in the record */
         hr_flight_end(member->flight, hr_clock_coarse_ns());
     return true;
 }
@@ -103,8 +103,8 @@ enum hr_status hr_member_finish(struct hr_member *member)
     return member->status;
 }
 
-/* Over, or to be parked elsewhere. Messages that are under way go on meanwhile; their bell may be
- * another than the one that a rank is parked on here, so it looks again before long. */
+/* Is it over, or must the rank park on another bell? Its messages go on meanwhile; they may ring
+ * another bell than the one it is parked on, so it sets an alarm to look again. */
 static bool is_elsewhere(void *arg)
 {
     struct hr_member *member = arg;
@@ -113,7 +113,8 @@ static bool is_elsewhere(void *arg)
     return hr_member_test(member) || hr_member_bell(member) != member->parked_on;
 }
 
-/* What a rank was in last, as its recorder has it: " (barrier number 3 of group 1, finished)". */
+/* The last call of a rank, from its flight recorder: " (last: barrier number 3 of group 1,
+ * finished)". */
 static void describe_last(const struct hr_member *member, size_t rank, char *text, size_t size)
 {
     const struct hr_place *place = &member->place;
@@ -130,7 +131,8 @@ static void describe_last(const struct hr_member *member, size_t rank, char *tex
              last.end_ns ? ", finished" : "");
 }
 
-/* A wait that passed its deadline: who has not come, and what is the first of them in? */
+/* A wait passed its deadline: name the ranks that have not made this call, and what the first of
+ * them called last. */
 static enum hr_status name_missing(const struct hr_member *member)
 {
     char missing[240] = "", waited[120], call[160], last[220], stopped[130];
@@ -155,7 +157,7 @@ enum hr_status hr_member_wait(struct hr_member *member)
 {
     const char *what = hr_operation_facts(member->job.operation)->name;
     while (!hr_member_test(member)) {
-        HR_ASSERT(!member->local); /* the thread that plays all ranks would wait for itself */
+        HR_ASSERT(!member->local); /* one thread is all ranks: it would wait for itself */
         member->parked_on = hr_member_bell(member);
         const enum hr_status status =
             hr_wait_until(member->place.waiter, member->parked_on, is_elsewhere, member, what);

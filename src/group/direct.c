@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "group/member.h"
 
-/* Where a rank's part of a piece lies, from the segment's start: in a notice. */
+/* The payload of a post: where a rank's part of a piece lies, from the segment's start. */
 struct whereabouts {
     uint64_t in, out;
 };
@@ -35,7 +35,7 @@ static struct hr_region chunk_of(const struct hr_member *member, size_t rank)
     return hr_layout_region(&piece, rank, 1);
 }
 
-/* This rank's own memory of the piece. */
+/* The caller's buffers, at this piece. */
 static const unsigned char *own_in(const struct hr_member *member)
 {
     return (const unsigned char *)member->job.in + member->direct.first * elem_bytes(member);

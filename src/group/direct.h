@@ -25,11 +25,11 @@ enum { HR_STAGE_BYTES = 128 << 10 }; /* a piece */
 /* Shared memory for the stages of nranks ranks. */
 size_t hr_stages_bytes(size_t nranks);
 
-/* How far an all-reduce by direct is. */
+/* Progress of one all-reduce. */
 struct hr_direct {
     unsigned char *stages; /* (2, nranks, HR_STAGE_BYTES); NULL: everything is in place */
     bool staged;           /* this one is */
-    bool reduced;          /* the own chunk of this piece is done */
+    bool reduced;          /* own chunk of this piece is summed */
     size_t first, count;   /* elements of this piece */
     size_t pieces;         /* begun so far, in all */
 };

@@ -52,8 +52,8 @@ static struct hr_pieces pieces_of(const struct hr_executor *ex, const struct hr_
     return hr_layout_pieces(&ex->layout, row->chunk, row->span);
 }
 
-/* A byte of a buffer. In integers: where there are no elements, the buffer may be NULL, and block 0
- * of one that has not got it lies outside. */
+/* Address of a byte of a buffer, computed in integers: the buffer may be NULL when there are no
+ * elements, and block 0 may lie outside of it. */
 static unsigned char *at(const struct hr_executor *ex, uint8_t buffer, size_t offset)
 {
     return (unsigned char *)((uintptr_t)ex->base[buffer] + offset);
@@ -102,7 +102,7 @@ static void send_row(struct hr_member *member, const struct hr_row *row)
 {
     struct hr_executor *ex = &member->executor;
     if (ex->sending[row->peer] || push(member, row))
-        return; /* its turn comes; or it is gone */
+        return; /* queued behind another send; or sent */
     ex->sending[row->peer] = ex->row + 1;
     ex->nsending++;
 }
@@ -142,7 +142,7 @@ static void take_pieces(struct hr_member *member, const struct hr_row *row,
     }
 }
 
-/* Do with a message, or a part of one, what the row says. *keep: it is not to be released yet. */
+/* Do what the row says with a message or a part of one. *keep: do not release it yet. */
 static enum hr_status take_in(struct hr_member *member, const struct hr_row *row,
                               const struct hr_pieces *all, const struct hr_incoming *incoming,
                               bool *keep)
@@ -199,7 +199,7 @@ static void sum_row(struct hr_member *member, const struct hr_row *row)
     for (size_t r = 0; r < member->options.nranks; r++)
         if (by_rank[r])
             in[n++] = by_rank[r];
-    if (region.bytes && (n > 1 || in[0] != out)) /* of nothing, the buffers may be NULL */
+    if (region.bytes && (n > 1 || in[0] != out)) /* without elements the buffers may be NULL */
         hr_element_tree(member->job.kind, &out, 1, in, n, region.bytes / ex->layout.elem_bytes);
     for (size_t k = 0; k < ex->nkept; k++)
         if (ex->kept[k].in_place)
@@ -263,7 +263,7 @@ static bool test(struct hr_member *member)
             return false;
         if (member->status != HR_OK)
             return true;
-        ex->row++; /* before the next push: a send that had to queue is one of those come to */
+        ex->row++; /* before push_all, which looks at rows before ex->row */
         push_all(member);
     }
     return drained(member);

@@ -29,7 +29,7 @@ struct hr_kept {
     uint16_t peer;
     bool in_place;
     const unsigned char *at; /* in place */
-    size_t landed;           /* else where it lies in the landing */
+    size_t landed;           /* else: offset in the landing */
 };
 
 struct hr_executor {
@@ -39,10 +39,10 @@ struct hr_executor {
     unsigned char *base[HR_BUFFERS]; /* where chunk 0 lies, or would lie */
     size_t row;
     size_t received; /* bytes of this row's message */
-    /* Sends under way: the row, counted from 1, that is on its way to each peer. */
+    /* The row, counted from 1, that is being sent to each peer; 0: none. */
     size_t sending[HR_MAX_RANKS], sent_bytes[HR_MAX_RANKS];
     size_t nsending;
-    bool lent[HR_MAX_RANKS]; /* something of mine is read in place there */
+    bool lent[HR_MAX_RANKS]; /* that peer still reads my memory in place */
     struct hr_kept kept[HR_MAX_RANKS];
     size_t nkept, landed_bytes;
     /* Private memory that grows to what was needed. */

@@ -12,7 +12,7 @@
 #include "group/p2p.h"
 #include "group/plan_cache.h"
 
-/* What each kind of stream leads where: [from][to]. */
+/* Which streams there are, of each kind: [from][to]. */
 struct edges {
     bool collective[HR_MAX_RANKS][HR_MAX_RANKS], p2p[HR_MAX_RANKS][HR_MAX_RANKS];
 };
@@ -31,7 +31,7 @@ static enum hr_status add_edges(struct edges *edges, hr_plan_fn make, struct hr_
     return HR_OK;
 }
 
-/* An algorithm whose plan may be walked: direct has a faster way, unless that is forbidden. */
+/* The algorithm whose plan may be executed; NULL: direct, which has methods of its own. */
 static const struct hr_algorithm *planned_algorithm(const struct hr_group_options *options)
 {
     const bool direct =

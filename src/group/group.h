@@ -30,7 +30,7 @@ HR_CHECKED enum hr_status hr_member_init(struct hr_member *member,
                                          const struct hr_place *place, size_t rank);
 void hr_member_fini(struct hr_member *member);
 
-/* Begin an operation. What fails is told by finish. */
+/* Begin an operation. Errors are returned by finish. */
 void hr_member_start(struct hr_member *member, const struct hr_job *job);
 
 /* Make what progress can be made; true when the operation is over, well or badly. `member` is a
@@ -44,8 +44,8 @@ HR_CHECKED enum hr_status hr_member_finish(struct hr_member *member);
 /* Wait for the end; how it went. */
 HR_CHECKED enum hr_status hr_member_wait(struct hr_member *member);
 
-/* What training needs of it. buffer (count) on every rank becomes the sum over ranks. Nobody may
- * touch its buffer between start and finish. */
+/* For training: buffer (count) on every rank becomes the sum over ranks. Nobody may touch its
+ * buffer between start and finish. */
 void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count);
 /* Elements [first, first + count) of a whole that buffer points into: sums of its parts have the
  * bits of one sum of the whole. */

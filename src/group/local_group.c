@@ -25,9 +25,9 @@ struct hr_local_group {
     void **out;                    /* (nranks) */
     struct hr_traffic *traffic;    /* (nranks) so far */
     struct hr_merged_plan *merged; /* NULL: the algorithm needs none */
-    size_t arrived;                /* of the sum that ranks are coming to */
+    size_t arrived;                /* ranks that have started the current sum */
     size_t first_rank;             /* who came first */
-    bool contradicted;             /* two calls differ: it never will be made */
+    bool contradicted;             /* two calls differ: the sum is never made */
     uint64_t summed, released;     /* numbers of the last that was */
     hr_local_group_summed_fn on_sum;
     void *on_sum_arg;
@@ -155,7 +155,7 @@ static void account(struct hr_local_group *local, const struct hr_algorithm *alg
 
 /* --- the sum --- */
 
-/* Whoever came last applies all of it: where real ranks meet any of them may apply any block. */
+/* The last rank applies all of it; among real ranks any may apply any block. */
 static void sum_and_apply(struct hr_local_group *local, const struct hr_job *job)
 {
     float sum[APPLY_FLOATS];
@@ -230,7 +230,7 @@ static void start(struct hr_member *member)
     struct hr_local_group *local = member->local;
     const struct hr_job *job = &member->job;
     HR_ASSERT(job->operation == HR_OP_ALL_REDUCE || job->operation == HR_OP_REDUCE_APPLY);
-    HR_ASSERT(member->call.sequence == local->released + 1); /* the one before was seen through */
+    HR_ASSERT(member->call.sequence == local->released + 1); /* the sum before has been released */
     local->place[member->rank] = (struct place){member->call, job->in, job->out};
     if (!local->arrived++)
         local->first_rank = member->rank;
@@ -252,7 +252,7 @@ static bool test(struct hr_member *member)
     return member->status != HR_OK;
 }
 
-/* The thread that plays all ranks would wait for itself. */
+/* One thread is all ranks: nothing to park on. */
 static struct hr_bell *bell(const struct hr_member *member)
 {
     (void)member;

@@ -64,7 +64,7 @@ HR_CHECKED enum hr_status hr_local_group_create(const struct hr_group_options *o
 /* After its members; NULL is harmless. */
 void hr_local_group_destroy(struct hr_local_group *local);
 
-/* Have the driver told of every sum, which from now on stays unseen until released. */
+/* Tell the driver of every sum. From now on ranks see a sum's end only when it is released. */
 void hr_local_group_on_sum(struct hr_local_group *local, hr_local_group_summed_fn summed,
                            void *arg);
 /* Let all ranks see the end of the sum that was made last. */

@@ -17,7 +17,7 @@ void hr_member_account(struct hr_member *member, size_t peer, uint64_t bytes, ui
     traffic->messages_received += messages;
 }
 
-/* The parts of others' chunks go there, and the own chunk's sum; as much comes back. */
+/* To each other rank go its chunk's part and the own chunk's sum; as much comes back. */
 void hr_member_account_direct(struct hr_member *member, size_t count)
 {
     const size_t n = member->options.nranks;

@@ -22,7 +22,7 @@
 struct hr_group_options {
     size_t nranks; /* 1 .. HR_MAX_RANKS; in a local group HR_LOCAL_GROUP_RANKS */
     const struct hr_algorithm *algorithm; /* of all_reduce */
-    bool plan_only;                       /* leave the fast paths alone and run the plan */
+    bool plan_only;                       /* always execute the plan */
     bool crowded;                         /* more runnable threads than processors */
     size_t helpers;        /* when crowded: parked ranks to wake to help with a large sum */
     size_t group_size;     /* of hierarchical; 0: 2 */
@@ -59,7 +59,7 @@ static inline bool hr_place_reaches(const struct hr_place *place, const void *da
            (offset < place->segment_bytes && bytes <= place->segment_bytes - offset);
 }
 
-/* Data moves from here on: in the account of a rank that has one, this is no waiting. */
+/* From here on data moves: book the time as communicating, not waiting. */
 static inline void hr_place_moves(const struct hr_place *place)
 {
     if (place->waiter)

@@ -99,7 +99,7 @@ static void do_row(struct merger *merger, size_t rank, const struct hr_row *row)
     HR_ASSERT(!"a plan in place, without scratch, has only these");
 }
 
-/* As far as the rank can; true when it came on at all. */
+/* Do a rank's rows as far as it can; true when it did any. */
 static bool go_on(struct merger *merger, size_t rank)
 {
     struct walker *walker = &merger->walker[rank];

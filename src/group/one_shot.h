@@ -49,8 +49,8 @@ void hr_post(struct hr_posts *posts, const struct hr_call *call, const void *pay
 /* Have all posted? Never waits. While it is false posts->next is a rank that has not. */
 bool hr_posts_complete(struct hr_posts *posts);
 
-/* The slot of `rank` for the latest posting; readable when that rank has posted, until this rank's
- * next posting but one. */
+/* The slot of `rank` for the latest posting: readable from when that rank has posted until this
+ * rank posts twice more. */
 const struct hr_slot *hr_post_of(const struct hr_posts *posts, size_t rank);
 
 /* What to park on while it is not complete. */

@@ -180,7 +180,7 @@ enum hr_status hr_p2p_receive(struct hr_member *member, void *buffer, size_t cou
     return make(member, &member->p2p->from[from], made, count, type, request);
 }
 
-/* Whoever is still in a queue when its wait fails stays there: the world is over. */
+/* When a wait fails the request stays in its queue: the world is over. */
 enum hr_status hr_p2p_wait(struct hr_request *request)
 {
     struct hr_member *member = request->member;

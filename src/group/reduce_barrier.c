@@ -9,8 +9,7 @@
 
 enum {
     BLOCK_BYTES = 16384,   /* claimed at a time: an input's block stays in L1 and L2 */
-    WORTH_A_WAKE = 131072, /* bytes; from here a parked rank is woken to help: it takes longer
-                              than waking */
+    WORTH_A_WAKE = 131072, /* bytes; for larger sums parked ranks are woken to help */
     ALONE = 8192,          /* bytes; up to here the last to arrive does it all */
     APPLY_FLOATS = BLOCK_BYTES / sizeof(float),
 };
@@ -20,9 +19,10 @@ size_t hr_reduce_barrier_bytes(size_t nranks)
     return sizeof(struct hr_reduce_barrier) + nranks * sizeof(struct hr_seat);
 }
 
-/* The number is taken away before the rest changes, and set when all is there. Whoever read a word
- * of the next call (acquire) also sees (release) that the number is no longer the one it asked for.
- * Taking it away is ordered by the releases behind it, looking again by the acquires before it. */
+/* A seqlock: the number is zeroed before the other words change, and set when they are complete. A
+ * reader that saw a word of the next call (acquire) then also sees that the number has changed. The
+ * zeroing is ordered by the release stores after it, the reader's second look by its acquires
+ * before it. */
 void hr_seat_say(struct hr_seat *seat, const struct hr_call *call)
 {
     hr_atom64_store_relaxed(&seat->said[0], 0);

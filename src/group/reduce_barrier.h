@@ -79,8 +79,8 @@ struct hr_barrier_view {
     hr_apply_fn apply; /* of this barrier; NULL: the sum is stored in all buffers */
     void *apply_arg;
     bool helped;
-    struct hr_account *account; /* the rank's: summing is no waiting; NULL: nobody keeps one */
-    int64_t worked_ns;          /* spent summing, in all, though it happens inside waits */
+    struct hr_account *account; /* the rank's, to book summing; NULL: it has none */
+    int64_t worked_ns;          /* spent summing, in all; happens inside waits */
     long odd_one_out;           /* after a mismatch: a rank whose call differs from ours, else -1 */
 };
 

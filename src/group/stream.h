@@ -25,8 +25,8 @@ enum hr_push hr_stream_push(struct hr_member *member, struct hr_stream *stream, 
 struct hr_incoming {
     const unsigned char *data;
     size_t bytes;
-    bool in_place; /* all of it, where the sender has it, in the pieces that it has there; else as
-                      much as a slot holds, together */
+    bool in_place; /* data is all of it, in its pieces in the sender's memory; else as much as a
+                      slot holds, contiguous */
 };
 
 /* What has come from `peer`, valid until released; false when nothing has, or when it is not of the

@@ -129,8 +129,8 @@ static bool recall(const char *head, size_t nranks, size_t *bytes, char **text)
     return find_line(*text, head, nranks, bytes);
 }
 
-/* Keep what stands there already, if it is this machine's. A file that is not written is measured
- * again next time. */
+/* Keep the lines that are there, if they are this machine's. If writing fails we measure again next
+ * time. */
 static enum hr_status remember(const char *head, const char *text, size_t nranks, size_t bytes)
 {
     char folder[HR_PATH_MAX], whole[LARGEST_FILE];

@@ -18,8 +18,8 @@
 
 #include <stddef.h>
 
-/* Buffers of up to so many bytes are reduced fastest in one shot, by `nranks` ranks that have a
- * processor each; 0 where they do not. */
+/* The largest buffer, in bytes, that `nranks` ranks reduce faster by one-shot than by direct; 0
+ * where they do not have a processor each. */
 size_t hr_tune_one_shot_bytes(size_t nranks);
 
 /* Where that is kept; static storage. "" when there is nowhere to keep it. */

@@ -16,7 +16,7 @@ enum {
     USUAL_GROUPS = 8,
     PAYLOAD = 64 << 20,      /* at most, of all streams of the world's group together */
     SMALL_PAYLOAD = 2 << 20, /* of a further group's */
-    LARGEST_SLOT = 32 << 10, /* of which 8 a stream stay in L2 */
+    LARGEST_SLOT = 32 << 10, /* 8 of them, a stream's, stay in L2 */
     LEAST_SLOT = 512,
 };
 
@@ -94,8 +94,8 @@ enum hr_status hr_world_lay_out(const struct hr_world_options *o, hr_tune_fn tun
     layout->group_bytes = hr_round_up(layout->group_bytes, HR_LINE);
     layout->groups_bytes =
         (o->max_groups ? o->max_groups : USUAL_GROUPS) * hr_round_up(one_group, HR_LINE);
-    /* A few lines more an arena, so that equal buffers do not begin at equal places of a page: the
-     * same set of the cache would have to hold all of them. */
+    /* A few lines more for each arena, so that equal buffers of different ranks do not fall into
+     * the same set of the cache. */
     const size_t arena = o->arena_bytes ? o->arena_bytes : USUAL_ARENA;
     layout->arena_bytes = hr_round_up(arena, 4096) + 9 * (size_t)HR_LINE;
     if (arena > SIZE_MAX / 2 || !hr_size_mul(layout->arena_bytes, o->nranks, &arenas) ||
@@ -193,7 +193,7 @@ static enum hr_status reduce_two(struct hr_group *world, const int64_t in[2], in
     return hr_member_wait(&world->member);
 }
 
-/* The ranks that call agree about the list: one checks it against the others'. */
+/* All ranks must give the same list: compare a digest of it. */
 static enum hr_status check_agreement(struct hr_group *world, const size_t *ranks, size_t n)
 {
     uint64_t digest = 0;

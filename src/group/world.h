@@ -10,7 +10,7 @@
 #include "launch/launch.h"
 #include "netsim/wires.h"
 
-/* What all ranks of a world know; private memory, the same before ranks are forked. */
+/* What all ranks of a world know; private memory, filled before ranks are forked. */
 struct hr_world_layout {
     struct hr_group_options group; /* of the world's group */
     struct hr_group_options small; /* of further groups: slots of another size */
@@ -42,7 +42,7 @@ struct hr_group {
     uint16_t world_rank[HR_MAX_RANKS];
 };
 
-/* The bytes up to which auto reduces in one shot, of so many ranks: tune.h. */
+/* hr_tune_one_shot_bytes (tune.h), handed in because it runs worlds itself. */
 typedef size_t (*hr_tune_fn)(size_t nranks);
 
 /* Check the options and compute all sizes; finish with hr_wires_close(&layout->wires). HR_E_USAGE,

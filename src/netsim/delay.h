@@ -59,7 +59,7 @@ HR_CHECKED enum hr_status hr_delay_parse(const char *where, const char *text, st
 /* Harmless on a zeroed struct. */
 void hr_delay_fini(struct hr_delay *delay);
 
-/* How long it takes rank `rank` the step-th time. 0 to HR_PS_NEVER. */
+/* How long step `step` of rank `rank` takes. 0 to HR_PS_NEVER. */
 int64_t hr_delay_ps(const struct hr_delay *delay, uint64_t seed, size_t rank, uint64_t step);
 
 /* The mean of the model (not of what was drawn), rounded to whole picoseconds. */
@@ -76,7 +76,8 @@ static inline uint64_t hr_delay_seed(uint64_t seed, unsigned use)
 
 /* --- times as text --- */
 
-/* 10ms, 1.5s, ...: at most 24h. False, and *ps untouched, when the text is not all of that. */
+/* 10ms, 1.5s, ...: at most 24h. False, and *ps untouched, when the whole text is not such a time.
+ */
 bool hr_ps_parse(const char *text, int64_t *ps);
 
 /* The shortest exact text: "10ms", "0.25ns"; "0s". */

@@ -11,8 +11,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How far n sorted durations are from the lognormal of that mu and sigma, at most: looked at on
- * both sides of each step that the measured distribution makes. */
+/* The largest distance of n sorted durations from that lognormal (Kolmogorov-Smirnov): taken on
+ * both sides of each step of the measured distribution. */
 static double distance_of(const double *ns, size_t n, double mu, double sigma)
 {
     double most = 0;

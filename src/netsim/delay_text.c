@@ -11,7 +11,7 @@
 
 enum { MAX_ARGUMENT = 64, LARGEST_FILE = 64 << 20 };
 
-/* Beyond these it is a slip of the pen. */
+/* Larger values are taken for a mistake. */
 static const double most_time_s = 24 * 3600.0, most_sigma = 5, most_shape = 1000;
 
 bool hr_ps_parse(const char *text, int64_t *ps)
@@ -55,7 +55,7 @@ static bool take_argument(const char *from, const char *end, char out[MAX_ARGUME
     return true;
 }
 
-/* What stands between the brackets into one or two arguments. */
+/* Split the text between the brackets into one or two arguments. */
 static bool take_arguments(const struct form *form, const char *text,
                            char arguments[2][MAX_ARGUMENT])
 {
@@ -95,7 +95,7 @@ static bool read_form(const struct form *form, const char *text, struct hr_delay
 
 /* --- trace:FILE */
 
-/* A line without its comment and blanks: cut into `out`. */
+/* Copy a line without its comment and blanks to `out`. */
 static bool take_line(const char *line, size_t length, char out[MAX_ARGUMENT])
 {
     const char *comment = memchr(line, '#', length);

@@ -31,7 +31,7 @@ enum hr_status hr_events_push(struct hr_events *events, int64_t time, uint64_t w
     return HR_OK;
 }
 
-/* Where the hole at the top sinks to until `event` fits there. */
+/* Let the hole at the top sink until `event` fits there. */
 static size_t sink(struct hr_events *events, const struct hr_event *event)
 {
     size_t at = 0;

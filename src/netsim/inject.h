@@ -48,8 +48,8 @@ struct hr_inject {
 HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, size_t nranks,
                                           struct hr_inject *out);
 
-/* How long the gradient of step `step` of `rank` takes when it would have taken base_ps, without
- * stalls and loading. At most HR_PS_NEVER, as those below. */
+/* How long the gradient of step `step` of `rank` takes instead of base_ps, without stalls and
+ * loading. At most HR_PS_NEVER, as those below. */
 int64_t hr_inject_ps(const struct hr_inject *inject, uint64_t seed, size_t rank, uint64_t step,
                      int64_t base_ps);
 /* How long it stalls before that step. */

@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 
-/* Beyond these it is a slip of the pen. */
+/* Larger values are taken for a mistake. */
 static const double least_bandwidth = 1, most_bandwidth = 1e15, most_latency_s = 3600;
 
 static bool parse(const char *text, struct hr_link *link)

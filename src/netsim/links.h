@@ -17,7 +17,7 @@
 #include "netsim/topology.h"
 
 struct hr_channel {
-    int64_t free_ps; /* when the last message that asked is through */
+    int64_t free_ps; /* when the last message that wants it has passed */
     int64_t busy_ps; /* in all */
     uint64_t bytes, messages;
     uint64_t last; /* message that held it, counted in struct hr_links */
@@ -43,8 +43,8 @@ void hr_links_fini(struct hr_links *links);
 struct hr_passage hr_links_send(struct hr_links *links, size_t from, size_t to, int64_t now_ps,
                                 uint64_t bytes);
 
-/* Whether some of the way is busy at now_ps, and if so the channel that is so longest, of equal
- * ones the first. */
+/* Is a channel of the way busy at now_ps? If so, *channel is the one that is busy longest, the
+ * first among equals. */
 bool hr_links_busy(const struct hr_links *links, size_t from, size_t to, int64_t now_ps,
                    size_t *channel);
 

@@ -11,7 +11,7 @@ struct search {
     bool *on_path;       /* (n) of the path that is extended */
     double bound;        /* no decomposition has more bandwidth */
     uint64_t looks;      /* left */
-    struct hr_rings now; /* rings closed so far, and the path that becomes the next */
+    struct hr_rings now; /* rings found so far, and the current path */
     struct hr_rings *best;
 };
 
@@ -59,7 +59,7 @@ static void list_wires(struct search *search)
     }
 }
 
-/* Half of what the poorest rank has: a ring needs two links at each. */
+/* Half of the bandwidth of the rank that has least: a ring needs two links at each rank. */
 static enum hr_status find_bound(struct search *search)
 {
     const struct hr_topology *topology = search->topology;
@@ -104,7 +104,7 @@ static void keep_the_best(struct search *search)
 
 static void next_ring(struct search *search, size_t lanes);
 
-/* The path has come round: a ring, and what can be found beside it. */
+/* The path is closed: keep this ring, and search for rings beside it. */
 static void close_ring(struct search *search, const uint16_t *path, size_t lanes)
 {
     struct hr_rings *now = &search->now;

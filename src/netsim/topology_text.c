@@ -25,8 +25,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word of this line into reader->word, cut to what fits (no good word is that long), with
- * '?' for what cannot be printed. Returns false, with "", where there is none. */
+/* Read the next word of this line into reader->word: cut to what fits (no valid word is that long),
+ * '?' for what cannot be printed. False, with "", at the end of the line. */
 static bool next_word(struct reader *reader)
 {
     size_t n = 0;

@@ -39,7 +39,7 @@ struct world {
     uint32_t sent;
 };
 
-/* What an event says, in its two lowest bits; above them a channel, or ranks. */
+/* The kind of an event is its two lowest bits; above them stand a channel or ranks. */
 enum { CHANNEL_FREE, ARRIVAL, WAKE };
 
 static bool receives(const struct hr_row *row)
@@ -67,7 +67,7 @@ static enum hr_status announce_arrival(struct world *world, const struct message
     return hr_events_push(&world->events, ps, pair << 2 | ARRIVAL);
 }
 
-/* What was under way before began no later: only what it adds behind the end of that is new. */
+/* Earlier messages began no later, so only the time after their end is new. */
 static void moves(struct world *world, size_t rank, int64_t until_ps)
 {
     int64_t *before_ps = &world->walker[rank].moving_until_ps;
@@ -242,7 +242,7 @@ static enum hr_status make_plans(struct world *world)
 
 static enum hr_status take_memory(struct world *world)
 {
-    const size_t n = world->of->n; /* limited, and with it its square */
+    const size_t n = world->of->n; /* n is limited, so n * n fits */
     struct hr_walk *walk = world->walk;
     world->walker = calloc(n, sizeof *world->walker);
     if (!world->walker)

@@ -33,16 +33,16 @@ struct hr_walk {
     size_t last_rank; /* that rank; of several the first */
     size_t nsteps;    /* of the plan's own story */
     int64_t *step_ps; /* (nsteps) when the last row of a step was done; owned */
-    /* (n) how long something to or from each rank was under way: from the moment when it entered
-     * the first link of its way until it arrived; the rest it waited for others. Owned. */
+    /* (n) how long messages to or from each rank were on their links, from entering the first until
+     * arrival; the rest of the time it waited for others. Owned. */
     int64_t *moving_ps;
     uint64_t messages;
     uint64_t bytes;        /* sent by all ranks */
     struct hr_links links; /* what each channel carried; owned, the topology is borrowed */
 };
 
-/* Walk. HR_E_FAILED: rows that do not fit together (a rank waits for what nobody sends), or more
- * than HR_PS_NEVER; HR_E_NOMEM. */
+/* Walk. HR_E_FAILED: the rows do not fit together (a rank waits for what nobody sends), or the time
+ * is more than HR_PS_NEVER; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_walk(const struct hr_walk_options *options, struct hr_walk *out);
 
 /* Harmless on a zeroed struct. */

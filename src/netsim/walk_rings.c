@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Neighbours on a ring have a link, which is their shortest way: on it, a ring's own lanes are all
- * that it finds when every link of its view has just so many. */
+/* A topology in which every link has only this ring's lanes. Neighbours on the ring have a link, so
+ * routes between them use these lanes alone. */
 static enum hr_status walk_one(const struct hr_topology *topology, const struct hr_rings *rings,
                                size_t i, uint64_t bytes, struct hr_walk *out)
 {
@@ -32,7 +32,7 @@ static enum hr_status walk_one(const struct hr_topology *topology, const struct 
     return HR_OK;
 }
 
-/* What one ring did besides what the others did; all have the same steps. */
+/* Add one ring's walk to those of the others; all have the same steps. */
 static void join(struct hr_walk *whole, const struct hr_walk *one)
 {
     if (one->ps > whole->ps) {

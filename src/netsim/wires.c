@@ -109,7 +109,7 @@ void hr_wires_close(struct hr_wires *wires)
 
 /* --- sending --- */
 
-/* Take a channel from `earliest` on, or from when it is free; when the message has passed. */
+/* Take a channel at `earliest`, or when it is free; returns when the message has passed. */
 static uint64_t hold(struct hr_atom64 *free_at, uint64_t earliest, uint64_t duration)
 {
     for (;;) {

@@ -1,4 +1,4 @@
-/* parse.h - what the command line says, read: numbers as everywhere (base/parse.h), and names. */
+/* nearest.h - what the command line says, read: numbers as everywhere (base/parse.h), and names. */
 #ifndef HR_OPTIONS_NEAREST_H
 #define HR_OPTIONS_NEAREST_H
 

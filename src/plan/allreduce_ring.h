@@ -9,8 +9,8 @@ struct hr_circle {
     bool reversed;              /* from rank r to r - 1 instead of r + 1 */
 };
 
-/* Append what rank of->rank does in step `step`, of 2 (n - 1): a send; then an add or a copy. Who
- * goes round two circles sends on both before it waits on either. */
+/* Append what rank of->rank does in step `step`, of 2 (n - 1): a send; then an add or a copy. An
+ * algorithm of two circles sends on both before it waits on either. */
 HR_CHECKED enum hr_status hr_ring_send(struct hr_plan *plan, const struct hr_plan_for *of,
                                        const struct hr_circle *circle, size_t step);
 HR_CHECKED enum hr_status hr_ring_receive(struct hr_plan *plan, const struct hr_plan_for *of,

@@ -15,8 +15,8 @@ struct hr_tree {
 /* log2 of n, rounded up: the steps that a tree over n members takes one way. */
 size_t hr_tree_depth(size_t n);
 
-/* Append what member `member` does in step `level` (0 .. depth - 1) of the reduction, from the
- * leaves to the root: perhaps nothing. */
+/* Append what member `member` does, if anything, in step `level` (0 .. depth - 1) of the reduction,
+ * from the leaves to the root. */
 HR_CHECKED enum hr_status hr_tree_reduce(struct hr_plan *plan, const struct hr_tree *tree,
                                          size_t member, size_t level, size_t step);
 

@@ -4,8 +4,8 @@
 
 #include "plan/layout.h"
 
-/* What is always on, and off only to measure what it costs (make safety-cost): saying and recording
- * every call, comparing it with everybody's. */
+/* Every call is announced, recorded, and compared with that of all others. Off only to measure what
+ * that costs (make safety-cost). */
 #ifdef HR_NO_SAFETY
 enum { HR_SAFETY = 0 };
 #else
@@ -21,7 +21,7 @@ struct hr_call {
 
 _Static_assert(sizeof(struct hr_call) == 24, "it has no padding, so memcmp compares it");
 
-/* own_memory: buffers that the others do not reach, where that makes a difference. */
+/* own_memory: the method is for buffers that the others do not reach. */
 uint32_t hr_call_kind(enum hr_operation operation, const struct hr_algorithm *algorithm,
                       struct hr_kind kind, bool own_memory);
 

@@ -25,10 +25,10 @@ void hr_element_fold(struct hr_kind kind, void *mine, const void *theirs, size_t
 void hr_element_tree(struct hr_kind kind, void *const *out, size_t nout, const void *const *in,
                      size_t n, size_t count);
 
-/* What is left to do behind a reduction over n ranks: for HR_MEAN x[i] = x[i] / n. */
+/* The last step of a mean over n ranks: x[i] = x[i] / n. */
 void hr_element_mean(struct hr_kind kind, void *x, size_t n, size_t count);
 
-/* Names to numbers; false when there is no such. */
+/* Names to numbers; false: unknown. */
 int hr_type_parse(const char *name, enum hr_type *out);
 int hr_redop_parse(const char *name, enum hr_redop *out);
 

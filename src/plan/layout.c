@@ -68,7 +68,7 @@ enum hr_operation hr_operation_find(const char *name)
     return HR_OP_NONE;
 }
 
-/* All chunks together lie in one place however they are cut. */
+/* All chunks together lie in one place, dealt or not. */
 static bool is_dealt(const struct hr_layout *layout, size_t span)
 {
     return layout->run && span < layout->nchunks;

@@ -30,7 +30,7 @@ enum hr_operation {
     HR_OPERATIONS
 };
 
-/* Who gives, and who gets, how much. */
+/* How much a rank gives or gets. */
 enum hr_extent { HR_NOTHING, HR_ONE_BLOCK, HR_ALL_BLOCKS };
 
 struct hr_operation_facts {
@@ -47,7 +47,7 @@ const struct hr_operation_facts *hr_operation_facts(enum hr_operation operation)
 /* The operation of that name; HR_OP_NONE when there is none. */
 enum hr_operation hr_operation_find(const char *name);
 
-/* How the buffers of one call are cut. */
+/* How the buffers of one call are split. */
 struct hr_layout {
     size_t count; /* elements: of the vector, or of a block */
     size_t elem_bytes;
@@ -62,13 +62,13 @@ struct hr_region {
     size_t begin, bytes;
 };
 
-/* Where chunks [chunk, chunk + span) lie, which are not dealt. */
+/* Where chunks [chunk, chunk + span) lie, when they are not dealt. */
 struct hr_region hr_layout_region(const struct hr_layout *layout, size_t chunk, size_t span);
 
 /* Bytes that lie in pieces. One after the other:
  *     for (struct hr_pieces p = hr_layout_pieces(...); p.bytes; hr_pieces_next(&p)) */
 struct hr_pieces {
-    size_t begin, bytes; /* the piece in hand; no bytes: there is none */
+    size_t begin, bytes; /* the current piece; 0 bytes: no more */
     size_t left;         /* bytes from here on, over all pieces */
     size_t run, gap;     /* bytes of a whole piece, and between two */
 };
@@ -76,7 +76,7 @@ struct hr_pieces {
 /* The pieces of chunks [chunk, chunk + span): of one, or of all. */
 struct hr_pieces hr_layout_pieces(const struct hr_layout *layout, size_t chunk, size_t span);
 
-/* Of them the `bytes` bytes from the byte `from` on. */
+/* The part of them from byte `from` on, `bytes` long. */
 struct hr_pieces hr_pieces_part(const struct hr_pieces *of, size_t from, size_t bytes);
 
 static inline struct hr_pieces hr_pieces_together(size_t begin, size_t bytes)

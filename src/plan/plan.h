@@ -42,15 +42,16 @@ enum hr_action {
     HR_ROW_DRAIN
 };
 
-/* Long, since where a run ends processors have fetched ahead what others are about to write: 64 KiB
- * of floats cost a ring of 2 ranks 4 % of its time for 1 MiB and 7 to 21 % for 16 MiB, 16 KiB cost
- * 20 to 40 %. Not longer, since smaller buffers are one rank's: of 64 KiB a sum takes 30 % more. */
+/* Long, because at the end of a run processors prefetch lines that other ranks are about to write:
+ * runs of 64 KiB cost a ring of 2 ranks 4 % of its time for 1 MiB and 7 to 21 % for 16 MiB, runs of
+ * 16 KiB 20 to 40 %. Not longer, because a buffer of one run belongs to one rank: 64 KiB then take
+ * 30 % more. */
 enum { HR_RUN_ELEMS = 16384 };
 
 enum hr_buffer { HR_IN, HR_OUT, HR_SCRATCH, HR_BUFFERS };
 
 struct hr_row {
-    uint16_t step; /* position in the algorithm's own story, for cost models and people */
+    uint16_t step; /* of the algorithm, for cost models and people */
     uint16_t peer;
     uint16_t chunk, span;
     uint8_t action; /* enum hr_action */
@@ -86,7 +87,8 @@ struct hr_algorithm {
  * allreduce_<name>.c, and its name here. */
 #define HR_ALLREDUCE_LIST(X)                                                                       \
     X(auto)                                                                                        \
-    X(direct) X(one_shot) X(ring) X(bidirectional_ring) X(tree) X(double_tree) X(halving_doubling) \
+    X(direct)                                                                                      \
+    X(one_shot) X(ring) X(bidirectional_ring) X(tree) X(double_tree) X(halving_doubling)           \
         X(master_worker) X(hierarchical)
 
 #define HR_DECLARE_ALLREDUCE(name) extern const struct hr_algorithm hr_allreduce_##name;

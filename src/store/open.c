@@ -112,7 +112,7 @@ static uint64_t digest_of(const struct hr_store_options *o, const struct hr_stor
     return digest;
 }
 
-/* What ranks tell each other: where a shard's rings lie, and what they were asked for. */
+/* What ranks tell each other: where a shard's rings lie, and a digest of the options. */
 struct greeting {
     uint64_t rings, digest;
 };
@@ -186,7 +186,7 @@ static bool has_moved(void *arg)
     return hr_store_shard_over(arg) || hr_store_advance(arg);
 }
 
-/* From one request to the next the deadline begins anew. */
+/* The deadline begins anew with every request. */
 static enum hr_status serve(struct hr_store *store)
 {
     const struct hr_member *member = &store->group->member;

@@ -118,7 +118,7 @@ enum hr_status hr_store_test(struct hr_store *store, uint64_t ticket, int *over)
 
 /* --- beginning --- */
 
-/* A place for one more operation: the one that had it last has to be over. */
+/* A place for one more operation: wait for the operation that had it before. */
 static enum hr_status next_op(struct hr_store *store, struct hr_store_op **out)
 {
     struct hr_store_client *client = store->client;
@@ -164,8 +164,8 @@ static struct hr_store_stage *oldest_stage(const struct hr_store *store, size_t 
     return oldest;
 }
 
-/* A stage of the key in which nothing is under way. Up to a point one more is taken rather than
- * waited for: in such a wait other workers might wait for what this one would have begun next. */
+/* A free stage of the key. Up to a limit we take a new one instead of waiting: other workers may be
+ * waiting for what this one would begin next. */
 static enum hr_status take_stage(struct hr_store *store, size_t key, struct hr_store_stage **out)
 {
     size_t n;

@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "shm/atom.h"
 
-/* Where a cut at element `at` of all really goes: not into a small key. */
+/* Move a boundary at element `at` to the end of a small key that it would split. */
 static size_t settle(const struct hr_store_key *keys, size_t nkeys, size_t at)
 {
     size_t begin = 0, k = 0;
@@ -86,7 +86,7 @@ size_t hr_partition_elems(const struct hr_partition *p, size_t shard)
     return elems;
 }
 
-/* Append to a text of `size` bytes, as far as there is room; `used` counts on. */
+/* Append to a text of `size` bytes, as far as there is room; `used` becomes the new length. */
 #define APPEND(...)                                                                                \
     used += (size_t)snprintf(used < size ? text + used : NULL, used < size ? size - used : 0,      \
                              __VA_ARGS__)

@@ -139,7 +139,7 @@ static void copy_out(const struct hr_store *store, size_t at, const struct hr_me
            part->count * sizeof(float));
 }
 
-/* This worker's request for the part is done, and with it what was to be copied out. */
+/* Reply to this worker's request for the part, which is done. */
 static void reply_to(const struct hr_store *store, size_t at, size_t worker,
                      const struct hr_message *request)
 {

@@ -9,8 +9,7 @@
  * processes.
  *
  * At a cut (batch_schedule.h) accept says so. The worker then arrives; when all have, the state is
- * exactly that after all updates before the cut, and each rank exports its part of it to the
- * snapshot.
+ * exactly that after all updates before the cut, and each rank exports its part to the snapshot.
  */
 #ifndef HR_STRATEGY_STRATEGY_H
 #define HR_STRATEGY_STRATEGY_H

@@ -98,7 +98,7 @@ void hr_trace_log_flush(struct hr_trace_log *log)
     }
 }
 
-/* What the launcher finds this log's size and completeness by. */
+/* The end of a part: it tells the launcher size and completeness. */
 static void append_end(struct hr_trace_log *log)
 {
     struct hr_trace_part_end end = {
@@ -133,7 +133,7 @@ enum hr_status hr_trace_log_close(struct hr_trace_log *log)
     hr_trace_log_flush(log);
     append_end(log);
     hr_trace_log_flush(log);
-    /* Never again after EINTR: the descriptor is gone by then. */
+    /* Never close again after EINTR: the descriptor is closed by then. */
     if (close(log->fd) != 0 && errno != EINTR && !log->error)
         log->error = errno;
     log->fd = -1;

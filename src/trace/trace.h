@@ -64,11 +64,11 @@ struct hr_trace_entry {
     uint32_t kind; /* the caller's: pull, push, ... */
     uint32_t rank;
     uint64_t step;  /* of this rank */
-    uint64_t value; /* batch index, ticket, staleness: as the kind has it */
+    uint64_t value; /* batch index, ticket or staleness, by kind */
     uint64_t duration_ns;
 };
 
-/* What the next entry is written as a difference to. */
+/* The values that the next entry is written as differences to. */
 struct hr_trace_last {
     size_t nranks;
     uint64_t *step; /* (nranks) owned */
@@ -83,8 +83,8 @@ struct hr_trace_recording {
     int lock; /* FILE.part0, open and locked */
 };
 
-/* Take the name: refuses (HR_E_IO) when FILE cannot be written there or another run records into
- * it; removes the parts of a run that was killed. Before the owners open their logs. */
+/* Call before the owners open their logs. HR_E_IO when FILE cannot be written there, or another run
+ * records into it; removes the parts of a killed run. */
 HR_CHECKED enum hr_status hr_trace_begin(struct hr_trace_recording *recording, const char *path,
                                          size_t nowners);
 
@@ -203,7 +203,7 @@ static inline const struct hr_trace_entry *hr_trace_peek(const struct hr_trace_c
     return cursor->left ? &cursor->entry : NULL;
 }
 
-/* On to the next entry. Nothing happens behind the last. */
+/* Move to the next entry; at the end, stay. */
 void hr_trace_next(struct hr_trace_cursor *cursor);
 
 /* Back to the first. */

@@ -18,7 +18,7 @@ enum { COPY_BYTES = 64 << 10 };
 
 /* --- the name */
 
-/* A part of an earlier run: nothing in it yet, or our magic. Anything else is somebody's file. */
+/* Is it a part of an earlier run: empty, or with our magic? Anything else is somebody's file. */
 static bool is_part(int fd)
 {
     char magic[HR_TRACE_MAGIC_BYTES];
@@ -50,7 +50,7 @@ static enum hr_status open_and_lock(const char *part, int *fd)
     return HR_OK;
 }
 
-/* Between open and lock the run before may have removed the file: then once more. */
+/* Between open and lock the earlier run may have removed the file: try again. */
 static enum hr_status take_lock(const char *part, int *fd)
 {
     for (;;) {
@@ -64,8 +64,8 @@ static enum hr_status take_lock(const char *part, int *fd)
     }
 }
 
-/* Owners' parts of a run that was killed, which may have had more owners. What is not ours stays;
- * where it is in an owner's way, it stops the run. */
+/* Remove the parts of a killed run, which may have had more owners. Files that are no parts stay;
+ * one with the name of an owner's part stops the run. */
 static enum hr_status remove_stale(const char *path, size_t nowners)
 {
     char part[HR_PATH_MAX];

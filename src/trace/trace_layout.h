@@ -37,7 +37,7 @@ struct hr_trace_part_end {
 };
 _Static_assert(sizeof(struct hr_trace_part_end) == 32, "as trace.h says");
 
-/* Memory for the differences of a log: none of its ranks has a step yet. HR_E_NOMEM. */
+/* Memory for the differences of a new log, in which no rank has a step yet. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_trace_last_init(struct hr_trace_last *last, size_t nranks);
 void hr_trace_last_reset(struct hr_trace_last *last);
 

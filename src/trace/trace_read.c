@@ -35,7 +35,7 @@ static uint64_t unzigzag(uint64_t coded)
     return coded >> 1 ^ -(coded & 1);
 }
 
-/* The entry at *at, which moves behind it. False when that is no entry. */
+/* Read the entry at *at and move *at behind it. False: that is no entry. */
 static bool take_entry(const unsigned char **at, const unsigned char *end,
                        struct hr_trace_last *last, struct hr_trace_entry *entry)
 {
@@ -98,7 +98,7 @@ void hr_trace_cursor_close(struct hr_trace_cursor *cursor)
 
 struct reader {
     const char *name;
-    const unsigned char *data, *at, *end; /* end: of what the digest covers */
+    const unsigned char *data, *at, *end; /* end of what the digest covers */
     struct hr_trace *trace;
 };
 
