@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/scaling.h"
+#include "data/pixels.h"
 #include "hogring/data.h"
 
 /* Samples lie scattered over memory: a row is asked for while the one AHEAD before it is made. */
@@ -36,7 +36,7 @@ static void spread_pairs(float *restrict x, const struct hr_split *split, size_t
 void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *split,
                        const uint32_t *samples, size_t n, float *x, uint32_t *y)
 {
-    const struct hr_scaling *scaling = hr_scaling();
+    const struct hr_pixels *pixels = hr_pixels();
     const size_t features = hr_shape_elems(dataset->shape);
     for (size_t i = 0; i < n; i++) { /* by itself: many of these loads are under way at once */
         HR_ASSERT(samples[i] < split->count);
@@ -48,7 +48,7 @@ void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *
             ask_for_sample(dataset, split, samples[i + AHEAD], features);
         switch (dataset->features) {
         case HR_FEATURES_BYTES:
-            scaling->bytes(x, split->pixels + sample * features, dataset->scale, features);
+            pixels->to_floats(x, split->pixels + sample * features, dataset->scale, features);
             break;
         case HR_FEATURES_FLOATS:
             memcpy(x, split->values + sample * features, features * sizeof *x);

@@ -26,11 +26,9 @@ struct hr_pooling {
 
     /* The gradient of the above.
      *   y     (OH,OW,C) NULL, or the outputs when they went through relu: where these are not above
-     *   0,
-     *         dy counts as 0
+     *         0, dy counts as 0
      *   dx    (H,W,C) out, overwritten: dy at its place, added in the order of y where windows
-     *   overlap;
-     *         a row begins x_row floats behind the one before it */
+     *         overlap; a row begins x_row floats behind the one before it */
     void (*max_back)(const struct hr_sliding *s, const float *y, const float *dy,
                      const uint8_t *place, float *dx, size_t x_row);
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "data/scaling.h"
+#include "data/pixels.h"
 #include "hogring/data.h"
 #include "support/check.h"
 
@@ -28,7 +28,7 @@ static void scale_naive(float *x, const uint8_t *from, float scale, size_t n)
     }
 }
 
-static void check_copy(const struct hr_scaling *scaling)
+static void check_copy(const struct hr_pixels *pixels)
 {
     static const float scales[] = {1.0f / 255.0f, 1.0f / 16.0f, 1.0f, 0.1f};
     for (size_t n = 0; n <= MOST; n += n < 70 ? 1 : 61) {
@@ -37,7 +37,7 @@ static void check_copy(const struct hr_scaling *scaling)
             memset(got, 0x5a, sizeof got);
             memset(want, 0x5a, sizeof want); /* what lies before and behind must stay */
             const float scale = scales[(n + shift) % 4];
-            scaling->bytes(got + shift, bytes + 3 * shift, scale, n);
+            pixels->to_floats(got + shift, bytes + 3 * shift, scale, n);
             scale_naive(want + shift, bytes + 3 * shift, scale, n);
             CHECK_SAME_FLOATS(got, want, MOST + 8);
         }
@@ -48,12 +48,12 @@ static void every_instruction_set_scales_bytes_like_the_naive_loop(void **state)
 {
     (void)state;
     fill();
-    check_copy(&hr_scaling_plain);
+    check_copy(&hr_pixels_plain);
 #ifdef __x86_64__
     if (hr_isa() >= HR_ISA_V3)
-        check_copy(&hr_scaling_v3);
+        check_copy(&hr_pixels_v3);
     if (hr_isa() >= HR_ISA_V4)
-        check_copy(&hr_scaling_v4);
+        check_copy(&hr_pixels_v4);
 #endif
 }
 
