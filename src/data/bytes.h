@@ -20,13 +20,13 @@ struct hr_array {
     size_t bytes, capacity;
 };
 
-/* Append n bytes; `name` is for messages. The memory at most doubles what was appended, and is
- * asked for first when it is large (base/memory.h). */
+/* Append n bytes; `name` is for messages. Memory grows by doubling; large pieces are checked
+ * against what is free (base/memory.h). */
 HR_CHECKED enum hr_status hr_array_add(struct hr_array *array, const char *name, const void *bytes,
                                        size_t n);
 
-/* Take n bytes of zeros, at least one; free it. HR_E_NOMEM names the file; large pieces are asked
- * for first. */
+/* Take n bytes of zeros, at least one; free it. HR_E_NOMEM names the file; large pieces are checked
+ * first. */
 HR_CHECKED enum hr_status hr_take(const char *name, size_t n, void **out);
 
 /* The content of a file, inflated when it is gzip. free(out->data); untouched on error. */

@@ -18,7 +18,7 @@ static int hex_digit(char c)
     return at ? (int)(at - "0123456789abcdef") : -1;
 }
 
-/* One byte of a name from its text; a % that two digits do not follow stands for itself. */
+/* One byte of a name from its text; % without two hex digits stands for itself. */
 static char read_byte(const char **at)
 {
     const char *text = *at;
@@ -106,7 +106,7 @@ static bool take_values(struct hr_class_list *list)
     return plain;
 }
 
-/* Two names of one number would be one class of data. */
+/* Two names of one value would be the same class of the data. */
 static enum hr_status check_forms(const char *where, const struct hr_class_list *list)
 {
     struct hr_classes classes = {0};

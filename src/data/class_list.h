@@ -30,7 +30,7 @@ HR_CHECKED enum hr_status hr_class_list_parse(const char *where, const char *tex
                                               struct hr_class_list *list);
 void hr_class_list_free(struct hr_class_list *list);
 
-/* In pieces: names (never a number of classes) behind those that are there, then the end. */
+/* In pieces: add names (never a number of classes), then finish. */
 HR_CHECKED enum hr_status hr_class_list_add(const char *where, const char *text,
                                             struct hr_class_list *list);
 HR_CHECKED enum hr_status hr_class_list_finish(const char *where, struct hr_class_list *list);
@@ -39,7 +39,7 @@ HR_CHECKED enum hr_status hr_class_list_finish(const char *where, struct hr_clas
 enum { HR_CLASS_NAME_TEXT = 3 * HR_LABEL_MAX_BYTES + 1 };
 void hr_class_name_write(const char *name, char out[HR_CLASS_NAME_TEXT]);
 
-/* Number the labels of both splits as the list does. The data set then borrows the list's names
+/* Number the labels of both splits in the list's order. The data set then borrows the list's names
  * and labels[0] (train) and labels[1] (test), which the caller frees whatever the outcome.
  * HR_E_USAGE: samples are of a class that is not in the list; names it. `where` says whose list. */
 HR_CHECKED enum hr_status hr_class_list_apply(const struct hr_class_list *list, const char *where,

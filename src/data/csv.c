@@ -48,7 +48,7 @@ static void note_usual(const struct hr_csv_field *f, size_t usual[USUAL_NAMES])
             usual[i] = f->column;
 }
 
-/* The first of them that there is, USUAL_NAMES when there is none; a note where there are more. */
+/* The first usual name that there is, else USUAL_NAMES; a note when there are several. */
 static size_t choose_usual(const size_t usual[USUAL_NAMES], const struct hr_csv_reader *r,
                            struct layout *layout)
 {
@@ -81,7 +81,7 @@ static void find_separator(struct hr_csv_reader *r)
     r->separator = candidates[best];
 }
 
-/* A y beside numbers is a name above numbered columns, or a label (y, n): nobody can tell. */
+/* "y" beside numbers may be the name of a column or a label (y, n): ambiguous. */
 static enum hr_status fail_y(const struct hr_csv_reader *r)
 {
     return hr_fail(HR_E_FORMAT,
@@ -121,7 +121,7 @@ static void note_counting(const struct hr_csv_reader *r, struct layout *layout)
                  r->name, r->line, layout->columns - 1);
 }
 
-/* Look at the first record of `r`, a copy of the caller's reader. */
+/* Classify the first record of `r`, a copy of the caller's reader. */
 static enum hr_status look(struct hr_csv_reader *r, const struct hr_data_options *options,
                            struct layout *layout)
 {
@@ -319,7 +319,7 @@ out:
 
 /* --- the format */
 
-/* Whatever is text: the last of the table, so that its messages tell what is wrong. */
+/* Any text: the last in the list, so that its messages say what is wrong. */
 static bool matches(const struct hr_probe *probe)
 {
     return !probe->folder && !memchr(probe->head, '\0', probe->bytes);

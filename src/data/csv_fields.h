@@ -31,7 +31,7 @@ struct hr_csv_field {
 HR_CHECKED enum hr_status hr_csv_fail_at(const struct hr_csv_reader *r,
                                          const struct hr_csv_field *f, const char *what);
 
-/* f->column counts on from what it was; 0 begins a record. */
+/* f->column is counted up; set it to 0 to begin a record. */
 HR_CHECKED enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f);
 
 /* To the first byte of the next record; false at the end. */

@@ -63,7 +63,7 @@ static size_t largest_label(const struct hr_table *table)
     return largest;
 }
 
-/* Nobody can learn a class from test samples: more likely is a file with labels of another kind. */
+/* A class of test samples alone cannot be learned; more likely the labels are no classes. */
 static enum hr_status check_test_classes(const char *name, const struct hr_storage *storage)
 {
     const struct hr_table *train = &storage->train, *test = &storage->test;
@@ -134,7 +134,7 @@ static enum hr_status check_tables(const char *name, const struct hr_storage *st
     return HR_OK;
 }
 
-/* Samples are gathered from all over a large table. */
+/* Samples are gathered from all over a large table: large pages save address look-ups. */
 static void enlarge_pages(const struct hr_storage *storage, const struct hr_dataset *dataset)
 {
     const struct hr_split *train = &dataset->train;

@@ -4,10 +4,10 @@
 #include "data/pixels.h"
 #include "hogring/data.h"
 
-/* Samples lie scattered over memory: a row is asked for while the one AHEAD before it is made. */
+/* Samples are scattered over memory: prefetch the row that is AHEAD of the current one. */
 enum { AHEAD = 2, LINE = 64 };
 
-/* Inlined always, because gcc drops calls of a function that does nothing but ask. */
+/* Always inlined: gcc drops calls of a function that only prefetches. */
 #define ASKING static inline __attribute__((always_inline)) void
 
 ASKING ask_for_row(const void *row, size_t bytes)
@@ -38,7 +38,7 @@ void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *
 {
     const struct hr_pixels *pixels = hr_pixels();
     const size_t features = hr_shape_elems(dataset->shape);
-    for (size_t i = 0; i < n; i++) { /* by itself: many of these loads are under way at once */
+    for (size_t i = 0; i < n; i++) { /* a loop of its own: many of these loads overlap */
         HR_ASSERT(samples[i] < split->count);
         y[i] = split->labels[samples[i]];
     }

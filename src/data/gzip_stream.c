@@ -14,7 +14,7 @@ enum { GZIP_ONLY = 15 + 16 };
 /* zlib counts in unsigned int. */
 static const size_t zlib_max = 1u << 30;
 
-/* Bytes at hand, unless the input is at its end. */
+/* Fill the buffer, unless the input is at its end. */
 static enum hr_status refill(struct hr_gzip_stream *s)
 {
     if (s->available || s->fd < 0)
@@ -90,7 +90,7 @@ enum hr_status hr_gzip_stream_open_memory(const char *name, const void *memory, 
     return recognise(stream);
 }
 
-/* The first byte decides whether this is one more member; inflate judges the rest of its header. */
+/* The first byte decides whether another member follows; inflate checks the rest of its header. */
 static enum hr_status begin_member(struct hr_gzip_stream *s)
 {
     if (s->next[0] != 0x1f)

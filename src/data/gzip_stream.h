@@ -44,8 +44,8 @@ HR_CHECKED enum hr_status hr_gzip_stream_open_memory(const char *name, const voi
 HR_CHECKED enum hr_status hr_gzip_stream_read(struct hr_gzip_stream *stream, void *out, size_t n,
                                               size_t *got);
 
-/* Bytes of content that there are at least, as far as can be seen without reading it: those of a
- * plain file; of a packed one what its last member says (modulo 2^32), if that can be. */
+/* A lower bound of the content's size without reading it: a plain file's size; of a packed file
+ * what its last member says (modulo 2^32), if plausible. */
 size_t hr_gzip_stream_least(const struct hr_gzip_stream *stream);
 
 /* Only after a successful open. */

@@ -112,7 +112,7 @@ static enum hr_status grow(const char *name, uint8_t **data, size_t bytes)
 /* Fill idx->data, freed by the caller whatever the outcome. */
 static enum hr_status read_elements(struct hr_gzip_stream *s, struct hr_idx *idx)
 {
-    HR_TRY(hr_memory_ask(s->name, idx->bytes)); /* as declared, before it is inflated */
+    HR_TRY(hr_memory_ask(s->name, idx->bytes)); /* as the header says, before inflating */
     size_t capacity = s->gzip ? hr_min_size(idx->bytes, FIRST_STEP_BYTES) : idx->bytes;
     for (size_t have = 0;; capacity = hr_min_size(idx->bytes, 2 * capacity)) {
         HR_TRY(grow(s->name, &idx->data, capacity));
@@ -127,7 +127,7 @@ static enum hr_status read_elements(struct hr_gzip_stream *s, struct hr_idx *idx
     }
 }
 
-/* One byte more is enough to refuse a bomb, and it makes zlib check the last member's CRC. */
+/* Read one byte more: it refuses a decompression bomb, and makes zlib check the last CRC. */
 static enum hr_status check_end(struct hr_gzip_stream *s, const struct hr_idx *idx)
 {
     uint8_t excess;

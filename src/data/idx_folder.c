@@ -86,7 +86,7 @@ static enum hr_status read_digits(struct files *files)
     return HR_OK;
 }
 
-/* One split's counts agree and are not nothing. */
+/* The counts of one split agree and are not 0. */
 static enum hr_status check_split(const char *name, const char *split, const struct hr_idx *images,
                                   const struct hr_idx *labels)
 {

@@ -14,8 +14,7 @@
 /* *value: the double next to it; written only where it is a number. */
 bool hr_label_number(const char *text, double *value);
 
-/* Of two numbers, by all their digits: below 0, 0 or above 0 as a is less than, equal to or more
- * than b. */
+/* Compare two numbers by all their digits: negative, 0 or positive as strcmp. */
 int hr_label_compare(const char *a, const char *b);
 
 /* Of a number: 3, +3, 3.0 and 0.3e1 are whole. */

@@ -109,8 +109,8 @@ static void list_entries(const struct hr_labels *labels, struct entry *entries)
         entries[i].value = NAN;
 }
 
-/* Whole numbers that are one are one class. A fraction in two forms may be a value or a name, as a
- * version is: nobody can tell. */
+/* Equal whole numbers are one class (1 and 1.0). Equal fractions in two forms may be values or
+ * names, like versions: ambiguous. */
 static enum hr_status check_forms(const struct entry *entries, size_t n, const char *name)
 {
     for (size_t i = 1; i < n; i++)

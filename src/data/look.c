@@ -101,7 +101,7 @@ struct feature_look {
     uint32_t values; /* rows that are not 0 */
 };
 
-/* Is a feature 0 but for a stray value? Such a one is small in whatever unit. */
+/* Is the feature 0 in almost all samples? Then its few values do not make it large. */
 static bool is_rare(const struct feature_look *look, size_t rows)
 {
     return look->values < 2 || look->values < rows / 100;

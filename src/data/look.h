@@ -44,11 +44,10 @@ struct hr_scale_look {
 HR_CHECKED enum hr_status hr_look_at_scales(const struct hr_dataset *dataset,
                                             struct hr_scale_look *out);
 
-/* The largest absolute value of a split's features, times the scale; a sample of the rows is looked
- * at. */
+/* The largest absolute value of a split's features, times the scale; only some rows are read. */
 float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split *split);
 
-/* Classes that test samples have and training samples do not; *example is one of them. */
+/* The number of classes that only test samples have; *example is one of them. */
 HR_CHECKED enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untaught,
                                             size_t *example);
 

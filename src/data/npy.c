@@ -155,7 +155,7 @@ static enum hr_status check_size(const char *name, struct hr_npy *npy, size_t th
     return HR_OK;
 }
 
-/* What stands before the elements, `begin` bytes; what is behind it may be missing. */
+/* Read the header: `begin` bytes before the elements, which may be missing. */
 static enum hr_status parse_head(const char *name, const void *memory, size_t bytes,
                                  struct hr_npy *npy, size_t *begin)
 {

@@ -186,7 +186,7 @@ static enum hr_status take_names(const struct reader *r, struct hr_storage *stor
                                (unsigned long long)r->h.classes);
 }
 
-/* Tables do not write to what they borrow, whatever their pointers' types say. */
+/* Casts const away: tables do not write to borrowed memory. */
 static struct hr_table borrow(const struct reader *r, size_t split)
 {
     void *data = (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_DATA);
@@ -255,7 +255,7 @@ static enum hr_status map_file(const char *path, struct hr_storage *storage)
     return HR_OK;
 }
 
-/* Bytes that changed since they were written would be trained on under the old digest. */
+/* Otherwise changed bytes would be trained on under the old digest. */
 static enum hr_status check_hashes(const struct reader *r)
 {
     for (size_t i = 0; i < HR_PACKED_SECTIONS; i++) {

@@ -39,15 +39,15 @@
 
 enum { HR_PACKED_HEADER_BYTES = 512, HR_PACKED_SECTIONS = 9, HR_PACKED_ALIGN = 64 };
 
-/* Write a data set to a new file: under a temporary name in the same folder, synced, then renamed;
- * what stood at `path` is replaced, and never half; HR_E_IO where that is no regular file. */
+/* Write a data set to a file: under a temporary name in the same folder, synced, then renamed, so
+ * that `path` is never half a file; HR_E_IO where it is no regular file. */
 HR_CHECKED enum hr_status hr_packed_write(const char *path, const struct hr_dataset *dataset);
 
 /* Look at `bytes` bytes of memory, aligned to 64, which the storage's tables then borrow. */
 HR_CHECKED enum hr_status hr_packed_parse(const char *name, const void *memory, size_t bytes,
                                           struct hr_storage *storage);
 
-/* Open the file, and compare all its bytes with their digests, values with what is finite. */
+/* Open the file, check all its bytes against their digests, and that values are finite. */
 HR_CHECKED enum hr_status hr_packed_verify(const char *path);
 
 #endif

@@ -48,7 +48,8 @@ void hr_sampler_fill(const struct hr_sampler *sampler, size_t first, size_t n, u
 {
     HR_ASSERT(first <= sampler->count && n <= sampler->count - first);
     const struct hr_sampler order = *sampler; /* a copy, so that no store can change a key */
-    /* Two loops: the first has no branch that depends on a value, so samples overlap. */
+    /* Two loops: the first has no data-dependent branch, so that samples overlap in the pipeline.
+     * */
     for (size_t i = 0; i < n; i++)
         samples[i] = encrypt(&order, (uint32_t)(first + i));
     for (size_t i = 0; i < n; i++)

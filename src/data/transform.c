@@ -156,8 +156,7 @@ struct walk {
     float *x; /* (BLOCK, features) scratch */
 };
 
-/* A plane in eight partial sums, which the compiler can keep in vectors without changing an order;
- * they are folded from the first to the last. */
+/* A plane in eight partial sums: vectors without reordering; folded from the first to the last. */
 static double plane_sum(const float *x, size_t pixels, double center, int power)
 {
     double lanes[LANES] = {0}, sum = 0;
@@ -211,8 +210,8 @@ static void walk_split(const struct walk *walk)
     }
 }
 
-/* Deviations are taken from the first sample, then from the mean: exact zeros where a channel is
- * constant, and no cancellation where its values are large beside their spread. */
+/* Deviations are taken from the first sample, then from the mean: exactly 0 where a channel is
+ * constant, and no cancellation where values are large and their spread is small. */
 static void measure(struct walk *walk, double *center, const struct hr_scaling *out)
 {
     const struct hr_shape shape = walk->dataset->shape;

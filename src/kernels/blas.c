@@ -19,7 +19,7 @@ static struct {
     __typeof__(&openblas_get_config) get_config;
     __typeof__(&openblas_get_corename) get_corename;
     __typeof__(&openblas_get_parallel) get_parallel;
-    /* Not in its header, but in every OpenBLAS, and in GotoBLAS before it. */
+    /* In no header, but exported by every OpenBLAS, and by GotoBLAS before it. */
     void *(*memory_alloc)(int where);
     void (*memory_free)(void *memory);
     char name[80], failure[300];
@@ -27,7 +27,7 @@ static struct {
 
 /* --- loading --- */
 
-/* Into a pointer to a function, which C does not let a void * be cast to. */
+/* Look a function up: C does not let a void * be cast to a pointer to one. */
 static bool find(const char *symbol, void *function)
 {
     void *const address = dlsym(blas.library, symbol);
@@ -57,7 +57,7 @@ static void write_name(void)
     snprintf(blas.name, sizeof blas.name, "%s %s %.15s", library, version, blas.get_corename());
 }
 
-/* It reads the environment while it is loaded. */
+/* OpenBLAS reads the environment while it is loaded. */
 static void load(void)
 {
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
@@ -83,7 +83,7 @@ enum hr_status hr_blas_open(void)
 
 /* --- room --- */
 
-/* What it takes at once on x86-64; elsewhere less. */
+/* What OpenBLAS takes at a time on x86-64; elsewhere less. */
 static const size_t ROOM = ((size_t)128 << 20) + (64 << 10);
 
 static bool there_is_room(void)
@@ -92,7 +92,7 @@ static bool there_is_room(void)
     return room != MAP_FAILED && munmap(room, ROOM) == 0;
 }
 
-/* As many at once as there are threads, and given back: it keeps them for the next who asks. Each
+/* Take as many buffers at once as there are threads, and give them back: OpenBLAS keeps them. Each
  * level of the recursion holds one. */
 static bool take(size_t threads)
 {
@@ -112,7 +112,7 @@ enum hr_status hr_blas_prepare(size_t threads)
     static size_t taken;
     HR_TRY(hr_blas_open());
     pthread_mutex_lock(&lock);
-    if (blas.get_num_threads() != 1) /* a build with OpenMP has not looked at the environment */
+    if (blas.get_num_threads() != 1) /* an OpenMP build ignores that environment */
         blas.set_num_threads(1);
     const bool good = threads <= taken || take(threads);
     if (good && threads > taken)

@@ -13,24 +13,24 @@
 #include "base/error.h"
 #include "kernels/gemm.h"
 
-/* Load it, once a process; further calls return what the first did. HR_E_IO when it is not there or
- * has no room. Only the last two calls below need that it was called. */
+/* Load OpenBLAS, once a process; further calls return what the first did. HR_E_IO when it is not
+ * installed or there is no room. Only the last two functions need it to be called first. */
 HR_CHECKED enum hr_status hr_blas_open(void);
 
-/* Before `threads` threads of this process multiply at once, and before any of them does: no
- * threads of its own, and the room of all is taken. For each thread that is in a product OpenBLAS
- * takes 128 MiB of addresses (and touches few of them), and where there is no room it asks for
- * ever. HR_E_NOMEM says so. What was taken before the fork is there after it. */
+/* Call before `threads` threads of this process multiply at once. OpenBLAS then starts no threads
+ * of its own, and has taken the addresses that it needs: 128 MiB for each thread in a product, of
+ * which it touches little; without room it would ask for ever. HR_E_NOMEM. A forked child inherits
+ * them. */
 HR_CHECKED enum hr_status hr_blas_prepare(size_t threads);
 
-/* C = A B by sgemm, on this thread alone; dimensions of 1 at least, at most INT_MAX. What hr_gemm
- * adds to products (bias, relu) it does not. Aborts where hr_blas_open fails. */
+/* C = A B by sgemm, on this thread alone, without bias and relu; dimensions from 1 to INT_MAX.
+ * Aborts where hr_blas_open fails. */
 void hr_blas_multiply(const struct hr_gemm *gemm);
 
 /* "OpenBLAS 0.3.21 Zen"; static storage. */
 const char *hr_blas_name(void);
 
-/* How it was built, as it says itself, and how it starts threads ("pthreads"). */
+/* OpenBLAS's own words on how it was built, and how it starts threads ("pthreads"). */
 const char *hr_blas_config(void);
 const char *hr_blas_threading(void);
 

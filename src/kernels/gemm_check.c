@@ -21,8 +21,7 @@
 
 enum { THREADS = 2, ROUNDS = 4, MOST_M = 64, MOST_N = 128, MOST_K = 196, NSHAPES = 3, NFORMS = 3 };
 
-/* Batch 64 through a layer, a share of it through the next, and an odd one: blocked and left-over
- * paths of a kernel both. */
+/* Shapes that use the blocked and the left-over paths of a kernel. */
 static const struct {
     size_t M, N, K;
 } shapes[NSHAPES] = {{MOST_M, MOST_N, MOST_K}, {32, 10, 128}, {33, 65, 31}};
@@ -32,7 +31,7 @@ static const float TOLERANCE = 1e-3f;
 
 static const enum hr_gemm_form forms[NFORMS] = {HR_GEMM_NN, HR_GEMM_NT, HR_GEMM_TN};
 
-/* The child's memory, and the parent's only on paper: it never touches it. */
+/* Memory that only the child touches. */
 static float a[MOST_M * MOST_K], b[MOST_K * MOST_N], want[NSHAPES][NFORMS][MOST_M * MOST_N],
     got[THREADS][MOST_M * MOST_N];
 
@@ -116,7 +115,7 @@ static struct hr_gemm_answer judge(hr_gemm_fn fn)
     for (size_t t = 0; t < THREADS; t++) {
         testers[t] = (struct tester){fn, &together, got[t], false};
         const int cause = pthread_create(&threads[t], NULL, test_main, &testers[t]);
-        if (cause != 0) /* too few to find anything out; the other ends with the process */
+        if (cause != 0) /* one thread alone proves nothing; it ends with the process */
             return (struct hr_gemm_answer){HR_GEMM_STARVED, cause};
     }
     for (size_t t = 0; t < THREADS; t++) {
@@ -137,7 +136,8 @@ static _Noreturn void child_main(hr_gemm_fn fn, int out)
 
 /* --- in the parent --- */
 
-/* What the child sends; the end of the pipe without it means that it ended, which reap explains. */
+/* What the child sends. The end of the pipe without it means that the child ended; reap says how.
+ */
 static struct hr_gemm_answer hear(int in, int deadline_ms)
 {
     struct hr_gemm_answer answer;

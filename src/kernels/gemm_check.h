@@ -19,7 +19,7 @@ typedef void (*hr_gemm_fn)(const struct hr_gemm *gemm);
 enum hr_gemm_verdict {
     HR_GEMM_GOOD,
     HR_GEMM_WRONG, /* a product differs from the reference by more than rounding */
-    /* It did not get to say, which may be the fault of whatever else happens on the machine: */
+    /* No answer, perhaps because of what else happens on the machine: */
     HR_GEMM_ENDED,   /* the child ended without an answer */
     HR_GEMM_HUNG,    /* no answer within the deadline; the child was killed */
     HR_GEMM_STARVED, /* no process or thread to try in */

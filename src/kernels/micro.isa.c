@@ -42,10 +42,10 @@ INLINE void step(struct sums *sum, const float *const *a, size_t o, const float 
     }
 }
 
-/* The sums over k of `rows` rows, 4 or 6; `offset` is micro->offset or, as a constant, NULL, and
- * `wide`, a constant too, whether there is a right half. The barrier keeps the compiler from
- * beginning a k before the one in front of it is done, for which there are no registers, and from
- * moving on six pointers where one index will do. Unrolled by 2, 4 or 8 the loop was no faster. */
+/* The sums over k of `rows` rows, 4 or 6. `offset` is micro->offset or the constant NULL; `wide`, a
+ * constant too, says whether there is a right half. The barrier keeps the compiler from starting
+ * the next k early, for which there are no registers, and from using six pointers instead of one
+ * index. Unrolled by 2, 4 or 8 the loop was no faster. */
 INLINE struct sums multiply(const struct hr_micro *micro, const uint32_t *offset, size_t rows,
                             bool wide)
 {
@@ -69,7 +69,7 @@ INLINE vec relu_of(vec x)
     return (vec)((bits)x & ~(bits)(x < 0.0f));
 }
 
-/* Half a row of the tile, columns [j, j + count): sums in, what micro asks for out. */
+/* Store half a row of the tile, columns [j, j + count), with bias, relu or add as micro asks. */
 INLINE void finish(const struct hr_micro *micro, vec sum, float *c, size_t j, size_t count)
 {
     if (micro->bias)
@@ -81,7 +81,7 @@ INLINE void finish(const struct hr_micro *micro, vec sum, float *c, size_t j, si
     store_part(c + j, sum, count);
 }
 
-/* All the rows that were multiplied, and whole vectors of them. */
+/* A tile of whole vectors, all rows. */
 INLINE void finish_whole(const struct hr_micro *micro, const struct sums *sum, size_t rows,
                          bool wide)
 {

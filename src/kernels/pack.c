@@ -33,8 +33,8 @@ static inline void turn_square(four row[4])
     row[3] = __builtin_shufflevector(high_01, high_23, 2, 3, 6, 7);
 }
 
-/* Along the rows of b, so that they are read once and in order; they may be far apart, which the
- * machine does not foresee. */
+/* Row by row of b, so that each is read once and in order: rows may be far apart, where hardware
+ * does not prefetch. */
 void hr_pack_rows(size_t K, size_t columns, const float *b, size_t stride, size_t width,
                   float *block)
 {
@@ -69,7 +69,7 @@ static void pack_four(size_t K, const float *const b[4], size_t width, float *pa
             panel[j] = b[j][k];
 }
 
-/* The last column again and again stands for those that are not there. */
+/* Columns that are missing are copies of the last one. */
 void hr_pack_columns(size_t K, size_t columns, const float *b, size_t stride, size_t width,
                      float *block)
 {

@@ -32,12 +32,11 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
     }
 }
 
-/* Pixels that are summed in one go: that much of dy stays in the nearest cache while all rows of dw
- * pass over it. */
+/* Pixels that are summed at a time: their dy stays in L1 while all rows of dw use it. */
 enum { RUN = 512 };
 
-/* Columns [0, width) of rows of dy side by side: rows that are a power of two apart would fall on
- * top of one another in the cache. */
+/* Copy columns [0, width) of rows of dy side by side: rows a power of two apart would share cache
+ * sets. */
 static void pack(const struct hr_matrix *dy, const float *from, size_t rows, size_t width,
                  float *panel)
 {

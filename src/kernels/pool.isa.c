@@ -13,7 +13,8 @@ static inline vec choose(bits mask, vec yes, vec no)
     return (vec)((mask & (bits)yes) | (~mask & (bits)no));
 }
 
-/* What of a window lies on the image, along one side: places [from, to), the first at `first`. */
+/* The part of a window that lies on the image, along one side: places [from, to), the first at
+ * `first`. */
 struct span {
     size_t from, to, first;
 };
@@ -27,11 +28,11 @@ static struct span span_of(size_t position, size_t size, size_t length, size_t s
     return (struct span){from < to ? from : to, to, begin + from - pad};
 }
 
-/* One window, without what lies on the padding. */
+/* One window, without the padding. */
 struct window {
     size_t pixel;         /* of y */
     size_t at;            /* floats before the first channel of its first pixel */
-    size_t first, wide;   /* number of its first place; places in a row, the padding's too */
+    size_t first, wide;   /* number of its first place; places in a row, with padding */
     size_t rows, columns; /* of the window that there are */
     size_t row, step;     /* floats from a row of the image to the next, from a pixel to the next */
 };
@@ -73,7 +74,7 @@ static inline __attribute__((always_inline)) void for_each_window(const struct h
 typedef void (*block_fn)(const struct work *work, const struct window *window, size_t c,
                          size_t rows, size_t columns);
 
-/* All blocks of a window. 2x2, whole, is what nearly all pools are: its loops are unrolled. */
+/* All blocks of a window. Nearly all pools are whole 2x2: their loops are unrolled. */
 static inline __attribute__((always_inline)) void for_each_block(const struct work *work,
                                                                  const struct window *window,
                                                                  block_fn block)

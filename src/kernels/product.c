@@ -10,14 +10,14 @@
 enum {
     BLOCK_FLOATS = 64 * 1024, /* of b: 256 KiB, half of a second level of 512 KiB */
     PANELS_TO_PACK_A = 4,     /* strided rows of a are worth packing when as many panels follow */
-    PANELS_TO_TURN = 4,       /* that are turned round at a time */
+    PANELS_TO_TURN = 4,       /* that are transposed at a time */
     MADDS_TO_SHARE = 1 << 17, /* below, threads cost more than they do */
     ROWS = HR_MICRO_ROWS,
-    ROWS_IN_PLACE = 72, /* up to as many, b is read where it is */
+    ROWS_IN_PLACE = 72, /* up to so many rows, b is read in place */
     GROUP = 8 * ROWS,   /* rows of a packed at a time */
 };
 
-/* How the work is cut: the same for all tasks of a product. */
+/* How the work is split: the same for all tasks of a product. */
 struct cut {
     const struct hr_product *product;
     size_t width;                   /* of a panel */
@@ -78,8 +78,7 @@ static void pack_group(const struct hr_product *p, const struct part *part, size
     }
 }
 
-/* What to multiply: rows from `row` on, in place or in their group. Rows that are not there are the
- * first one again. */
+/* What to multiply: rows from `row` on, in place or packed. Missing rows repeat the first. */
 static void point_at_rows(const struct hr_product *p, const struct part *part, size_t row,
                           bool packed, struct hr_micro *micro)
 {
@@ -129,9 +128,8 @@ static void multiply_and_turn(const struct hr_product *p, const struct part *par
     }
 }
 
-/* How many rows to multiply at a time, of which no group has more than is left of it: six, or four
- * where that leaves no fewer than four to the next: 64 is ten sixes and a four, 128 twenty and two
- * fours. */
+/* How many rows to multiply at a time: six, or four, so that no fewer than four are left over: 64
+ * is ten sixes and a four, 128 is twenty sixes and two fours. */
 static size_t next_rows(size_t at, size_t count)
 {
     const size_t left = hr_min_size(GROUP - at % GROUP, count - at);
@@ -154,7 +152,7 @@ static void multiply_rows(const struct hr_product *p, const struct part *part)
     }
 }
 
-/* With few rows, b is not worth packing, but for the part of a panel at its end. */
+/* With few rows packing b does not pay, except for the partial panel at its end. */
 static void multiply_part(const struct hr_product *p, struct part part, size_t width)
 {
     const size_t columns = part.columns;

@@ -80,7 +80,7 @@ struct hr_roof_meter {
     struct hr_arena arena;
 };
 
-/* Half of L1 and L2; of L3, which threads share, a quarter; and more than there is of it. */
+/* Half of L1 or L2; a quarter of L3, which threads share; for DRAM more than L3. */
 static void choose_levels(struct hr_roof_meter *meter)
 {
     const size_t l1 = hr_cpus_cache_bytes(1), l2 = hr_cpus_cache_bytes(2),
@@ -226,7 +226,7 @@ void hr_roof_meter_round(struct hr_roof_meter *meter)
     for (enum hr_level level = 0; level < HR_LEVELS; level++) {
         const size_t bytes = meter->sweep_bytes[level];
         meter->level = level;
-        if (bytes && level < HR_LEVEL_MEMORY) /* the level before has pushed it out */
+        if (bytes && level < HR_LEVEL_MEMORY) /* measuring the level before has evicted it */
             hr_team_run(meter->threads, meter->threads, sweep, meter);
         if (bytes)
             meter->rates[level][k] = rate(meter, sweep, 2.0 * (double)(sweeps(bytes) * bytes));
@@ -244,7 +244,7 @@ struct hr_roofs hr_roof_meter_read(struct hr_roof_meter *meter)
                              .blas_flops = hr_median(meter->rates[BLAS], meter->done),
                              .tile_flops = hr_median(meter->rates[TILE], meter->done)};
     double farther = 0;
-    for (int level = HR_LEVEL_MEMORY; level >= 0; level--) { /* none is slower than a farther one */
+    for (int level = HR_LEVEL_MEMORY; level >= 0; level--) { /* nearer levels are never slower */
         farther = fmax(farther, hr_median(meter->rates[level], meter->done));
         roofs.bytes_per_s[level] = farther;
         roofs.level_bytes[level] = meter->level_bytes[level];

@@ -57,7 +57,7 @@ enum hr_bound { HR_BOUND_COMPUTE, HR_BOUND_MEMORY, HR_BOUND_OVERHEAD, HR_BOUNDS 
 /* "compute", "memory", "overhead" */
 const char *hr_bound_name(enum hr_bound bound);
 
-/* Under this share of both roofs, neither of them is what takes the time. */
+/* Below this share of both roofs, neither of them limits: the time is overhead. */
 #define HR_OVERHEAD_SHARE 0.1
 
 struct hr_judgement {
@@ -75,8 +75,8 @@ struct hr_judgement hr_roofs_judge(const struct hr_roofs *roofs, struct hr_work 
 
 struct hr_roof_meter;
 
-/* Memory for `rounds` rounds with `threads` threads: with `memory` roofs too, and for these twice
- * L3, at least 64 MiB; or for the compute roof alone. HR_E_NOMEM. */
+/* Memory for `rounds` rounds with `threads` threads. With `memory`, for the memory roofs too: twice
+ * L3, at least 64 MiB. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_roof_meter_create(size_t threads, size_t rounds, bool memory,
                                                struct hr_roof_meter **out);
 void hr_roof_meter_destroy(struct hr_roof_meter *meter);

@@ -69,7 +69,7 @@ void hr_kernels_suspect(hr_gemm_fn instead, int first_ms, int again_ms)
     trust.deadline_ms[1] = again_ms;
 }
 
-/* Other kernels would train as well, but to other bits: that is for the user to choose. */
+/* Other kernels would train as well, but with other bits: the user has to choose. */
 static enum hr_status refuse(const struct hr_gemm_answer *answer)
 {
     char text[HR_GEMM_ANSWER_MAX];

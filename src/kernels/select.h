@@ -15,10 +15,10 @@ enum hr_kernels { HR_KERNELS_FAST, HR_KERNELS_REFERENCE };
  * REFERENCE). Nothing is loaded or tried yet. */
 HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
 
-/* Before ranks start: can the chosen kernels be trusted? OpenBLAS is tried in a child process
- * (gemm_check.h), once a process, and a child that did not get to answer is followed by another.
- * HR_E_KERNELS says what it gave, HR_E_IO and HR_E_NOMEM why it could not be tried (blas.h). Other
- * kernels, which give other bits, are never taken instead. */
+/* Before ranks start: can the chosen kernels be trusted? OpenBLAS is tried once a process, in a
+ * child (gemm_check.h), and again when the first child gave no answer. HR_E_KERNELS says what it
+ * gave, HR_E_IO and HR_E_NOMEM why it could not be tried (blas.h). Other kernels, with other bits,
+ * are never taken instead. */
 HR_CHECKED enum hr_status hr_kernels_check(void);
 
 /* The same by name, for options: "fast" is the best that this build has, so without BLAS it is the
@@ -31,9 +31,9 @@ bool hr_kernels_are_reference(void);
 /* "OpenBLAS 0.3.21 Zen, tiles v3" or "reference"; static storage. */
 const char *hr_kernels_name(void);
 
-/* In every process that will compute, after the last fork and before the first product, for the
- * `threads` threads of it that will multiply at once; each of them may call. HR_E_NOMEM where BLAS
- * has no room for them. */
+/* Call in every process that computes, after the last fork and before the first product. `threads`
+ * of its threads will multiply at once; each may call this. HR_E_NOMEM where BLAS has no room for
+ * them. */
 HR_CHECKED enum hr_status hr_kernels_init_process(size_t threads);
 
 #endif

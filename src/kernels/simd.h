@@ -75,8 +75,8 @@ static inline void store_part(float *to, vec value, size_t count)
 #endif
 }
 
-/* Whole numbers from 0 to 255, a byte each in memory; the first `count` lanes, as above. Compilers
- * take these conversions apart into single numbers, so they are spelled out. */
+/* Whole numbers from 0 to 255, a byte each in memory; the first `count` lanes, as above. Written as
+ * intrinsics, because compilers convert one number at a time. */
 static inline bits load_bytes(const uint8_t *from, size_t count)
 {
     uint8_t whole[LANES] = {0};

@@ -21,9 +21,9 @@ struct share {
     size_t first, end; /* tasks */
 };
 
-/* One thread of a team; its owner, who made it, is the only one to offer it anything. */
+/* One thread of a team; only the thread that made it gives it work. */
 struct helper {
-    sem_t offered; /* up: the share may be taken, by the helper, or back by the owner */
+    sem_t offered; /* up: the share is there for the helper, or for the owner to take back */
     sem_t done;    /* up: the helper has run the share that it took */
     struct share share;
     size_t number; /* in the team; the owner is 0 */
@@ -106,7 +106,7 @@ static void dismiss(void *arg)
     free(team);
 }
 
-/* Without signals: they are for the threads that look at what a handler noted. */
+/* With signals blocked: they are for threads that check what a handler noted. */
 static bool start(struct helper *helper)
 {
     sigset_t all, before;
@@ -157,7 +157,7 @@ static struct team *find_team(void)
     return NULL;
 }
 
-/* Make it `wanted` helpers strong, if there are so many to be had. */
+/* Start helpers until there are `wanted`, or no more can be started. */
 static void grow(struct team *team, size_t wanted)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

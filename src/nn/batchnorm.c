@@ -70,7 +70,7 @@ static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threa
     return (blocks_of(B * layer->size[1]) + 1) * 2 * C * sizeof(double) + 4 * C * sizeof(float);
 }
 
-/* One loop over the rows of a batch, cut into blocks. */
+/* One loop over the rows of a batch, in blocks. */
 struct job {
     size_t R, C;
     size_t threads;
@@ -182,7 +182,7 @@ static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
     hr_team_run(job.threads, blocks_of(job.R), write_block, &job);
 }
 
-/* What the update moves the running statistics by (model.h). */
+/* The "gradients" of the running statistics (model.h). */
 static void report_statistics(const struct job *job, size_t B, const double *saved, float *dmean,
                               float *dvar)
 {

@@ -31,7 +31,7 @@ size_t hr_conv_data_bytes(const struct hr_conv *conv, size_t threads)
     return lay_out(conv, threads, NULL, &unused);
 }
 
-/* Images of dy, or what the pool makes of them, in the middle of a frame. */
+/* Copy dy's images, or the pool's gradient of them, into the middle of a frame. */
 static const float *framed_dy(const struct hr_conv_job *job, struct hr_conv_part part, float *own)
 {
     const struct hr_pass *pass = job->pass;
@@ -49,7 +49,7 @@ static const float *framed_dy(const struct hr_conv_job *job, struct hr_conv_part
     return own;
 }
 
-/* What a phase has computed, side by side, to its pixels of dx. */
+/* Copy what a phase has computed, contiguous, to its pixels of dx. */
 static void scatter(const struct hr_conv_job *job, const struct hr_phase *phase, const float *from,
                     size_t images, float *dx)
 {

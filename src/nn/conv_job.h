@@ -6,7 +6,7 @@
 
 #include "nn/conv_layout.h"
 
-/* What a pass needs of the scratch memory; the others' are NULL. */
+/* Scratch memory of a pass; what it does not need is NULL. */
 struct hr_conv_memory {
     uint32_t *pixel, *tap;   /* tables of patches */
     struct hr_phase *phases; /* (stride * stride) */
@@ -48,7 +48,7 @@ struct hr_conv_views {
 
 void *hr_conv_view(struct hr_conv_views *views, size_t count, size_t size);
 
-/* Floats of the outputs of a part, and room for a tile to read on behind the last of them. */
+/* Floats of a part's outputs, with room for a tile to read beyond the last. */
 size_t hr_conv_plane_elems(const struct hr_conv *conv);
 
 /* Images [first, first + count) that are computed at once, as the task's number says. */

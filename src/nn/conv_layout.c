@@ -4,8 +4,8 @@
 
 #include "base/size.h"
 
-/* dy with zeros around it, along one side: with `lead` of them before, pixel a of the padded input
- * (in strides) finds what tap t gave to at a + lead - t * dilation / stride. */
+/* dy with zeros around it, along one side: after `lead` zeros, pixel a of the padded input (in
+ * strides) finds the output that tap t reached at a + lead - t * dilation / stride. */
 static void frame_side(size_t size, size_t out, size_t length, const struct hr_window *window,
                        size_t *lead, size_t *whole)
 {
@@ -14,7 +14,7 @@ static void frame_side(size_t size, size_t out, size_t length, const struct hr_w
     *whole = *lead + (last + 1 > out ? last + 1 : out);
 }
 
-/* As many images as make some hundred pixels, but not more than the cache holds well. */
+/* As many images as make a few hundred pixels and still fit the cache. */
 static size_t images_at_once(size_t pixels, const struct hr_frame *frame)
 {
     enum { PIXELS = 256, ELEMS = 1 << 16 };
@@ -149,8 +149,8 @@ static bool touches(size_t k, size_t remainder, const struct hr_window *window)
     return k * window->dilation % window->stride == remainder;
 }
 
-/* The next place of the filter from `spot` on that the phase is made of; behind the last: their
- * number. */
+/* The next place of the filter, from `spot` on, that belongs to the phase; after the last: the
+ * number of places. */
 static size_t next_spot(const struct hr_conv *conv, size_t number, size_t spot, size_t *ky,
                         size_t *kx)
 {

@@ -15,8 +15,8 @@
 #include "nn/window.h"
 
 /* Images of (H,W,channels) one behind the other, each with zeros around it: (height,width,channels)
- * in all. Small ones are computed several at a time, so that there is more to do for each weight
- * that is fetched. */
+ * in all. Small images are computed several at a time, so that each fetched weight is used more
+ * often. */
 struct hr_frame {
     size_t channels, H, W;
     size_t top, left, height, width;
@@ -35,7 +35,7 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer);
 
 size_t hr_frame_elems(const struct hr_frame *frame);       /* of all images */
 size_t hr_frame_image_elems(const struct hr_frame *frame); /* of one, with its zeros */
-/* No zeros needed: the image itself will do. */
+/* No zeros are needed: the image itself is the frame. */
 bool hr_frame_is_bare(const struct hr_frame *frame);
 /* Floats before the image's first pixel. */
 size_t hr_frame_origin(const struct hr_frame *frame);

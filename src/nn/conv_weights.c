@@ -64,7 +64,7 @@ static void weights_part(const struct hr_conv_job *job, struct hr_conv_part part
     for (size_t g = from / tiles; g * tiles < to; g++) {
         const size_t first = g * tiles < from ? from - g * tiles : 0;
         const size_t last = hr_min_size(to - g * tiles, tiles);
-        /* Not written through: a product's right side. */
+        /* Only read: the right side of a product. */
         const struct hr_matrix right = {(float *)(uintptr_t)dy + g * conv->Og, conv->Og, conv->O};
         hr_patches_correlate(&patches, images + g * conv->Cg, &right, first * HR_MICRO_ROWS,
                              hr_min_size(last * HR_MICRO_ROWS, conv->ntaps), part.first > 0,

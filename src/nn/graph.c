@@ -16,8 +16,8 @@ static size_t readers(const struct hr_model *model, size_t of)
     return count;
 }
 
-/* May layer i write over its (first) input? Not when another layer reads that too, nor when one
- * whose output it is, be it through others that work in place, needs it for its backward. */
+/* May layer i overwrite its (first) input? Not when another layer reads it too, nor when the layer
+ * that wrote it (perhaps through layers that work in place) needs it in backward. */
 static bool may_overwrite(const struct hr_model *model, size_t i)
 {
     const size_t from = model->text.layers[i].from[0];
@@ -41,7 +41,7 @@ static void settle_places(struct hr_model *model)
             model->layers[i].in_place = false;
 }
 
-/* Layers that can do so take over the work of the relu behind them: one pass over y, not two. */
+/* A layer that can does the work of the relu behind it: one pass over y instead of two. */
 static void fuse_relus(struct hr_model *model)
 {
     for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
@@ -52,7 +52,7 @@ static void fuse_relus(struct hr_model *model)
     }
 }
 
-/* Layers i .. i + count stand in a row, and nobody else reads what is between them. */
+/* Do layers i .. i + count follow one another, with nobody else reading between them? */
 static bool in_a_row(const struct hr_model *model, size_t i, size_t count)
 {
     for (size_t j = i; j < i + count; j++)
@@ -79,7 +79,7 @@ static void fuse_pools(struct hr_model *model)
 
 /* --- backward --- */
 
-/* The slots while backward is played through. */
+/* State while backward is simulated to assign slots. */
 struct slots {
     struct hr_model *model;
     bool *taken;   /* (nlayers + 2) */
@@ -100,9 +100,9 @@ static size_t take_slot(struct slots *slots, size_t elems)
     return slot;
 }
 
-/* Where input k of layer i gets its gradient. The first to come is written into the input's slot;
- * later ones into a slot for the moment, and added to it: so the order of addition is that of
- * backward, from the last reader to the first. */
+/* Where input k of layer i gets its gradient. The first reader's is written into the input's slot;
+ * later ones into a temporary slot, and added: so gradients are added in the order of backward,
+ * from the last reader to the first. */
 static void route_input(struct slots *slots, size_t i, size_t k)
 {
     const struct hr_model *model = slots->model;

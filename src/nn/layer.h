@@ -55,7 +55,7 @@ struct hr_layer {
     const struct hr_layer_type *type;
     size_t index;                    /* in the model */
     size_t size[HR_LAYER_MAX_SIZES]; /* what parse and fit worked out; each kind says what */
-    double rate;                     /* the same, for what is no size */
+    double rate;                     /* the same, for a number that is no size */
     struct hr_dims in, out;
     struct hr_dims in2; /* residual alone: of its second input */
     size_t ntensors;    /* fit fills these in, in the order of the parameter array */
@@ -92,7 +92,7 @@ struct hr_pass {
     const float *x2;     /* (B,in) residual alone: its second input */
     float *dx2;          /* (B,in) out, as dx; never dy */
     void *saved;         /* saved_bytes: what forward leaves for backward; NULL in evaluation */
-    void *scratch;       /* scratch_bytes: as it was left by any other layer */
+    void *scratch;       /* scratch_bytes: contents undefined */
     size_t threads;      /* that may share the work (team.h) */
     const struct hr_draw *draw; /* NULL in evaluation, which is how a layer knows */
 };
@@ -118,7 +118,8 @@ struct hr_layer_type {
 #define HR_LAYER_LIST(X)                                                                           \
     X(avgpool)                                                                                     \
     X(batchnorm)                                                                                   \
-    X(conv) X(dense) X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool) X(relu) X(residual) \
+    X(conv)                                                                                        \
+    X(dense) X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool) X(relu) X(residual)         \
         X(sigmoid) X(tanh)
 
 #define HR_DECLARE_LAYER(name) extern const struct hr_layer_type hr_layer_##name;

@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "nn/model_impl.h"
 
-/* 8 GiB of floats. Larger is more likely a slip of the pen than a network for one machine. */
+/* 8 GiB of floats. A larger network is more likely a mistake than meant for one machine. */
 static const size_t MAX_PARAMS = (size_t)1 << 31;
 
 /* Put the place before the message: `model: layer 2 "dens 10": ...`. */
@@ -43,7 +43,7 @@ static enum hr_status check_input(struct hr_shape input, struct hr_dims *out)
     return HR_OK;
 }
 
-/* Give the layer its place in the parameter array, behind all tensors so far. */
+/* Give the layer its place in the parameter array, after all tensors so far. */
 static enum hr_status place_tensors(struct hr_model *model, struct hr_layer *layer)
 {
     layer->first_tensor = model->ntensors;
@@ -79,7 +79,7 @@ static enum hr_status build_layer(struct hr_model *model, size_t index)
     return place_tensors(model, layer);
 }
 
-/* Where only flattens read it, the input stays in PyTorch's order, which is theirs. */
+/* When only flattens read it, the input stays in PyTorch's order, which they want. */
 static void choose_input_order(struct hr_model *model)
 {
     const struct hr_dims *in = &model->input;
@@ -305,8 +305,8 @@ struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)
     return info;
 }
 
-/* Forward; then, where something can be learned before or in a layer, the gradients of its
- * parameters and of its input. */
+/* Forward once; then once for the parameters' gradients and once for the input's, where a layer has
+ * them. */
 double hr_model_madds(const struct hr_model *model)
 {
     double madds = 0;

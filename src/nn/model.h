@@ -99,8 +99,8 @@ void hr_model_init(const struct hr_model *model, uint64_t seed, float *params);
 
 struct hr_layer;
 struct hr_pass;
-/* Stands between a workspace and its layers, to see what a layer is asked and to ask it (layer.h):
- * nobody else does. */
+/* Called instead of a layer's forward and backward (layer.h), which it calls itself: for profiles.
+ */
 typedef void (*hr_layer_watch)(void *arg, const struct hr_layer *layer, const struct hr_pass *pass,
                                bool backward);
 
@@ -109,7 +109,7 @@ struct hr_workspace_options {
     size_t threads; /* that share its work; 0: 1. They change no bit. */
     uint64_t seed;  /* of dropout */
     /* Called during hr_model_gradient, in the caller's thread, as soon as grads [offset, offset +
-     * count) are final: ranges in falling order, without gaps, together all. NULL: nobody. */
+     * count) are final: ranges from the last to the first, without gaps. NULL: nobody. */
     void (*done)(void *arg, size_t offset, size_t count);
     hr_layer_watch watch; /* NULL: layers are asked directly */
     void *arg;            /* of both */

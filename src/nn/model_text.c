@@ -19,7 +19,7 @@
 #define RESNET_HALVE(C)                                                                            \
     RESNET_BODY(C, " stride 2") " shortcut (conv " C " 1x1 stride 2, batchnorm), relu, "
 
-/* Names, and lists that end in the outputs: "dense " and the number of classes is put behind. */
+/* Names, and lists to which "dense " and the number of classes are added. */
 static const char *const builtin_names[] = {"softmax",   "mlp",     "cnn", "lenet",
                                             "vgg-small", "resnet8", NULL};
 static const char *const builtin_lists[] = {
@@ -239,8 +239,8 @@ static enum hr_status parse_all(struct parser *parser)
     return HR_OK;
 }
 
-/* Written text is at most three times as long as what is read: ")," becomes "), ", and a word
- * of one letter gets an end, or a blank that may have been a parenthesis. */
+/* The text written is at most three times as long as the text read: ")," becomes "), ", and a word
+ * of one letter gets an end or a blank. */
 static enum hr_status allocate(size_t length, struct hr_model_text *text)
 {
     text->list = calloc(3, length + 1);
@@ -289,8 +289,7 @@ const char *hr_layer_text_join(const struct hr_layer_text *layer, char *buffer, 
 
 enum { LONGEST_NAME = 16 };
 
-/* Letters to insert, drop or change to make b of a (Levenshtein), one row of the table at a time.
- * Both are at most LONGEST_NAME long. */
+/* Levenshtein distance, one row of the table at a time. Both are at most LONGEST_NAME long. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[LONGEST_NAME + 1];

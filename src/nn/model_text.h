@@ -48,9 +48,8 @@ struct hr_model_text {
     size_t nlayers;               /* at least 1 */
 };
 
-/* Parse `description`, a layer list or the name of a built-in model, which stands for its list with
- * as many outputs as there are `classes`. HR_E_USAGE names the layer or quotes the spot,
- * HR_E_NOMEM. On failure *out owns nothing. */
+/* Parse `description`: a layer list, or the name of a built-in model with `classes` outputs.
+ * HR_E_USAGE names the layer or quotes the spot, HR_E_NOMEM. On failure *out owns nothing. */
 HR_CHECKED enum hr_status hr_model_text_parse(const char *description, size_t classes,
                                               struct hr_model_text *out);
 void hr_model_text_fini(struct hr_model_text *text);

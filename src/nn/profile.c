@@ -73,7 +73,7 @@ struct stopwatch {
     const struct hr_model *model;
     struct times (*layers)[HR_PARTS]; /* (nlayers): forward; weights; all of backward */
     struct times loss, step;
-    bool apart;         /* this step asks for gradients of parameters by themselves */
+    bool apart;         /* this step times the gradients of parameters alone */
     int64_t forward_at; /* when the last forward was over; 0: backward has begun */
 };
 
@@ -174,7 +174,7 @@ static void run_rounds(struct bench *bench, double seconds)
     for (size_t round = 0; round < ROUNDS; round++) {
         hr_roof_meter_round(bench->meter);
         fill_input(bench, round);
-        step(bench, true); /* what the roofs have pushed out of the caches comes back */
+        step(bench, true); /* a step to bring back what the roofs evicted */
         for (size_t i = 0; i < n; i++) {
             step(bench, false);
             step(bench, true);

@@ -26,7 +26,7 @@ struct hr_profile_row {
     char layer[80]; /* "1 dense 256, relu": with the layers whose work it does as well */
     enum hr_part part;
     struct hr_work work;
-    double seconds; /* median; 0: too short to be told from the next part */
+    double seconds; /* median; 0: too short to measure */
 };
 
 struct hr_profile {
@@ -48,10 +48,9 @@ void hr_profile_free(struct hr_profile *profile);
 /* What share of the time of all rows each bound has. */
 void hr_profile_shares(const struct hr_profile *profile, double share[HR_BOUNDS]);
 
-/* Does a layer do this part in training, apart from others? Absorbed layers do nothing of their
- * own; a relu that the layer before has done still has its way back. None has one where nothing
- * before it is trained (the network's input wants no gradient). A flatten that moves nothing is
- * idle. */
+/* Does a layer do this part in training? Absorbed layers do nothing themselves; a relu done by the
+ * layer before still has its backward. No layer has a backward where nothing before it is trained.
+ * A flatten that moves nothing is idle. */
 bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_part part);
 
 /* The least work of any of its parts over B samples, with what the layer absorbs. They are alike:

@@ -58,7 +58,7 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
     return workspace->traces[model->text.nlayers - 1].y;
 }
 
-/* Tell whoever wants to know that a layer's gradients are final. */
+/* A layer's gradients are final: tell the caller. */
 static void say_done(const struct hr_workspace *workspace, const struct hr_layer *layer)
 {
     size_t count = 0;
@@ -73,7 +73,7 @@ static float *slot_of(const struct hr_workspace *workspace, size_t slot)
     return slot == HR_NO_SLOT ? NULL : workspace->slots[slot];
 }
 
-/* One layer's backward; where gradients meet, its own are added to those of the layers behind. */
+/* One layer's backward; where an input has several readers, gradients are added. */
 static void backward_layer(struct hr_workspace *workspace, size_t i, const float *params, size_t B,
                            float *grads)
 {

@@ -33,7 +33,7 @@ static enum hr_status fail_option(const char *word, const struct hr_layer_option
     return hr_fail(HR_E_USAGE, "found \"%.40s\", expected one of: %s", word, names);
 }
 
-/* Does the word stand where an option's name does, in words [from, to)? */
+/* Was this option given already, in words [from, to)? */
 static bool said_before(const struct hr_layer_text *text, size_t from, size_t to, const char *word)
 {
     for (size_t w = from; w < to; w += 2)

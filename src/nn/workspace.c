@@ -57,7 +57,7 @@ static void lay_out_layers(struct hr_workspace *workspace, struct cutter *cutter
         const struct hr_layer *layer = &model->layers[i];
         const size_t saved = saved_bytes(layer, workspace->max_batch);
         float *own = NULL;
-        /* What a layer absorbs has no y but for the last one's, which all of them share. */
+        /* Absorbed layers share the y of the last of them. */
         if (!layer->in_place && !layer->absorbed)
             own = cut(cutter, workspace->max_batch,
                       hr_dims_elems(&layer[layer->absorbs].out) * sizeof *own);
@@ -67,7 +67,7 @@ static void lay_out_layers(struct hr_workspace *workspace, struct cutter *cutter
     }
 }
 
-/* Walked twice: to count, then to cut. */
+/* Called twice: to count, then to take views. */
 static void lay_out(struct hr_workspace *workspace, struct cutter *cutter)
 {
     const struct hr_model *model = workspace->model;
