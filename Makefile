@@ -170,7 +170,7 @@ fuzz:                                          ## every parser fuzzed for FUZZ_S
 	then $(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzz; else echo "fuzz: skipped, clang with libFuzzer is not installed"; fi
 run-fuzz: $(FUZZERS)
 	@tests/fuzz/run.sh $(FUZZERS)
-peers: all                                     ## side by side with Open MPI, MPICH, gloo, PyTorch and LIBLINEAR; skips what is not installed
+peers: all                                     ## measure beside Open MPI, MPICH, gloo, PyTorch, LIBLINEAR what of them is installed: tests/peers/FIGURES.md
 	@python3 tests/peers/compare.py $(PEERS)
 experiments: all                               ## published findings checked: tests/experiments/results; ONLY=name
 	@python3 tests/experiments/run.py $(ONLY)

@@ -20,3 +20,15 @@ run_py="$BATS_TEST_DIRNAME/../experiments/run.py"
 @test "judges, measures and intervals give the answers of the textbook" {
   python3 "$BATS_TEST_DIRNAME/../experiments/test_judges.py"
 }
+
+@test "a measurement replaces its own section of the page of figures, and no other" {
+  python3 - "$BATS_TEST_DIRNAME/../peers" <<'PY'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from figures import replaced
+page = "# Page\n\nintro\n\n## A\n\nold a\n\n## B\n\nold b\n"
+assert replaced(page, "A", "new a") == "# Page\n\nintro\n\n## A\n\nnew a\n\n## B\n\nold b\n"
+assert replaced(page, "C", "new c") == page + "\n## C\n\nnew c\n"
+PY
+}

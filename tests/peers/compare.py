@@ -4,16 +4,16 @@ interval, next to the targets. An idle machine gives the only figures worth quot
 
     make peers                              all of it, half an hour
     tests/peers/compare.py --quick          few rounds and sizes, under 2
-    tests/peers/compare.py --only allreduce|training|primitives|convolutions|sparse
+    tests/peers/compare.py --only allreduce|training|primitives|convolutions|sparse|virtual|layers|store
 
-Written to build/peers.json as well. Exits 0 unless somebody's sum is wrong. What is not installed is
+Each part becomes a section of FIGURES.md here, unless it is --quick; build/peers.json has all figures. Exits 0 unless somebody's sum is wrong. What is not installed is
 skipped, and said so; Debian: libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev g++ python3-torch liblinear-dev.
 """
 import sys
 sys.dont_write_bytecode = True
 import argparse, glob, json, os, platform, shutil, subprocess, tempfile, time
 
-import allreduce, contenders, primitives, training
+import allreduce, contenders, figures, primitives, training
 from cells import adopt_orphans, which
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,12 +25,13 @@ PROGRAMS = os.path.join(BUILD, "peers")
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few rounds and sizes: to see that it works")
-    parser.add_argument("--only", choices=("allreduce", "training", "primitives", "convolutions", "sparse"))
+    parser.add_argument("--only", choices=[name for name, _, _ in PARTS])
     parser.add_argument("--rounds", type=int, help="interleaved rounds [7; quick 3]")
     parser.add_argument("--ranks", help="numbers of ranks [2,4,8; quick 2,4]")
     parser.add_argument("--large", action="store_true", help="256M too")
     parser.add_argument("--limit", type=float, default=60, help="seconds that one launch may take [60]")
     parser.add_argument("--scout-limit", type=float, help="the same in scouting [20; quick 5]")
+    parser.add_argument("--page", default=os.path.join(HERE, "FIGURES.md"), help="whose sections are replaced")
     parser.add_argument("--json", default=os.path.join(BUILD, "peers.json"))
     options = parser.parse_args(arguments)
     options.rounds = max(3, options.rounds or (3 if options.quick else 7))
@@ -148,16 +149,16 @@ def run_convolutions(options):
     python = training.python_with_torch()
     if not python:
         print("\nconvolutions: skipped: no python3 with torch")
-        return
+        return False
     print("\nconvolutions, one thread, beside PyTorch's (P7: >= 0.9x, 1.15x for 3x3 of 32 channels or more; lenet's 1.5x, 2.5x)")
-    subprocess.run([python, os.path.join(HERE, "conv_shapes.py"), str(min(options.rounds, 5))], cwd=ROOT)
+    return subprocess.run([python, os.path.join(HERE, "conv_shapes.py"), str(min(options.rounds, 5))], cwd=ROOT).returncode == 0
 
 
 def run_sparse(options, scratch):
     """Passes beside LIBLINEAR (>= 1x), the same objective at equal time, and H4 (>= 0.85, density <= 0.1 %)."""
     if not os.path.exists("/usr/include/linear.h"):
         print("\nsparse: skipped: no LIBLINEAR (Debian: liblinear-dev)")
-        return
+        return False
     libraries = subprocess.run(["pkg-config", "--libs", "zlib", "jansson", "libxxhash", "inih", "openblas"], capture_output=True, text=True)
     program = compile_program(["cc", "-std=c11", "-D_GNU_SOURCE", "-O3", "-Iinclude", *here("liblinear.c"), os.path.join("build", "libhogring.a"),
                                "-llinear", *libraries.stdout.split(), "-fopenmp", "-pthread", "-lm"], "liblinear")
@@ -169,30 +170,74 @@ def run_sparse(options, scratch):
             subprocess.run([program, rows, str(options.rounds)])
 
 
+def run_command(options, *command):
+    """One of the project's own measurements, as it stands."""
+    print(f"\n$ {' '.join(command)}", flush=True)
+    return subprocess.run(command, cwd=ROOT).returncode == 0
+
+
+def part_primitives(options, facts, report):
+    report["primitives"] = primitives.run(options, facts, build_primitives(), tell)
+
+
+def part_allreduce(options, facts, report):
+    report["allreduce"], report["wrong sums"] = run_allreduce(options, facts, options.scratch)
+
+
+def part_training(options, facts, report):
+    report["training"] = training.run(options, build_limit(), tell)
+
+
+def part_virtual(options, facts, report):
+    return not options.quick and run_command(options, sys.executable, os.path.join("tests", "peers", "virtual.py"))
+
+
+def part_layers(options, facts, report):
+    return all([run_command(options, "build/hogring", "bench", "layers", "--model", model, "--batch-size", "64") for model in ("mlp", "cnn")])
+
+
+def part_store(options, facts, report):
+    return run_command(options, "build/hogring", "bench", "store", "--sweep", "--link", "200MB/s", "--sizes", "4M:4M")
+
+
+# Name, heading in FIGURES.md, and what measures it; False: there was nothing to measure with.
+PARTS = [
+    ("primitives", "Primitives", part_primitives),
+    ("allreduce", "All-reduce", part_allreduce),
+    ("training", "Training", part_training),
+    ("convolutions", "Convolutions", lambda options, facts, report: run_convolutions(options)),
+    ("sparse", "Sparse models", lambda options, facts, report: run_sparse(options, options.scratch)),
+    ("virtual", "Virtual time", part_virtual),
+    ("layers", "Layers", part_layers),
+    ("store", "Store", part_store),
+]
+
+
+def run_part(options, facts, report, name, heading, part):
+    with figures.captured() as printed:
+        measured = part(options, facts, report) is not False
+    if measured and not options.quick:
+        figures.write(options.page, heading, facts, f"tests/peers/compare.py --only {name}", printed.text)
+
+
 def main():
     options = options_of(sys.argv[1:])
     sys.stdout.reconfigure(line_buffering=True)
     os.makedirs(PROGRAMS, exist_ok=True)
     adopt_orphans()
-    facts, wrong, began = machine(), [], time.monotonic()
+    facts, began = machine(), time.monotonic()
     report = {"machine": facts, "quick": options.quick, "rounds": options.rounds}
     caches = ", ".join(f"{level} {size >> 10} KiB" for level, size in sorted(facts["caches"].items()))
     print(f"{facts['cpu']}, {facts['processors']} processors, {caches}, Linux {facts['kernel']}, loadavg {' '.join(facts['loadavg'])}")
     # What the MPIs keep in files belongs into memory; and killed ranks leave theirs behind.
-    scratch = tempfile.mkdtemp(prefix="hogring-peers-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    options.scratch = tempfile.mkdtemp(prefix="hogring-peers-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     try:
-        if options.only in (None, "primitives"):
-            report["primitives"] = primitives.run(options, facts, build_primitives(), tell)
-        if options.only in (None, "allreduce"):
-            report["allreduce"], wrong = run_allreduce(options, facts, scratch)
-        if options.only in (None, "training"):
-            report["training"] = training.run(options, build_limit(), tell)
-        if options.only in (None, "convolutions"):
-            run_convolutions(options)
-        if options.only in (None, "sparse"):
-            run_sparse(options, scratch)
+        for name, heading, part in PARTS:
+            if options.only in (None, name):
+                run_part(options, facts, report, name, heading, part)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(options.scratch, ignore_errors=True)
+    wrong = report.pop("wrong sums", [])
     report["wrong"], report["seconds"] = wrong, round(time.monotonic() - began, 1)
     with open(options.json, "w") as file:
         json.dump(report, file, indent=1)
