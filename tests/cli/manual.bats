@@ -40,3 +40,16 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 @test "there is no man page of anything else" {
   refused 2 "no such page" help --man hogring-nothing.1
 }
+
+# Literal lines that begin with "hogring", a page's one behind the other; README's test has the long ones.
+@test "the examples of the manual run as they stand" {
+  case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
+  mkdir "$TMP/bin" && ln -s "$PWD/build/hogring" "$TMP/bin/hogring"
+  for t in data compare virtual-time sparse record checkpoints ci; do
+    sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "src/manual/$t.txt" | grep -E '^    hogring ' |
+      grep -vE 'bench|--workers 256|--expect-digest D|--model "conv' >"$TMP/$t.sh"
+    mkdir "$TMP/$t"
+    (cd "$TMP/$t" && PATH=$TMP/bin:$PATH bash -eux "$TMP/$t.sh") >"$TMP/said" 2>&1 </dev/null || { tail -n 5 "$TMP/said"; return 1; }
+  done
+  [ "$(cat "$TMP"/*.sh | wc -l)" -ge 15 ]
+}
