@@ -87,6 +87,13 @@ static void explored_runs_are_functions_of_the_order(void **state)
         struct hr_train_options options = colocated_options(asynchronous[i], 3);
         options.epochs = 1;
         run_check_order(options);
+        char here[33], there[33];
+        SET(schedule, "explore:7");
+        run_digest(&options, here);
+        options.servers = strcmp(asynchronous[i], "backup-workers") ? 3 : 1;
+        SET(placement, "dedicated"); /* more may happen, so another thing does */
+        run_digest(&options, there);
+        assert_string_not_equal(here, there);
     }
 }
 
