@@ -7,7 +7,7 @@
 - no circle of calls between files, but for those listed below; the list shrinks
 - every header begins with its name and compiles alone
 - functions have at most 60 lines, source files 400 (tests 450), headers 250, lines 100 columns
-- a test program that is named exists
+- a test program that is named exists, and so does every file that a README names
 - atomics stand in shm/atom.h alone; exit() and printf() in cli, report and base/log alone
 """
 import re, subprocess, sys
@@ -70,6 +70,14 @@ def check_words(path, lines):
         if path.parts[0] == "src" and path.parts[1] not in ("cli", "report") and name not in ("src/base/log.c", "src/base/error.c"):
             if re.search(r"(?<![a-z_])(exit|printf|puts)\(", line):
                 complain(path, number, "prints or exits below cli")
+
+def check_readmes():
+    """Files that a README names in backquotes are there: beside it, at the top, below src, or with their folder."""
+    for readme in [Path("README.md"), *(p for top in ("src", "include", "tests", "data") for p in Path(top).rglob("README.md"))]:
+        for number, line in enumerate(readme.read_text().split("\n"), 1):
+            for name in re.findall(r"`([\w/.-]+\.(?:c|h|py|sh|bats|bash|txt|md|S))`", line):
+                if not any((place / name).exists() for place in (readme.parent, Path("."), Path("src"), Path("include"), Path("tests/unit/train"))):
+                    complain(readme, number, f"there is no {name}")
 
 def check_headers_alone(headers, compiler):
     for header in headers:
@@ -150,6 +158,7 @@ def main():
         if path.suffix == ".h" and not path.read_text().startswith(f"/* {path.name} - "):
             complain(path, 1, f"does not begin with /* {path.name} - ")
     check_headers_alone([p for p in files if p.suffix == ".h" and p.parts[0] != "tests"], compiler)
+    check_readmes()
     check_calls(sys.argv[2] if len(sys.argv) > 2 else "build/release")
     print("\n".join(found) or f"lint: {len(files)} files, nothing found")
     return 1 if found else 0

@@ -310,13 +310,11 @@ const struct hr_command hr_command_compare = {
              "seed, clock,\n"
              "--target-accuracy, and where results go. Values that have commas or colons stand in "
              "quotes or parentheses.\n",
-    .examples =
-        "  hogring compare\n"
-        "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 --epochs 5 --seeds 3 "
-        "--plot mlp.svg\n"
-        "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8 --workers 8\n"
-        "  hogring compare --strategies 'ps-async,ps-async:inject=\"slow:0x4\":lr=0.01' --workers "
-        "4\n"
-        "  hogring compare --concurrent --json results.json\n",
+    .examples = "  hogring compare\n"
+                "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"
+                "    --epochs 5 --seeds 3 --plot mlp.svg\n"
+                "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8\n"
+                "  hogring compare --strategies 'ps-async,ps-async:inject=\"slow:0x4\":lr=0.01'\n"
+                "  hogring compare --concurrent --json results.json\n",
     .run = run,
 };

@@ -66,9 +66,9 @@ const struct hr_command hr_command_eval = {
     .story =
         "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n"
         "A single .safetensors file may be PyTorch's; --model says its layers.\n",
-    .examples =
-        "  hogring eval runs/mlp --data fashion-mnist\n"
-        "  hogring eval runs/mlp/step-00002345 --data fashion-mnist --expect-accuracy 0.86\n"
-        "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n",
+    .examples = "  hogring eval runs/mlp --data fashion-mnist\n"
+                "  hogring eval runs/mlp/step-00002345 --data fashion-mnist \\\n"
+                "    --expect-accuracy 0.86\n"
+                "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n",
     .run = run,
 };

@@ -31,10 +31,12 @@ const struct hr_command hr_command_simulate = {
         "Times shown are virtual. It is train --clock virtual, and compare --clock virtual puts "
         "several\n"
         "strategies side by side.\n",
-    .examples =
-        "  hogring simulate --strategy ps-async --workers 256\n"
-        "  hogring simulate --strategy ssp --workers 8 --inject slow:3x2 --compute-time 10ms\n"
-        "  hogring simulate --workers 16 --algorithm ring --link 1GB/s,5us\n"
-        "  hogring compare --clock virtual --workers 32 --inject slow:*x3@10% --plot curves.svg\n",
+    .examples = "  hogring simulate --strategy ps-async --workers 256 --batch-size 8 \\\n"
+                "    --lr 0.002 --momentum 0 --epoch-size 28760\n"
+                "  hogring simulate --strategy ssp --workers 8 --batch-size 8 \\\n"
+                "    --lr 0.01 --inject slow:3x2 --compute-time 10ms\n"
+                "  hogring simulate --workers 16 --batch-size 4 --algorithm ring --link 1GB/s,5us\n"
+                "  hogring compare --clock virtual --workers 8 --batch-size 8 \\\n"
+                "    --lr 0.01 --inject slow:*x3@10% --plot curves.svg\n",
     .run = run,
 };

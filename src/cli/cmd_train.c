@@ -120,14 +120,15 @@ const struct hr_command hr_command_train = {
         "initial weights and the same order of samples under every strategy; synchronous ones "
         "give\n"
         "the same bits again, which --expect-digest checks.\n",
-    .examples =
-        "  hogring train\n"
-        "  hogring train --strategy hogwild --workers 4 --epochs 20 --plot hogwild.svg\n"
-        "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 --checkpoint-dir runs/mlp\n"
-        "  hogring train --optimizer adamw --lr-schedule linear --warmup-epochs 1 --clip-norm 1\n"
-        "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n"
-        "  until hogring train --checkpoint-dir runs/mlp --resume auto; do sleep 1; done\n"
-        "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
-        "  hogring train --model logistic --data rcv1.libsvm --workers 4 --cost 1\n",
+    .examples = "  hogring train\n"
+                "  hogring train --strategy hogwild --workers 4 --epochs 20 --plot hogwild.svg\n"
+                "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"
+                "    --checkpoint-dir runs/mlp\n"
+                "  hogring train --optimizer adamw --lr-schedule linear --clip-norm 1\n"
+                "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n"
+                "  until hogring train --checkpoint-dir runs/mlp --resume auto || \\\n"
+                "    [ $? = 2 ]; do sleep 1; done\n"
+                "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
+                "  hogring train --model logistic --data rcv1.libsvm --workers 4 --cost 1\n",
     .run = hr_cli_train,
 };

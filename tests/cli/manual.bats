@@ -18,6 +18,12 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
   done
 }
 
+@test "every command's help fits 80 columns" {
+  for c in train compare simulate eval replay inspect data bench; do
+    hogring "$c" --help | awk -v c="$c" 'length > 80 { print c ": " $0; bad = 1 } END { exit bad }'
+  done
+}
+
 @test "mandoc finds nothing wrong with any man page" {
   command -v mandoc >/dev/null || skip "no mandoc"
   hogring help --man >"$TMP/pages"
