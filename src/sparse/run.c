@@ -69,6 +69,8 @@ static enum hr_status choose_solver(struct hr_sparse_run *run)
 {
     struct hr_train_options *o = &run->options;
     const bool mf = !strcmp(o->model, "mf");
+    if (o->update_rule)
+        return hr_fail(HR_E_USAGE, "an update rule: --model %s has its own", o->model);
     if (!strcmp(o->solver, "auto"))
         snprintf(o->solver, sizeof o->solver, "%s", mf ? "sgd" : "dual");
     run->dual = !strcmp(o->solver, "dual");

@@ -272,6 +272,10 @@ static void what_is_of_another_run_is_refused(void **state)
     changed.resume[0] = '\0';
     snprintf(changed.init_weights, sizeof changed.init_weights, "%s", scratch("ckpt"));
     refused(changed, &two, HR_E_USAGE, "--init-weights: means nothing with --solver dual");
+    changed = o;
+    changed.resume[0] = '\0';
+    changed.update_rule = &(struct hr_update_rule){.name = "mine"};
+    refused(changed, &two, HR_E_USAGE, "an update rule: --model logistic has its own");
     hr_dataset_close(&two);
     hr_dataset_close(&other);
 }
