@@ -9,4 +9,5 @@ agrees() { python3 tests/cli/formulas.py "${HOGRING:-build/hogring}" "$1"; }
 @test "flips and crops are those of the page" { agrees augmentation; }
 @test "dropped units are those of the page" { agrees dropout; }
 @test "held-out samples are those of the page" { agrees held_out_samples; }
+@test "slow steps and stalls come as on the page" { agrees slow_steps; }
 @test "virtual time passes as on the page" { agrees virtual_time; }

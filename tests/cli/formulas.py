@@ -7,6 +7,7 @@ Written from that page alone: no constant, no order and no formula is taken from
 """
 import gzip, heapq, json, math, struct, subprocess, sys, tempfile
 from pathlib import Path
+from statistics import NormalDist
 
 HOGRING = sys.argv[1]
 MASK = 0xFFFFFFFF
@@ -198,6 +199,8 @@ def draw(model, seed, rank, step):
     kind, a, b = model
     if kind == "uniform":
         return math.floor(a + (b - a) * u + 0.5)
+    if kind == "lognormal":
+        return math.floor(a * math.exp(b * NormalDist().inv_cdf(u)) + 0.5)
     return math.floor(a * -math.log(u) + 0.5)  # exponential
 
 class Links:
@@ -224,7 +227,6 @@ class Links:
 
 def simulate_ps_async(workers, params, batches, seed, compute, serve, bandwidth, latency):
     """Seconds until the first cut, and the updates of each worker."""
-    golden = 0x9E3779B97F4A7C15
     events, inserted, now = [], 0, 0
     queue, serving, served, given, cuts, home = [], None, 0, 0, 0, 0
     steps = [0] * workers
@@ -242,7 +244,7 @@ def simulate_ps_async(workers, params, batches, seed, compute, serve, bandwidth,
         if serving or not queue:
             return
         serving = queue.pop(0)
-        push(now + draw(serve, seed + 2 * golden & 2 ** 64 - 1, workers, served), ("served",))
+        push(now + draw(serve, seed + 2 * GOLDEN & 2 ** 64 - 1, workers, served), ("served",))
         served += 1
     for w in range(workers):
         send(w, "pull")
@@ -268,12 +270,30 @@ def simulate_ps_async(workers, params, batches, seed, compute, serve, bandwidth,
             send(event[1], "push")
             send(event[1], "pull")
         elif event[2] == "weights":
-            push(now + draw(compute, seed + golden & 2 ** 64 - 1, event[1], steps[event[1]]), ("computed", event[1]))
+            push(now + draw(compute, seed + GOLDEN & 2 ** 64 - 1, event[1], steps[event[1]]), ("computed", event[1]))
         elif event[2] == "none":
             send(event[1], "cut")
         else:
             home += 1
     return now // 1000 / 1e9, steps
+
+GOLDEN = 0x9E3779B97F4A7C15
+
+def check_slow_steps():
+    """A step of an all-reduce over no links lasts as long as its slowest gradient."""
+    took = 0
+    for step in range(23):  # 1438 samples, 64 a step
+        of_workers = []
+        for w in range(4):
+            ps = draw(("lognormal", 1e10, 0.3), 6 + GOLDEN, w, step)
+            if words(6 + 3 * GOLDEN & 2 ** 64 - 1, 9, step, w << 8)[0] / 2 ** 32 < 0.1:
+                ps = math.floor(ps * 3.0 + 0.5)
+            of_workers.append(ps + (step == 5 and w == 1) * 30_000_000_000)
+        took += max(of_workers)
+    _, result = trained("simulate", "--model", "softmax", "--workers", 4, "--batch-size", 16, "--epochs", 1, "--seed", 6,
+                        "--compute-time", "lognormal(10ms,0.3)", "--inject", "slow:*x3@10%,stall:1@step=5+30ms")
+    if abs(result["seconds"] - took / 1e12) > 2e-9:
+        sys.exit(f"{took / 1e12} s; the tool {result['seconds']}")
 
 def check_virtual_time():
     for workers in (2, 5, 9):

@@ -217,7 +217,8 @@ def run_part(options, facts, report, name, heading, part):
     with figures.captured() as printed:
         measured = part(options, facts, report) is not False
     if measured and not options.quick:
-        figures.write(options.page, heading, facts, f"tests/peers/compare.py --only {name}", printed.text)
+        command = ["tests/peers/compare.py", *sys.argv[1:], *(() if options.only else ("--only", name))]
+        figures.write(options.page, heading, facts, " ".join(command), printed.text)
 
 
 def main():
