@@ -22,8 +22,6 @@ UPWARD = set()
 CIRCLES = [
     "sparse/factors sparse/objective sparse/sgd sparse/worker",
     "strategy/server strategy/server_shard strategy/staleness",
-    "train/announce train/asynchrony train/needs train/prepare train/recipe train/replay train/result train/run",
-    "train/repro train/trainee",
 ]
 found = []
 

@@ -53,7 +53,7 @@ static struct hr_staleness part_of(const struct hr_run *run, size_t part)
         out.sum = hr_atom64_load_relaxed(&counts->sum);
         out.max = hr_atom64_load_relaxed(&counts->max);
     }
-    snprintf(out.name, sizeof out.name, "%s", hr_model_tensor(run->model, key)->name);
+    snprintf(out.name, sizeof out.name, "%s", hr_model_tensor(run->job.model, key)->name);
     return out;
 }
 
@@ -88,4 +88,32 @@ enum hr_status hr_account_staleness(struct hr_run *run)
     result->nstale_workers = run->shared.workers;
     result->nstale_keys = keys;
     return HR_OK;
+}
+
+static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_result *result)
+{
+    _Static_assert((int)HR_RESULT_STALENESS_BUCKETS == (int)HR_STALENESS_BUCKETS,
+                   "the same histogram");
+    result->updates += stats->updates;
+    result->samples += stats->samples;
+    result->forward_s += hr_seconds(stats->forward_ns);
+    result->backward_s += hr_seconds(stats->backward_ns);
+    result->prefetch_hits += stats->prefetch_hits;
+    result->prefetch_misses += stats->prefetch_misses;
+    result->bytes_sent += stats->bytes_sent;
+    result->bytes_received += stats->bytes_received;
+    result->stale_updates += stats->stale_updates;
+    result->stale_sum += stats->stale_sum;
+    result->first_samples += stats->first_samples;
+    result->first_loss += stats->first_loss;
+    result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
+    result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
+    for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
+        result->stale[i] += stats->stale[i];
+}
+
+void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
+{
+    for (size_t w = 0; w < run->shared.workers; w++)
+        fold_worker(&run->shared.stats[w], result);
 }

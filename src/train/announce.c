@@ -3,29 +3,25 @@
 
 #include "base/cpus.h"
 #include "kernels/gemm.h"
-#include "train/recipe.h"
+#include "train/optimizer_setup.h"
 #include "train/run.h"
-
-static const char *played_as(const struct hr_run *run)
-{
-    return run->schedule == HR_SCHEDULE_VIRTUAL ? "in virtual time" : "one thread plays all ranks";
-}
 
 static const char *compute_text(const struct hr_run *run)
 {
-    if (run->conditions.times)
+    if (run->job.conditions.times)
         return "as long as recorded";
-    return run->options->compute_time[0] ? run->options->compute_time : "as long as it takes";
+    return run->job.options->compute_time[0] ? run->job.options->compute_time
+                                             : "as long as it takes";
 }
 
 /* "a gradient lognormal(10ms,0.3); a server's message 1ms; links 1GB/s; trouble slow:3x2" */
 static void times_text(const struct hr_run *run, char *text, size_t size)
 {
-    const struct hr_train_options *o = run->options;
-    const bool simulated = run->schedule == HR_SCHEDULE_VIRTUAL;
+    const struct hr_train_options *o = run->job.options;
+    const bool simulated = run->job.simulated;
     char servers[160] = "", messages[300] = "";
     text[0] = '\0';
-    if (!simulated && !hr_conditions_matter(&run->conditions))
+    if (!simulated && !hr_conditions_matter(&run->job.conditions))
         return;
     if (simulated && run->shared.strategy->served)
         snprintf(servers, sizeof servers, "; a server's message %.120s",
@@ -41,23 +37,23 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
 
 void hr_announce(const struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_batch_schedule *course = &shared->course;
     const bool all_reduces = hr_strategy_obeys(shared->strategy, "algorithm");
     char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
-    hr_recipe_optimizer_text(run, optimizer, sizeof optimizer);
-    hr_recipe_rate_text(run, rate, sizeof rate);
+    hr_optimizer_setup_text(run, optimizer, sizeof optimizer);
+    hr_rate_setup_text(run, rate, sizeof rate);
     hr_strategy_describe(shared, manner, sizeof manner);
     times_text(run, times, sizeof times);
     hr_needs_text(&run->needs, memory);
     const struct hr_run_info info = {
-        .strategy = run->strategy_name,
+        .strategy = run->job.options->strategy,
         .algorithm = all_reduces ? shared->group_options.algorithm->name : NULL,
         .order = all_reduces ? shared->group_options.algorithm->order : NULL,
-        .launch = hr_run_is_played(run) ? played_as(run) : hr_launch_name(run->launch),
+        .launch = run->job.played ? run->drive.driver->title : hr_launch_name(run->job.launch),
         .guarantee = shared->strategy->guarantee,
-        .model = hr_model_text(run->model),
+        .model = hr_model_text(run->job.model),
         .kernels = hr_kernels_name(),
         .optimizer = optimizer,
         .lr_course = rate,
@@ -67,10 +63,10 @@ void hr_announce(const struct hr_run *run)
         .workers = shared->workers,
         .servers = shared->servers,
         .processors = hr_cpus_allowed(),
-        .batch_size = run->batch_size,
-        .global_batch = run->global_batch,
+        .batch_size = run->job.batch_size,
+        .global_batch = run->job.global_batch,
         .threads_per_worker = o->threads_per_worker,
-        .micro_shards = run->micro_shards,
+        .micro_shards = run->job.micro_shards,
         .params = shared->params,
         .lr = (double)hr_batch_schedule_lr(course, course->first),
         .epochs = o->epochs,
@@ -84,7 +80,7 @@ void hr_announce(const struct hr_run *run)
         .served = shared->strategy->served,
         .colocated = shared->colocated,
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
-        .played = hr_run_is_played(run),
+        .played = run->job.played,
     };
     if (run->launcher.observer->started)
         run->launcher.observer->started(run->launcher.observer->arg, &info);

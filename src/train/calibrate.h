@@ -36,8 +36,8 @@
 
 enum { HR_SAMPLES_KEPT = 4096 };
 
-struct hr_run;
-struct hr_trainee;
+struct hr_drive;
+struct hr_train_job;
 struct hr_shard;
 
 /* Durations; one writer. */
@@ -59,28 +59,31 @@ struct hr_calibration {
 
 enum hr_sent { HR_SENT_PULL, HR_SENT_PUSH, HR_SENT_REPLY, HR_SENT_KINDS };
 
-/* Does the run measure itself? */
-#define hr_calibrates(run) ((run)->calibration.compute != NULL)
-
 /* HR_E_USAGE when the file cannot be a model's, HR_E_IO when it could not be written. */
-HR_CHECKED enum hr_status hr_calibrate_check(const struct hr_run *run);
+HR_CHECKED enum hr_status hr_calibrate_check(const struct hr_train_job *job);
 
 /* Bytes of the samples; 0 without --calibrate. Then: they begin at `memory`, zeroed. */
-size_t hr_calibration_bytes(const struct hr_run *run);
-void hr_calibration_place(struct hr_run *run, unsigned char *memory);
+size_t hr_calibration_bytes(const struct hr_train_job *job);
+void hr_calibration_place(struct hr_drive *drive, unsigned char *memory);
 
 /* --- ranks, each at once back when nobody calibrates */
 
 /* A worker has its replies. */
-void hr_calibrate_replies(const struct hr_trainee *trainee);
-/* A worker begins a step (or, with `cut`, comes to rest). With the one before it was done at
- * came_ns, and has waited idly so long since. */
-void hr_calibrate_step(struct hr_trainee *trainee, bool cut, int64_t came_ns, int64_t idle_ns);
+void hr_calibrate_replies(const struct hr_drive *drive, size_t rank);
+/* Between two batches of a worker. */
+struct hr_step_times {
+    int64_t accepted_ns; /* the one before; 0: none */
+    int64_t came_ns;     /* it was done with that */
+    int64_t idle_ns;     /* it waited since then */
+};
+/* A worker begins a step (or, with `cut`, comes to rest): when, for the next; or 0. */
+HR_CHECKED int64_t hr_calibrate_step(const struct hr_drive *drive, size_t rank,
+                                     const struct hr_step_times *times, bool cut);
 /* A shard waited from `since`, began to take a message at `began`, and has taken it. */
-void hr_calibrate_take(const struct hr_run *run, const struct hr_shard *shard, int64_t since,
+void hr_calibrate_take(const struct hr_drive *drive, const struct hr_shard *shard, int64_t since,
                        int64_t began);
 
 /* Write the model. HR_E_IO, HR_E_NOMEM; HR_E_FAILED when nothing was measured. */
-HR_CHECKED enum hr_status hr_calibrate_write(const struct hr_run *run);
+HR_CHECKED enum hr_status hr_calibrate_write(const struct hr_drive *drive);
 
 #endif

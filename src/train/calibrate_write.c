@@ -11,14 +11,14 @@
 #include "base/median.h"
 #include "netsim/delay_fit.h"
 #include "strategy/shared.h"
-#include "train/run.h"
+#include "train/driver.h"
 
 static const double most_alike = 1.1; /* workers whose medians are nearer are equally fast */
 
 enum { ENOUGH = 8 }; /* steps, to call a worker slower than the others */
 
 struct writer {
-    const struct hr_run *run;
+    const struct hr_drive *drive;
     FILE *out;      /* what FILE will hold */
     double *ns;     /* (as many as all ranks keep) owned */
     size_t n;       /* of them in hand */
@@ -39,10 +39,10 @@ static void gather(struct writer *writer, const struct hr_samples *samples, doub
 
 /* Steps of replicas that wait for one another: what one waited for those that came later is theirs,
  * what it waited after the last of them is its own. */
-static void add_exchange(const struct hr_run *run)
+static void add_exchange(const struct hr_drive *drive)
 {
-    const struct hr_calibration *calibration = &run->calibration;
-    const size_t workers = run->shared.workers;
+    const struct hr_calibration *calibration = &drive->calibration;
+    const size_t workers = drive->job->shared->workers;
     for (size_t i = 0; i < kept(&calibration->compute[0]); i++) {
         int64_t last = calibration->came[0].ns[i];
         for (size_t w = 1; w < workers; w++)
@@ -73,7 +73,8 @@ static enum hr_status write_durations(const struct writer *writer, const char *p
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return hr_fail(HR_E_NOMEM, "no memory to write %s", path);
-    fprintf(out, "# measured by hogring train --calibrate %s\n", writer->run->options->calibrate);
+    fprintf(out, "# measured by hogring train --calibrate %s\n",
+            writer->drive->job->options->calibrate);
     for (size_t i = 0; i < writer->n; i++)
         fprintf(out, "%.0fns\n", writer->ns[i]);
     enum hr_status status = fclose(out) == 0 ? HR_OK : HR_E_NOMEM;
@@ -98,7 +99,7 @@ static enum hr_status write_model(struct writer *writer, const char *option, con
         fprintf(writer->out, "%s = %s\n", option, text);
         return HR_OK;
     }
-    HR_TRY(hr_path(path, "%s.%s", writer->run->options->calibrate, suffix));
+    HR_TRY(hr_path(path, "%s.%s", writer->drive->job->options->calibrate, suffix));
     const char *slash = strrchr(path, '/'); /* the file's place is that of the model */
     fprintf(writer->out, "%s = trace:%s\n", option, slash ? slash + 1 : path);
     return write_durations(writer, path);
@@ -128,8 +129,8 @@ static const char *plural(size_t n)
 
 static void write_head(const struct writer *writer)
 {
-    const struct hr_run *run = writer->run;
-    const struct hr_train_options *o = run->options;
+    const struct hr_drive *drive = writer->drive;
+    const struct hr_train_options *o = drive->job->options;
     struct utsname system = {0};
     char processor[80], date[32];
     double load = 0;
@@ -147,9 +148,10 @@ static void write_head(const struct writer *writer)
             "# run       %s, %zu worker%s, %zu server%s, %ss; batch %zu, %zu parameters\n"
             "# model     %.100s\n",
             o->calibrate, processor, hr_cpus_allowed(), system.release, load, date,
-            run->strategy_name, run->shared.workers, plural(run->shared.workers),
-            run->shared.servers, plural(run->shared.servers), o->launch, run->batch_size,
-            run->shared.params, o->model);
+            drive->job->options->strategy, drive->job->shared->workers,
+            plural(drive->job->shared->workers), drive->job->shared->servers,
+            plural(drive->job->shared->servers), o->launch, drive->job->batch_size,
+            drive->job->shared->params, o->model);
     if (o->compute_time[0] || o->inject[0])
         fprintf(writer->out, "#           --compute-time \"%.60s\" --inject \"%.60s\"\n",
                 o->compute_time, o->inject);
@@ -159,11 +161,11 @@ static void write_head(const struct writer *writer)
  * the medians, or 1 when that is next to it, or when it made too few steps to say. */
 static void find_factors(struct writer *writer)
 {
-    const struct hr_run *run = writer->run;
-    const size_t workers = run->shared.workers;
+    const struct hr_drive *drive = writer->drive;
+    const size_t workers = drive->job->shared->workers;
     for (size_t w = 0; w < workers; w++) {
         writer->n = 0;
-        gather(writer, &run->calibration.compute[w], 1);
+        gather(writer, &drive->calibration.compute[w], 1);
         writer->factor[w] = writer->n >= ENOUGH ? hr_median(writer->ns, writer->n) : NAN;
     }
     size_t known = 0;
@@ -180,9 +182,9 @@ static void find_factors(struct writer *writer)
 
 static void write_inject(const struct writer *writer)
 {
-    char text[sizeof writer->run->options->inject] = "";
+    char text[sizeof writer->drive->job->options->inject] = "";
     const size_t most = 150; /* what fits in a line */
-    for (size_t w = 0; w < writer->run->shared.workers && strlen(text) < most; w++)
+    for (size_t w = 0; w < writer->drive->job->shared->workers && strlen(text) < most; w++)
         if (writer->factor[w] != 1)
             snprintf(text + strlen(text), sizeof text - strlen(text), "%sslow:%zux%.3f",
                      text[0] ? "," : "", w, writer->factor[w]);
@@ -192,18 +194,18 @@ static void write_inject(const struct writer *writer)
 
 static enum hr_status write_compute(struct writer *writer)
 {
-    const struct hr_run *run = writer->run;
-    if (run->shared.strategy->synchronous && !run->shared.servers)
-        add_exchange(run);
+    const struct hr_drive *drive = writer->drive;
+    if (drive->job->shared->strategy->synchronous && !drive->job->shared->servers)
+        add_exchange(drive);
     find_factors(writer);
     writer->n = 0;
-    for (size_t w = 0; w < run->shared.workers; w++)
-        gather(writer, &run->calibration.compute[w], writer->factor[w]);
+    for (size_t w = 0; w < drive->job->shared->workers; w++)
+        gather(writer, &drive->calibration.compute[w], writer->factor[w]);
     if (!writer->n)
         return hr_fail(HR_E_FAILED, "--calibrate %s: no step was measured",
-                       run->options->calibrate);
+                       drive->job->options->calibrate);
     fprintf(writer->out, "#\n# %zu steps of workers%s\n", writer->n,
-            run->shared.servers ? "" : ", updating and exchanging included");
+            drive->job->shared->servers ? "" : ", updating and exchanging included");
     HR_TRY(write_model(writer, "compute-time", "compute"));
     write_inject(writer);
     return HR_OK;
@@ -211,32 +213,32 @@ static enum hr_status write_compute(struct writer *writer)
 
 static enum hr_status write_servers(struct writer *writer)
 {
-    const struct hr_run *run = writer->run;
+    const struct hr_drive *drive = writer->drive;
     static const char *const names[] = {"pulls", "pushes"};
     size_t all = 0;
     fputs("#\n", writer->out);
     for (size_t kind = 0; kind < HR_SENT_REPLY; kind++) {
         writer->n = 0;
-        for (size_t s = 0; s < run->shared.servers; s++)
-            gather(writer, &run->calibration.served[s * HR_SENT_REPLY + kind], 1);
+        for (size_t s = 0; s < drive->job->shared->servers; s++)
+            gather(writer, &drive->calibration.served[s * HR_SENT_REPLY + kind], 1);
         all += writer->n;
         if (writer->n)
             fprintf(writer->out, "# %zu %s, mean %.6g us\n", writer->n, names[kind],
                     mean_ns(writer) / 1e3);
     }
     writer->n = 0;
-    for (size_t i = 0; i < run->shared.servers * HR_SENT_REPLY; i++)
-        gather(writer, &run->calibration.served[i], 1);
+    for (size_t i = 0; i < drive->job->shared->servers * HR_SENT_REPLY; i++)
+        gather(writer, &drive->calibration.served[i], 1);
     return all ? write_model(writer, "server-time", "server") : HR_OK;
 }
 
 static void write_link(struct writer *writer)
 {
-    const struct hr_run *run = writer->run;
+    const struct hr_drive *drive = writer->drive;
     char latency[HR_PS_TEXT];
     writer->n = 0;
-    for (size_t r = 0; r < run->nranks; r++)
-        gather(writer, &run->calibration.noticed[r], 1);
+    for (size_t r = 0; r < drive->job->nranks; r++)
+        gather(writer, &drive->calibration.noticed[r], 1);
     if (!writer->n)
         return;
     const double mean = mean_ns(writer);
@@ -253,24 +255,25 @@ static enum hr_status write_all(struct writer *writer)
 {
     write_head(writer);
     HR_TRY(write_compute(writer));
-    if (!writer->run->shared.servers)
+    if (!writer->drive->job->shared->servers)
         return HR_OK;
     HR_TRY(write_servers(writer));
     write_link(writer);
     return HR_OK;
 }
 
-enum hr_status hr_calibrate_write(const struct hr_run *run)
+enum hr_status hr_calibrate_write(const struct hr_drive *drive)
 {
-    const char *path = run->options->calibrate;
-    const size_t arrays = run->shared.workers + run->nranks + HR_SENT_REPLY * run->shared.servers;
+    const char *path = drive->job->options->calibrate;
+    const size_t arrays = drive->job->shared->workers + drive->job->nranks +
+                          HR_SENT_REPLY * drive->job->shared->servers;
     char *text = NULL;
     size_t bytes = 0;
     struct writer writer = {
-        .run = run,
+        .drive = drive,
         .out = open_memstream(&text, &bytes),
         .ns = malloc(arrays * HR_SAMPLES_KEPT * sizeof(double)),
-        .factor = calloc(run->shared.workers, sizeof(double)),
+        .factor = calloc(drive->job->shared->workers, sizeof(double)),
     };
     enum hr_status status = writer.out && writer.ns && writer.factor
                                 ? write_all(&writer)

@@ -21,7 +21,7 @@
 #include "netsim/inject.h"
 #include "netsim/topology.h"
 
-struct hr_run;
+struct hr_train_job;
 
 /* How long the gradients of a recorded run took, in the order in which each worker computed them;
  * used again from the start when there are not enough. */
@@ -42,8 +42,8 @@ struct hr_conditions {
                                        messages pass at once */
 };
 
-/* Read run->options for a run of run->nranks. HR_E_USAGE, HR_E_FORMAT, HR_E_IO, HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_conditions_open(struct hr_run *run);
+/* Read job->options for a run of job->nranks. HR_E_USAGE, HR_E_FORMAT, HR_E_IO, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_conditions_open(struct hr_train_job *job);
 /* Harmless on zeroed ones. */
 void hr_conditions_close(struct hr_conditions *conditions);
 
@@ -54,15 +54,15 @@ static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
 }
 
 /* After the run: warn of stalls before steps that there were none of. */
-void hr_conditions_warn(const struct hr_run *run);
+void hr_conditions_warn(const struct hr_train_job *job);
 
 /* How long the gradient of step `step` of `rank` takes, when by itself it would take (or took)
  * `own_ps`; stalls before it, and loading that is slow on purpose, come on top. */
-int64_t hr_conditions_compute_ps(const struct hr_run *run, size_t rank, uint64_t step,
+int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,
                                  int64_t own_ps);
-int64_t hr_conditions_stall_ps(const struct hr_run *run, size_t rank, uint64_t step);
-int64_t hr_conditions_load_ps(const struct hr_run *run, size_t rank);
+int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step);
+int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank);
 /* How long a shard takes its `number`th message. */
-int64_t hr_conditions_serve_ps(const struct hr_run *run, size_t shard, uint64_t number);
+int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number);
 
 #endif

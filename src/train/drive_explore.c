@@ -18,7 +18,7 @@ enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 /* Events in a fixed list: one a worker, then one for each shard and worker. */
 static size_t list_events(struct hr_play *play, unsigned char *enabled)
 {
-    const struct hr_shared_state *shared = &play->run->shared;
+    const struct hr_shared_state *shared = play->shared;
     size_t n = 0;
     for (size_t r = 0; r < shared->workers; r++)
         enabled[n++] = hr_play_may_act(play, r);
@@ -34,7 +34,7 @@ static enum hr_status one_event(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
     unsigned char enabled[HR_MAX_RANKS + HR_MAX_RANKS * HR_MAX_RANKS];
-    const struct hr_shared_state *shared = &play->run->shared;
+    const struct hr_shared_state *shared = play->shared;
     const size_t n = list_events(play, enabled);
     const size_t event = hr_pick(&explorer->picker, enabled, n);
     if (event == n || explorer->idle > IDLE_LOOKS * shared->workers)
@@ -57,7 +57,7 @@ static enum hr_status play_all(struct explorer *explorer)
     for (;;) {
         if (hr_play_at_cut(play)) {
             HR_TRY(hr_play_cut(play));
-            if (play->run->leader.cuts.cut->halt)
+            if (play->drive->leader->cuts.cut->halt)
                 return HR_OK;
             continue;
         }
@@ -66,12 +66,12 @@ static enum hr_status play_all(struct explorer *explorer)
     }
 }
 
-enum hr_status hr_drive_explore(struct hr_run *run)
+enum hr_status hr_drive_explore(struct hr_drive *drive)
 {
     struct explorer explorer = {
-        .picker = {.kind = HR_PICK_EXPLORE, .seed = run->explore_seed},
+        .picker = {.kind = HR_PICK_EXPLORE, .seed = drive->explore_seed},
     };
-    enum hr_status status = hr_play_start(&explorer.play, run, hr_play_threads(run));
+    enum hr_status status = hr_play_start(&explorer.play, drive);
     if (status == HR_OK)
         status = play_all(&explorer);
     return hr_play_finish(&explorer.play, status);

@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/cpus.h"
 #include "train/play.h"
 #include "train/replay.h"
 
@@ -37,14 +36,14 @@ static enum hr_status misfit(const struct replayer *replayer, size_t shard,
     return hr_fail(HR_E_FORMAT,
                    "%s: does not fit the run that it describes: owner %zu next takes input %u of "
                    "worker %u at step %" PRIu64 " (value %" PRIu64 "), but %s",
-                   replayer->play.run->replay->path, shard, entry->kind, entry->rank, entry->step,
+                   replayer->play.drive->replay->path, shard, entry->kind, entry->rank, entry->step,
                    entry->value, but);
 }
 
 static bool is_enabled(struct replayer *replayer, size_t shard, size_t worker)
 {
     struct hr_play *play = &replayer->play;
-    play->run->shared.strategy->enabled(&play->shard[shard], replayer->enabled);
+    play->shared->strategy->enabled(&play->shard[shard], replayer->enabled);
     return replayer->enabled[worker];
 }
 
@@ -68,10 +67,10 @@ static enum hr_status take_entry(struct replayer *replayer, size_t shard,
 static bool has_left_the_log(const struct replayer *replayer)
 {
     const struct hr_play *play = &replayer->play;
-    const struct hr_shared_state *shared = &play->run->shared;
+    const struct hr_shared_state *shared = play->shared;
     if (hr_atom32_load_relaxed(&shared->dispenser->stop) != HR_STOP_NOT)
         return true;
-    if (!hr_replay_is_cut_short(play->run))
+    if (!hr_replay_is_cut_short(play->drive))
         return false;
     if (!shared->strategy->synchronous)
         return hr_atom64_load_relaxed(&shared->dispenser->next) >= shared->course.end;
@@ -99,7 +98,7 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
 static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 {
     struct hr_play *play = &replayer->play;
-    for (size_t w = 0; w < play->run->shared.workers; w++)
+    for (size_t w = 0; w < play->shared->workers; w++)
         if (is_enabled(replayer, shard, w)) {
             hr_play_take(play, shard, w);
             *moved = true;
@@ -109,23 +108,23 @@ static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 static struct hr_replay_log *replay_log(struct replayer *replayer, size_t rank)
 {
     struct hr_play *play = &replayer->play;
-    return play->run->shared.strategy->replay_log(&play->trainee[rank].worker);
+    return play->shared->strategy->replay_log(&play->worker[rank].worker);
 }
 
 /* From here on without the logs, or: some worker's has batches that the run has not. */
 static enum hr_status leave_the_log(struct replayer *replayer)
 {
     struct hr_play *play = &replayer->play;
-    const size_t workers = play->run->shared.workers;
-    const bool logs = play->run->shared.strategy->replay_log;
+    const size_t workers = play->shared->workers;
+    const bool logs = play->shared->strategy->replay_log;
     bool beyond = false;
     for (size_t r = 0; r < workers; r++)
         beyond = beyond || (logs && replay_log(replayer, r)->beyond);
-    if (beyond && !hr_replay_is_cut_short(play->run))
+    if (beyond && !hr_replay_is_cut_short(play->drive))
         return hr_fail(HR_E_FORMAT,
                        "%s: does not fit the run that it describes: a worker's log has more "
                        "batches than the run",
-                       play->run->replay->path);
+                       play->drive->replay->path);
     replayer->off = replayer->off || beyond || has_left_the_log(replayer);
     for (size_t r = 0; r < workers && logs && replayer->off; r++)
         replay_log(replayer, r)->recorded = NULL;
@@ -134,7 +133,7 @@ static enum hr_status leave_the_log(struct replayer *replayer)
 
 static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 {
-    const struct hr_shared_state *shared = &replayer->play.run->shared;
+    const struct hr_shared_state *shared = replayer->play.shared;
     HR_TRY(leave_the_log(replayer));
     for (size_t s = 0; s < shared->servers; s++) {
         if (replayer->off)
@@ -147,7 +146,7 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 
 static uint64_t operations(struct replayer *replayer, size_t rank)
 {
-    const bool logs = replayer->play.run->shared.strategy->replay_log;
+    const bool logs = replayer->play.shared->strategy->replay_log;
     return logs ? replay_log(replayer, rank)->moved : 0;
 }
 
@@ -174,8 +173,8 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 static size_t awaited(const struct replayer *replayer)
 {
     const struct hr_play *play = &replayer->play;
-    const size_t workers = play->run->shared.workers;
-    for (size_t s = 0; s < play->run->shared.servers && !replayer->off; s++) {
+    const size_t workers = play->shared->workers;
+    for (size_t s = 0; s < play->shared->servers && !replayer->off; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry && play->state[entry->rank] == HR_HAS)
             return entry->rank;
@@ -188,7 +187,7 @@ static size_t awaited(const struct replayer *replayer)
 
 static enum hr_status stuck(const struct replayer *replayer)
 {
-    for (size_t s = 0; s < replayer->play.run->shared.servers; s++) {
+    for (size_t s = 0; s < replayer->play.shared->servers; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry)
             return misfit(replayer, s, entry, "that will never be there");
@@ -196,13 +195,13 @@ static enum hr_status stuck(const struct replayer *replayer)
     return hr_fail(HR_E_FORMAT,
                    "%s: does not fit the run that it describes: nothing can happen any more, "
                    "and the run is not over",
-                   replayer->play.run->replay->path);
+                   replayer->play.drive->replay->path);
 }
 
 static enum hr_status one_round(struct replayer *replayer)
 {
     struct hr_play *play = &replayer->play;
-    const size_t workers = play->run->shared.workers;
+    const size_t workers = play->shared->workers;
     bool moved = false, idle;
     HR_TRY(serve_all(replayer, &moved));
     for (size_t r = 0; r < workers; r++)
@@ -214,8 +213,8 @@ static enum hr_status one_round(struct replayer *replayer)
     if (rank < workers)
         return hr_play_act(play, rank, &idle); /* joins */
     /* Without owners all that moves is collectives, by looks. */
-    return replayer->idle > (play->run->shared.servers ? 0 : IDLE_LOOKS * workers) ? stuck(replayer)
-                                                                                   : HR_OK;
+    return replayer->idle > (play->shared->servers ? 0 : IDLE_LOOKS * workers) ? stuck(replayer)
+                                                                               : HR_OK;
 }
 
 static enum hr_status play_all(struct replayer *replayer)
@@ -228,7 +227,7 @@ static enum hr_status play_all(struct replayer *replayer)
             continue;
         HR_TRY(leave_the_log(replayer)); /* if that is why they are here */
         HR_TRY(hr_play_cut(play));
-        if (play->run->leader.cuts.cut->halt)
+        if (play->drive->leader->cuts.cut->halt)
             return HR_OK;
     }
 }
@@ -244,21 +243,21 @@ static enum hr_status open_logs(struct replayer *replayer, const struct hr_trace
     return HR_OK;
 }
 
-enum hr_status hr_drive_replay(struct hr_run *run)
+enum hr_status hr_drive_replay(struct hr_drive *drive)
 {
     struct replayer replayer = {0};
-    enum hr_status status = open_logs(&replayer, &hr_replay_own(run->replay)->trace);
+    enum hr_status status = open_logs(&replayer, &hr_replay_own(drive->replay)->trace);
     if (status == HR_OK) {
-        status = hr_play_start(&replayer.play, run, hr_play_threads(run));
+        status = hr_play_start(&replayer.play, drive);
         for (size_t r = 0;
-             status == HR_OK && run->shared.strategy->replay_log && r < replayer.nlogs; r++)
+             status == HR_OK && drive->job->shared->strategy->replay_log && r < replayer.nlogs; r++)
             replay_log(&replayer, r)->recorded = &replayer.log[r];
         if (status == HR_OK)
             status = play_all(&replayer);
         status = hr_play_finish(&replayer.play, status);
     }
     for (size_t s = 0; s < replayer.nlogs; s++) {
-        run->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;
+        drive->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;
         hr_trace_cursor_close(&replayer.log[s]);
     }
     free(replayer.log);

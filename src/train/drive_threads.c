@@ -1,6 +1,7 @@
 /* The driver for real time: every rank is a thread or a process, and waits for what it needs.
  *
- *   worker   request; wait until ready; accept; gradient; offer; ... at a cut: the steps of run.h
+ *   worker   request; wait until ready; accept; gradient; offer; ... at a cut: the steps of
+ *            session/cut.h
  *   server   wait until an input is enabled; pick one; take it; ... until all workers are done;
  *            colocated, its worker does so: in every wait below, and at the end
  */
@@ -8,15 +9,17 @@
 #include "kernels/gemm.h"
 #include "strategy/server.h"
 #include "train/record.h"
+#include "train/worker.h"
 
 /* A wait that took too long is mostly for somebody who computes, or sleeps in a computer's stead:
  * say for whom. */
-static enum hr_status say_for_whom(const struct hr_run *run, size_t rank, enum hr_status status)
+static enum hr_status say_for_whom(const struct hr_shared_state *shared, size_t rank,
+                                   enum hr_status status)
 {
-    const struct hr_control *control = run->shared.control;
+    const struct hr_control *control = shared->control;
     if (status != HR_E_TIMEOUT)
         return status;
-    for (size_t r = 0; r < run->shared.workers; r++) {
+    for (size_t r = 0; r < shared->workers; r++) {
         const uint32_t phase = hr_atom32_load_relaxed(&control->rank[r].phase); /* partner: r */
         if (r != rank && phase == HR_PHASE_COMPUTE)
             return hr_fail(status, "%s; rank %zu is still computing the gradient of step %llu",
@@ -29,7 +32,7 @@ static enum hr_status say_for_whom(const struct hr_run *run, size_t rank, enum h
 /* --- a shard --- */
 
 struct server {
-    const struct hr_run *run;
+    const struct hr_drive *drive;
     struct hr_shard shard;
     struct hr_trace_log log;             /* of what it takes, if anybody wants to know */
     unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
@@ -57,28 +60,32 @@ static void take(struct server *server)
 /* Until all workers are done. */
 static enum hr_status serve(struct server *server)
 {
-    const struct hr_run *run = server->run;
-    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_drive *drive = server->drive;
+    const struct hr_shared_state *shared = drive->job->shared;
     const size_t rank = hr_shard_rank(shared, server->shard.number);
-    struct hr_waiter waiter = {
-        .abort = &shared->control->abort, .spin_ns = run->spin_ns, .timeout_ns = run->timeout_ns};
+    const bool measures = drive->calibration.compute;
+    struct hr_waiter waiter = {.abort = &shared->control->abort,
+                               .spin_ns = drive->job->spin_ns,
+                               .timeout_ns = drive->job->timeout_ns};
     while (!shared->strategy->over(&server->shard)) {
-        const int64_t since = hr_calibrates(run) ? hr_clock_ns() : 0;
-        HR_TRY(say_for_whom(run, rank,
+        const int64_t since = measures ? hr_clock_ns() : 0;
+        HR_TRY(say_for_whom(shared, rank,
                             hr_wait_until(&waiter, &shared->control->rank[rank].bell, has_input,
                                           server, "the workers")));
-        const int64_t began = hr_calibrates(run) ? hr_clock_ns() : 0;
+        const int64_t began = measures ? hr_clock_ns() : 0;
         take(server);
-        hr_calibrate_take(run, &server->shard, since, began);
+        hr_calibrate_take(drive, &server->shard, since, began);
     }
     return HR_OK;
 }
 
-static enum hr_status server_start(struct server *server, struct hr_run *run, size_t shard)
+static enum hr_status server_start(struct server *server, const struct hr_drive *drive,
+                                   size_t shard)
 {
-    server->run = run;
-    HR_TRY(hr_record_open(run, shard, &server->log));
-    return run->shared.strategy->shard_start(&server->shard, &run->shared, shard);
+    struct hr_shared_state *shared = drive->job->shared;
+    server->drive = drive;
+    HR_TRY(hr_record_open(drive, shard, &server->log));
+    return shared->strategy->shard_start(&server->shard, shared, shard);
 }
 
 /* `status`, or what became of its log. Harmless on a zeroed one. */
@@ -89,17 +96,36 @@ static enum hr_status server_stop(struct server *server, enum hr_status status)
     return hr_record_close(&server->log, status);
 }
 
+static enum hr_status server_main(const struct hr_drive *drive, size_t rank)
+{
+    struct hr_control *control = drive->job->shared->control;
+    struct server server = {0};
+    enum hr_status status = server_start(&server, drive, rank - drive->job->shared->workers);
+    if (status == HR_OK) {
+        hr_control_phase(control, rank, HR_PHASE_SERVE);
+        status = serve(&server);
+        hr_control_phase(control, rank, HR_PHASE_FINISHED);
+    }
+    return server_stop(&server, status);
+}
+
 /* --- a worker, and the shard that it owns --- */
 
-struct worker {
-    struct hr_trainee trainee;
+struct seat {
+    const struct hr_drive *drive;
+    const struct hr_shared_state *shared;
+    const struct hr_strategy *strategy;
+    struct hr_train_worker trainer;
+    struct hr_worker *worker; /* trainer.worker */
+    int64_t accepted_ns;      /* when it accepted what it has in hand, for --calibrate */
+    int64_t late_ns;          /* behind its model, when it was woken last */
     bool owns_shard;
     struct server server;
 };
 
 /* What a worker waits for. */
 struct wanted {
-    struct worker *worker;
+    struct server *server;
     hr_ready_fn ready;
     void *arg;
 };
@@ -108,7 +134,7 @@ struct wanted {
 static bool serve_then_look(void *arg)
 {
     const struct wanted *wanted = arg;
-    struct server *server = &wanted->worker->server;
+    struct server *server = wanted->server;
     while (has_input(server)) {
         const enum hr_activity was = hr_account_turn(server->shard.account, HR_COMMUNICATE);
         take(server);
@@ -117,42 +143,37 @@ static bool serve_then_look(void *arg)
     return wanted->ready(wanted->arg);
 }
 
-static enum hr_status wait_for(struct worker *worker, struct hr_bell *bell, hr_ready_fn ready,
-                               void *arg, const char *what)
+static enum hr_status wait_at(struct seat *seat, struct hr_bell *bell, hr_ready_fn ready, void *arg,
+                              const char *what)
 {
-    struct hr_trainee *trainee = &worker->trainee;
-    struct wanted wanted = {worker, ready, arg};
-    const bool serves = worker->owns_shard;
-    return say_for_whom(trainee->run, trainee->worker.rank,
-                        hr_wait_until(&trainee->waiter, bell, serves ? serve_then_look : ready,
+    struct wanted wanted = {&seat->server, ready, arg};
+    const bool serves = seat->owns_shard;
+    return say_for_whom(seat->shared, seat->worker->rank,
+                        hr_wait_until(&seat->trainer.waiter, bell, serves ? serve_then_look : ready,
                                       serves ? &wanted : arg, what));
 }
 
-static enum hr_status wait_at_bell(struct worker *worker, hr_ready_fn ready, void *arg,
-                                   const char *what)
-{
-    struct hr_control *control = worker->trainee.run->shared.control;
-    return wait_for(worker, &control->rank[worker->trainee.worker.rank].bell, ready, arg, what);
-}
+/* --- a step: ask for weights and a batch, compute its gradient, hand it in --- */
 
-/* Ask for weights and a batch, and take them. */
-static enum hr_status next_task(struct worker *me, struct hr_task *task)
+static enum hr_status next_task(struct seat *seat, struct hr_task *task)
 {
-    struct hr_trainee *trainee = &me->trainee;
-    struct hr_worker *worker = &trainee->worker;
-    const struct hr_strategy *strategy = worker->shared->strategy;
-    const int64_t began = hr_clock_ns(), waited = trainee->waiter.waited_ns,
+    struct hr_worker *worker = seat->worker;
+    const struct hr_strategy *strategy = seat->strategy;
+    const struct hr_waiter *waiter = &seat->trainer.waiter;
+    const int64_t began = hr_clock_ns(), waited = waiter->waited_ns,
                   worked = worker->member.barrier.worked_ns;
-    hr_control_phase(worker->shared->control, worker->rank, HR_PHASE_COMMUNICATE);
+    hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_COMMUNICATE);
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     strategy->request(worker);
-    HR_TRY(wait_for(me, worker->bell, strategy->ready, worker,
-                    strategy->served ? "a server's reply" : "the other workers' gradients"));
-    hr_calibrate_replies(trainee);
+    HR_TRY(wait_at(seat, worker->bell, strategy->ready, worker,
+                   strategy->served ? "a server's reply" : "the other workers' gradients"));
+    hr_calibrate_replies(seat->drive, worker->rank);
     HR_TRY(strategy->accept(worker, task));
-    const int64_t idle = trainee->waiter.waited_ns - waited -
+    const int64_t idle = waiter->waited_ns - waited -
                          (worker->member.barrier.worked_ns - worked); /* helping is no waiting */
-    hr_calibrate_step(trainee, task->kind == HR_TASK_CUT, began, idle > 0 ? idle : 0);
+    seat->accepted_ns = hr_calibrate_step(seat->drive, worker->rank,
+                                          &(struct hr_step_times){seat->accepted_ns, began, idle},
+                                          task->kind == HR_TASK_CUT);
     return HR_OK;
 }
 
@@ -160,57 +181,59 @@ static enum hr_status next_task(struct worker *me, struct hr_task *task)
  * processor, takes until then. A slow worker is slow at computing: what it waited for a processor
  * that others had is not stretched. Whoever was woken late, because others had the processor, makes
  * up for it in the next step, so that a busy machine does not stretch every step. */
-static enum hr_status take_longer(struct hr_trainee *trainee, uint64_t step, int64_t began_ns,
+static enum hr_status take_longer(struct seat *seat, uint64_t step, int64_t began_ns,
                                   int64_t own_ns)
 {
-    const int64_t now = hr_clock_ns(), late = trainee->late_ns;
+    const int64_t now = hr_clock_ns(), late = seat->late_ns;
     const int64_t ps =
-        hr_conditions_compute_ps(trainee->run, trainee->worker.rank, step, 1000 * own_ns);
+        hr_conditions_compute_ps(seat->drive->job, seat->worker->rank, step, 1000 * own_ns);
     const int64_t until = began_ns - late + ps / 1000;
-    trainee->late_ns = 0;
+    seat->late_ns = 0;
     if (until <= now)
         return HR_OK;
-    HR_TRY(hr_trainee_sleep(trainee, until, "its own slowness"));
+    HR_TRY(hr_train_worker_sleep(&seat->trainer, until, "its own slowness"));
     const int64_t woken = hr_clock_ns();
-    trainee->late_ns = woken > until ? woken - until : 0;
+    seat->late_ns = woken > until ? woken - until : 0;
     return HR_OK;
 }
 
 /* --inject stall: the worker does nothing. */
-static enum hr_status stall(struct hr_trainee *trainee, uint64_t step)
+static enum hr_status stall(struct seat *seat, uint64_t step)
 {
-    struct hr_account *account = &trainee->worker.stats->account;
-    const int64_t ps = hr_conditions_stall_ps(trainee->run, trainee->worker.rank, step);
+    struct hr_account *account = &seat->worker->stats->account;
+    const int64_t ps = hr_conditions_stall_ps(seat->drive->job, seat->worker->rank, step);
     if (ps == 0)
         return HR_OK;
     hr_account_turn(account, HR_WAIT);
-    HR_TRY(hr_trainee_sleep(trainee, hr_clock_ns() + ps / 1000, "the end of its stall"));
+    HR_TRY(
+        hr_train_worker_sleep(&seat->trainer, hr_clock_ns() + ps / 1000, "the end of its stall"));
     hr_account_turn(account, HR_COMPUTE);
     return HR_OK;
 }
 
-static enum hr_status differentiate(struct hr_trainee *trainee, const struct hr_task *task,
-                                    uint64_t step)
+/* A gradient that takes as long as the conditions say. */
+static enum hr_status compute_slowly(struct seat *seat, const struct hr_task *task)
 {
-    if (!hr_conditions_matter(&trainee->run->conditions))
-        return hr_trainee_gradient(trainee, task);
-    HR_TRY(stall(trainee, step));
+    const uint64_t step = seat->worker->steps;
+    HR_TRY(stall(seat, step));
     const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
-    HR_TRY(hr_trainee_gradient(trainee, task));
-    return take_longer(trainee, step, began + trainee->slept_ns, hr_clock_thread_ns() - had);
+    HR_TRY(hr_train_worker_gradient(&seat->trainer, task));
+    return take_longer(seat, step, began + seat->trainer.slept_ns, hr_clock_thread_ns() - had);
 }
 
-static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *task)
+static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
 {
-    struct hr_worker *worker = &trainee->worker;
+    struct hr_worker *worker = seat->worker;
     const int64_t began = hr_clock_ns();
-    hr_control_phase(worker->shared->control, worker->rank, HR_PHASE_COMPUTE);
-    hr_control_step(worker->shared->control, worker->rank, task->index);
+    hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_COMPUTE);
+    hr_control_step(seat->shared->control, worker->rank, task->index);
     hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    HR_TRY(differentiate(trainee, task, worker->steps));
+    HR_TRY(hr_conditions_matter(&seat->drive->job->conditions)
+               ? compute_slowly(seat, task)
+               : hr_train_worker_gradient(&seat->trainer, task));
     worker->took_ns = hr_clock_ns() - began;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
-    worker->shared->strategy->offer(worker);
+    seat->strategy->offer(worker);
     return HR_OK;
 }
 
@@ -219,158 +242,143 @@ static enum hr_status compute(struct hr_trainee *trainee, const struct hr_task *
  * barrier; behind it all know when the last did. */
 
 /* Nobody may begin before all have come here. Whoever is late in leaving has waited. */
-static enum hr_status begin_span(struct hr_trainee *trainee)
+static enum hr_status begin_span(struct seat *seat)
 {
-    struct hr_run *run = trainee->run;
-    struct hr_worker_stats *stats = trainee->worker.stats;
+    const struct hr_shared_state *shared = seat->shared;
+    struct hr_worker_stats *stats = seat->worker->stats;
     stats->began_ns = hr_clock_ns();
-    HR_TRY(hr_member_barrier(&trainee->worker.member));
-    hr_account_open(&stats->account, hr_account_latest(&run->shared.stats->began_ns,
-                                                       run->shared.workers, sizeof *stats));
-    if (trainee->worker.rank == 0)
-        run->leader.cuts.cut->span_began_ns = stats->account.since_ns;
+    HR_TRY(hr_member_barrier(&seat->worker->member));
+    hr_account_open(&stats->account,
+                    hr_account_latest(&shared->stats->began_ns, shared->workers, sizeof *stats));
+    if (seat->worker->rank == 0)
+        seat->drive->leader->cuts.cut->span_began_ns = stats->account.since_ns;
     return HR_OK;
 }
 
 /* All have ended; whoever did so before the last has waited for it. */
-static enum hr_status end_span(struct hr_trainee *trainee, int64_t *ended_ns)
+static enum hr_status end_span(struct seat *seat, int64_t *ended_ns)
 {
-    struct hr_worker_stats *stats = trainee->worker.stats;
+    const struct hr_shared_state *shared = seat->shared;
+    struct hr_worker_stats *stats = seat->worker->stats;
     stats->came_ns = hr_clock_ns();
     stats->account.open = false; /* what the barrier does is no training */
-    HR_TRY(hr_member_barrier(&trainee->worker.member));
-    const struct hr_shared_state *shared = &trainee->run->shared;
+    HR_TRY(hr_member_barrier(&seat->worker->member));
     *ended_ns = hr_account_latest(&shared->stats->came_ns, shared->workers, sizeof *stats);
     hr_account_close(&stats->account, *ended_ns);
     return HR_OK;
 }
 
-static enum hr_status at_cut(struct worker *me)
+static enum hr_status at_cut(struct seat *seat)
 {
-    struct hr_trainee *trainee = &me->trainee;
-    struct hr_run *run = trainee->run;
-    struct hr_worker *worker = &trainee->worker;
-    const struct hr_strategy *strategy = run->shared.strategy;
-    const bool leader = worker->rank == 0;
+    struct hr_worker *worker = seat->worker;
+    struct hr_bell *bell = &seat->shared->control->rank[worker->rank].bell;
+    const struct hr_leader *leader = seat->drive->leader;
     int64_t ended;
-    hr_control_phase(run->shared.control, worker->rank, HR_PHASE_CUT);
+    hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_CUT);
     hr_account_turn(&worker->stats->account, HR_WAIT); /* for the last to come */
-    HR_TRY(wait_at_bell(me, hr_cut_may_arrive, run->leader.cuts.cut,
-                        "the checkpoint before this one"));
-    strategy->arrive(worker);
-    HR_TRY(wait_at_bell(me, strategy->arrived, worker, "the servers at a cut"));
-    HR_TRY(end_span(trainee, &ended));
-    if (leader)
-        hr_leader_decide(&run->leader, ended);
-    strategy->export_part(worker);
+    HR_TRY(
+        wait_at(seat, bell, hr_cut_may_arrive, leader->cuts.cut, "the checkpoint before this one"));
+    seat->strategy->arrive(worker);
+    HR_TRY(wait_at(seat, bell, seat->strategy->arrived, worker, "the servers at a cut"));
+    HR_TRY(end_span(seat, &ended));
+    if (worker->rank == 0)
+        hr_leader_decide(leader, ended);
+    seat->strategy->export_part(worker);
     HR_TRY(hr_member_barrier(&worker->member));
-    HR_TRY(strategy->verify(worker));
-    if (run->leader.cuts.cut->evaluate)
-        hr_trainee_evaluate(trainee);
+    HR_TRY(seat->strategy->verify(worker));
+    if (leader->cuts.cut->evaluate)
+        hr_train_worker_evaluate(&seat->trainer);
     HR_TRY(hr_member_barrier(&worker->member));
-    if (leader)
-        hr_leader_conclude(&run->leader);
-    HR_TRY(begin_span(trainee));
-    hr_trainee_leave_cut(trainee);
+    if (worker->rank == 0)
+        hr_leader_conclude(leader);
+    HR_TRY(begin_span(seat));
+    hr_train_worker_leave_cut(&seat->trainer);
     return HR_OK;
 }
 
-static enum hr_status worker_loop(struct worker *me)
+static enum hr_status worker_loop(struct seat *seat)
 {
-    struct hr_trainee *trainee = &me->trainee;
-    struct hr_run *run = trainee->run;
-    HR_TRY(begin_span(trainee));
+    HR_TRY(begin_span(seat));
     do {
         struct hr_task task;
         for (;;) {
-            HR_TRY(hr_wait_check(&trainee->waiter)); /* hogwild waits for nobody between cuts */
-            HR_TRY(next_task(me, &task));
+            HR_TRY(
+                hr_wait_check(&seat->trainer.waiter)); /* hogwild waits for nobody between cuts */
+            HR_TRY(next_task(seat, &task));
             if (task.kind == HR_TASK_CUT)
                 break;
-            HR_TRY(compute(trainee, &task));
+            HR_TRY(make_step(seat, &task));
         }
-        HR_TRY(at_cut(me));
-    } while (!run->leader.cuts.cut->halt);
+        HR_TRY(at_cut(seat));
+    } while (!seat->drive->leader->cuts.cut->halt);
     return HR_OK;
 }
 
 /* Where workers keep logs themselves. */
-static enum hr_status logged_loop(struct worker *me)
+static enum hr_status logged_loop(struct seat *seat)
 {
     struct hr_trace_log log;
-    HR_TRY(hr_record_open(me->trainee.run, me->trainee.worker.rank, &log));
-    me->trainee.run->shared.strategy->replay_log(&me->trainee.worker)->log = &log;
-    return hr_record_close(&log, worker_loop(me));
+    HR_TRY(hr_record_open(seat->drive, seat->worker->rank, &log));
+    seat->strategy->replay_log(seat->worker)->log = &log;
+    return hr_record_close(&log, worker_loop(seat));
 }
 
 /* The worker's loop; whoever owns a shard serves it on until all others are done. */
-static enum hr_status work(struct worker *me, struct hr_run *run, size_t rank)
+static enum hr_status work(struct seat *seat)
 {
-    me->owns_shard = run->shared.colocated && rank < run->shared.servers;
+    const struct hr_shared_state *shared = seat->shared;
+    const size_t rank = seat->worker->rank;
+    seat->owns_shard = shared->colocated && rank < shared->servers;
     enum hr_status status = HR_OK;
-    if (me->owns_shard)
-        status = server_start(&me->server, run, rank);
-    me->server.shard.account = &run->shared.stats[rank].account;
+    if (seat->owns_shard)
+        status = server_start(&seat->server, seat->drive, rank);
+    seat->server.shard.account = &shared->stats[rank].account;
     if (status == HR_OK)
-        status = run->shared.strategy->replay_log ? logged_loop(me) : worker_loop(me);
-    hr_trainee_stop(&me->trainee); /* says that it is done; sets no message of its own */
-    if (status == HR_OK && me->owns_shard)
-        status = serve(&me->server);
-    return server_stop(&me->server, status);
+        status = seat->strategy->replay_log ? logged_loop(seat) : worker_loop(seat);
+    hr_train_worker_stop(&seat->trainer); /* says that it is done; sets no message of its own */
+    if (status == HR_OK && seat->owns_shard)
+        status = serve(&seat->server);
+    return server_stop(&seat->server, status);
 }
 
-static enum hr_status worker_main(struct hr_run *run, size_t rank)
+static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
 {
-    struct hr_device device;
-    struct worker me = {0};
+    const struct hr_train_job *job = drive->job;
+    struct hr_shared_state *shared = job->shared;
+    struct hr_compute_buffers buffers;
+    struct seat seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
     enum hr_status status;
-    HR_TRY(hr_kernels_init_process(run->launch == HR_LAUNCH_THREAD ? run->shared.workers : 1));
-    HR_TRY(hr_device_start(&device, run));
-    HR_TRY_GOTO(hr_trainee_start(&me.trainee, run, rank), status, out);
-    hr_trainee_borrow(&me.trainee, &device);
-    status = work(&me, run, rank);
-    hr_control_phase(run->shared.control, rank, HR_PHASE_FINISHED);
+    HR_TRY(hr_kernels_init_process(job->launch == HR_LAUNCH_THREAD ? shared->workers : 1));
+    HR_TRY(hr_compute_buffers_start(&buffers, job));
+    HR_TRY_GOTO(hr_train_worker_start(&seat.trainer, job, rank), status, out);
+    seat.worker = &seat.trainer.worker;
+    hr_train_worker_borrow(&seat.trainer, &buffers);
+    status = work(&seat);
+    hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);
 out:
-    hr_device_stop(&device);
+    hr_compute_buffers_stop(&buffers);
     return status;
-}
-
-static enum hr_status server_main(struct hr_run *run, size_t rank)
-{
-    struct server server = {0};
-    enum hr_status status = server_start(&server, run, rank - run->shared.workers);
-    if (status == HR_OK) {
-        hr_control_phase(run->shared.control, rank, HR_PHASE_SERVE);
-        status = serve(&server);
-        hr_control_phase(run->shared.control, rank, HR_PHASE_FINISHED);
-    }
-    return server_stop(&server, status);
 }
 
 static enum hr_status rank_main(void *arg, size_t rank)
 {
-    struct hr_run *run = arg;
-    return rank < run->shared.workers ? worker_main(run, rank) : server_main(run, rank);
+    const struct hr_drive *drive = arg;
+    return rank < drive->job->shared->workers ? worker_main(drive, rank) : server_main(drive, rank);
 }
 
-enum hr_status hr_drive_threads(struct hr_run *run)
+enum hr_status hr_drive_threads(struct hr_drive *drive)
 {
-    bool stuck = false;
+    const struct hr_train_job *job = drive->job;
     const struct hr_launch_options options = {
-        .launch = run->launch,
-        .nranks = run->nranks,
-        .control = run->shared.control,
+        .launch = job->launch,
+        .nranks = job->nranks,
+        .control = job->shared->control,
         .main = rank_main,
         .tick = hr_launcher_tick,
-        .tick_arg = &run->launcher,
+        .tick_arg = drive->launcher,
         .tick_ns = HR_NS_PER_SECOND / 10,
-        .timeout_ns = run->timeout_ns,
-        .arg = run,
+        .timeout_ns = job->timeout_ns,
+        .arg = drive,
     };
-    const enum hr_status status = hr_launch_run(&options, &stuck);
-    if (!stuck)
-        return status;
-    /* A thread that computes without end cannot be stopped, and still uses the run's memory. */
-    run->segment = run->control_segment = (struct hr_segment){0};
-    return status;
+    return hr_launch_run(&options, &drive->stuck);
 }

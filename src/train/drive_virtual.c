@@ -2,7 +2,7 @@
  *
  *   Worker   accept at t: its gradient takes until t + d, d from a model (conditions.h). It is
  *            really computed, by the pool, at any moment until then: d is the lookahead.
- *   Message  arrives when the links say (network.h); what was sent is not seen before.
+ *   Message  arrives when the links say (message_queue.h); what was sent is not seen before.
  *   Shard    takes what has arrived, one message after another, first come first served among those
  *            it may take; it is busy for --server-time, and effect and reply happen at the end.
  *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
@@ -15,10 +15,9 @@
  */
 #include <stdlib.h>
 
-#include "base/cpus.h"
 #include "netsim/events.h"
 #include "strategy/server.h"
-#include "train/network.h"
+#include "train/message_queue.h"
 #include "train/play.h"
 #include "train/virtual_account.h"
 #include "train/virtual_inbox.h"
@@ -43,19 +42,19 @@ struct seat {
 struct simulator {
     struct hr_play play;
     struct hr_events events;
-    struct hr_network network;
-    struct station *station;      /* (servers) owned, with what they point to */
-    struct seat *seat;            /* (workers) owned */
-    int64_t *moving_ps;           /* (workers, max(servers, 1) + 1) owned */
-    uint32_t *queue;              /* owned */
-    unsigned char *enabled;       /* (workers) owned */
-    const int64_t *sum_moving_ps; /* (workers) of the sum under way, the network's; or NULL */
+    struct hr_message_queue messages;
+    struct station *station;                     /* (servers) owned, with what they point to */
+    struct seat *seat;                           /* (workers) owned */
+    int64_t *moving_ps;                          /* (workers, max(servers, 1) + 1) owned */
+    uint32_t *queue;                             /* owned */
+    unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
+    const int64_t *sum_moving_ps; /* (workers) of the sum under way, the queue's; or NULL */
     enum hr_status status;        /* of what callbacks did */
 };
 
 static int64_t now_of(const struct simulator *sim)
 {
-    return sim->play.run->now_ps;
+    return sim->play.drive->now_ps;
 }
 
 static uint64_t what_of(enum event event, size_t worker, size_t shard)
@@ -98,7 +97,7 @@ static enum hr_status depart(struct simulator *sim)
 {
     for (;;) {
         struct hr_departure departure;
-        HR_TRY(hr_network_depart(&sim->network, now_of(sim), &departure));
+        HR_TRY(hr_message_queue_depart(&sim->messages, now_of(sim), &departure));
         if (!departure.left)
             return HR_OK;
         HR_TRY(departed(sim, &departure));
@@ -109,11 +108,11 @@ static enum hr_status depart(struct simulator *sim)
 static bool posted(void *arg, const struct hr_posted *what)
 {
     struct simulator *sim = arg;
-    const size_t workers = sim->play.run->shared.workers;
+    const size_t workers = sim->play.shared->workers;
     const bool request = what->to >= workers, reply = what->from >= workers;
     const struct hr_parcel parcel = {
-        .from = hr_party_rank(&sim->play.run->shared, what->from),
-        .to = hr_party_rank(&sim->play.run->shared, what->to),
+        .from = hr_party_rank(sim->play.shared, what->from),
+        .to = hr_party_rank(sim->play.shared, what->to),
         .bytes = what->bytes,
         .tag = request ? what_of(ARRIVED, what->from, what->to - workers)
                : reply ? what_of(REPLIED, what->to, what->from - workers)
@@ -121,7 +120,7 @@ static bool posted(void *arg, const struct hr_posted *what)
     };
     if (reply)
         sim->seat[what->to].coming++;
-    enum hr_status status = hr_network_post(&sim->network, &parcel);
+    enum hr_status status = hr_message_queue_post(&sim->messages, &parcel);
     if (status == HR_OK)
         status = depart(sim);
     if (sim->status == HR_OK)
@@ -133,8 +132,8 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
 {
     struct simulator *sim = arg;
     int64_t sum_ps;
-    enum hr_status status = hr_network_all_reduce(
-        &sim->network, what, sim->play.run->shared.workers, &sum_ps, &sim->sum_moving_ps);
+    enum hr_status status = hr_message_queue_all_reduce(
+        &sim->messages, what, sim->play.shared->workers, &sum_ps, &sim->sum_moving_ps);
     if (status == HR_OK)
         status = push(sim, hr_ps_add(now_of(sim), sum_ps), SUMMED, 0, 0);
     if (sim->status == HR_OK)
@@ -149,7 +148,7 @@ static bool next_in_queue(struct simulator *sim, size_t shard)
     struct station *station = &sim->station[shard];
     if (!station->inbox.n || !hr_play_may_take(&sim->play, shard))
         return false;
-    sim->play.run->shared.strategy->enabled(&sim->play.shard[shard], sim->enabled);
+    sim->play.shared->strategy->enabled(&sim->play.shard[shard], sim->enabled);
     return hr_virtual_inbox_next(&station->inbox, sim->enabled, &station->serving);
 }
 
@@ -163,10 +162,10 @@ static void take(struct simulator *sim, size_t shard)
 /* Take what there is to take, until one takes time. */
 static enum hr_status serve(struct simulator *sim, size_t shard)
 {
-    const struct hr_shared_state *shared = &sim->play.run->shared;
+    const struct hr_shared_state *shared = sim->play.shared;
     struct station *station = &sim->station[shard];
     while (!station->busy && next_in_queue(sim, shard)) {
-        const int64_t ps = hr_conditions_serve_ps(sim->play.run, shard, station->served++);
+        const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, shard, station->served++);
         sim->seat[station->serving].account.moving_ps[shard] += ps;
         if (shared->colocated)
             sim->seat[shard].account.moving_ps[shared->servers] += ps; /* for all */
@@ -188,12 +187,12 @@ static void account(struct simulator *sim, size_t rank)
 
 static enum hr_status compute(struct simulator *sim, size_t rank)
 {
-    struct hr_run *run = sim->play.run;
+    struct hr_drive *drive = sim->play.drive;
     struct seat *seat = &sim->seat[rank];
-    const uint64_t step = sim->play.trainee[rank].worker.steps;
-    const int64_t stall_ps = hr_conditions_stall_ps(run, rank, step);
-    const int64_t load_ps = hr_conditions_load_ps(run, rank);
-    const int64_t compute_ps = hr_conditions_compute_ps(run, rank, step, 0);
+    const uint64_t step = sim->play.worker[rank].worker.steps;
+    const int64_t stall_ps = hr_conditions_stall_ps(drive->job, rank, step);
+    const int64_t load_ps = hr_conditions_load_ps(drive->job, rank);
+    const int64_t compute_ps = hr_conditions_compute_ps(drive->job, rank, step, 0);
     seat->took_ps = hr_ps_add(compute_ps, hr_ps_add(load_ps, stall_ps));
     const int64_t due = hr_ps_add(now_of(sim), seat->took_ps);
     HR_TRY(push(sim, due, COMPUTED, rank, 0));
@@ -207,7 +206,7 @@ static enum hr_status compute(struct simulator *sim, size_t rank)
 /* Colocated, shard `rank` is the worker's. */
 static bool owns_shard(const struct simulator *sim, size_t rank)
 {
-    return sim->play.run->shared.colocated && rank < sim->play.run->shared.servers;
+    return sim->play.shared->colocated && rank < sim->play.shared->servers;
 }
 
 /* Let a worker act until it has to wait for something, be it that its shard takes a message. */
@@ -242,7 +241,7 @@ static enum hr_status computed(struct simulator *sim, size_t rank)
 {
     struct seat *seat = &sim->seat[rank];
     bool idle;
-    sim->play.trainee[rank].worker.took_ns = seat->took_ps / 1000;
+    sim->play.worker[rank].worker.took_ns = seat->took_ps / 1000;
     seat->account.since_ps = now_of(sim);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
     return look(sim, rank);
@@ -250,24 +249,24 @@ static enum hr_status computed(struct simulator *sim, size_t rank)
 
 static enum hr_status look_at_all(struct simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.run->shared.workers; r++)
+    for (size_t r = 0; r < sim->play.shared->workers; r++)
         HR_TRY(look(sim, r));
     return HR_OK;
 }
 
 static enum hr_status release(struct simulator *sim)
 {
-    const size_t workers = sim->play.run->shared.workers;
+    const size_t workers = sim->play.shared->workers;
     for (size_t r = 0; sim->sum_moving_ps && r < workers; r++)
         sim->seat[r].account.moving_ps[0] += sim->sum_moving_ps[r];
-    hr_local_group_release(sim->play.run->local);
+    hr_local_group_release(sim->play.drive->job->local);
     return look_at_all(sim);
 }
 
 static enum hr_status arrived(struct simulator *sim, size_t worker, size_t shard)
 {
     struct station *station = &sim->station[shard];
-    HR_ASSERT(station->inbox.n < sim->play.run->shared.workers * HR_SERVER_SLOTS);
+    HR_ASSERT(station->inbox.n < sim->play.shared->workers * HR_SERVER_SLOTS);
     hr_virtual_inbox_add(&station->inbox, worker);
     return serve(sim, shard);
 }
@@ -295,7 +294,7 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
         return depart(sim);
     case DELIVERED:
         move_between(sim, shard, worker, false);
-        sim->play.run->shared.strategy->deliver(&sim->play.run->shared, shard, worker);
+        sim->play.shared->strategy->deliver(sim->play.shared, shard, worker);
         return look(sim, worker);
     }
     return HR_OK;
@@ -303,39 +302,39 @@ static enum hr_status happen(struct simulator *sim, uint64_t what)
 
 static enum hr_status begin(struct simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.run->shared.workers; r++)
+    for (size_t r = 0; r < sim->play.shared->workers; r++)
         sim->seat[r].account.since_ps = now_of(sim);
     HR_TRY(look_at_all(sim));
     return sim->status;
 }
 
 /* --max-seconds is of virtual time, so that it stops at the same update again. */
-static void stop_in_time(const struct hr_run *run)
+static void stop_in_time(const struct hr_drive *drive)
 {
-    const double most = run->options->max_seconds;
-    if (most > 0 && hr_ps_seconds(run->now_ps) >= most &&
-        hr_atom32_load_relaxed(&run->shared.dispenser->stop) == HR_STOP_NOT)
-        hr_atom32_store_release(&run->shared.dispenser->stop, HR_STOP_DONE);
+    const double most = drive->launcher->max_seconds;
+    if (most > 0 && hr_ps_seconds(drive->now_ps) >= most &&
+        hr_atom32_load_relaxed(drive->launcher->stop) == HR_STOP_NOT)
+        hr_atom32_store_release(drive->launcher->stop, HR_STOP_DONE);
 }
 
 static enum hr_status simulate(struct simulator *sim)
 {
-    struct hr_run *run = sim->play.run;
+    struct hr_drive *drive = sim->play.drive;
     uint64_t what;
     HR_TRY(begin(sim));
     for (;;) {
         if (hr_play_at_cut(&sim->play)) {
-            for (size_t r = 0; r < run->shared.workers; r++)
+            for (size_t r = 0; r < drive->job->shared->workers; r++)
                 account(sim, r); /* for the last to come */
             HR_TRY(hr_play_cut(&sim->play));
-            if (run->leader.cuts.cut->halt)
+            if (drive->leader->cuts.cut->halt)
                 return HR_OK;
             HR_TRY(begin(sim));
             continue;
         }
-        if (!hr_events_pop(&sim->events, &run->now_ps, &what))
+        if (!hr_events_pop(&sim->events, &drive->now_ps, &what))
             return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
-        stop_in_time(run);
+        stop_in_time(drive);
         HR_TRY(happen(sim, what));
         HR_TRY(sim->status);
         HR_TRY(hr_play_tick(&sim->play));
@@ -350,8 +349,7 @@ static enum hr_status take_memory(struct simulator *sim, const struct hr_shared_
     sim->seat = calloc(shared->workers, sizeof *sim->seat);
     sim->moving_ps = calloc(shared->workers * kinds, sizeof *sim->moving_ps);
     sim->queue = calloc(shards * slots, sizeof *sim->queue);
-    sim->enabled = calloc(shared->workers, sizeof *sim->enabled);
-    if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue || !sim->enabled)
+    if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue)
         return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", shared->workers);
     for (size_t s = 0; s < shards; s++)
         sim->station[s].inbox.sender = sim->queue + s * slots;
@@ -362,33 +360,31 @@ static enum hr_status take_memory(struct simulator *sim, const struct hr_shared_
     return HR_OK;
 }
 
-static enum hr_status set_up(struct simulator *sim, struct hr_run *run)
+static enum hr_status set_up(struct simulator *sim, struct hr_drive *drive)
 {
-    HR_TRY(take_memory(sim, &run->shared));
-    HR_TRY(hr_network_open(&sim->network, &run->conditions.topology,
-                           run->shared.group_options.group_size));
-    run->shared.posted = posted;
-    run->shared.posted_arg = sim;
-    hr_local_group_on_sum(run->local, summed, sim);
-    return hr_play_start(&sim->play, run, hr_play_threads(run));
+    HR_TRY(take_memory(sim, drive->job->shared));
+    HR_TRY(hr_message_queue_open(&sim->messages, &drive->job->conditions.topology,
+                                 drive->job->shared->group_options.group_size));
+    drive->job->shared->posted = posted;
+    drive->job->shared->posted_arg = sim;
+    hr_local_group_on_sum(drive->job->local, summed, sim);
+    return hr_play_start(&sim->play, drive);
 }
 
-enum hr_status hr_drive_virtual(struct hr_run *run)
+enum hr_status hr_drive_virtual(struct hr_drive *drive)
 {
-    struct simulator sim = {.play = {.run = run}};
-    enum hr_status status;
-    run->now_ps = 0;
-    status = set_up(&sim, run);
+    struct simulator sim = {.play = {.drive = drive}};
+    drive->now_ps = 0;
+    enum hr_status status = set_up(&sim, drive);
     if (status == HR_OK)
         status = simulate(&sim);
-    run->shared.posted = NULL; /* workers say that they are done when they stop */
+    drive->job->shared->posted = NULL; /* workers say that they are done when they stop */
     status = hr_play_finish(&sim.play, status);
-    hr_network_close(&sim.network);
+    hr_message_queue_close(&sim.messages);
     hr_events_fini(&sim.events);
     free(sim.station);
     free(sim.seat);
     free(sim.moving_ps);
     free(sim.queue);
-    free(sim.enabled);
     return status;
 }

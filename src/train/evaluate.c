@@ -12,7 +12,9 @@
 #include "session/input_scale.h"
 #include "session/saved.h"
 #include "sparse/engine.h"
-#include "train/run.h"
+#include "session/class_names.h"
+#include "train/input.h"
+#include "train/job.h"
 #include "train/state.h"
 #include "train/model_file.h"
 

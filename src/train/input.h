@@ -4,7 +4,7 @@
  *   (sampler.h)
  *         -> gathered into x (n, features), y (n) -> augmented, scaled (data/transform.h)
  *
- * A pure function of (run, rank, index), so that whoever decodes, and when, decides no bit.
+ * A pure function of (job, rank, index), so that whoever decodes, and when, decides no bit.
  *
  * Threads: a struct hr_input belongs to one thread; what it reads of the run is constant.
  */
@@ -19,28 +19,28 @@
 #include "strategy/batch_schedule.h"
 
 struct hr_dataset;
-struct hr_run;
+struct hr_train_job;
 
 /* Who decodes, and with what; private memory of one thread. */
 struct hr_input {
-    const struct hr_run *run; /* borrowed */
-    uint32_t *samples;        /* (max_samples) owned; numbers of what was decoded last */
-    uint64_t pass;            /* over the data, of the first of them */
-    float *plane;             /* (height * width) owned; scratch of augmentation */
+    const struct hr_train_job *job; /* borrowed */
+    uint32_t *samples;              /* (max_samples) owned; numbers of what was decoded last */
+    uint64_t pass;                  /* over the data, of the first of them */
+    float *plane;                   /* (height * width) owned; scratch of augmentation */
     struct hr_sampler sampler;
     uint64_t sampler_pass; /* whose order it is */
 };
 
 /* Bytes that hr_input_init takes. */
-size_t hr_input_bytes(const struct hr_run *run, size_t max_samples);
+size_t hr_input_bytes(const struct hr_train_job *job, size_t max_samples);
 /* For batches (and blocks of the test split) of up to max_samples. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_run *run,
+HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_train_job *job,
                                         size_t max_samples);
 void hr_input_fini(struct hr_input *input);
 
 /* A worker's part of a batch: all of it, or its share of a global batch. Shares differ by at
  * most one sample, and may be empty. */
-struct hr_batch hr_input_share(const struct hr_run *run, size_t rank, uint64_t index);
+struct hr_batch hr_input_share(const struct hr_train_job *job, size_t rank, uint64_t index);
 
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
 void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y);

@@ -3,7 +3,7 @@
 /* The index at which everybody stands. */
 static uint64_t index_of_cut(const struct hr_leader *leader)
 {
-    const struct hr_shared_state *shared = leader->shared;
+    const struct hr_shared_state *shared = leader->job->shared;
     const struct hr_dispenser *dispenser = shared->dispenser;
     if (shared->strategy->synchronous) {
         const uint64_t cut = hr_batch_schedule_next_cut(&shared->course, leader->cuts.cut->index);
@@ -17,11 +17,11 @@ static uint64_t index_of_cut(const struct hr_leader *leader)
 
 void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns)
 {
-    const struct hr_dispenser *dispenser = leader->shared->dispenser;
+    const struct hr_dispenser *dispenser = leader->job->shared->dispenser;
     const uint32_t stop = hr_atom32_load_acquire(&dispenser->stop); /* partner: the launcher */
     const uint64_t index = index_of_cut(leader);
     /* A request that came too late for this cut is seen at the next. */
-    const bool in_time = !leader->shared->strategy->synchronous ||
+    const bool in_time = !leader->job->shared->strategy->synchronous ||
                          index >= hr_atom64_load_acquire(&dispenser->stop_at);
     hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT, ended_ns);
 }
@@ -29,7 +29,7 @@ void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns)
 /* Samples and losses so far, folded in rank order. */
 static void fold_training(const struct hr_leader *leader)
 {
-    const struct hr_shared_state *shared = leader->shared;
+    const struct hr_shared_state *shared = leader->job->shared;
     struct hr_trained *trained = &leader->cuts.cut->trained;
     *trained = (struct hr_trained){0};
     for (size_t w = 0; w < shared->workers; w++) {
@@ -51,27 +51,28 @@ static double mean_epoch_loss(const struct hr_trained *trained)
 static void add_curve_point(const struct hr_leader *leader)
 {
     const struct hr_cut *cut = leader->cuts.cut;
-    const double tests = (double)leader->tests;
+    const double tests = (double)leader->job->dataset->test.count;
     double loss = 0;
     uint64_t correct = 0;
-    for (size_t block = 0; block < leader->neval; block++) {
-        loss += leader->cells[block].loss_sum;
-        correct += leader->cells[block].correct;
+    for (size_t block = 0; block < leader->job->neval; block++) {
+        loss += leader->job->cells[block].loss_sum;
+        correct += leader->job->cells[block].correct;
     }
-    hr_cut_add_point(&leader->cuts, (struct hr_curve_point){
-                                        .epoch = (double)cut->index /
-                                                 (double)leader->shared->course.batches_per_epoch,
-                                        .train_loss = mean_epoch_loss(&cut->trained),
-                                        .test_loss = loss / tests,
-                                        .test_accuracy = (double)correct / tests,
-                                    });
+    hr_cut_add_point(
+        &leader->cuts,
+        (struct hr_curve_point){
+            .epoch = (double)cut->index / (double)leader->job->shared->course.batches_per_epoch,
+            .train_loss = mean_epoch_loss(&cut->trained),
+            .test_loss = loss / tests,
+            .test_accuracy = (double)correct / tests,
+        });
 }
 
 static void note_epoch_loss(const struct hr_leader *leader)
 {
     const struct hr_cut *cut = leader->cuts.cut;
-    struct hr_epoch_losses *losses = leader->shared->snapshot.losses;
-    if (!hr_batch_schedule_ends_epoch(&leader->shared->course, cut->index) ||
+    struct hr_epoch_losses *losses = leader->job->shared->snapshot.losses;
+    if (!hr_batch_schedule_ends_epoch(&leader->job->shared->course, cut->index) ||
         !cut->trained.epoch_samples)
         return;
     losses->last = mean_epoch_loss(&cut->trained);
@@ -82,7 +83,7 @@ static void note_epoch_loss(const struct hr_leader *leader)
 void hr_leader_conclude(const struct hr_leader *leader)
 {
     const struct hr_cut *cut = leader->cuts.cut;
-    const struct hr_shared_state *shared = leader->shared;
+    const struct hr_shared_state *shared = leader->job->shared;
     fold_training(leader);
     note_epoch_loss(leader);
     if (cut->evaluate)

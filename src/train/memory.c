@@ -5,27 +5,21 @@
 #include "train/calibrate.h"
 #include "train/run.h"
 
-/* A local group has no memory that ranks share. */
-static bool has_hall(const struct hr_run *run)
-{
-    return run->schedule == HR_SCHEDULE_VIRTUAL || run->schedule == HR_SCHEDULE_REPLAY;
-}
-
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
     static const char counts[] = "counters and curve", copy[] = "copy to evaluate and save";
     struct hr_shared_state *shared = &run->shared;
     struct hr_leader *leader = &run->leader;
     size_t group_bytes = 0;
-    if (!has_hall(run))
+    if (!run->drive.driver->local) /* one thread's own memory */
         HR_TRY(hr_group_bytes(&shared->group_options, &group_bytes));
-    leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
+    run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
     shared->group = hr_carve(to, "rings", group_bytes);
-    run->wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->wires));
+    run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
-    leader->cells = hr_carve(to, counts, leader->neval * sizeof *leader->cells);
+    run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
     shared->snapshot.state =
@@ -43,7 +37,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     if (shared->strategy->bytes)
         shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
                                shared->strategy->bytes(shared));
-    hr_calibration_place(run, hr_carve(to, counts, hr_calibration_bytes(run)));
+    hr_calibration_place(&run->drive, hr_carve(to, counts, hr_calibration_bytes(&run->job)));
     shared->segment = to->base;
     return HR_OK;
 }
@@ -56,13 +50,13 @@ enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs)
 enum hr_status hr_memory_take(struct hr_run *run)
 {
     struct hr_carver count = {0};
-    if (has_hall(run))
-        HR_TRY(hr_local_group_create(&run->shared.group_options, &run->local));
+    if (run->drive.driver->local)
+        HR_TRY(hr_local_group_create(&run->shared.group_options, &run->job.local));
     HR_TRY(lay_out(run, &count));
-    HR_TRY(hr_segment_create(hr_control_bytes(run->nranks), true, &run->control_segment));
+    HR_TRY(hr_segment_create(hr_control_bytes(run->job.nranks), true, &run->control_segment));
     HR_TRY(hr_segment_create(count.used, false, &run->segment));
     run->shared.control = run->control_segment.base;
     run->leader.cuts.control = run->shared.control;
-    hr_control_init(run->shared.control, run->nranks);
+    hr_control_init(run->shared.control, run->job.nranks);
     return lay_out(run, &(struct hr_carver){.base = run->segment.base});
 }

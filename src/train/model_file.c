@@ -10,7 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
 #include "session/saved.h"
-#include "train/run.h"
+#include "train/job.h"
 #include "train/state.h"
 #include "train/model_file.h"
 
@@ -103,21 +103,21 @@ enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const str
 }
 
 /* Weights to begin with may have been trained on other inputs: a line says so. */
-static void compare_inputs(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+static void compare_inputs(const struct hr_train_job *job, const struct hr_checkpoint *checkpoint)
 {
-    hr_input_scale_compare(checkpoint, run->dataset, &run->dataset->train);
-    if (!run->options->normalize && (hr_metadata_get(&checkpoint->model, "hogring.normalize") ||
+    hr_input_scale_compare(checkpoint, job->dataset, &job->dataset->train);
+    if (!job->options->normalize && (hr_metadata_get(&checkpoint->model, "hogring.normalize") ||
                                      hr_tensor_get(&checkpoint->trainer, "normalize.mean")))
         hr_log(HR_LOG_WARNING,
                "--init-weights %s: was trained with --normalize, and here inputs are as they are",
                checkpoint->path);
 }
 
-enum hr_status hr_init_weights(const struct hr_run *run, float *params)
+enum hr_status hr_init_weights(const struct hr_train_job *job, float *params)
 {
-    const char *path = run->options->init_weights;
+    const char *path = job->options->init_weights;
     if (!path[0]) {
-        hr_model_init(run->model, run->options->seed, params);
+        hr_model_init(job->model, job->options->seed, params);
         return HR_OK;
     }
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
@@ -125,11 +125,11 @@ enum hr_status hr_init_weights(const struct hr_run *run, float *params)
         return hr_fail(HR_E_NOMEM, "no memory to read weights");
     enum hr_status status = hr_saved_read(path, checkpoint);
     if (status == HR_OK)
-        status = hr_load_weights(checkpoint, run->model, params);
+        status = hr_load_weights(checkpoint, job->model, params);
     if (status == HR_OK)
-        status = hr_class_names_compare(checkpoint, run->dataset);
+        status = hr_class_names_compare(checkpoint, job->dataset);
     if (status == HR_OK)
-        compare_inputs(run, checkpoint);
+        compare_inputs(job, checkpoint);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");

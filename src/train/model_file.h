@@ -5,7 +5,8 @@
 #ifndef HR_TRAIN_MODEL_FILE_H
 #define HR_TRAIN_MODEL_FILE_H
 
-#include "train/run.h"
+#include "hogring/checkpoint.h"
+#include "train/job.h"
 
 /* The model of --model, --loss and --label-smoothing for the data. */
 HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,
@@ -17,6 +18,6 @@ HR_CHECKED enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint,
 HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint,
                                           const struct hr_model *model, float *params);
 /* What a new run begins with: --init-weights, or values drawn from the seed. */
-HR_CHECKED enum hr_status hr_init_weights(const struct hr_run *run, float *params);
+HR_CHECKED enum hr_status hr_init_weights(const struct hr_train_job *job, float *params);
 
 #endif

@@ -17,9 +17,9 @@ bool hr_play_may_act(struct hr_play *play, size_t rank)
     case HR_HAS:
         return true;
     case HR_AT_CUT:
-        return hr_cut_may_arrive(play->run->leader.cuts.cut);
+        return hr_cut_may_arrive(play->drive->leader->cuts.cut);
     case HR_ARRIVING:
-        return play->run->shared.strategy->arrived(&play->trainee[rank].worker);
+        return play->shared->strategy->arrived(&play->worker[rank].worker);
     case HR_ARRIVED:
         return false;
     }
@@ -27,12 +27,12 @@ bool hr_play_may_act(struct hr_play *play, size_t rank)
 }
 
 /* A job of the pool: the gradient of what a worker has in hand. */
-static enum hr_status gradient(void *arg, size_t rank, struct hr_device *device)
+static enum hr_status gradient(void *arg, size_t rank, struct hr_compute_buffers *buffers)
 {
     struct hr_play *play = arg;
-    struct hr_trainee *trainee = &play->trainee[rank];
-    hr_trainee_borrow(trainee, device);
-    const enum hr_status status = hr_trainee_gradient(trainee, &play->task[rank]);
+    struct hr_train_worker *trainee = &play->worker[rank];
+    hr_train_worker_borrow(trainee, buffers);
+    const enum hr_status status = hr_train_worker_gradient(trainee, &play->task[rank]);
     if (status == HR_OK)
         return HR_OK;
     return hr_fail_within(status, "rank %zu, step %llu", rank,
@@ -40,17 +40,17 @@ static enum hr_status gradient(void *arg, size_t rank, struct hr_device *device)
 }
 
 /* A job of the pool: a worker's part of an evaluation. */
-static enum hr_status evaluate(void *arg, size_t rank, struct hr_device *device)
+static enum hr_status evaluate(void *arg, size_t rank, struct hr_compute_buffers *buffers)
 {
     struct hr_play *play = arg;
-    hr_trainee_borrow(&play->trainee[rank], device);
-    hr_trainee_evaluate(&play->trainee[rank]);
+    hr_train_worker_borrow(&play->worker[rank], buffers);
+    hr_train_worker_evaluate(&play->worker[rank]);
     return HR_OK;
 }
 
 enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
 {
-    hr_control_step(play->run->shared.control, rank, play->task[rank].index);
+    hr_control_step(play->shared->control, rank, play->task[rank].index);
     return hr_pool_submit(play->pool, gradient, play, rank, due);
 }
 
@@ -63,8 +63,8 @@ static enum hr_status finish_gradient(struct hr_play *play, size_t rank)
 
 enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 {
-    struct hr_worker *worker = &play->trainee[rank].worker;
-    const struct hr_strategy *strategy = play->run->shared.strategy;
+    struct hr_worker *worker = &play->worker[rank].worker;
+    const struct hr_strategy *strategy = play->shared->strategy;
     enum hr_play_state *state = &play->state[rank];
     *idle = *state == HR_ASKED && !strategy->ready(worker);
     if (*idle)
@@ -98,7 +98,7 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 
 bool hr_play_may_take(const struct hr_play *play, size_t shard)
 {
-    const struct hr_shared_state *shared = &play->run->shared;
+    const struct hr_shared_state *shared = play->shared;
     if (!shared->colocated)
         return true;
     const enum hr_play_state state = play->state[hr_shard_rank(shared, shard)];
@@ -107,13 +107,13 @@ bool hr_play_may_take(const struct hr_play *play, size_t shard)
 
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
-    play->run->shared.strategy->take(&play->shard[shard], worker);
+    play->shared->strategy->take(&play->shard[shard], worker);
     hr_record_taken(&play->log[shard], &play->shard[shard].taken);
 }
 
 bool hr_play_at_cut(const struct hr_play *play)
 {
-    for (size_t r = 0; r < play->run->shared.workers; r++)
+    for (size_t r = 0; r < play->shared->workers; r++)
         if (play->state[r] != HR_ARRIVED)
             return false;
     return true;
@@ -121,8 +121,8 @@ bool hr_play_at_cut(const struct hr_play *play)
 
 static enum hr_status evaluate_all(struct hr_play *play)
 {
-    const size_t workers = play->run->shared.workers;
-    const size_t parts = workers < play->run->leader.neval ? workers : play->run->leader.neval;
+    const size_t workers = play->shared->workers;
+    const size_t parts = workers < play->drive->job->neval ? workers : play->drive->job->neval;
     for (size_t r = 0; r < parts; r++)
         HR_TRY(hr_pool_submit(play->pool, evaluate, play, r, 0));
     for (size_t r = 0; r < parts; r++)
@@ -132,22 +132,22 @@ static enum hr_status evaluate_all(struct hr_play *play)
 
 enum hr_status hr_play_cut(struct hr_play *play)
 {
-    struct hr_run *run = play->run;
-    const size_t workers = run->shared.workers;
-    hr_leader_decide(&run->leader, hr_run_now_ns(run));
+    struct hr_drive *drive = play->drive;
+    const size_t workers = drive->job->shared->workers;
+    hr_leader_decide(drive->leader, drive->driver->now_ns(drive));
     for (size_t r = 0; r < workers; r++)
-        run->shared.strategy->export_part(&play->trainee[r].worker);
+        drive->job->shared->strategy->export_part(&play->worker[r].worker);
     for (size_t r = 0; r < workers; r++)
-        HR_TRY(run->shared.strategy->verify(&play->trainee[r].worker));
-    if (run->leader.cuts.cut->evaluate)
+        HR_TRY(drive->job->shared->strategy->verify(&play->worker[r].worker));
+    if (drive->leader->cuts.cut->evaluate)
         HR_TRY(evaluate_all(play));
-    hr_leader_conclude(&run->leader);
+    hr_leader_conclude(drive->leader);
     for (size_t r = 0; r < workers; r++) {
-        hr_trainee_leave_cut(&play->trainee[r]);
+        hr_train_worker_leave_cut(&play->worker[r]);
         play->state[r] = HR_WANTS;
     }
-    const enum hr_status status = hr_launcher_tick(&run->launcher);
-    run->leader.cuts.cut->span_began_ns = hr_run_now_ns(run);
+    const enum hr_status status = hr_launcher_tick(drive->launcher);
+    drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
     return status;
 }
 
@@ -157,58 +157,50 @@ enum hr_status hr_play_tick(struct hr_play *play)
     if (now - play->ticked_ns < HR_NS_PER_SECOND / 10)
         return HR_OK;
     play->ticked_ns = now;
-    return hr_launcher_tick(&play->run->launcher);
+    return hr_launcher_tick(play->drive->launcher);
 }
 
 static enum hr_status start_ranks(struct hr_play *play)
 {
-    struct hr_run *run = play->run;
-    struct hr_shared_state *shared = &run->shared;
+    struct hr_drive *drive = play->drive;
+    struct hr_shared_state *shared = drive->job->shared;
     for (size_t i = 0; i < hr_log_count(shared); i++)
-        HR_TRY(hr_record_open(run, i, &play->log[i]));
+        HR_TRY(hr_record_open(drive, i, &play->log[i]));
     for (; play->shards_started < shared->servers; play->shards_started++)
         HR_TRY(shared->strategy->shard_start(&play->shard[play->shards_started], shared,
                                              play->shards_started));
     for (; play->started < shared->workers; play->started++)
-        HR_TRY(hr_trainee_start(&play->trainee[play->started], run, play->started));
-    for (size_t r = 0; r < shared->workers && shared->strategy->replay_log && run->recorder; r++)
-        shared->strategy->replay_log(&play->trainee[r].worker)->log = &play->log[r];
+        HR_TRY(hr_train_worker_start(&play->worker[play->started], drive->job, play->started));
+    for (size_t r = 0; r < shared->workers && shared->strategy->replay_log && drive->recorder; r++)
+        shared->strategy->replay_log(&play->worker[r].worker)->log = &play->log[r];
     return HR_OK;
 }
 
-size_t hr_play_threads(const struct hr_run *run)
+enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
 {
-    size_t threads = hr_cpus_allowed();
-    if (run->schedule == HR_SCHEDULE_EXPLORE)
-        threads = 1;
-    if (run->schedule == HR_SCHEDULE_VIRTUAL)
-        threads /= run->options->threads_per_worker;
-    return threads ? threads : 1;
-}
-
-enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t threads)
-{
-    const size_t workers = run->shared.workers;
-    *play = (struct hr_play){.run = run, .ticked_ns = hr_clock_ns()};
+    const size_t threads = drive->driver->threads(drive->job->options);
+    const size_t workers = drive->job->shared->workers;
+    *play =
+        (struct hr_play){.drive = drive, .shared = drive->job->shared, .ticked_ns = hr_clock_ns()};
     HR_TRY(hr_kernels_init_process(threads));
     hr_fp_flush_denormals();
-    play->trainee = calloc(workers, sizeof *play->trainee);
-    play->shard = calloc(run->shared.servers + 1, sizeof *play->shard);
+    play->worker = calloc(workers, sizeof *play->worker);
+    play->shard = calloc(drive->job->shared->servers + 1, sizeof *play->shard);
     play->state = calloc(workers, sizeof *play->state);
     play->task = calloc(workers, sizeof *play->task);
-    play->log = calloc(hr_record_owners(run), sizeof *play->log);
-    if (!play->trainee || !play->shard || !play->state || !play->task || !play->log)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", run->nranks);
-    HR_TRY(hr_pool_start(run, threads, &play->pool));
+    play->log = calloc(hr_record_owners(drive), sizeof *play->log);
+    if (!play->worker || !play->shard || !play->state || !play->task || !play->log)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", drive->job->nranks);
+    HR_TRY(hr_pool_start(drive->job, threads, &play->pool));
     HR_TRY(start_ranks(play));
-    run->leader.cuts.cut->span_began_ns = hr_run_now_ns(run);
+    drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
     return HR_OK;
 }
 
 /* First of all: their ranks' last words are not of the run. */
 static enum hr_status close_logs(struct hr_play *play, enum hr_status status)
 {
-    for (size_t i = 0; play->log && i < hr_record_owners(play->run); i++)
+    for (size_t i = 0; play->log && i < hr_record_owners(play->drive); i++)
         status = hr_record_close(&play->log[i], status);
     return status;
 }
@@ -219,11 +211,11 @@ void hr_play_stop(struct hr_play *play)
     (void)dropped;
     hr_pool_stop(play->pool);
     for (size_t r = 0; r < play->started; r++)
-        hr_trainee_stop(&play->trainee[r]);
+        hr_train_worker_stop(&play->worker[r]);
     for (size_t s = 0; s < play->shards_started; s++)
-        play->run->shared.strategy->shard_stop(&play->shard[s]);
+        play->shared->strategy->shard_stop(&play->shard[s]);
     free(play->log);
-    free(play->trainee);
+    free(play->worker);
     free(play->shard);
     free(play->state);
     free(play->task);

@@ -15,7 +15,8 @@
 
 #include "trace/trace.h"
 #include "train/pool.h"
-#include "train/run.h"
+#include "train/driver.h"
+#include "train/worker.h"
 
 enum hr_play_state {
     HR_WANTS,    /* next: request */
@@ -27,23 +28,20 @@ enum hr_play_state {
 };
 
 struct hr_play {
-    struct hr_run *run;
-    struct hr_trainee *trainee; /* (workers) owned */
-    struct hr_shard *shard;     /* (servers) owned */
-    enum hr_play_state *state;  /* (workers) owned */
-    struct hr_task *task;       /* (workers) owned: what it has in hand */
-    struct hr_pool *pool;       /* owned */
-    struct hr_trace_log *log;   /* (owners) owned; zeroed when nothing is recorded */
+    struct hr_drive *drive;
+    struct hr_shared_state *shared;
+    struct hr_train_worker *worker; /* (workers) owned */
+    struct hr_shard *shard;         /* (servers) owned */
+    enum hr_play_state *state;      /* (workers) owned */
+    struct hr_task *task;           /* (workers) owned: what it has in hand */
+    struct hr_pool *pool;           /* owned */
+    struct hr_trace_log *log;       /* (owners) owned; zeroed when nothing is recorded */
     size_t started, shards_started;
     int64_t ticked_ns;
 };
 
-/* How many threads compute in it: one where orders are explored, else one a processor, or for each
- * so many as a gradient takes. */
-size_t hr_play_threads(const struct hr_run *run);
-
-/* Start all ranks, and `threads` that compute (this one among them). */
-HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_run *run, size_t threads);
+/* Start all ranks, and the threads that compute (this one among them). */
+HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive);
 void hr_play_stop(struct hr_play *play);
 /* The same at the end of a run: returns its status, or of one that went well what became of
  * its trace. */

@@ -6,7 +6,7 @@
 
 #include "base/fpenv.h"
 #include "netsim/events.h"
-#include "train/run.h"
+#include "train/job.h"
 
 enum job_state { NONE, QUEUED, RUNNING, DONE };
 
@@ -21,7 +21,7 @@ struct job {
 struct helper {
     struct hr_pool *pool;
     pthread_t thread;
-    struct hr_device device;
+    struct hr_compute_buffers buffers;
 };
 
 struct hr_pool {
@@ -31,14 +31,14 @@ struct hr_pool {
     struct hr_events queue;
     struct job *job; /* (workers) owned */
     size_t njobs;
-    struct hr_device device; /* the caller's */
-    struct helper *helper;   /* (nhelpers) owned */
+    struct hr_compute_buffers buffers; /* the caller's */
+    struct helper *helper;             /* (nhelpers) owned */
     size_t nhelpers, nstarted;
     bool over;
 };
 
 /* Compute the job that is due first; the lock is held but for that. */
-static void run_next(struct hr_pool *pool, struct hr_device *device)
+static void run_next(struct hr_pool *pool, struct hr_compute_buffers *buffers)
 {
     int64_t due;
     uint64_t rank;
@@ -46,7 +46,7 @@ static void run_next(struct hr_pool *pool, struct hr_device *device)
     struct job *job = &pool->job[rank];
     job->state = RUNNING;
     pthread_mutex_unlock(&pool->lock);
-    const enum hr_status status = job->fn(job->arg, rank, device);
+    const enum hr_status status = job->fn(job->arg, rank, buffers);
     char *message = status == HR_OK ? NULL : strdup(hr_error_message());
     pthread_mutex_lock(&pool->lock);
     job->status = status;
@@ -66,7 +66,7 @@ static void *helper_main(void *arg)
             pthread_cond_wait(&pool->work, &pool->lock);
         if (pool->over)
             break;
-        run_next(pool, &helper->device);
+        run_next(pool, &helper->buffers);
     }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -104,7 +104,7 @@ enum hr_status hr_pool_join(struct hr_pool *pool, size_t rank)
     pthread_mutex_lock(&pool->lock);
     while (job->state != DONE) {
         if (pool->queue.n > 0)
-            run_next(pool, &pool->device);
+            run_next(pool, &pool->buffers);
         else
             pthread_cond_wait(&pool->done, &pool->lock);
     }
@@ -117,20 +117,20 @@ enum hr_status hr_pool_join(struct hr_pool *pool, size_t rank)
     return status;
 }
 
-static enum hr_status start_helper(struct hr_pool *pool, const struct hr_run *run)
+static enum hr_status start_helper(struct hr_pool *pool, const struct hr_train_job *job)
 {
     struct helper *helper = &pool->helper[pool->nstarted];
     helper->pool = pool;
-    HR_TRY(hr_device_start(&helper->device, run));
+    HR_TRY(hr_compute_buffers_start(&helper->buffers, job));
     if (pthread_create(&helper->thread, NULL, helper_main, helper) == 0) {
         pool->nstarted++;
         return HR_OK;
     }
-    hr_device_stop(&helper->device);
+    hr_compute_buffers_stop(&helper->buffers);
     return hr_fail(HR_E_NOMEM, "no thread to compute gradients with");
 }
 
-enum hr_status hr_pool_start(const struct hr_run *run, size_t threads, struct hr_pool **out)
+enum hr_status hr_pool_start(const struct hr_train_job *job, size_t threads, struct hr_pool **out)
 {
     struct hr_pool *pool = calloc(1, sizeof *pool);
     enum hr_status status;
@@ -140,7 +140,7 @@ enum hr_status hr_pool_start(const struct hr_run *run, size_t threads, struct hr
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    pool->njobs = run->shared.workers;
+    pool->njobs = job->shared->workers;
     pool->nhelpers = threads - 1;
     pool->job = calloc(pool->njobs, sizeof *pool->job);
     pool->helper = calloc(threads, sizeof *pool->helper);
@@ -148,9 +148,9 @@ enum hr_status hr_pool_start(const struct hr_run *run, size_t threads, struct hr
         status = hr_fail(HR_E_NOMEM, "no memory for %zu computing threads", threads);
         goto out;
     }
-    HR_TRY_GOTO(hr_device_start(&pool->device, run), status, out);
+    HR_TRY_GOTO(hr_compute_buffers_start(&pool->buffers, job), status, out);
     while (pool->nstarted < pool->nhelpers)
-        HR_TRY_GOTO(start_helper(pool, run), status, out);
+        HR_TRY_GOTO(start_helper(pool, job), status, out);
     *out = pool;
     return HR_OK;
 out:
@@ -168,11 +168,11 @@ void hr_pool_stop(struct hr_pool *pool)
     pthread_mutex_unlock(&pool->lock);
     for (size_t i = 0; i < pool->nstarted; i++) {
         pthread_join(pool->helper[i].thread, NULL);
-        hr_device_stop(&pool->helper[i].device);
+        hr_compute_buffers_stop(&pool->helper[i].buffers);
     }
     for (size_t i = 0; pool->job && i < pool->njobs; i++)
         free(pool->job[i].message);
-    hr_device_stop(&pool->device);
+    hr_compute_buffers_stop(&pool->buffers);
     hr_events_fini(&pool->queue);
     pthread_cond_destroy(&pool->work);
     pthread_cond_destroy(&pool->done);

@@ -1,7 +1,7 @@
 /* pool.h - threads that compute gradients ahead, for a driver that plays all ranks.
  *
- *     HR_TRY(hr_pool_start(run, threads, &pool));
- *     HR_TRY(hr_pool_submit(pool, fn, arg, rank, due));    fn(arg, rank, a device) will be called
+ *     HR_TRY(hr_pool_start(job, threads, &pool));
+ *     HR_TRY(hr_pool_submit(pool, fn, arg, rank, due));    fn(arg, rank, a buffers) will be called
  *     HR_TRY(hr_pool_join(pool, rank));                    it has been; what it returned
  *     hr_pool_stop(pool);
  *
@@ -10,21 +10,21 @@
  *            they were given, so who computes them, and when, decides no bit.
  * Order:     submit happens before fn, fn before join returns.
  * Waiting:   join waits for a computation that is under way, and for nothing else.
- * Memory:    a device a thread, whatever the number of workers.
+ * Memory:    a buffers a thread, whatever the number of workers.
  * Threads:   submit, has, join and stop are the caller's.
  * Test:      tests/unit/train/test_pool.c
  */
 #ifndef HR_TRAIN_POOL_H
 #define HR_TRAIN_POOL_H
 
-#include "train/device.h"
+#include "train/compute_buffers.h"
 
 struct hr_pool;
 
-typedef enum hr_status (*hr_pool_fn)(void *arg, size_t rank, struct hr_device *device);
+typedef enum hr_status (*hr_pool_fn)(void *arg, size_t rank, struct hr_compute_buffers *buffers);
 
 /* HR_E_NOMEM: no memory, or no thread. */
-HR_CHECKED enum hr_status hr_pool_start(const struct hr_run *run, size_t threads,
+HR_CHECKED enum hr_status hr_pool_start(const struct hr_train_job *job, size_t threads,
                                         struct hr_pool **out);
 /* Harmless on NULL. What is under way is waited for, what is not is forgotten. */
 void hr_pool_stop(struct hr_pool *pool);

@@ -8,7 +8,7 @@
 #include "base/fpenv.h"
 #include "base/size.h"
 #include "shm/atom.h"
-#include "train/run.h"
+#include "train/job.h"
 
 struct hr_prefetch {
     struct hr_prefetch_options options;
@@ -42,7 +42,7 @@ static bool may_decode(const struct hr_prefetch *p)
 /* --inject load: input is as slow for this thread as it would be for its worker. */
 static void sleep_on(struct hr_prefetch *p)
 {
-    const int64_t ns = hr_conditions_load_ps(p->options.run, p->options.rank) / 1000;
+    const int64_t ns = hr_conditions_load_ps(p->options.job, p->options.rank) / 1000;
     const int64_t until = hr_clock_ns() + ns;
     const struct timespec end = {until / HR_NS_PER_SECOND, until % HR_NS_PER_SECOND};
     while (ns > 0 && !p->over && !p->stale && hr_clock_ns() < until)
@@ -56,7 +56,7 @@ static void decode_next(struct hr_prefetch *p)
     slot->index = p->aim;
     p->busy = true;
     pthread_mutex_unlock(&p->lock);
-    const struct hr_batch share = hr_input_share(p->options.run, p->options.rank, slot->index);
+    const struct hr_batch share = hr_input_share(p->options.job, p->options.rank, slot->index);
     hr_input_decode(&p->input, &share, slot->x, slot->y);
     memcpy(slot->samples, p->input.samples, share.count * sizeof *slot->samples);
     slot->pass = p->input.pass;
@@ -124,23 +124,23 @@ size_t hr_prefetch_ready(struct hr_prefetch *p)
 
 /* --- its life --- */
 
-static size_t floats_bytes(const struct hr_run *run, size_t samples)
+static size_t floats_bytes(const struct hr_train_job *job, size_t samples)
 {
-    return hr_round_up(samples * hr_shape_elems(run->dataset->shape) * sizeof(float), HR_LINE);
+    return hr_round_up(samples * hr_shape_elems(job->dataset->shape) * sizeof(float), HR_LINE);
 }
 
-size_t hr_prefetch_bytes(const struct hr_run *run, size_t ahead)
+size_t hr_prefetch_bytes(const struct hr_train_job *job, size_t ahead)
 {
-    const size_t samples = run->batch_size;
-    return hr_input_bytes(run, samples) +
-           (ahead + 1) * (floats_bytes(run, samples) + 2 * samples * sizeof(uint32_t));
+    const size_t samples = job->batch_size;
+    return hr_input_bytes(job, samples) +
+           (ahead + 1) * (floats_bytes(job, samples) + 2 * samples * sizeof(uint32_t));
 }
 
 static enum hr_status take_memory(struct hr_prefetch *p)
 {
     const struct hr_prefetch_options *o = &p->options;
-    const size_t bytes = floats_bytes(o->run, o->max_samples);
-    HR_TRY(hr_input_init(&p->input, o->run, o->max_samples));
+    const size_t bytes = floats_bytes(o->job, o->max_samples);
+    HR_TRY(hr_input_init(&p->input, o->job, o->max_samples));
     p->slots = calloc(p->nslots, sizeof *p->slots);
     for (size_t i = 0; p->slots && i < p->nslots; i++) {
         struct hr_prefetched *slot = &p->slots[i];

@@ -35,7 +35,7 @@ struct hr_prefetched {
 };
 
 struct hr_prefetch_options {
-    const struct hr_run *run; /* borrowed */
+    const struct hr_train_job *job; /* borrowed */
     size_t rank;
     size_t ahead;        /* batches, at least 1 */
     size_t max_samples;  /* in a batch */
@@ -44,7 +44,7 @@ struct hr_prefetch_options {
 };
 
 /* Bytes that a worker's takes. */
-size_t hr_prefetch_bytes(const struct hr_run *run, size_t ahead);
+size_t hr_prefetch_bytes(const struct hr_train_job *job, size_t ahead);
 /* HR_E_NOMEM: no memory, or no thread. */
 HR_CHECKED enum hr_status hr_prefetch_start(const struct hr_prefetch_options *options,
                                             struct hr_prefetch **out);

@@ -7,14 +7,44 @@
 #include "kernels/gemm.h"
 #include "train/model_file.h"
 #include "train/prefetch.h"
-#include "train/recipe.h"
+#include "train/optimizer_setup.h"
+#include "train/micro_shards.h"
+#include "train/record.h"
 #include "train/replay.h"
+#include "train/run.h"
 
-enum hr_status hr_check_range(const char *flag, double value, double least, double most)
+void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 {
-    if (value >= least && value <= most)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %.15g", flag, value, least, most);
+    static const struct hr_observer nobody;
+    run->options = *call->options;
+    run->job = (struct hr_train_job){.options = &run->options,
+                                     .dataset = call->dataset,
+                                     .conditions = {.times = call->times},
+                                     .shared = &run->shared};
+    run->launcher.observer = call->observer ? call->observer : &nobody;
+    run->drive = (struct hr_drive){.job = &run->job,
+                                   .leader = &run->leader,
+                                   .launcher = &run->launcher,
+                                   .replay = call->replay};
+}
+
+void hr_run_finish(struct hr_run *run)
+{
+    hr_record_abandon(&run->drive); /* unless it ended well */
+    hr_claim_drop(&run->saver.claim);
+    hr_model_destroy(run->job.model);
+    hr_scaling_free(&run->job.scaling);
+    hr_conditions_close(&run->job.conditions);
+    hr_local_group_destroy(run->job.local);
+    hr_wires_close(&run->job.wires);
+    hr_resume_close(&run->resume);
+    hr_strategy_forget(&run->shared);
+    free(run->tensors);
+    free(run->shared.weights);
+    if (run->drive.stuck) /* then ranks still use it */
+        return;
+    hr_segment_destroy(&run->segment);
+    hr_segment_destroy(&run->control_segment);
 }
 
 static enum hr_status check_numbers(const struct hr_train_options *o)
@@ -36,14 +66,13 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
 
 static enum hr_status count_ranks(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     struct hr_shared_state *shared = &run->shared;
     shared->workers = o->workers;
     shared->servers = shared->strategy->served ? o->servers : 0;
     shared->colocated = shared->servers && !strcmp(o->placement, "colocated");
-    run->nranks = shared->workers + (shared->colocated ? 0 : shared->servers);
-    const bool local = run->schedule == HR_SCHEDULE_VIRTUAL || run->replay;
-    const size_t most = local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;
+    run->job.nranks = shared->workers + (shared->colocated ? 0 : shared->servers);
+    const size_t most = run->drive.driver->local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;
     if (shared->workers < 1 || shared->workers > most)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", shared->workers, most);
     if (!shared->colocated && strcmp(o->placement, "dedicated") != 0 && shared->servers)
@@ -52,55 +81,60 @@ static enum hr_status count_ranks(struct hr_run *run)
         return hr_fail(HR_E_USAGE,
                        "--servers %zu: colocated in %zu worker%s, there are at most as many",
                        o->servers, shared->workers, shared->workers == 1 ? "" : "s");
-    if (o->servers > most || run->nranks > most)
+    if (o->servers > most || run->job.nranks > most)
         return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu: at most %zu ranks in all",
                        shared->workers, o->servers, most);
     return HR_OK;
 }
 
-static enum hr_status parse_schedule(struct hr_run *run, const char *text)
+static enum hr_status parse_schedule(const char *text, struct hr_drive *drive)
 {
     static const char prefix[] = "explore:";
+    const size_t length = sizeof prefix - 1;
     char *end = NULL;
-    if (run->replay)
-        run->schedule = HR_SCHEDULE_REPLAY;
-    if (run->replay || !strcmp(text, "free"))
+    drive->driver = &hr_driver_threads;
+    if (!strcmp(text, "free"))
         return HR_OK;
-    const bool explore = !strncmp(text, prefix, sizeof prefix - 1);
-    run->schedule = explore ? HR_SCHEDULE_EXPLORE : HR_SCHEDULE_FREE;
-    run->explore_seed = explore ? strtoull(text + sizeof prefix - 1, &end, 10) : 0;
-    if (explore && end != text + sizeof prefix - 1 && !*end)
-        return HR_OK;
+    drive->driver = &hr_driver_explore;
+    if (!strncmp(text, prefix, length)) {
+        drive->explore_seed = strtoull(text + length, &end, 10);
+        if (end != text + length && !*end)
+            return HR_OK;
+    }
     return hr_fail(HR_E_USAGE, "--schedule %s: expected free or explore:SEED", text);
 }
 
-static enum hr_status parse_clock(struct hr_run *run, const char *text)
+static enum hr_status choose_driver(const struct hr_train_options *o, struct hr_drive *drive)
 {
-    if (!strcmp(text, "real"))
+    if (drive->replay)
+        drive->driver = &hr_driver_replay;
+    else
+        HR_TRY(parse_schedule(o->schedule, drive));
+    if (!strcmp(o->clock, "real"))
         return HR_OK;
-    if (strcmp(text, "virtual") != 0)
-        return hr_fail(HR_E_USAGE, "--clock %s: expected real or virtual", text);
-    if (run->schedule != HR_SCHEDULE_FREE)
+    if (strcmp(o->clock, "virtual") != 0)
+        return hr_fail(HR_E_USAGE, "--clock %s: expected real or virtual", o->clock);
+    if (drive->driver->played)
         return hr_fail(HR_E_USAGE, "--clock virtual: the clock is the schedule; expected it "
                                    "without --schedule explore");
-    run->schedule = HR_SCHEDULE_VIRTUAL;
+    drive->driver = &hr_driver_virtual;
     return HR_OK;
 }
 
 static enum hr_status parse_names(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     struct hr_shared_state *shared = &run->shared;
-    run->strategy_name = o->strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &shared->strategy));
-    if (o->record[0] || run->replay)
+    if (o->record[0] || run->drive.replay)
         shared->strategy = hr_strategy_recorded(shared->strategy);
     HR_TRY(hr_algorithm_find(o->algorithm, &shared->group_options.algorithm));
     if (shared->group_options.algorithm == &hr_allreduce_auto) /* gradients are never small */
         shared->group_options.algorithm = &hr_allreduce_direct;
-    HR_TRY(hr_launch_parse(o->launch, &run->launch));
-    HR_TRY(parse_schedule(run, o->schedule));
-    HR_TRY(parse_clock(run, o->clock));
+    HR_TRY(hr_launch_parse(o->launch, &run->job.launch));
+    HR_TRY(choose_driver(o, &run->drive));
+    run->job.played = run->drive.driver->played;
+    run->job.simulated = run->drive.driver->simulated;
     if (strcmp(o->async_lr, "same") != 0 && strcmp(o->async_lr, "divide") != 0)
         return hr_fail(HR_E_USAGE, "--async-lr %s: expected same or divide", o->async_lr);
     return hr_kernels_select_named(o->kernels);
@@ -109,10 +143,10 @@ static enum hr_status parse_names(struct hr_run *run)
 /* --batch-size and --global-batch-size: two ways to say the same. */
 static enum hr_status settle_batch(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     const size_t workers = run->shared.workers, global = o->global_batch_size;
-    run->batch_size = global ? (global + workers - 1) / workers : o->batch_size;
-    run->global_batch = global ? global : o->batch_size * workers;
+    run->job.batch_size = global ? (global + workers - 1) / workers : o->batch_size;
+    run->job.global_batch = global ? global : o->batch_size * workers;
     if (global && global % workers && !run->shared.strategy->shares_batch)
         return hr_fail(HR_E_USAGE,
                        "--global-batch-size %zu: the %zu workers of %s cannot share it evenly",
@@ -122,12 +156,12 @@ static enum hr_status settle_batch(struct hr_run *run)
 
 static void plot_course(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     struct hr_batch_schedule *course = &run->shared.course;
     const bool shares = run->shared.strategy->shares_batch;
-    course->pass = run->dataset->train.count;
+    course->pass = run->job.dataset->train.count;
     course->samples = o->epoch_size ? o->epoch_size : course->pass;
-    course->batch = shares ? run->global_batch : run->batch_size;
+    course->batch = shares ? run->job.global_batch : run->job.batch_size;
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
     course->end = o->epochs * course->batches_per_epoch;
     if (o->max_steps && o->max_steps < course->end)
@@ -138,55 +172,53 @@ static void plot_course(struct hr_run *run)
 /* How long ranks spin and yield follows from how many threads will be busy. */
 static void settle_waiting(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     const size_t busy =
-        run->nranks + o->ranks_beside + run->shared.workers * (o->threads_per_worker - 1);
+        run->job.nranks + o->ranks_beside + run->shared.workers * (o->threads_per_worker - 1);
     run->shared.group_options.crowded = busy > hr_cpus_allowed();
     run->shared.group_options.helpers = hr_cpus_allowed() - 1;
-    run->spin_ns = hr_spin_budget_ns(busy);
-    run->yield_ns = hr_yield_budget_ns(busy);
-    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    run->job.spin_ns = hr_spin_budget_ns(busy);
+    run->job.yield_ns = hr_yield_budget_ns(busy);
+    run->job.timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
 }
 
 static void set_up_leader(struct hr_run *run)
 {
-    const size_t tests = run->dataset->test.count;
     run->leader = (struct hr_leader){
-        .cuts = {.curve_room = run->options->epochs + 2,
+        .cuts = {.curve_room = run->job.options->epochs + 2,
                  .schedule = &run->shared.course,
-                 .saves = run->options->checkpoint_dir[0]},
-        .shared = &run->shared,
-        .neval = (tests + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK,
-        .tests = tests,
+                 .saves = run->job.options->checkpoint_dir[0]},
+        .job = &run->job,
     };
 }
 
 enum hr_status hr_run_prepare(struct hr_run *run)
 {
-    const struct hr_train_options *o = &run->settled;
+    const struct hr_train_options *o = &run->options;
     struct hr_shared_state *shared = &run->shared;
     shared->options = o;
-    HR_TRY(hr_train_complete(&run->settled));
+    HR_TRY(hr_train_complete(&run->options));
     HR_TRY(check_numbers(o));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
-    HR_TRY(hr_augment_parse(o->augment, run->dataset->shape, &run->augment));
-    HR_TRY(hr_run_model(o, run->dataset, &run->model));
+    HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
+    HR_TRY(hr_run_model(o, run->job.dataset, &run->job.model));
     HR_TRY(settle_batch(run));
-    HR_TRY(hr_repro_prepare(run));
+    HR_TRY(hr_micro_shards_prepare(&run->job));
     plot_course(run);
-    HR_TRY(hr_recipe_rate(run));
-    HR_TRY(hr_recipe_optimizer(run));
-    shared->params = hr_model_param_count(run->model);
+    HR_TRY(hr_rate_setup(run));
+    HR_TRY(hr_optimizer_setup(run));
+    shared->params = hr_model_param_count(run->job.model);
     HR_TRY(hr_strategy_prepare(shared));
-    if (run->replay)
-        HR_TRY(hr_replay_prepare(run));
+    if (run->drive.replay)
+        HR_TRY(hr_replay_prepare(&run->drive));
     shared->group_options.nranks = shared->workers;
     settle_waiting(run);
     shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;
-    HR_TRY(hr_wiring_prepare(run));
-    HR_TRY(hr_conditions_open(run));
-    HR_TRY(hr_calibrate_check(run));
+    HR_TRY(hr_links_setup(run));
+    HR_TRY(hr_conditions_open(&run->job));
+    HR_TRY(hr_calibrate_check(&run->job));
+    run->job.neval = (run->job.dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
     set_up_leader(run);
     shared->weights = calloc(2 * shared->workers, sizeof *shared->weights);
     if (!shared->weights)

@@ -14,74 +14,75 @@ struct hr_recorder {
     char *header; /* owned */
 };
 
-size_t hr_record_owners(const struct hr_run *run)
+size_t hr_record_owners(const struct hr_drive *drive)
 {
-    const size_t logs = hr_log_count(&run->shared);
+    const size_t logs = hr_log_count(drive->job->shared);
     return logs ? logs : 1;
 }
 
-static void forget(struct hr_run *run)
+static void forget(struct hr_drive *drive)
 {
-    if (run->recorder)
-        free(run->recorder->header);
-    free(run->recorder);
-    run->recorder = NULL;
+    if (drive->recorder)
+        free(drive->recorder->header);
+    free(drive->recorder);
+    drive->recorder = NULL;
 }
 
 /* Where there are no owners one takes nothing. */
-static enum hr_status write_empty_log(const struct hr_run *run)
+static enum hr_status write_empty_log(const struct hr_drive *drive)
 {
     struct hr_trace_log log;
-    HR_TRY(hr_record_open(run, 0, &log));
+    HR_TRY(hr_record_open(drive, 0, &log));
     return hr_record_close(&log, HR_OK);
 }
 
-static enum hr_status begin(struct hr_run *run)
+static enum hr_status begin(struct hr_drive *drive)
 {
-    HR_TRY(hr_trace_header_write(run, &run->recorder->header));
-    return hr_trace_begin(&run->recorder->file, run->options->record, hr_record_owners(run));
+    HR_TRY(hr_trace_header_write(drive, &drive->recorder->header));
+    return hr_trace_begin(&drive->recorder->file, drive->job->options->record,
+                          hr_record_owners(drive));
 }
 
-enum hr_status hr_record_begin(struct hr_run *run)
+enum hr_status hr_record_begin(struct hr_drive *drive)
 {
-    if (!run->options->record[0])
+    if (!drive->job->options->record[0])
         return HR_OK;
-    run->recorder = calloc(1, sizeof *run->recorder);
-    if (!run->recorder)
+    drive->recorder = calloc(1, sizeof *drive->recorder);
+    if (!drive->recorder)
         return hr_fail(HR_E_NOMEM, "no memory to record a run");
-    const enum hr_status status = begin(run);
+    const enum hr_status status = begin(drive);
     if (status != HR_OK)
-        forget(run);
+        forget(drive);
     HR_TRY(status);
-    return hr_log_count(&run->shared) ? HR_OK : write_empty_log(run);
+    return hr_log_count(drive->job->shared) ? HR_OK : write_empty_log(drive);
 }
 
-enum hr_status hr_record_end(struct hr_run *run)
+enum hr_status hr_record_end(struct hr_drive *drive)
 {
     char *trailer;
-    if (!run->recorder)
+    if (!drive->recorder)
         return HR_OK;
-    HR_TRY(hr_trace_trailer_write(run, &trailer));
+    HR_TRY(hr_trace_trailer_write(drive, &trailer));
     const enum hr_status status =
-        hr_trace_assemble(&run->recorder->file, run->recorder->header, trailer);
+        hr_trace_assemble(&drive->recorder->file, drive->recorder->header, trailer);
     free(trailer);
-    forget(run);
+    forget(drive);
     return status;
 }
 
-void hr_record_abandon(struct hr_run *run)
+void hr_record_abandon(struct hr_drive *drive)
 {
-    if (run->recorder)
-        hr_trace_abandon(&run->recorder->file);
-    forget(run);
+    if (drive->recorder)
+        hr_trace_abandon(&drive->recorder->file);
+    forget(drive);
 }
 
-enum hr_status hr_record_open(const struct hr_run *run, size_t owner, struct hr_trace_log *log)
+enum hr_status hr_record_open(const struct hr_drive *drive, size_t owner, struct hr_trace_log *log)
 {
     *log = (struct hr_trace_log){0};
-    if (!run->recorder)
+    if (!drive->recorder)
         return HR_OK;
-    return hr_trace_log_open(log, run->options->record, owner, run->shared.workers);
+    return hr_trace_log_open(log, drive->job->options->record, owner, drive->job->shared->workers);
 }
 
 enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status)

@@ -12,20 +12,20 @@
 #define HR_TRAIN_RECORD_H
 
 #include "trace/trace.h"
-#include "train/run.h"
+#include "train/driver.h"
 
-HR_CHECKED enum hr_status hr_record_begin(struct hr_run *run);
+HR_CHECKED enum hr_status hr_record_begin(struct hr_drive *drive);
 /* After hr_result_fill. */
-HR_CHECKED enum hr_status hr_record_end(struct hr_run *run);
+HR_CHECKED enum hr_status hr_record_end(struct hr_drive *drive);
 /* Harmless when there is nothing to give back. */
-void hr_record_abandon(struct hr_run *run);
+void hr_record_abandon(struct hr_drive *drive);
 
 /* How many owners keep logs. */
-size_t hr_record_owners(const struct hr_run *run);
+size_t hr_record_owners(const struct hr_drive *drive);
 
 /* The log of one owner, in the thread or process that writes it; log zeroed when nothing
  * is recorded. */
-HR_CHECKED enum hr_status hr_record_open(const struct hr_run *run, size_t owner,
+HR_CHECKED enum hr_status hr_record_open(const struct hr_drive *drive, size_t owner,
                                          struct hr_trace_log *log);
 /* `status`, or of a run that went well the log's own failure. Harmless on a zeroed log. */
 HR_CHECKED enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status);

@@ -59,34 +59,34 @@ static enum hr_status check_data(const struct hr_replay *replay, const struct hr
                    dataset->digest);
 }
 
-enum hr_status hr_replay_prepare(struct hr_run *run)
+enum hr_status hr_replay_prepare(struct hr_drive *drive)
 {
-    const struct hr_replay *replay = run->replay;
+    const struct hr_replay *replay = drive->replay;
     const struct hr_trace *trace = &hr_replay_own(replay)->trace;
-    struct hr_batch_schedule *course = &run->shared.course;
-    const size_t owners = hr_record_owners(run);
-    HR_TRY(check_data(replay, run->dataset));
+    struct hr_batch_schedule *course = &drive->job->shared->course;
+    const size_t owners = hr_record_owners(drive);
+    HR_TRY(check_data(replay, drive->job->dataset));
     HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));
     if (trace->nowners != owners)
         return hr_fail(HR_E_FORMAT, "%s: has logs of %zu owners, expected %zu", replay->path,
                        trace->nowners, owners);
     for (size_t s = 0; s < owners; s++)
-        if (trace->owner[s].nranks != run->shared.workers)
+        if (trace->owner[s].nranks != drive->job->shared->workers)
             return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu worker%s, expected %zu",
                            replay->path, s, trace->owner[s].nranks,
-                           trace->owner[s].nranks == 1 ? "" : "s", run->shared.workers);
-    course->checkpoint_every = run->options->checkpoint_every;
+                           trace->owner[s].nranks == 1 ? "" : "s", drive->job->shared->workers);
+    course->checkpoint_every = drive->job->options->checkpoint_every;
     if (replay->end < course->end)
         course->end = replay->end;
     return HR_OK;
 }
 
-enum hr_status hr_replay_check_state(const struct hr_run *run)
+enum hr_status hr_replay_check_state(const struct hr_drive *drive)
 {
-    const struct hr_replay *replay = run->replay;
+    const struct hr_replay *replay = drive->replay;
     const struct hr_trace_begin_state *there = &hr_replay_own(replay)->begin;
     struct hr_trace_begin_state here;
-    hr_trace_begin_state(run, &here);
+    hr_trace_begin_state(drive, &here);
     if (there->index == here.index && !strcmp(there->weights, here.weights) &&
         !strcmp(there->state, here.state))
         return HR_OK;
@@ -95,10 +95,4 @@ enum hr_status hr_replay_check_state(const struct hr_run *run)
                    "%s (--init-weights and --resume name where they are now)",
                    replay->path, (unsigned long long)there->index,
                    hr_printable(there->weights).text, (unsigned long long)here.index, here.weights);
-}
-
-enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dataset *dataset,
-                             const struct hr_observer *observer, struct hr_run_result *result)
-{
-    return hr_train_as(&replay->options, replay, NULL, dataset, observer, result);
 }

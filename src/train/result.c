@@ -8,13 +8,14 @@
 #include "kernels/gemm.h"
 #include "session/result.h"
 #include "train/account.h"
+#include "train/micro_shards.h"
 #include "train/replay.h"
 
 /* Does it obey --staleness? Also where that is 0, and it is another strategy. */
 static bool is_bounded(const struct hr_run *run)
 {
     const struct hr_strategy *named;
-    return hr_strategy_find(run->strategy_name, UINT64_MAX, &named) == HR_OK &&
+    return hr_strategy_find(run->job.options->strategy, UINT64_MAX, &named) == HR_OK &&
            hr_strategy_obeys(named, "staleness");
 }
 
@@ -23,52 +24,30 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     const struct hr_shared_state *shared = &run->shared;
     const bool all_reduces = hr_strategy_obeys(shared->strategy, "algorithm");
     const struct hr_algorithm *algorithm = shared->group_options.algorithm;
-    snprintf(result->strategy, sizeof result->strategy, "%s", run->strategy_name);
+    snprintf(result->strategy, sizeof result->strategy, "%s", run->job.options->strategy);
     snprintf(result->algorithm, sizeof result->algorithm, "%s", all_reduces ? algorithm->name : "");
     snprintf(result->order, sizeof result->order, "%s",
              shared->strategy->order ? shared->strategy->order : algorithm->order);
     snprintf(result->launch, sizeof result->launch, "%s",
-             hr_run_is_played(run) ? "events" : hr_launch_name(run->launch));
+             run->job.played ? "events" : hr_launch_name(run->job.launch));
     snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
-    snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->model));
+    snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->job.model));
     snprintf(result->optimizer, sizeof result->optimizer, "%s", shared->optimizer.rule->name);
     hr_strategy_describe(shared, result->manner, sizeof result->manner);
     result->workers = shared->workers;
     result->servers = shared->servers;
     if (shared->servers)
-        snprintf(result->placement, sizeof result->placement, "%s", run->options->placement);
+        snprintf(result->placement, sizeof result->placement, "%s", run->options.placement);
     result->params = shared->params;
-    result->classes = run->dataset->classes;
-    result->batch_size = run->batch_size;
-    result->global_batch = run->global_batch;
-    result->threads_per_worker = run->options->threads_per_worker;
-    result->micro_shards = run->micro_shards;
-    result->repro_cost = hr_repro_cost(run);
-    result->seed = run->options->seed;
+    result->classes = run->job.dataset->classes;
+    result->batch_size = run->job.batch_size;
+    result->global_batch = run->job.global_batch;
+    result->threads_per_worker = run->job.options->threads_per_worker;
+    result->micro_shards = run->job.micro_shards;
+    result->repro_cost = hr_micro_shards_cost(&run->job);
+    result->seed = run->job.options->seed;
     result->bounded = is_bounded(run);
-    result->staleness_bound = run->options->staleness;
-}
-
-static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_result *result)
-{
-    _Static_assert((int)HR_RESULT_STALENESS_BUCKETS == (int)HR_STALENESS_BUCKETS,
-                   "the same histogram");
-    result->updates += stats->updates;
-    result->samples += stats->samples;
-    result->forward_s += hr_seconds(stats->forward_ns);
-    result->backward_s += hr_seconds(stats->backward_ns);
-    result->prefetch_hits += stats->prefetch_hits;
-    result->prefetch_misses += stats->prefetch_misses;
-    result->bytes_sent += stats->bytes_sent;
-    result->bytes_received += stats->bytes_received;
-    result->stale_updates += stats->stale_updates;
-    result->stale_sum += stats->stale_sum;
-    result->first_samples += stats->first_samples;
-    result->first_loss += stats->first_loss;
-    result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
-    result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
-    for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
-        result->stale[i] += stats->stale[i];
+    result->staleness_bound = run->job.options->staleness;
 }
 
 static enum hr_status take_dropped(const struct hr_run *run, struct hr_run_result *result)
@@ -78,12 +57,6 @@ static enum hr_status take_dropped(const struct hr_run *run, struct hr_run_resul
     if (!result->dropped_by)
         return hr_fail(HR_E_NOMEM, "no memory for the counts of %zu workers", result->ndropped_by);
     return HR_OK;
-}
-
-void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
-{
-    for (size_t w = 0; w < run->shared.workers; w++)
-        fold_worker(&run->shared.stats[w], result);
 }
 
 /* The double that people would write for this float: 0.05, not 0.05000000074505806. */
@@ -96,11 +69,12 @@ static double as_written(float value)
 
 static void name_trace(const struct hr_run *run, struct hr_run_result *result)
 {
-    const bool to_the_end = run->replay && !hr_replay_is_cut_short(run) && !result->interrupted;
+    const bool to_the_end =
+        run->drive.replay && !hr_replay_is_cut_short(&run->drive) && !result->interrupted;
     snprintf(result->trace, sizeof result->trace, "%s",
-             run->replay ? run->replay->path : run->options->record);
+             run->drive.replay ? run->drive.replay->path : run->job.options->record);
     snprintf(result->recorded_digest, sizeof result->recorded_digest, "%s",
-             to_the_end ? run->replay->weights_digest : "");
+             to_the_end ? run->drive.replay->weights_digest : "");
 }
 
 enum hr_status hr_result_fill(struct hr_run *run)
@@ -111,7 +85,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     const struct hr_accounts accounts = {&stats->account, sizeof *stats, run->shared.workers};
     fill_configuration(run, result);
     hr_result_count(run, result);
-    HR_TRY(hr_result_finish(&run->leader.cuts, run->options, &accounts, result));
+    HR_TRY(hr_result_finish(&run->leader.cuts, run->job.options, &accounts, result));
     HR_TRY(hr_account_staleness(run));
     HR_TRY(take_dropped(run, result));
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
@@ -123,8 +97,8 @@ enum hr_status hr_result_fill(struct hr_run *run)
     name_trace(run, result);
     if (run->shared.strategy->report)
         run->shared.strategy->report(&run->shared, result);
-    if (!run->recorder)
+    if (!run->drive.recorder)
         result->record_cost = 0;
-    hr_conditions_warn(run);
+    hr_conditions_warn(&run->job);
     return HR_OK;
 }

@@ -87,14 +87,14 @@ static void add_counter(struct hr_tensor_file *file, const struct hr_tensor_info
 
 static void fill_model(struct hr_run *run, struct hr_tensor_file *file)
 {
-    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
-        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
         add_tensor(file, info, "", "", run->shared.snapshot.weights);
         add_counter(file, info, &run->batches_saved);
     }
-    hr_saved_put(file, "hogring.loss", "%s", run->options->loss);
-    hr_saved_put(file, "hogring.label_smoothing", "%.17g", run->options->label_smoothing);
-    if (run->scaling.channels)
+    hr_saved_put(file, "hogring.loss", "%s", run->job.options->loss);
+    hr_saved_put(file, "hogring.label_smoothing", "%.17g", run->job.options->label_smoothing);
+    if (run->job.scaling.channels)
         hr_saved_put(file, "hogring.normalize", "on");
 }
 
@@ -116,9 +116,9 @@ static void fill_state(const struct hr_run *run, size_t copy, size_t array,
     char prefix[32], suffix[32];
     make_prefix(prefix, sizeof prefix, run->shared.snapshot.state_copies, copy);
     snprintf(suffix, sizeof suffix, ".%s", run->shared.optimizer.rule->state_names[array]);
-    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
-        if (hr_model_tensor(run->model, i)->role == HR_TENSOR_TRAINED)
-            add_tensor(file, hr_model_tensor(run->model, i), prefix, suffix,
+    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++)
+        if (hr_model_tensor(run->job.model, i)->role == HR_TENSOR_TRAINED)
+            add_tensor(file, hr_model_tensor(run->job.model, i), prefix, suffix,
                        array_of(run, copy, array));
 }
 
@@ -144,8 +144,8 @@ static void fill_replica(const struct hr_run *run, size_t worker, struct hr_tens
 {
     char prefix[32];
     make_prefix(prefix, sizeof prefix, run->shared.workers, worker);
-    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++)
-        add_tensor(file, hr_model_tensor(run->model, i), prefix, "", replica_of(run, worker));
+    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++)
+        add_tensor(file, hr_model_tensor(run->job.model, i), prefix, "", replica_of(run, worker));
 }
 
 static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
@@ -159,7 +159,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     fill_states(run, trainer);
     for (size_t w = 0; w < replicas(run); w++)
         fill_replica(run, w, trainer);
-    add_scaling(&run->scaling, trainer);
+    add_scaling(&run->job.scaling, trainer);
     hr_saved_put_table(trainer, shares_name, run->shared.workers, SHARE,
                        (double *)(void *)snapshot->shares);
     hr_saved_put(trainer, "lr", "%.9g", lr);
@@ -170,22 +170,22 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
 
 void hr_state_describe(struct hr_run *run)
 {
-    const size_t tensors = hr_model_tensor_count(run->model);
+    const size_t tensors = hr_model_tensor_count(run->job.model);
     run->saver = (struct hr_saver){
-        .options = run->options,
-        .dataset = run->dataset,
+        .options = run->job.options,
+        .dataset = run->job.dataset,
         .cuts = &run->leader.cuts,
         .schedule = &run->shared.course,
-        .model = hr_model_text(run->model),
-        .strategy = run->strategy_name,
-        .optimizer = run->options->optimizer,
+        .model = hr_model_text(run->job.model),
+        .strategy = run->job.options->strategy,
+        .optimizer = run->job.options->optimizer,
         .workers = run->shared.workers,
-        .batch_size = run->batch_size,
+        .batch_size = run->job.batch_size,
         .tensors = tensors * (2 + state_arrays(run) + replicas(run)) + STEP_TENSORS +
                    SHARES_TENSORS + SCALING_TENSORS,
         .metadata = METADATA,
         .bytes = (1 + state_arrays(run) + replicas(run)) * run->shared.params * sizeof(float) +
-                 2 * run->scaling.channels * sizeof(float),
+                 2 * run->job.scaling.channels * sizeof(float),
         .describe = describe,
         .engine = run,
     };
@@ -201,10 +201,10 @@ static enum hr_status check_placement(const struct hr_run *run,
     const char *saved = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "placement");
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
     if (!shared->servers || shared->strategy->synchronous || shared->workers == 1 || !strategy ||
-        strcmp(strategy, run->strategy_name) != 0)
+        strcmp(strategy, run->job.options->strategy) != 0)
         return HR_OK;
     return hr_saved_same(checkpoint, "--placement", saved ? saved : "dedicated",
-                         run->options->placement);
+                         run->job.options->placement);
 }
 
 enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
@@ -212,13 +212,13 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
     HR_TRY(hr_saved_same(checkpoint, "--optimizer",
                          hr_metadata_get(&checkpoint->trainer, "optimizer"),
-                         run->options->optimizer));
+                         run->job.options->optimizer));
     if (loss)
-        HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->options->loss));
+        HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->job.options->loss));
     HR_TRY(check_placement(run, checkpoint));
     return hr_saved_same(checkpoint, "--normalize",
                          hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
-                         run->scaling.channels ? "on" : "off");
+                         run->job.scaling.channels ? "on" : "off");
 }
 
 /* "(64, 3)"; returns text. */
@@ -281,8 +281,8 @@ enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t ch
 static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                  const char *prefix, size_t copy, size_t array)
 {
-    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
-        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
         char name[128];
         if (info->role != HR_TENSOR_TRAINED)
             continue;
@@ -320,13 +320,13 @@ static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoi
 {
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
     const bool ours =
-        strategy && !strcmp(strategy, run->strategy_name) && saved == run->shared.workers;
+        strategy && !strcmp(strategy, run->job.options->strategy) && saved == run->shared.workers;
     hr_state_share(run);
     for (size_t w = 0; ours && w < replicas(run); w++) {
         char prefix[32], name[128];
         make_prefix(prefix, sizeof prefix, saved, w);
-        for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
-            const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
+            const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
             snprintf(name, sizeof name, "%s%s", prefix, info->name);
             HR_TRY(
                 hr_load_tensor(checkpoint, &checkpoint->trainer, info, name, replica_of(run, w)));
@@ -361,8 +361,8 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
 {
     uint64_t saved;
     HR_TRY(hr_saved_count(checkpoint, "state_copies", &saved));
-    for (size_t i = 0; i < hr_model_tensor_count(run->model); i++) {
-        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
+        const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name,
                               run->shared.snapshot.weights));
     }

@@ -33,9 +33,9 @@ static json_t *data_json(const struct hr_dataset *dataset)
                      hr_data_options_json(&dataset->options));
 }
 
-void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state *out)
+void hr_trace_begin_state(const struct hr_drive *drive, struct hr_trace_begin_state *out)
 {
-    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_shared_state *shared = drive->job->shared;
     out->index = shared->course.first;
     hr_digest_floats(shared->snapshot.weights, shared->params, out->weights);
     hr_digest_floats(shared->snapshot.state,
@@ -47,18 +47,19 @@ static const char *owners_name(const struct hr_shared_state *shared)
     return shared->strategy->replay_log ? "workers" : shared->servers ? "shards" : "none";
 }
 
-enum hr_status hr_trace_header_write(const struct hr_run *run, char **text)
+enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text)
 {
-    struct hr_train_options options = *run->options;
+    struct hr_train_options options = *drive->job->options;
     struct hr_trace_begin_state begin;
-    hr_trace_begin_state(run, &begin);
-    options.checkpoint_every = run->shared.course.checkpoint_every; /* cuts decide bits */
+    hr_trace_begin_state(drive, &begin);
+    options.checkpoint_every = drive->job->shared->course.checkpoint_every; /* cuts decide bits */
     return dump(json_pack("{ss so so so ss so ss s{so ss ss}}", "hogring", HR_VERSION, "options",
-                          hr_train_options_json(&options), "data", data_json(run->dataset),
-                          "machine", hr_machine_bits_json(), "model", hr_model_text(run->model),
-                          "params", count(run->shared.params), "owners", owners_name(&run->shared),
-                          "begin", "index", count(begin.index), "weights", begin.weights, "state",
-                          begin.state),
+                          hr_train_options_json(&options), "data", data_json(drive->job->dataset),
+                          "machine", hr_machine_bits_json(), "model",
+                          hr_model_text(drive->job->model), "params",
+                          count(drive->job->shared->params), "owners",
+                          owners_name(drive->job->shared), "begin", "index", count(begin.index),
+                          "weights", begin.weights, "state", begin.state),
                 "header", text);
 }
 
@@ -75,15 +76,15 @@ static json_t *time_json(const struct hr_run_result *r)
     return workers;
 }
 
-enum hr_status hr_trace_trailer_write(const struct hr_run *run, char **text)
+enum hr_status hr_trace_trailer_write(const struct hr_drive *drive, char **text)
 {
-    const struct hr_run_result *r = run->result;
+    const struct hr_run_result *r = drive->result;
     return dump(json_pack("{so ss sb so so sf so s{so so so}}", "index",
-                          count(run->leader.cuts.cut->index), "weights_digest", r->weights_digest,
-                          "interrupted", r->interrupted, "updates", count(r->updates), "samples",
-                          count(r->samples), "seconds", r->seconds, "time", time_json(r),
-                          "staleness", "updates", count(r->stale_updates), "sum",
-                          count(r->stale_sum), "max", count(r->stale_max)),
+                          count(drive->leader->cuts.cut->index), "weights_digest",
+                          r->weights_digest, "interrupted", r->interrupted, "updates",
+                          count(r->updates), "samples", count(r->samples), "seconds", r->seconds,
+                          "time", time_json(r), "staleness", "updates", count(r->stale_updates),
+                          "sum", count(r->stale_sum), "max", count(r->stale_max)),
                 "trailer", text);
 }
 

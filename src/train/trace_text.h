@@ -13,11 +13,11 @@
 #define HR_TRAIN_TRACE_TEXT_H
 
 #include "hogring/replay.h"
-#include "train/run.h"
+#include "train/driver.h"
 
 /* New texts; free them. The header: before the first rank starts. */
-HR_CHECKED enum hr_status hr_trace_header_write(const struct hr_run *run, char **text);
-HR_CHECKED enum hr_status hr_trace_trailer_write(const struct hr_run *run, char **text);
+HR_CHECKED enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text);
+HR_CHECKED enum hr_status hr_trace_trailer_write(const struct hr_drive *drive, char **text);
 
 /* Where the recorded run began. */
 struct hr_trace_begin_state {
@@ -33,6 +33,6 @@ HR_CHECKED enum hr_status hr_trace_text_read(const char *header, const char *tra
                                              struct hr_trace_begin_state *begin);
 
 /* Where this run begins. */
-void hr_trace_begin_state(const struct hr_run *run, struct hr_trace_begin_state *out);
+void hr_trace_begin_state(const struct hr_drive *drive, struct hr_trace_begin_state *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/median.h"
 #include "base/parse.h"
 #include "train/replay.h"
+#include "train/run.h"
 
 /* A worker so many times as slow as the median one is a straggler. */
 static const double straggles = 1.25;
@@ -219,7 +220,10 @@ enum hr_status hr_replay_what_if(const struct hr_replay *replay, const char *wha
     times.overhead_ps = (int64_t)(overhead * 1e12);
     enum hr_status status = change_all(what, &options, &times);
     if (status == HR_OK)
-        status = hr_train_as(&options, NULL, &times, dataset, observer, result);
+        status = hr_train_call(
+            &(struct hr_train_call){
+                .options = &options, .times = &times, .dataset = dataset, .observer = observer},
+            result);
     free_times(&times);
     return status;
 }

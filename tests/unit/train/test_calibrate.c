@@ -7,30 +7,39 @@
 #include "netsim/delay.h"
 #include "support/check.h"
 #include "support/scratch.h"
-#include "train/run.h"
+#include "train/driver.h"
 
 enum { WORKERS = 3, SERVERS = 1, STEPS = 2000, MS = 1000 * 1000 };
 
+struct measured {
+    struct hr_train_options options;
+    struct hr_shared_state shared;
+    struct hr_train_job job;
+    struct hr_drive drive;
+};
+
 /* A run of which nothing is there but what calibration needs. */
-static struct hr_run *measured(const char *strategy, size_t servers)
+static struct measured *measured(const char *strategy, size_t servers)
 {
-    struct hr_run *run = calloc(1, sizeof *run);
-    run->options = &run->settled;
-    run->strategy_name = strategy;
+    struct measured *run = calloc(1, sizeof *run);
+    run->job = (struct hr_train_job){.options = &run->options, .shared = &run->shared};
+    run->drive.job = &run->job;
+    snprintf(run->options.strategy, sizeof run->options.strategy, "%s", strategy);
     CHECK_OK(hr_strategy_find(strategy, 3, &run->shared.strategy));
-    snprintf(run->settled.calibrate, sizeof run->settled.calibrate, "%s", scratch("model.ini"));
+    snprintf(run->options.calibrate, sizeof run->options.calibrate, "%s", scratch("model.ini"));
     run->shared.workers = WORKERS;
     run->shared.servers = servers;
-    run->nranks = WORKERS + servers;
-    unsigned char *memory = aligned_alloc(HR_LINE, hr_round_up(hr_calibration_bytes(run), HR_LINE));
-    memset(memory, 0, hr_calibration_bytes(run));
-    hr_calibration_place(run, memory);
+    run->job.nranks = WORKERS + servers;
+    unsigned char *memory =
+        aligned_alloc(HR_LINE, hr_round_up(hr_calibration_bytes(&run->job), HR_LINE));
+    memset(memory, 0, hr_calibration_bytes(&run->job));
+    hr_calibration_place(&run->drive, memory);
     return run;
 }
 
-static void discard(struct hr_run *run)
+static void discard(struct measured *run)
 {
-    free(run->calibration.compute);
+    free(run->drive.calibration.compute);
     free(run);
 }
 
@@ -64,14 +73,14 @@ static void a_run_is_written_down_as_the_models_it_was_made_from(void **state)
     (void)state;
     char text[256];
     struct hr_delay compute;
-    struct hr_run *run = measured("ps-async", SERVERS);
+    struct measured *run = measured("ps-async", SERVERS);
     for (size_t w = 0; w < WORKERS; w++)
-        fill(&run->calibration.compute[w], "lognormal(4ms,0.1)", w, w == 1 ? 3 : 1);
-    fill(&run->calibration.served[HR_SENT_PULL], "20us", 0, 1);
-    fill(&run->calibration.served[HR_SENT_PUSH], "20us", 0, 1);
-    for (size_t r = 0; r < run->nranks; r++)
-        fill(&run->calibration.noticed[r], r % 2 ? "8us" : "12us", 0, 1);
-    CHECK_OK(hr_calibrate_write(run));
+        fill(&run->drive.calibration.compute[w], "lognormal(4ms,0.1)", w, w == 1 ? 3 : 1);
+    fill(&run->drive.calibration.served[HR_SENT_PULL], "20us", 0, 1);
+    fill(&run->drive.calibration.served[HR_SENT_PUSH], "20us", 0, 1);
+    for (size_t r = 0; r < run->job.nranks; r++)
+        fill(&run->drive.calibration.noticed[r], r % 2 ? "8us" : "12us", 0, 1);
+    CHECK_OK(hr_calibrate_write(&run->drive));
     read_option("compute-time", text);
     CHECK_OK(hr_delay_parse("", text, &compute));
     assert_int_equal(compute.kind, HR_DELAY_LOGNORMAL);
@@ -93,12 +102,12 @@ static void too_few_steps_make_no_straggler(void **state)
 {
     (void)state;
     char text[256];
-    struct hr_run *run = measured("hogwild", 0);
+    struct measured *run = measured("hogwild", 0);
     for (size_t w = 0; w < WORKERS; w++) {
-        run->calibration.compute[w].ns[0] = w == 1 ? 600000 : 200000;
-        run->calibration.compute[w].seen = 1;
+        run->drive.calibration.compute[w].ns[0] = w == 1 ? 600000 : 200000;
+        run->drive.calibration.compute[w].seen = 1;
     }
-    CHECK_OK(hr_calibrate_write(run));
+    CHECK_OK(hr_calibrate_write(&run->drive));
     read_option("inject", text);
     assert_string_equal(text, "");
     discard(run);
@@ -118,10 +127,10 @@ static void what_fits_no_model_is_kept_as_it_is(void **state)
     (void)state;
     char text[256];
     struct hr_delay back;
-    struct hr_run *run = measured("hogwild", 0);
+    struct measured *run = measured("hogwild", 0);
     for (size_t w = 0; w < WORKERS; w++)
-        fill(&run->calibration.compute[w], "uniform(1ms,9ms)", w, 1);
-    CHECK_OK(hr_calibrate_write(run));
+        fill(&run->drive.calibration.compute[w], "uniform(1ms,9ms)", w, 1);
+    CHECK_OK(hr_calibrate_write(&run->drive));
     read_option("compute-time", text);
     assert_string_equal(text, "trace:model.ini.compute"); /* beside it, wherever that is */
     read_trace_of(text, &back);
@@ -139,14 +148,14 @@ static void an_exchange_is_what_is_waited_after_the_last_has_come(void **state)
 {
     (void)state;
     char text[256];
-    struct hr_run *run = measured("allreduce", 0);
+    struct measured *run = measured("allreduce", 0);
     for (size_t w = 0; w < WORKERS; w++) {
-        fill(&run->calibration.compute[w], "5ms", w, 1);
-        fill(&run->calibration.idle[w], "2ms", w, (double)(w + 1));
+        fill(&run->drive.calibration.compute[w], "5ms", w, 1);
+        fill(&run->drive.calibration.idle[w], "2ms", w, (double)(w + 1));
         for (size_t i = 0; i < STEPS; i++)
-            run->calibration.came[w].ns[i] = 10 * (int64_t)i * MS - 2 * (int64_t)w * MS;
+            run->drive.calibration.came[w].ns[i] = 10 * (int64_t)i * MS - 2 * (int64_t)w * MS;
     }
-    CHECK_OK(hr_calibrate_write(run));
+    CHECK_OK(hr_calibrate_write(&run->drive));
     read_option("compute-time", text);
     assert_string_equal(text, "constant(7ms)");
     discard(run);
@@ -158,16 +167,16 @@ static void being_woken_late_is_part_of_a_step(void **state)
     (void)state;
     char text[256];
     struct hr_delay back;
-    struct hr_run *run = measured("allreduce", 0);
+    struct measured *run = measured("allreduce", 0);
     for (size_t w = 0; w < WORKERS; w++)
         for (size_t i = 0; i < STEPS; i++) {
             const bool late = w == 0 && i % 4 == 0, waits = w > 0 && i % 4 == 1;
-            run->calibration.compute[w].ns[i] = 5 * MS;
-            run->calibration.idle[w].ns[i] = late || waits ? 4 * MS : 0;
-            run->calibration.came[w].ns[i] = (20 * (int64_t)i - (waits ? 4 : 0)) * MS;
-            run->calibration.compute[w].seen = STEPS;
+            run->drive.calibration.compute[w].ns[i] = 5 * MS;
+            run->drive.calibration.idle[w].ns[i] = late || waits ? 4 * MS : 0;
+            run->drive.calibration.came[w].ns[i] = (20 * (int64_t)i - (waits ? 4 : 0)) * MS;
+            run->drive.calibration.compute[w].seen = STEPS;
         }
-    CHECK_OK(hr_calibrate_write(run));
+    CHECK_OK(hr_calibrate_write(&run->drive));
     read_option("compute-time", text);
     read_trace_of(text, &back);
     assert_int_equal(back.nsamples, WORKERS * STEPS);
@@ -181,13 +190,13 @@ static void who_waits_for_nobody_waits_for_no_exchange(void **state)
 {
     (void)state;
     char text[256];
-    struct hr_run *run = measured("allreduce", 0);
+    struct measured *run = measured("allreduce", 0);
     for (size_t w = 0; w < WORKERS; w++) {
-        fill(&run->calibration.compute[w], "5ms", w, 1);
+        fill(&run->drive.calibration.compute[w], "5ms", w, 1);
         for (size_t i = 0; i < STEPS; i++)
-            run->calibration.came[w].ns[i] = (10 * (int64_t)i + 3 * (int64_t)w) * MS;
+            run->drive.calibration.came[w].ns[i] = (10 * (int64_t)i + 3 * (int64_t)w) * MS;
     }
-    CHECK_OK(hr_calibrate_write(run));
+    CHECK_OK(hr_calibrate_write(&run->drive));
     read_option("compute-time", text);
     assert_string_equal(text, "constant(5ms)");
     discard(run);
@@ -198,14 +207,14 @@ static void only_the_last_steps_are_kept(void **state)
 {
     (void)state;
     char text[256];
-    struct hr_run *run = measured("hogwild", 0);
-    struct hr_samples *samples = &run->calibration.compute[0];
+    struct measured *run = measured("hogwild", 0);
+    struct hr_samples *samples = &run->drive.calibration.compute[0];
     samples->seen = 3 * HR_SAMPLES_KEPT + 1;
     for (size_t i = 0; i < HR_SAMPLES_KEPT; i++)
         samples->ns[i] = 6 * MS;
     for (size_t w = 1; w < WORKERS; w++)
-        fill(&run->calibration.compute[w], "6ms", w, 1);
-    CHECK_OK(hr_calibrate_write(run));
+        fill(&run->drive.calibration.compute[w], "6ms", w, 1);
+    CHECK_OK(hr_calibrate_write(&run->drive));
     read_option("compute-time", text);
     assert_string_equal(text, "constant(6ms)");
     discard(run);
@@ -214,8 +223,8 @@ static void only_the_last_steps_are_kept(void **state)
 static void a_run_without_steps_is_no_model(void **state)
 {
     (void)state;
-    struct hr_run *run = measured("ps-async", SERVERS);
-    CHECK_FAILS(hr_calibrate_write(run), HR_E_FAILED);
+    struct measured *run = measured("ps-async", SERVERS);
+    CHECK_FAILS(hr_calibrate_write(&run->drive), HR_E_FAILED);
     assert_false(scratch_exists("model.ini"));
     discard(run);
 }
@@ -223,16 +232,16 @@ static void a_run_without_steps_is_no_model(void **state)
 static void a_file_that_cannot_be_is_refused_at_the_start(void **state)
 {
     (void)state;
-    struct hr_run *run = measured("ps-async", SERVERS);
-    char *path = run->settled.calibrate;
-    CHECK_OK(hr_calibrate_check(run));
-    snprintf(path, sizeof run->settled.calibrate, "%s", scratch("none/model.ini"));
-    CHECK_FAILS(hr_calibrate_check(run), HR_E_IO);
+    struct measured *run = measured("ps-async", SERVERS);
+    char *path = run->options.calibrate;
+    CHECK_OK(hr_calibrate_check(&run->job));
+    snprintf(path, sizeof run->options.calibrate, "%s", scratch("none/model.ini"));
+    CHECK_FAILS(hr_calibrate_check(&run->job), HR_E_IO);
     CHECK_MESSAGE("none/model.ini: cannot be written");
-    snprintf(path, sizeof run->settled.calibrate, "a model");
-    CHECK_FAILS(hr_calibrate_check(run), HR_E_USAGE);
-    snprintf(path, sizeof run->settled.calibrate, "%0200d", 7);
-    CHECK_FAILS(hr_calibrate_check(run), HR_E_USAGE);
+    snprintf(path, sizeof run->options.calibrate, "a model");
+    CHECK_FAILS(hr_calibrate_check(&run->job), HR_E_USAGE);
+    snprintf(path, sizeof run->options.calibrate, "%0200d", 7);
+    CHECK_FAILS(hr_calibrate_check(&run->job), HR_E_USAGE);
     discard(run);
 }
 

@@ -1,7 +1,7 @@
 /* How long things take is drawn by seed, use, rank and step, and by nothing else; recorded times
  * are used in their order. */
 #include "support/runs.h"
-#include "train/run.h"
+#include "train/job.h"
 
 struct draws {
     int64_t compute, serve;
@@ -11,12 +11,13 @@ struct draws {
 static struct draws draw(uint64_t seed, size_t rank, uint64_t step)
 {
     struct hr_train_options options = {.seed = seed};
-    struct hr_run run = {
-        .options = &options, .shared = {.workers = 2}, .conditions = {.has_compute = true}};
-    CHECK_OK(hr_delay_parse("", "exponential(10ms)", &run.conditions.compute));
-    CHECK_OK(hr_delay_parse("", "exponential(10ms)", &run.conditions.serve));
-    return (struct draws){hr_conditions_compute_ps(&run, rank, step, 0),
-                          hr_conditions_serve_ps(&run, rank, step)};
+    struct hr_shared_state shared = {.workers = 2};
+    struct hr_train_job job = {
+        .options = &options, .shared = &shared, .conditions = {.has_compute = true}};
+    CHECK_OK(hr_delay_parse("", "exponential(10ms)", &job.conditions.compute));
+    CHECK_OK(hr_delay_parse("", "exponential(10ms)", &job.conditions.serve));
+    return (struct draws){hr_conditions_compute_ps(&job, rank, step, 0),
+                          hr_conditions_serve_ps(&job, rank, step)};
 }
 
 static void draws_follow_from_seed_use_rank_and_step(void **state)
@@ -49,10 +50,10 @@ static void recorded_times_are_used_in_their_order_and_again(void **state)
     const struct hr_recorded_times times = {
         .nranks = 2, .first = first, .ps = ps, .overhead_ps = 100};
     struct hr_train_options options = {.seed = 1};
-    const struct hr_run run = {.options = &options, .conditions = {.times = &times}};
+    const struct hr_train_job job = {.options = &options, .conditions = {.times = &times}};
     for (uint64_t step = 0; step < 9; step++) {
-        assert_int_equal(hr_conditions_compute_ps(&run, 0, step, 0), 107);
-        assert_int_equal(hr_conditions_compute_ps(&run, 1, step, 0), 100 + ps[1 + step % 3]);
+        assert_int_equal(hr_conditions_compute_ps(&job, 0, step, 0), 107);
+        assert_int_equal(hr_conditions_compute_ps(&job, 1, step, 0), 100 + ps[1 + step % 3]);
     }
 }
 

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "train/run.h"
+#include "train/input.h"
+#include "train/job.h"
 
 enum { BATCH = 16, PASSES = 3 };
 
@@ -26,34 +27,36 @@ static uint64_t hash_of(const float *x, size_t features, uint32_t label)
     return hash;
 }
 
-static struct hr_run run_of(const struct hr_train_options *options, const char *strategy)
+static struct hr_train_job job_of(const struct hr_train_options *options, const char *strategy,
+                                  struct hr_shared_state *shared)
 {
-    struct hr_run run = {.options = options, .dataset = run_digits()};
-    struct hr_batch_schedule *course = &run.shared.course;
-    CHECK_OK(hr_strategy_find(strategy, 1, &run.shared.strategy));
-    run.shared.workers = options->workers;
+    const struct hr_train_job job = {.options = options, .dataset = run_digits(), .shared = shared};
+    *shared = (struct hr_shared_state){0};
+    struct hr_batch_schedule *course = &shared->course;
+    CHECK_OK(hr_strategy_find(strategy, 1, &shared->strategy));
+    shared->workers = options->workers;
     course->pass = run_digits()->train.count;
     course->samples = options->epoch_size;
-    course->batch = BATCH * (run.shared.strategy->synchronous ? options->workers : 1);
+    course->batch = BATCH * (shared->strategy->synchronous ? options->workers : 1);
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
-    return run;
+    return job;
 }
 
 /* The hashes of the first `count` samples that all workers decode, in order of position. */
-static void hash_stream(const struct hr_run *run, uint64_t *hashes, size_t count)
+static void hash_stream(const struct hr_train_job *job, uint64_t *hashes, size_t count)
 {
-    const size_t features = hr_shape_elems(run->dataset->shape);
-    const size_t ranks = run->shared.strategy->synchronous ? run->shared.workers : 1;
+    const size_t features = hr_shape_elems(job->dataset->shape);
+    const size_t ranks = job->shared->strategy->synchronous ? job->shared->workers : 1;
     static float x[BATCH * 64];
     static uint32_t y[BATCH];
     struct hr_input input[8];
     size_t n = 0;
     assert_int_equal(features, 64);
     for (size_t r = 0; r < ranks; r++)
-        CHECK_OK(hr_input_init(&input[r], run, BATCH));
+        CHECK_OK(hr_input_init(&input[r], job, BATCH));
     for (uint64_t index = 0; n < count; index++)
         for (size_t r = 0; r < ranks; r++) {
-            const struct hr_batch share = hr_input_share(run, r, index);
+            const struct hr_batch share = hr_input_share(job, r, index);
             hr_input_decode(&input[r], &share, x, y);
             for (size_t i = 0; i < share.count && n < count; i++)
                 hashes[n++] = hash_of(x + i * features, features, y[i]);
@@ -81,9 +84,10 @@ static void check_passes(const char *strategy, size_t workers, size_t epoch_size
     uint64_t *want = malloc(pass * sizeof *want), *got = malloc(PASSES * pass * sizeof *got);
     assert_true(want && got);
     options.epoch_size = epoch_size;
-    const struct hr_run run = run_of(&options, strategy);
+    struct hr_shared_state shared;
+    const struct hr_train_job job = job_of(&options, strategy, &shared);
     hash_training_split(want);
-    hash_stream(&run, got, PASSES * pass);
+    hash_stream(&job, got, PASSES * pass);
     assert_memory_not_equal(got, want, pass * sizeof *want);       /* shuffled, */
     assert_memory_not_equal(got, got + pass, pass * sizeof *want); /* each pass in its own way */
     qsort(want, pass, sizeof *want, compare_hashes);

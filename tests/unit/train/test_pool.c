@@ -3,7 +3,7 @@
 
 #include "support/runs.h"
 #include "train/pool.h"
-#include "train/run.h"
+#include "train/job.h"
 #include "train/model_file.h"
 
 enum { JOBS = 200 };
@@ -12,7 +12,7 @@ struct counts {
     size_t of[JOBS]; /* how often each was computed; each has one writer at a time */
 };
 
-static enum hr_status count_one(void *arg, size_t rank, struct hr_device *device)
+static enum hr_status count_one(void *arg, size_t rank, struct hr_compute_buffers *device)
 {
     struct counts *counts = arg;
     assert_non_null(device->workspace);
@@ -22,14 +22,15 @@ static enum hr_status count_one(void *arg, size_t rank, struct hr_device *device
     return HR_OK;
 }
 
-static void start(struct hr_run *run, struct hr_train_options *options, size_t threads,
-                  struct hr_pool **pool)
+static void start(struct hr_train_job *job, struct hr_shared_state *shared,
+                  struct hr_train_options *options, size_t threads, struct hr_pool **pool)
 {
     *options = run_options("allreduce", 1);
-    *run = (struct hr_run){.options = options, .dataset = run_digits(), .batch_size = 4};
-    CHECK_OK(hr_run_model(options, run->dataset, &run->model));
-    run->shared.workers = JOBS;
-    CHECK_OK(hr_pool_start(run, threads, pool));
+    *job = (struct hr_train_job){
+        .options = options, .dataset = run_digits(), .batch_size = 4, .shared = shared};
+    CHECK_OK(hr_run_model(options, job->dataset, &job->model));
+    job->shared->workers = JOBS;
+    CHECK_OK(hr_pool_start(job, threads, pool));
 }
 
 static void every_job_is_computed_once_and_says_how_it_went(void **state)
@@ -37,11 +38,12 @@ static void every_job_is_computed_once_and_says_how_it_went(void **state)
     (void)state;
     for (size_t threads = 1; threads <= 3; threads++) {
         struct hr_train_options options;
-        struct hr_run run;
+        struct hr_train_job job;
+        struct hr_shared_state shared = {0};
         struct hr_pool *pool;
         struct counts counts = {{0}};
         char message[32];
-        start(&run, &options, threads, &pool);
+        start(&job, &shared, &options, threads, &pool);
         for (size_t r = 0; r < JOBS; r++)
             CHECK_OK(hr_pool_submit(pool, count_one, &counts, r, (int64_t)(JOBS - r)));
         for (size_t r = 0; r < JOBS; r++) {
@@ -56,7 +58,7 @@ static void every_job_is_computed_once_and_says_how_it_went(void **state)
             assert_int_equal(counts.of[r], 1);
         }
         hr_pool_stop(pool);
-        hr_model_destroy(run.model);
+        hr_model_destroy(job.model);
     }
 }
 
@@ -65,15 +67,16 @@ static void a_pool_stops_with_jobs_in_hand(void **state)
 {
     (void)state;
     struct hr_train_options options;
-    struct hr_run run;
+    struct hr_train_job job;
+    struct hr_shared_state shared = {0};
     struct hr_pool *pool;
     struct counts counts = {{0}};
-    start(&run, &options, 3, &pool);
+    start(&job, &shared, &options, 3, &pool);
     for (size_t r = 0; r < JOBS; r++)
         CHECK_OK(hr_pool_submit(pool, count_one, &counts, r, 0));
     CHECK_OK(hr_pool_join(pool, 0));
     hr_pool_stop(pool);
-    hr_model_destroy(run.model);
+    hr_model_destroy(job.model);
     for (size_t r = 0; r < JOBS; r++)
         assert_true(counts.of[r] <= 1);
 }

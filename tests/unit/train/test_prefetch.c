@@ -8,7 +8,8 @@
 
 #include "base/philox.h"
 #include "support/runs.h"
-#include "train/run.h"
+#include "train/input.h"
+#include "train/job.h"
 
 enum { BATCH = 16, FEATURES = 64 };
 
@@ -16,17 +17,19 @@ static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
                                   "ssp",       "hogwild", "local-sgd"};
 
 /* As the driver would have it for one of `workers` workers. */
-static struct hr_run run_of(const struct hr_train_options *options, const char *strategy)
+static struct hr_train_job job_of(const struct hr_train_options *options, const char *strategy,
+                                  struct hr_shared_state *shared)
 {
-    struct hr_run run = {.options = options, .dataset = run_digits()};
-    struct hr_batch_schedule *course = &run.shared.course;
-    CHECK_OK(hr_strategy_find(strategy, 1, &run.shared.strategy));
-    run.shared.workers = options->workers;
+    const struct hr_train_job job = {.options = options, .dataset = run_digits(), .shared = shared};
+    *shared = (struct hr_shared_state){0};
+    struct hr_batch_schedule *course = &shared->course;
+    CHECK_OK(hr_strategy_find(strategy, 1, &shared->strategy));
+    shared->workers = options->workers;
     course->pass = course->samples = run_digits()->train.count;
     course->batch = BATCH;
     course->batches_per_epoch = (course->samples + BATCH - 1) / BATCH;
     course->end = 300;
-    return run;
+    return job;
 }
 
 /* A hit must be what decoding in place gives; the lent memory is overwritten, as a pass may. */
@@ -37,7 +40,7 @@ static bool check_take(struct hr_prefetch *prefetch, struct hr_input *input, uin
     const struct hr_prefetched *got = hr_prefetch_take(prefetch, index);
     if (!got)
         return false;
-    const struct hr_batch share = hr_input_share(input->run, 0, index);
+    const struct hr_batch share = hr_input_share(input->job, 0, index);
     hr_input_decode(input, &share, want, labels);
     CHECK_SAME_FLOATS(got->x, want, share.count * FEATURES);
     assert_memory_equal(got->y, labels, share.count * sizeof *labels);
@@ -66,12 +69,13 @@ static void a_hit_is_what_decoding_in_place_gives(void **state)
     (void)state;
     static const size_t ahead[] = {1, 2, 7}, jumps[] = {0, 1, 5};
     struct hr_train_options options = run_options("hogwild", 2);
-    const struct hr_run run = run_of(&options, "hogwild");
+    struct hr_shared_state shared;
+    const struct hr_train_job job = job_of(&options, "hogwild", &shared);
     struct hr_input input;
-    CHECK_OK(hr_input_init(&input, &run, BATCH));
+    CHECK_OK(hr_input_init(&input, &job, BATCH));
     for (size_t i = 0; i < 9; i++) {
         struct hr_prefetch *prefetch = NULL;
-        const struct hr_prefetch_options how = {&run, 0, ahead[i / 3], BATCH, 0, UINT64_MAX, 2};
+        const struct hr_prefetch_options how = {&job, 0, ahead[i / 3], BATCH, 0, UINT64_MAX, 2};
         size_t hits = 0;
         CHECK_OK(hr_prefetch_start(&how, &prefetch));
         for (uint64_t step = 0, index = 0; step < 200; step++) {
@@ -94,11 +98,12 @@ static void it_goes_on_behind_a_miss(void **state)
 {
     (void)state;
     struct hr_train_options options = run_options("hogwild", 3);
-    struct hr_run run = run_of(&options, "hogwild");
+    struct hr_shared_state shared;
+    const struct hr_train_job job = job_of(&options, "hogwild", &shared);
     struct hr_prefetch *prefetch = NULL;
-    const struct hr_prefetch_options how = {&run, 0, 2, 1000, 0, UINT64_MAX, 3};
-    run.shared.course.batch = 1000;
-    run.shared.course.batches_per_epoch = 2;
+    const struct hr_prefetch_options how = {&job, 0, 2, 1000, 0, UINT64_MAX, 3};
+    shared.course.batch = 1000;
+    shared.course.batches_per_epoch = 2;
     CHECK_OK(hr_prefetch_start(&how, &prefetch));
     for (uint64_t index = 1000; index < 100000; index += 1000) {
         wait_until_full(prefetch, index / 1000 % 2); /* with one made it is busy with the next */
@@ -114,10 +119,11 @@ static void it_stops_at_once_whatever_it_is_doing(void **state)
 {
     (void)state;
     struct hr_train_options options = run_options("allreduce", 1);
-    const struct hr_run run = run_of(&options, "allreduce");
+    struct hr_shared_state shared;
+    const struct hr_train_job job = job_of(&options, "allreduce", &shared);
     for (size_t i = 0; i < 200; i++) {
         struct hr_prefetch *prefetch = NULL;
-        const struct hr_prefetch_options how = {&run, 0, 1 + i % 3, BATCH, 0, i % 5, 1};
+        const struct hr_prefetch_options how = {&job, 0, 1 + i % 3, BATCH, 0, i % 5, 1};
         CHECK_OK(hr_prefetch_start(&how, &prefetch));
         hr_prefetch_stop(prefetch);
     }

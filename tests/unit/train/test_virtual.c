@@ -5,7 +5,7 @@
 
 #include "strategy/shared.h"
 #include "support/runs.h"
-#include "train/run.h"
+#include "train/job.h"
 
 static struct hr_train_options virtual_options(const char *strategy, size_t workers)
 {
@@ -194,15 +194,16 @@ static void each_message_is_served_for_its_own_time(void **state)
     (void)state;
     struct hr_run_result result;
     struct hr_train_options options = virtual_options("ps-async", 1);
-    struct hr_run run = {.options = &options, .shared = {.workers = 1}};
+    struct hr_shared_state shared = {.workers = 1};
+    struct hr_train_job job = {.options = &options, .shared = &shared};
     options.max_steps = 40;
     options.epochs = 10;
     snprintf(options.server_time, sizeof options.server_time, "exponential(1ms)");
-    CHECK_OK(hr_delay_parse("", options.server_time, &run.conditions.serve));
+    CHECK_OK(hr_delay_parse("", options.server_time, &job.conditions.serve));
     train(&options, &result);
     int64_t ps = 0;
     for (uint64_t number = 0; number < 1 + 2 * 40 + 1; number++)
-        ps += hr_conditions_serve_ps(&run, 0, number);
+        ps += hr_conditions_serve_ps(&job, 0, number);
     CHECK_NEAR(result.seconds, 40 * 0.010 + hr_ps_seconds(ps), 1e-9, 0);
     hr_run_result_free(&result);
 }

@@ -8,7 +8,7 @@
 
 static enum hr_status check_overlap(const struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     const bool overlap = !strcmp(o->overlap, "on");
     if (!overlap && strcmp(o->overlap, "off") != 0)
         return hr_fail(HR_E_USAGE, "--overlap %s: expected on or off", o->overlap);
@@ -17,7 +17,7 @@ static enum hr_status check_overlap(const struct hr_run *run)
                        "--overlap on: means nothing with --strategy %s (it belongs to "
                        "allreduce)",
                        o->strategy);
-    if (overlap && run->micro_shards)
+    if (overlap && run->job.micro_shards)
         return hr_fail(HR_E_USAGE, "--overlap on: with --reduce repro no gradient is final before "
                                    "the last micro-shard");
     return HR_OK;
@@ -35,9 +35,9 @@ static size_t slot_bytes(size_t workers)
     return slot;
 }
 
-enum hr_status hr_wiring_prepare(struct hr_run *run)
+enum hr_status hr_links_setup(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     struct hr_group_options *group = &run->shared.group_options;
     const bool all_reduces = hr_strategy_obeys(run->shared.strategy, "algorithm");
     HR_TRY(check_overlap(run));
@@ -51,9 +51,9 @@ enum hr_status hr_wiring_prepare(struct hr_run *run)
                        o->strategy);
     if (group->copies)
         group->slot_bytes = slot_bytes(run->shared.workers);
-    if (!o->link[0] || run->schedule == HR_SCHEDULE_VIRTUAL) /* there conditions.c reads it */
+    if (!o->link[0] || run->job.simulated) /* there conditions.c reads it */
         return HR_OK;
     if (!group->copies)
         return hr_fail(HR_E_USAGE, "--link: links are emulated for --transport copy only");
-    return hr_wires_open(&run->wires, run->shared.workers, o->link, NULL, 1);
+    return hr_wires_open(&run->job.wires, run->shared.workers, o->link, NULL, 1);
 }

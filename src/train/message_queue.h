@@ -1,4 +1,4 @@
-/* network.h - how long messages and all-reduces take in virtual time.
+/* message_queue.h - how long messages and all-reduces take in virtual time.
  *
  * Model:     netsim/links.h: a path of links is held whole and cut through. A message leaves as
  *            soon as all links of its way are free; of those that could leave, the one posted first
@@ -15,16 +15,17 @@
  *            longest; only when that is free is it looked at, and leaves or goes to another line.
  * Without a topology everything arrives at once.
  * Threads:   none.
- * Test:      tests/unit/train/test_network.c, against a twin that looks at all messages every time
+ * Test:      tests/unit/train/test_message_queue.c, against a twin that looks at all
+ *            messages every time
  */
-#ifndef HR_TRAIN_NETWORK_H
-#define HR_TRAIN_NETWORK_H
+#ifndef HR_TRAIN_MESSAGE_QUEUE_H
+#define HR_TRAIN_MESSAGE_QUEUE_H
 
 #include "group/local_group.h"
 #include "netsim/events.h"
 #include "netsim/links.h"
 
-struct hr_network {
+struct hr_message_queue {
     const struct hr_topology *topology; /* borrowed; NULL: none */
     size_t group_size;                  /* of hierarchical */
     struct hr_links links;
@@ -59,23 +60,25 @@ struct hr_departure {
 };
 
 /* Of these links; none where it has no nodes. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_network_open(struct hr_network *network,
-                                          const struct hr_topology *topology, size_t group_size);
+HR_CHECKED enum hr_status hr_message_queue_open(struct hr_message_queue *queue,
+                                                const struct hr_topology *topology,
+                                                size_t group_size);
 /* Harmless on a zeroed one. */
-void hr_network_close(struct hr_network *network);
+void hr_message_queue_close(struct hr_message_queue *queue);
 
-/* A message wants to leave. Then ask hr_network_depart. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_network_post(struct hr_network *network,
-                                          const struct hr_parcel *parcel);
+/* A message wants to leave. Then ask hr_message_queue_depart. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_message_queue_post(struct hr_message_queue *queue,
+                                                const struct hr_parcel *parcel);
 /* The next message that leaves now. Ask until none does: after every post, and at passage.free_ps
  * of every departure. Calls are in order of time. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_network_depart(struct hr_network *network, int64_t now_ps,
-                                            struct hr_departure *out);
+HR_CHECKED enum hr_status hr_message_queue_depart(struct hr_message_queue *queue, int64_t now_ps,
+                                                  struct hr_departure *out);
 
 /* How long this sum takes among the first nranks ranks; and of that, how long something to or from
- * each of them is under way: moving_ps (nranks), the network's own; NULL: nothing is. */
-HR_CHECKED enum hr_status hr_network_all_reduce(struct hr_network *network,
-                                                const struct hr_local_group_sum *sum, size_t nranks,
-                                                int64_t *ps, const int64_t **moving_ps);
+ * each of them is under way: moving_ps (nranks), the queue's own; NULL: nothing is. */
+HR_CHECKED enum hr_status hr_message_queue_all_reduce(struct hr_message_queue *queue,
+                                                      const struct hr_local_group_sum *sum,
+                                                      size_t nranks, int64_t *ps,
+                                                      const int64_t **moving_ps);
 
 #endif

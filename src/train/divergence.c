@@ -70,7 +70,7 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
     const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
     const enum hr_rule_id rule = run->shared.optimizer.rule->id;
     const bool has_momentum = rule == HR_SGD || rule == HR_LARS;
-    const bool divides = !strcmp(run->options->async_lr, "divide");
+    const bool divides = !strcmp(run->job.options->async_lr, "divide");
     if (isnan(in_flight)) /* nothing was stale, or no gradients were */
         snprintf(text, size, "the step itself: a smaller --lr");
     else if (in_flight < 1.5)
@@ -90,8 +90,8 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
 static double large_inputs(const struct hr_run *run)
 {
     const double large = 10;
-    const double most = (double)hr_look_at_largest(run->dataset, &run->dataset->train);
-    return run->options->normalize || most <= large ? 0 : most;
+    const double most = (double)hr_look_at_largest(run->job.dataset, &run->job.dataset->train);
+    return run->job.options->normalize || most <= large ? 0 : most;
 }
 
 void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)

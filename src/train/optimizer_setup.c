@@ -5,8 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/recipe.h"
+#include "train/optimizer_setup.h"
 #include "train/run.h"
+
+enum hr_status hr_check_range(const char *flag, double value, double least, double most)
+{
+    if (value >= least && value <= most)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %.15g", flag, value, least, most);
+}
 
 static enum hr_status check_numbers(const struct hr_train_options *o)
 {
@@ -35,7 +42,7 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
 /* Norms are taken over all parameters, and no shard has all where there are several. */
 static enum hr_status check_servers(const struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     const struct hr_optimizer *optimizer = &run->shared.optimizer;
     char option[64];
     if (run->shared.strategy->private_state || run->shared.servers <= 1 ||
@@ -51,11 +58,11 @@ static enum hr_status check_servers(const struct hr_run *run)
                    option, run->shared.servers);
 }
 
-enum hr_status hr_recipe_optimizer(struct hr_run *run)
+enum hr_status hr_optimizer_setup(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     struct hr_optimizer *optimizer = &run->shared.optimizer;
-    const size_t n = hr_model_tensor_count(run->model);
+    const size_t n = hr_model_tensor_count(run->job.model);
     *optimizer = (struct hr_optimizer){
         .momentum = o->momentum,
         .weight_decay = o->weight_decay,
@@ -66,7 +73,7 @@ enum hr_status hr_recipe_optimizer(struct hr_run *run)
         .clip_norm = o->clip_norm,
         .nesterov = o->nesterov,
         .nsegments = n,
-        .params = hr_model_param_count(run->model),
+        .params = hr_model_param_count(run->job.model),
     };
     HR_TRY(check_numbers(o));
     optimizer->rule = &run->own_rule;
@@ -77,7 +84,7 @@ enum hr_status hr_recipe_optimizer(struct hr_run *run)
     if (!run->tensors)
         return hr_fail(HR_E_NOMEM, "no memory to list %zu tensors", n);
     for (size_t i = 0; i < n; i++) {
-        const struct hr_tensor_info *info = hr_model_tensor(run->model, i);
+        const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
         run->tensors[i] = (struct hr_param_segment){
             .begin = info->offset,
             .count = info->count,
@@ -93,15 +100,15 @@ enum hr_status hr_recipe_optimizer(struct hr_run *run)
  * Krizhevsky, arXiv 1404.5997, which keeps the variance of an update. */
 static enum hr_status scale_of(const struct hr_run *run, double *out)
 {
-    const struct hr_train_options *o = run->options;
-    const size_t base = o->base_batch_size ? o->base_batch_size : run->batch_size;
+    const struct hr_train_options *o = run->job.options;
+    const size_t base = o->base_batch_size ? o->base_batch_size : run->job.batch_size;
     const double times = (double)run->shared.course.batch / (double)base;
     *out = 1;
     if (!strcmp(o->scale_lr, "none"))
         return HR_OK;
     if (strcmp(o->scale_lr, "linear") != 0 && strcmp(o->scale_lr, "sqrt") != 0)
         return hr_fail(HR_E_USAGE, "--scale-lr %s: expected linear, sqrt or none", o->scale_lr);
-    if (run->micro_shards && !o->base_batch_size)
+    if (run->job.micro_shards && !o->base_batch_size)
         return hr_fail(HR_E_USAGE,
                        "--scale-lr %s: with --reduce repro the rate must not depend on the number "
                        "of workers; expected --base-batch-size N with it",
@@ -110,9 +117,9 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
     return HR_OK;
 }
 
-enum hr_status hr_recipe_rate(struct hr_run *run)
+enum hr_status hr_rate_setup(struct hr_run *run)
 {
-    const struct hr_train_options *o = run->options;
+    const struct hr_train_options *o = run->job.options;
     struct hr_batch_schedule *course = &run->shared.course;
     const bool divides = !run->shared.strategy->shares_batch && !strcmp(o->async_lr, "divide");
     double scale;
@@ -142,7 +149,7 @@ static void add(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
-void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size)
+void hr_optimizer_setup_text(const struct hr_run *run, char *text, size_t size)
 {
     const struct hr_optimizer *o = &run->shared.optimizer;
     const enum hr_rule_id id = o->rule->id;
@@ -162,7 +169,7 @@ void hr_recipe_optimizer_text(const struct hr_run *run, char *text, size_t size)
         add(text, size, ", norm clipped at %g", o->clip_norm);
 }
 
-void hr_recipe_rate_text(const struct hr_run *run, char *text, size_t size)
+void hr_rate_setup_text(const struct hr_run *run, char *text, size_t size)
 {
     const struct hr_batch_schedule *course = &run->shared.course;
     const double peak = course->lr.peak * course->lr_factor;

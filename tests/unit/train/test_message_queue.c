@@ -1,6 +1,6 @@
 /* Messages in virtual time: who leaves when, by hand, and for random messages over random links as
  * a twin has it that looks at all of them whenever something happens. */
-#include "train/network.h"
+#include "train/message_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +13,18 @@ static const int64_t MS = 1000000000; /* in ps */
 static const uint64_t MB = 1000000;   /* passes in 1 ms at 1 GB/s */
 
 static struct hr_topology topology;
-static struct hr_network network;
+static struct hr_message_queue queue;
 
 static void wire_up(const char *text)
 {
     CHECK_OK(hr_topology_parse("t", text, &topology));
-    CHECK_OK(hr_network_open(&network, &topology, 0));
+    CHECK_OK(hr_message_queue_open(&queue, &topology, 0));
 }
 
 static int take_down(void **state)
 {
     (void)state;
-    hr_network_close(&network);
+    hr_message_queue_close(&queue);
     hr_topology_fini(&topology);
     return 0;
 }
@@ -36,14 +36,14 @@ static const char star[] =
 static void post(size_t from, size_t to, uint64_t bytes, uint64_t tag)
 {
     const struct hr_parcel parcel = {.from = from, .to = to, .bytes = bytes, .tag = tag};
-    CHECK_OK(hr_network_post(&network, &parcel));
+    CHECK_OK(hr_message_queue_post(&queue, &parcel));
 }
 
 /* The message of this tag leaves now, and is through at free_ps. */
 static void leaves(uint64_t tag, int64_t now_ps, int64_t free_ps)
 {
     struct hr_departure departure;
-    CHECK_OK(hr_network_depart(&network, now_ps, &departure));
+    CHECK_OK(hr_message_queue_depart(&queue, now_ps, &departure));
     assert_true(departure.left);
     assert_int_equal(departure.tag, tag);
     assert_int_equal(departure.passage.start_ps, now_ps);
@@ -53,7 +53,7 @@ static void leaves(uint64_t tag, int64_t now_ps, int64_t free_ps)
 static void nobody_leaves(int64_t now_ps)
 {
     struct hr_departure departure;
-    CHECK_OK(hr_network_depart(&network, now_ps, &departure));
+    CHECK_OK(hr_message_queue_depart(&queue, now_ps, &departure));
     assert_false(departure.left);
 }
 
@@ -152,7 +152,7 @@ static void a_shared_medium_lets_one_pass_at_a_time_either_way(void **state)
 static void without_links_everything_leaves_and_arrives_at_once(void **state)
 {
     (void)state;
-    CHECK_OK(hr_network_open(&network, &topology, 0));
+    CHECK_OK(hr_message_queue_open(&queue, &topology, 0));
     for (uint64_t i = 0; i < 3; i++) {
         post(i, i + 1, UINT64_MAX, i);
         leaves(i, 7, 7);
@@ -243,7 +243,7 @@ static void all_leave(struct twin *twin, int64_t now_ps, struct hr_events *event
         if (twin->left[number] || !try_to_send(twin, &twin->parcel[number], now_ps, &want))
             continue;
         twin->left[number] = true;
-        CHECK_OK(hr_network_depart(&network, now_ps, &got));
+        CHECK_OK(hr_message_queue_depart(&queue, now_ps, &got));
         assert_true(got.left);
         assert_int_equal(got.tag, number);
         assert_memory_equal(&got.passage, &want, sizeof want);
@@ -267,7 +267,7 @@ static void messages_leave_as_they_do_when_all_are_looked_at_every_time(void **s
         while (hr_events_pop(&events, &now_ps, &what)) {
             if (what != FREED) {
                 twin.order[twin.nposted++] = what;
-                CHECK_OK(hr_network_post(&network, &twin.parcel[what]));
+                CHECK_OK(hr_message_queue_post(&queue, &twin.parcel[what]));
             }
             all_leave(&twin, now_ps, &events);
         }
