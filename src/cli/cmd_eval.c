@@ -1,5 +1,6 @@
 /* hogring eval - a checkpoint's model on a test set. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,24 +13,34 @@
 
 static enum hr_status write_json(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
 {
-    json_t *document = json_pack("{s:s, s:s, s:s, s:f, s:f}", "checkpoint", cli->positional[0],
+    json_t *document = json_pack("{s:s, s:s, s:s, s:o, s:o}", "checkpoint", cli->positional[0],
                                  "model", evaluation->model, "data", cli->data, "test_loss",
-                                 evaluation->test_loss, "test_accuracy", evaluation->test_accuracy);
+                                 hr_json_number(evaluation->test_loss), "test_accuracy",
+                                 hr_json_number(evaluation->test_accuracy));
     return hr_json_write(cli->json, document);
+}
+
+static void print(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
+{
+    printf("%s on %s: ", cli->positional[0], cli->data);
+    if (isfinite(evaluation->test_accuracy))
+        printf("test accuracy %.2f %%, ", 100 * evaluation->test_accuracy);
+    printf("test loss %.4f (%zu samples)\n", evaluation->test_loss, evaluation->count);
 }
 
 static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
 {
     const double accuracy = evaluation->test_accuracy;
+    if (cli->expect_accuracy > 0 && isnan(accuracy))
+        return hr_fail(HR_E_USAGE, "--expect-accuracy: %s has no accuracy, it predicts numbers",
+                       evaluation->model);
     if (cli->outputs[0])
         HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
                             evaluation->noutputs));
     if (cli->json[0])
         HR_TRY(write_json(cli, evaluation));
     if (strcmp(cli->json, "-") != 0)
-        printf("%s on %s: test accuracy %.2f %%, test loss %.4f (%zu samples)\n",
-               cli->positional[0], cli->data, 100 * accuracy, evaluation->test_loss,
-               evaluation->count);
+        print(cli, evaluation);
     if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
         return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: reached %.4f", cli->expect_accuracy,
                        accuracy);

@@ -57,7 +57,9 @@ typedef void (*detail_fn)(const struct hr_run_result *run, char *text, size_t si
 
 static void lr_detail(const struct hr_run_result *run, char *text, size_t size)
 {
-    snprintf(text, size, "lr %.4g", run->lr);
+    text[0] = '\0';
+    if (isfinite(run->lr)) /* a solver may have none */
+        snprintf(text, size, "lr %.4g", run->lr);
 }
 
 static void optimizer_detail(const struct hr_run_result *run, char *text, size_t size)
@@ -152,7 +154,8 @@ static void write_label(struct hr_groups *groups, size_t g)
         if (!needs_detail(groups, group->run[0], d))
             continue;
         details[d].write(group->run[0], text, sizeof text);
-        append(group->label, sizeof group->label, text);
+        if (text[0])
+            append(group->label, sizeof group->label, text);
     }
     const size_t before = earlier_namesakes(groups, g);
     if (before == 0)

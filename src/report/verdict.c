@@ -5,21 +5,37 @@
 
 bool hr_verdict_tested(const struct hr_verdict *v, size_t g)
 {
-    return v->accuracy[g].n > 1 && !v->groups.group[g].interrupted && isfinite(v->accuracy[g].mean);
+    return v->score[g].n > 1 && !v->groups.group[g].interrupted && isfinite(v->score[g].mean);
+}
+
+static bool has_accuracy(const struct hr_groups *groups)
+{
+    for (size_t g = 0; g < groups->n; g++)
+        if (isfinite(hr_run_group_spread(&groups->group[g], hr_measure_accuracy).mean))
+            return true;
+    return false;
+}
+
+bool hr_verdict_below(const struct hr_verdict *v, size_t g, size_t than)
+{
+    const double difference = v->score[g].mean - v->score[than].mean;
+    return v->by_loss ? difference > 0 : difference < 0;
 }
 
 static void measure(struct hr_verdict *v)
 {
+    v->by_loss = !has_accuracy(&v->groups);
     v->best = v->groups.n;
     v->least_seeds = v->groups.most;
     v->most_seeds = v->groups.most;
     for (size_t g = 0; g < v->groups.n; g++) {
-        v->accuracy[g] = hr_run_group_spread(&v->groups.group[g], hr_measure_accuracy);
+        v->score[g] = hr_run_group_spread(&v->groups.group[g],
+                                          v->by_loss ? hr_measure_test_loss : hr_measure_accuracy);
         if (!hr_verdict_tested(v, g))
             continue;
-        if (v->accuracy[g].n < v->least_seeds)
-            v->least_seeds = v->accuracy[g].n;
-        if (v->best == v->groups.n || v->accuracy[g].mean > v->accuracy[v->best].mean)
+        if (v->score[g].n < v->least_seeds)
+            v->least_seeds = v->score[g].n;
+        if (v->best == v->groups.n || hr_verdict_below(v, v->best, g))
             v->best = g;
     }
 }
@@ -35,7 +51,7 @@ static enum hr_status test_pairs(struct hr_verdict *v)
         for (size_t b = a + 1; b < n; b++)
             if (hr_verdict_tested(v, a) && hr_verdict_tested(v, b))
                 pair[pairs++] = (struct hr_comparison){
-                    .a = a, .b = b, .p = hr_welch_p(&v->accuracy[a], &v->accuracy[b])};
+                    .a = a, .b = b, .p = hr_welch_p(&v->score[a], &v->score[b])};
     hr_holm_adjust(pair, pairs);
     for (size_t i = 0; i < n * n; i++)
         v->p[i] = 1;
@@ -52,8 +68,7 @@ double hr_verdict_p(const struct hr_verdict *v, size_t a, size_t b)
 
 bool hr_verdict_worse_than(const struct hr_verdict *v, size_t g, size_t than)
 {
-    return hr_verdict_p(v, g, than) < HR_VERDICT_LEVEL &&
-           v->accuracy[g].mean < v->accuracy[than].mean;
+    return hr_verdict_p(v, g, than) < HR_VERDICT_LEVEL && hr_verdict_below(v, g, than);
 }
 
 bool hr_verdict_worse(const struct hr_verdict *v, size_t g)
@@ -64,9 +79,9 @@ bool hr_verdict_worse(const struct hr_verdict *v, size_t g)
 static enum hr_status make(struct hr_verdict *v, const struct hr_run_result *runs, size_t n)
 {
     HR_TRY(hr_groups_make(&v->groups, runs, n));
-    v->accuracy = calloc(v->groups.n + 1, sizeof *v->accuracy);
+    v->score = calloc(v->groups.n + 1, sizeof *v->score);
     v->p = calloc(v->groups.n * v->groups.n + 1, sizeof *v->p);
-    if (!v->accuracy || !v->p)
+    if (!v->score || !v->p)
         return hr_fail(HR_E_NOMEM, "no memory to compare %zu strategies", v->groups.n);
     measure(v);
     return test_pairs(v);
@@ -83,7 +98,7 @@ enum hr_status hr_verdict_make(struct hr_verdict *v, const struct hr_run_result 
 
 void hr_verdict_free(struct hr_verdict *v)
 {
-    free(v->accuracy);
+    free(v->score);
     free(v->p);
     hr_groups_free(&v->groups);
     *v = (struct hr_verdict){0};

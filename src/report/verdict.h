@@ -5,6 +5,8 @@
  * best was found by looking, so correcting for its pairs alone would call differences that are
  * chance more often than the stated level (five equal strategies, five seeds: 7 % instead of 5 %).
  *
+ * Models that predict numbers have no accuracy: the test loss stands in for it, and less is better.
+ *
  * Threads: none. Test: tests/unit/report/test_verdict.c
  */
 #ifndef HR_REPORT_VERDICT_H
@@ -16,7 +18,8 @@
 
 struct hr_verdict {
     struct hr_groups groups;
-    struct hr_spread *accuracy;     /* (groups) owned */
+    bool by_loss;                   /* no run has an accuracy: compared is the test loss */
+    struct hr_spread *score;        /* (groups) owned; accuracy, or test loss */
     double *p;                      /* (groups, groups) owned; adjusted; 1 where not tested */
     size_t best;                    /* the tested group of the best mean; groups.n: none is */
     size_t least_seeds, most_seeds; /* of groups that are tested */
@@ -32,6 +35,8 @@ void hr_verdict_free(struct hr_verdict *verdict);
 bool hr_verdict_tested(const struct hr_verdict *verdict, size_t group);
 /* The adjusted p of two groups. */
 double hr_verdict_p(const struct hr_verdict *verdict, size_t a, size_t b);
+/* Is the group's mean worse than another's? */
+bool hr_verdict_below(const struct hr_verdict *verdict, size_t group, size_t than);
 /* Is the group less accurate than another (the best) by more than chance? */
 bool hr_verdict_worse_than(const struct hr_verdict *verdict, size_t group, size_t than);
 bool hr_verdict_worse(const struct hr_verdict *verdict, size_t group);

@@ -47,9 +47,10 @@ static void print_list(FILE *out, const struct hr_verdict *v, const char *head, 
         if (!choose(v, g, than))
             continue;
         fprintf(out, "%s%s", before, v->groups.group[g].label);
+        const double distance = v->score[g].mean - v->score[than].mean;
         if (distances)
-            fprintf(out, " (%.2f points, p %s%.2g)",
-                    100 * (v->accuracy[g].mean - v->accuracy[than].mean),
+            fprintf(out, v->by_loss ? " (%.3g, p %s%.2g)" : " (%.2f points, p %s%.2g)",
+                    v->by_loss ? distance : 100 * distance,
                     hr_verdict_p(v, g, than) < 1e-4 ? "< " : "",
                     fmax(hr_verdict_p(v, g, than), 1e-4));
         before = ", ";
@@ -79,26 +80,39 @@ static void print_seeds(FILE *out, const struct hr_verdict *v)
         fprintf(out, "%zu to %zu seeds", v->least_seeds, v->most_seeds);
 }
 
-static size_t lowest(const struct hr_verdict *v)
+static size_t worst(const struct hr_verdict *v)
 {
-    size_t low = v->best;
+    size_t worst = v->best;
     for (size_t g = 0; g < v->groups.n; g++)
-        if (hr_verdict_tested(v, g) && v->accuracy[g].mean <= v->accuracy[low].mean)
-            low = g;
-    return low;
+        if (hr_verdict_tested(v, g) && !hr_verdict_below(v, worst, g))
+            worst = g;
+    return worst;
 }
 
-static void print_accuracy(FILE *out, const struct hr_verdict *v)
+/* "96.51 %", or a loss. */
+static const char *score_text(const struct hr_verdict *v, size_t g, char text[HR_HUMAN_MAX])
 {
+    if (v->by_loss)
+        snprintf(text, HR_HUMAN_MAX, "%.4g", v->score[g].mean);
+    else
+        snprintf(text, HR_HUMAN_MAX, "%.2f %%", 100 * v->score[g].mean);
+    return text;
+}
+
+static void print_scores(FILE *out, const struct hr_verdict *v)
+{
+    char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX];
     const char *label = v->groups.group[v->best].label;
-    const double percent = 100 * v->accuracy[v->best].mean;
+    const char *what = v->by_loss ? "Test loss" : "Accuracy";
+    score_text(v, v->best, best);
     if (count_told(v) == 0) {
-        fputs("Accuracy: no difference can be told from ", out);
+        fprintf(out, "%s: no difference can be told from ", what);
         print_seeds(out, v);
-        fprintf(out, ".\n  The best mean is %s's, %.2f %%; the lowest %s's, %.2f %%.", label,
-                percent, v->groups.group[lowest(v)].label, 100 * v->accuracy[lowest(v)].mean);
+        fprintf(out, ".\n  The best mean is %s's, %s; the %s %s's, %s.", label, best,
+                v->by_loss ? "highest" : "lowest", v->groups.group[worst(v)].label,
+                score_text(v, worst(v), least));
     } else {
-        fprintf(out, "Accuracy: %s has the best mean, %.2f %% over ", label, percent);
+        fprintf(out, "%s: %s has the best mean, %s over ", what, label, best);
         print_seeds(out, v);
         fputc('.', out);
         print_list(out, v, "\n  Worse by more than chance: ", hr_verdict_worse_than, v->best, true);
@@ -186,7 +200,7 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
     }
     if (count_tested(&v) > 1) {
         fputc('\n', out);
-        print_accuracy(out, &v);
+        print_scores(out, &v);
         print_speed(out, &v.groups);
         print_rising(out, &v.groups);
         if (target > 0)
