@@ -156,6 +156,8 @@ static enum hr_status measure_all(struct train_bench *bench)
     const struct hr_train_options *o = &cli->train;
     const struct hr_train_options first = options_for(cli, bench->names[0]);
     double roof, next;
+    if (hr_sparse_is_model(o->model))
+        return hr_fail(HR_E_USAGE, "--model %s: bench train expects a network", o->model);
     HR_TRY(hr_combination_check(cli, o));
     HR_TRY(hr_train_check(&first, &bench->data.dataset));
     hr_bench_data_fill(&bench->data);

@@ -100,6 +100,7 @@ static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
     memcpy(list, cli->strategies, sizeof list);
     while (rest) {
         static struct hr_cli own;
+        bool given[HR_CLI_OPTIONS];
         HR_TRY(hr_entry_cut(&rest, ',', &entry));
         if (runs->n == HR_COMPARE_RUNS_MAX)
             return hr_fail(HR_E_USAGE, "--strategies with --seeds %zu: more than %d runs",
@@ -114,7 +115,10 @@ static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
                           sizeof options->checkpoint_dir));
         if (strcmp(options->resume, "auto") != 0)
             HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
+        memcpy(given, own.given, sizeof given);
         HR_TRY(resume_entry(cli, &own, options, runs->n == 1));
+        memcpy(own.given, given, sizeof given);
+        HR_TRY(hr_combination_check(&own, options));
     }
     return HR_OK;
 }

@@ -8,9 +8,7 @@
 #include "cli/outcome.h"
 #include "cli/resume.h"
 #include "cli/signals.h"
-#include "cli/sparse.h"
 #include "cli/watch.h"
-#include "hogring/sparse.h"
 #include "report/report.h"
 #include "train/needs.h"
 
@@ -66,24 +64,18 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                             struct hr_run_result *result)
 {
     struct hr_watch watch;
-    const bool sparse = hr_cli_is_sparse(cli);
-    if (!sparse)
-        HR_TRY(hr_cli_resume(cli));
-    HR_TRY(sparse ? hr_cli_sparse_settle(cli) : hr_train_complete(&cli->train));
-    if (!sparse)
-        HR_TRY(hr_combination_check(cli, &cli->train));
-    if (!sparse) {
-        cli->data_options.admit = hr_train_admit;
-        cli->data_options.admit_arg = &cli->train;
-    }
+    HR_TRY(hr_cli_resume(cli));
+    HR_TRY(hr_train_complete(&cli->train));
+    HR_TRY(hr_combination_check(cli, &cli->train));
+    cli->data_options.admit = hr_train_admit;
+    cli->data_options.admit_arg = &cli->train;
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
-    watch.hints = sparse ? NULL : cli;
+    watch.hints = cli;
     watch.outputs = cli;
     watch.dataset = dataset;
-    const enum hr_status status =
-        (sparse ? hr_sparse_train : hr_train)(&cli->train, dataset, &observer, result);
+    const enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
     if (status != HR_OK)
         return train_failed(cli, dataset, result, watch.started, status);

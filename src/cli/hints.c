@@ -102,6 +102,8 @@ void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     hr_cli_resume_say(cli);
     hr_hints_print_notes(dataset);
+    if (hr_sparse_is_model(cli->train.model))
+        return; /* what follows is of networks */
     hint_at_missing(cli, dataset);
     enum hr_status status = hint_at_labels(cli, dataset);
     if (status == HR_OK)

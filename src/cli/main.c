@@ -9,7 +9,6 @@
 #include "cli/outcome.h"
 #include "cli/output.h"
 #include "cli/signals.h"
-#include "cli/sparse.h"
 #include "kernels/gemm.h"
 
 static int run_command(const struct hr_command *command, int argc, char **argv)
@@ -27,11 +26,6 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     status = hr_outcome_check(&cli);
     if (status != HR_OK)
         return hr_cli_failed(status);
-    if (hr_cli_is_sparse(&cli) && command != &hr_command_train)
-        return hr_cli_failed(hr_fail(HR_E_USAGE,
-                                     "--model %s: sparse models are for hogring train, on the real "
-                                     "clock; hogring %s expects a network",
-                                     cli.train.model, command->name));
     return command->run(&cli);
 }
 

@@ -43,14 +43,16 @@ static const struct hr_option workers[] = {
         "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
         "ssp:staleness=1; commas and colons of a value in \"\" or (): "
         "'hogwild:inject=\"slow:0x4\"'",
-        .commands = HR_COMPARE, .first = true),
+        .sparse_usual = "hogwild,locked", .commands = HR_COMPARE, .first = true,
+        .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option training[] = {
     ROW("seeds", COUNT, seeds, "N", "1", "repeat with seeds seed .. seed + N - 1",
-        .commands = HR_COMPARE, .first = true),
+        .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS),
     ROW("concurrent", FLAG, concurrent, NULL, NULL,
-        "all strategies at once, side by side, sharing the processors", .commands = HR_COMPARE),
+        "all strategies at once, side by side, sharing the processors", .commands = HR_COMPARE,
+        .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option limits[] = {

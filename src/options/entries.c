@@ -92,7 +92,8 @@ enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_c
         HR_TRY(hr_entry_cut(&settings, ':', &setting));
         HR_TRY(read_setting(setting, own));
     }
-    return hr_combination_check(own, &own->train);
+    hr_cli_settle_model(own, HR_COMPARE, cli->given);
+    return HR_OK;
 }
 
 /* --- telling them apart --- */
@@ -153,6 +154,7 @@ void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i
                                        "resume",
                                        "global-batch-size",
                                        "keep",
+                                       "solver",
                                        NULL};
     const struct hr_option *row;
     text[0] = '\0';

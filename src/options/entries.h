@@ -11,8 +11,8 @@
 HR_CHECKED enum hr_status hr_entry_cut(char **rest, char separator, char **piece);
 
 /* One entry, cut into pieces: own becomes cli with its settings, and own->given those that it
- * gives. HR_E_USAGE: a setting that does not parse, that means nothing to the strategy, or that is
- * one for all runs. */
+ * gives; what they mean is for hr_combination_check. HR_E_USAGE: a setting that does not parse, or
+ * that is one for all runs. */
 HR_CHECKED enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own);
 
 /* What run i of n has other settings for than some other has, as "momentum 0.5, model cnn": those

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "hogring/sparse.h"
 #include "strategy/strategy.h"
 
 /* An option, whether it means something under what was chosen, and with what it does. */
@@ -166,6 +167,10 @@ enum hr_status hr_combination_check_link(const struct hr_cli *cli, const char *t
 
 enum hr_status hr_combination_check(const struct hr_cli *cli, const struct hr_train_options *o)
 {
+    if (hr_sparse_is_model(o->model)) {
+        HR_TRY(hr_sparse_meaning_check(cli, o));
+        return check_saving(cli, o);
+    }
     HR_TRY(check_strategy(cli, o));
     HR_TRY(check_updates(cli, o));
     HR_TRY(check_batches(cli, o));

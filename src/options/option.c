@@ -193,7 +193,7 @@ enum hr_status hr_option_check(const struct hr_option *row, const void *base, bo
     double value;
     if (row->words)
         return check_words(row, field);
-    if (range->most > 0 && number_of(row, field, &value))
+    if (range->most > 0 && number_of(row, field, &value) && !(row->by_optimizer && value < 0))
         return check_range(row->name, range, value);
     return HR_OK;
 }

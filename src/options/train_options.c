@@ -5,6 +5,7 @@
 
 #include "base/cpus.h"
 #include "base/printable.h"
+#include "hogring/sparse.h"
 #include "shm/control.h"
 #include "strategy/strategy.h"
 
@@ -25,6 +26,22 @@ const struct hr_option *hr_train_option_find(const char *name)
 const struct hr_option *hr_data_option_at(size_t i)
 {
     return hr_option_list_at(hr_data_lists, hr_data_nlists, i);
+}
+
+/* --- sparse models --- */
+
+const char *hr_sparse_model_at(size_t i)
+{
+    static const char *const names[] = {"logistic", "svm", "mf"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+bool hr_sparse_is_model(const char *name)
+{
+    size_t i = 0;
+    while (hr_sparse_model_at(i) && strcmp(hr_sparse_model_at(i), name) != 0)
+        i++;
+    return hr_sparse_model_at(i);
 }
 
 /* --- defaults --- */
@@ -74,6 +91,8 @@ enum hr_status hr_train_complete(struct hr_train_options *options)
     struct hr_rule own;
     const struct hr_rule *rule = &own;
     const struct hr_option *row;
+    if (hr_sparse_is_model(options->model))
+        return HR_OK; /* no optimizer decides theirs */
     HR_TRY(options->update_rule ? complete_own(options, &own)
                                 : hr_rule_find(options->optimizer, &rule));
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
@@ -107,9 +126,10 @@ static bool decides(const struct hr_option *row)
     return row->use == HR_DECIDES || row->use == HR_BEGINS;
 }
 
-bool hr_option_is_kept(const struct hr_option *row)
+bool hr_option_is_kept(const struct hr_option *row, bool sparse)
 {
-    return row->use == HR_DECIDES || row->use == HR_AROUND;
+    const bool lasts = row->use == HR_DECIDES || row->use == HR_AROUND || row->use == HR_SPARSE;
+    return lasts && row->models != (sparse ? HR_OF_NETWORKS : HR_OF_SPARSE_MODELS);
 }
 
 static json_t *add(json_t *object, const struct hr_option *row, const void *base)

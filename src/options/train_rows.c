@@ -52,7 +52,7 @@ static double eps_of(const struct hr_rule *rule)
 
 static const struct hr_option model[] = {
     ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
-        "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: also logistic, svm, mf, "
+        "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, mf, "
         "on sparse data; names: softmax, mlp, cnn, lenet, vgg-small, resnet8",
         .said = "mlp; eval: what the file says; bench train: all names, or some, as mlp,cnn",
         .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS, .first = true),
@@ -65,7 +65,7 @@ static const struct hr_option model[] = {
     ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "of cross-entropy"),
     ROW("init-weights", TEXT, init_weights, BEGINS, "FILE", NULL,
         "begin with the weights of a .safetensors file, PyTorch's too, or of a checkpoint",
-        .commands = BOTH | HR_REPLAY),
+        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option workers[] = {
@@ -162,7 +162,7 @@ static const struct hr_option times[] = {
     ROW("clock", TEXT, clock, AROUND, "WHICH", "real",
         "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
         "simulated, the same again bit for bit",
-        .said = "real; simulate: virtual", .words = "real|virtual"),
+        .said = "real; simulate: virtual", .words = "real|virtual", .models = HR_OF_ALL_MODELS),
     ROW("compute-time", TEXT, compute_time, AROUND, "MODEL", NULL,
         "of a gradient: 10ms, uniform(5ms,15ms), exponential(10ms), lognormal(10ms,0.3) (median, "
         "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE (drawn from a text file of times, "
@@ -231,18 +231,17 @@ static const struct hr_option updates[] = {
 static const struct hr_option sparse[] = {
     ROW("solver", TEXT, solver, SPARSE, "NAME", "auto",
         "sgd, or dual: coordinate descent, which needs no rate (logistic, svm)",
-        .said = "dual; mf: sgd", .words = "auto|sgd|dual", .commands = HR_TRAIN,
-        .models = HR_OF_SPARSE_MODELS),
+        .said = "dual; mf: sgd", .words = "auto|sgd|dual", .models = HR_OF_SPARSE_MODELS),
     ROW("cost", NUMBER, cost, SPARSE, "C", "1",
         "of the losses; minimised is C sum loss + |w|^2 / 2", .sparse_range = {1e-9, 1e9},
-        .commands = HR_TRAIN, .models = HR_OF_SPARSE_MODELS),
+        .models = HR_OF_SPARSE_MODELS),
     ROW("factors", COUNT, factors, SPARSE, "K", "16",
         "mf: numbers that describe a user, or an item; even", .sparse_range = {2, 4096},
-        .commands = HR_TRAIN, .models = HR_OF_SPARSE_MODELS, .with = {{"model", "mf"}}),
+        .models = HR_OF_SPARSE_MODELS, .with = {{"model", "mf"}}),
     ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
         "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
         "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
-        .sparse_range = {0, 1024}, .commands = HR_TRAIN, .models = HR_OF_SPARSE_MODELS),
+        .sparse_range = {0, 1024}, .models = HR_OF_SPARSE_MODELS),
 };
 
 static const struct hr_option limits[] = {
@@ -258,19 +257,22 @@ static const struct hr_option limits[] = {
 static const struct hr_option checkpoints[] = {
     ROW("checkpoint-dir", TEXT, checkpoint_dir, ONCE, "DIR", NULL,
         "save here (compare: DIR/<strategy>) at the ends of epochs", .commands = BOTH | HR_REPLAY,
-        .first = true),
+        .first = true, .models = HR_OF_ALL_MODELS),
     ROW("checkpoint-every", COUNT64, checkpoint_every, DECIDES, "STEPS", NULL,
-        "and at multiples of STEPS instead", .needs = {"checkpoint-dir", "where to?"}),
+        "and at multiples of STEPS instead", .needs = {"checkpoint-dir", "where to?"},
+        .models = HR_OF_ALL_MODELS),
     ROW("keep", COUNT, keep, AROUND, "N", "3", "newest checkpoints to keep; 0: all",
-        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"}),
+        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
+        .models = HR_OF_ALL_MODELS),
     ROW("overwrite", FLAG, overwrite, ONCE, NULL, NULL,
         "remove what another run left in --checkpoint-dir", .said = "such a folder is refused",
-        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"}),
+        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
+        .models = HR_OF_ALL_MODELS),
     ROW("resume", OPTIONAL_TEXT, resume, BEGINS, "[DIR]", NULL,
         "go on from a checkpoint, or the newest good one of a folder (else of --checkpoint-dir), "
         "with its options where none are given; auto: begin where there is none, exit 0 where it "
         "is finished",
-        .commands = BOTH | HR_REPLAY, .first = true),
+        .commands = BOTH | HR_REPLAY, .first = true, .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option results[] = {

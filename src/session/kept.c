@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "checkpoint/safetensors.h"
+#include "hogring/sparse.h"
 #include "options/train_options.h"
 #include "session/machine_bits.h"
 
@@ -50,7 +51,7 @@ void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset
     json_t *machine = hr_machine_bits_json(), *value;
     const char *name;
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
-        if (hr_option_is_kept(row))
+        if (hr_option_is_kept(row, hr_sparse_is_model(options->model)))
             put_row(file, options, row);
     put(file, HR_KEPT_OPTION, "data", dataset->name);
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)

@@ -4,19 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"logistic", "svm", "mf"};
+#include "options/train_options.h"
 
 int hr_sparse_model_find(const char *name)
 {
-    for (int model = 0; model < 3; model++)
-        if (!strcmp(names[model], name))
-            return model;
+    for (size_t i = 0; hr_sparse_model_at(i); i++)
+        if (!strcmp(hr_sparse_model_at(i), name))
+            return (int)i;
     return -1;
-}
-
-bool hr_sparse_is_model(const char *name)
-{
-    return hr_sparse_model_find(name) >= 0;
 }
 
 static enum hr_status take(size_t count, size_t size, void *out)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "options/train_options.h"
 #include "session/carve.h"
 #include "session/kept.h"
 #include "session/past.h"
@@ -18,41 +19,18 @@
 
 /* --- from options --- */
 
-static enum hr_status check_number(const char *flag, double value, double least, double most)
-{
-    if (value >= least && value <= most)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %.15g", flag, value, least, most);
-}
-
 /* The rate is one for an epoch: a shorter ramp would have no step below the peak, or one. */
 static enum hr_status check_warmup(const struct hr_train_options *o)
 {
-    HR_TRY(check_number("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
+    if (!(o->warmup_epochs >= 0 && o->warmup_epochs <= (double)o->epochs))
+        return hr_fail(HR_E_USAGE, "--warmup-epochs %.15g: expected 0 to %zu", o->warmup_epochs,
+                       o->epochs);
     if (o->warmup_epochs == 0 || o->warmup_epochs >= 2)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
                    "--warmup-epochs %g: --model %s keeps its rate for a whole epoch, and cannot "
                    "raise it within so few; expected 0, or 2 and more",
                    o->warmup_epochs, o->model);
-}
-
-static enum hr_status check_numbers(const struct hr_train_options *o)
-{
-    HR_TRY(check_number("workers", (double)o->workers, 1, HR_MAX_RANKS));
-    HR_TRY(check_number("epochs", (double)o->epochs, 1, 1 << 20));
-    HR_TRY(check_number("cost", o->cost, 1e-9, 1e9));
-    HR_TRY(check_number("factors", (double)o->factors, 2, 4096));
-    HR_TRY(check_number("hot-copies", (double)o->hot_copies, 0, HR_SPARSE_HOT));
-    HR_TRY(check_warmup(o));
-    HR_TRY(check_number("lr-step-epochs", o->lr_step_epochs, 1e-6, 1e9));
-    HR_TRY(check_number("lr-gamma", o->lr_gamma, 1e-9, 1));
-    HR_TRY(check_number("max-seconds", o->max_seconds, 0, 1e9));
-    HR_TRY(check_number("timeout", o->timeout, 0, 1e6));
-    HR_TRY(check_number("target-accuracy", o->target_accuracy, 0, 1));
-    if (o->factors % 2)
-        return hr_fail(HR_E_USAGE, "--factors %zu: expected an even number", o->factors);
-    return HR_OK;
 }
 
 static enum hr_status choose_strategy(struct hr_sparse_run *run)
@@ -94,7 +72,6 @@ static enum hr_status settle_rate(struct hr_sparse_run *run)
                                                .warmup_epochs = o->warmup_epochs,
                                                .step_epochs = o->lr_step_epochs,
                                                .gamma = o->lr_gamma};
-    HR_TRY(check_number("lr", run->schedule.lr.peak, 1e-12, 1e6));
     return hr_lr_kind_parse(o->lr_schedule, &run->schedule.lr.kind);
 }
 
@@ -129,7 +106,10 @@ static enum hr_status settle(struct hr_sparse_run *run)
     const struct hr_train_options *o = &run->options;
     if (hr_sparse_model_find(o->model) < 0)
         return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm or mf", o->model);
-    HR_TRY(check_numbers(o));
+    HR_TRY(hr_train_options_check(o, true));
+    HR_TRY(check_warmup(o));
+    if (o->factors % 2)
+        return hr_fail(HR_E_USAGE, "--factors %zu: expected an even number", o->factors);
     HR_TRY(choose_strategy(run));
     HR_TRY(choose_solver(run));
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
@@ -142,12 +122,12 @@ static enum hr_status settle(struct hr_sparse_run *run)
 
 void hr_sparse_defaults(struct hr_train_options *options)
 {
+    const struct hr_option *row;
     hr_train_defaults(options);
     snprintf(options->model, sizeof options->model, "logistic");
-    snprintf(options->strategy, sizeof options->strategy, "hogwild");
-    snprintf(options->lr_schedule, sizeof options->lr_schedule, "step");
-    options->lr_gamma = 0.9;
-    options->batch_size = 1;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
+        if (row->sparse_usual)
+            hr_option_store(row, options, row->sparse_usual);
 }
 
 /* --- memory --- */

@@ -52,7 +52,10 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   make_rows
   a=(train --data "$TMP/a.libsvm" --model logistic)
   refused 2 "--momentum: means nothing with --model logistic" "${a[@]}" --momentum 0.9
-  refused 2 "--checkpoint-dir: means nothing with --model logistic" "${a[@]}" --checkpoint-dir "$TMP/c"
+  refused 2 "--max-steps: means nothing with --model logistic" "${a[@]}" --max-steps 9
+  refused 2 "--record: means nothing with --model logistic" "${a[@]}" --record "$TMP/t"
+  refused 2 "--init-weights: means nothing with --solver dual" "${a[@]}" --init-weights "$TMP/w.safetensors"
+  refused 2 "--keep: where to? give --checkpoint-dir too" "${a[@]}" --keep 2
   refused 2 "--lr: means nothing with --solver dual" "${a[@]}" --lr 0.1
   refused 2 "--hot-copies: means nothing here" "${a[@]}" --hot-copies 4
   refused 2 "--hot-copies: means nothing here" "${a[@]}" --solver sgd --strategy locked --hot-copies 4
@@ -93,12 +96,13 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 3 "cannot be created" data make sparse --out "$TMP/x" --rows 20
 }
 
-@test "sparse models are for train on the real clock, and nothing else pretends" {
+@test "virtual time knows nothing of the memory that sparse workers share" {
   make_rows
-  for c in simulate compare; do
-    refused 2 "--model svm: sparse models are for hogring train, on the real clock; hogring $c expects a network" \
+  for c in simulate "compare --clock virtual" "train --clock virtual"; do
+    refused 2 "--clock virtual: means nothing with --model svm: its steps wait for the memory that workers share" \
       $c --model svm --data "$TMP/a.libsvm"
   done
+  refused 2 "--model svm: bench train expects a network" bench train --model svm --data "$TMP/a.libsvm"
 }
 
 @test "factorisation predicts numbers: there is no accuracy to print" {
