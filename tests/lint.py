@@ -13,7 +13,7 @@
 import re, subprocess, sys
 from pathlib import Path
 
-ORDER = ["base", "shm", "launch", "plan", "netsim", "trace", "group", "store", "kernels", "nn", "optim", "data", "checkpoint", "strategy", "options", "session", "sparse",
+ORDER = ["base", "shm", "launch", "plan", "netsim", "trace", "group", "store", "kernels", "nn", "optim", "data", "checkpoint", "strategy", "options", "session", "sparse", "worker", "drive",
          "train", "report", "plot", "manual", "cli"]
 BASE_ONLY = {"kernels", "nn", "optim", "data", "checkpoint"}
 # Calls against the order that are still there: (from, to).

@@ -4,7 +4,7 @@
  *            ask for weights and a batch; has the answer come; take it; (train/ computes); hand in
  *   Owner    enabled? -> take one input -> enabled? -> ...          (a parameter server's shard)
  *
- * None of these functions waits. Only a driver (train/drive_*.c) waits, and it does not know which
+ * None of these functions waits. Only a driver (drive/drive_*.c) waits, and it does not know which
  * strategy it drives; no strategy knows which driver drives it, or whether ranks are threads or
  * processes.
  *
@@ -36,7 +36,7 @@ struct hr_worker_stats {
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     uint64_t first_samples;
-    double first_loss;         /* sum over its samples at the initial weights (train/trainee.c) */
+    double first_loss;         /* sum over its samples at the initial weights (worker/worker.c) */
     struct hr_account account; /* of its time, from the start to the end of every span */
     int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
     int64_t forward_ns, backward_ns; /* of what it computed */

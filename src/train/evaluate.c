@@ -13,8 +13,8 @@
 #include "session/saved.h"
 #include "sparse/engine.h"
 #include "session/class_names.h"
-#include "train/input.h"
-#include "train/job.h"
+#include "worker/input.h"
+#include "worker/job.h"
 #include "train/state.h"
 #include "train/model_file.h"
 

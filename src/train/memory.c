@@ -2,7 +2,7 @@
 #include "session/carve.h"
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
-#include "train/calibrate.h"
+#include "drive/calibrate.h"
 #include "train/run.h"
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)

@@ -10,7 +10,7 @@
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
 #include "session/saved.h"
-#include "train/job.h"
+#include "worker/job.h"
 #include "train/state.h"
 #include "train/model_file.h"
 

@@ -6,7 +6,7 @@
 #define HR_TRAIN_MODEL_FILE_H
 
 #include "hogring/checkpoint.h"
-#include "train/job.h"
+#include "worker/job.h"
 
 /* The model of --model, --loss and --label-smoothing for the data. */
 HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,

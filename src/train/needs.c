@@ -8,9 +8,9 @@
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
 #include "trace/trace.h"
-#include "train/compute_buffers.h"
-#include "train/prefetch.h"
-#include "train/record.h"
+#include "worker/compute_buffers.h"
+#include "worker/prefetch.h"
+#include "drive/record.h"
 #include "train/run.h"
 
 /* What a collective keeps of what peers sent: nothing where they add in each other's memory. */

@@ -6,11 +6,11 @@
 #include "base/cpus.h"
 #include "kernels/gemm.h"
 #include "train/model_file.h"
-#include "train/prefetch.h"
+#include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
-#include "train/micro_shards.h"
-#include "train/record.h"
-#include "train/replay.h"
+#include "worker/micro_shards.h"
+#include "drive/record.h"
+#include "drive/replay.h"
 #include "train/run.h"
 
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)

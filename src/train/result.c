@@ -8,8 +8,8 @@
 #include "kernels/gemm.h"
 #include "session/result.h"
 #include "train/account.h"
-#include "train/micro_shards.h"
-#include "train/replay.h"
+#include "worker/micro_shards.h"
+#include "drive/replay.h"
 
 /* Does it obey --staleness? Also where that is 0, and it is another strategy. */
 static bool is_bounded(const struct hr_run *run)

@@ -19,10 +19,10 @@
 #include "session/kept.h"
 #include "sparse/engine.h"
 #include "train/needs.h"
-#include "train/prefetch.h"
+#include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
-#include "train/record.h"
-#include "train/replay.h"
+#include "drive/record.h"
+#include "drive/replay.h"
 #include "train/state.h"
 #include "train/task.h"
 

@@ -17,7 +17,7 @@
 #include "base/needs.h"
 #include "session/resume.h"
 #include "session/save.h"
-#include "train/driver.h"
+#include "drive/driver.h"
 
 struct hr_run {
     struct hr_train_options options; /* settled: job.options */

@@ -6,7 +6,7 @@
 
 #include "base/median.h"
 #include "base/parse.h"
-#include "train/replay.h"
+#include "drive/replay.h"
 #include "train/run.h"
 
 /* A worker so many times as slow as the median one is a straggler. */

@@ -1,5 +1,5 @@
 #include "fuzz/fuzz.h"
-#include "train/replay.h"
+#include "drive/replay.h"
 
 /* A trace's header and trailer: the input, cut in two at its first zero byte. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

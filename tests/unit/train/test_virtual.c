@@ -5,7 +5,7 @@
 
 #include "strategy/shared.h"
 #include "support/runs.h"
-#include "train/job.h"
+#include "worker/job.h"
 
 static struct hr_train_options virtual_options(const char *strategy, size_t workers)
 {

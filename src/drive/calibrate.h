@@ -1,0 +1,89 @@
+/* calibrate.h - --calibrate FILE: a real run is timed, and written down as a model of itself that
+ * hogring simulate --config FILE reads.
+ *
+ * Measured (the last HR_SAMPLES_KEPT of each rank):
+ *   compute   what a worker does from one batch to the next, but for idle waiting: its gradient,
+ *             and, where there is no server, its part of the update and of the exchange
+ *   idle      how long it waited, in the same steps
+ *   came      when it had done its part of them and began to wait
+ *   served    how long a shard takes a PULL (copying its slice) and a PUSH (the update)
+ *   noticed   how long after it was sent a message is noticed by a rank that waited for it
+ *
+ * Written, as a configuration file, whole or not at all:
+ *   compute-time   the fitted lognormal where it is a good one (netsim/delay_fit.h), else
+ *                  trace:FILE.compute (beside FILE, wherever both are moved), the durations
+ *                  themselves, all workers together. Replicas
+ *                  in step without a server: and what a worker waited after the last of them had
+ *                  come, which is the exchange, and being woken; before that it waits for others
+ *   inject         slow:RANKxF for workers whose median is more than 10 % off the others'; their
+ *                  durations are divided by F before they are put together
+ *   server-time    the same of pulls and pushes together, of which there are as many (FILE.server)
+ *   link           half of the mean of `noticed` as latency: a message passes two wires, from a
+ *                  worker to the switch and on to the server. Bulk data do not travel in shared
+ *                  memory; copying them is in server-time, so the bandwidth is next to infinite.
+ * and behind # what was run where, how many samples there are, and how good the fits are.
+ *
+ * Threads:   a rank writes its own samples; they are read when all are gone.
+ */
+#ifndef HR_DRIVE_CALIBRATE_H
+#define HR_DRIVE_CALIBRATE_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "shm/atom.h"
+
+enum { HR_SAMPLES_KEPT = 4096 };
+
+struct hr_drive;
+struct hr_train_job;
+struct hr_shard;
+
+/* Durations; one writer. */
+struct hr_samples {
+    alignas(HR_LINE) uint64_t seen; /* in all; sample i is at i % HR_SAMPLES_KEPT */
+    int64_t ns[HR_SAMPLES_KEPT];
+};
+
+/* In the segment; all NULL when nobody calibrates. */
+struct hr_calibration {
+    struct hr_samples *compute; /* (workers) */
+    struct hr_samples *idle;    /* (workers) */
+    struct hr_samples *came;    /* (workers) times, not durations */
+    struct hr_samples *noticed; /* (nranks) */
+    struct hr_samples *served;  /* (servers, HR_SENT_REPLY): pulls, pushes */
+    struct hr_atom64 *sent;     /* (workers, servers, HR_SENT_KINDS) when the last one was; writer:
+                                   the sender */
+};
+
+enum hr_sent { HR_SENT_PULL, HR_SENT_PUSH, HR_SENT_REPLY, HR_SENT_KINDS };
+
+/* HR_E_USAGE when the file cannot be a model's, HR_E_IO when it could not be written. */
+HR_CHECKED enum hr_status hr_calibrate_check(const struct hr_train_job *job);
+
+/* Bytes of the samples; 0 without --calibrate. Then: they begin at `memory`, zeroed. */
+size_t hr_calibration_bytes(const struct hr_train_job *job);
+void hr_calibration_place(struct hr_drive *drive, unsigned char *memory);
+
+/* --- ranks, each at once back when nobody calibrates */
+
+/* A worker has its replies. */
+void hr_calibrate_replies(const struct hr_drive *drive, size_t rank);
+/* Between two batches of a worker. */
+struct hr_step_times {
+    int64_t accepted_ns; /* the one before; 0: none */
+    int64_t came_ns;     /* it was done with that */
+    int64_t idle_ns;     /* it waited since then */
+};
+/* A worker begins a step (or, with `cut`, comes to rest): when, for the next; or 0. */
+HR_CHECKED int64_t hr_calibrate_step(const struct hr_drive *drive, size_t rank,
+                                     const struct hr_step_times *times, bool cut);
+/* A shard waited from `since`, began to take a message at `began`, and has taken it. */
+void hr_calibrate_take(const struct hr_drive *drive, const struct hr_shard *shard, int64_t since,
+                       int64_t began);
+
+/* Write the model. HR_E_IO, HR_E_NOMEM; HR_E_FAILED when nothing was measured. */
+HR_CHECKED enum hr_status hr_calibrate_write(const struct hr_drive *drive);
+
+#endif

@@ -1,0 +1,266 @@
+/* The driver that repeats a recorded run: each owner takes what its log says, workers act whenever
+ * they can, gradients are computed by all processors.
+ *
+ *   Why it cannot deadlock   the recorded run was one order of the same partial order: at any time
+ *                            the recorded step that came first of those not yet repeated has all
+ *                            that it needs, so some owner's next entry is enabled or some gradient
+ *                            is under way. If neither is so, the log is of another run.
+ *   Why the bits are same    all else that a run does is a function of what its owners take in
+ *                            which order (trace/pick.h). Each entry is compared, as it is
+ *                            repeated, with what really was taken: kind, step, batch or staleness.
+ *   Cut short                behind the index of --max-steps workers get no batch where the
+ *                            recorded ones got one, so from there on owners take what there is.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "drive/play.h"
+#include "drive/replay.h"
+
+struct replayer {
+    struct hr_play play;
+    struct hr_trace_cursor *log; /* (owners) owned */
+    size_t nlogs;
+    unsigned char *enabled; /* (workers) owned; scratch */
+    int64_t submitted;      /* gradients, in the order in which they are due */
+    size_t idle;            /* looks in a row after which nothing else had happened */
+    bool off;               /* the logs are left: cut short */
+};
+
+/* A look brings a collective at least one row on or does nothing (drive_explore.c). */
+enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
+
+static enum hr_status misfit(const struct replayer *replayer, size_t shard,
+                             const struct hr_trace_entry *entry, const char *but)
+{
+    return hr_fail(HR_E_FORMAT,
+                   "%s: does not fit the run that it describes: owner %zu next takes input %u of "
+                   "worker %u at step %" PRIu64 " (value %" PRIu64 "), but %s",
+                   replayer->play.drive->replay->path, shard, entry->kind, entry->rank, entry->step,
+                   entry->value, but);
+}
+
+static bool is_enabled(struct replayer *replayer, size_t shard, size_t worker)
+{
+    struct hr_play *play = &replayer->play;
+    play->shared->strategy->enabled(&play->shard[shard], replayer->enabled);
+    return replayer->enabled[worker];
+}
+
+static enum hr_status take_entry(struct replayer *replayer, size_t shard,
+                                 const struct hr_trace_entry *entry)
+{
+    struct hr_play *play = &replayer->play;
+    char but[120];
+    hr_play_take(play, shard, entry->rank);
+    const struct hr_taken *taken = &play->shard[shard].taken;
+    if (taken->kind == entry->kind && taken->worker == entry->rank && taken->step == entry->step &&
+        taken->value == entry->value)
+        return HR_OK;
+    snprintf(but, sizeof but, "it was input %u at step %" PRIu64 " (value %" PRIu64 ")",
+             taken->kind, taken->step, taken->value);
+    return misfit(replayer, shard, entry, but);
+}
+
+/* Will the run not go on as the recorded one did? Interrupted, or (cut short) at its end: no batch
+ * is left, or, where indices are not handed out, somebody has found out. One thread: no order. */
+static bool has_left_the_log(const struct replayer *replayer)
+{
+    const struct hr_play *play = &replayer->play;
+    const struct hr_shared_state *shared = play->shared;
+    if (hr_atom32_load_relaxed(&shared->dispenser->stop) != HR_STOP_NOT)
+        return true;
+    if (!hr_replay_is_cut_short(play->drive))
+        return false;
+    if (!shared->strategy->synchronous)
+        return hr_atom64_load_relaxed(&shared->dispenser->next) >= shared->course.end;
+    for (size_t r = 0; r < shared->workers; r++)
+        if (play->task[r].kind == HR_TASK_CUT && play->task[r].index >= shared->course.end)
+            return true;
+    return false;
+}
+
+/* Take what the log has next, as far as it goes now. */
+static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *moved)
+{
+    struct hr_trace_cursor *log = &replayer->log[shard];
+    const struct hr_trace_entry *entry;
+    while (!has_left_the_log(replayer) && (entry = hr_trace_peek(log)) &&
+           is_enabled(replayer, shard, entry->rank)) {
+        HR_TRY(take_entry(replayer, shard, entry));
+        hr_trace_next(log);
+        *moved = true;
+    }
+    return HR_OK;
+}
+
+/* Behind the end of a run that was cut short: in turn, whatever there is. */
+static void take_any(struct replayer *replayer, size_t shard, bool *moved)
+{
+    struct hr_play *play = &replayer->play;
+    for (size_t w = 0; w < play->shared->workers; w++)
+        if (is_enabled(replayer, shard, w)) {
+            hr_play_take(play, shard, w);
+            *moved = true;
+        }
+}
+
+static struct hr_replay_log *replay_log(struct replayer *replayer, size_t rank)
+{
+    struct hr_play *play = &replayer->play;
+    return play->shared->strategy->replay_log(&play->worker[rank].worker);
+}
+
+/* From here on without the logs, or: some worker's has batches that the run has not. */
+static enum hr_status leave_the_log(struct replayer *replayer)
+{
+    struct hr_play *play = &replayer->play;
+    const size_t workers = play->shared->workers;
+    const bool logs = play->shared->strategy->replay_log;
+    bool beyond = false;
+    for (size_t r = 0; r < workers; r++)
+        beyond = beyond || (logs && replay_log(replayer, r)->beyond);
+    if (beyond && !hr_replay_is_cut_short(play->drive))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: does not fit the run that it describes: a worker's log has more "
+                       "batches than the run",
+                       play->drive->replay->path);
+    replayer->off = replayer->off || beyond || has_left_the_log(replayer);
+    for (size_t r = 0; r < workers && logs && replayer->off; r++)
+        replay_log(replayer, r)->recorded = NULL;
+    return HR_OK;
+}
+
+static enum hr_status serve_all(struct replayer *replayer, bool *moved)
+{
+    const struct hr_shared_state *shared = replayer->play.shared;
+    HR_TRY(leave_the_log(replayer));
+    for (size_t s = 0; s < shared->servers; s++) {
+        if (replayer->off)
+            take_any(replayer, s, moved);
+        else
+            HR_TRY(follow_log(replayer, s, moved));
+    }
+    return HR_OK;
+}
+
+static uint64_t operations(struct replayer *replayer, size_t rank)
+{
+    const bool logs = replayer->play.shared->strategy->replay_log;
+    return logs ? replay_log(replayer, rank)->moved : 0;
+}
+
+/* Acts of a worker until it waits for an owner, or for its gradient. */
+static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
+{
+    struct hr_play *play = &replayer->play;
+    while (hr_play_may_act(play, rank)) {
+        const uint64_t before = operations(replayer, rank);
+        bool idle;
+        if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
+            HR_TRY(hr_play_compute(play, rank, replayer->submitted++));
+        if (play->state[rank] == HR_HAS && !hr_pool_done(play->pool, rank))
+            return HR_OK;
+        HR_TRY(hr_play_act(play, rank, &idle));
+        *moved = *moved || !idle || operations(replayer, rank) != before;
+        if (idle)
+            return HR_OK;
+    }
+    return HR_OK;
+}
+
+/* The gradient to wait for: one that an owner's log waits for, if there is one. */
+static size_t awaited(const struct replayer *replayer)
+{
+    const struct hr_play *play = &replayer->play;
+    const size_t workers = play->shared->workers;
+    for (size_t s = 0; s < play->shared->servers && !replayer->off; s++) {
+        const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
+        if (entry && play->state[entry->rank] == HR_HAS)
+            return entry->rank;
+    }
+    for (size_t r = 0; r < workers; r++)
+        if (play->state[r] == HR_HAS)
+            return r;
+    return workers;
+}
+
+static enum hr_status stuck(const struct replayer *replayer)
+{
+    for (size_t s = 0; s < replayer->play.shared->servers; s++) {
+        const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
+        if (entry)
+            return misfit(replayer, s, entry, "that will never be there");
+    }
+    return hr_fail(HR_E_FORMAT,
+                   "%s: does not fit the run that it describes: nothing can happen any more, "
+                   "and the run is not over",
+                   replayer->play.drive->replay->path);
+}
+
+static enum hr_status one_round(struct replayer *replayer)
+{
+    struct hr_play *play = &replayer->play;
+    const size_t workers = play->shared->workers;
+    bool moved = false, idle;
+    HR_TRY(serve_all(replayer, &moved));
+    for (size_t r = 0; r < workers; r++)
+        HR_TRY(act(replayer, r, &moved));
+    replayer->idle = moved ? 0 : replayer->idle + 1;
+    if (moved || hr_play_at_cut(play))
+        return HR_OK;
+    const size_t rank = awaited(replayer);
+    if (rank < workers)
+        return hr_play_act(play, rank, &idle); /* joins */
+    /* Without owners all that moves is collectives, by looks. */
+    return replayer->idle > (play->shared->servers ? 0 : IDLE_LOOKS * workers) ? stuck(replayer)
+                                                                               : HR_OK;
+}
+
+static enum hr_status play_all(struct replayer *replayer)
+{
+    struct hr_play *play = &replayer->play;
+    for (;;) {
+        HR_TRY(one_round(replayer));
+        HR_TRY(hr_play_tick(play));
+        if (!hr_play_at_cut(play))
+            continue;
+        HR_TRY(leave_the_log(replayer)); /* if that is why they are here */
+        HR_TRY(hr_play_cut(play));
+        if (play->drive->leader->cuts.cut->halt)
+            return HR_OK;
+    }
+}
+
+static enum hr_status open_logs(struct replayer *replayer, const struct hr_trace *trace)
+{
+    replayer->log = calloc(trace->nowners, sizeof *replayer->log);
+    replayer->enabled = calloc(HR_TRACE_RANKS, sizeof *replayer->enabled);
+    if (!replayer->log || !replayer->enabled)
+        return hr_fail(HR_E_NOMEM, "no memory to read %zu logs", trace->nowners);
+    for (; replayer->nlogs < trace->nowners; replayer->nlogs++)
+        HR_TRY(hr_trace_cursor_open(&replayer->log[replayer->nlogs], trace, replayer->nlogs));
+    return HR_OK;
+}
+
+enum hr_status hr_drive_replay(struct hr_drive *drive)
+{
+    struct replayer replayer = {0};
+    enum hr_status status = open_logs(&replayer, &hr_replay_own(drive->replay)->trace);
+    if (status == HR_OK) {
+        status = hr_play_start(&replayer.play, drive);
+        for (size_t r = 0;
+             status == HR_OK && drive->job->shared->strategy->replay_log && r < replayer.nlogs; r++)
+            replay_log(&replayer, r)->recorded = &replayer.log[r];
+        if (status == HR_OK)
+            status = play_all(&replayer);
+        status = hr_play_finish(&replayer.play, status);
+    }
+    for (size_t s = 0; s < replayer.nlogs; s++) {
+        drive->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;
+        hr_trace_cursor_close(&replayer.log[s]);
+    }
+    free(replayer.log);
+    free(replayer.enabled);
+    return status;
+}

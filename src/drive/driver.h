@@ -1,0 +1,57 @@
+/* driver.h - a driver decides whose turn it is, and what the time is; nothing else of a run knows
+ * which one there is.
+ *
+ *   hr_driver_threads    real time: every rank is a thread or a process, and waits
+ *   hr_driver_explore    one thread plays all ranks; what happens next is drawn from a seed
+ *   hr_driver_virtual    one thread plays all ranks in virtual time: a heap of events
+ *   hr_driver_replay     one process does again what a trace says
+ *
+ * What they have in common: workers as worker.h has them, the owners' side of the strategy
+ * (strategy.h), cuts as leader.h decides them, the launcher's ticks (session/launcher.h).
+ *
+ * Threads: struct hr_drive is the launcher's; ranks of hr_driver_threads read it.
+ */
+#ifndef HR_DRIVE_DRIVER_H
+#define HR_DRIVE_DRIVER_H
+
+#include "session/launcher.h"
+#include "drive/calibrate.h"
+#include "drive/leader.h"
+
+/* A run under way, as its driver has it. */
+struct hr_drive {
+    const struct hr_driver *driver;
+    struct hr_train_job *job;
+    const struct hr_leader *leader;
+    struct hr_launcher *launcher;
+    struct hr_calibration calibration;
+    struct hr_recorder *recorder;   /* owned; NULL: nothing is recorded (record.h) */
+    const struct hr_replay *replay; /* what is replayed; NULL: nothing */
+    uint64_t explore_seed;
+    int64_t now_ps;               /* virtual time */
+    struct hr_run_result *result; /* for entries of a trace */
+    bool stuck; /* a rank did not react to the end, and still uses the run's memory */
+};
+
+struct hr_driver {
+    const char *title; /* "in virtual time"; NULL: as ranks are launched */
+    bool played;       /* one process plays all ranks */
+    bool simulated;    /* in virtual time */
+    bool local;        /* the group is one of one thread (group/local_group.h) */
+    /* Threads that compute where ranks are played; NULL: each worker does. */
+    size_t (*threads)(const struct hr_train_options *options);
+    int64_t (*now_ns)(const void *drive); /* the run's clock */
+    enum hr_status (*run)(struct hr_drive *drive);
+};
+
+/* driver.c */
+extern const struct hr_driver hr_driver_threads, hr_driver_explore, hr_driver_virtual,
+    hr_driver_replay;
+
+/* Their `run`: drive_threads.c and so on. */
+HR_CHECKED enum hr_status hr_drive_threads(struct hr_drive *drive);
+HR_CHECKED enum hr_status hr_drive_explore(struct hr_drive *drive);
+HR_CHECKED enum hr_status hr_drive_virtual(struct hr_drive *drive);
+HR_CHECKED enum hr_status hr_drive_replay(struct hr_drive *drive);
+
+#endif

@@ -1,0 +1,97 @@
+#include "drive/leader.h"
+
+/* The index at which everybody stands. */
+static uint64_t index_of_cut(const struct hr_leader *leader)
+{
+    const struct hr_shared_state *shared = leader->job->shared;
+    const struct hr_dispenser *dispenser = shared->dispenser;
+    if (shared->strategy->synchronous) {
+        const uint64_t cut = hr_batch_schedule_next_cut(&shared->course, leader->cuts.cut->index);
+        const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at);
+        return stop_at < cut ? stop_at : cut;
+    }
+    const uint64_t next = hr_atom64_load_acquire(&dispenser->next);
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);
+    return next < cut ? next : cut;
+}
+
+void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns)
+{
+    const struct hr_dispenser *dispenser = leader->job->shared->dispenser;
+    const uint32_t stop = hr_atom32_load_acquire(&dispenser->stop); /* partner: the launcher */
+    const uint64_t index = index_of_cut(leader);
+    /* A request that came too late for this cut is seen at the next. */
+    const bool in_time = !leader->job->shared->strategy->synchronous ||
+                         index >= hr_atom64_load_acquire(&dispenser->stop_at);
+    hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT, ended_ns);
+}
+
+/* Samples and losses so far, folded in rank order. */
+static void fold_training(const struct hr_leader *leader)
+{
+    const struct hr_shared_state *shared = leader->job->shared;
+    struct hr_trained *trained = &leader->cuts.cut->trained;
+    *trained = (struct hr_trained){0};
+    for (size_t w = 0; w < shared->workers; w++) {
+        const struct hr_worker_stats *stats = &shared->stats[w];
+        shared->snapshot.shares[w] =
+            (struct hr_epoch_share){stats->epoch_loss, (double)stats->epoch_samples};
+        trained->epoch_loss += stats->epoch_loss;
+        trained->epoch_samples += stats->epoch_samples;
+        trained->samples += stats->samples;
+        trained->updates += stats->updates;
+    }
+}
+
+static double mean_epoch_loss(const struct hr_trained *trained)
+{
+    return trained->epoch_samples ? trained->epoch_loss / (double)trained->epoch_samples : 0;
+}
+
+static void add_curve_point(const struct hr_leader *leader)
+{
+    const struct hr_cut *cut = leader->cuts.cut;
+    const double tests = (double)leader->job->dataset->test.count;
+    double loss = 0;
+    uint64_t correct = 0;
+    for (size_t block = 0; block < leader->job->neval; block++) {
+        loss += leader->job->cells[block].loss_sum;
+        correct += leader->job->cells[block].correct;
+    }
+    hr_cut_add_point(
+        &leader->cuts,
+        (struct hr_curve_point){
+            .epoch = (double)cut->index / (double)leader->job->shared->course.batches_per_epoch,
+            .train_loss = mean_epoch_loss(&cut->trained),
+            .test_loss = loss / tests,
+            .test_accuracy = (double)correct / tests,
+        });
+}
+
+static void note_epoch_loss(const struct hr_leader *leader)
+{
+    const struct hr_cut *cut = leader->cuts.cut;
+    struct hr_epoch_losses *losses = leader->job->shared->snapshot.losses;
+    if (!hr_batch_schedule_ends_epoch(&leader->job->shared->course, cut->index) ||
+        !cut->trained.epoch_samples)
+        return;
+    losses->last = mean_epoch_loss(&cut->trained);
+    if (losses->first == 0)
+        losses->first = losses->last;
+}
+
+void hr_leader_conclude(const struct hr_leader *leader)
+{
+    const struct hr_cut *cut = leader->cuts.cut;
+    const struct hr_shared_state *shared = leader->job->shared;
+    fold_training(leader);
+    note_epoch_loss(leader);
+    if (cut->evaluate)
+        add_curve_point(leader);
+    if (!cut->halt && !shared->strategy->synchronous) {
+        hr_atom64_store_release(&shared->dispenser->next, cut->index); /* hogwild has drawn more */
+        hr_atom64_store_release(&shared->dispenser->cut,
+                                hr_batch_schedule_next_cut(&shared->course, cut->index));
+    }
+    hr_cut_conclude(&leader->cuts);
+}

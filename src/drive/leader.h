@@ -1,0 +1,19 @@
+/* leader.h - worker 0 at a cut (session/cut.h): where all stand, what they have done, the curve.
+ *
+ * Threads: as session/cut.h says.
+ */
+#ifndef HR_DRIVE_LEADER_H
+#define HR_DRIVE_LEADER_H
+
+#include "worker/job.h"
+
+struct hr_leader {
+    struct hr_cuts cuts;
+    const struct hr_train_job *job;
+};
+
+/* ended_ns: by the run's clock, when the last worker had come. */
+void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns);
+void hr_leader_conclude(const struct hr_leader *leader);
+
+#endif

@@ -1,0 +1,229 @@
+#include "drive/play.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/cpus.h"
+#include "base/fpenv.h"
+#include "kernels/gemm.h"
+#include "strategy/server.h"
+#include "drive/record.h"
+
+bool hr_play_may_act(struct hr_play *play, size_t rank)
+{
+    switch (play->state[rank]) {
+    case HR_WANTS:
+    case HR_ASKED:
+    case HR_HAS:
+        return true;
+    case HR_AT_CUT:
+        return hr_cut_may_arrive(play->drive->leader->cuts.cut);
+    case HR_ARRIVING:
+        return play->shared->strategy->arrived(&play->worker[rank].worker);
+    case HR_ARRIVED:
+        return false;
+    }
+    return false;
+}
+
+/* A job of the pool: the gradient of what a worker has in hand. */
+static enum hr_status gradient(void *arg, size_t rank, struct hr_compute_buffers *buffers)
+{
+    struct hr_play *play = arg;
+    struct hr_train_worker *trainee = &play->worker[rank];
+    hr_train_worker_borrow(trainee, buffers);
+    const enum hr_status status = hr_train_worker_gradient(trainee, &play->task[rank]);
+    if (status == HR_OK)
+        return HR_OK;
+    return hr_fail_within(status, "rank %zu, step %llu", rank,
+                          (unsigned long long)play->task[rank].index);
+}
+
+/* A job of the pool: a worker's part of an evaluation. */
+static enum hr_status evaluate(void *arg, size_t rank, struct hr_compute_buffers *buffers)
+{
+    struct hr_play *play = arg;
+    hr_train_worker_borrow(&play->worker[rank], buffers);
+    hr_train_worker_evaluate(&play->worker[rank]);
+    return HR_OK;
+}
+
+enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
+{
+    hr_control_step(play->shared->control, rank, play->task[rank].index);
+    return hr_pool_submit(play->pool, gradient, play, rank, due);
+}
+
+static enum hr_status finish_gradient(struct hr_play *play, size_t rank)
+{
+    if (!hr_pool_has(play->pool, rank))
+        HR_TRY(hr_play_compute(play, rank, 0));
+    return hr_pool_join(play->pool, rank);
+}
+
+enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
+{
+    struct hr_worker *worker = &play->worker[rank].worker;
+    const struct hr_strategy *strategy = play->shared->strategy;
+    enum hr_play_state *state = &play->state[rank];
+    *idle = *state == HR_ASKED && !strategy->ready(worker);
+    if (*idle)
+        return HR_OK;
+    switch (*state) {
+    case HR_WANTS:
+        strategy->request(worker);
+        *state = HR_ASKED;
+        break;
+    case HR_ASKED:
+        HR_TRY(strategy->accept(worker, &play->task[rank]));
+        *state = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
+        break;
+    case HR_HAS:
+        HR_TRY(finish_gradient(play, rank));
+        strategy->offer(worker);
+        *state = HR_WANTS;
+        break;
+    case HR_AT_CUT:
+        strategy->arrive(worker);
+        *state = HR_ARRIVING;
+        break;
+    case HR_ARRIVING:
+        *state = HR_ARRIVED;
+        break;
+    case HR_ARRIVED:
+        break;
+    }
+    return HR_OK;
+}
+
+bool hr_play_may_take(const struct hr_play *play, size_t shard)
+{
+    const struct hr_shared_state *shared = play->shared;
+    if (!shared->colocated)
+        return true;
+    const enum hr_play_state state = play->state[hr_shard_rank(shared, shard)];
+    return state != HR_WANTS && state != HR_HAS;
+}
+
+void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
+{
+    play->shared->strategy->take(&play->shard[shard], worker);
+    hr_record_taken(&play->log[shard], &play->shard[shard].taken);
+}
+
+bool hr_play_at_cut(const struct hr_play *play)
+{
+    for (size_t r = 0; r < play->shared->workers; r++)
+        if (play->state[r] != HR_ARRIVED)
+            return false;
+    return true;
+}
+
+static enum hr_status evaluate_all(struct hr_play *play)
+{
+    const size_t workers = play->shared->workers;
+    const size_t parts = workers < play->drive->job->neval ? workers : play->drive->job->neval;
+    for (size_t r = 0; r < parts; r++)
+        HR_TRY(hr_pool_submit(play->pool, evaluate, play, r, 0));
+    for (size_t r = 0; r < parts; r++)
+        HR_TRY(hr_pool_join(play->pool, r));
+    return HR_OK;
+}
+
+enum hr_status hr_play_cut(struct hr_play *play)
+{
+    struct hr_drive *drive = play->drive;
+    const size_t workers = drive->job->shared->workers;
+    hr_leader_decide(drive->leader, drive->driver->now_ns(drive));
+    for (size_t r = 0; r < workers; r++)
+        drive->job->shared->strategy->export_part(&play->worker[r].worker);
+    for (size_t r = 0; r < workers; r++)
+        HR_TRY(drive->job->shared->strategy->verify(&play->worker[r].worker));
+    if (drive->leader->cuts.cut->evaluate)
+        HR_TRY(evaluate_all(play));
+    hr_leader_conclude(drive->leader);
+    for (size_t r = 0; r < workers; r++) {
+        hr_train_worker_leave_cut(&play->worker[r]);
+        play->state[r] = HR_WANTS;
+    }
+    const enum hr_status status = hr_launcher_tick(drive->launcher);
+    drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
+    return status;
+}
+
+enum hr_status hr_play_tick(struct hr_play *play)
+{
+    const int64_t now = hr_clock_ns();
+    if (now - play->ticked_ns < HR_NS_PER_SECOND / 10)
+        return HR_OK;
+    play->ticked_ns = now;
+    return hr_launcher_tick(play->drive->launcher);
+}
+
+static enum hr_status start_ranks(struct hr_play *play)
+{
+    struct hr_drive *drive = play->drive;
+    struct hr_shared_state *shared = drive->job->shared;
+    for (size_t i = 0; i < hr_log_count(shared); i++)
+        HR_TRY(hr_record_open(drive, i, &play->log[i]));
+    for (; play->shards_started < shared->servers; play->shards_started++)
+        HR_TRY(shared->strategy->shard_start(&play->shard[play->shards_started], shared,
+                                             play->shards_started));
+    for (; play->started < shared->workers; play->started++)
+        HR_TRY(hr_train_worker_start(&play->worker[play->started], drive->job, play->started));
+    for (size_t r = 0; r < shared->workers && shared->strategy->replay_log && drive->recorder; r++)
+        shared->strategy->replay_log(&play->worker[r].worker)->log = &play->log[r];
+    return HR_OK;
+}
+
+enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
+{
+    const size_t threads = drive->driver->threads(drive->job->options);
+    const size_t workers = drive->job->shared->workers;
+    *play =
+        (struct hr_play){.drive = drive, .shared = drive->job->shared, .ticked_ns = hr_clock_ns()};
+    HR_TRY(hr_kernels_init_process(threads));
+    hr_fp_flush_denormals();
+    play->worker = calloc(workers, sizeof *play->worker);
+    play->shard = calloc(drive->job->shared->servers + 1, sizeof *play->shard);
+    play->state = calloc(workers, sizeof *play->state);
+    play->task = calloc(workers, sizeof *play->task);
+    play->log = calloc(hr_record_owners(drive), sizeof *play->log);
+    if (!play->worker || !play->shard || !play->state || !play->task || !play->log)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", drive->job->nranks);
+    HR_TRY(hr_pool_start(drive->job, threads, &play->pool));
+    HR_TRY(start_ranks(play));
+    drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
+    return HR_OK;
+}
+
+/* First of all: their ranks' last words are not of the run. */
+static enum hr_status close_logs(struct hr_play *play, enum hr_status status)
+{
+    for (size_t i = 0; play->log && i < hr_record_owners(play->drive); i++)
+        status = hr_record_close(&play->log[i], status);
+    return status;
+}
+
+void hr_play_stop(struct hr_play *play)
+{
+    const enum hr_status dropped = close_logs(play, HR_OK);
+    (void)dropped;
+    hr_pool_stop(play->pool);
+    for (size_t r = 0; r < play->started; r++)
+        hr_train_worker_stop(&play->worker[r]);
+    for (size_t s = 0; s < play->shards_started; s++)
+        play->shared->strategy->shard_stop(&play->shard[s]);
+    free(play->log);
+    free(play->worker);
+    free(play->shard);
+    free(play->state);
+    free(play->task);
+}
+
+enum hr_status hr_play_finish(struct hr_play *play, enum hr_status status)
+{
+    status = close_logs(play, status);
+    hr_play_stop(play);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* record.h - --record: the trace of a run, written while it goes on (the file: trace/trace.h).
+ *
+ *     launcher   hr_record_begin       the state is initialised, no rank has started
+ *     owner      hr_record_open, hr_record_taken after each input, hr_record_close
+ *     launcher   hr_record_end, or hr_record_abandon
+ *
+ * Owners: a parameter server's shards, each with what it took (strategy.h, hr_taken), or the
+ * workers of hogwild. A run of neither has one owner that takes nothing: its configuration alone
+ * decides its bits. Nothing here does anything when the run is not recorded.
+ */
+#ifndef HR_DRIVE_RECORD_H
+#define HR_DRIVE_RECORD_H
+
+#include "trace/trace.h"
+#include "drive/driver.h"
+
+HR_CHECKED enum hr_status hr_record_begin(struct hr_drive *drive);
+/* After hr_result_fill. */
+HR_CHECKED enum hr_status hr_record_end(struct hr_drive *drive);
+/* Harmless when there is nothing to give back. */
+void hr_record_abandon(struct hr_drive *drive);
+
+/* How many owners keep logs. */
+size_t hr_record_owners(const struct hr_drive *drive);
+
+/* The log of one owner, in the thread or process that writes it; log zeroed when nothing
+ * is recorded. */
+HR_CHECKED enum hr_status hr_record_open(const struct hr_drive *drive, size_t owner,
+                                         struct hr_trace_log *log);
+/* `status`, or of a run that went well the log's own failure. Harmless on a zeroed log. */
+HR_CHECKED enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status);
+
+static inline void hr_record_taken(struct hr_trace_log *log, const struct hr_taken *taken)
+{
+    if (!log->buffer)
+        return;
+    hr_trace_append(log, &(struct hr_trace_entry){.kind = taken->kind,
+                                                  .rank = taken->worker,
+                                                  .step = taken->step,
+                                                  .value = taken->value,
+                                                  .duration_ns = (uint64_t)taken->took_ns});
+}
+
+#endif

@@ -1,0 +1,98 @@
+#include "drive/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "checkpoint/safetensors.h"
+#include "kernels/gemm.h"
+#include "session/machine_bits.h"
+#include "drive/record.h"
+
+static enum hr_status open_into(const char *path, struct hr_replay *replay,
+                                struct hr_replay_own *own)
+{
+    HR_TRY(hr_trace_open(path, &own->trace));
+    const enum hr_status status = hr_trace_text_read(own->trace.header, own->trace.trailer, replay,
+                                                     &own->machine, &own->begin);
+    return status == HR_OK ? HR_OK : hr_fail_within(status, "%s", path);
+}
+
+enum hr_status hr_replay_open(const char *path, struct hr_replay **out)
+{
+    struct hr_replay *replay = calloc(1, sizeof *replay);
+    struct hr_replay_own *own = calloc(1, sizeof *own);
+    if (!replay || !own) {
+        free(replay);
+        free(own);
+        return hr_fail(HR_E_NOMEM, "%s: no memory for a trace", path);
+    }
+    replay->own = own;
+    snprintf(replay->path, sizeof replay->path, "%s", path);
+    const enum hr_status status = open_into(path, replay, own);
+    if (status == HR_OK)
+        *out = replay;
+    else
+        hr_replay_close(replay);
+    return status;
+}
+
+void hr_replay_close(struct hr_replay *replay)
+{
+    if (!replay)
+        return;
+    struct hr_replay_own *own = replay->own;
+    hr_trace_fini(&own->trace);
+    json_decref(own->machine);
+    free(own);
+    free(replay);
+}
+
+static enum hr_status check_data(const struct hr_replay *replay, const struct hr_dataset *dataset)
+{
+    if (!strcmp(replay->data_digest, dataset->digest))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "%s: was recorded on other data: their digest was %s, that of %s is %s (--data "
+                   "names where they are now)",
+                   replay->path, hr_printable(replay->data_digest).text, dataset->name,
+                   dataset->digest);
+}
+
+enum hr_status hr_replay_prepare(struct hr_drive *drive)
+{
+    const struct hr_replay *replay = drive->replay;
+    const struct hr_trace *trace = &hr_replay_own(replay)->trace;
+    struct hr_batch_schedule *course = &drive->job->shared->course;
+    const size_t owners = hr_record_owners(drive);
+    HR_TRY(check_data(replay, drive->job->dataset));
+    HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));
+    if (trace->nowners != owners)
+        return hr_fail(HR_E_FORMAT, "%s: has logs of %zu owners, expected %zu", replay->path,
+                       trace->nowners, owners);
+    for (size_t s = 0; s < owners; s++)
+        if (trace->owner[s].nranks != drive->job->shared->workers)
+            return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu worker%s, expected %zu",
+                           replay->path, s, trace->owner[s].nranks,
+                           trace->owner[s].nranks == 1 ? "" : "s", drive->job->shared->workers);
+    course->checkpoint_every = drive->job->options->checkpoint_every;
+    if (replay->end < course->end)
+        course->end = replay->end;
+    return HR_OK;
+}
+
+enum hr_status hr_replay_check_state(const struct hr_drive *drive)
+{
+    const struct hr_replay *replay = drive->replay;
+    const struct hr_trace_begin_state *there = &hr_replay_own(replay)->begin;
+    struct hr_trace_begin_state here;
+    hr_trace_begin_state(drive, &here);
+    if (there->index == here.index && !strcmp(there->weights, here.weights) &&
+        !strcmp(there->state, here.state))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "%s: began at step %llu with weights %s, here it would begin at step %llu with "
+                   "%s (--init-weights and --resume name where they are now)",
+                   replay->path, (unsigned long long)there->index,
+                   hr_printable(there->weights).text, (unsigned long long)here.index, here.weights);
+}

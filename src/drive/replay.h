@@ -1,0 +1,39 @@
+/* replay.h - what a run that is replayed knows of the one that was recorded.
+ *
+ *   replay.c         opens a trace, checks that this machine and these data can give its bits
+ *   drive_replay.c   the driver: each owner is fed its own log
+ *   trace_text.h     header and trailer
+ */
+#ifndef HR_DRIVE_REPLAY_H
+#define HR_DRIVE_REPLAY_H
+
+#include <jansson.h>
+
+#include "trace/trace.h"
+#include "drive/trace_text.h"
+
+/* hr_replay.own */
+struct hr_replay_own {
+    struct hr_trace trace;
+    json_t *machine;
+    struct hr_trace_begin_state begin;
+};
+
+static inline const struct hr_replay_own *hr_replay_own(const struct hr_replay *replay)
+{
+    return replay->own;
+}
+
+/* Will the run end before the recorded one did (--max-steps)? */
+static inline bool hr_replay_is_cut_short(const struct hr_drive *drive)
+{
+    return drive->job->shared->course.end < drive->replay->end;
+}
+
+/* Once the run is prepared: the course ends where the recorded one did. HR_E_FORMAT: the
+ * logs are not those of such a run. */
+HR_CHECKED enum hr_status hr_replay_prepare(struct hr_drive *drive);
+/* Once the state is initialised: HR_E_USAGE when the recorded run began with another. */
+HR_CHECKED enum hr_status hr_replay_check_state(const struct hr_drive *drive);
+
+#endif

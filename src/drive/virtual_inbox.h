@@ -1,0 +1,40 @@
+/* virtual_inbox.h - messages that have arrived at a shard in virtual time, in order.
+ *
+ * Who sent which is all that is known of them: the messages themselves lie in the shard's rings.
+ *
+ * Threads: none.
+ */
+#ifndef HR_DRIVE_VIRTUAL_INBOX_H
+#define HR_DRIVE_VIRTUAL_INBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct hr_virtual_inbox {
+    uint32_t *sender; /* (room) borrowed */
+    size_t n;
+};
+
+static inline void hr_virtual_inbox_add(struct hr_virtual_inbox *inbox, size_t sender)
+{
+    inbox->sender[inbox->n++] = (uint32_t)sender;
+}
+
+/* The first message of a sender that is enabled leaves; false when there is none. */
+static inline bool hr_virtual_inbox_next(struct hr_virtual_inbox *inbox,
+                                         const unsigned char *enabled, size_t *sender)
+{
+    for (size_t i = 0; i < inbox->n; i++) {
+        if (!enabled[inbox->sender[i]])
+            continue;
+        *sender = inbox->sender[i];
+        inbox->n--;
+        memmove(inbox->sender + i, inbox->sender + i + 1, (inbox->n - i) * sizeof *inbox->sender);
+        return true;
+    }
+    return false;
+}
+
+#endif

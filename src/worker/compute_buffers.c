@@ -1,0 +1,78 @@
+#include "worker/compute_buffers.h"
+
+#include <stdlib.h>
+
+#include "worker/job.h"
+
+static size_t largest_batch(const struct hr_train_job *job)
+{
+    const size_t batch = job->batch_size, rows = hr_input_eval_rows(job->dataset);
+    return batch > rows ? batch : rows;
+}
+
+static struct hr_workspace_options workspace_options(const struct hr_train_job *job)
+{
+    return (struct hr_workspace_options){.seed = job->options->seed,
+                                         .threads = job->options->threads_per_worker};
+}
+
+size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_evaluation)
+{
+    const struct hr_workspace_options options = workspace_options(job);
+    const size_t all = hr_workspace_bytes(job->model, largest_batch(job), &options);
+    const size_t training = hr_workspace_bytes(job->model, job->batch_size, &options);
+    const size_t shards = job->micro_shards / job->shared->workers;
+    size_t sums = 0;
+    for (size_t level = 0; (size_t)1 << level < shards; level++)
+        sums += job->shared->params * sizeof(float);
+    *for_evaluation = all - training;
+    /* 0: more than can be counted */
+    return all ? all + hr_input_bytes(job, largest_batch(job)) + sums : SIZE_MAX;
+}
+
+static enum hr_status start_micro(struct hr_micro_sums *micro, const struct hr_train_job *job)
+{
+    micro->shards = job->micro_shards / job->shared->workers;
+    for (size_t level = 0; (size_t)1 << level < micro->shards; level++) {
+        micro->sums[level] = calloc(job->shared->params, sizeof(float));
+        if (!micro->sums[level])
+            return hr_fail(HR_E_NOMEM, "no memory for the sums of %zu micro-shards", micro->shards);
+    }
+    return HR_OK;
+}
+
+/* Backward has come so far: whoever overlaps has what is final summed while it goes on. */
+static void gradients_done(void *arg, size_t offset, size_t count)
+{
+    const struct hr_compute_buffers *buffers = arg;
+    (void)count;
+    buffers->final(buffers->borrower, offset);
+}
+
+enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,
+                                        const struct hr_train_job *job)
+{
+    const bool overlaps = hr_train_job_overlaps(job);
+    struct hr_workspace_options options = workspace_options(job);
+    options.done = overlaps ? gradients_done : NULL;
+    options.arg = buffers;
+    enum hr_status status;
+    *buffers = (struct hr_compute_buffers){0};
+    HR_TRY(hr_input_init(&buffers->input, job, largest_batch(job)));
+    HR_TRY_GOTO(hr_workspace_create(job->model, largest_batch(job), &options, &buffers->workspace),
+                status, out);
+    HR_TRY_GOTO(start_micro(&buffers->micro, job), status, out);
+    return HR_OK;
+out:
+    hr_compute_buffers_stop(buffers);
+    return status;
+}
+
+void hr_compute_buffers_stop(struct hr_compute_buffers *buffers)
+{
+    for (size_t level = 0; level < HR_MICRO_SHARDS_LEVELS; level++)
+        free(buffers->micro.sums[level]);
+    hr_workspace_destroy(buffers->workspace);
+    hr_input_fini(&buffers->input);
+    *buffers = (struct hr_compute_buffers){0};
+}

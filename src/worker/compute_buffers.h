@@ -1,0 +1,40 @@
+/* compute_buffers.h - the memory that a gradient is made in, and who decodes its batch.
+ *
+ * In real time every worker has buffers of its own. Where one process plays many workers there are
+ * as many as threads compute, and a worker borrows some for as long as a gradient takes:
+ * activations exist once a core, not once a worker. A gradient is a pure function of weights and
+ * batch, so in which buffers it was computed decides no bit.
+ *
+ * Threads: they belong to one thread at a time.
+ */
+#ifndef HR_WORKER_COMPUTE_BUFFERS_H
+#define HR_WORKER_COMPUTE_BUFFERS_H
+
+#include "nn/model.h"
+#include "worker/input.h"
+
+enum { HR_MICRO_SHARDS_LEVELS = 6, HR_MICRO_SHARDS_MOST = 1 << HR_MICRO_SHARDS_LEVELS };
+
+/* Memory for adding up a worker's micro-shards. */
+struct hr_micro_sums {
+    size_t shards;                       /* of a worker; 0: reduce sum */
+    float *sums[HR_MICRO_SHARDS_LEVELS]; /* (params) each, owned: level l holds 2^l shards */
+};
+
+struct hr_compute_buffers {
+    void *borrower; /* whose gradient is being computed, and what it is told: in the middle of */
+    void (*final)(void *borrower, size_t offset); /* backward grads [offset, params) are final */
+    struct hr_workspace *workspace;               /* owned */
+    struct hr_input input;
+    struct hr_micro_sums micro;
+};
+
+/* Bytes that one takes: of its own, and how many of them are there for evaluation alone. */
+size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_evaluation);
+/* HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,
+                                                   const struct hr_train_job *job);
+/* Harmless on a zeroed one. */
+void hr_compute_buffers_stop(struct hr_compute_buffers *buffers);
+
+#endif

@@ -1,0 +1,127 @@
+#include "worker/conditions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "worker/job.h"
+
+/* What uses random numbers has a seed of its own. */
+enum { SEED_COMPUTE = 1, SEED_SERVE, SEED_INJECT };
+
+/* Links: a topology whose first ranks are the workers, then the servers; --link alone is a switch
+ * in the middle, and a wire like that from each rank. */
+static enum hr_status open_links(struct hr_train_job *job)
+{
+    const struct hr_train_options *o = job->options;
+    struct hr_topology *topology = &job->conditions.topology;
+    struct hr_link link = {.bandwidth = 16e9};
+    char star[32];
+    if (!o->link[0] && !o->topology[0])
+        return HR_OK;
+    if (o->link[0])
+        HR_TRY(hr_link_parse("--link ", o->link, &link));
+    snprintf(star, sizeof star, "star:%zu", job->nranks);
+    HR_TRY(hr_topology_open(o->topology[0] ? o->topology : star, &link, topology));
+    if (topology->nranks >= job->nranks)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--topology %s: %zu gpus; expected at least %zu, the workers%s",
+                   o->topology, topology->nranks, job->nranks,
+                   job->shared->colocated ? "" : " and then the servers");
+}
+
+enum hr_status hr_conditions_open(struct hr_train_job *job)
+{
+    const struct hr_train_options *o = job->options;
+    struct hr_conditions *conditions = &job->conditions;
+    const bool simulated = job->simulated;
+    conditions->has_compute = o->compute_time[0];
+    if (conditions->has_compute)
+        HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
+    HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, &conditions->inject));
+    if (!simulated && o->topology[0])
+        return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
+    if (!simulated && o->server_time[0])
+        return hr_fail(HR_E_USAGE, "--server-time %s: expected --clock virtual with it",
+                       o->server_time);
+    if (o->server_time[0])
+        HR_TRY(hr_delay_parse("--server-time ", o->server_time, &conditions->serve));
+    return simulated ? open_links(job) : HR_OK;
+}
+
+void hr_conditions_close(struct hr_conditions *conditions)
+{
+    hr_delay_fini(&conditions->compute);
+    hr_delay_fini(&conditions->serve);
+    hr_topology_fini(&conditions->topology);
+}
+
+/* Of the worker or workers that an entry is about. */
+static uint64_t most_steps(const struct hr_shared_state *shared, size_t rank)
+{
+    uint64_t most = 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        if ((rank == HR_INJECT_ALL || rank == w) && shared->stats[w].steps > most)
+            most = shared->stats[w].steps;
+    return most;
+}
+
+void hr_conditions_warn(const struct hr_train_job *job)
+{
+    const struct hr_inject *inject = &job->conditions.inject;
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        const uint64_t steps = most_steps(job->shared, entry->rank);
+        char who[40] = "no worker";
+        if (entry->kind != HR_INJECT_STALL || entry->step < steps)
+            continue;
+        if (entry->rank != HR_INJECT_ALL)
+            snprintf(who, sizeof who, "worker %zu never", entry->rank);
+        hr_log(HR_LOG_WARNING,
+               "--inject: %s stalled: step %llu (counted from 0) was not among its %llu steps", who,
+               (unsigned long long)entry->step, (unsigned long long)steps);
+    }
+}
+
+static int64_t recorded_ps(const struct hr_recorded_times *times, size_t rank, uint64_t step)
+{
+    const size_t n = times->first[rank + 1] - times->first[rank];
+    return hr_ps_add(times->ps[times->first[rank] + step % n], times->overhead_ps);
+}
+
+/* How long it takes by itself. */
+static int64_t base_ps(const struct hr_train_job *job, size_t rank, uint64_t step, int64_t own_ps)
+{
+    const struct hr_conditions *conditions = &job->conditions;
+    if (conditions->times)
+        return recorded_ps(conditions->times, rank, step);
+    if (!conditions->has_compute)
+        return own_ps;
+    return hr_delay_ps(&conditions->compute, hr_delay_seed(job->options->seed, SEED_COMPUTE), rank,
+                       step);
+}
+
+int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,
+                                 int64_t own_ps)
+{
+    const struct hr_conditions *conditions = &job->conditions;
+    const uint64_t seed = job->options->seed;
+    return hr_inject_ps(&conditions->inject, hr_delay_seed(seed, SEED_INJECT), rank, step,
+                        base_ps(job, rank, step, own_ps));
+}
+
+int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step)
+{
+    return hr_inject_stall_ps(&job->conditions.inject, rank, step);
+}
+
+int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank)
+{
+    return hr_inject_load_ps(&job->conditions.inject, rank);
+}
+
+int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number)
+{
+    return hr_delay_ps(&job->conditions.serve, hr_delay_seed(job->options->seed, SEED_SERVE),
+                       job->shared->workers + shard, number);
+}

@@ -1,0 +1,68 @@
+/* conditions.h - the conditions of a run: how long gradients and messages take, what goes wrong.
+ *
+ *                        virtual clock                        real clock
+ *   --compute-time       how long a gradient takes            at least so long: the worker sleeps
+ *                                                             (and makes up for waking late)
+ *   --inject             stretches that, stalls, or loads     stretches what it took, or sleeps
+ *                        for longer (ahead of nobody:         (in the prefetching thread, where
+ *                        --prefetch hides nothing)            there is one)
+ *   --server-time        how long a server takes a message    (refused)
+ *   --link, --topology   how fast messages pass               (wiring.c: links of all-reduce)
+ *
+ * Durations are pure functions of (seed, rank, the rank's step): real and virtual runs of the same
+ * options draw the same ones.
+ *
+ * Threads: const after open.
+ */
+#ifndef HR_WORKER_CONDITIONS_H
+#define HR_WORKER_CONDITIONS_H
+
+#include "netsim/delay.h"
+#include "netsim/inject.h"
+#include "netsim/topology.h"
+
+struct hr_train_job;
+
+/* How long the gradients of a recorded run took, in the order in which each worker computed them;
+ * used again from the start when there are not enough. */
+struct hr_recorded_times {
+    size_t nranks;
+    size_t *first;       /* (nranks + 1) those of rank r are ps [first[r], first[r + 1]) */
+    int64_t *ps;         /* (first[nranks]) */
+    int64_t overhead_ps; /* on top of each */
+};
+
+struct hr_conditions {
+    bool has_compute; /* a model was given; else gradients take what they take */
+    const struct hr_recorded_times *times; /* borrowed; instead of a model, or NULL */
+    struct hr_delay compute;               /* of a gradient */
+    struct hr_delay serve;                 /* of taking one message */
+    struct hr_inject inject;
+    struct hr_topology topology; /* virtual: ranks are workers, then servers; of no nodes when
+                                       messages pass at once */
+};
+
+/* Read job->options for a run of job->nranks. HR_E_USAGE, HR_E_FORMAT, HR_E_IO, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_conditions_open(struct hr_train_job *job);
+/* Harmless on zeroed ones. */
+void hr_conditions_close(struct hr_conditions *conditions);
+
+/* Is there anything that makes a gradient take another time than it takes? */
+static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
+{
+    return conditions->has_compute || conditions->inject.n > 0;
+}
+
+/* After the run: warn of stalls before steps that there were none of. */
+void hr_conditions_warn(const struct hr_train_job *job);
+
+/* How long the gradient of step `step` of `rank` takes, when by itself it would take (or took)
+ * `own_ps`; stalls before it, and loading that is slow on purpose, come on top. */
+int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,
+                                 int64_t own_ps);
+int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step);
+int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank);
+/* How long a shard takes its `number`th message. */
+int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number);
+
+#endif

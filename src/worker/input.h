@@ -1,0 +1,56 @@
+/* input.h - what a worker computes from: its share of a batch index, as floats.
+ *
+ *   index -> batch (batch_schedule.h) -> share of this worker -> pieces of passes -> samples
+ *   (sampler.h)
+ *         -> gathered into x (n, features), y (n) -> augmented, scaled (data/transform.h)
+ *
+ * A pure function of (job, rank, index), so that whoever decodes, and when, decides no bit.
+ *
+ * Threads: a struct hr_input belongs to one thread; what it reads of the run is constant.
+ */
+#ifndef HR_WORKER_INPUT_H
+#define HR_WORKER_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "data/sampler.h"
+#include "strategy/batch_schedule.h"
+
+struct hr_dataset;
+struct hr_train_job;
+
+/* Who decodes, and with what; private memory of one thread. */
+struct hr_input {
+    const struct hr_train_job *job; /* borrowed */
+    uint32_t *samples;              /* (max_samples) owned; numbers of what was decoded last */
+    uint64_t pass;                  /* over the data, of the first of them */
+    float *plane;                   /* (height * width) owned; scratch of augmentation */
+    struct hr_sampler sampler;
+    uint64_t sampler_pass; /* whose order it is */
+};
+
+/* Bytes that hr_input_init takes. */
+size_t hr_input_bytes(const struct hr_train_job *job, size_t max_samples);
+/* For batches (and blocks of the test split) of up to max_samples. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_train_job *job,
+                                        size_t max_samples);
+void hr_input_fini(struct hr_input *input);
+
+/* A worker's part of a batch: all of it, or its share of a global batch. Shares differ by at
+ * most one sample, and may be empty. */
+struct hr_batch hr_input_share(const struct hr_train_job *job, size_t rank, uint64_t index);
+
+/* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
+void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y);
+
+/* How many test samples of a block of HR_EVAL_BLOCK are evaluated at once: all of them, but of wide
+ * sparse data fewer, so that rows made dense take no more than 8 MiB. A function of the data alone,
+ * so that bits depend on nothing else. */
+size_t hr_input_eval_rows(const struct hr_dataset *dataset);
+
+/* Decode samples first .. first + n - 1 of the test split; never augmented. No allocation. */
+void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float *x, uint32_t *y);
+
+#endif

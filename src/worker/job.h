@@ -1,0 +1,66 @@
+/* job.h - what is trained, and how: what every rank of a dense run knows of it.
+ *
+ * Threads: constant once ranks run; what its pointers lead to is shared memory with rules of its
+ *          own (strategy.h, session/cut.h).
+ */
+#ifndef HR_WORKER_JOB_H
+#define HR_WORKER_JOB_H
+
+#include <string.h>
+
+#include "data/transform.h"
+#include "group/local_group.h"
+#include "hogring/train.h"
+#include "launch/launch.h"
+#include "netsim/wires.h"
+#include "nn/model.h"
+#include "session/cut.h"
+#include "strategy/strategy.h"
+#include "worker/conditions.h"
+
+enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
+
+/* What a block of the test split came to. */
+struct hr_eval_cell {
+    double loss_sum;
+    uint64_t correct;
+};
+
+struct hr_train_job {
+    const struct hr_train_options *options;
+    const struct hr_dataset *dataset;
+    struct hr_model *model; /* owned */
+    struct hr_augment augment;
+    struct hr_scaling scaling;       /* of no channels without --normalize */
+    size_t nranks;                   /* workers, then servers */
+    size_t batch_size, global_batch; /* of a worker (the largest share), and of all */
+    size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
+    enum hr_launch launch;
+    bool played;                           /* one process plays all ranks, and none of them waits */
+    bool simulated;                        /* in virtual time */
+    int64_t spin_ns, yield_ns, timeout_ns; /* of ranks that wait */
+    struct hr_conditions conditions;
+    struct hr_wires wires;        /* emulated links; without ranks: there are none */
+    struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
+    struct hr_shared_state *shared;
+    const struct hr_cut *cut; /* what the leader says at a cut */
+    struct hr_eval_cell
+        *cells; /* (neval) in the segment; block w, w + workers, ... is worker w's */
+    size_t neval;
+};
+
+/* Does a thread decode ahead of each worker? One thread that plays all ranks has nobody to decode
+ * ahead of, and micro-shards are decoded one by one. */
+static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
+{
+    return job->options->prefetch && !job->played && !job->micro_shards;
+}
+
+/* Are parts of a gradient handed over while backward goes on? Not where micro-shards are added
+ * first, nor in a local group, which one thread plays: gradients are computed by others. */
+static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
+{
+    return !strcmp(job->options->overlap, "on") && !job->micro_shards && !job->local;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* prefetch.h - a thread that decodes a worker's next batches while it computes.
+ *
+ *   Picture   slots [ free | ready | ready | in the making | free ], a ring of `ahead` + 1: the
+ *             worker computes from the oldest, in place, until it takes the next
+ *   Next      the thread decodes first, first + stride, ... below end. Where indices are known
+ *             (synchronous strategies) the stride is 1 and the guess is right; where an owner
+ *             hands them out, the stride is the number of workers, a guess. A take of an
+ *             index that is neither ready nor in the making is a miss: the worker decodes for
+ *             itself, and the thread goes on behind that index.
+ *   Promise   decoding is a pure function of the index (input.h), so hits and misses change no bit.
+ *
+ * Memory and the thread belong to the rank: started after the fork, joined before the rank ends.
+ * Neither side waits for anything but the other, and that wait is as long as one decode, so there
+ * is nothing to abort.
+ *
+ * Threads: take and stop are the worker's.
+ * Test: tests/unit/worker/test_prefetch.c
+ */
+#ifndef HR_WORKER_PREFETCH_H
+#define HR_WORKER_PREFETCH_H
+
+#include "worker/input.h"
+
+enum { HR_PREFETCH_MAX = 64 }; /* batches ahead */
+
+struct hr_prefetch;
+
+/* A worker's share of a batch. */
+struct hr_prefetched {
+    uint64_t index;
+    float *x;          /* (share, features) */
+    uint32_t *y;       /* (share) */
+    uint32_t *samples; /* (share) their numbers */
+    uint64_t pass;     /* over the data, of the first of them */
+};
+
+struct hr_prefetch_options {
+    const struct hr_train_job *job; /* borrowed */
+    size_t rank;
+    size_t ahead;        /* batches, at least 1 */
+    size_t max_samples;  /* in a batch */
+    uint64_t first, end; /* indices [first, end) */
+    uint64_t stride;
+};
+
+/* Bytes that a worker's takes. */
+size_t hr_prefetch_bytes(const struct hr_train_job *job, size_t ahead);
+/* HR_E_NOMEM: no memory, or no thread. */
+HR_CHECKED enum hr_status hr_prefetch_start(const struct hr_prefetch_options *options,
+                                            struct hr_prefetch **out);
+/* Harmless on NULL. */
+void hr_prefetch_stop(struct hr_prefetch *prefetch);
+
+/* The decoded share of batch `index`, the caller's to use and to overwrite until its next take;
+ * NULL on a miss. */
+const struct hr_prefetched *hr_prefetch_take(struct hr_prefetch *prefetch, uint64_t index);
+
+/* How many batches stand ready, apart from the one in hand: for tests. */
+size_t hr_prefetch_ready(struct hr_prefetch *prefetch);
+
+#endif

@@ -1,0 +1,261 @@
+#include "worker/worker.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "base/vec.h"
+#include "kernels/gemm.h"
+#include "worker/gradient.h"
+#include "worker/micro_shards.h"
+#include "worker/prefetch.h"
+
+static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
+{
+    const struct hr_train_job *job = self->job;
+    struct hr_shared_state *shared = job->shared;
+    const struct hr_place place = {.group = shared->group,
+                                   .segment = shared->segment,
+                                   .control = shared->control,
+                                   .waiter = &self->waiter,
+                                   .wires = job->wires.nranks ? &job->wires : NULL};
+    const bool sleeps = place.wires || hr_conditions_matter(&job->conditions);
+    if (sleeps && !job->played) /* else the kernel rounds sleeps up by 50 us */
+        prctl(PR_SET_TIMERSLACK, 1);
+    self->worker = (struct hr_worker){
+        .shared = shared,
+        .rank = rank,
+        .waiter = &self->waiter,
+        .stats = &shared->stats[rank],
+        .weights = shared->weights[rank],
+        .grads = shared->grads[rank],
+        .index = shared->course.first,
+        .cut = hr_batch_schedule_next_cut(&shared->course, shared->course.first),
+    };
+    if (job->local)
+        hr_member_init_local(&self->worker.member, job->local, rank);
+    else
+        HR_TRY(hr_member_init(&self->worker.member, &shared->group_options, &place, rank));
+    const enum hr_status status = hr_worker_start(&self->worker);
+    if (status != HR_OK)
+        hr_member_fini(&self->worker.member);
+    return status;
+}
+
+static enum hr_status start_prefetch(struct hr_train_worker *self, size_t rank)
+{
+    const struct hr_train_job *job = self->job;
+    const struct hr_shared_state *shared = job->shared;
+    const struct hr_prefetch_options options = {
+        .job = job,
+        .rank = rank,
+        .ahead = job->options->prefetch,
+        .max_samples = job->batch_size,
+        .first = shared->course.first + (shared->strategy->shares_batch ? 0 : rank),
+        .end = shared->course.end,
+        .stride = shared->strategy->shares_batch ? 1 : shared->workers,
+    };
+    if (!hr_train_job_prefetches(job))
+        return HR_OK;
+    return hr_prefetch_start(&options, &self->prefetch);
+}
+
+/* In the middle of backward: grads [offset, params) are final. */
+static void hand_over(void *arg, size_t offset)
+{
+    struct hr_train_worker *self = arg;
+    struct hr_worker *worker = &self->worker;
+    struct hr_account *account = &worker->stats->account;
+    const enum hr_activity was = hr_account_turn(account, HR_COMMUNICATE);
+    const int64_t began = hr_clock_ns();
+    worker->shared->strategy->final(worker, offset);
+    self->final_ns += hr_clock_ns() - began;
+    hr_account_turn(account, was);
+}
+
+enum hr_status hr_train_worker_start(struct hr_train_worker *self, const struct hr_train_job *job,
+                                     size_t rank)
+{
+    enum hr_status status;
+    *self = (struct hr_train_worker){
+        .job = job,
+        .waiter = {.abort = &job->shared->control->abort,
+                   .spin_ns = job->spin_ns,
+                   .yield_ns = job->yield_ns,
+                   .timeout_ns = job->timeout_ns,
+                   .account = &job->shared->stats[rank].account},
+    };
+    HR_TRY(start_prefetch(self, rank));
+    HR_TRY_GOTO(start_worker(self, rank), status, out);
+    return HR_OK;
+out:
+    hr_prefetch_stop(self->prefetch);
+    return status;
+}
+
+void hr_train_worker_stop(struct hr_train_worker *self)
+{
+    hr_worker_stop(&self->worker);
+    hr_member_fini(&self->worker.member);
+    hr_prefetch_stop(self->prefetch);
+}
+
+void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers)
+{
+    self->buffers = buffers;
+    buffers->borrower = self;
+    buffers->final = hand_over;
+}
+
+struct sleeper {
+    struct hr_waiter waiter;
+    const struct hr_atom32 *stop;
+    int64_t until_ns;
+};
+
+static bool has_slept(void *arg)
+{
+    struct sleeper *sleeper = arg;
+    sleeper->waiter.alarm_ns = sleeper->until_ns;
+    return hr_clock_ns() >= sleeper->until_ns ||
+           hr_atom32_load_acquire(sleeper->stop) != 0; /* partner: launcher.c */
+}
+
+/* What the time is spent on is up to the caller: the sleeper keeps no account. */
+enum hr_status hr_train_worker_sleep(const struct hr_train_worker *self, int64_t until_ns,
+                                     const char *what)
+{
+    const struct hr_train_job *job = self->job;
+    struct sleeper sleeper = {.waiter = {.abort = self->waiter.abort},
+                              .stop = &job->shared->dispenser->stop,
+                              .until_ns = until_ns};
+    return hr_wait_until(&sleeper.waiter, &job->shared->control->rank[self->worker.rank].bell,
+                         has_slept, &sleeper, what);
+}
+
+/* --inject load: unless the batch was decoded ahead, and all that with it. */
+static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
+{
+    struct hr_worker_stats *stats = self->worker.stats;
+    const int64_t ps = hr_conditions_load_ps(self->job, self->worker.rank);
+    self->slept_ns = 0;
+    if (ps == 0 || self->job->played || stats->prefetch_hits > hits)
+        return HR_OK;
+    const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
+    const int64_t began = hr_clock_ns();
+    HR_TRY(hr_train_worker_sleep(self, began + ps / 1000, "its slow input"));
+    self->slept_ns = hr_clock_ns() - began;
+    hr_account_turn(&stats->account, was);
+    return HR_OK;
+}
+
+/* What is not finite goes no further: nothing would take it out of the shared weights again. A
+ * synchronous strategy may have sent parts of the gradient already; there the next loss tells. */
+static enum hr_status check_finite(const struct hr_train_worker *self, const struct hr_batch *share,
+                                   double loss)
+{
+    const struct hr_worker *worker = &self->worker;
+    const struct hr_shared_state *shared = worker->shared;
+    const char *what =
+        !isfinite(loss) ? "the loss is not finite"
+        : !shared->strategy->synchronous && !hr_vec()->all_finite(worker->grads, shared->params)
+            ? "the gradient is not finite, though the loss is"
+            : NULL;
+    if (!what)
+        return HR_OK;
+    return hr_fail(HR_E_DIVERGED,
+                   "%s (%g) in epoch %llu, samples %llu to %llu of its order; a smaller --lr may "
+                   "help",
+                   what, loss, (unsigned long long)share->epoch + 1,
+                   (unsigned long long)share->first + 1,
+                   (unsigned long long)(share->first + share->count));
+}
+
+/* Is the gradient of batch `index` one at the weights that the run began with: this worker's first,
+ * and others have not moved them yet? The snapshot holds them until the first cut. Only at random
+ * are losses so much alike that these few say where the loss begins. */
+static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
+{
+    const struct hr_train_job *job = self->job;
+    const struct hr_worker *worker = &self->worker;
+    const struct hr_shared_state *shared = worker->shared;
+    const bool at_random = shared->course.first == 0 && !job->options->init_weights[0];
+    return at_random && worker->steps == 0 &&
+           index < hr_batch_schedule_next_cut(&shared->course, 0) &&
+           !memcmp(worker->weights, shared->snapshot.weights,
+                   shared->params * sizeof *worker->weights);
+}
+
+enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const struct hr_task *task)
+{
+    struct hr_worker *worker = &self->worker;
+    const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->course, task->index);
+    const struct hr_batch share = hr_input_share(self->job, worker->rank, task->index);
+    const uint64_t hits = worker->stats->prefetch_hits;
+    const bool at_the_start = is_at_the_start(self, task->index);
+    size_t samples = share.count;
+    const struct hr_batch_result result =
+        self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
+                                : hr_gradient_of(self, &share, task->index, worker->grads);
+    HR_TRY(check_finite(self, &share, result.loss_sum));
+    HR_TRY(load_slowly(self, hits));
+    worker->stats->steps = ++worker->steps;
+    worker->samples = samples;
+    worker->epoch_loss = worker->stats->epoch_loss;
+    worker->stats->samples += samples;
+    worker->stats->epoch_samples += samples;
+    worker->stats->epoch_loss += result.loss_sum;
+    if (at_the_start) {
+        worker->stats->first_samples = samples;
+        worker->stats->first_loss = result.loss_sum;
+    }
+    hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
+    return HR_OK;
+}
+
+/* Test samples [first, first + count), in pieces that fit the workspace. */
+static struct hr_batch_result evaluate_block(struct hr_train_worker *self, size_t first,
+                                             size_t count)
+{
+    const struct hr_train_job *job = self->job;
+    struct hr_compute_buffers *buffers = self->buffers;
+    struct hr_batch_result sum = {0};
+    const size_t rows = hr_input_eval_rows(job->dataset);
+    for (size_t done = 0; done < count; done += rows) {
+        const size_t n = hr_min_size(rows, count - done);
+        hr_input_decode_test(&buffers->input, first + done, n,
+                             hr_workspace_input(buffers->workspace),
+                             hr_workspace_labels(buffers->workspace));
+        hr_model_evaluate_more(job->model, buffers->workspace, job->shared->snapshot.weights, n,
+                               &sum);
+    }
+    return sum;
+}
+
+void hr_train_worker_evaluate(struct hr_train_worker *self)
+{
+    const struct hr_train_job *job = self->job;
+    const size_t tests = job->dataset->test.count;
+    hr_workspace_lend(self->buffers->workspace, NULL, NULL);
+    for (size_t block = self->worker.rank; block < job->neval; block += job->shared->workers) {
+        const size_t first = block * HR_EVAL_BLOCK;
+        const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
+        const struct hr_batch_result result = evaluate_block(self, first, count);
+        job->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
+    }
+}
+
+void hr_train_worker_leave_cut(struct hr_train_worker *self)
+{
+    const struct hr_cut *cut = self->job->cut;
+    struct hr_worker *worker = &self->worker;
+    const struct hr_batch_schedule *course = &worker->shared->course;
+    if (hr_batch_schedule_ends_epoch(course, cut->index)) {
+        worker->stats->epoch_loss = 0;
+        worker->stats->epoch_samples = 0;
+    }
+    if (!cut->halt && worker->shared->strategy->synchronous)
+        worker->cut = hr_batch_schedule_next_cut(course, cut->index);
+}

@@ -1,0 +1,52 @@
+/* worker.h - a worker in training: it computes the gradients that its strategy asks for, and its
+ * part of evaluations.
+ *
+ *     hr_train_worker_start
+ *     hr_train_worker_borrow        memory to compute in
+ *     hr_train_worker_gradient      of its share of a batch, into worker.grads
+ *     hr_train_worker_evaluate, hr_train_worker_leave_cut
+ *     hr_train_worker_stop
+ *
+ * The way of a gradient: hr_train_worker_gradient (which samples, what is counted) -> gradient.h
+ * (of one piece: load it, run the model), by way of micro_shards.h where a share is several pieces.
+ *
+ * Threads: a worker's own; where all ranks are played, one thread's after the other.
+ */
+#ifndef HR_WORKER_WORKER_H
+#define HR_WORKER_WORKER_H
+
+#include "worker/compute_buffers.h"
+#include "worker/job.h"
+
+struct hr_train_worker {
+    const struct hr_train_job *job;
+    struct hr_worker worker; /* as its strategy sees it */
+    struct hr_waiter waiter;
+    struct hr_compute_buffers *buffers; /* borrowed: what its gradients are computed in */
+    int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
+    int64_t slept_ns;             /* of the batch in hand: loading that is slow on purpose */
+    struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
+};
+
+HR_CHECKED enum hr_status hr_train_worker_start(struct hr_train_worker *self,
+                                                const struct hr_train_job *job, size_t rank);
+void hr_train_worker_stop(struct hr_train_worker *self);
+
+/* Compute in these buffers from now on. */
+void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);
+
+/* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when the loss is
+ * not finite. */
+HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
+                                                   const struct hr_task *task);
+
+/* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
+void hr_train_worker_evaluate(struct hr_train_worker *self);
+/* The cut is over: on to the next. */
+void hr_train_worker_leave_cut(struct hr_train_worker *self);
+
+/* Sleep until then, or until the run is asked to stop: nobody waits an hour for a slow worker. */
+HR_CHECKED enum hr_status hr_train_worker_sleep(const struct hr_train_worker *self,
+                                                int64_t until_ns, const char *what);
+
+#endif
