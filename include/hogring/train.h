@@ -41,10 +41,9 @@ struct hr_train_options {
     double label_smoothing;  /* cross-entropy */
     char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
     char launch[16];         /* thread, process */
-    char schedule[32]; /* free; explore:SEED plays all ranks in one thread, in an order drawn from
-                           SEED */
-    char kernels[16];  /* fast, reference */
-    size_t workers;    /* 1 to 64; default: the processors allowed, at least 2 */
+    char schedule[32];       /* free; explore:SEED: one thread plays all ranks, in a drawn order */
+    char kernels[16];        /* fast, reference */
+    size_t workers;          /* 1 to 64; default: the processors allowed, at least 2 */
     size_t servers; /* shards of the parameter-server strategies; 0: one, colocated one a worker */
     char placement[16]; /* dedicated: each is a rank; colocated: shard s is worker s's to serve */
     uint64_t staleness; /* of ssp, in clocks */
@@ -68,8 +67,7 @@ struct hr_train_options {
     char bucket_size[16];      /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];  /* zero-copy, or copy: gradients travel through the rings (allreduce) */
     char link[64];       /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
-    char task[16];       /* auto: labels that look like values are refused (src/data/look.h); or
-                            classify: each is a class */
+    char task[16];       /* auto: refuse labels that look like values; classify: each is a class */
     char reduce[16];     /* sum, or repro: bits that do not depend on the number of workers */
     size_t micro_shards; /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
