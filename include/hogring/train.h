@@ -50,7 +50,8 @@ struct hr_train_options {
     size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */
     bool adaptive_sync; /* local-sgd: fewer and fewer steps between them, as AdaComm has it */
     double moving_rate; /* elastic-averaging: alpha; 0: 0.9 / workers */
-    size_t backups;     /* backup-workers: gradients of a step that are not waited for */
+    char gossip_graph[1024];   /* gossip: ring, torus, hypercube, complete, or a file of links */
+    size_t backups;            /* backup-workers: gradients of a step that are not waited for */
     char staleness_lr[16];     /* none, or inverse: asynchronous updates at lr / (1 + staleness) */
     double delay_compensation; /* lambda of DC-ASGD; 0: none */
     char clock[16];            /* real, virtual */

@@ -100,6 +100,8 @@ static const struct hr_option workers[] = {
     ROW("adaptive-sync", FLAG, adaptive_sync, DECIDES, NULL, NULL,
         "local-sgd: average ever more often, as the training loss falls (AdaComm)",
         .zero_is_off = true),
+    ROW("gossip-graph", TEXT, gossip_graph, DECIDES, "GRAPH", "ring",
+        "gossip: who averages with whom: ring, torus, hypercube, complete, or a FILE of links"),
     ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto",
         "of all-reduce; bench also: all, and bench links: rings; else ", .name_at = algorithm_at,
         .commands = BOTH | HR_BENCH, .between_ranks = true),

@@ -16,7 +16,8 @@
     ONE(hogwild)                                                                                   \
     ONE(local_sgd)                                                                                 \
     ONE(backup_workers)                                                                            \
-    ONE(elastic_averaging)
+    ONE(elastic_averaging)                                                                         \
+    ONE(gossip)
 
 #define HR_DECLARE_STRATEGY(name) extern const struct hr_strategy hr_strategy_##name;
 HR_STRATEGIES(HR_DECLARE_STRATEGY)

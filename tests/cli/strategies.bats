@@ -61,3 +61,20 @@ load support
   grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"
   hogring train "${quick[@]}" --strategy elastic-averaging --launch process --workers 3 --optimizer lamb >/dev/null
 }
+
+@test "gossip: its graphs, its banner, record and replay, resume" {
+  refused 2 "--gossip-graph star: expected ring, torus, hypercube, complete, or a file" train --strategy gossip --gossip-graph star
+  refused 2 "--gossip-graph hypercube: 3 workers; expected a power of two" train --strategy gossip --workers 3 --gossip-graph hypercube
+  printf '0 1\n2 3\n' >"$TMP/graph"
+  refused 2 "--gossip-graph: worker 0 reaches 2 of 4 workers; expected a graph that joins all" train --strategy gossip --workers 4 --gossip-graph "$TMP/graph"
+  echo "1 2 # now it does" >>"$TMP/graph"
+  hogring train "${quick[@]}" --strategy gossip --workers 4 --gossip-graph "$TMP/graph" --record "$TMP/run.trace" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"]')" = "gossip-graph $TMP/graph, 3 links" ]
+  hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
+  hogring train "${quick[@]}" --strategy gossip --workers 4 --launch process | grep -o "weights digest  [0-9a-f]*" >"$TMP/whole"
+  hogring train "${quick[@]}" --strategy gossip --workers 4 --max-steps 5 --checkpoint-dir "$TMP/saved" >/dev/null
+  hogring train "${quick[@]}" --strategy gossip --workers 4 --resume "$TMP/saved" | grep -o "weights digest  [0-9a-f]*" >"$TMP/resumed"
+  diff "$TMP/whole" "$TMP/resumed"
+  hogring train "${quick[@]}" --strategy gossip --workers 2 --resume "$TMP/saved" >/dev/null # from the mean
+  hogring simulate --strategy gossip --workers 16 --gossip-graph torus --link 1GB/s,5us --epochs 1 >/dev/null
+}

@@ -17,6 +17,7 @@ static const struct setting settings[] = {
     {"local-sgd", 1, 4, 0, false},
     {"elastic-averaging", 2, 3, 0, false},
     {"backup-workers", 1, 1, 1, false},
+    {"gossip", 1, 1, 0, false},
 };
 
 static void free_threads_train_on_everything(void **state)

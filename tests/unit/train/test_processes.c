@@ -20,6 +20,7 @@ static const struct rung rungs[] = {
     {"ssp", "auto", 1, 1},
     {"hogwild", "auto", 1, 1},
     {"local-sgd", "direct", 3, 1},
+    {"gossip", "auto", 3, 1},
     {"backup-workers", "auto", 3, 1},
     {"elastic-averaging", "auto", 1, 2},
 };

@@ -7,8 +7,8 @@
 #include "support/runs.h"
 
 static const char *const strategies[] = {
-    "allreduce", "ps-sync",   "ps-async",          "ssp",
-    "hogwild",   "local-sgd", "elastic-averaging", "backup-workers"};
+    "allreduce", "ps-sync",           "ps-async",       "ssp",   "hogwild",
+    "local-sgd", "elastic-averaging", "backup-workers", "gossip"};
 
 static double busy_of(const struct hr_worker_time *time)
 {

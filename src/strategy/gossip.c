@@ -1,0 +1,395 @@
+/* Gossip (decentralised SGD): workers average their weights with their neighbours on a graph.
+ *
+ *   Story    every worker i has a replica x_i and an optimiser's state of its own. A step: it
+ *            updates x_i with the gradient of its share of the global batch, sends x_i to its
+ *            neighbours (--gossip-graph), and when theirs are in, x_i = sum over j of W_ij x_j.
+ *            Nobody waits for more than its neighbours: between two workers there may be as many
+ *            steps as there are links.
+ *   Weights  Metropolis: W_ij = 1 / (1 + max(d_i, d_j)) between neighbours, d being how many each
+ *            has; W_ii = 1 - the sum of these. W is symmetric, and its rows and columns sum to 1:
+ *            averaging leaves the mean of the replicas where it is.
+ *   Order    j in rank order, i itself in its place; each product is rounded, then added.
+ *   Memory   x_i lies in one of two places by turns: what neighbours still read is overwritten a
+ *            step later, and by then each of them has sent its next, so it has read.
+ *   Cuts     the model is the mean of the replicas, T(n) times 1 / n. No replica changes; the
+ *            snapshot has them all, so a resumed run is one that never stopped.
+ *   Stop     what worker 0 knows travels a link a step, so a request to stop holds from that many
+ *            steps later as the worker farthest from it is links away, or from the next cut.
+ *   Source   Lian et al., "Can Decentralized Algorithms Outperform Centralized Algorithms?", NIPS
+ *            2017, arXiv 1705.09056. Weights: Xiao, Boyd, "Fast linear iterations for distributed
+ *            averaging", 2004.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/size.h"
+#include "base/vec.h"
+#include "strategy/table.h"
+
+/* --- the graph --- */
+
+struct graph {
+    size_t n, *degree;     /* (n) owned */
+    unsigned char *linked; /* (n, n) behind it, symmetric */
+};
+
+static void tie(struct graph *graph, size_t a, size_t b)
+{
+    unsigned char *there = &graph->linked[a * graph->n + b];
+    const bool is_new = a != b && !*there;
+    graph->degree[a] += is_new;
+    graph->degree[b] += is_new;
+    *there = graph->linked[b * graph->n + a] = a != b;
+}
+
+static enum hr_status ring(struct graph *graph)
+{
+    for (size_t i = 0; i < graph->n; i++)
+        tie(graph, i, (i + 1) % graph->n);
+    return HR_OK;
+}
+
+static enum hr_status complete(struct graph *graph)
+{
+    for (size_t i = 0; i < graph->n; i++)
+        for (size_t j = 0; j < i; j++)
+            tie(graph, i, j);
+    return HR_OK;
+}
+
+static enum hr_status hypercube(struct graph *graph)
+{
+    const size_t n = graph->n;
+    if (n & (n - 1))
+        return hr_fail(HR_E_USAGE, "--gossip-graph hypercube: %zu workers; expected a power of two",
+                       n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t bit = 1; bit < n; bit *= 2)
+            tie(graph, i, i ^ bit);
+    return HR_OK;
+}
+
+/* As square as n can be divided; of a prime number a ring. */
+static enum hr_status torus(struct graph *graph)
+{
+    const size_t n = graph->n;
+    size_t rows = 1;
+    for (size_t d = 1; d * d <= n; d++)
+        rows = n % d ? rows : d;
+    const size_t columns = n / rows;
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = i / columns, column = i % columns;
+        tie(graph, i, row * columns + (column + 1) % columns);
+        tie(graph, i, (row + 1) % rows * columns + column);
+    }
+    return HR_OK;
+}
+
+/* "0 1": a link between two workers; "#" begins a comment. */
+static enum hr_status read_link(struct graph *graph, const char *path, size_t number, char *line)
+{
+    size_t a, b;
+    char more[2];
+    line[strcspn(line, "#")] = '\0';
+    const int fields = sscanf(line, "%zu %zu %1s", &a, &b, more);
+    if (fields == EOF) /* blank */
+        return HR_OK;
+    if (fields != 2 || a >= graph->n || b >= graph->n || a == b)
+        return hr_fail(HR_E_USAGE,
+                       "--gossip-graph %s:%zu: expected a link as two different workers of 0 to "
+                       "%zu, like \"0 1\"",
+                       path, number, graph->n - 1);
+    tie(graph, a, b);
+    return HR_OK;
+}
+
+static enum hr_status read_file(struct graph *graph, const char *path)
+{
+    enum { CAP = 16 << 20 };
+    char *text, *line;
+    size_t bytes, number = 1;
+    if (hr_file_read_all(path, CAP, &text, &bytes) != HR_OK)
+        return hr_fail(HR_E_USAGE,
+                       "--gossip-graph %s: expected ring, torus, hypercube, complete, or a file "
+                       "of links between workers",
+                       path);
+    enum hr_status status = HR_OK;
+    for (char *rest = text; status == HR_OK && (line = strsep(&rest, "\n")); number++)
+        status = read_link(graph, path, number, line);
+    free(text);
+    return status;
+}
+
+static enum hr_status make_graph(struct graph *graph, const char *text)
+{
+    static const struct {
+        const char *name;
+        enum hr_status (*make)(struct graph *graph);
+    } shapes[] = {
+        {"ring", ring}, {"torus", torus}, {"hypercube", hypercube}, {"complete", complete}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (!strcmp(text, shapes[i].name))
+            return shapes[i].make(graph);
+    return read_file(graph, text);
+}
+
+/* --- what it makes of the option --- */
+
+struct setup {
+    uint64_t reach;  /* links to the worker that is farthest from worker 0, at least 1 */
+    size_t links;    /* of all workers together */
+    float weights[]; /* W (workers, workers), 0: no neighbours */
+};
+
+static const float *weights_of(const struct hr_shared_state *shared, size_t worker)
+{
+    return ((const struct setup *)shared->setup)->weights + worker * shared->workers;
+}
+
+static bool are_neighbours(const struct hr_shared_state *shared, size_t i, size_t j)
+{
+    return i != j && weights_of(shared, i)[j] > 0;
+}
+
+static void weigh(const struct graph *graph, struct setup *setup)
+{
+    const size_t n = graph->n, *degree = graph->degree;
+    for (size_t i = 0; i < n; i++) {
+        double rest = 1;
+        for (size_t j = 0; j < n; j++) {
+            if (!graph->linked[i * n + j])
+                continue;
+            const double weight =
+                1.0 / (double)(1 + (degree[i] > degree[j] ? degree[i] : degree[j]));
+            setup->weights[i * n + j] = (float)weight;
+            rest -= weight;
+            setup->links += i < j;
+        }
+        setup->weights[i * n + i] = (float)rest;
+    }
+}
+
+/* How far every worker is from worker 0: who was reached, in this order. */
+static enum hr_status measure(const struct graph *graph, uint64_t *reach)
+{
+    const size_t n = graph->n;
+    size_t *reached = calloc(2 * n, sizeof *reached), *links = reached + n, known = 1;
+    if (!reached)
+        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
+    for (size_t k = 0; k < known; k++)
+        for (size_t j = 1, i = reached[k]; j < n; j++)
+            if (graph->linked[i * n + j] && !links[j]) {
+                links[j] = links[i] + 1;
+                reached[known++] = j;
+            }
+    *reach = known > 1 ? links[reached[known - 1]] : 1;
+    free(reached);
+    if (known == n)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--gossip-graph: worker 0 reaches %zu of %zu workers; expected a "
+                   "graph that joins all",
+                   known, n);
+}
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const size_t n = shared->workers;
+    struct graph graph = {n, calloc(n, sizeof(size_t) + n), NULL};
+    struct setup *setup;
+    enum hr_status status;
+    if (!graph.degree)
+        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
+    graph.linked = (unsigned char *)(graph.degree + n);
+    HR_TRY_GOTO(make_graph(&graph, shared->options->gossip_graph), status, out);
+    HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
+    setup = shared->setup;
+    weigh(&graph, setup);
+    status = measure(&graph, &setup->reach);
+out:
+    free(graph.degree);
+    return status;
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    const size_t links = ((const struct setup *)shared->setup)->links;
+    snprintf(text, size, "gossip-graph %.48s, %zu link%s", shared->options->gossip_graph, links,
+             links == 1 ? "" : "s");
+}
+
+/* --- memory: [messages that came to worker 0 from 0, 1, ..., to 1 ... | second places] --- */
+
+static size_t place_bytes(const struct hr_shared_state *shared)
+{
+    return hr_round_up(shared->params * sizeof(float), HR_LINE);
+}
+
+static size_t counts_bytes(const struct hr_shared_state *shared)
+{
+    return hr_round_up(shared->workers * shared->workers * sizeof(struct hr_atom64), HR_LINE);
+}
+
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return counts_bytes(shared) + shared->workers * place_bytes(shared);
+}
+
+/* Messages that have come from j to i. Writer: j, or the driver that delivers for it. */
+static struct hr_atom64 *came(const struct hr_shared_state *shared, size_t i, size_t j)
+{
+    return (struct hr_atom64 *)shared->own + i * shared->workers + j;
+}
+
+/* Where the replica of a worker lies in its step `step`, counted from the run's first. */
+static float *place_of(const struct hr_shared_state *shared, size_t worker, uint64_t step)
+{
+    unsigned char *second = (unsigned char *)shared->own + counts_bytes(shared);
+    return step % 2 ? (float *)(void *)(second + worker * place_bytes(shared))
+                    : shared->weights[worker];
+}
+
+/* --- the worker --- */
+
+/* A worker's own. */
+struct own {
+    uint64_t steps; /* whose exchange is over */
+    bool sent;      /* the replica of this step: it waits for those of its neighbours */
+};
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    worker->bell = &worker->shared->control->rank[worker->rank].bell;
+    hr_load_replica(worker);
+    return hr_state_start(worker, worker->rank);
+}
+
+static bool ready(void *arg)
+{
+    const struct hr_worker *worker = arg;
+    const struct hr_shared_state *shared = worker->shared;
+    const struct own *own = worker->own;
+    for (size_t j = 0; own->sent && j < shared->workers; j++)
+        if (are_neighbours(shared, worker->rank, j) &&
+            hr_atom64_load_acquire(came(shared, worker->rank, j)) <= own->steps)
+            return false; /* partner: deliver */
+    return true;
+}
+
+static void deliver(const struct hr_shared_state *shared, size_t from, size_t to)
+{
+    struct hr_atom64 *count = came(shared, to, from);
+    hr_atom64_store_release(count, hr_atom64_load_relaxed(count) + 1); /* partner: ready */
+    hr_bell_ring(&shared->control->rank[to].bell);
+}
+
+/* Elements [at, at + count) of the sum over neighbours, and this worker. */
+static void average_block(const struct hr_worker *worker, float *out, size_t at, size_t count)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const float *weights = weights_of(shared, worker->rank);
+    const uint64_t step = ((const struct own *)worker->own)->steps;
+    bool first = true;
+    for (size_t j = 0; j < shared->workers; j++) {
+        const float *x = place_of(shared, j, step) + at;
+        if (weights[j] > 0 && !first)
+            hr_vec()->axpy(out + at, weights[j], x, count);
+        if (weights[j] > 0 && first) {
+            memcpy(out + at, x, count * sizeof *out);
+            hr_vec()->scale(out + at, weights[j], count);
+            first = false;
+        }
+    }
+}
+
+static void average(struct hr_worker *worker)
+{
+    enum { NEAR = 2048 }; /* elements that stay in the nearest cache */
+    const struct hr_shared_state *shared = worker->shared;
+    struct own *own = worker->own;
+    float *out = place_of(shared, worker->rank, own->steps + 1);
+    for (size_t at = 0; at < shared->params; at += NEAR)
+        average_block(worker, out, at, hr_min_size(NEAR, shared->params - at));
+    for (size_t j = 0; j < shared->workers; j++)
+        if (are_neighbours(shared, worker->rank, j))
+            worker->stats->bytes_received += shared->params * sizeof(float);
+    worker->weights = out;
+    own->steps++;
+    own->sent = false;
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const uint64_t reach = ((const struct setup *)shared->setup)->reach;
+    if (((const struct own *)worker->own)->sent)
+        average(worker);
+    hr_next_agreed(worker, hr_min_size(worker->index + reach, worker->cut), task);
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t size = shared->params * sizeof(float);
+    if (worker->samples)
+        hr_update_replica(worker, worker->index - 1);
+    worker->stats->updates += worker->rank == 0; /* one a step, of the mean */
+    ((struct own *)worker->own)->sent = true;
+    for (size_t j = 0; j < shared->workers; j++)
+        if (are_neighbours(shared, worker->rank, j)) {
+            worker->stats->bytes_sent += size;
+            hr_peer_send(shared, worker->rank, j, size);
+        }
+}
+
+/* This worker's stripe of the mean of all replicas, which are at rest. */
+static void export_mean(const struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t n = shared->workers, begin = hr_stripe_begin(shared->params, n, worker->rank);
+    const size_t count = hr_stripe_begin(shared->params, n, worker->rank + 1) - begin;
+    const float *replicas[HR_VEC_MAX_INPUTS];
+    float *mean = shared->snapshot.weights + begin;
+    for (size_t j = 0; j < n; j++)
+        replicas[j] = place_of(shared, j, ((const struct own *)worker->own)->steps) + begin;
+    hr_vec()->tree_sum(&mean, 1, replicas, n, count);
+    hr_vec()->scale(mean, 1.0f / (float)n, count);
+}
+
+static void export_part(struct hr_worker *worker)
+{
+    export_mean(worker);
+    hr_export_replica(worker);
+    hr_export_own_state(worker);
+}
+
+const struct hr_strategy hr_strategy_gossip = {
+    .name = "gossip",
+    .guarantee = "each step averages with its neighbours alone; the model is the mean of replicas "
+                 "that differ",
+    .options = (const char *const[]){"gossip-graph", "link", "topology", NULL},
+    .synchronous = true,
+    .shares_batch = true,
+    .keeps_replicas = true,
+    .private_state = true,
+    .order = "weights of a worker and its neighbours, in rank order",
+    .prepare = prepare,
+    .describe = describe,
+    .bytes = bytes,
+    .worker_own = sizeof(struct own),
+    .worker_bytes = hr_state_bytes,
+    .start = start,
+    .stop = hr_state_stop,
+    .request = hr_tell_nobody,
+    .ready = ready,
+    .accept = accept,
+    .offer = offer,
+    .deliver = deliver,
+    .arrive = hr_tell_nobody,
+    .arrived = hr_always_ready,
+    .export_part = export_part,
+    .verify = hr_verify_nothing,
+};
