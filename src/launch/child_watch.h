@@ -27,10 +27,10 @@ struct hr_child_watch {
 
 /* Watch these processes, children or not, from now on. The struct stays where it is until the
  * join. */
-void hr_child_watch_start(struct hr_child_watch *undertaker, struct hr_bell *bell,
-                          const pid_t *pids, size_t count);
+void hr_child_watch_start(struct hr_child_watch *watch, struct hr_bell *bell, const pid_t *pids,
+                          size_t count);
 
 /* All processes have ended. Harmless on a zeroed struct. */
-void hr_child_watch_join(struct hr_child_watch *undertaker);
+void hr_child_watch_join(struct hr_child_watch *watch);
 
 #endif

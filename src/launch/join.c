@@ -148,7 +148,7 @@ void hr_join_watch(struct hr_join *join, struct hr_waiter *waiter)
 {
     waiter->abort = &join->control->abort;
     waiter->look = hr_peer_watch_look;
-    waiter->look_arg = &join->lookout;
+    waiter->look_arg = &join->watch;
 }
 
 /* --- rank 0 --- */
@@ -320,7 +320,7 @@ static enum hr_status meet(struct hr_join *join, int64_t start)
 {
     struct hr_control *control = join->control;
     struct hr_waiter waiter = {0};
-    hr_peer_watch_init(&join->lookout, control, join->options.rank);
+    hr_peer_watch_init(&join->watch, control, join->options.rank);
     if (join->options.timeout_ns) {
         const int64_t left = start + join->options.timeout_ns - hr_clock_ns();
         waiter.timeout_ns = left > 0 ? left : 1;
@@ -376,7 +376,7 @@ void hr_join_close(struct hr_join *join, enum hr_status outcome)
         return;
     if (join->seated)
         leave(join, outcome);
-    hr_peer_watch_fini(&join->lookout);
+    hr_peer_watch_fini(&join->watch);
     hr_segment_destroy(&join->segment);
     hr_segment_destroy(&join->control_segment);
     *join = (struct hr_join){0};

@@ -35,7 +35,7 @@ struct hr_join {
     struct hr_join_options options;
     char file[64]; /* the control segment's name */
     bool seated;   /* this rank's line is ours */
-    struct hr_peer_watch lookout;
+    struct hr_peer_watch watch;
 };
 
 /* Was this process started as a rank, by whatever set RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun

@@ -303,18 +303,18 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
 }
 
 static void watch_deaths(const struct hr_launch_options *options, const struct seat *seats,
-                         size_t started, struct hr_child_watch *undertaker)
+                         size_t started, struct hr_child_watch *watch)
 {
     pid_t pids[HR_MAX_RANKS];
     for (size_t r = 0; r < started; r++)
         pids[r] = seats[r].pid;
-    hr_child_watch_start(undertaker, &options->control->launcher_bell, pids, started);
+    hr_child_watch_start(watch, &options->control->launcher_bell, pids, started);
 }
 
 enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
 {
     struct seat seats[HR_MAX_RANKS] = {0};
-    struct hr_child_watch undertaker = {0};
+    struct hr_child_watch children = {0};
     size_t started = 0;
     HR_ASSERT(options->nranks <= HR_MAX_RANKS);
     for (; started < options->nranks; started++) {
@@ -326,8 +326,8 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
         }
     }
     if (options->launch == HR_LAUNCH_PROCESS)
-        watch_deaths(options, seats, started, &undertaker);
+        watch_deaths(options, seats, started, &children);
     *stuck = watch(options, seats, started);
-    hr_child_watch_join(&undertaker);
+    hr_child_watch_join(&children);
     return hr_control_failure(options->control);
 }

@@ -22,18 +22,18 @@ bool hr_rank_has_returned(const struct hr_rank_status *line)
     return hr_atom32_load_acquire(&line->result) != HR_RUNNING; /* partner: who leaves */
 }
 
-void hr_peer_watch_init(struct hr_peer_watch *lookout, struct hr_control *control, size_t rank)
+void hr_peer_watch_init(struct hr_peer_watch *watch, struct hr_control *control, size_t rank)
 {
-    *lookout = (struct hr_peer_watch){.control = control, .rank = rank};
+    *watch = (struct hr_peer_watch){.control = control, .rank = rank};
     for (size_t r = 0; r < HR_MAX_RANKS; r++)
-        lookout->process[r] = (struct pollfd){.fd = -1, .events = POLLIN};
+        watch->process[r] = (struct pollfd){.fd = -1, .events = POLLIN};
 }
 
 /* Is that rank gone? Its pidfd is opened at the first look and asked from the next one on. */
-static bool is_gone(struct hr_peer_watch *lookout, size_t rank)
+static bool is_gone(struct hr_peer_watch *watch, size_t rank)
 {
-    const struct hr_rank_status *line = &lookout->control->rank[rank];
-    struct pollfd *process = &lookout->process[rank];
+    const struct hr_rank_status *line = &watch->control->rank[rank];
+    struct pollfd *process = &watch->process[rank];
     if (process->fd >= 0)
         return process->revents != 0;
     process->revents = 0;
@@ -42,50 +42,50 @@ static bool is_gone(struct hr_peer_watch *lookout, size_t rank)
     return hr_rank_is_dead(line); /* if not, the descriptor is of that process and no later one */
 }
 
-static void stop_looking_at(struct hr_peer_watch *lookout, size_t rank)
+static void stop_looking_at(struct hr_peer_watch *watch, size_t rank)
 {
-    if (lookout->process[rank].fd >= 0)
-        close(lookout->process[rank].fd);
-    lookout->process[rank].fd = -1;
-    lookout->over[rank] = true;
+    if (watch->process[rank].fd >= 0)
+        close(watch->process[rank].fd);
+    watch->process[rank].fd = -1;
+    watch->over[rank] = true;
 }
 
 /* One of the survivors publishes; if it dies while doing so, another one does. */
-static bool may_speak(struct hr_peer_watch *lookout)
+static bool may_speak(struct hr_peer_watch *watch)
 {
-    struct hr_atom32 *speaker = &lookout->control->speaker;
+    struct hr_atom32 *speaker = &watch->control->speaker;
     const uint32_t now = hr_atom32_load_relaxed(speaker); /* partner: below; hands nothing over */
-    const uint32_t me = (uint32_t)lookout->rank + 1;
+    const uint32_t me = (uint32_t)watch->rank + 1;
     if (now == me)
         return true;
-    if (now && !hr_rank_is_dead(&lookout->control->rank[now - 1]))
+    if (now && !hr_rank_is_dead(&watch->control->rank[now - 1]))
         return false;
     return hr_atom32_replace_relaxed(speaker, now, me);
 }
 
-static void speak_for(struct hr_peer_watch *lookout, size_t rank)
+static void speak_for(struct hr_peer_watch *watch, size_t rank)
 {
-    const struct hr_rank_status *line = &lookout->control->rank[rank];
+    const struct hr_rank_status *line = &watch->control->rank[rank];
     char text[200];
     snprintf(text, sizeof text, "pid %ld is gone, while %s", pid_of(line),
              hr_phase_str((enum hr_phase)hr_atom32_load_relaxed(&line->phase)));
-    if (may_speak(lookout))
-        hr_control_abort(lookout->control, rank, HR_E_LOST, text);
+    if (may_speak(watch))
+        hr_control_abort(watch->control, rank, HR_E_LOST, text);
 }
 
 void hr_peer_watch_look(void *arg)
 {
-    struct hr_peer_watch *lookout = arg;
-    const size_t n = lookout->control->nranks;
-    poll(lookout->process, n, 0);
+    struct hr_peer_watch *watch = arg;
+    const size_t n = watch->control->nranks;
+    poll(watch->process, n, 0);
     for (size_t r = 0; r < n; r++) {
-        if (r == lookout->rank || lookout->over[r] || !is_gone(lookout, r))
+        if (r == watch->rank || watch->over[r] || !is_gone(watch, r))
             continue;
         /* Asked after its end, so that its last words are seen. */
-        if (hr_rank_has_returned(&lookout->control->rank[r]))
-            stop_looking_at(lookout, r);
+        if (hr_rank_has_returned(&watch->control->rank[r]))
+            stop_looking_at(watch, r);
         else
-            speak_for(lookout, r);
+            speak_for(watch, r);
     }
 }
 
@@ -99,9 +99,9 @@ void hr_peer_watch_stopped(const struct hr_waiter *waiter, const struct hr_contr
             snprintf(text, size, "; rank %zu: %s", r, stopped);
 }
 
-void hr_peer_watch_fini(struct hr_peer_watch *lookout)
+void hr_peer_watch_fini(struct hr_peer_watch *watch)
 {
-    for (size_t r = 0; lookout->control && r < HR_MAX_RANKS; r++)
-        stop_looking_at(lookout, r);
-    lookout->control = NULL;
+    for (size_t r = 0; watch->control && r < HR_MAX_RANKS; r++)
+        stop_looking_at(watch, r);
+    watch->control = NULL;
 }

@@ -22,10 +22,10 @@ struct hr_peer_watch {
     bool over[HR_MAX_RANKS];             /* that rank has returned: its end is no loss */
 };
 
-void hr_peer_watch_init(struct hr_peer_watch *lookout, struct hr_control *control, size_t rank);
+void hr_peer_watch_init(struct hr_peer_watch *watch, struct hr_control *control, size_t rank);
 
 /* For hr_waiter's look; arg is the watch. */
-void hr_peer_watch_look(void *lookout);
+void hr_peer_watch_look(void *watch);
 
 /* For the message of a timeout, where there is no launcher to say it: "; rank 2: pid 77 is stopped,
  * ...", or "". */
@@ -33,7 +33,7 @@ void hr_peer_watch_stopped(const struct hr_waiter *waiter, const struct hr_contr
                            char *text, size_t size);
 
 /* Harmless on a zeroed struct. */
-void hr_peer_watch_fini(struct hr_peer_watch *lookout);
+void hr_peer_watch_fini(struct hr_peer_watch *watch);
 
 /* Was this line taken by a process that is gone? */
 bool hr_rank_is_dead(const struct hr_rank_status *line);
