@@ -117,7 +117,7 @@ static size_t block_end(const struct hr_param_segment *segment, size_t at)
 
 static double sum_of_squares(const float *x, const struct hr_param_segment *segment)
 {
-    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    const struct hr_optimizer_table *table = hr_optimizer_table();
     double sum = 0;
     for (size_t at = segment->begin, end; at < segment->begin + segment->count; at = end) {
         end = block_end(segment, at);
@@ -151,7 +151,7 @@ static double lars_ratio(const struct hr_step *step, const struct hr_param_segme
 static double lamb_ratio(const struct hr_step *step, const struct hr_param_segment *segment,
                          const float *w, float *state, const float *g)
 {
-    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    const struct hr_optimizer_table *table = hr_optimizer_table();
     float *m = state, *v = state + step->optimizer->params, z[HR_NORM_BLOCK];
     double sum = 0;
     for (size_t at = segment->begin, end; at < segment->begin + segment->count; at = end) {
@@ -200,7 +200,7 @@ static size_t segment_at(const struct hr_optimizer *o, size_t element)
 
 static hr_update_fn update_of(const struct hr_optimizer *o, enum hr_segment_role role)
 {
-    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    const struct hr_optimizer_table *table = hr_optimizer_table();
     if (role == HR_SEGMENT_STATISTIC)
         return table->statistic;
     return o->rule->id == HR_SGD && o->nesterov ? table->nesterov : table->update[o->rule->id];
@@ -250,7 +250,7 @@ void hr_step_compensate(const struct hr_step *step, size_t begin, size_t count, 
                         const float *g, const struct hr_drift *drift)
 {
     const struct hr_optimizer *o = step->optimizer;
-    const struct hr_optimizer_table *table = HR_ISA_PICK(hr_optimizer_table);
+    const struct hr_optimizer_table *table = hr_optimizer_table();
     const float factor = drift->lambda * step->inverse_count;
     const size_t end = begin + count;
     for (size_t s = segment_at(o, begin), at = begin; at < end; s++) {

@@ -26,6 +26,6 @@ struct hr_optimizer_table {
                        size_t count);
 };
 
-HR_ISA_DECLARE(struct hr_optimizer_table, hr_optimizer_table);
+HR_ISA_KERNELS(hr_optimizer_table)
 
 #endif

@@ -23,6 +23,9 @@
  *            slots: it is never full (asserted).
  *   Safety   worker's buffers: written before the commit of a request, read after its peek, and the
  *            other way round with the reply. Nobody but the shard touches its weights.
+ *
+ * Training has servers of its own (strategy/server.h): their order is picked, recorded, replayed
+ * and simulated, and they hold optimizer state. These serve any program, in real time.
  */
 #ifndef HR_STORE_STORE_H
 #define HR_STORE_STORE_H
