@@ -4,7 +4,8 @@
 - a folder of src/ includes and calls only itself and those above it in the order below; kernels,
   nn, optim, data and checkpoint base only, and nn its kernels. Calls are read from the symbols of
   the object files, so lint wants a build
-- no circle of calls between files, but for those listed below; the list shrinks
+- no circle of calls between files, but for those listed below; the list shrinks; in folders whose
+  files have an order (FILE_ORDER), nothing calls what stands above it
 - every header begins with its name and compiles alone
 - functions have at most 60 lines, source files 400 (tests 450), headers 250, lines 100 columns
 - a test program that is named exists, and so does every file that a README names
@@ -23,6 +24,14 @@ CIRCLES = [
     "sparse/factors sparse/objective sparse/sgd sparse/worker",
     "strategy/server strategy/server_shard strategy/staleness",
 ]
+# Folders whose files have an order, from the bottom: nothing calls what stands after it.
+FILE_ORDER = {
+    "session": "carve machine_bits class_names input_scale cut launcher result saved kept past save resume",
+    "worker": "conditions input prefetch compute_buffers gradient micro_shards worker",
+    "drive": "leader trace_text record replay calibrate calibrate_write drive_threads pool play drive_explore drive_replay"
+             " message_queue virtual_account drive_virtual driver",
+    "train": "state model_file task evaluate account divergence memory needs links_setup optimizer_setup prepare announce result fits run what_if",
+}
 found = []
 
 def complain(path, line, text):
@@ -131,6 +140,13 @@ def check_calls(build):
     for file, others in calls.items():
         for other, symbols in others.items():
             folders = file.split("/")[0], other.split("/")[0]
+            if folders[0] == folders[1] and folders[0] in FILE_ORDER:
+                order = FILE_ORDER[folders[0]].split()
+                lower, upper = file.split("/")[1], other.split("/")[1]
+                if lower not in order or upper not in order:
+                    complain("tests/lint.py", 1, f"{file} or {other} is missing in FILE_ORDER")
+                elif order.index(lower) < order.index(upper):
+                    complain(f"src/{file}.c", 1, f"stands below {upper} and calls it: {' '.join(symbols)}")
             if not may_use(*folders) and folders not in UPWARD:
                 complain(f"src/{file}.c", 1, f"{folders[0]} may not use {folders[1]}: {' '.join(symbols)} of {other}")
     listed, still = [set(line.split()) for line in CIRCLES], circles(calls)
