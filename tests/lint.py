@@ -21,7 +21,6 @@ BASE_ONLY = {"kernels", "nn", "optim", "data", "checkpoint"}
 UPWARD = set()
 # Circles of calls that are still there.
 CIRCLES = [
-    "sparse/factors sparse/objective sparse/sgd sparse/worker",
     "strategy/server strategy/server_shard strategy/staleness",
 ]
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.

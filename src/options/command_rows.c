@@ -43,8 +43,9 @@ static const struct hr_option workers[] = {
         "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
         "ssp:staleness=1; commas and colons of a value in \"\" or (): "
         "'hogwild:inject=\"slow:0x4\"'",
-        .sparse_usual = "hogwild,locked", .commands = HR_COMPARE, .first = true,
-        .models = HR_OF_ALL_MODELS),
+        .sparse_usual = "hogwild,locked",
+        .said = "allreduce,ps-sync,ps-async,ssp,hogwild; sparse models: hogwild,locked",
+        .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option training[] = {

@@ -60,6 +60,8 @@ static enum hr_status choose_solver(struct hr_sparse_run *run)
         return hr_fail(HR_E_USAGE, "--init-weights: means nothing with --solver dual, whose "
                                    "weights follow from its own variables (it belongs to sgd)");
     run->steps = mf ? hr_sparse_factorise : run->dual ? hr_sparse_dual : hr_sparse_sgd;
+    if (run->steps == hr_sparse_sgd && o->workers > 1 && !run->locked)
+        run->hot_copies = o->hot_copies;
     return HR_OK;
 }
 

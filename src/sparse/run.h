@@ -7,6 +7,7 @@
  *            weights.h  reading and updating the weights    worker     a rank's loop and its cuts
  *            hot.h      a worker's copies of the most frequent
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
+ *            lock       one update at a time
  *            run        options, memory, result             state      checkpoints
  *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand
@@ -89,6 +90,7 @@ struct hr_sparse_run {
     struct hr_needs needs; /* what it takes */
     hr_sparse_steps_fn steps;
     bool dual, locked;
+    size_t hot_copies; /* that a worker keeps: of one alone nobody else touches the weights */
     bool stuck; /* a thread did not react to the end: nothing may be freed */
     enum hr_launch launch;
     struct hr_batch_schedule
@@ -174,7 +176,7 @@ void hr_sparse_evaluate(const struct hr_sparse_worker *worker);
 /* All cells and the weights, summed in order, into a point. Leader, all others at rest. */
 void hr_sparse_fold(const struct hr_sparse_run *run, struct hr_curve_point *point);
 
-/* Where updates are made one at a time (locked), between these two. */
+/* lock.c: where updates are made one at a time (locked), between these two. */
 HR_CHECKED enum hr_status hr_sparse_lock_take(struct hr_sparse_worker *worker);
 void hr_sparse_lock_leave(struct hr_sparse_worker *worker);
 

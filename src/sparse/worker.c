@@ -4,27 +4,6 @@
 #include "data/sampler.h"
 #include "sparse/hot.h"
 
-static bool lock_is_mine(void *arg)
-{
-    struct hr_sparse_lock *lock = arg;
-    return hr_atom64_replace_acq_rel(&lock->taken, 0, 1); /* partner: hr_sparse_lock_leave */
-}
-
-enum hr_status hr_sparse_lock_take(struct hr_sparse_worker *worker)
-{
-    struct hr_sparse_lock *lock = worker->run->lock;
-    return lock_is_mine(lock) ? HR_OK
-                              : hr_wait_until(&worker->waiter, &lock->bell, lock_is_mine, lock,
-                                              "the lock on the weights");
-}
-
-void hr_sparse_lock_leave(struct hr_sparse_worker *worker)
-{
-    struct hr_sparse_lock *lock = worker->run->lock;
-    hr_atom64_store_release(&lock->taken, 0); /* partner: lock_is_mine */
-    hr_bell_ring(&lock->bell);
-}
-
 /* --- an epoch --- */
 
 /* Steps on what is left of a shard, block by block; a block is claimed by one worker. */
@@ -197,15 +176,6 @@ static bool is_worth_reaching(const struct hr_sparse_run *run)
     return run->options.workers > 1 || run->problem.params * sizeof(float) > PRIVATE_CACHE_BYTES;
 }
 
-/* How many weights a worker keeps copies of: nobody else touches those of one alone. */
-static size_t hot_weights(const struct hr_sparse_run *run)
-{
-    const bool shared = run->options.workers > 1 && !run->locked;
-    return shared && run->steps == hr_sparse_sgd
-               ? hr_min_size(run->options.hot_copies, run->problem.params)
-               : 0;
-}
-
 enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
 {
     struct hr_sparse_run *run = arg;
@@ -218,7 +188,7 @@ enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
                    .timeout_ns = run->timeout_ns,
                    .account = &run->tally[rank].account},
         .tally = &run->tally[rank],
-        .hot = hot_weights(run),
+        .hot = hr_min_size(run->hot_copies, run->problem.params),
         .reaches = is_worth_reaching(run),
     };
     const struct hr_place place = {.group = run->group,

@@ -1,4 +1,5 @@
 /* What the verdict says, and what it does not. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/report.h"
@@ -61,6 +62,23 @@ static void a_clear_difference_is_named_and_an_unclear_one_is_not(void **state)
     expect(text, "Worse than ssp s=3 by more than chance: hogwild (-9.90 points, p < ", true);
     expect(text, "Worse than hogwild", false);
     expect(text, "Target", false);
+    free(text);
+}
+
+static void without_an_accuracy_less_loss_is_better(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "hogwild", 0.5, 0);
+    fill(runs + 3, "locked", 0.5, 0);
+    for (size_t i = 0; i < 6; i++) {
+        runs[i].test_accuracy = NAN;
+        runs[i].test_loss = (i < 3 ? 0.25 : 0.125) + 0.001 * (double)(i % 3);
+    }
+    char *text = verdict(runs, 6, 0);
+    expect(text, "Test loss: locked has the best mean, 0.126 over 3 seeds.", true);
+    expect(text, "Worse by more than chance: hogwild (0.125, p < 0.0001).", true);
+    expect(text, "Accuracy", false);
     free(text);
 }
 
@@ -202,6 +220,7 @@ int main(void)
         cmocka_unit_test(one_seed_is_passed_over_in_silence),
         cmocka_unit_test(one_strategy_is_passed_over_in_silence),
         cmocka_unit_test(a_clear_difference_is_named_and_an_unclear_one_is_not),
+        cmocka_unit_test(without_an_accuracy_less_loss_is_better),
         cmocka_unit_test(no_clear_difference_is_said_to_be_none),
         cmocka_unit_test(holm_takes_back_what_one_test_alone_would_claim),
         cmocka_unit_test(pairs_without_the_best_are_told_too),
