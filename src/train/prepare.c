@@ -204,6 +204,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.model));
     HR_TRY(settle_batch(run));
+    run->job.parts = 1;
     HR_TRY(hr_micro_shards_prepare(&run->job));
     plot_course(run);
     HR_TRY(hr_rate_setup(run));

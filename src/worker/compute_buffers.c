@@ -21,22 +21,21 @@ size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_eval
     const struct hr_workspace_options options = workspace_options(job);
     const size_t all = hr_workspace_bytes(job->model, largest_batch(job), &options);
     const size_t training = hr_workspace_bytes(job->model, job->batch_size, &options);
-    const size_t shards = job->micro_shards / job->shared->workers;
     size_t sums = 0;
-    for (size_t level = 0; (size_t)1 << level < shards; level++)
+    for (size_t level = 0; (size_t)1 << level < job->parts; level++)
         sums += job->shared->params * sizeof(float);
     *for_evaluation = all - training;
     /* 0: more than can be counted */
     return all ? all + hr_input_bytes(job, largest_batch(job)) + sums : SIZE_MAX;
 }
 
-static enum hr_status start_micro(struct hr_micro_sums *micro, const struct hr_train_job *job)
+static enum hr_status start_parts(struct hr_part_sums *parts, const struct hr_train_job *job)
 {
-    micro->shards = job->micro_shards / job->shared->workers;
-    for (size_t level = 0; (size_t)1 << level < micro->shards; level++) {
-        micro->sums[level] = calloc(job->shared->params, sizeof(float));
-        if (!micro->sums[level])
-            return hr_fail(HR_E_NOMEM, "no memory for the sums of %zu micro-shards", micro->shards);
+    parts->parts = job->parts;
+    for (size_t level = 0; (size_t)1 << level < parts->parts; level++) {
+        parts->sums[level] = calloc(job->shared->params, sizeof(float));
+        if (!parts->sums[level])
+            return hr_fail(HR_E_NOMEM, "no memory for the sums of %zu parts", parts->parts);
     }
     return HR_OK;
 }
@@ -61,7 +60,7 @@ enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,
     HR_TRY(hr_input_init(&buffers->input, job, largest_batch(job)));
     HR_TRY_GOTO(hr_workspace_create(job->model, largest_batch(job), &options, &buffers->workspace),
                 status, out);
-    HR_TRY_GOTO(start_micro(&buffers->micro, job), status, out);
+    HR_TRY_GOTO(start_parts(&buffers->parts, job), status, out);
     return HR_OK;
 out:
     hr_compute_buffers_stop(buffers);
@@ -70,8 +69,8 @@ out:
 
 void hr_compute_buffers_stop(struct hr_compute_buffers *buffers)
 {
-    for (size_t level = 0; level < HR_MICRO_SHARDS_LEVELS; level++)
-        free(buffers->micro.sums[level]);
+    for (size_t level = 0; level < HR_PARTS_LEVELS; level++)
+        free(buffers->parts.sums[level]);
     hr_workspace_destroy(buffers->workspace);
     hr_input_fini(&buffers->input);
     *buffers = (struct hr_compute_buffers){0};

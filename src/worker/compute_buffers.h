@@ -13,12 +13,12 @@
 #include "nn/model.h"
 #include "worker/input.h"
 
-enum { HR_MICRO_SHARDS_LEVELS = 6, HR_MICRO_SHARDS_MOST = 1 << HR_MICRO_SHARDS_LEVELS };
+enum { HR_PARTS_LEVELS = 10, HR_PARTS_MOST = 1 << HR_PARTS_LEVELS };
 
-/* Memory for adding up a worker's micro-shards. */
-struct hr_micro_sums {
-    size_t shards;                       /* of a worker; 0: reduce sum */
-    float *sums[HR_MICRO_SHARDS_LEVELS]; /* (params) each, owned: level l holds 2^l shards */
+/* Memory for adding up the parts of a worker's share (parts.h). */
+struct hr_part_sums {
+    size_t parts;                 /* 1: the share is not cut */
+    float *sums[HR_PARTS_LEVELS]; /* (params) each, owned: level l holds 2^l parts */
 };
 
 struct hr_compute_buffers {
@@ -26,7 +26,7 @@ struct hr_compute_buffers {
     void (*final)(void *borrower, size_t offset); /* backward grads [offset, params) are final */
     struct hr_workspace *workspace;               /* owned */
     struct hr_input input;
-    struct hr_micro_sums micro;
+    struct hr_part_sums parts;
 };
 
 /* Bytes that one takes: of its own, and how many of them are there for evaluation alone. */

@@ -40,6 +40,8 @@ void hr_input_fini(struct hr_input *input);
 
 /* A worker's part of a batch: all of it, or its share of a global batch. Shares differ by at
  * most one sample, and may be empty. */
+struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t rank,
+                                  const struct hr_batch *batch);
 struct hr_batch hr_input_share(const struct hr_train_job *job, size_t rank, uint64_t index);
 
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */

@@ -34,6 +34,7 @@ struct hr_train_job {
     struct hr_scaling scaling;       /* of no channels without --normalize */
     size_t nranks;                   /* workers, then servers */
     size_t batch_size, global_batch; /* of a worker (the largest share), and of all */
+    size_t parts;                    /* that a worker's share is computed in; 1: at once */
     size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
     enum hr_launch launch;
     bool played;                           /* one process plays all ranks, and none of them waits */
@@ -49,18 +50,24 @@ struct hr_train_job {
     size_t neval;
 };
 
-/* Does a thread decode ahead of each worker? One thread that plays all ranks has nobody to decode
- * ahead of, and micro-shards are decoded one by one. */
-static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
+/* Is a share computed in parts? (One micro-shard is a part, too.) */
+static inline bool hr_train_job_has_parts(const struct hr_train_job *job)
 {
-    return job->options->prefetch && !job->played && !job->micro_shards;
+    return job->parts > 1 || job->micro_shards;
 }
 
-/* Are parts of a gradient handed over while backward goes on? Not where micro-shards are added
- * first, nor in a local group, which one thread plays: gradients are computed by others. */
+/* Does a thread decode ahead of each worker? One thread that plays all ranks has nobody to decode
+ * ahead of, and parts are decoded one by one. */
+static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
+{
+    return job->options->prefetch && !job->played && !hr_train_job_has_parts(job);
+}
+
+/* Are parts of a gradient handed over while backward goes on? Not where they are added first,
+ * nor in a local group, which one thread plays: gradients are computed by others. */
 static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
 {
-    return !strcmp(job->options->overlap, "on") && !job->micro_shards && !job->local;
+    return !strcmp(job->options->overlap, "on") && !hr_train_job_has_parts(job) && !job->local;
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "kernels/gemm.h"
 #include "worker/gradient.h"
 #include "worker/micro_shards.h"
+#include "worker/parts.h"
 #include "worker/prefetch.h"
 
 static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
@@ -198,6 +199,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     size_t samples = share.count;
     const struct hr_batch_result result =
         self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
+        : self->job->parts > 1  ? hr_parts_gradient(self, &batch, &samples)
                                 : hr_gradient_of(self, &share, task->index, worker->grads);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));

@@ -1,0 +1,24 @@
+/* parts.h - a worker's share of a batch computed in parts, one after another, and added up.
+ *
+ *   Parts   of the share, or (--reduce repro) the worker's micro-shards of the batch. Each is
+ *           decoded and computed by itself, in memory for one.
+ *   Order   T(n) over the n parts (base/vec.h): a part that completes a pair is added to the one
+ *           before it, and so on up the tree; a sum that waits for its right neighbour is kept in
+ *           its level's slot. Behind the last part the slots that are left are added, smallest
+ *           first, each in front of what is there.
+ *
+ * Threads: as worker.h.
+ */
+#ifndef HR_WORKER_PARTS_H
+#define HR_WORKER_PARTS_H
+
+#include "worker/worker.h"
+
+/* Part `i` of this worker's share. */
+struct hr_batch hr_part_of(const struct hr_train_worker *self, const struct hr_batch *batch,
+                           size_t i);
+/* The gradient of the share, part by part, into the worker's grads. *samples out. */
+struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, const struct hr_batch *batch,
+                                         size_t *samples);
+
+#endif
