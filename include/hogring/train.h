@@ -64,6 +64,7 @@ struct hr_train_options {
     char record_block[16];     /* hogwild, recording: bytes that are read or updated at once */
     size_t batch_size;         /* samples a worker and step */
     size_t global_batch_size;  /* samples a step of all workers; 0: batch_size times workers */
+    size_t accumulate;         /* minibatches of a worker that make one update together */
     char overlap[8];           /* on: gradients are summed in buckets while backward goes on; off */
     char bucket_size[16];      /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];  /* zero-copy, or copy: gradients travel through the rings (allreduce) */

@@ -167,6 +167,8 @@ void hr_optimizer_setup_text(const struct hr_run *run, char *text, size_t size)
         add(text, size, ", weight decay %g", o->weight_decay);
     if (o->clip_norm > 0)
         add(text, size, ", norm clipped at %g", o->clip_norm);
+    if (run->options.accumulate > 1)
+        add(text, size, ", of %zu minibatches each", run->options.accumulate);
 }
 
 void hr_rate_setup_text(const struct hr_run *run, char *text, size_t size)

@@ -51,6 +51,7 @@ static enum hr_status check_numbers(const struct hr_train_options *o)
 {
     HR_TRY(hr_check_range("batch-size", (double)o->batch_size, 1, 1 << 20));
     HR_TRY(hr_check_range("global-batch-size", (double)o->global_batch_size, 0, 1 << 24));
+    HR_TRY(hr_check_range("accumulate", (double)o->accumulate, 1, HR_PARTS_MOST));
     HR_TRY(hr_check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
     HR_TRY(hr_check_range("epochs", (double)o->epochs, 1, 1 << 20));
     HR_TRY(hr_check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
@@ -154,6 +155,27 @@ static enum hr_status settle_batch(struct hr_run *run)
     return HR_OK;
 }
 
+/* Under --reduce repro a worker's micro-shards are its parts: none is larger than a minibatch. */
+static enum hr_status settle_parts(struct hr_train_job *job)
+{
+    const struct hr_train_options *o = job->options;
+    const size_t accumulate = o->accumulate;
+    if (accumulate > 1 && (o->prefetch || !strcmp(o->overlap, "on")))
+        return hr_fail(HR_E_USAGE,
+                       "--accumulate %zu: minibatches are decoded and computed one by "
+                       "one; expected it without --prefetch and --overlap on",
+                       accumulate);
+    job->parts = accumulate;
+    HR_TRY(hr_micro_shards_prepare(job));
+    job->global_batch *= accumulate;
+    if (job->micro_shards && job->parts < accumulate)
+        return hr_fail(HR_E_USAGE,
+                       "--accumulate %zu: each of the %zu workers has %zu micro-shards; expected "
+                       "at most as many",
+                       accumulate, job->shared->workers, job->parts);
+    return HR_OK;
+}
+
 static void plot_course(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
@@ -161,7 +183,7 @@ static void plot_course(struct hr_run *run)
     const bool shares = run->shared.strategy->shares_batch;
     course->pass = run->job.dataset->train.count;
     course->samples = o->epoch_size ? o->epoch_size : course->pass;
-    course->batch = shares ? run->job.global_batch : run->job.batch_size;
+    course->batch = shares ? run->job.global_batch : run->job.batch_size * o->accumulate;
     course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
     course->end = o->epochs * course->batches_per_epoch;
     if (o->max_steps && o->max_steps < course->end)
@@ -204,8 +226,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.model));
     HR_TRY(settle_batch(run));
-    run->job.parts = 1;
-    HR_TRY(hr_micro_shards_prepare(&run->job));
+    HR_TRY(settle_parts(&run->job));
     plot_course(run);
     HR_TRY(hr_rate_setup(run));
     HR_TRY(hr_optimizer_setup(run));

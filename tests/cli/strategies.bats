@@ -78,3 +78,13 @@ load support
   hogring train "${quick[@]}" --strategy gossip --workers 2 --resume "$TMP/saved" >/dev/null # from the mean
   hogring simulate --strategy gossip --workers 16 --gossip-graph torus --link 1GB/s,5us --epochs 1 >/dev/null
 }
+
+@test "accumulate: bits of as many workers, its banner, what it is not with" {
+  hogring train "${quick[@]}" --batch-size 8 --workers 4 | grep -o "weights digest  [0-9a-f]*" >"$TMP/workers"
+  hogring train "${quick[@]}" --batch-size 8 --workers 1 --accumulate 4 2>"$TMP/stderr" | grep -o "weights digest  [0-9a-f]*" >"$TMP/parts"
+  diff "$TMP/workers" "$TMP/parts"
+  hogring train --model softmax --epochs 1 --accumulate 4 2>&1 >/dev/null | grep -q "update   sgd, momentum 0.9, of 4 minibatches each; lr 0.05"
+  refused 2 "--accumulate 0: expected 1 to 1024" train --accumulate 0
+  refused 2 "--accumulate 2: minibatches are decoded and computed one by one" train --accumulate 2 --overlap on
+  refused 2 "--accumulate 4: each of the 4 workers has 2 micro-shards" train --accumulate 4 --workers 4 --reduce repro --global-batch-size 64
+}
