@@ -13,10 +13,11 @@ extern "C" {
 #endif
 
 struct hr_evaluation {
-    char model[1024]; /* the layers in full */
-    double test_loss, test_accuracy;
-    size_t count, noutputs; /* samples of the test split, outputs of the network */
-    float *outputs;         /* (count, noutputs) what the last layer gave; owned */
+    char model[1024];                /* the layers in full */
+    double test_loss, test_accuracy; /* accuracy: NaN where numbers are predicted (mf) */
+    size_t count, noutputs; /* samples of the test split (mf: ratings), outputs of the network */
+    float *outputs;         /* (count, noutputs) what the last layer gave; of sparse models w.x, or
+                               the rating that is predicted; owned */
 };
 
 /* Evaluate a checkpoint's model, or a .safetensors file's, on the test split, in this thread.

@@ -36,7 +36,7 @@ extern "C" {
 struct hr_train_options {
     char strategy[32];
     char algorithm[32];      /* of all-reduce: auto, direct, ring, master-worker */
-    char model[1024];        /* a built-in name (softmax, mlp, cnn, ...) or a layer list */
+    char model[1024];        /* a built-in name (mlp, cnn, ...), layers, or a sparse model */
     char loss[16];           /* cross-entropy, bce, mse */
     double label_smoothing;  /* cross-entropy */
     char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
