@@ -7,26 +7,11 @@
 #include "base/size.h"
 #include "optim/optimizer_table.h"
 
-/* --- the rules there are. Rates: sgd's is ours, lars and lamb have none of their own either. */
-
-static const char *const sgd[] = {"momentum", "nesterov", NULL};
-static const char *const adagrad[] = {"eps", NULL};
-static const char *const moments[] = {"beta1", "beta2", "eps", NULL};
-static const char *const lars[] = {"momentum", "trust-coefficient", NULL};
-
-static const struct hr_rule rules[HR_NRULES] = {
-    [HR_SGD] = {HR_SGD, "sgd", 1, {"momentum_buffer"}, false, 0.05, 0, 0, sgd},
-    [HR_ADAGRAD] = {HR_ADAGRAD, "adagrad", 1, {"sum"}, false, 0.01, 0, 1e-10, adagrad},
-    [HR_ADAM] = {HR_ADAM, "adam", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0, 1e-8, moments},
-    [HR_ADAMW] =
-        {HR_ADAMW, "adamw", 2, {"exp_avg", "exp_avg_sq"}, false, 0.001, 0.01, 1e-8, moments},
-    [HR_LARS] = {HR_LARS, "lars", 1, {"momentum_buffer"}, true, 1, 0.0005, 0, lars},
-    [HR_LAMB] = {HR_LAMB, "lamb", 2, {"exp_avg", "exp_avg_sq"}, true, 0.005, 0.01, 1e-6, moments},
-};
-
 const struct hr_rule *hr_rule_at(size_t i)
 {
-    return i < HR_NRULES ? &rules[i] : NULL;
+#define PICK(name) HR_ISA_PICK(hr_rule_##name),
+    const struct hr_rule *const rules[] = {HR_RULES(PICK)};
+    return i < sizeof rules / sizeof *rules ? rules[i] : NULL;
 }
 
 enum hr_status hr_rule_find(const char *name, const struct hr_rule **out)
@@ -38,13 +23,14 @@ enum hr_status hr_rule_find(const char *name, const struct hr_rule **out)
             "--optimizer %s: is an update rule of the program that trained with it; only "
             "a program that gives it (hr_train_options.update_rule) can go on",
             name);
-    for (size_t i = 0; i < HR_NRULES; i++) {
-        if (!strcmp(name, rules[i].name)) {
-            *out = &rules[i];
+    const struct hr_rule *rule;
+    for (size_t i = 0; (rule = hr_rule_at(i)); i++) {
+        if (!strcmp(name, rule->name)) {
+            *out = rule;
             return HR_OK;
         }
         const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rules[i].name);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rule->name);
     }
     return hr_fail(HR_E_USAGE, "--optimizer %s: there is no such optimizer (there are: %s)", name,
                    known);
@@ -65,7 +51,6 @@ enum hr_status hr_rule_own(const struct hr_update_rule *own, const char *name, s
             "update rule %s: expected a function, at most %d states and lr of at least 0",
             own->name, HR_UPDATE_RULE_STATES);
     *out = (struct hr_rule){
-        .id = HR_OWN,
         .name = name,
         .nstates = own->states,
         .state_names = {"state0", "state1", "state2", "state3"},
@@ -75,6 +60,12 @@ enum hr_status hr_rule_own(const struct hr_update_rule *own, const char *name, s
     return HR_OK;
 }
 
+double hr_optimizer_momentum(const struct hr_optimizer *optimizer)
+{
+    const char *field = (const char *)optimizer + optimizer->rule->momentum_at;
+    return optimizer->rule->momentum_option ? *(const double *)(const void *)field : 0;
+}
+
 size_t hr_optimizer_state_floats(const struct hr_optimizer *optimizer)
 {
     return optimizer->rule->nstates * optimizer->params;
@@ -82,7 +73,7 @@ size_t hr_optimizer_state_floats(const struct hr_optimizer *optimizer)
 
 bool hr_optimizer_needs_norms(const struct hr_optimizer *optimizer)
 {
-    return optimizer->rule->has_ratio || optimizer->clip_norm > 0;
+    return optimizer->rule->ratio || optimizer->clip_norm > 0;
 }
 
 struct hr_step hr_step_of(const struct hr_optimizer *o, double lr, size_t n, uint64_t t)
@@ -109,23 +100,6 @@ struct hr_step hr_step_of(const struct hr_optimizer *o, double lr, size_t n, uin
 
 /* --- norms --- */
 
-/* Where the block that holds element `at` of a segment ends. */
-static size_t block_end(const struct hr_param_segment *segment, size_t at)
-{
-    return hr_min_size((at / HR_NORM_BLOCK + 1) * HR_NORM_BLOCK, segment->begin + segment->count);
-}
-
-static double sum_of_squares(const float *x, const struct hr_param_segment *segment)
-{
-    const struct hr_optimizer_table *table = hr_optimizer_table();
-    double sum = 0;
-    for (size_t at = segment->begin, end; at < segment->begin + segment->count; at = end) {
-        end = block_end(segment, at);
-        sum += table->sum_squares(x + at, end - at);
-    }
-    return sum;
-}
-
 /* min(1, clip_norm / (norm + 1e-6)), the norm being that of g / n */
 static double clipping_factor(const struct hr_step *step, const float *g)
 {
@@ -133,35 +107,9 @@ static double clipping_factor(const struct hr_step *step, const float *g)
     double sum = 0;
     for (size_t i = 0; i < o->nsegments; i++)
         if (o->segments[i].role == HR_SEGMENT_TRAINED)
-            sum += sum_of_squares(g, &o->segments[i]);
+            sum += hr_norm_squares(g, &o->segments[i]);
     const double factor = o->clip_norm / (sqrt(sum) * (double)step->inverse_count + 1e-6);
     return factor < 1 ? factor : 1;
-}
-
-static double lars_ratio(const struct hr_step *step, const struct hr_param_segment *segment,
-                         const float *w, const float *g)
-{
-    const struct hr_optimizer *o = step->optimizer;
-    const double weights = sqrt(sum_of_squares(w, segment));
-    const double mean = sqrt(sum_of_squares(g, segment)) * (double)step->scale;
-    return weights > 0 && mean > 0 ? o->trust * weights / (mean + o->weight_decay * weights) : 1;
-}
-
-/* Moves the moments on the way: the direction is made of the new ones. */
-static double lamb_ratio(const struct hr_step *step, const struct hr_param_segment *segment,
-                         const float *w, float *state, const float *g)
-{
-    const struct hr_optimizer_table *table = hr_optimizer_table();
-    float *m = state, *v = state + step->optimizer->params, z[HR_NORM_BLOCK];
-    double sum = 0;
-    for (size_t at = segment->begin, end; at < segment->begin + segment->count; at = end) {
-        end = block_end(segment, at);
-        table->lamb_moments(m + at, v + at, g + at, end - at, step);
-        table->lamb_direction(z, w + at, m + at, v + at, end - at, step);
-        sum += table->sum_squares(z, end - at);
-    }
-    const double weights = sqrt(sum_of_squares(w, segment)), direction = sqrt(sum);
-    return weights > 0 && direction > 0 ? weights / direction : 1;
 }
 
 void hr_step_measure(struct hr_step *step, const float *w, float *state, const float *g,
@@ -170,14 +118,13 @@ void hr_step_measure(struct hr_step *step, const float *w, float *state, const f
     const struct hr_optimizer *o = step->optimizer;
     if (o->clip_norm > 0)
         step->scale = (float)((double)step->inverse_count * clipping_factor(step, g));
-    if (!o->rule->has_ratio)
+    if (!o->rule->ratio)
         return;
     for (size_t i = 0; i < o->nsegments; i++) {
         const struct hr_param_segment *segment = &o->segments[i];
         ratio[i] = 1;
         if (segment->role == HR_SEGMENT_TRAINED)
-            ratio[i] = (float)(o->rule->id == HR_LARS ? lars_ratio(step, segment, w, g)
-                                                      : lamb_ratio(step, segment, w, state, g));
+            ratio[i] = (float)o->rule->ratio(step, segment, w, state, g);
     }
     step->ratio = ratio;
 }
@@ -203,7 +150,7 @@ static hr_update_fn update_of(const struct hr_optimizer *o, enum hr_segment_role
     const struct hr_optimizer_table *table = hr_optimizer_table();
     if (role == HR_SEGMENT_STATISTIC)
         return table->statistic;
-    return o->rule->id == HR_SGD && o->nesterov ? table->nesterov : table->update[o->rule->id];
+    return o->rule->update;
 }
 
 /* The caller's rule on w, g (count), which begin at element `begin`. It is given the mean gradient,

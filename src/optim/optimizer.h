@@ -53,26 +53,39 @@
 
 enum { HR_OPTIMIZER_MAX_STATES = HR_UPDATE_RULE_STATES };
 
-enum hr_rule_id { HR_SGD, HR_ADAGRAD, HR_ADAM, HR_ADAMW, HR_LARS, HR_LAMB, HR_NRULES, HR_OWN };
-
-struct hr_rule {
-    enum hr_rule_id id;
-    const char *name;
-    size_t nstates;
-    const char *state_names[HR_OPTIMIZER_MAX_STATES]; /* as in PyTorch's state_dict */
-    bool has_ratio;                                   /* needs norms of each tensor */
-    double lr, weight_decay, eps;                     /* defaults */
-    /* Names of the command-line options that it obeys and not every rule does, NULL behind the
-     * last. */
-    const char *const *options;
-    const struct hr_update_rule *own; /* the caller's; NULL: one of ours */
-};
-
 enum hr_segment_role { HR_SEGMENT_TRAINED, HR_SEGMENT_STATISTIC };
 
 struct hr_param_segment {
     size_t begin, count;
     enum hr_segment_role role;
+};
+
+struct hr_optimizer;
+struct hr_step;
+
+/* w, s0, s1 (count) in and out, g (count) in; s0, s1: the rule's state, NULL where it has none. */
+typedef void (*hr_update_fn)(float *w, float *s0, float *s1, const float *g, size_t count,
+                             const struct hr_step *step);
+
+struct hr_rule {
+    const char *name;
+    size_t nstates;
+    const char *state_names[HR_OPTIMIZER_MAX_STATES]; /* as in PyTorch's state_dict */
+    double lr, weight_decay, eps;                     /* defaults */
+    /* Names of the command-line options that it obeys and not every rule does, NULL behind the
+     * last. */
+    const char *const *options;
+    /* Of them, the one that is the momentum, and its field of struct hr_optimizer; NULL: none. */
+    const char *momentum_option;
+    size_t momentum_at;
+    hr_update_fn update;
+    /* r of a tensor, whose state may move on the way; NULL: it needs no norms.
+     *   w, g (params) in, state (nstates, params) in and out */
+    double (*ratio)(const struct hr_step *step, const struct hr_param_segment *segment,
+                    const float *w, float *state, const float *g);
+    /* Its own numbers, as ", momentum 0.9"; NULL: it has none. */
+    void (*describe)(const struct hr_optimizer *optimizer, char *text, size_t size);
+    const struct hr_update_rule *own; /* the caller's; NULL: one of ours */
 };
 
 /* The optimiser of a run; immutable. */
@@ -108,6 +121,9 @@ const struct hr_rule *hr_rule_at(size_t i);
 HR_CHECKED enum hr_status hr_rule_own(const struct hr_update_rule *own, const char *name,
                                       struct hr_rule *out);
 #define HR_RULE_OWN "own:"
+
+/* The momentum that the rule has; 0: none. */
+double hr_optimizer_momentum(const struct hr_optimizer *optimizer);
 
 /* Floats of state: the rule's arrays, (nstates, params). */
 size_t hr_optimizer_state_floats(const struct hr_optimizer *optimizer);

@@ -1,45 +1,56 @@
-/* rules.h - the update expressions (optimizer.h tells them), one element each, each here alone.
+/* rules.h - what the files of rules are made of: what several share, and the list of them.
  *
- * w and state are in and out; g is a sum over samples. Every operation is rounded by itself.
+ * A rule is a file <name>.isa.c, which is compiled for each instruction set (base/isa.h): its
+ * expression for one element, the loop over elements, and its row. A new one is a file and a line
+ * here. Every operation is rounded by itself, so all copies give the same bits.
+ *
+ * w and state are in and out; g is a sum over samples.
  */
 #ifndef HR_OPTIM_RULES_H
 #define HR_OPTIM_RULES_H
 
 #include <math.h>
+#include <stdio.h>
 
+#include "base/isa.h"
 #include "optim/optimizer.h"
 
-static inline float hr_statistic_element(float w, float g, const struct hr_step *step)
-{
-    return w - 0.1f * (g * step->inverse_count + w);
-}
+/* As they are listed to people. */
+#define HR_RULES(ONE)                                                                              \
+    ONE(sgd)                                                                                       \
+    ONE(adagrad)                                                                                   \
+    ONE(adam)                                                                                      \
+    ONE(adamw)                                                                                     \
+    ONE(lars)                                                                                      \
+    ONE(lamb)
 
-/* factor: lambda / n */
-static inline float hr_compensated(float g, float read, float now, float factor)
-{
-    return g + factor * g * g * (now - read);
-}
+#define HR_DECLARE_RULE(name) HR_ISA_DECLARE(struct hr_rule, hr_rule_##name);
+HR_RULES(HR_DECLARE_RULE)
+
+/* The loop of a rule: `element` is the new w[i]. It works with a copy of the step that no store to
+ * an array can change. */
+#define HR_SIMD _Pragma("omp simd")
+#define HR_UPDATE_LOOP(name, element)                                                              \
+    static void name(float *w, float *s0, float *s1, const float *g, size_t count,                 \
+                     const struct hr_step *of)                                                     \
+    {                                                                                              \
+        const struct hr_step step = *of;                                                           \
+        (void)s0, (void)s1, (void)g;                                                               \
+        HR_SIMD for (size_t i = 0; i < count; i++) w[i] = element;                                 \
+    }
+
+/* Norms over blocks of so many elements, folded in order (norms.c). */
+enum { HR_NORM_BLOCK = 1024 };
+/* Where the block that holds element `at` of a segment ends. */
+size_t hr_norm_block_end(const struct hr_param_segment *segment, size_t at);
+/* Of x (count), count <= HR_NORM_BLOCK; of a whole segment of x (params). */
+double hr_norm_block_squares(const float *x, size_t count);
+double hr_norm_squares(const float *x, const struct hr_param_segment *segment);
 
 /* The mean gradient with weight decay as a part of the loss. */
 static inline float hr_decayed(float w, float g, const struct hr_step *step)
 {
     return g * step->scale + step->weight_decay * w;
-}
-
-static inline float hr_sgd_element(float w, float g, float *m, const struct hr_step *step,
-                                   bool nesterov)
-{
-    const float d = hr_decayed(w, g, step);
-    const float velocity = step->momentum * *m + d;
-    *m = velocity;
-    return w - step->lr * (nesterov ? d + step->momentum * velocity : velocity);
-}
-
-static inline float hr_adagrad_element(float w, float g, float *s, const struct hr_step *step)
-{
-    const float d = hr_decayed(w, g, step);
-    *s = *s + d * d;
-    return w - step->lr * d / (sqrtf(*s) + step->eps);
 }
 
 static inline void hr_adam_moments(float d, float *m, float *v, const struct hr_step *step)
@@ -51,39 +62,6 @@ static inline void hr_adam_moments(float d, float *m, float *v, const struct hr_
 static inline float hr_adam_direction(float m, float v, const struct hr_step *step)
 {
     return step->correction1 * m / (sqrtf(v) / step->root2 + step->eps);
-}
-
-static inline float hr_adam_element(float w, float g, float *m, float *v,
-                                    const struct hr_step *step)
-{
-    hr_adam_moments(hr_decayed(w, g, step), m, v, step);
-    return w - step->lr * hr_adam_direction(*m, *v, step);
-}
-
-static inline float hr_adamw_element(float w, float g, float *m, float *v,
-                                     const struct hr_step *step)
-{
-    const float kept = w * (1.0f - step->lr * step->weight_decay);
-    hr_adam_moments(g * step->scale, m, v, step);
-    return kept - step->lr * hr_adam_direction(*m, *v, step);
-}
-
-/* step->lr holds lr r here and in lamb. */
-static inline float hr_lars_element(float w, float g, float *m, const struct hr_step *step)
-{
-    *m = step->momentum * *m + step->lr * hr_decayed(w, g, step);
-    return w - *m;
-}
-
-/* The z of lamb; its moments have moved before. */
-static inline float hr_lamb_direction(float w, float m, float v, const struct hr_step *step)
-{
-    return hr_adam_direction(m, v, step) + step->weight_decay * w;
-}
-
-static inline float hr_lamb_element(float w, float m, float v, const struct hr_step *step)
-{
-    return w - step->lr * hr_lamb_direction(w, m, v, step);
 }
 
 #endif

@@ -8,23 +8,6 @@
 #include "data/look.h"
 #include "train/account.h"
 
-static double explicit_momentum(const struct hr_optimizer *optimizer)
-{
-    switch (optimizer->rule->id) {
-    case HR_SGD:
-    case HR_LARS:
-        return optimizer->momentum;
-    case HR_ADAM:
-    case HR_ADAMW:
-    case HR_LAMB:
-        return optimizer->beta1;
-    case HR_OWN:
-        return (double)NAN; /* who knows */
-    default:
-        return 0;
-    }
-}
-
 /* The mean over the updates of what was left of lr: all of it, or 1 / (1 + staleness). */
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
 {
@@ -48,7 +31,7 @@ struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_
     const bool pushes = pushes_gradients(run->shared.strategy);
     const double stale = (double)result->stale_sum / (double)result->stale_updates;
     const double in_flight = pushes ? 1 + stale : (double)NAN;
-    const double set = explicit_momentum(&run->shared.optimizer);
+    const double set = hr_optimizer_momentum(&run->shared.optimizer);
     const double implicit = 1 - 1 / in_flight; /* not a number when nothing was counted */
     return (struct hr_asynchrony){
         .effective_lr = lr * rate_left(run, result) * in_flight,
@@ -68,15 +51,14 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
 {
     const double in_flight = 1 / (1 - a->implicit_momentum);
     const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
-    const enum hr_rule_id rule = run->shared.optimizer.rule->id;
-    const bool has_momentum = rule == HR_SGD || rule == HR_LARS;
+    const char *option = run->shared.optimizer.rule->momentum_option;
     const bool divides = !strcmp(run->job.options->async_lr, "divide");
     if (isnan(in_flight)) /* nothing was stale, or no gradients were */
         snprintf(text, size, "the step itself: a smaller --lr");
     else if (in_flight < 1.5)
         snprintf(text, size, "the step itself: a smaller --lr (asynchrony adds little to it)");
-    else if (momentum > 0.005)
-        snprintf(text, size, "momentum: --%s %.2f", has_momentum ? "momentum" : "beta1", momentum);
+    else if (option && momentum > 0.005)
+        snprintf(text, size, "momentum: --%s %.2f", option, momentum);
     else if (!divides)
         snprintf(text, size, "the step size: --async-lr divide");
     else if (run->shared.staleness_bound == UINT64_MAX && (double)stale_max > 4 * in_flight)

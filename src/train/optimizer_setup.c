@@ -152,15 +152,9 @@ static void add(char *text, size_t size, const char *format, ...)
 void hr_optimizer_setup_text(const struct hr_run *run, char *text, size_t size)
 {
     const struct hr_optimizer *o = &run->shared.optimizer;
-    const enum hr_rule_id id = o->rule->id;
     snprintf(text, size, "%s", o->rule->name);
-    if (id == HR_SGD || id == HR_LARS)
-        add(text, size, ", %smomentum %g", o->nesterov && id == HR_SGD ? "Nesterov " : "",
-            o->momentum);
-    if (id == HR_ADAM || id == HR_ADAMW || id == HR_LAMB)
-        add(text, size, ", betas %g %g", o->beta1, o->beta2);
-    if (id == HR_LARS)
-        add(text, size, ", trust %g", o->trust);
+    if (o->rule->describe)
+        o->rule->describe(o, text + strlen(text), size - strlen(text));
     if (o->rule->eps > 0)
         add(text, size, ", eps %g", o->eps);
     if (o->weight_decay > 0)

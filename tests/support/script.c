@@ -67,7 +67,7 @@ static struct hr_optimizer cut_into_keys(struct script *script, const struct scr
         script->segment[i] =
             (struct hr_param_segment){begins[i], end - begins[i], HR_SEGMENT_TRAINED};
     }
-    return (struct hr_optimizer){.rule = hr_rule_at(HR_SGD),
+    return (struct hr_optimizer){.rule = hr_rule_at(0) /* sgd */,
                                  .segments = script->segment,
                                  .nsegments = nkeys,
                                  .params = params};
