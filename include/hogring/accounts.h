@@ -34,6 +34,7 @@ struct hr_asynchrony {
     double explicit_momentum; /* of the optimizer: momentum, or beta1 */
     double implicit_momentum; /* predicted: 1 - 1 / (1 + mean staleness) */
     double total_momentum;    /* 1 - (1 - explicit) (1 - implicit) */
+    bool lr_is_step;          /* the rule itself does not set the size of its steps */
 };
 
 /* How often the rows of sparse data meet in a feature: the Hogwild! paper's measures. */

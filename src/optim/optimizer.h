@@ -75,6 +75,7 @@ struct hr_rule {
     /* Names of the command-line options that it obeys and not every rule does, NULL behind the
      * last. */
     const char *const *options;
+    bool lr_is_step; /* it does not set the size of its steps by what gradients were before */
     /* Of them, the one that is the momentum, and its field of struct hr_optimizer; NULL: none. */
     const char *momentum_option;
     size_t momentum_at;

@@ -29,6 +29,7 @@ const struct hr_rule HR_ISA_NAME(hr_rule_sgd) = {
     .state_names = {"momentum_buffer"},
     .lr = 0.05, /* ours: PyTorch has none */
     .options = (const char *const[]){"momentum", "nesterov", NULL},
+    .lr_is_step = true,
     .momentum_option = "momentum",
     .momentum_at = offsetof(struct hr_optimizer, momentum),
     .update = update,

@@ -62,13 +62,12 @@ bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
 {
     const struct hr_asynchrony *a = &run->asynchrony;
     const double in_flight = 1 / (1 - a->implicit_momentum);
-    const bool sgd = !strcmp(run->optimizer, "sgd");
-    const bool large = sgd && a->effective_lr >= 1 - a->explicit_momentum;
+    const bool large = a->lr_is_step && a->effective_lr >= 1 - a->explicit_momentum;
     if (!(in_flight >= 1.5) || !(large || a->total_momentum >= 0.98))
         return false;
     const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
     char cure[80] = "a smaller --lr (--async-lr divide) is the safer choice";
-    if (momentum > 0.005 && sgd)
+    if (momentum > 0.005 && a->lr_is_step)
         snprintf(cure, sizeof cure, "--momentum %.2f would keep it at %.2f", momentum,
                  a->explicit_momentum);
     snprintf(text, HR_ADVICE_MAX,

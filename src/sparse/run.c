@@ -269,7 +269,8 @@ static void fill_configuration(const struct hr_sparse_run *run, struct hr_run_re
     result->batch_size = result->global_batch = result->threads_per_worker = 1;
     result->seed = o->seed;
     result->conflicts = run->problem.conflicts;
-    result->asynchrony = (struct hr_asynchrony){NAN, NAN, NAN, NAN}; /* nobody counts staleness */
+    result->asynchrony =
+        (struct hr_asynchrony){NAN, NAN, NAN, NAN, false}; /* nobody counts staleness */
     const uint64_t index = run->cuts.cut->index,
                    last = index ? (index - 1) / run->schedule.samples : 0;
     result->lr = run->dual ? NAN : (double)hr_lr_at(&run->schedule.lr, (double)last, 1);

@@ -35,6 +35,7 @@ struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_
     const double implicit = 1 - 1 / in_flight; /* not a number when nothing was counted */
     return (struct hr_asynchrony){
         .effective_lr = lr * rate_left(run, result) * in_flight,
+        .lr_is_step = run->shared.optimizer.rule->lr_is_step,
         .explicit_momentum = set,
         .implicit_momentum = implicit,
         .total_momentum = 1 - (1 - set) * (1 - implicit),

@@ -93,14 +93,13 @@ static void a_step_that_asynchrony_makes_large_is_told(void **state)
     (void)state;
     char text[HR_ADVICE_MAX];
     struct hr_run_result run = sample_run("ps-async", 1, 0.9);
-    snprintf(run.optimizer, sizeof run.optimizer, "sgd");
-    run.asynchrony = (struct hr_asynchrony){0.25, 0.9, 0.8, 0.98};
+    run.asynchrony = (struct hr_asynchrony){0.25, 0.9, 0.8, 0.98, true};
     assert_true(hr_advice_asynchrony(&run, "ps-async", text));
     assert_string_equal(text,
                         "ps-async: 5.0 updates were in flight on average, so lr 0.05 acts like "
                         "0.25 and momentum 0.90 like 0.980 (predicted); --momentum 0.50 would "
                         "keep it at 0.90");
-    run.asynchrony = (struct hr_asynchrony){1, 0.5, 0.95, 0.975};
+    run.asynchrony = (struct hr_asynchrony){1, 0.5, 0.95, 0.975, true};
     assert_true(hr_advice_asynchrony(&run, "ps-async", text));
     assert_non_null(strstr(text, "a smaller --lr (--async-lr divide) is the safer choice"));
 }
@@ -108,11 +107,12 @@ static void a_step_that_asynchrony_makes_large_is_told(void **state)
 static void a_step_that_is_as_asked_for_is_not(void **state)
 {
     (void)state;
-    static const struct hr_asynchrony fine[] = {
-        {0.0668, 0.9, 0.25, 0.925}, {0.01, 0.5, 0.8, 0.9}, {NAN, 0.9, NAN, NAN}, {5, 0.9, 0, 0.9}};
+    static const struct hr_asynchrony fine[] = {{0.0668, 0.9, 0.25, 0.925, true},
+                                                {0.01, 0.5, 0.8, 0.9, true},
+                                                {NAN, 0.9, NAN, NAN, true},
+                                                {5, 0.9, 0, 0.9, true}};
     char text[HR_ADVICE_MAX];
     struct hr_run_result run = sample_run("ps-async", 1, 0.9);
-    snprintf(run.optimizer, sizeof run.optimizer, "sgd");
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
         run.asynchrony = fine[i];
         assert_false(hr_advice_asynchrony(&run, "ps-async", text));

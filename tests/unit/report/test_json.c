@@ -128,7 +128,7 @@ static struct hr_run_result full_run(void)
     run.nstale_workers = run.nstale_keys = 1;
     run.stale_parts = parts;
     run.stale_counts = counts;
-    run.asynchrony = (struct hr_asynchrony){0.125, 0.5, 0.75, 0.875};
+    run.asynchrony = (struct hr_asynchrony){0.125, 0.5, 0.75, 0.875, false};
     run.watched_lines = 100, run.watched_pairs = 800, run.lost_pairs = 400;
     run.max_skew = 5;
     run.dropped = 5, run.dropped_samples = 80;

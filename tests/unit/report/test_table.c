@@ -36,7 +36,7 @@ static void one_seed_gives_plain_numbers(void **state)
     runs[1].stale[0] = runs[1].stale[3] = 1;
     runs[1].stale[1] = 2;
     runs[1].max_skew = 2;
-    runs[1].asynchrony = (struct hr_asynchrony){0.1125, 0.9, 0.5556, 0.9556};
+    runs[1].asynchrony = (struct hr_asynchrony){0.1125, 0.9, 0.5556, 0.9556, false};
     runs[1].interrupted = true;
     runs[1].test_loss = NAN;
     runs[1].updates = 123456;
@@ -79,8 +79,8 @@ static void asynchrony_has_a_table_of_its_own(void **state)
         runs[i].stale[0] = 11;
         runs[i].stale[i == 1 ? 8 : HR_RESULT_STALENESS_BUCKETS - 1] = 1;
         runs[i].stale_max = i == 1 ? 8 : 9000;
-        runs[i].asynchrony = i == 1 ? (struct hr_asynchrony){0.05 * 4 / 3, 0.5, 0.25, 0.625}
-                                    : (struct hr_asynchrony){0.1, 0.5, 0.5, 0.75};
+        runs[i].asynchrony = i == 1 ? (struct hr_asynchrony){0.05 * 4 / 3, 0.5, 0.25, 0.625, false}
+                                    : (struct hr_asynchrony){0.1, 0.5, 0.5, 0.75, false};
         runs[i].watched_lines = 50;
         runs[i].watched_pairs = 400;
         runs[i].lost_pairs = i == 1 ? 0 : 8;
