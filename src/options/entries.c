@@ -132,30 +132,12 @@ static bool means_something(const struct hr_train_options *options, const char *
 void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i, char *text,
                       size_t size)
 {
-    static const char *const told[] = {"strategy",
-                                       "algorithm",
-                                       "launch",
-                                       "kernels",
-                                       "workers",
-                                       "servers",
-                                       "placement",
-                                       "staleness",
-                                       "sync-every",
-                                       "moving-rate",
-                                       "adaptive-sync",
-                                       "backups",
-                                       "batch-size",
-                                       "staleness-lr",
-                                       "optimizer",
-                                       "delay-compensation",
-                                       "lr",
-                                       "async-lr",
-                                       "checkpoint-dir",
-                                       "resume",
-                                       "global-batch-size",
-                                       "keep",
-                                       "solver",
-                                       NULL};
+    static const char *const told[] = {
+        "strategy",    "algorithm",          "launch",    "kernels",    "workers",
+        "servers",     "placement",          "staleness", "sync-every", "gossip-graph",
+        "moving-rate", "adaptive-sync",      "backups",   "batch-size", "staleness-lr",
+        "optimizer",   "delay-compensation", "lr",        "async-lr",   "checkpoint-dir",
+        "resume",      "global-batch-size",  "keep",      "solver",     NULL};
     const struct hr_option *row;
     text[0] = '\0';
     for (size_t r = 0; (row = hr_train_option_at(r)) != NULL; r++) {

@@ -76,6 +76,10 @@ load support
   hogring train "${quick[@]}" --strategy gossip --workers 4 --resume "$TMP/saved" | grep -o "weights digest  [0-9a-f]*" >"$TMP/resumed"
   diff "$TMP/whole" "$TMP/resumed"
   hogring train "${quick[@]}" --strategy gossip --workers 2 --resume "$TMP/saved" >/dev/null # from the mean
+  hogring compare "${quick[@]}" --strategies gossip:gossip-graph=ring,gossip:gossip-graph=complete,local-sgd --workers 4 >"$TMP/stdout"
+  grep -q "^gossip gossip-graph ring, 4 links  " "$TMP/stdout"
+  grep -q "^gossip gossip-graph complete, 6 links  " "$TMP/stdout"
+  grep -q "^local-sgd direct   " "$TMP/stdout"
   hogring simulate --strategy gossip --workers 16 --gossip-graph torus --link 1GB/s,5us --epochs 1 >/dev/null
 }
 
