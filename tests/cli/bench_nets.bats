@@ -55,7 +55,7 @@ small=(--model "flatten, dense 16, relu, dense 10" --input 1x8x8 --batch-size 8 
   refused 2 "--threads-per-worker 0: expected 1 to 256" bench layers --threads-per-worker 0
   refused 2 "--kernels slow: expected fast or reference" bench layers --kernels slow
   refused 2 'did you mean "dense"' bench layers --model "flatten, dens 10"
-  refused 2 "there are: allreduce" bench train --strategy gossip
+  refused 2 "there are: allreduce" bench train --strategy no-such
   refused 2 "--workers 0: expected 1 to 64" bench train --workers 0
   hogring bench train --model softmax --classes 9 --max-seconds 0.05 | grep -q "^softmax "  # built-ins follow the classes
   refused 2 "--workers: means nothing with bench layers" bench layers --workers 2
