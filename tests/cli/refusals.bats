@@ -118,7 +118,7 @@ load support
 
 @test "names that do not exist list those that do" {
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" train --strategy no-such
-  refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" compare --strategies allreduce,gossip
+  refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" compare --strategies allreduce,no-such
   refused 2 "--workers 0: expected 1 to 64" compare --workers 0
   refused 2 "there are: auto, direct, one-shot, ring, bidirectional-ring, tree" train --algorithm star
   refused 2 "there are: sgd, adagrad, adam, adamw, lars, lamb" train --optimizer rmsprop
