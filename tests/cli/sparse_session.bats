@@ -118,6 +118,24 @@ killed_and_resumed() {
   [ "$(json "$TMP/a.json" '[(r["strategy"], r["seed"], r["resumed_step"], r["steps"]) for r in d["runs"]]')" = "[('hogwild', 1, 2400, 4800), ('locked', 1, 2400, 4800), ('hogwild', 2, 2400, 4800), ('locked', 2, 2400, 4800)]" ]
 }
 
+@test "a comparison of five seeds that is killed is brought to its end, and evaluated" {
+  make_rows 20000
+  set -- compare --model logistic --data "$TMP/a.libsvm" --strategies hogwild,locked --seeds 5 --workers 1 --epochs 30 --quiet
+  hogring "$@" --json "$TMP/whole.json" >/dev/null
+  for _ in 1 2 3; do
+    "${HOGRING:-build/hogring}" "$@" --checkpoint-dir "$TMP/c" --resume auto >/dev/null 2>&1 &
+    pid=$!
+    sleep 0.5
+    kill -KILL $pid 2>/dev/null || true
+    wait $pid 2>/dev/null || true
+  done
+  hogring "$@" --checkpoint-dir "$TMP/c" --resume auto --json "$TMP/a.json" >/dev/null 2>&1
+  of_runs='sorted((r["strategy"], r["seed"], r["weights_digest"], len(r["curve"])) for r in d["runs"])'
+  [ "$(json "$TMP/a.json" "$of_runs")" = "$(json "$TMP/whole.json" "$of_runs")" ]
+  hogring eval "$TMP/c/locked/seed-5" --data "$TMP/a.libsvm" --json "$TMP/e.json" >/dev/null
+  [ "$(json "$TMP/e.json" 'd["test_loss"]')" = "$(json "$TMP/a.json" '[r["test_loss"] for r in d["runs"] if (r["strategy"], r["seed"]) == ("locked", 5)][0]')" ]
+}
+
 @test "classes go by their names" {
   awk 'BEGIN { for (i = 0; i < 400; i++) printf "%s %d:1 %d:1\n", i % 3 ? "+1" : "-1", i % 3 ? 1 : 2, 3 + i % 5 }' >"$TMP/a.libsvm"
   sparse --model logistic --epochs 5 --checkpoint-dir "$TMP/c" --expect-accuracy 1 >/dev/null
