@@ -116,7 +116,10 @@ enum hr_status hr_train_options_check(const struct hr_train_options *options, bo
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
         if (row->models != others)
             HR_TRY(hr_option_check(row, options, sparse));
-    return HR_OK;
+    if (options->warmup_epochs >= 0 && options->warmup_epochs <= (double)options->epochs)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--warmup-epochs %.15g: expected 0 to %zu", options->warmup_epochs,
+                   options->epochs);
 }
 
 /* --- written down and read back --- */

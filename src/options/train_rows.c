@@ -1,5 +1,6 @@
 /* The options of training, a row each (option.h says what stands in one). */
 #include <math.h>
+#include <string.h>
 
 #include "optim/optimizer.h"
 #include "options/train_options.h"
@@ -50,12 +51,57 @@ static double eps_of(const struct hr_rule *rule)
     return rule->eps;
 }
 
+/* --- what else must hold --- */
+
+static enum hr_status check_period(const struct hr_train_options *o)
+{
+    if (!o->adaptive_sync || o->sync_every != 1)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--adaptive-sync: means nothing with --sync-every 1 (it belongs to "
+                               "longer periods: it shortens them, and none is shorter than 1)");
+}
+
+static enum hr_status check_batch(const struct hr_train_options *o)
+{
+    if (!o->global_batch_size)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--batch-size: means nothing with --global-batch-size %zu, "
+                   "which says the same of all workers",
+                   o->global_batch_size);
+}
+
+/* In real time a link is one of the rings that gradients travel in, which allreduce alone has. */
+static enum hr_status check_link(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    if (!strcmp(o->clock, "virtual") || strategy->final)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--link: means nothing with --strategy %s (it belongs to allreduce with "
+                   "--transport copy, and to --clock virtual but for hogwild)",
+                   o->strategy);
+}
+
+static enum hr_status check_hot_copies(const struct hr_train_options *o)
+{
+    if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 &&
+        !strcmp(o->strategy, "hogwild"))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic "
+                               "or svm, --solver sgd, --strategy hogwild, several workers)");
+}
+
+/* --- the rows --- */
+
 static const struct hr_option model[] = {
     ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
         "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, mf, "
         "on sparse data; names: softmax, mlp, cnn, lenet, vgg-small, resnet8",
         .said = "mlp; eval: what the file says; bench train: all names, or some, as mlp,cnn",
-        .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS, .first = true),
+        .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS,
+        .sparse_usual = "logistic", .first = true),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
         "classify: each label is a class, though labels look like values (numbers that are not "
         "whole, or most of them different); auto: such are refused",
@@ -99,7 +145,7 @@ static const struct hr_option workers[] = {
         .said = "0.9 / workers", RANGE(0, 1)),
     ROW("adaptive-sync", FLAG, adaptive_sync, DECIDES, NULL, NULL,
         "local-sgd: average ever more often, as the training loss falls (AdaComm)",
-        .zero_is_off = true),
+        .check = check_period),
     ROW("gossip-graph", TEXT, gossip_graph, DECIDES, "GRAPH", "ring",
         "gossip: who averages with whom: ring, torus, hypercube, complete, or a FILE of links"),
     ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto",
@@ -121,7 +167,7 @@ static const struct hr_option training[] = {
         RANGE(0, 0x1p40)),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
         RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH | HR_INSPECT, .sparse_usual = "1",
-        .first = true),
+        .check = check_batch, .first = true),
     ROW("global-batch-size", COUNT, global_batch_size, DECIDES, "N", NULL,
         "samples a step of all workers, instead of --batch-size", RANGE(0, 1 << 24),
         .said = "batch-size times workers"),
@@ -159,7 +205,7 @@ static const struct hr_option gradients[] = {
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
         "copy); virtual: one each, to a switch (a star)",
-        .with = {{"schedule", "free"}}, .between_ranks = true),
+        .with = {{"schedule", "free"}}, .between_ranks = true, .check = check_link),
 };
 
 static const struct hr_option times[] = {
@@ -245,7 +291,7 @@ static const struct hr_option sparse[] = {
     ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
         "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
         "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
-        .sparse_range = {0, 1024}, .models = HR_OF_SPARSE_MODELS),
+        .sparse_range = {0, 1024}, .models = HR_OF_SPARSE_MODELS, .check = check_hot_copies),
 };
 
 static const struct hr_option limits[] = {

@@ -22,9 +22,6 @@
 /* The rate is one for an epoch: a shorter ramp would have no step below the peak, or one. */
 static enum hr_status check_warmup(const struct hr_train_options *o)
 {
-    if (!(o->warmup_epochs >= 0 && o->warmup_epochs <= (double)o->epochs))
-        return hr_fail(HR_E_USAGE, "--warmup-epochs %.15g: expected 0 to %zu", o->warmup_epochs,
-                       o->epochs);
     if (o->warmup_epochs == 0 || o->warmup_epochs >= 2)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
@@ -54,8 +51,6 @@ static enum hr_status choose_solver(struct hr_sparse_run *run)
     run->dual = !strcmp(o->solver, "dual");
     if (run->dual && mf)
         return hr_fail(HR_E_USAGE, "--solver dual: --model mf has no dual, expected sgd");
-    if (!run->dual && strcmp(o->solver, "sgd") != 0)
-        return hr_fail(HR_E_USAGE, "--solver %s: expected auto, sgd or dual", o->solver);
     if (run->dual && o->init_weights[0])
         return hr_fail(HR_E_USAGE, "--init-weights: means nothing with --solver dual, whose "
                                    "weights follow from its own variables (it belongs to sgd)");

@@ -117,21 +117,14 @@ struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index,
                       samples, number);
 }
 
-static enum hr_status read_rate(const char *text, bool *inverse)
-{
-    *inverse = !strcmp(text, "inverse");
-    return *inverse || !strcmp(text, "none")
-               ? HR_OK
-               : hr_fail(HR_E_USAGE, "--staleness-lr %s: expected none or inverse", text);
-}
-
 enum hr_status hr_stale_prepare(struct hr_shared_state *shared)
 {
     if (!shared->setup)
         HR_TRY(hr_setup_take(shared, sizeof(struct hr_stale_updates)));
     struct hr_stale_updates *stale = shared->setup;
     stale->compensation = (float)shared->options->delay_compensation;
-    return read_rate(shared->options->staleness_lr, &stale->inverse);
+    stale->inverse = !strcmp(shared->options->staleness_lr, "inverse");
+    return HR_OK;
 }
 
 void hr_stale_describe(const struct hr_shared_state *shared, char *text, size_t size)

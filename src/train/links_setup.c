@@ -10,8 +10,6 @@ static enum hr_status check_overlap(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     const bool overlap = !strcmp(o->overlap, "on");
-    if (!overlap && strcmp(o->overlap, "off") != 0)
-        return hr_fail(HR_E_USAGE, "--overlap %s: expected on or off", o->overlap);
     if (overlap && !run->shared.strategy->final)
         return hr_fail(HR_E_USAGE,
                        "--overlap on: means nothing with --strategy %s (it belongs to "
@@ -42,8 +40,6 @@ enum hr_status hr_links_setup(struct hr_run *run)
     const bool all_reduces = hr_strategy_obeys(run->shared.strategy, "algorithm");
     HR_TRY(check_overlap(run));
     group->copies = !strcmp(o->transport, "copy");
-    if (!group->copies && strcmp(o->transport, "zero-copy") != 0)
-        return hr_fail(HR_E_USAGE, "--transport %s: expected zero-copy or copy", o->transport);
     if (group->copies && !all_reduces)
         return hr_fail(HR_E_USAGE,
                        "--transport copy: means nothing with --strategy %s (it belongs "

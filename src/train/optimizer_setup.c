@@ -8,37 +8,6 @@
 #include "train/optimizer_setup.h"
 #include "train/run.h"
 
-enum hr_status hr_check_range(const char *flag, double value, double least, double most)
-{
-    if (value >= least && value <= most)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %.15g", flag, value, least, most);
-}
-
-static enum hr_status check_numbers(const struct hr_train_options *o)
-{
-    const double below_one = nextafter(1, 0);
-    HR_TRY(hr_check_range("lr", o->lr, 0, 1e6));
-    HR_TRY(hr_check_range("weight-decay", o->weight_decay, 0, 1e6));
-    HR_TRY(hr_check_range("eps", o->eps, 0, 1));
-    HR_TRY(hr_check_range("momentum", o->momentum, 0, 1));
-    if (!(o->beta1 >= 0 && o->beta1 <= below_one))
-        return hr_fail(HR_E_USAGE, "--beta1 %g: expected 0 to less than 1", o->beta1);
-    if (!(o->beta2 >= 0 && o->beta2 <= below_one))
-        return hr_fail(HR_E_USAGE, "--beta2 %g: expected 0 to less than 1", o->beta2);
-    HR_TRY(hr_check_range("trust-coefficient", o->trust_coefficient, 0, 1e6));
-    HR_TRY(hr_check_range("clip-norm", o->clip_norm, 0, 1e30));
-    HR_TRY(hr_check_range("warmup-epochs", o->warmup_epochs, 0, (double)o->epochs));
-    HR_TRY(hr_check_range("lr-gamma", o->lr_gamma, 0, 1e6));
-    HR_TRY(hr_check_range("base-batch-size", (double)o->base_batch_size, 0, 1 << 24));
-    if (!(o->lr_step_epochs > 0))
-        return hr_fail(HR_E_USAGE, "--lr-step-epochs %g: expected more than 0", o->lr_step_epochs);
-    if (o->nesterov && o->momentum <= 0)
-        return hr_fail(HR_E_USAGE, "--nesterov: looks ahead along the momentum, expected "
-                                   "--momentum of more than 0");
-    return HR_OK;
-}
-
 /* Norms are taken over all parameters, and no shard has all where there are several. */
 static enum hr_status check_servers(const struct hr_run *run)
 {
@@ -75,7 +44,9 @@ enum hr_status hr_optimizer_setup(struct hr_run *run)
         .nsegments = n,
         .params = hr_model_param_count(run->job.model),
     };
-    HR_TRY(check_numbers(o));
+    if (o->nesterov && o->momentum <= 0)
+        return hr_fail(HR_E_USAGE, "--nesterov: looks ahead along the momentum, expected "
+                                   "--momentum of more than 0");
     optimizer->rule = &run->own_rule;
     HR_TRY(o->update_rule ? hr_rule_own(o->update_rule, o->optimizer, &run->own_rule)
                           : hr_rule_find(o->optimizer, &optimizer->rule));
@@ -106,8 +77,6 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
     *out = 1;
     if (!strcmp(o->scale_lr, "none"))
         return HR_OK;
-    if (strcmp(o->scale_lr, "linear") != 0 && strcmp(o->scale_lr, "sqrt") != 0)
-        return hr_fail(HR_E_USAGE, "--scale-lr %s: expected linear, sqrt or none", o->scale_lr);
     if (run->job.micro_shards && !o->base_batch_size)
         return hr_fail(HR_E_USAGE,
                        "--scale-lr %s: with --reduce repro the rate must not depend on the number "

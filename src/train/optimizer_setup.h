@@ -12,7 +12,5 @@ HR_CHECKED enum hr_status hr_rate_setup(struct hr_run *run); /* behind plot_cour
 /* "adam, betas 0.9 0.999, eps 1e-08" and "lr 0.001 after 1 epoch of warm-up, linear to 0". */
 void hr_optimizer_setup_text(const struct hr_run *run, char *text, size_t size);
 void hr_rate_setup_text(const struct hr_run *run, char *text, size_t size);
-/* A number that an option may have; HR_E_USAGE names both. */
-HR_CHECKED enum hr_status hr_check_range(const char *flag, double value, double least, double most);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/cpus.h"
 #include "kernels/gemm.h"
+#include "options/train_options.h"
 #include "train/model_file.h"
 #include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
@@ -45,24 +46,6 @@ void hr_run_finish(struct hr_run *run)
         return;
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
-}
-
-static enum hr_status check_numbers(const struct hr_train_options *o)
-{
-    HR_TRY(hr_check_range("batch-size", (double)o->batch_size, 1, 1 << 20));
-    HR_TRY(hr_check_range("global-batch-size", (double)o->global_batch_size, 0, 1 << 24));
-    HR_TRY(hr_check_range("accumulate", (double)o->accumulate, 1, HR_PARTS_MOST));
-    HR_TRY(hr_check_range("threads-per-worker", (double)o->threads_per_worker, 1, 256));
-    HR_TRY(hr_check_range("epochs", (double)o->epochs, 1, 1 << 20));
-    HR_TRY(hr_check_range("epoch-size", (double)o->epoch_size, 0, 0x1p40));
-    HR_TRY(hr_check_range("prefetch", (double)o->prefetch, 0, HR_PREFETCH_MAX));
-    HR_TRY(hr_check_range("sync-every", (double)o->sync_every, 1, 1 << 20));
-    HR_TRY(hr_check_range("moving-rate", o->moving_rate, 0, 1));
-    HR_TRY(hr_check_range("delay-compensation", o->delay_compensation, 0, 1e6));
-    HR_TRY(hr_check_range("timeout", o->timeout, 0, 1e6));
-    HR_TRY(hr_check_range("max-seconds", o->max_seconds, 0, 1e9));
-    HR_TRY(hr_check_range("target-accuracy", o->target_accuracy, 0, 1));
-    return HR_OK;
 }
 
 static enum hr_status count_ranks(struct hr_run *run)
@@ -113,8 +96,6 @@ static enum hr_status choose_driver(const struct hr_train_options *o, struct hr_
         HR_TRY(parse_schedule(o->schedule, drive));
     if (!strcmp(o->clock, "real"))
         return HR_OK;
-    if (strcmp(o->clock, "virtual") != 0)
-        return hr_fail(HR_E_USAGE, "--clock %s: expected real or virtual", o->clock);
     if (drive->driver->played)
         return hr_fail(HR_E_USAGE, "--clock virtual: the clock is the schedule; expected it "
                                    "without --schedule explore");
@@ -136,8 +117,6 @@ static enum hr_status parse_names(struct hr_run *run)
     HR_TRY(choose_driver(o, &run->drive));
     run->job.played = run->drive.driver->played;
     run->job.simulated = run->drive.driver->simulated;
-    if (strcmp(o->async_lr, "same") != 0 && strcmp(o->async_lr, "divide") != 0)
-        return hr_fail(HR_E_USAGE, "--async-lr %s: expected same or divide", o->async_lr);
     return hr_kernels_select_named(o->kernels);
 }
 
@@ -220,7 +199,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     struct hr_shared_state *shared = &run->shared;
     shared->options = o;
     HR_TRY(hr_train_complete(&run->options));
-    HR_TRY(check_numbers(o));
+    HR_TRY(hr_train_options_check(o, false));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));

@@ -27,8 +27,6 @@ enum hr_status hr_task_check(const struct hr_train_options *options,
 {
     const char *task = options->task;
     struct hr_label_look look;
-    if (strcmp(task, "auto") != 0 && strcmp(task, "classify") != 0)
-        return hr_fail(HR_E_USAGE, "--task %s: expected auto or classify", task);
     if (!strcmp(task, "classify") || dataset->options.classes[0])
         return HR_OK;
     HR_TRY(hr_look_at_labels(dataset, &look));

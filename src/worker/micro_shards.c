@@ -49,8 +49,6 @@ enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
     const size_t workers = job->shared->workers, shards = o->micro_shards;
     if (!strcmp(o->reduce, "sum"))
         return HR_OK;
-    if (strcmp(o->reduce, "repro") != 0)
-        return hr_fail(HR_E_USAGE, "--reduce %s: expected sum or repro", o->reduce);
     HR_TRY(check_order(job));
     if (!o->global_batch_size)
         return hr_fail(HR_E_USAGE, "--reduce repro: expected --global-batch-size N with it, the "

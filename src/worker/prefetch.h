@@ -21,8 +21,6 @@
 
 #include "worker/input.h"
 
-enum { HR_PREFETCH_MAX = 64 }; /* batches ahead */
-
 struct hr_prefetch;
 
 /* A worker's share of a batch. */
