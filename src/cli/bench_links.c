@@ -52,7 +52,7 @@ static enum hr_status check_options(const struct hr_cli *cli)
     if (!cli->sweep && !cli->topology[0])
         return hr_fail(HR_E_USAGE, "bench links: expected --topology star:N, ring:N or a FILE, as "
                                    "data/topologies/pcie-4.txt");
-    return cli->sweep ? HR_OK : hr_combination_check_link(cli, cli->topology);
+    return cli->sweep ? HR_OK : hr_meaning_check_link(cli, cli->topology);
 }
 
 static enum hr_status read_numbers(struct links *links)

@@ -158,7 +158,7 @@ static enum hr_status measure_all(struct train_bench *bench)
     double roof, next;
     if (hr_sparse_is_model(o->model))
         return hr_fail(HR_E_USAGE, "--model %s: bench train expects a network", o->model);
-    HR_TRY(hr_combination_check(cli, o));
+    HR_TRY(hr_meaning_check(cli, o));
     HR_TRY(hr_train_check(&first, &bench->data.dataset));
     hr_bench_data_fill(&bench->data);
     HR_TRY(roof_beside(o, &roof));

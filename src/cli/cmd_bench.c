@@ -112,7 +112,7 @@ static enum hr_status check_meaning(const struct hr_cli *cli, bool all, enum hr_
             return hr_fail(HR_E_USAGE, "--%s: means nothing with bench %s%s%s", rules[i].option,
                            cli->positional[0], reduced ? " --algorithm " : "",
                            reduced ? algorithm : "");
-    return hr_combination_check_link(cli, cli->topology);
+    return hr_meaning_check_link(cli, cli->topology);
 }
 
 /* --- the table --- */

@@ -32,7 +32,7 @@ static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_com
         memset(one.given, 0, sizeof one.given);
         one.given[option] = cli->given[option];
         for (size_t i = 0; i < runs->per_seed && status != HR_OK; i++)
-            status = hr_combination_check(&one, &runs->options[i]);
+            status = hr_meaning_check(&one, &runs->options[i]);
         HR_TRY(status);
     }
     return HR_OK;
@@ -118,7 +118,7 @@ static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
         memcpy(given, own.given, sizeof given);
         HR_TRY(resume_entry(cli, &own, options, runs->n == 1));
         memcpy(own.given, given, sizeof given);
-        HR_TRY(hr_combination_check(&own, options));
+        HR_TRY(hr_meaning_check(&own, options));
     }
     return HR_OK;
 }

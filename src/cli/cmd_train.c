@@ -66,7 +66,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     struct hr_watch watch;
     HR_TRY(hr_cli_resume(cli));
     HR_TRY(hr_train_complete(&cli->train));
-    HR_TRY(hr_combination_check(cli, &cli->train));
+    HR_TRY(hr_meaning_check(cli, &cli->train));
     cli->data_options.admit = hr_train_admit;
     cli->data_options.admit_arg = &cli->train;
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));

@@ -126,7 +126,7 @@ static bool means_something(const struct hr_train_options *options, const char *
     static struct hr_cli alone;
     memset(alone.given, 0, sizeof alone.given);
     alone.given[hr_cli_option_find(flag, HR_COMPARE)] = true;
-    return hr_combination_check(&alone, options) == HR_OK;
+    return hr_meaning_check(&alone, options) == HR_OK;
 }
 
 void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i, char *text,

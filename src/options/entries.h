@@ -11,7 +11,7 @@
 HR_CHECKED enum hr_status hr_entry_cut(char **rest, char separator, char **piece);
 
 /* One entry, cut into pieces: own becomes cli with its settings, and own->given those that it
- * gives; what they mean is for hr_combination_check. HR_E_USAGE: a setting that does not parse, or
+ * gives; what they mean is for hr_meaning_check. HR_E_USAGE: a setting that does not parse, or
  * that is one for all runs. */
 HR_CHECKED enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own);
 

@@ -1,163 +1,174 @@
 #include "options/meaning.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "hogring/sparse.h"
 #include "strategy/strategy.h"
 
-/* An option, whether it means something under what was chosen, and with what it does. */
-struct rule {
-    const char *option;
-    bool fits;
-    const char *belongs;
+#define SPARSE_MODELS "logistic, svm and mf"
+
+/* --- lists of names, as "a, b and c" --- */
+
+struct names {
+    size_t n;
+    char text[400], last[64];
 };
 
-static enum hr_status check_rules(const struct hr_cli *cli, const struct rule *rules, size_t n,
-                                  const char *chooser, const char *choice)
+static void add(struct names *names, const char *name, size_t length)
 {
-    for (size_t i = 0; i < n; i++)
-        if (hr_cli_was_given(cli, rules[i].option) && !rules[i].fits)
-            return hr_fail(HR_E_USAGE, "--%s: means nothing with --%s %s (it belongs to %s)",
-                           rules[i].option, chooser, choice, rules[i].belongs);
+    const size_t used = strlen(names->text);
+    if (names->n)
+        snprintf(names->text + used, sizeof names->text - used, "%s%s", names->n > 1 ? ", " : "",
+                 names->last);
+    snprintf(names->last, sizeof names->last, "%.*s", (int)length, name);
+    names->n++;
+}
+
+static enum hr_status refuse(const struct hr_option *row, const char *chooser, const char *choice,
+                             const struct names *belongs)
+{
+    return hr_fail(HR_E_USAGE, "--%s: means nothing with --%s %s (it belongs to %s%s%s)", row->name,
+                   chooser, choice, belongs->text, belongs->n > 1 ? " and " : "", belongs->last);
+}
+
+/* --- with other options --- */
+
+static bool is_off(const struct hr_option *row, const struct hr_train_options *o)
+{
+    char text[32];
+    hr_option_text(row, o, text, sizeof text);
+    return !strcmp(text, "0") || !strcmp(text, "off");
+}
+
+static bool is_of_model(const struct hr_option *row, bool sparse)
+{
+    return row->models != (sparse ? HR_OF_NETWORKS : HR_OF_SPARSE_MODELS);
+}
+
+/* One of "sum|repro"? All of them go to `names`. */
+static bool is_among(const char *value, const char *words, struct names *names)
+{
+    bool found = false;
+    for (size_t length; *words; words += length + (words[length] == '|')) {
+        length = strcspn(words, "|");
+        found = found || (strlen(value) == length && !strncmp(value, words, length));
+        add(names, words, length);
+    }
+    return found;
+}
+
+/* What it goes with, where that is an option of this model. */
+static enum hr_status check_with(const struct hr_option *row, const struct hr_train_options *o,
+                                 bool sparse)
+{
+    enum { MOST = sizeof row->with / sizeof *row->with };
+    for (size_t i = 0; i < MOST && row->with[i].option; i++) {
+        const struct hr_option *other = hr_train_option_find(row->with[i].option);
+        struct names names = {0};
+        char value[sizeof o->model];
+        if (!is_of_model(other, sparse) || (row->zero_is_off && is_off(row, o)))
+            continue;
+        hr_option_text(other, o, value, sizeof value);
+        if (!is_among(value, row->with[i].values, &names))
+            return refuse(row, other->name, value, &names);
+    }
     return HR_OK;
 }
 
-#define CHECK(rules, chooser, choice)                                                              \
-    HR_TRY(check_rules(cli, rules, sizeof rules / sizeof *rules, chooser, choice))
+static enum hr_status check_needs(const struct hr_option *row, const struct hr_train_options *o)
+{
+    char value[sizeof o->checkpoint_dir];
+    if (!row->needs.option)
+        return HR_OK;
+    hr_option_text(hr_train_option_find(row->needs.option), o, value, sizeof value);
+    return value[0] ? HR_OK
+                    : hr_fail(HR_E_USAGE, "--%s: %s give --%s too", row->name, row->needs.question,
+                              row->needs.option);
+}
 
-static enum hr_status check_strategy(const struct hr_cli *cli, const struct hr_train_options *o)
+/* --- with strategies and optimizers --- */
+
+static const struct hr_strategy *strategy_of(const char *name, uint64_t staleness)
+{
+    const struct hr_strategy *strategy = NULL;
+    return hr_strategy_find(name, staleness, &strategy) == HR_OK ? strategy : NULL;
+}
+
+/* --staleness itself may be 0, which makes ssp another strategy; what else ssp obeys, that does
+ * not. */
+static enum hr_status check_strategy(const struct hr_option *row, const struct hr_train_options *o)
 {
     const struct hr_strategy *strategy;
-    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
-    const bool pushes = !strategy->shares_batch && !hr_strategy_obeys(strategy, "moving-rate");
-    static const char pushers[] = "ps-async, ssp of --staleness 1 or more, and hogwild";
-    static const char servers[] = "ps-sync, ps-async, ssp, elastic-averaging and backup-workers";
-    const bool local = !strcmp(o->strategy, "local-sgd"), simulated = !strcmp(o->clock, "virtual");
-    const bool talks = strcmp(o->strategy, "hogwild") != 0; /* its workers share their memory */
-    const struct rule rules[] = {
-        {"staleness", !strcmp(o->strategy, "ssp"), "ssp"},
-        {"servers", strategy->served, servers},
-        {"placement", strategy->served, servers},
-        {"server-time", strategy->served || !simulated, servers},
-        {"record-block", !strcmp(o->strategy, "hogwild"), "hogwild"},
-        {"algorithm", local || !strcmp(o->strategy, "allreduce"), "allreduce and local-sgd"},
-        {"async-lr", pushes, pushers},
-        {"staleness-lr", pushes, pushers},
-        {"delay-compensation", pushes, pushers},
-        {"backups", hr_strategy_obeys(strategy, "backups"), "backup-workers"},
-        {"sync-every", local || hr_strategy_obeys(strategy, "moving-rate"),
-         "local-sgd and elastic-averaging"},
-        {"moving-rate", hr_strategy_obeys(strategy, "moving-rate"), "elastic-averaging"},
-        {"adaptive-sync", local, "local-sgd"},
-        {"link", simulated ? talks : !strcmp(o->strategy, "allreduce"),
-         "allreduce with --transport copy, and to --clock virtual but for hogwild"},
-        {"topology", talks || !simulated, "those that send messages"},
-    };
-    CHECK(rules, "strategy", o->strategy);
-    return HR_OK;
+    const bool bound = !strcmp(row->name, "staleness");
+    const uint64_t staleness = bound ? 1 : o->staleness;
+    struct names names = {0};
+    for (size_t i = 0; (strategy = hr_strategy_at(i)) != NULL; i++) {
+        char name[64];
+        if (!hr_strategy_obeys(strategy, row->name))
+            continue;
+        const bool always = bound || hr_strategy_obeys(strategy_of(strategy->name, 0), row->name);
+        snprintf(name, sizeof name, "%s%s", strategy->name,
+                 always ? "" : " of --staleness 1 or more");
+        add(&names, name, sizeof name);
+    }
+    if (!names.n || hr_strategy_obeys(strategy_of(o->strategy, staleness), row->name))
+        return HR_OK;
+    return refuse(row, "strategy", o->strategy, &names);
 }
 
-static enum hr_status check_updates(const struct hr_cli *cli, const struct hr_train_options *o)
+static bool rule_obeys(const struct hr_rule *rule, const char *name)
 {
-    const bool sgd = !strcmp(o->optimizer, "sgd"), lars = !strcmp(o->optimizer, "lars");
-    const bool moments = !strcmp(o->optimizer, "lamb") || !strncmp(o->optimizer, "adam", 4);
-    const struct rule of_optimizer[] = {
-        {"momentum", sgd || lars, "sgd and lars"},
-        {"nesterov", sgd, "sgd"},
-        {"beta1", moments, "adam, adamw and lamb"},
-        {"beta2", moments, "adam, adamw and lamb"},
-        {"eps", !sgd && !lars, "adagrad, adam, adamw and lamb"},
-        {"trust-coefficient", lars, "lars"},
-    };
-    const bool steps = !strcmp(o->lr_schedule, "step");
-    const struct rule of_schedule[] = {{"lr-step-epochs", steps, "step"},
-                                       {"lr-gamma", steps, "step"}};
-    const struct rule of_scale[] = {
-        {"base-batch-size", strcmp(o->scale_lr, "none") != 0, "linear and sqrt"}};
-    CHECK(of_optimizer, "optimizer", o->optimizer);
-    CHECK(of_schedule, "lr-schedule", o->lr_schedule);
-    CHECK(of_scale, "scale-lr", o->scale_lr);
-    return HR_OK;
+    for (const char *const *option = rule->options; *option; option++)
+        if (!strcmp(*option, name))
+            return true;
+    return false;
 }
 
-/* What there is too little of to obey. */
-static enum hr_status check_few(const struct hr_cli *cli, const struct hr_train_options *o)
+static enum hr_status check_optimizer(const struct hr_option *row, const struct hr_train_options *o)
 {
-    const struct hr_strategy *strategy;
-    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
-    const bool talks =
-        o->workers != 1 || (strategy->served && strcmp(o->placement, "colocated") != 0);
-    static const char peers[] = "several workers: one alone sends no messages";
-    const struct rule of_workers[] = {{"algorithm", talks, peers},
-                                      {"link", talks, peers},
-                                      {"topology", talks, peers},
-                                      {"transport", talks, peers}};
-    const struct rule of_period[] = {
-        {"adaptive-sync", !o->adaptive_sync || o->sync_every != 1,
-         "longer periods: it shortens them, and none is shorter than 1"}};
-    CHECK(of_workers, "workers", "1");
-    CHECK(of_period, "sync-every", "1");
-    return HR_OK;
+    const struct hr_rule *rule;
+    struct names names = {0};
+    bool obeyed = false;
+    for (size_t i = 0; (rule = hr_rule_at(i)) != NULL; i++)
+        if (rule_obeys(rule, row->name)) {
+            add(&names, rule->name, strlen(rule->name));
+            obeyed = obeyed || !strcmp(rule->name, o->optimizer);
+        }
+    return !names.n || obeyed ? HR_OK : refuse(row, "optimizer", o->optimizer, &names);
 }
 
-/* How a batch is computed and its gradient travels. */
-static enum hr_status check_batches(const struct hr_cli *cli, const struct hr_train_options *o)
+static enum hr_status check_ranks(const struct hr_option *row, const struct hr_train_options *o)
 {
-    const bool repro = !strcmp(o->reduce, "repro"), free_run = !strcmp(o->schedule, "free");
-    const bool real = !strcmp(o->clock, "real");
-    const struct rule of_reduce[] = {{"micro-shards", repro, "repro"},
-                                     {"prefetch", !repro || !o->prefetch, "sum"}};
-    const struct rule of_overlap[] = {{"bucket-size", !strcmp(o->overlap, "on"), "on"}};
-    const struct rule of_schedule[] = {{"prefetch", free_run || !o->prefetch, "free"},
-                                       {"launch", free_run, "free"},
-                                       {"compute-time", free_run, "free"},
-                                       {"inject", free_run, "free"},
-                                       {"link", free_run, "free"},
-                                       {"calibrate", free_run, "free"}};
-    if (hr_cli_was_given(cli, "batch-size") && o->global_batch_size)
-        return hr_fail(HR_E_USAGE,
-                       "--batch-size: means nothing with --global-batch-size %zu, "
-                       "which says the same of all workers",
-                       o->global_batch_size);
-    const struct rule of_clock[] = {
-        {"prefetch", real || !o->prefetch, "real"},
-        {"launch", real, "real"},
-        {"transport", real, "real"},
-        {"overlap", real, "real"},
-        {"calibrate", real, "real"},
-        {"server-time", !real, "virtual"},
-        {"topology", !real, "virtual"},
-    };
-    CHECK(of_clock, "clock", o->clock);
-    CHECK(of_reduce, "reduce", o->reduce);
-    CHECK(of_overlap, "overlap", o->overlap);
-    CHECK(of_schedule, "schedule", o->schedule);
-    return HR_OK;
+    const bool server =
+        strategy_of(o->strategy, o->staleness)->served && strcmp(o->placement, "colocated") != 0;
+    if (!row->between_ranks || o->workers != 1 || server)
+        return HR_OK;
+    return refuse(row, "workers", "1",
+                  &(struct names){1, "", "several workers: one alone sends no messages"});
 }
 
-static enum hr_status check_saving(const struct hr_cli *cli, const struct hr_train_options *o)
+/* --- all of it --- */
+
+static enum hr_status check_option(const struct hr_option *row, const struct hr_train_options *o,
+                                   bool sparse)
 {
-    static const char *const options[] = {"checkpoint-every", "keep", "overwrite"};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (hr_cli_was_given(cli, options[i]) && !o->checkpoint_dir[0])
-            return hr_fail(HR_E_USAGE, "--%s: where to? give --checkpoint-dir too", options[i]);
-    if (hr_cli_was_given(cli, "record-block") && !o->record[0])
-        return hr_fail(HR_E_USAGE, "--record-block: of what? give --record too");
-    return HR_OK;
+    if (!is_of_model(row, sparse))
+        return hr_fail(HR_E_USAGE, "--%s: means nothing with --model %s%s", row->name, o->model,
+                       sparse ? "" : " (it belongs to " SPARSE_MODELS ")");
+    if (row != hr_train_option_find(row->name))
+        return HR_OK; /* no option of training */
+    HR_TRY(check_with(row, o, sparse));
+    if (!sparse) {
+        HR_TRY(check_strategy(row, o));
+        HR_TRY(check_optimizer(row, o));
+        HR_TRY(check_ranks(row, o));
+    }
+    HR_TRY(check_needs(row, o));
+    return row->check ? row->check(o) : HR_OK;
 }
 
-static enum hr_status check_models(const struct hr_cli *cli, const struct hr_train_options *o)
-{
-    static const char belongs[] = "logistic, svm and mf";
-    const struct rule of_model[] = {{"solver", false, belongs},
-                                    {"cost", false, belongs},
-                                    {"factors", false, belongs},
-                                    {"hot-copies", false, belongs}};
-    CHECK(of_model, "model", o->model);
-    return HR_OK;
-}
-
-enum hr_status hr_combination_check_link(const struct hr_cli *cli, const char *topology)
+enum hr_status hr_meaning_check_link(const struct hr_cli *cli, const char *topology)
 {
     const bool family = !strncmp(topology, "star:", 5) || !strncmp(topology, "ring:", 5);
     if (topology[0] && !family && hr_cli_was_given(cli, "link"))
@@ -165,17 +176,19 @@ enum hr_status hr_combination_check_link(const struct hr_cli *cli, const char *t
     return HR_OK;
 }
 
-enum hr_status hr_combination_check(const struct hr_cli *cli, const struct hr_train_options *o)
+enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_options *o)
 {
-    if (hr_sparse_is_model(o->model)) {
-        HR_TRY(hr_sparse_meaning_check(cli, o));
-        return check_saving(cli, o);
-    }
-    HR_TRY(check_strategy(cli, o));
-    HR_TRY(check_updates(cli, o));
-    HR_TRY(check_batches(cli, o));
-    HR_TRY(check_few(cli, o));
-    HR_TRY(check_models(cli, o));
-    HR_TRY(hr_combination_check_link(cli, o->topology));
-    return check_saving(cli, o);
+    const bool sparse = hr_sparse_is_model(o->model);
+    const struct hr_strategy *strategy;
+    const struct hr_option *row;
+    struct hr_train_options chosen = *o;
+    if (sparse && !strcmp(o->solver, "auto"))
+        snprintf(chosen.solver, sizeof chosen.solver, "%s",
+                 strcmp(o->model, "mf") ? "dual" : "sgd");
+    HR_TRY(sparse ? hr_sparse_meaning_check(cli, o)
+                  : hr_strategy_find(o->strategy, o->staleness, &strategy));
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (cli->given[i])
+            HR_TRY(check_option(row, &chosen, sparse));
+    return hr_meaning_check_link(cli, o->topology);
 }

@@ -1,4 +1,10 @@
-/* meaning.h - options that mean nothing beside others are refused, not ignored. */
+/* meaning.h - options that mean nothing beside others are refused, not ignored.
+ *
+ * What an option goes with stands in its row (option.h), and in the strategies and optimizers that
+ * obey it (their `options`): one that is in no list of theirs means the same to all.
+ *
+ * Test: tests/cli/meaningless.bats, refusals.bats, strategies.bats, sparse.bats
+ */
 #ifndef HR_OPTIONS_MEANING_H
 #define HR_OPTIONS_MEANING_H
 
@@ -6,10 +12,10 @@
 
 /* Does each training option that was given (cli->given) mean something in a run of these options?
  * HR_E_USAGE names one that does not, and where it belongs; or the unknown strategy. */
-HR_CHECKED enum hr_status hr_combination_check(const struct hr_cli *cli,
-                                               const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_meaning_check(const struct hr_cli *cli,
+                                           const struct hr_train_options *o);
 
-/* The same of a sparse model's run, but for what belongs to checkpoints; asked by the above. */
+/* What rows do not say of a sparse model's run; asked by the above. */
 HR_CHECKED enum hr_status hr_sparse_meaning_check(const struct hr_cli *cli,
                                                   const struct hr_train_options *o);
 
@@ -18,6 +24,6 @@ HR_CHECKED enum hr_status hr_sparse_meaning_check(const struct hr_cli *cli,
 void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given);
 
 /* HR_E_USAGE: --link was given beside a topology's file, which says how fast its links are. */
-HR_CHECKED enum hr_status hr_combination_check_link(const struct hr_cli *cli, const char *topology);
+HR_CHECKED enum hr_status hr_meaning_check_link(const struct hr_cli *cli, const char *topology);
 
 #endif

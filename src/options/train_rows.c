@@ -100,8 +100,7 @@ static const struct hr_option model[] = {
         "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, mf, "
         "on sparse data; names: softmax, mlp, cnn, lenet, vgg-small, resnet8",
         .said = "mlp; eval: what the file says; bench train: all names, or some, as mlp,cnn",
-        .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS,
-        .sparse_usual = "logistic", .first = true),
+        .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
         "classify: each label is a class, though labels look like values (numbers that are not "
         "whole, or most of them different); auto: such are refused",
