@@ -38,10 +38,10 @@ ISAS    := $(if $(findstring x86_64,$(ARCH)),plain v3 v4,plain)
 MARCH.v3 := -march=x86-64-v3
 MARCH.v4 := -march=x86-64-v4 -mprefer-vector-width=512
 
-SOURCES := $(filter-out %.isa.c src/cli/%,$(wildcard src/*/*.c))
+SOURCES := $(filter-out %.isa.c src/bench/% src/cli/%,$(wildcard src/*/*.c))
 KERNELS := $(wildcard src/*/*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
-CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/cli/*.c))
+CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/bench/*.c src/cli/*.c))
 TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c)))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))

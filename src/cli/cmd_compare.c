@@ -15,7 +15,7 @@
 #include "options/entries.h"
 #include "cli/outcome.h"
 #include "cli/resume.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 #include "cli/watch.h"
 #include "hogring/checkpoint.h"
 #include "report/report.h"

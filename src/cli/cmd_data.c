@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 #include "data/packed.h"
 #include "report/json_value.h"
 

@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/outcome.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 #include "cli/watch.h"
 #include "cli/what_if.h"
 #include "hogring/replay.h"

@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/outcome.h"
 #include "cli/resume.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 #include "cli/watch.h"
 #include "report/report.h"
 #include "train/needs.h"

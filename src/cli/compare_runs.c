@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/signals.h"
+#include "base/signals.h"
 #include "cli/watch.h"
 
 void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,

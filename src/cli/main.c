@@ -8,7 +8,7 @@
 #include "cli/help.h"
 #include "cli/outcome.h"
 #include "cli/output.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 #include "kernels/gemm.h"
 
 static int run_command(const struct hr_command *command, int argc, char **argv)

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/size.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 
 struct filter {
     int fd, error; /* error: errno of the first write that failed */

@@ -6,7 +6,7 @@
 #include "cli/hints.h"
 #include "cli/outcome.h"
 #include "cli/output.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 
 static void on_start(void *arg, const struct hr_run_info *info)
 {

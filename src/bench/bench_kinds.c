@@ -1,4 +1,4 @@
-#include "cli/bench_kinds.h"
+#include "bench/bench_kinds.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "cli/signals.h"
+#include "base/signals.h"
 
 #include <signal.h>
 #include <stddef.h>

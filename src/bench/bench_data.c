@@ -1,4 +1,4 @@
-#include "cli/bench_data.h"
+#include "bench/bench_data.h"
 
 #include <stdlib.h>
 #include <string.h>

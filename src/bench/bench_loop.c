@@ -1,4 +1,4 @@
-#include "cli/bench_loop.h"
+#include "bench/bench_loop.h"
 
 #include <math.h>
 #include <stdlib.h>

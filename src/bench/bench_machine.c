@@ -1,4 +1,4 @@
-#include "cli/bench_machine.h"
+#include "bench/bench_machine.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * server is a rule of update that takes as long as the link would: it carries one part at a time,
  * there and back.
  */
-#ifndef HR_CLI_BENCH_STORE_H
-#define HR_CLI_BENCH_STORE_H
+#ifndef HR_BENCH_STORE_H
+#define HR_BENCH_STORE_H
 
 #include <stdbool.h>
 

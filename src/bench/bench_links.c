@@ -1,10 +1,10 @@
 /* hogring bench links - what a collective takes over links that this machine does not have. */
-#include "cli/bench_links.h"
+#include "bench/bench_links.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "cli/bench_loop.h"
+#include "bench/bench_loop.h"
 #include "options/meaning.h"
 #include "options/nearest.h"
 #include "netsim/laws.h"

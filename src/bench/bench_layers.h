@@ -1,6 +1,6 @@
 /* bench_layers.h - hogring bench layers and hogring bench train: what limits a network here. */
-#ifndef HR_CLI_BENCH_LAYERS_H
-#define HR_CLI_BENCH_LAYERS_H
+#ifndef HR_BENCH_LAYERS_H
+#define HR_BENCH_LAYERS_H
 
 #include "options/command_line.h"
 

@@ -1,7 +1,7 @@
 /* bench_data.h - what the benches of networks feed them: a data set that was named, or numbers made
  * up in a shape that was asked for. */
-#ifndef HR_CLI_BENCH_DATA_H
-#define HR_CLI_BENCH_DATA_H
+#ifndef HR_BENCH_DATA_H
+#define HR_BENCH_DATA_H
 
 #include "options/command_line.h"
 

@@ -1,8 +1,8 @@
 /* signals.h - Ctrl-C: in a run the first finishes the step and saves, the second leaves, the third
  * is not asked. Elsewhere the first ends the command, within a second whatever it is doing: reading
  * from a FIFO, writing into one, or computing. */
-#ifndef HR_CLI_SIGNALS_H
-#define HR_CLI_SIGNALS_H
+#ifndef HR_BASE_SIGNALS_H
+#define HR_BASE_SIGNALS_H
 
 #include "base/error.h"
 

@@ -5,8 +5,8 @@
  * what counts. Back to back, there is no barrier: the operation itself keeps ranks in step, and
  * whoever comes early waits inside it.
  */
-#ifndef HR_CLI_BENCH_LOOP_H
-#define HR_CLI_BENCH_LOOP_H
+#ifndef HR_BENCH_LOOP_H
+#define HR_BENCH_LOOP_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* bench_machine.h - what a measurement should be read beside: the machine's own times. */
-#ifndef HR_CLI_BENCH_MACHINE_H
-#define HR_CLI_BENCH_MACHINE_H
+#ifndef HR_BENCH_MACHINE_H
+#define HR_BENCH_MACHINE_H
 
 #include "report/report.h"
 

@@ -1,6 +1,6 @@
 /* bench_links.h - hogring bench links. */
-#ifndef HR_CLI_BENCH_LINKS_H
-#define HR_CLI_BENCH_LINKS_H
+#ifndef HR_BENCH_LINKS_H
+#define HR_BENCH_LINKS_H
 
 #include "options/command_line.h"
 

@@ -1,11 +1,11 @@
 /* hogring bench layers - where the time of a step goes, and what binds each part of it. */
-#include "cli/bench_layers.h"
+#include "bench/bench_layers.h"
 
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "cli/bench_data.h"
-#include "cli/signals.h"
+#include "bench/bench_data.h"
+#include "base/signals.h"
 #include "kernels/gemm.h"
 #include "plot/plot.h"
 #include "report/layers.h"

@@ -1,11 +1,11 @@
 /* hogring bench store - push_pull through parameter servers, over workers, servers and sizes. */
-#include "cli/bench_store.h"
+#include "bench/bench_store.h"
 
 #include <string.h>
 
 #include "base/cpus.h"
-#include "cli/bench_kinds.h"
-#include "cli/signals.h"
+#include "bench/bench_kinds.h"
+#include "base/signals.h"
 #include "plot/plot.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };

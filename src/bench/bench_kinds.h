@@ -1,6 +1,6 @@
 /* bench_kinds.h - the five kinds of `hogring bench`, and which options belong to which. */
-#ifndef HR_CLI_BENCH_KINDS_H
-#define HR_CLI_BENCH_KINDS_H
+#ifndef HR_BENCH_KINDS_H
+#define HR_BENCH_KINDS_H
 
 #include "options/command_line.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cli/bench_data.h"
-#include "cli/bench_layers.h"
+#include "bench/bench_data.h"
+#include "bench/bench_layers.h"
 #include "options/meaning.h"
-#include "cli/signals.h"
+#include "base/signals.h"
 #include "hogring/group.h"
 #include "kernels/gemm.h"
 #include "nn/model_text.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/vec.h"
-#include "cli/bench_store.h"
+#include "bench/bench_store.h"
 #include "hogring/store.h"
 #include "store/partition.h"
 
