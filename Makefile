@@ -127,7 +127,7 @@ Libs.private: -pthread $(HR_LIBS)
 endef
 export PC_FILE
 install: all $(B)/$(SONAME)                    ## command, libraries, headers, hogring.pc, man pages: PREFIX, DESTDIR
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/hogring share/man/man1 share/man/man7 share/doc/hogring/examples)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/hogring share/man/man1 share/man/man7 share/doc/hogring/examples share/bash-completion/completions)
 	install -m 755 $(BIN)/hogring $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BIN)/libhogring.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(SONAME) $(DESTDIR)$(PREFIX)/lib
@@ -135,11 +135,13 @@ install: all $(B)/$(SONAME)                    ## command, libraries, headers, h
 	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/hogring
 	install -m 644 tests/examples/*.c $(DESTDIR)$(PREFIX)/share/doc/hogring/examples
 	@echo "$$PC_FILE" >$(DESTDIR)$(PREFIX)/lib/pkgconfig/hogring.pc
+	$(BIN)/hogring help --completion >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hogring
 	@for page in $$($(BIN)/hogring help --man); do \
 	  $(BIN)/hogring help --man $$page >$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page || exit 1; done
 uninstall:                                     ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring.[17] $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring-*.[17]
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hogring
 	rm -rf $(DESTDIR)$(PREFIX)/include/hogring $(DESTDIR)$(PREFIX)/share/doc/hogring
 
 # --- tests --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/completion.h"
 #include "cli/man.h"
 #include "manual/manual.h"
 
@@ -38,8 +39,9 @@ void hr_help_print(FILE *out)
           out);
 }
 
-void hr_help_print_command(FILE *out, const struct hr_command *command)
+void hr_help_print_command(FILE *out, const struct hr_command *command, bool all)
 {
+    const size_t width = hr_manual_width(STDOUT_FILENO);
     char *text = NULL;
     size_t bytes;
     FILE *memory = open_memstream(&text, &bytes);
@@ -48,22 +50,24 @@ void hr_help_print_command(FILE *out, const struct hr_command *command)
     if (!memory)
         return;
     fputs(command->story, memory);
-    hr_cli_write_options(memory, command->bit);
+    const size_t left = hr_cli_write_options(memory, command->bit, all);
     fclose(memory);
-    hr_manual_print(out, text, hr_manual_width(STDOUT_FILENO));
+    hr_manual_print(out, text, width);
     free(text);
+    if (left)
+        fprintf(out, "\nand %zu more: hogring help %s --all\n", left, command->name);
     fprintf(out, "\nexamples:\n%s", command->examples);
 }
 
 /* A command, a page, or both: there is more to say of data than how to call the command. */
-static int help_with(const char *name)
+static int help_with(const char *name, bool all)
 {
     const struct hr_command *command = hr_command_find(name);
     const char *page = hr_manual_find(name);
     if (!command && !page)
         return hr_command_unknown(name);
     if (command)
-        hr_help_print_command(stdout, command);
+        hr_help_print_command(stdout, command, all);
     if (command && page)
         fputc('\n', stdout);
     if (page)
@@ -75,8 +79,10 @@ int hr_help(int argc, char **argv)
 {
     if (argc > 0 && !strcmp(argv[0], "--man"))
         return hr_man(argc > 1 ? argv[1] : NULL);
+    if (argc > 0 && !strcmp(argv[0], "--completion"))
+        return hr_completion_print(stdout);
     if (argc > 0)
-        return help_with(argv[0]);
+        return help_with(argv[0], argc > 1 && !strcmp(argv[1], "--all"));
     hr_help_print(stdout);
     return 0;
 }

@@ -4,10 +4,11 @@
 
 #include "cli/commands.h"
 
-/* hogring help [COMMAND|TOPIC], hogring help --man [FILE]; the exit code. */
+/* hogring help [COMMAND [--all]|TOPIC], help --man [FILE], help --completion; the exit code. */
 int hr_help(int argc, char **argv);
 
 void hr_help_print(FILE *out);
-void hr_help_print_command(FILE *out, const struct hr_command *command);
+/* all: every option, not only those that people use first */
+void hr_help_print_command(FILE *out, const struct hr_command *command, bool all);
 
 #endif

@@ -19,9 +19,11 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     if (status != HR_OK)
         return hr_cli_failed(status);
     if (cli.help) {
-        hr_help_print_command(stdout, command);
+        hr_help_print_command(stdout, command, cli.all);
         return 0;
     }
+    if (cli.all)
+        return hr_cli_failed(hr_fail(HR_E_USAGE, "--all: means nothing without --help"));
     hr_memory_limit_set(cli.max_memory);
     status = hr_outcome_check(&cli);
     if (status != HR_OK)

@@ -86,7 +86,7 @@ static void write_command(FILE *out, const struct hr_command *command)
     fprintf(out, "# SYNOPSIS\nhogring %s %s\n\n# DESCRIPTION\n%s", command->name, command->usage,
             command->story);
     fputs("\n# OPTIONS\n", out);
-    hr_cli_write_options(out, command->bit);
+    hr_cli_write_options(out, command->bit, true);
     fprintf(out, "\n# EXAMPLES\n%s", command->examples);
 }
 

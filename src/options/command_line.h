@@ -25,7 +25,7 @@ struct hr_cli {
     char data[1024], json[1024], plot[1024], strategies[512];
     uint64_t max_memory; /* 0: what the kernel says there is */
     size_t seeds;
-    bool concurrent, quiet, help, emulate;
+    bool concurrent, quiet, help, all, emulate;
     double expect_accuracy; /* 0: none */
     char expect_digest[64];
     size_t ranks, group_size;
@@ -78,7 +78,8 @@ HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit com
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
 void hr_cli_mark_given(struct hr_cli *cli, const char *name);
 
-/* The options of a command, as text of the manual (manual/manual.h). */
-void hr_cli_write_options(FILE *out, enum hr_command_bit command);
+/* The options of a command, as text of the manual (manual/manual.h): all, or those that people use
+ * first. How many were left out. */
+size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all);
 
 #endif

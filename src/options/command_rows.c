@@ -13,7 +13,7 @@
 #define ALL (READERS | HR_INSPECT | HR_BENCH | HR_REPLAY)
 
 static const struct hr_option data[] = {
-    ROW("data", TEXT, data, "NAME", "digits",
+    ROW("data", TEXT, data, "NAME|FILE", "digits",
         "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder "
         "of IDX, CIFAR or npy files; bytes (uint8) are divided by 255, numbers are taken as they "
         "are (data --help says more)",
@@ -90,9 +90,10 @@ static const struct hr_option results[] = {
 };
 
 static const struct hr_option measurement[] = {
-    ROW("ranks", COUNT, ranks, "N", "2", "ranks that take part", .commands = HR_BENCH),
+    ROW("ranks", COUNT, ranks, "N", "2", "ranks that take part", .commands = HR_BENCH,
+        .first = true),
     ROW("sizes", TEXT, sizes, "LO:HI", "4:64M", "bytes, by factors of 4: 4:64M",
-        .said = "4:64M; store: 16K:16M, --sweep: 1M", .commands = HR_BENCH),
+        .said = "4:64M; store: 16K:16M, --sweep: 1M", .commands = HR_BENCH, .first = true),
     ROW("type", TEXT, type, "TYPE", "float32", "float32, float64, int32, int64",
         .words = "float32|float64|int32|int64", .commands = HR_BENCH),
     ROW("redop", TEXT, redop, "OP", "sum", "sum, product, min, max, mean",
@@ -146,6 +147,8 @@ static const struct hr_option expert[] = {
      .models = HR_OF_ALL_MODELS},
     ROW("help", FLAG, help, NULL, NULL, "this text", .commands = ALL, .models = HR_OF_ALL_MODELS,
         .first = true),
+    ROW("all", FLAG, all, NULL, NULL, "with --help: the options that few need, too",
+        .commands = ALL, .models = HR_OF_ALL_MODELS),
 };
 
 #define LIST(section, rows)                                                                        \

@@ -56,22 +56,31 @@ static void describe(const struct hr_option *row, char *text, size_t size)
     add(text, size, "]", "");
 }
 
-void hr_cli_write_options(FILE *out, enum hr_command_bit command)
+static void write_option(FILE *out, const struct hr_option *row)
 {
+    char text[1024];
+    describe(row, text, sizeof text);
+    fprintf(out, "--%s%s%s :: %s\n", row->name, row->metavar ? " " : "",
+            row->metavar ? row->metavar : "", text);
+}
+
+size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all)
+{
+    size_t left = 0;
     for (enum hr_option_section section = 0; section < HR_SECTIONS; section++) {
         struct hr_cli_option option;
         bool any = false;
         for (size_t i = 0; (option = hr_cli_option_at(i)).row != NULL; i++) {
-            const struct hr_option *row = option.row;
-            char text[1024];
-            if (option.section != section || !hr_option_is_of(row, command))
+            if (option.section != section || !hr_option_is_of(option.row, command))
+                continue;
+            left += !all && !option.row->first;
+            if (!all && !option.row->first)
                 continue;
             if (!any)
                 fprintf(out, "\n## %s\n", titles[section]);
             any = true;
-            describe(row, text, sizeof text);
-            fprintf(out, "--%s%s%s :: %s\n", row->name, row->metavar ? " " : "",
-                    row->metavar ? row->metavar : "", text);
+            write_option(out, option.row);
         }
     }
+    return left;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "nn/model_text.h"
 #include "optim/optimizer.h"
 #include "options/train_options.h"
 #include "plan/plan.h"
@@ -17,6 +18,11 @@
     }
 #define RANGE(low, high) .range = {low, high}
 #define BOTH (HR_TRAIN | HR_COMPARE)
+
+static const char *model_at(size_t i)
+{
+    return hr_model_builtins()[i];
+}
 
 static const char *strategy_at(size_t i)
 {
@@ -98,7 +104,8 @@ static enum hr_status check_hot_copies(const struct hr_train_options *o)
 static const struct hr_option model[] = {
     ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
         "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, mf, "
-        "on sparse data; names: softmax, mlp, cnn, lenet, vgg-small, resnet8",
+        "on sparse data; names: ",
+        .name_at = model_at,
         .said = "mlp; eval: what the file says; bench train: all names, or some, as mlp,cnn",
         .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",

@@ -27,7 +27,7 @@ company() {
 
 @test "numbers at their ends are obeyed, or refused in one line" {
   printf '1 1:1 2:3\n2 2:1\n1 1:1\n2 2:2\n' >"$TMP/a.libsvm"
-  options=$(hogring help train | sed -nE 's/^  --([a-z0-9-]+) (N|X|S|K|E|G|B|M|T|C|D|RATE|LAMBDA|CLOCKS|STEPS|ALPHA|BYTES|SIZE|MODEL)( .*|$)/\1/p')
+  options=$(hogring help train --all | sed -nE 's/^  --([a-z0-9-]+) (N|X|S|K|E|G|B|M|T|C|D|RATE|LAMBDA|CLOCKS|STEPS|ALPHA|BYTES|SIZE|MODEL)( .*|$)/\1/p')
   [ "$(wc -w <<<"$options")" -gt 40 ]
   for name in $options; do
     for value in 0 1 4294967296 18446744073709551615 18446744073709551616 1e300; do

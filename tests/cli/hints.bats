@@ -134,7 +134,7 @@ PY
   echo 1000 >"$TMP/times"
   refused 3 "times:1: expected one duration with its unit, as 9.8ms or 9800000ns" simulate --compute-time "trace:$TMP/times"
   hogring simulate --max-steps 2 --quiet --strategy ps-sync --server-time 0 --timeout 0 --max-seconds 30 --compute-time 2ms >/dev/null
-  hogring train --help | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
+  hogring train --help --all | tr -s ' \n' ' ' | grep -q "trace:FILE (drawn from a text file of times, one a line as 9.8ms, behind # a comment)"
 }
 
 @test "an accuracy above 1 is refused at once" {

@@ -39,7 +39,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
   command -v mandoc >/dev/null || skip "no mandoc"
   for c in train compare bench; do
     hogring help --man "hogring-$c.1" | mandoc -Tascii | col -b >"$TMP/man"
-    for o in $(hogring $c --help | grep -oE '^  --[a-z0-9-]+'); do grep -q -- "$o" "$TMP/man"; done
+    for o in $(hogring help $c --all | grep -oE '^  --[a-z0-9-]+'); do grep -q -- "$o" "$TMP/man"; done
   done
 }
 
