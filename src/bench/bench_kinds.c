@@ -6,53 +6,9 @@
 #include "base/needs.h"
 #include "options/nearest.h"
 
-enum {
-    NETS = HR_BENCH_LAYERS | HR_BENCH_TRAIN,
-    PLANS = HR_BENCH_COLLECTIVES | HR_BENCH_LINKS,
-};
-
-/* Options that do not belong to all. */
-static const struct {
-    const char *option;
-    unsigned kinds;
-} rules[] = {
-    {"data", NETS},
-    {"model", NETS},
-    {"input", NETS},
-    {"classes", NETS},
-    {"batch-size", NETS},
-    {"threads-per-worker", NETS},
-    {"kernels", NETS},
-    {"max-seconds", NETS},
-    {"strategy", HR_BENCH_TRAIN | HR_BENCH_STORE},
-    {"workers", HR_BENCH_TRAIN | HR_BENCH_STORE},
-    {"servers", HR_BENCH_TRAIN | HR_BENCH_STORE},
-    {"algorithm", PLANS | HR_BENCH_TRAIN},
-    {"launch", HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE},
-    {"timeout", HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE},
-    {"plot", HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_STORE},
-    {"ranks", HR_BENCH_COLLECTIVES},
-    {"sizes", HR_BENCH_COLLECTIVES | HR_BENCH_STORE},
-    {"type", HR_BENCH_COLLECTIVES},
-    {"redop", HR_BENCH_COLLECTIVES},
-    {"transport", HR_BENCH_COLLECTIVES},
-    {"buffers", HR_BENCH_COLLECTIVES | HR_BENCH_STORE},
-    {"loop", HR_BENCH_COLLECTIVES},
-    {"group-size", PLANS},
-    {"link", PLANS | HR_BENCH_STORE},
-    {"topology", PLANS},
-    {"bytes", HR_BENCH_LINKS},
-    {"root", HR_BENCH_LINKS},
-    {"emulate", HR_BENCH_LINKS},
-    {"find-rings", HR_BENCH_LINKS},
-    {"sweep", HR_BENCH_LINKS | HR_BENCH_STORE},
-    {"placement", HR_BENCH_STORE},
-    {"keys", HR_BENCH_STORE},
-};
-
 static const struct {
     const char *name;
-    enum hr_bench_kind kind;
+    enum hr_command_bit kind;
 } kinds[] = {{"links", HR_BENCH_LINKS},
              {"layers", HR_BENCH_LAYERS},
              {"train", HR_BENCH_TRAIN},
@@ -60,7 +16,7 @@ static const struct {
 
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
-enum hr_bench_kind hr_bench_kind_of(const struct hr_cli *cli)
+enum hr_command_bit hr_bench_kind_of(const struct hr_cli *cli)
 {
     for (size_t i = 0; cli->npositional && i < NKINDS; i++)
         if (!strcmp(cli->positional[0], kinds[i].name))
@@ -76,21 +32,18 @@ static const char *name_of(unsigned mask)
     return "all_reduce";
 }
 
-enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_bench_kind kind)
+enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_command_bit kind)
 {
     if (kind != HR_BENCH_COLLECTIVES && cli->npositional > 1)
         return hr_fail(HR_E_USAGE, "bench %s %s: expected nothing behind \"%s\" but options",
                        cli->positional[0], cli->positional[1], cli->positional[0]);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!hr_cli_was_given(cli, rules[i].option) || (rules[i].kinds & kind))
-            continue;
-        if (kind == HR_BENCH_COLLECTIVES)
-            return hr_fail(HR_E_USAGE, "--%s: means nothing without \"hogring bench %s\"",
-                           rules[i].option, name_of(rules[i].kinds));
-        return hr_fail(HR_E_USAGE, "--%s: means nothing with bench %s", rules[i].option,
-                       name_of(kind));
-    }
-    return HR_OK;
+    const struct hr_option *row = hr_cli_given_beyond(cli, kind);
+    if (!row)
+        return HR_OK;
+    if (kind == HR_BENCH_COLLECTIVES)
+        return hr_fail(HR_E_USAGE, "--%s: means nothing without \"hogring bench %s\"", row->name,
+                       name_of(row->commands));
+    return hr_fail(HR_E_USAGE, "--%s: means nothing with bench %s", row->name, name_of(kind));
 }
 
 enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *high)

@@ -1,22 +1,15 @@
-/* bench_kinds.h - the five kinds of `hogring bench`, and which options belong to which. */
+/* bench_kinds.h - the five kinds of `hogring bench`. */
 #ifndef HR_BENCH_KINDS_H
 #define HR_BENCH_KINDS_H
 
 #include "options/command_line.h"
 
-enum hr_bench_kind {
-    HR_BENCH_COLLECTIVES = 1, /* bench all_reduce, ...: anything that is none of the others */
-    HR_BENCH_LINKS = 2,
-    HR_BENCH_LAYERS = 4,
-    HR_BENCH_TRAIN = 8,
-    HR_BENCH_STORE = 16,
-};
-
 /* What the first argument asks for. */
-enum hr_bench_kind hr_bench_kind_of(const struct hr_cli *cli);
+enum hr_command_bit hr_bench_kind_of(const struct hr_cli *cli);
 
 /* HR_E_USAGE: an option was given that means nothing to that kind, or a second argument. */
-HR_CHECKED enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_bench_kind kind);
+HR_CHECKED enum hr_status hr_bench_check_options(const struct hr_cli *cli,
+                                                 enum hr_command_bit kind);
 
 /* "LO:HI" in bytes, or one size. */
 HR_CHECKED enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *high);

@@ -245,7 +245,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
 static int run(struct hr_cli *cli)
 {
     static struct rows rows;
-    const enum hr_bench_kind kind = hr_bench_kind_of(cli);
+    const enum hr_command_bit kind = hr_bench_kind_of(cli);
     enum hr_status status = hr_bench_check_options(cli, kind);
     if (status == HR_OK)
         status = kind == HR_BENCH_LINKS    ? hr_bench_links(cli)

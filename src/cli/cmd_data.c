@@ -108,11 +108,6 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
 
 static enum hr_status verify(const struct hr_cli *cli, const char *name)
 {
-    static const char *const others[] = {"test-data",  "test-fraction", "header",  "label-column",
-                                         "index-base", "features",      "classes", "json"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (hr_cli_was_given(cli, others[i]))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing for data verify", others[i]);
     if (cli->npositional < 2 && !hr_cli_was_given(cli, "data"))
         return hr_fail(HR_E_USAGE, "data verify: which file? (hogring data verify FILE)");
     HR_TRY(hr_packed_verify(name));
@@ -122,12 +117,7 @@ static enum hr_status verify(const struct hr_cli *cli, const char *name)
 
 static enum hr_status make(const struct hr_cli *cli, const char *what)
 {
-    static const char *const others[] = {"data",         "test-data",  "test-fraction", "header",
-                                         "label-column", "index-base", "classes",       "json"};
     struct hr_sparse_shape shape = cli->shape, usual;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (hr_cli_was_given(cli, others[i]))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing for data make", others[i]);
     if (cli->npositional < 2 || strcmp(what, "sparse") != 0)
         return hr_fail(HR_E_USAGE, "data make: expected data make sparse --out FILE");
     if (!cli->out[0])
@@ -142,25 +132,16 @@ static enum hr_status make(const struct hr_cli *cli, const char *what)
     return HR_OK;
 }
 
-static enum hr_status check_making(const struct hr_cli *cli, const char *job)
-{
-    static const char *const options[] = {"rows", "nonzeros", "exponent", "noise", "seed"};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (hr_cli_was_given(cli, options[i]) && strcmp(job, "make") != 0)
-            return hr_fail(HR_E_USAGE, "--%s: means nothing for data %s", options[i], job);
-    return HR_OK;
-}
-
 static enum hr_status dispatch(const struct hr_cli *cli)
 {
     static const struct {
         const char *name;
         enum hr_status (*run)(const struct hr_cli *cli, const char *name);
-        bool writes;
-    } jobs[] = {{"pack", pack, true},
-                {"verify", verify, false},
-                {"info", hr_cli_data_info, false},
-                {"make", make, true}};
+        enum hr_command_bit bit;
+    } jobs[] = {{"pack", pack, HR_DATA_PACK},
+                {"verify", verify, HR_DATA_VERIFY},
+                {"info", hr_cli_data_info, HR_DATA_INFO},
+                {"make", make, HR_DATA_MAKE}};
     const char *job = cli->npositional ? cli->positional[0] : "";
     const char *name = cli->npositional > 1 ? cli->positional[1] : cli->data;
     if (cli->npositional > 2 || (cli->npositional == 2 && hr_cli_was_given(cli, "data")))
@@ -168,9 +149,9 @@ static enum hr_status dispatch(const struct hr_cli *cli)
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         if (strcmp(job, jobs[i].name) != 0)
             continue;
-        if (cli->out[0] && !jobs[i].writes)
-            return hr_fail(HR_E_USAGE, "--out: means nothing for data %s", job);
-        HR_TRY(check_making(cli, job));
+        const struct hr_option *row = hr_cli_given_beyond(cli, jobs[i].bit);
+        if (row)
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for data %s", row->name, job);
         return jobs[i].run(cli, name);
     }
     return hr_fail(HR_E_USAGE, "data%s%s: expected data pack, data verify, data info or data make",

@@ -78,6 +78,9 @@ HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit com
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
 void hr_cli_mark_given(struct hr_cli *cli, const char *name);
 
+/* The first option that was given and that this part of its command does not have; NULL: none. */
+const struct hr_option *hr_cli_given_beyond(const struct hr_cli *cli, unsigned part);
+
 /* The options of a command, as text of the manual (manual/manual.h): all, or those that people use
  * first. How many were left out. */
 size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all);

@@ -9,33 +9,35 @@
         .help = __VA_ARGS__                                                                        \
     }
 #define BOTH (HR_TRAIN | HR_COMPARE)
-#define READERS (BOTH | HR_EVAL | HR_DATA)
-#define ALL (READERS | HR_INSPECT | HR_BENCH | HR_REPLAY)
+#define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
+#define ALL (BOTH | HR_EVAL | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
         "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder "
         "of IDX, CIFAR or npy files; bytes (uint8) are divided by 255, numbers are taken as they "
         "are (data --help says more)",
-        .said = "digits; bench: none", .commands = READERS | HR_BENCH | HR_REPLAY,
+        .said = "digits; bench: none",
+        .commands = READERS | HR_DATA_VERIFY | HR_BENCH_NETS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
         "shape of a sample; bench layers and train, without --data: of random numbers",
-        .commands = HR_BENCH | HR_INSPECT),
+        .commands = HR_BENCH_NETS | HR_INSPECT),
     ROW("classes", COUNT, classes, "N", "10", "of the labels; bench: of random ones, with --input",
-        .commands = HR_BENCH | HR_INSPECT),
+        .commands = HR_BENCH_NETS | HR_INSPECT),
 };
 
 static const struct hr_option making[] = {
-    ROW("out", TEXT, out, "FILE", NULL, "data pack, data make: write here", .commands = HR_DATA),
-    ROW("rows", COUNT, shape.rows, "N", "20242", "how many", .commands = HR_DATA),
+    ROW("out", TEXT, out, "FILE", NULL, "data pack, data make: write here",
+        .commands = HR_DATA_PACK | HR_DATA_MAKE),
+    ROW("rows", COUNT, shape.rows, "N", "20242", "how many", .commands = HR_DATA_MAKE),
     ROW("nonzeros", NUMBER, shape.nonzeros, "N", "74", "features of a row, on average",
-        .commands = HR_DATA),
+        .commands = HR_DATA_MAKE),
     ROW("exponent", NUMBER, shape.exponent, "S", "1",
-        "the k-th most frequent feature is drawn in proportion to k^-S", .commands = HR_DATA),
+        "the k-th most frequent feature is drawn in proportion to k^-S", .commands = HR_DATA_MAKE),
     ROW("noise", NUMBER, shape.noise, "X", "0.02", "share of the labels that are wrong",
-        .commands = HR_DATA),
-    ROW("seed", COUNT64, shape.seed, "N", "1", "of all random numbers", .commands = HR_DATA),
+        .commands = HR_DATA_MAKE),
+    ROW("seed", COUNT64, shape.seed, "N", "1", "of all random numbers", .commands = HR_DATA_MAKE),
 };
 
 static const struct hr_option workers[] = {
@@ -66,15 +68,17 @@ static const struct hr_option limits[] = {
 
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
-        "write everything as JSON; - for stdout (help json: fields)", .commands = ALL,
-        .models = HR_OF_ALL_MODELS, .first = true),
+        "write everything as JSON; - for stdout (help json: fields)",
+        .commands = READERS | HR_INSPECT | HR_BENCH | HR_REPLAY, .models = HR_OF_ALL_MODELS,
+        .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S; several joined by +",
         .commands = HR_REPLAY),
     ROW("plot", TEXT, plot, "FILE", NULL,
         "draw loss and accuracy (bench: times over sizes; bench layers: the roofline): .svg or "
         ".png",
-        .commands = BOTH | HR_BENCH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
+        .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_STORE | HR_REPLAY,
+        .models = HR_OF_ALL_MODELS, .first = true),
     ROW("outputs", TEXT, outputs, "FILE.npy", NULL,
         "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads "
         "it",
@@ -90,52 +94,55 @@ static const struct hr_option results[] = {
 };
 
 static const struct hr_option measurement[] = {
-    ROW("ranks", COUNT, ranks, "N", "2", "ranks that take part", .commands = HR_BENCH,
+    ROW("ranks", COUNT, ranks, "N", "2", "ranks that take part", .commands = HR_BENCH_COLLECTIVES,
         .first = true),
     ROW("sizes", TEXT, sizes, "LO:HI", "4:64M", "bytes, by factors of 4: 4:64M",
-        .said = "4:64M; store: 16K:16M, --sweep: 1M", .commands = HR_BENCH, .first = true),
+        .said = "4:64M; store: 16K:16M, --sweep: 1M",
+        .commands = HR_BENCH_COLLECTIVES | HR_BENCH_STORE, .first = true),
     ROW("type", TEXT, type, "TYPE", "float32", "float32, float64, int32, int64",
-        .words = "float32|float64|int32|int64", .commands = HR_BENCH),
+        .words = "float32|float64|int32|int64", .commands = HR_BENCH_COLLECTIVES),
     ROW("redop", TEXT, redop, "OP", "sum", "sum, product, min, max, mean",
-        .words = "sum|product|min|max|mean", .commands = HR_BENCH),
+        .words = "sum|product|min|max|mean", .commands = HR_BENCH_COLLECTIVES),
     ROW("group-size", COUNT, group_size, "N", NULL, "ranks a node, of hierarchical", .said = "2",
-        .commands = HR_BENCH),
+        .commands = HR_BENCH_PLANS),
     ROW("transport", TEXT, transport, "HOW", "zero-copy",
         "zero-copy: peers read buffers in place; copy: payload goes through the rings",
-        .words = "zero-copy|copy", .commands = HR_BENCH),
+        .words = "zero-copy|copy", .commands = HR_BENCH_COLLECTIVES),
     ROW("link", TEXT, link, "BANDWIDTH,LATENCY", NULL,
         "emulate, between any two ranks, a link of its own: 1GB/s,5us (transport copy); store: one "
         "link a server",
-        .commands = HR_BENCH),
+        .commands = HR_BENCH_PLANS | HR_BENCH_STORE),
     ROW("topology", TEXT, topology, "FILE", NULL,
         "emulate a topology's links, as data/topologies/ring-8.txt (transport copy); bench links: "
         "walk them; there also star:N and ring:N, whose links are like --link [16GB/s]",
-        .commands = HR_BENCH),
+        .commands = HR_BENCH_PLANS),
     ROW("buffers", TEXT, buffers, "WHERE", "arena",
         "arena: in shared memory; private: from malloc, as MPI's programs have them",
-        .words = "arena|private", .commands = HR_BENCH),
+        .words = "arena|private", .commands = HR_BENCH_COLLECTIVES | HR_BENCH_STORE),
     ROW("loop", TEXT, loop, "HOW", "barrier", "barrier before each operation, or back-to-back",
-        .words = "barrier|back-to-back", .commands = HR_BENCH),
+        .words = "barrier|back-to-back", .commands = HR_BENCH_COLLECTIVES),
     ROW("placement", TEXT, placement, "WHERE", "dedicated",
         "store: servers are dedicated ranks, or colocated in workers; or both, in turn",
-        .words = "dedicated|colocated|both", .commands = HR_BENCH),
+        .words = "dedicated|colocated|both", .commands = HR_BENCH_STORE),
     ROW("keys", COUNT, keys, "N", "4", "store: equal keys that the bytes are cut into",
-        .commands = HR_BENCH),
+        .commands = HR_BENCH_STORE),
 };
 
 static const struct hr_option paper[] = {
-    ROW("bytes", TEXT, bytes, "N", "160MB", "to synchronise: 160MB, 64M", .commands = HR_BENCH),
+    ROW("bytes", TEXT, bytes, "N", "160MB", "to synchronise: 160MB, 64M",
+        .commands = HR_BENCH_LINKS),
     ROW("root", TEXT, root, "NODE", NULL,
         "of master-worker; one that is no gpu is a master without data", .said = "the first gpu",
-        .commands = HR_BENCH),
+        .commands = HR_BENCH_LINKS),
     ROW("emulate", FLAG, emulate, NULL, NULL,
-        "links: also run the algorithms, over rings as slow in proportion", .commands = HR_BENCH),
+        "links: also run the algorithms, over rings as slow in proportion",
+        .commands = HR_BENCH_LINKS),
     ROW("find-rings", FLAG, find_rings, NULL, NULL, "decompose the links between gpus into rings",
-        .commands = HR_BENCH),
+        .commands = HR_BENCH_LINKS),
     ROW("sweep", FLAG, sweep, NULL, NULL,
         "links: 1 to 32 workers with 1 to 8 parameter servers, links like --link; store: all "
         "numbers up to --workers [4] and --servers [2]",
-        .commands = HR_BENCH),
+        .commands = HR_BENCH_LINKS | HR_BENCH_STORE),
 };
 
 static const struct hr_option expert[] = {

@@ -9,7 +9,7 @@
         .usual = preset, .help = __VA_ARGS__                                                       \
     }
 
-#define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA)
+#define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
 
 static const struct hr_option data[] = {
     ROW("test-data", TEXT, test_data, "FILE", NULL,
@@ -26,7 +26,7 @@ static const struct hr_option data[] = {
         "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0", .words = "0|1|auto",
         .commands = READERS, .models = HR_OF_ALL_MODELS),
     ROW("features", COUNT, feature_count, "N", NULL, "libsvm: how many features",
-        .said = "the largest index; data make: 47236", .commands = READERS,
+        .said = "the largest index; data make: 47236", .commands = READERS | HR_DATA_MAKE,
         .models = HR_OF_ALL_MODELS),
     ROW("classes", TEXT, classes, "LIST", NULL,
         "all there are, in order, for data that lacks some: cat,dog,eel, or how many: 10 (0 to 9)",

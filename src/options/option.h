@@ -42,15 +42,27 @@ enum hr_option_use {
     HR_SPARSE,  /* the weights of sparse models, which are not recorded */
 };
 
+/* Commands; those that do several things have a bit for each. */
 enum hr_command_bit {
     HR_TRAIN = 1,
-    HR_COMPARE = 2,
-    HR_EVAL = 4,
-    HR_INSPECT = 8,
-    HR_BENCH = 16,
-    HR_DATA = 32,
-    HR_REPLAY = 128,
-    HR_LIBRARY = 256, /* no command: callers of hr_train set the field */
+    HR_COMPARE = 1 << 1,
+    HR_EVAL = 1 << 2,
+    HR_INSPECT = 1 << 3,
+    HR_REPLAY = 1 << 4,
+    HR_DATA_INFO = 1 << 5,
+    HR_DATA_PACK = 1 << 6,
+    HR_DATA_VERIFY = 1 << 7,
+    HR_DATA_MAKE = 1 << 8,
+    HR_DATA = HR_DATA_INFO | HR_DATA_PACK | HR_DATA_VERIFY | HR_DATA_MAKE,
+    HR_BENCH_COLLECTIVES = 1 << 9, /* bench all_reduce, ...: what is none of the others */
+    HR_BENCH_LINKS = 1 << 10,
+    HR_BENCH_LAYERS = 1 << 11,
+    HR_BENCH_TRAIN = 1 << 12,
+    HR_BENCH_STORE = 1 << 13,
+    HR_BENCH_NETS = HR_BENCH_LAYERS | HR_BENCH_TRAIN,
+    HR_BENCH_PLANS = HR_BENCH_COLLECTIVES | HR_BENCH_LINKS,
+    HR_BENCH = HR_BENCH_PLANS | HR_BENCH_NETS | HR_BENCH_STORE,
+    HR_LIBRARY = 1 << 14, /* no command: callers of hr_train set the field */
 };
 
 /* Sections of --help, in its order. */

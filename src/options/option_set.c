@@ -91,3 +91,12 @@ void hr_cli_mark_given(struct hr_cli *cli, const char *name)
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
         cli->given[i] |= !strcmp(row->name, name);
 }
+
+const struct hr_option *hr_cli_given_beyond(const struct hr_cli *cli, unsigned part)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (cli->given[i] && !hr_option_is_of(row, part))
+            return row;
+    return NULL;
+}

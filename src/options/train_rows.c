@@ -107,7 +107,7 @@ static const struct hr_option model[] = {
         "on sparse data; names: ",
         .name_at = model_at,
         .said = "mlp; eval: what the file says; bench train: all names, or some, as mlp,cnn",
-        .commands = BOTH | HR_EVAL | HR_BENCH, .models = HR_OF_ALL_MODELS, .first = true),
+        .commands = BOTH | HR_EVAL | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
         "classify: each label is a class, though labels look like values (numbers that are not "
         "whole, or most of them different); auto: such are refused",
@@ -122,14 +122,15 @@ static const struct hr_option model[] = {
 
 static const struct hr_option workers[] = {
     ROW("strategy", TEXT, strategy, DECIDES, "NAME", "allreduce", "", .name_at = strategy_at,
-        .commands = HR_TRAIN | HR_BENCH, .models = HR_OF_ALL_MODELS, .sparse_usual = "hogwild",
-        .first = true),
+        .commands = HR_TRAIN | HR_BENCH_TRAIN | HR_BENCH_STORE, .models = HR_OF_ALL_MODELS,
+        .sparse_usual = "hogwild", .first = true),
     ROW("workers", COUNT, workers, DECIDES, "N", NULL,
         "1 to 64; in virtual time to 1024, with the servers",
-        .said = "processors allowed, at least 2", .commands = BOTH | HR_BENCH,
-        .models = HR_OF_ALL_MODELS, .sparse_range = {1, HR_MAX_RANKS}, .first = true),
+        .said = "processors allowed, at least 2",
+        .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE, .models = HR_OF_ALL_MODELS,
+        .sparse_range = {1, HR_MAX_RANKS}, .first = true),
     ROW("servers", COUNT, servers, DECIDES, "S", NULL, "shards of the parameter server",
-        .said = "1; colocated: one a worker", .commands = BOTH | HR_BENCH),
+        .said = "1; colocated: one a worker", .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
         "who serves while it waits",
@@ -156,10 +157,11 @@ static const struct hr_option workers[] = {
         "gossip: who averages with whom: ring, torus, hypercube, complete, or a FILE of links"),
     ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto",
         "of all-reduce; bench also: all, and bench links: rings; else ", .name_at = algorithm_at,
-        .commands = BOTH | HR_BENCH, .between_ranks = true),
+        .commands = BOTH | HR_BENCH_PLANS | HR_BENCH_TRAIN, .between_ranks = true),
     ROW("launch", TEXT, launch, DECIDES, "HOW", "thread", "thread or process",
-        .words = "thread|process", .commands = BOTH | HR_BENCH, .models = HR_OF_ALL_MODELS,
-        .with = {{"clock", "real"}, {"schedule", "free"}}),
+        .words = "thread|process",
+        .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE,
+        .models = HR_OF_ALL_MODELS, .with = {{"clock", "real"}, {"schedule", "free"}}),
     ROW("async-lr", TEXT, async_lr, DECIDES, "HOW", "same",
         "asynchronous updates at the same lr, or divide it by the workers", .words = "same|divide"),
 };
@@ -172,7 +174,7 @@ static const struct hr_option training[] = {
         "samples an epoch; passes run on through epochs", .said = "the training set",
         RANGE(0, 0x1p40)),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
-        RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH | HR_INSPECT, .sparse_usual = "1",
+        RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH_NETS | HR_INSPECT, .sparse_usual = "1",
         .check = check_batch, .first = true),
     ROW("global-batch-size", COUNT, global_batch_size, DECIDES, "N", NULL,
         "samples a step of all workers, instead of --batch-size", RANGE(0, 1 << 24),
@@ -188,7 +190,7 @@ static const struct hr_option training[] = {
         .with = {{"reduce", "repro"}}),
     ROW("threads-per-worker", COUNT, threads_per_worker, AROUND, "N", "1",
         "threads that share a worker's computing; they change no bit", RANGE(1, 256),
-        .commands = BOTH | HR_BENCH),
+        .commands = BOTH | HR_BENCH_NETS),
     ROW("augment", TEXT, augment, DECIDES, "HOW", NULL,
         "of training images: flip, crop:PAD (behind PAD zeros), or flip,crop:PAD", .said = "none"),
     ROW("normalize", FLAG, normalize, DECIDES, NULL, NULL, "scale each channel to mean 0, std 1"),
@@ -305,9 +307,10 @@ static const struct hr_option limits[] = {
         "stop after so many updates of the model", .commands = BOTH | HR_REPLAY),
     ROW("max-seconds", SECONDS, max_seconds, ONCE, "T", NULL,
         "stop after so long: 90s, 5m (bench layers and train: for a model [1s])", RANGE(0, 1e9),
-        .commands = BOTH | HR_BENCH, .models = HR_OF_ALL_MODELS),
+        .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
     ROW("timeout", DURATION, timeout, ONCE, "T", "30s", "longest any wait may take; 0: no limit",
-        RANGE(0, 1e6), .commands = BOTH | HR_BENCH, .models = HR_OF_ALL_MODELS),
+        RANGE(0, 1e6), .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE,
+        .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option checkpoints[] = {
@@ -346,7 +349,7 @@ static const struct hr_option expert[] = {
         "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED"),
     ROW("kernels", TEXT, kernels, DECIDES, "WHICH", "fast",
         "fast (OpenBLAS) or reference (plain C)", .words = "fast|reference",
-        .commands = BOTH | HR_BENCH),
+        .commands = BOTH | HR_BENCH_NETS),
     ROW("ranks-beside", COUNT, ranks_beside, ONCE, "N", NULL, "", .commands = HR_LIBRARY),
 };
 

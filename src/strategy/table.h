@@ -15,8 +15,8 @@
     ONE(ssp)                                                                                       \
     ONE(hogwild)                                                                                   \
     ONE(local_sgd)                                                                                 \
-    ONE(backup_workers)                                                                            \
     ONE(elastic_averaging)                                                                         \
+    ONE(backup_workers)                                                                            \
     ONE(gossip)
 
 #define HR_DECLARE_STRATEGY(name) extern const struct hr_strategy hr_strategy_##name;
