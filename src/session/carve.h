@@ -17,13 +17,13 @@
 struct hr_carver {
     unsigned char *base; /* NULL: there is no memory yet */
     size_t used;
-    struct hr_needs *needs; /* told what the bytes are for; NULL: nobody wants to know */
+    struct hr_needs *needs; /* told what the bytes are for; or NULL */
 };
 
-/* The next `bytes`, whole lines of their own; NULL where there is no memory yet. */
+/* The next `bytes`, on cache lines of their own; NULL while there is no memory. */
 void *hr_carve(struct hr_carver *carver, const char *name, size_t bytes);
-/* Floats in whole pages. Arenas begin an odd number of lines apart from one another, so that the
- * same element of several ranks does not fall into the same set of the caches. */
+/* Floats in whole pages. Arenas start an odd number of cache lines apart, so that the same element
+ * of several ranks falls into different cache sets. */
 float *hr_carve_arena(struct hr_carver *carver, const char *name, size_t floats);
 
 #endif

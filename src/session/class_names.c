@@ -19,7 +19,7 @@ static void write_key(size_t i, char *key, size_t size)
         snprintf(key, size, "%s", names_key);
 }
 
-/* The names from `first` on that fit into one entry; returns the number behind them. */
+/* Join the names from `first` on that fit into one entry; returns the first that does not. */
 static size_t fill_entry(const struct hr_dataset *dataset, size_t first, char *value, size_t size)
 {
     size_t used = 0, i = first;

@@ -1,5 +1,5 @@
-/* class_names.h - the classes of a model, by name, in its file: label 1 of the data that it is
- * tested on, or that training goes on with, is what the model calls so, or is refused.
+/* class_names.h - the names of a model's classes, kept in its file. Data for testing or further
+ * training are renumbered by these names; a class that the model does not know is refused.
  *
  *     hogring.classes          how many: "3"
  *     hogring.class_names      "cat,dog,eel" (data/class_list.h); where 1 KiB is not enough, names
@@ -14,18 +14,17 @@
 #include "data/class_list.h"
 #include "hogring/checkpoint.h"
 
-/* Entries that the classes of the data take in a file's metadata. */
+/* How many metadata entries the classes of the data take. */
 size_t hr_class_names_entries(const struct hr_dataset *dataset);
-/* Put them behind those that are there. Where all names together are too long for a file, a
- * warning says that they are left out. */
+/* Append them to the metadata. Names that are too long for a file are left out, with a warning. */
 void hr_class_names_put(const struct hr_dataset *dataset, struct hr_tensor_file *file);
 
-/* The classes that a file says it knows; {0} when it does not say. HR_E_FORMAT; free the list
- * whatever the outcome. */
+/* The classes that a file names; {0} when it names none. HR_E_FORMAT; free the list even on error.
+ */
 HR_CHECKED enum hr_status hr_class_names_get(const struct hr_checkpoint *checkpoint,
                                              struct hr_class_list *list);
 
-/* Weights to begin with may be of other classes: one line says so. HR_E_FORMAT, HR_E_NOMEM. */
+/* Warn when initial weights are of other classes than the data. HR_E_FORMAT, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_class_names_compare(const struct hr_checkpoint *checkpoint,
                                                  const struct hr_dataset *dataset);
 
@@ -36,10 +35,9 @@ struct hr_class_view {
     uint32_t *labels[2];
 };
 
-/* Of all samples, or of the test split alone (the other is left empty). Where the file does not say
- * its classes, the data set as it is, with a line that says so when they have names.
- * HR_E_USAGE: samples of a class that the model does not know, by name. Close it whatever the
- * outcome. */
+/* A view of all samples, or of the test split alone (the other is left empty). When the file names
+ * no classes, the data set as it is; a warning says so when its classes have names. HR_E_USAGE
+ * names a class with samples that the model does not know. Close it even on error. */
 HR_CHECKED enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
                                              const struct hr_dataset *dataset, bool test_alone,
                                              struct hr_class_view *view);

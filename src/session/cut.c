@@ -18,8 +18,7 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
     cut->index = index;
     cut->interrupted = stop == HR_STOP_INTERRUPTED;
     cut->halt = stop != HR_STOP_NOT || over;
-    /* An epoch's end has its point even if somebody waits for the run to stop: a run that goes on
-     * from here does not come by again. */
+    /* Evaluate an epoch's end even when the run stops here: a resumed run does not repeat it. */
     cut->evaluate = hr_batch_schedule_ends_epoch(cuts->schedule, index) || over ||
                     (cut->halt && !cut->interrupted);
     cut->save = cuts->saves && (cut->halt || hr_batch_schedule_saves(cuts->schedule, index));

@@ -23,7 +23,7 @@
 #include "shm/control.h"
 #include "strategy/batch_schedule.h"
 
-/* Requests to stop, as the launcher writes them down for those who begin a batch. */
+/* Requests to stop: written by the launcher, read by workers before a batch. */
 enum hr_stop { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED };
 
 /* What the workers of this run have done, summed by the leader at a cut. */
@@ -53,7 +53,7 @@ struct hr_past {
     uint64_t samples, updates;
     double seconds; /* of training */
     size_t points;  /* of the curve */
-    uint64_t steps; /* what the index is less than the steps since the first run began, mod 2^64 */
+    uint64_t steps; /* steps since the first run began = index + this, mod 2^64 */
     bool in_epoch;  /* it broke off in the middle of an epoch of this run's size */
 };
 
@@ -67,10 +67,10 @@ struct hr_cuts {
     struct hr_past past;
 };
 
-/* Has the launcher saved the state before, so that it may be overwritten? (hr_ready_fn) */
+/* Has the launcher saved the previous snapshot, so that it may be overwritten? (hr_ready_fn) */
 bool hr_cut_may_arrive(void *cut);
 
-/* All stand at `index`, the last since ended_ns; `stop`: what was asked for in time for it. */
+/* All workers are at `index`, the last one since ended_ns; stop: the request seen so far. */
 void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns);
 
 /* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here. The leader
@@ -80,8 +80,8 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point);
 /* Ask the launcher to save, if that was decided, and wake it. */
 void hr_cut_conclude(const struct hr_cuts *cuts);
 
-/* Steps since the first run began, at the cut in hand: the index, unless a run that this one goes
- * on from had steps of another size. They only ever grow: the newest checkpoint has the most. */
+/* Steps since the first run began, at the current cut: the index, unless an earlier run had steps
+ * of another size. They only grow, so the newest checkpoint has the most. */
 uint64_t hr_cut_step(const struct hr_cuts *cuts);
 
 #endif

@@ -1,8 +1,8 @@
-/* input_scale.h - how large a model's inputs were, in its file: bytes that are divided by 255 and
- * the same bytes as numbers of a CSV file are unlike inputs.
+/* input_scale.h - how large a model's inputs were, kept in its file: the same image may come as
+ * bytes divided by 255, or as numbers up to 255 in a CSV file.
  *
  *     hogring.input_scale      what stored features were multiplied by: 1/255 for bytes
- *     hogring.input_largest    the largest absolute input behind it, of a look at the training data
+ *     hogring.input_largest    the largest absolute input after that, from a sample of the data
  *
  * Threads: before the ranks start, or the launcher's. Test: tests/cli/hints.bats
  */
@@ -14,11 +14,11 @@
 
 enum { HR_INPUT_SCALE_ENTRIES = 2 };
 
-/* Put them behind the entries that are there. */
+/* Append them to the metadata. */
 void hr_input_scale_put(const struct hr_dataset *dataset, struct hr_tensor_file *file);
 
-/* One line where the data have another scale and inputs ten times as large or small as those that
- * the file's model was trained on. */
+/* Warn when the data have another scale than the file's training data, and inputs ten times larger
+ * or smaller. */
 void hr_input_scale_compare(const struct hr_checkpoint *checkpoint,
                             const struct hr_dataset *dataset, const struct hr_split *split);
 

@@ -23,7 +23,7 @@ size_t hr_kept_entries(void)
 
 /* --- saved --- */
 
-/* What is no UTF-8 (a path), or too long, cannot stand in metadata: whoever goes on gives it. */
+/* Metadata cannot hold text that is not UTF-8 (a path) or too long: who resumes gives it again. */
 static void put(struct hr_tensor_file *file, const char *prefix, const char *name, const char *text)
 {
     struct hr_metadata *entry = &file->metadata[file->nmetadata];
@@ -40,7 +40,7 @@ static void put_row(struct hr_tensor_file *file, const void *options, const stru
 {
     char text[sizeof((struct hr_data_options *)0)->classes];
     hr_option_text(row, options, text, sizeof text);
-    if (row->kind != HR_OPTION_NUMBER || text[0] != '-') /* less than 0: not chosen */
+    if (row->kind != HR_OPTION_NUMBER || text[0] != '-') /* negative: not chosen */
         put(file, HR_KEPT_OPTION, row->name, text);
 }
 

@@ -3,9 +3,9 @@
  *
  * How an engine plugs in: it fills the constants, `save` among them, has hr_launcher_begin called
  * before the first rank starts and hr_launcher_tick about ten times a second (hr_launch_run does),
- * and once more when all ranks are gone: for the last points and the last save.
+ * and once more after all ranks have ended, for the last points and the last save.
  *
- * Threads: the launcher's own; workers see of it what stands in struct hr_cut, and `stop`.
+ * Threads: the launcher's own; workers see only struct hr_cut and `stop`.
  * Test:    tests/unit/session/test_cut.c
  */
 #ifndef HR_SESSION_LAUNCHER_H

@@ -12,7 +12,7 @@
 
 enum { ARGUMENTS = 4096 };
 
-/* Volatile, so that no compiler works the answers out with a library of its own. */
+/* Volatile, so that the compiler does not compute the results with a library of its own. */
 static struct hr_digest_text digest_of_libm(void)
 {
     static double out[5 * ARGUMENTS];

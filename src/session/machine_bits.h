@@ -23,12 +23,11 @@
 /* {"kernels", "reference", "isa", "gemm", "libm"}; NULL: no memory. */
 json_t *hr_machine_bits_json(void);
 
-/* Can this machine give the bits of that one? HR_E_USAGE names what differs; HR_E_FORMAT: that is
- * no such object. `where` begins the message. */
+/* Can this machine give the bits of that one? HR_E_USAGE names what differs; HR_E_FORMAT: not such
+ * an object. `where` begins the message. */
 HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, const char *where);
 
-/* The first thing that gives other bits on one than on the other: its name, as "isa"; NULL: there
- * is none. */
+/* The name of the first field whose difference changes bits, as "isa"; NULL: there is none. */
 const char *hr_machine_bits_difference(const json_t *there, const json_t *here);
 
 #endif

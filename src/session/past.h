@@ -1,5 +1,5 @@
-/* past.h - what the runs did that this one goes on from. The curve goes on where it ended, and so
- * do its axes: they are those of a run that was never stopped.
+/* past.h - what earlier runs did, where this one is resumed. The curve and its axes continue as if
+ * training had never stopped.
  *
  * Threads: before the ranks start, or the launcher's. Test: tests/unit/train/test_past.c
  */
@@ -11,16 +11,16 @@
 
 enum { HR_PAST_TENSORS = 1, HR_PAST_POINT = 6 };
 
-/* Doubles that the curve takes at the cut in hand. */
+/* How many doubles the curve takes at the current cut. */
 size_t hr_past_numbers(const struct hr_cuts *cuts);
-/* Put curve and counts into a trainer's file; `curve` has room for those doubles, and lives until
- * the file is written. */
+/* Put curve and counts into a trainer's file. curve: room for those doubles, kept by the caller
+ * until the file is written. */
 void hr_past_put(const struct hr_cuts *cuts, double *curve, struct hr_tensor_file *file);
 
-/* Before there is a segment: counts, how many points there are, and room for them. */
+/* Before the segment exists: read the counts and the number of points, and reserve room. */
 HR_CHECKED enum hr_status hr_past_take(const struct hr_checkpoint *checkpoint,
                                        struct hr_cuts *cuts);
-/* Then: the points. */
+/* Afterwards: read the points. */
 HR_CHECKED enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint,
                                           const struct hr_cuts *cuts);
 

@@ -1,5 +1,5 @@
-/* resume.h - the checkpoint that a run goes on from: read before anything is prepared, and asked
- * whether there is anything left to do. save.h has what stands between: hr_resume_position.
+/* resume.h - reads the checkpoint that a run goes on from, and tells whether the run has already
+ * ended. Between the two comes hr_resume_position (save.h).
  *
  * Threads: before the ranks start.
  */
@@ -14,16 +14,15 @@ struct hr_resume {
     struct hr_class_view classes;
 };
 
-/* options->resume, where there is one: the checkpoint; options->resume names it, of a folder's; and
- * *dataset becomes one in which what the checkpoint calls class 1 is class 1. Close it whatever
- * the outcome. */
+/* Load options->resume, if set. A folder there is replaced by the path of the checkpoint chosen,
+ * and *dataset by a view that numbers classes as the checkpoint does. Close it even on error. */
 HR_CHECKED enum hr_status hr_resume_open(struct hr_train_options *options,
                                          const struct hr_dataset **dataset, struct hr_resume *out);
 /* Harmless on a zeroed struct. */
 void hr_resume_close(struct hr_resume *resume);
 
-/* Does the run stand where it ends? HR_E_USAGE, unless options->finished_ok: then a line says so,
- * and its result, of no steps, names the checkpoint. */
+/* Has the run already ended? Then HR_E_USAGE, or with options->finished_ok a line that says so, and
+ * a result of no steps that names the checkpoint. */
 HR_CHECKED enum hr_status hr_resume_finished(const struct hr_saver *saver,
                                              const struct hr_checkpoint *checkpoint,
                                              struct hr_run_result *result, bool *finished);

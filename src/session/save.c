@@ -11,7 +11,7 @@
 
 enum { MODEL_METADATA = 4 + HR_INPUT_SCALE_ENTRIES, TRAINER_METADATA = 16 };
 
-/* What a checkpoint is described with, while it is written. */
+/* Tensors and metadata of a checkpoint while it is written. */
 struct room {
     struct hr_checkpoint checkpoint;
     struct hr_tensor *tensors;    /* owned: the model's, then the trainer's */
@@ -94,7 +94,7 @@ enum hr_status hr_save(const struct hr_saver *saver, char *path, size_t size)
     return status;
 }
 
-/* About what a checkpoint takes. */
+/* Approximate size of a checkpoint. */
 static size_t bytes_of(const struct hr_saver *saver)
 {
     enum { TEXTS = 65536 };
@@ -129,9 +129,8 @@ static enum hr_status check_same(const struct hr_saver *saver,
     return hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours);
 }
 
-/* Where it stands, in samples since the first run began. Epochs may have another size in this run;
- * then the losses of the one that it broke off say nothing about one of ours. Nor do they at an
- * epoch's end, where they are those of the epoch that had just ended. */
+/* Its position, in samples since the first run began. The saved losses are used only if it stopped
+ * inside an epoch of this run's size; at an epoch's end they belong to the epoch that has ended. */
 static enum hr_status find_samples(const struct hr_saver *saver,
                                    const struct hr_checkpoint *checkpoint, uint64_t *samples)
 {

@@ -4,8 +4,8 @@
  * and adds what all runs have; the position in the data is kept in samples, so that a run with
  * other workers or batches can go on from it. To go on:
  *
- *     hr_resume_position      before there is a segment: the same data, seed, model? where is it
- *     hr_past_restore         when there is one: the curve (past.h); the engine loads its tensors
+ *     hr_resume_position      before the segment exists: compares data, seed, model; the position
+ *     hr_past_restore         when it exists: the curve (past.h); the engine loads its tensors
  *     hr_save_prepare         the folder is this run's, and has room
  *     hr_kept_check           other kernels than before? (kept.h)
  *
@@ -34,8 +34,8 @@ struct hr_saver {
     void *engine;
 };
 
-/* Claim options->checkpoint_dir, where there is one, for the run that begins or goes on from
- * `from`; see that there is room. */
+/* Claim options->checkpoint_dir, if set, for the run that begins, or goes on from `from`; check
+ * that there is room. */
 HR_CHECKED enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoint *from);
 
 /* Save to options->checkpoint_dir; path (size bytes) out, untouched on error. */

@@ -1,4 +1,4 @@
-/* saved.h - how things are called in a checkpoint, written and read: numbers and tables.
+/* saved.h - writes numbers and tables into a checkpoint by name, and reads them back.
  *
  *     trainer metadata   "epoch": "3", "seconds": "1.25", "option.lr": "0.1", ...
  *     trainer tensors    "curve" (points, 6), "epoch_shares" (workers, 2): rows of float64
@@ -11,23 +11,23 @@
 #include "base/error.h"
 #include "hogring/checkpoint.h"
 
-/* One more entry of metadata, for which there is room; longer values are cut. */
+/* Append an entry of metadata (the caller has made room); longer values are truncated. */
 void hr_saved_put(struct hr_tensor_file *file, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The whole number behind a key of the trainer's metadata; HR_E_FORMAT: missing, or none. */
+/* The whole number under a key of the trainer's metadata; HR_E_FORMAT: missing, or not one. */
 HR_CHECKED enum hr_status hr_saved_count(const struct hr_checkpoint *checkpoint, const char *key,
                                          uint64_t *out);
-/* The number behind a key that a checkpoint may have; else 0. */
+/* The number under a key; 0 when there is no such key. */
 double hr_saved_number(const struct hr_checkpoint *checkpoint, const char *key);
 
-/* One more tensor, numbers (rows, width), which live until the file is written; none of no rows. */
+/* Append a tensor: numbers (rows, width), borrowed until the file is written; no rows: nothing. */
 void hr_saved_put_table(struct hr_tensor_file *file, const char *name, size_t rows, size_t width,
                         double *numbers);
-/* The trainer's table of that name; *numbers = NULL and no rows where there is none. HR_E_FORMAT:
- * it is no table of that width. */
+/* The trainer's table of that name; *numbers = NULL and no rows when there is none. HR_E_FORMAT:
+ * not a table of that width. */
 HR_CHECKED enum hr_status hr_saved_table(const struct hr_checkpoint *checkpoint, const char *name,
                                          size_t width, size_t *rows, const double **numbers);
-/* A count that a table has as a double. HR_E_FORMAT: it is none. */
+/* A count stored as a double. HR_E_FORMAT: not a whole number. */
 HR_CHECKED enum hr_status hr_saved_samples(const struct hr_checkpoint *checkpoint, const char *name,
                                            double number, uint64_t *out);
 

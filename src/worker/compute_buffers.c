@@ -40,7 +40,7 @@ static enum hr_status start_parts(struct hr_part_sums *parts, const struct hr_tr
     return HR_OK;
 }
 
-/* Backward has come so far: whoever overlaps has what is final summed while it goes on. */
+/* Backward has finished grads [offset, params): with --overlap they are summed meanwhile. */
 static void gradients_done(void *arg, size_t offset, size_t count)
 {
     const struct hr_compute_buffers *buffers = arg;

@@ -1,9 +1,8 @@
-/* compute_buffers.h - the memory that a gradient is made in, and who decodes its batch.
+/* compute_buffers.h - the memory in which a gradient is computed and its batch decoded.
  *
- * In real time every worker has buffers of its own. Where one process plays many workers there are
- * as many as threads compute, and a worker borrows some for as long as a gradient takes:
- * activations exist once a core, not once a worker. A gradient is a pure function of weights and
- * batch, so in which buffers it was computed decides no bit.
+ * In real time every worker has its own. When one process plays all workers, each computing thread
+ * has one, and a worker borrows it for the time of a gradient: activations exist once a core, not
+ * once a worker. A gradient is a pure function of weights and batch, so the buffers decide no bit.
  *
  * Threads: they belong to one thread at a time.
  */
@@ -29,7 +28,7 @@ struct hr_compute_buffers {
     struct hr_part_sums parts;
 };
 
-/* Bytes that one takes: of its own, and how many of them are there for evaluation alone. */
+/* Bytes that one takes, and how many of them serve only evaluation. */
 size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_evaluation);
 /* HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "worker/job.h"
 
-/* What uses random numbers has a seed of its own. */
+/* Each use of random numbers has a seed of its own. */
 enum { SEED_COMPUTE = 1, SEED_SERVE, SEED_INJECT };
 
 /* Links: a topology whose first ranks are the workers, then the servers; --link alone is a switch
@@ -56,7 +56,7 @@ void hr_conditions_close(struct hr_conditions *conditions)
     hr_topology_fini(&conditions->topology);
 }
 
-/* Of the worker or workers that an entry is about. */
+/* Steps of the worker that an entry names; of all: the most. */
 static uint64_t most_steps(const struct hr_shared_state *shared, size_t rank)
 {
     uint64_t most = 0;
@@ -89,7 +89,7 @@ static int64_t recorded_ps(const struct hr_recorded_times *times, size_t rank, u
     return hr_ps_add(times->ps[times->first[rank] + step % n], times->overhead_ps);
 }
 
-/* How long it takes by itself. */
+/* Duration without injected delays. */
 static int64_t base_ps(const struct hr_train_job *job, size_t rank, uint64_t step, int64_t own_ps)
 {
     const struct hr_conditions *conditions = &job->conditions;

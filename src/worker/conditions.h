@@ -7,7 +7,7 @@
  *                        for longer (ahead of nobody:         (in the prefetching thread, where
  *                        --prefetch hides nothing)            there is one)
  *   --server-time        how long a server takes a message    (refused)
- *   --link, --topology   how fast messages pass               (wiring.c: links of all-reduce)
+ *   --link, --topology   how fast messages pass               (links_setup.c: all-reduce only)
  *
  * Durations are pure functions of (seed, rank, the rank's step): real and virtual runs of the same
  * options draw the same ones.
@@ -23,8 +23,8 @@
 
 struct hr_train_job;
 
-/* How long the gradients of a recorded run took, in the order in which each worker computed them;
- * used again from the start when there are not enough. */
+/* How long each gradient of a recorded run took, in each worker's order; repeated from the start
+ * when the run is longer. */
 struct hr_recorded_times {
     size_t nranks;
     size_t *first;       /* (nranks + 1) those of rank r are ps [first[r], first[r + 1]) */
@@ -33,7 +33,7 @@ struct hr_recorded_times {
 };
 
 struct hr_conditions {
-    bool has_compute; /* a model was given; else gradients take what they take */
+    bool has_compute; /* a model was given; else gradients take their real time */
     const struct hr_recorded_times *times; /* borrowed; instead of a model, or NULL */
     struct hr_delay compute;               /* of a gradient */
     struct hr_delay serve;                 /* of taking one message */
@@ -47,22 +47,22 @@ HR_CHECKED enum hr_status hr_conditions_open(struct hr_train_job *job);
 /* Harmless on zeroed ones. */
 void hr_conditions_close(struct hr_conditions *conditions);
 
-/* Is there anything that makes a gradient take another time than it takes? */
+/* Do the conditions change how long a gradient takes? */
 static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
 {
     return conditions->has_compute || conditions->inject.n > 0;
 }
 
-/* After the run: warn of stalls before steps that there were none of. */
+/* After the run: warn of stalls at steps that were never reached. */
 void hr_conditions_warn(const struct hr_train_job *job);
 
-/* How long the gradient of step `step` of `rank` takes, when by itself it would take (or took)
- * `own_ps`; stalls before it, and loading that is slow on purpose, come on top. */
+/* How long the gradient of step `step` of `rank` takes; own_ps: without conditions. Stalls before
+ * it and injected loading time are not included. */
 int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,
                                  int64_t own_ps);
 int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step);
 int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank);
-/* How long a shard takes its `number`th message. */
+/* How long a shard is busy with its `number`th message. */
 int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "worker/prefetch.h"
 
-/* Have the piece where the workspace reads it. */
+/* Put the piece's samples where the workspace reads them. */
 static void load(struct hr_train_worker *self, const struct hr_batch *piece, uint64_t index)
 {
     struct hr_worker_stats *stats = self->worker.stats;

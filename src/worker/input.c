@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "worker/job.h"
 
-/* OpenBLAS's kernels (AVX2) take rows by twelve: in pieces of whole dozens, bits are those of whole
+/* OpenBLAS's AVX2 kernels take rows by twelve: pieces of whole dozens give the bits of whole
  * blocks. */
 size_t hr_input_eval_rows(const struct hr_dataset *dataset)
 {

@@ -1,10 +1,10 @@
-/* input.h - what a worker computes from: its share of a batch index, as floats.
+/* input.h - a worker's input: its share of a batch, as floats.
  *
  *   index -> batch (batch_schedule.h) -> share of this worker -> pieces of passes -> samples
  *   (sampler.h)
  *         -> gathered into x (n, features), y (n) -> augmented, scaled (data/transform.h)
  *
- * A pure function of (job, rank, index), so that whoever decodes, and when, decides no bit.
+ * A pure function of (job, rank, index), so who decodes, and when, changes no bit.
  *
  * Threads: a struct hr_input belongs to one thread; what it reads of the run is constant.
  */
@@ -21,7 +21,7 @@
 struct hr_dataset;
 struct hr_train_job;
 
-/* Who decodes, and with what; private memory of one thread. */
+/* A decoder; private memory of one thread. */
 struct hr_input {
     const struct hr_train_job *job; /* borrowed */
     uint32_t *samples;              /* (max_samples) owned; numbers of what was decoded last */
@@ -47,9 +47,8 @@ struct hr_batch hr_input_share(const struct hr_train_job *job, size_t rank, uint
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
 void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y);
 
-/* How many test samples of a block of HR_EVAL_BLOCK are evaluated at once: all of them, but of wide
- * sparse data fewer, so that rows made dense take no more than 8 MiB. A function of the data alone,
- * so that bits depend on nothing else. */
+/* How many test samples of a block of HR_EVAL_BLOCK are evaluated at once: all, or, of wide sparse
+ * data, as many as take 8 MiB as dense rows. It depends on the data alone, and so do the bits. */
 size_t hr_input_eval_rows(const struct hr_dataset *dataset);
 
 /* Decode samples first .. first + n - 1 of the test split; never augmented. No allocation. */

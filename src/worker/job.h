@@ -1,7 +1,7 @@
 /* job.h - what is trained, and how: what every rank of a dense run knows of it.
  *
- * Threads: constant once ranks run; what its pointers lead to is shared memory with rules of its
- *          own (strategy.h, session/cut.h).
+ * Threads: constant once ranks run; its pointers lead to shared memory with rules of its own
+ *          (strategy.h, session/cut.h).
  */
 #ifndef HR_WORKER_JOB_H
 #define HR_WORKER_JOB_H
@@ -20,7 +20,7 @@
 
 enum { HR_EVAL_BLOCK = 250 }; /* test samples evaluated at a time, whatever the number of workers */
 
-/* What a block of the test split came to. */
+/* Result of one block of the test split. */
 struct hr_eval_cell {
     double loss_sum;
     uint64_t correct;
@@ -56,15 +56,15 @@ static inline bool hr_train_job_has_parts(const struct hr_train_job *job)
     return job->parts > 1 || job->micro_shards;
 }
 
-/* Does a thread decode ahead of each worker? One thread that plays all ranks has nobody to decode
- * ahead of, and parts are decoded one by one. */
+/* Does a thread decode ahead of each worker? Not where one process plays all ranks, nor for parts,
+ * which are decoded one by one. */
 static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
 {
     return job->options->prefetch && !job->played && !hr_train_job_has_parts(job);
 }
 
-/* Are parts of a gradient handed over while backward goes on? Not where they are added first,
- * nor in a local group, which one thread plays: gradients are computed by others. */
+/* Are pieces of a gradient handed over during backward? Not where parts are added first, nor in a
+ * local group, whose gradients are computed by other threads. */
 static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
 {
     return !strcmp(job->options->overlap, "on") && !hr_train_job_has_parts(job) && !job->local;

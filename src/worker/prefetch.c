@@ -17,13 +17,13 @@ struct hr_prefetch {
     size_t nslots;
     pthread_t thread;
     pthread_mutex_t lock;    /* over all that follows */
-    pthread_cond_t room;     /* a slot was freed, the aim has moved, or it is over */
+    pthread_cond_t room;     /* a slot is free, `aim` was changed, or the run is over */
     pthread_cond_t made;     /* a batch was decoded */
     uint64_t oldest, newest; /* batches [oldest, newest) stand in slots, counted modulo nslots */
     uint64_t aim;            /* index that is decoded now, or next */
     bool in_hand;            /* the worker computes from the oldest */
-    bool busy;               /* slot `newest` is in the making */
-    bool stale;              /* what is in the making is not wanted any more */
+    bool busy;               /* slot `newest` is being decoded */
+    bool stale;              /* that batch is no longer wanted */
     bool over;
 };
 
@@ -49,7 +49,7 @@ static void sleep_on(struct hr_prefetch *p)
         pthread_cond_clockwait(&p->room, &p->lock, CLOCK_MONOTONIC, &end);
 }
 
-/* Decode the batch aimed at; the lock is held but for the decoding itself. */
+/* Decode batch `aim`; the lock is held except while decoding. */
 static void decode_next(struct hr_prefetch *p)
 {
     struct hr_prefetched *slot = slot_of(p, p->newest);
@@ -88,7 +88,7 @@ static void *thread_main(void *arg)
 
 /* --- the worker --- */
 
-/* Nothing of what is there or in the making is wanted: go on behind `index`. */
+/* Drop all decoded batches and the one being decoded; continue after `index`. */
 static void aim_behind(struct hr_prefetch *p, uint64_t index)
 {
     p->oldest = p->newest;
@@ -102,7 +102,7 @@ const struct hr_prefetched *hr_prefetch_take(struct hr_prefetch *p, uint64_t ind
     p->oldest += p->in_hand;
     while (p->oldest < p->newest && slot_of(p, p->oldest)->index != index)
         p->oldest++;
-    /* One that is not begun yet is faster decoded here than waited for. */
+    /* Not begun: the worker decodes it sooner itself than by waiting. */
     while (p->oldest == p->newest && p->busy && !p->stale && p->aim == index)
         pthread_cond_wait(&p->made, &p->lock);
     p->in_hand = p->oldest < p->newest;

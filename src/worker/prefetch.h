@@ -1,12 +1,12 @@
 /* prefetch.h - a thread that decodes a worker's next batches while it computes.
  *
- *   Picture   slots [ free | ready | ready | in the making | free ], a ring of `ahead` + 1: the
+ *   Picture   slots [ free | ready | ready | being decoded | free ], a ring of `ahead` + 1: the
  *             worker computes from the oldest, in place, until it takes the next
  *   Next      the thread decodes first, first + stride, ... below end. Where indices are known
  *             (synchronous strategies) the stride is 1 and the guess is right; where an owner
  *             hands them out, the stride is the number of workers, a guess. A take of an
- *             index that is neither ready nor in the making is a miss: the worker decodes for
- *             itself, and the thread goes on behind that index.
+ *             index that is neither ready nor being decoded is a miss: the worker decodes for
+ *             itself, and the thread continues after that index.
  *   Promise   decoding is a pure function of the index (input.h), so hits and misses change no bit.
  *
  * Memory and the thread belong to the rank: started after the fork, joined before the rank ends.
@@ -41,7 +41,7 @@ struct hr_prefetch_options {
     uint64_t stride;
 };
 
-/* Bytes that a worker's takes. */
+/* Bytes that one takes, a worker. */
 size_t hr_prefetch_bytes(const struct hr_train_job *job, size_t ahead);
 /* HR_E_NOMEM: no memory, or no thread. */
 HR_CHECKED enum hr_status hr_prefetch_start(const struct hr_prefetch_options *options,
@@ -53,7 +53,7 @@ void hr_prefetch_stop(struct hr_prefetch *prefetch);
  * NULL on a miss. */
 const struct hr_prefetched *hr_prefetch_take(struct hr_prefetch *prefetch, uint64_t index);
 
-/* How many batches stand ready, apart from the one in hand: for tests. */
+/* How many batches are ready, without the one in use: for tests. */
 size_t hr_prefetch_ready(struct hr_prefetch *prefetch);
 
 #endif

@@ -124,7 +124,7 @@ static bool has_slept(void *arg)
            hr_atom32_load_acquire(sleeper->stop) != 0; /* partner: launcher.c */
 }
 
-/* What the time is spent on is up to the caller: the sleeper keeps no account. */
+/* Books no time: the caller says what the sleep counts as. */
 enum hr_status hr_train_worker_sleep(const struct hr_train_worker *self, int64_t until_ns,
                                      const char *what)
 {
@@ -136,7 +136,7 @@ enum hr_status hr_train_worker_sleep(const struct hr_train_worker *self, int64_t
                          has_slept, &sleeper, what);
 }
 
-/* --inject load: unless the batch was decoded ahead, and all that with it. */
+/* --inject load: not for a batch decoded ahead, whose delay the prefetching thread had. */
 static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
 {
     struct hr_worker_stats *stats = self->worker.stats;
@@ -152,8 +152,8 @@ static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
     return HR_OK;
 }
 
-/* What is not finite goes no further: nothing would take it out of the shared weights again. A
- * synchronous strategy may have sent parts of the gradient already; there the next loss tells. */
+/* A value that is not finite must not reach the shared weights: nothing removes it again. A
+ * synchronous strategy may have sent parts of the gradient already; the next loss shows that. */
 static enum hr_status check_finite(const struct hr_train_worker *self, const struct hr_batch *share,
                                    double loss)
 {
@@ -174,9 +174,9 @@ static enum hr_status check_finite(const struct hr_train_worker *self, const str
                    (unsigned long long)(share->first + share->count));
 }
 
-/* Is the gradient of batch `index` one at the weights that the run began with: this worker's first,
- * and others have not moved them yet? The snapshot holds them until the first cut. Only at random
- * are losses so much alike that these few say where the loss begins. */
+/* Is this gradient taken at the initial weights: this worker's first, before any update? The
+ * snapshot holds them until the first cut. Only for random weights do so few losses tell where the
+ * loss began. */
 static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
 {
     const struct hr_train_job *job = self->job;

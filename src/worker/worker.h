@@ -7,8 +7,8 @@
  *     hr_train_worker_evaluate, hr_train_worker_leave_cut
  *     hr_train_worker_stop
  *
- * The way of a gradient: hr_train_worker_gradient (which samples, what is counted) -> gradient.h
- * (of one piece: load it, run the model), by way of micro_shards.h where a share is several pieces.
+ * A gradient's way: hr_train_worker_gradient (which samples, what is counted) -> micro_shards.h
+ * (where a share is several pieces) -> gradient.h (of one piece: load it, run the model).
  *
  * Threads: a worker's own; where all ranks are played, one thread's after the other.
  */
@@ -24,7 +24,7 @@ struct hr_train_worker {
     struct hr_waiter waiter;
     struct hr_compute_buffers *buffers; /* borrowed: what its gradients are computed in */
     int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
-    int64_t slept_ns;             /* of the batch in hand: loading that is slow on purpose */
+    int64_t slept_ns;             /* of this batch: injected loading time */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
@@ -42,10 +42,10 @@ HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
 
 /* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
 void hr_train_worker_evaluate(struct hr_train_worker *self);
-/* The cut is over: on to the next. */
+/* After a cut: counts of a new epoch, and where the next cut is. */
 void hr_train_worker_leave_cut(struct hr_train_worker *self);
 
-/* Sleep until then, or until the run is asked to stop: nobody waits an hour for a slow worker. */
+/* Sleep until then, or until the run is asked to stop: an injected sleep may last hours. */
 HR_CHECKED enum hr_status hr_train_worker_sleep(const struct hr_train_worker *self,
                                                 int64_t until_ns, const char *what);
 
