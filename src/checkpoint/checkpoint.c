@@ -52,7 +52,7 @@ out:
     return status;
 }
 
-/* Remove what a failed save has written; the message stays that of the save. */
+/* Remove what a failed save has written; keep the error message. */
 static void clear_away(const char *temporary, enum hr_status status)
 {
     char cause[512];
@@ -117,7 +117,7 @@ static enum hr_status load_folder(const char *folder, struct hr_checkpoint *out)
     return HR_OK;
 }
 
-/* A checkpoint that was renamed by hand would resume at another step than its name says. */
+/* Refuse a folder renamed by hand: it would resume at another step than its name says. */
 static enum hr_status load_step(const char *dir, const struct hr_step *step,
                                 struct hr_checkpoint *out)
 {
@@ -163,7 +163,7 @@ static enum hr_status load_newest(const char *dir, struct hr_checkpoint *out)
     return status;
 }
 
-/* The folder that path means: of "DIR/model.safetensors" it is DIR. */
+/* The folder of path: for "DIR/model.safetensors" DIR. */
 static enum hr_status find_folder(const char *path, char folder[HR_PATH_MAX])
 {
     const size_t length = strlen(path), name = strlen(HR_MODEL_NAME);

@@ -36,15 +36,14 @@ static void copy_name(char run[DIGITS + 1], const char *name)
     snprintf(run, DIGITS + 1, "%.*s", whole ? DIGITS : 0, name ? name : "");
 }
 
-/* Of checkpoints that were saved before runs had names it is "". */
+/* "" for checkpoints of versions in which runs had no names. */
 static void name_of(const struct hr_checkpoint *checkpoint, char run[DIGITS + 1])
 {
     copy_name(run, hr_metadata_get(&checkpoint->trainer, HR_RUN_KEY));
 }
 
-/* Does the folder hold steps of that run? The file says it, or else the newest of them: somebody
- * may have copied steps alone, and a run whose checkpoints have no name may have been killed before
- * its first save with one. */
+/* Does the folder hold steps of that run? By DIR/.run, else by the newest step: the steps may have
+ * been copied without .run, or be older than names, from a run killed before its next save. */
 static enum hr_status is_of_run(const char *dir, int fd, const char *run, bool *out)
 {
     char text[DIGITS + 2] = "", found[DIGITS + 1];
@@ -66,7 +65,7 @@ static enum hr_status is_of_run(const char *dir, int fd, const char *run, bool *
 static enum hr_status refuse_busy(const char *dir, pid_t pid)
 {
     char who[48] = "another process";
-    if (pid > 0) /* it is 0 where the process is out of sight, as in another container */
+    if (pid > 0) /* 0: a process that we cannot see, as in another container */
         snprintf(who, sizeof who, "process %ld", (long)pid);
     return hr_fail(HR_E_IO,
                    "%s: %s trains into this folder now; expected another --checkpoint-dir, or to "
@@ -89,7 +88,7 @@ static enum hr_status lock_it(const char *dir, int fd)
         return HR_OK;
     if (errno == EACCES || errno == EAGAIN) {
         HR_TRY(check_free(dir, fd));
-        return refuse_busy(dir, 0); /* it has ended between the two calls */
+        return refuse_busy(dir, 0); /* it ended between the two calls */
     }
     hr_log(HR_LOG_WARNING, "%s: this file system has no locks (%s): nothing keeps a second run out",
            dir, strerror(errno));
@@ -106,7 +105,7 @@ static enum hr_status refuse_other(const struct hr_claimant *claimant, const str
                    claimant->dir, newest->name.text);
 }
 
-/* Is this newer step a checkpoint that verifies? Of those that do not, loading has told. */
+/* Does this newer step verify? Loading has warned of those that do not. */
 static bool is_good(const char *dir, const struct hr_step *step)
 {
     struct hr_checkpoint checkpoint;
@@ -131,7 +130,7 @@ static enum hr_status check_newer(const struct hr_claimant *claimant, const stru
     return HR_OK;
 }
 
-/* What has to go is a checkpoint and nothing else: other files are somebody's. */
+/* Only checkpoints are removed: other files in the folder may be the user's. */
 static enum hr_status check_files(const char *dir, const char *name)
 {
     static const char *const ours[] = {".", "..", HR_MANIFEST_NAME, "model.safetensors",
@@ -157,7 +156,7 @@ static enum hr_status check_files(const char *dir, const char *name)
                    path, other);
 }
 
-/* Steps [0, *doomed) have to go: all of another run, or those that are newer. */
+/* Steps [0, *doomed) must be removed: all of another run, or those that are newer. */
 static enum hr_status judge(const struct hr_claimant *claimant, int fd, const struct hr_step *steps,
                             size_t count, size_t *doomed)
 {
@@ -220,7 +219,7 @@ static enum hr_status write_name(const char *dir, int fd, const char *run)
     return HR_OK;
 }
 
-/* A kill between the step's rename and the link's leaves it behind. */
+/* A kill between the rename of the step and that of the link leaves `latest` behind. */
 static void repair_latest(const struct hr_claimant *claimant, const struct hr_step *steps,
                           size_t doomed, size_t count)
 {

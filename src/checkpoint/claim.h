@@ -1,13 +1,12 @@
-/* claim.h - a folder of checkpoints is one run's: whose it is, and that nobody else writes into it
- * while that run goes on.
+/* claim.h - a folder of checkpoints belongs to one run; nobody else writes into it meanwhile.
  *
  *     DIR/.run    16 hex digits that name the run, as "run" does in its checkpoints; locked by the
  *                 process that trains
  *
- * A run keeps its name for as long as it goes on, in other processes and other folders too. The
- * lock is fcntl's and not flock's: it says who holds it, and forked workers do not inherit it, so
- * that it is gone with the launcher, which alone saves. (It also goes when the process closes any
- * descriptor of the file: nothing else here opens it.)
+ * A run keeps its name when it is resumed, in any process or folder. The lock is fcntl's, not
+ * flock's: it tells who holds it, and forked workers do not inherit it, so it ends with the
+ * launcher, which alone saves. (It also ends when the process closes any descriptor of the file;
+ * nothing else here opens it.)
  *
  * Threads: none. Test: tests/unit/checkpoint/test_claim.c
  */
@@ -26,24 +25,24 @@ struct hr_claim {
     char run[17];
 };
 
-/* Who wants it, and how. */
+/* A run that asks for the folder. */
 struct hr_claimant {
     const char *dir;
     const struct hr_checkpoint *from; /* NULL: the run begins */
     bool overwrite;                   /* remove what is not of this run, or newer than `from` */
 };
 
-/* Is nobody training into the folder? HR_E_IO says who. Changes nothing. */
+/* Check that nobody trains into the folder; else HR_E_IO says who. Changes nothing. */
 HR_CHECKED enum hr_status hr_claim_check_free(const char *dir);
 
-/* Would hr_claim_take do? Changes nothing. */
+/* Would hr_claim_take succeed? Changes nothing. */
 HR_CHECKED enum hr_status hr_claim_check(const struct hr_claimant *claimant);
 
 /* Make and lock the folder; name the run. Points `latest` at `from`, which is the newest that
  * verifies.
  *   claim   out: drop it with hr_claim_drop
  * HR_E_USAGE: it holds another run, or newer steps of this one; says the ways out.
- * HR_E_IO: another process trains there (says which), and what files have. */
+ * HR_E_IO: another process trains there (says which), or a file operation failed. */
 HR_CHECKED enum hr_status hr_claim_take(const struct hr_claimant *claimant, struct hr_claim *claim);
 void hr_claim_drop(struct hr_claim *claim); /* harmless on a zeroed one */
 

@@ -23,7 +23,7 @@ struct hr_digest_text hr_digest64_text(uint64_t digest)
 bool hr_digest64_parse(const char *text, uint64_t *digest)
 {
     const uint64_t value = strtoull(text, NULL, 16);
-    /* Written back and compared: signs, blanks, capitals and other lengths do not pass. */
+    /* Written again and compared: refuses signs, blanks, capitals and other lengths. */
     if (strcmp(hr_digest64_text(value).hex, text) != 0)
         return false;
     *digest = value;

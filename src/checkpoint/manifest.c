@@ -86,7 +86,7 @@ static enum hr_status check_tail(const char *path, const char *text, size_t byte
     return HR_OK;
 }
 
-/* *value = a count in an object; false when it is none. */
+/* *value = the count under a key; false when it is not one. */
 static bool take_count(const json_t *object, const char *key, uint64_t *value)
 {
     const json_t *number = json_object_get(object, key);

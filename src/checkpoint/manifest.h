@@ -1,4 +1,4 @@
-/* manifest.h - what a step folder must hold, to the bit.
+/* manifest.h - the exact content of a step folder, by digests.
  *
  *     {
  *       "format": "hogring checkpoint",
@@ -16,8 +16,8 @@
  *       "xxh3_64": "77ab..."                            of all bytes before the comma above
  *     }
  *
- * The last line protects the text itself, byte for byte: a manifest that was reformatted is refused
- * as a damaged one is. The manifest is written last, so a folder without one is not a checkpoint.
+ * The last line protects the text itself: a reformatted manifest counts as damaged. The manifest is
+ * written last, so a folder without one is not a checkpoint.
  */
 #ifndef HR_CHECKPOINT_MANIFEST_H
 #define HR_CHECKPOINT_MANIFEST_H

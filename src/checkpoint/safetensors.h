@@ -37,7 +37,7 @@ struct hr_tensor_digest {
     uint64_t xxh3;
 };
 
-/* What the manifest says of one file. */
+/* The manifest's entry of one file. */
 struct hr_file_digest {
     uint64_t bytes;  /* of the whole file */
     uint64_t header; /* XXH3-64 of bytes 0..8+N */
@@ -54,13 +54,13 @@ void hr_file_digest_free(struct hr_file_digest *digest);
 HR_CHECKED enum hr_status hr_safetensors_write(const char *path, const struct hr_tensor_file *file,
                                                struct hr_file_digest *digest);
 
-/* hr_safetensors_read that also compares with `expected` (may be NULL), size and header first, so
- * that a damaged header is called that and not what it happens to parse as. */
+/* As hr_safetensors_read, and compares with `expected` (may be NULL): size and header first, so
+ * that a damaged header is reported as such, not as what it happens to parse as. */
 HR_CHECKED enum hr_status hr_safetensors_read_verified(const char *path,
                                                        const struct hr_file_digest *expected,
                                                        struct hr_tensor_file *out);
 
-/* *bytes = what the shape and dtype come to; false when that does not fit a size_t. */
+/* *bytes = size by shape and dtype; false when it does not fit a size_t. */
 bool hr_tensor_measure(const struct hr_tensor *tensor, size_t *bytes);
 
 #endif

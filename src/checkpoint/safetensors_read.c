@@ -13,7 +13,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files are little-endian: on this machine numbers must be swapped");
 
-/* Where tensor `index` stands behind the header. */
+/* Place of tensor `index`, counted from the end of the header. */
 struct span {
     size_t begin, end, index;
 };
@@ -27,7 +27,7 @@ struct reader {
     size_t header_bytes;                   /* 8 + N */
     json_t *root;                          /* owned */
     struct span *spans;                    /* one a tensor; owned */
-    struct hr_tensor_file file;            /* what the caller gets in the end */
+    struct hr_tensor_file file;            /* for the caller */
 };
 
 static enum hr_status read_length(struct reader *r)
@@ -120,7 +120,7 @@ static enum hr_status take_metadata(struct reader *r)
     return HR_OK;
 }
 
-/* A number that counts something; JSON's reals and negatives do not. */
+/* A whole number of at least 0. */
 static bool take_size(const json_t *value, size_t *out)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0)
@@ -206,7 +206,7 @@ static int by_offset(const void *left, const void *right)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-/* No holes, no overlap, nothing before, nothing behind: a second file could hide there. */
+/* Tensors fill the file without holes or overlap: other data could hide there. */
 static enum hr_status check_spans(struct reader *r)
 {
     size_t at = 0;
@@ -235,7 +235,7 @@ static enum hr_status check_spans(struct reader *r)
     return HR_OK;
 }
 
-/* One block for all tensors, each on a boundary of its own. */
+/* One block for all tensors, each aligned. */
 static enum hr_status make_storage(struct reader *r)
 {
     size_t need = HR_SAFETENSORS_ALIGN;

@@ -11,7 +11,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files are little-endian: on this machine numbers must be swapped");
 
-/* Length and JSON as they stand in the file. */
+/* Length and JSON as in the file. */
 struct header {
     unsigned char *bytes; /* owned */
     size_t nbytes;        /* 8 + N */
@@ -33,7 +33,7 @@ static enum hr_status check_tensor(const char *path, const struct hr_tensor *ten
     return HR_OK;
 }
 
-/* Put value (stolen) at key; a key that is there or not UTF-8 is refused. */
+/* Put value (stolen) at key; refuses a key that exists or is not UTF-8. */
 static enum hr_status put(json_t *object, const char *path, const char *key, json_t *value)
 {
     const struct hr_printable shown = hr_printable(key);
@@ -76,7 +76,7 @@ static enum hr_status put_tensor(json_t *root, const char *path, const struct hr
                          shape, "data_offsets", (json_int_t)begin, (json_int_t)*end));
 }
 
-/* json and spaces behind its length. */
+/* The length, json, and spaces. */
 static enum hr_status frame(const char *path, const char *json, struct header *header)
 {
     const size_t length = strlen(json), padded = hr_round_up(length, 8);

@@ -24,7 +24,7 @@ struct hr_step_name hr_step_name(uint64_t step)
     return name;
 }
 
-/* Only names that hogring itself would give: pruning must never take a folder of the user's. */
+/* Only names that hogring gives: pruning must never remove a folder of the user's. */
 static bool parse_name(const char *name, struct hr_step *out)
 {
     struct hr_step step = {0};
@@ -96,7 +96,7 @@ enum hr_status hr_steps_temporary(const char *dir, const char *what, char out[HR
 {
     uint32_t random;
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
-        random = (uint32_t)hr_clock_ns(); /* early boot; a name that is taken is an error later */
+        random = (uint32_t)hr_clock_ns(); /* early boot; if the name is taken, creating it fails */
     return hr_path(out, "%s/" TEMPORARY "%s.%ld.%08" PRIx32, dir, what, (long)getpid(), random);
 }
 
@@ -105,8 +105,7 @@ static enum hr_status fail_rename(const char *from, const char *to)
     return hr_fail_errno(HR_E_IO, "%s: cannot become %s", from, to);
 }
 
-/* Without an exchange there is a moment in which only NAME.old exists; the loader knows
- * that name. */
+/* Without an exchange only NAME.old exists for a moment; the loader knows that name. */
 static enum hr_status move_aside(const char *temporary, const char *name, const char *old)
 {
     HR_TRY(hr_folder_remove(old));
@@ -121,7 +120,7 @@ static enum hr_status move_aside(const char *temporary, const char *name, const 
     return fail_rename(temporary, name);
 }
 
-/* temporary -> name. What had that name, if anything, is then at *replaced (temporary or old). */
+/* temporary -> name. A folder that had the name moves to *replaced (temporary or old). */
 static enum hr_status give_name(const struct hr_publish *publish, const char *name, const char *old,
                                 const char **replaced)
 {
@@ -167,7 +166,7 @@ static enum hr_status point_latest(const char *dir, uint64_t step)
     return status;
 }
 
-/* Does it say so already? */
+/* Does the link point there already? */
 static bool points_at(const char *dir, uint64_t step)
 {
     char link[HR_PATH_MAX], found[sizeof(struct hr_step_name) + 1];
@@ -193,7 +192,7 @@ void hr_steps_unpoint_latest(const char *dir)
         hr_log(HR_LOG_WARNING, "%s: cannot be removed: %s", link, strerror(errno));
 }
 
-/* Renamed first: a crash half way leaves a temporary, not half a checkpoint. */
+/* Renamed before it is removed: a crash leaves a temporary folder, not half a checkpoint. */
 enum hr_status hr_steps_discard(const char *dir, const char *name)
 {
     char path[HR_PATH_MAX], temporary[HR_PATH_MAX];
@@ -207,7 +206,7 @@ enum hr_status hr_steps_discard(const char *dir, const char *name)
 void hr_steps_prune(const char *dir, uint64_t saved, size_t keep)
 {
     struct hr_step *steps;
-    size_t count, kept = 1; /* the one just saved, wherever it stands in the order */
+    size_t count, kept = 1; /* `saved`, whatever its place in the order */
     if (keep == 0)
         return;
     if (hr_steps_list(dir, &steps, &count) != HR_OK) {
@@ -224,7 +223,7 @@ void hr_steps_prune(const char *dir, uint64_t saved, size_t keep)
     free(steps);
 }
 
-/* ".tmp-<what>.<pid>.<random>" -> pid; 0 when it is another kind of name. */
+/* ".tmp-<what>.<pid>.<random>" -> pid; 0 for other names. */
 static pid_t owner_of(const char *name)
 {
     const char *last = strrchr(name, '.');
@@ -235,8 +234,8 @@ static pid_t owner_of(const char *name)
     return value > 0 && value == (pid_t)value ? (pid_t)value : 0;
 }
 
-/* Our own pid counts as gone: one thread uses the folder and it is not saving now, so that is an
- * earlier process of the same number, as in a container, where numbers start anew. */
+/* Has the process ended? Our own pid counts as ended: this thread is not saving now, so the name is
+ * from an earlier process with the same pid, as in a container, where pids start again. */
 static bool is_gone(pid_t pid)
 {
     return pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH);

@@ -1,13 +1,13 @@
 /* steps.h - the folder of checkpoints: which steps are there, and how one comes and goes.
  *
  *     DIR/step-00000500          a checkpoint
- *     DIR/step-00000500.old      one that is being replaced, where the file system cannot exchange
- *                                two names in one go; else never seen
+ *     DIR/step-00000500.old      one that is being replaced, only where the file system cannot
+ *                                exchange two names in one call
  *     DIR/latest                 -> step-00000500
  *     DIR/.run                   whose they are (claim.h)
  *     DIR/.tmp-*.<pid>.<random>  being written, or being removed
  *
- * A name appears and disappears by one rename, so what stands under it is always whole.
+ * A name appears and disappears by one rename, so a checkpoint is always whole.
  *
  * Threads: one a folder; several processes may use it.
  */
@@ -32,8 +32,7 @@ struct hr_step {
     struct hr_step_name name;
 };
 
-/* The steps of dir by name, highest first, .old behind its twin; nothing is verified.
- * free() them. */
+/* The steps of dir by name, highest first, .old after its twin; not verified. free() them. */
 HR_CHECKED enum hr_status hr_steps_list(const char *dir, struct hr_step **steps, size_t *count);
 
 /* out = a name in dir that nobody else uses: dir/.tmp-<what>.<pid>.<random> */
@@ -41,30 +40,31 @@ HR_CHECKED enum hr_status hr_steps_temporary(const char *dir, const char *what,
                                              char out[HR_PATH_MAX]);
 
 struct hr_publish {
-    const char *dir, *temporary; /* what stands at `temporary` becomes dir/step-%08llu */
+    const char *dir, *temporary; /* `temporary` becomes dir/step-%08llu */
     uint64_t step;
     bool
         exchange; /* may swap two names at once; false is for file systems that cannot, and tests */
 };
 
-/* Give a synced temporary folder its name, durably; then remove what had that name.
- *   published   out: true once the name is given, even if the sync after it fails; then nothing
- *               was removed */
+/* Give a synced temporary folder its name, durably; then remove the folder that had that name.
+ *   published   out: true once it has the name, even if the sync after that fails and nothing is
+ *               removed */
 HR_CHECKED enum hr_status hr_steps_publish(const struct hr_publish *publish, bool *published);
 
-/* Point dir/latest at a step. A convenience: failure costs a warning line. */
+/* Point dir/latest at a step. Failure is only a warning. */
 void hr_steps_point_latest(const char *dir, uint64_t step);
 
-/* It points nowhere: no step is left. */
+/* Remove dir/latest: no step is left. */
 void hr_steps_unpoint_latest(const char *dir);
 
 /* Remove one step. */
 HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const char *name);
 
-/* Remove all but the newest `keep` (0: keep all); `saved` always stays. Failure costs a warning. */
+/* Remove all but the newest `keep` (0: keep all); `saved` always stays. Failure is only a warning.
+ */
 void hr_steps_prune(const char *dir, uint64_t saved, size_t keep);
 
-/* Remove .tmp-* of this user whose process is gone. Failure costs a warning line. */
+/* Remove this user's .tmp-* of processes that have ended. Failure is only a warning. */
 HR_CHECKED enum hr_status hr_steps_remove_leftovers(const char *dir);
 
 #endif

@@ -20,9 +20,8 @@
 
 extern char **environ;
 
-/* What goes into gnuplot, what it says and what it draws. All are files in memory and not pipes:
- * none of them can be full, so neither side can wait for the other, and a gnuplot that dies raises
- * no SIGPIPE. */
+/* gnuplot's input, messages and picture, as files in memory: unlike pipes they never fill up, so
+ * neither side waits for the other, and a dying gnuplot raises no SIGPIPE. */
 struct streams {
     int script, errors, picture;
 };
@@ -68,7 +67,7 @@ static enum hr_status fill_script(int fd, enum hr_plot_format format, hr_script_
     return HR_OK;
 }
 
-/* HR_E_IO with the first line that says something. */
+/* HR_E_IO with gnuplot's first line that is not empty. */
 static enum hr_status explain(const char *path, int wait_status, int errors)
 {
     char text[400];
@@ -107,7 +106,7 @@ static enum hr_status start_gnuplot(const struct streams *streams, int picture, 
     return cause ? hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be started", path) : HR_OK;
 }
 
-/* One that does not end is ended. Where the kernel cannot tell, waitpid does. */
+/* Kill gnuplot when it takes too long. Without pidfd_open, waitpid waits without a limit. */
 static bool await(pid_t child)
 {
     const int process = hr_process_open(child);

@@ -8,8 +8,8 @@
 /* Write a script for gnuplot, terminal first. */
 typedef void (*hr_script_fn)(FILE *out, enum hr_plot_format format, const void *arg);
 
-/* Draw what the script says to path: .svg or .png by its ending (HR_E_USAGE otherwise). HR_E_IO
- * says which package to install, or what gnuplot said. The file is replaced as a whole. */
+/* Draw the script's picture to path: .svg or .png by its ending, else HR_E_USAGE. HR_E_IO names the
+ * package to install, or has gnuplot's message. The file is replaced as a whole. */
 HR_CHECKED enum hr_status hr_gnuplot_draw(const char *path, hr_script_fn write, const void *arg);
 
 #endif

@@ -1,7 +1,7 @@
 /* plot.h - results as pictures: .svg or .png by the path's ending.
  *
- * Needs gnuplot. Errors: HR_E_USAGE for another ending or nothing to draw; HR_E_IO says which
- * package to install, or what gnuplot said. The file is replaced as a whole. */
+ * Needs gnuplot. Errors: HR_E_USAGE for another ending or nothing to draw; HR_E_IO names the
+ * package to install, or has gnuplot's message. The file is replaced as a whole. */
 #ifndef HR_PLOT_PLOT_H
 #define HR_PLOT_PLOT_H
 
@@ -24,8 +24,8 @@ HR_CHECKED enum hr_status hr_plot_bench(const char *path, const char *title,
 HR_CHECKED enum hr_status hr_plot_store(const char *path, const char *title,
                                         const struct hr_store_table *table);
 
-/* Arithmetic intensity against GFLOP/s, both logarithmic: roofs as lines, a point a layer and part
- * that multiplies. */
+/* GFLOP/s over arithmetic intensity, both logarithmic: roofs as lines, a point for each part of a
+ * layer that multiplies. */
 HR_CHECKED enum hr_status hr_plot_layers(const char *path, const char *title,
                                          const struct hr_profile *profile);
 

@@ -1,6 +1,6 @@
-/* The roofline: what a layer does for each byte it must move, against how fast it does it. The
- * parts of a layer need the same work for the same bytes, so that they stand above one another.
- * What multiplies nothing (relu, pools) has no place on a logarithmic axis. */
+/* The roofline: a layer's speed over its operations for each byte that it must move. The parts of
+ * a layer have the same ratio, so their points are above one another. Layers that multiply nothing
+ * (relu, pools) have no place on a logarithmic axis. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void find_layers(struct picture *picture)
             bottom = fmin(bottom, gflops(row));
         }
     }
-    /* Room to see where the roofs bend, and what is written. */
+    /* Room for the bend of the roofs, and for labels. */
     const struct hr_roofs *roofs = &profile->roofs;
     double steepest = 0;
     for (enum hr_level level = 0; level < HR_LEVELS; level++)
@@ -100,7 +100,7 @@ static void write_roofs(FILE *out, const struct picture *picture)
         bend = fmin(bend, to);
         fprintf(out, "set arrow from %.6g,%.6g to %.6g,%.6g nohead lc rgb '#909090' lw 1.6 back\n",
                 from, from * gbs, to, peak);
-        /* Levels may be alike: names stand by turns above a line, and below one further on. */
+        /* Lines may nearly coincide: names are by turns above the line, and below it further on. */
         const bool above = level % 2 == 0;
         const double at = from * pow(to / from, above ? 0.08 : 0.4);
         fprintf(out,
@@ -114,7 +114,7 @@ static void write_roofs(FILE *out, const struct picture *picture)
             hr_roofs_flops_source(roofs), picture->right / 1.05, peak);
 }
 
-/* Degrees of a line of slope 1 on the page, for the names of the roofs. */
+/* `slope`: the angle on the page of a line of slope 1, in degrees, for the names of the roofs. */
 static void write_axes(FILE *out, const struct picture *picture)
 {
     fprintf(out,

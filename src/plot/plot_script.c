@@ -51,11 +51,11 @@ struct scale {
     double samples; /* one unit of the axis */
     const char *unit;
     double most_samples, most_seconds;
-    double loss_top; /* < 0: no loss is a number; 0: as gnuplot likes */
+    double loss_top; /* < 0: no loss is a number; 0: gnuplot chooses */
 };
 
-/* Rows of samples, seconds, mean, least, most. A mean that is no number (a run diverged) leaves an
- * empty line, which interrupts line and band; NaN would draw the band down to the axis. */
+/* Rows of samples, seconds, mean, least, most. A mean that is NaN (a run diverged) becomes an empty
+ * line, which interrupts line and band; NaN would draw the band down to the axis. */
 static void write_block(FILE *out, const char *name, size_t g, const struct hr_run_group *group,
                         const struct scale *scale, enum field field)
 {
@@ -88,8 +88,8 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* A run that diverges must not press all others onto the axis: curves may leave through the top, at
- * four times the median loss. 0 when nothing is that high, -1 when no loss is a number. */
+/* A run that diverges must not press all others onto the axis: the axis ends at four times the
+ * median loss. 0 when no loss is higher, -1 when no loss is a number. */
 static double loss_top(const struct hr_groups *groups)
 {
     size_t n = 0, room = 1;
@@ -186,7 +186,7 @@ static int height_of(size_t rows)
     return TWO_ROWS + ((int)rows - 2) * ONE_ROW;
 }
 
-/* As many as the longest label leaves room for, in a line of 1200 pixels. */
+/* Columns of the legend: as many as the longest label allows in 1200 pixels. */
 static size_t legend_columns(const struct hr_groups *groups)
 {
     size_t longest = 0;
@@ -208,7 +208,7 @@ static struct layout layout_of(const struct hr_groups *groups)
     return layout;
 }
 
-/* Panels stand at fixed places: what is under them belongs to the legend. */
+/* Panels have fixed places; the legend is below them. */
 static void set_margins(FILE *out, const struct layout *layout, size_t row, size_t column)
 {
     const double left = column ? 0.59 : 0.09;
@@ -233,7 +233,7 @@ static void write_panel(FILE *out, const struct hr_groups *groups, const struct 
     if (is_loss && scale->loss_top > 0)
         fprintf(out, "set yrange [*:%.6g]\n", scale->loss_top);
     else if (is_loss && scale->loss_top < 0)
-        fputs("set yrange [0:1]\n", out); /* gnuplot refuses to choose a range from nothing */
+        fputs("set yrange [0:1]\n", out); /* gnuplot cannot choose a range without data */
     else
         fputs("set yrange [*:*]\n", out);
     fprintf(out, "set xlabel '%s%s'\n", panel->x == 1 ? "samples" : seconds_of(groups),
@@ -242,7 +242,7 @@ static void write_panel(FILE *out, const struct hr_groups *groups, const struct 
     write_curves(out, groups, panel);
 }
 
-/* A fifth plot without anything to see but its key. */
+/* A plot that shows nothing but its key. */
 static void write_legend(FILE *out, const struct hr_groups *groups, const struct layout *layout)
 {
     fputs("unset border; unset tics; unset grid; unset xlabel; unset ylabel\n"

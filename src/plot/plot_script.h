@@ -1,9 +1,9 @@
-/* plot_script.h - the gnuplot script of a picture, apart so that it can be tested without gnuplot.
+/* plot_script.h - writes a picture's gnuplot script; can be tested without gnuplot.
  *
  * Four panels: test loss and test accuracy, each against samples and against seconds of training;
  * one line a group, the mean over its seeds by number of evaluation, in a band from least to most.
  * Two more where updates were stale (plot_staleness.h).
- * All data stands in the script; gnuplot writes the picture to its standard output.
+ * The script contains all data; gnuplot writes the picture to its standard output.
  */
 #ifndef HR_PLOT_PLOT_SCRIPT_H
 #define HR_PLOT_PLOT_SCRIPT_H

@@ -28,8 +28,8 @@ static void add_counts(const struct hr_run_group *group, uint64_t *counts)
             counts[bucket] += group->run[i]->stale[bucket];
 }
 
-/* Where the axis ends: a few updates in ten thousand, whose staleness may be anything, must not
- * press all others to the left. */
+/* Where the axis ends: a few very stale updates in ten thousand must not press all others to the
+ * left. */
 static size_t last_shown(const struct hr_groups *groups)
 {
     size_t last = 1;
@@ -94,8 +94,7 @@ void hr_plot_staleness_data(FILE *out, const struct hr_groups *groups)
     }
 }
 
-/* What lies beyond the axis is said in the panel, below the curves, which fall to the right;
- * nothing where all is shown. */
+/* Say in the panel, at the bottom left, how much lies beyond the axis; nothing if all is shown. */
 static void write_rest(FILE *out, const struct hr_groups *groups, size_t width, size_t last)
 {
     uint64_t all = 0, beyond = 0, most = 0;

@@ -12,7 +12,7 @@ static bool is_sweep(const struct hr_store_table *table)
     return table->n > 1;
 }
 
-/* The picture of the collectives, with setups in the place of algorithms. */
+/* Drawn as collectives are, with setups as algorithms. */
 enum hr_status hr_plot_store(const char *path, const char *title,
                              const struct hr_store_table *table)
 {

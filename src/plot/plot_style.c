@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Bytes of the UTF-8 character at text; 0 when what stands there is none. */
+/* Bytes of the UTF-8 character at text; 0 when there is none. */
 static size_t character_bytes(const char *text)
 {
     const unsigned char first = (unsigned char)text[0];
@@ -15,8 +15,8 @@ static size_t character_bytes(const char *text)
     return n;
 }
 
-/* In single quotes gnuplot takes everything as it stands (in double quotes it would run what is in
- * backquotes); a quote is doubled. What cannot be shown becomes '?', so that an SVG stays one. */
+/* In single quotes gnuplot takes text literally (in double quotes it would run commands in
+ * backquotes); a quote is doubled. Unprintable bytes become '?', to keep an SVG valid. */
 void hr_plot_quote(FILE *out, const char *text, size_t most_characters)
 {
     size_t shown = 0;
@@ -34,9 +34,9 @@ void hr_plot_quote(FILE *out, const char *text, size_t most_characters)
     fputs(*text ? "...'" : "'", out);
 }
 
-/* Okabe and Ito's colours for all kinds of colour vision, without yellow, which is lost on white.
- * Curves of strategies that give the same bits lie on top of each other: dashes let the colour
- * below show, and points differ in shape. */
+/* Okabe and Ito's colours for all kinds of colour vision, without yellow, which is pale on white.
+ * Strategies with the same bits have the same curve: dashes show the colour below, and points
+ * differ in shape. */
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#e69f00", "#56b4e9", "#000000"};
 static const char *const dashes[] = {"1", "(10,6)", "(3,4)", "(14,4,3,4)", "(6,3)"};

@@ -7,10 +7,10 @@
 
 enum hr_plot_format { HR_PLOT_SVG, HR_PLOT_PNG };
 
-/* Text for gnuplot, in quotes, of at most so many characters. */
+/* Text in gnuplot's quotes, cut to so many characters. */
 void hr_plot_quote(FILE *out, const char *text, size_t most_characters);
 
-/* Of the i-th curve; they repeat. */
+/* Line style of the i-th curve; styles repeat. */
 const char *hr_plot_color(size_t i);
 const char *hr_plot_dash(size_t i);
 int hr_plot_point(size_t i);

@@ -30,7 +30,7 @@ bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
 
 bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
 {
-    const double worth_it = 0.1; /* seconds: below, it is over before anybody has read this */
+    const double worth_it = 0.1; /* seconds; shorter runs need no advice */
     const double useful = run->compute_s + run->load_s, other = run->communicate_s + run->wait_s;
     if (run->workers < 2 || other <= useful || other < worth_it || run->conflicts.omega)
         return false; /* sparse models have no batches to enlarge */
@@ -54,9 +54,8 @@ bool hr_advice_rising(const struct hr_run_result *run, const char *name, char te
     return true;
 }
 
-/* The sum of all that a gradient ever does to the weights, lr / (1 - momentum) times the updates in
- * flight: runs that came near 1 here learned worse, or diverged. An adaptive rule sets the size of
- * its steps itself. */
+/* The measure is a gradient's total effect on the weights, lr / (1 - momentum), times the updates
+ * in flight: runs near 1 learned worse, or diverged. Adaptive rules scale their own steps. */
 bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
                           char text[HR_ADVICE_MAX])
 {

@@ -21,15 +21,15 @@ static double effective_lr(const struct hr_run_result *run)
     return run->asynchrony.effective_lr;
 }
 
-/* As the legend says it, of the mean that the table shows: the mean of the runs' own predictions is
- * another figure. Not a number where what is stale is not gradients. */
+/* Computed from the mean staleness in the table, as the legend says; the mean of the runs' own
+ * predictions would differ. NaN when workers do not push gradients. */
 static double implicit_momentum(const struct hr_run_group *group)
 {
     const double in_flight = 1 + mean_of(group, hr_measure_stale_mean);
     return isfinite(mean_of(group, effective_lr)) ? 1 - 1 / in_flight : (double)NAN;
 }
 
-/* --staleness-lr inverse, in its words. */
+/* Did the run use --staleness-lr inverse? */
 static bool is_inverse(const struct hr_run_group *group)
 {
     return strstr(group->run[0]->manner, "lr / (1 + staleness)") != NULL;
@@ -47,7 +47,7 @@ static void cell_mean(const struct hr_run_group *group, char *cell)
     snprintf(cell, HR_CELL_MAX, "%.2f", mean_of(group, hr_measure_stale_mean));
 }
 
-/* A quantile of all updates of the group's runs; what lies beyond the histogram is said to. */
+/* A quantile over the updates of all runs of the group; ">=" when it is in the last bucket. */
 static void write_quantile(const struct hr_run_group *group, double q, char *text, size_t size)
 {
     const size_t last = HR_RESULT_STALENESS_BUCKETS - 1;
@@ -80,7 +80,7 @@ static void cell_worst(const struct hr_run_group *group, char *cell)
         for (size_t w = 0; w < group->run[i]->nstale_workers; w++) {
             const struct hr_staleness *part = &group->run[i]->stale_parts[w];
             const double mean = (double)part->sum / (double)part->updates;
-            if (!(mean > most)) /* nor without updates */
+            if (!(mean > most)) /* also skips NaN: no updates */
                 continue;
             most = mean;
             snprintf(cell, HR_CELL_MAX, "%zu: %.2f", w, mean);
@@ -93,7 +93,7 @@ static void cell_step(const struct hr_run_group *group, char *cell)
     if (isfinite(step))
         snprintf(cell, HR_CELL_MAX, "%.3g", step);
     else
-        snprintf(cell, HR_CELL_MAX, "-"); /* what is stale is not gradients */
+        snprintf(cell, HR_CELL_MAX, "-"); /* workers do not push gradients */
 }
 
 static void cell_momentum(const struct hr_run_group *group, char *cell)

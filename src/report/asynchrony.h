@@ -6,7 +6,7 @@
 
 #include "report/groups.h"
 
-/* Staleness: mean, quantiles, the worker it was largest for; clock skew; effective step size and
+/* Staleness: mean, quantiles, its stalest worker; clock skew; effective step size and
  * momentum (hogring/train.h, struct hr_asynchrony); hogwild's lost updates. Prints nothing when no
  * update was stale. */
 void hr_asynchrony_print(FILE *out, const struct hr_groups *groups);

@@ -50,7 +50,7 @@ static void print_engine(FILE *out, const struct hr_run_info *info)
         fprintf(out, "  times    %s\n", info->times);
 }
 
-/* The step size is part of a comparison, so it is said in full: what one update is made of. */
+/* What one update is made of: comparisons depend on it. */
 static void print_batch(FILE *out, const struct hr_run_info *info)
 {
     char count[HR_HUMAN_MAX];
@@ -81,7 +81,7 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     print_engine(out, info);
 }
 
-/* What Hogwild on these data may cost, before it is paid. */
+/* How often rows of these data will conflict under Hogwild. */
 static void print_conflicts(FILE *out, const struct hr_run_info *info)
 {
     const struct hr_conflicts *c = info->conflicts;
@@ -122,7 +122,7 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     fprintf(out, "  promise  %s\n", info->guarantee);
 }
 
-/* Written at once: runs side by side say theirs at the same time. */
+/* Written in one call, since concurrent runs print at the same time. */
 void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
 {
     char *text = NULL;

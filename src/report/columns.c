@@ -23,7 +23,7 @@ static size_t column_width(const struct hr_column *column, const struct hr_run_g
     return width;
 }
 
-/* Nothing follows the last. */
+/* The last column is not padded. */
 static void print_cell(FILE *out, size_t number, const char *text, size_t width)
 {
     const int pad = (int)(width - width_of(text));

@@ -1,5 +1,5 @@
 /* columns.h - a table of runs: one row a group, columns as wide as their widest cell, a header of
- * two lines. The first column stands left, the others right. */
+ * two lines. The first column is aligned left, the others right. */
 #ifndef HR_REPORT_COLUMNS_H
 #define HR_REPORT_COLUMNS_H
 

@@ -14,7 +14,7 @@ static void append(char *label, size_t size, const char *text)
         snprintf(label + used, size - used, " %s", text);
 }
 
-/* What a strategy is always called by. */
+/* The part of the label that is always shown. */
 static void write_base(const struct hr_run_result *run, char *label, size_t size)
 {
     char text[48];
@@ -27,7 +27,7 @@ static void write_base(const struct hr_run_result *run, char *label, size_t size
     }
 }
 
-/* How many workers and servers; both said where either tells rows apart. */
+/* Do workers or servers differ? Labels show both when either does. */
 static bool setup_differs(const struct hr_run_result *a, const struct hr_run_result *b)
 {
     return a->workers != b->workers ||
@@ -52,7 +52,7 @@ static void append_setup(const struct hr_run_result *run, char *label, size_t si
     append(label, size, text);
 }
 
-/* What else may tell two rows apart; said only where it does. */
+/* Other properties that may differ between two rows; shown only where they do. */
 typedef void (*detail_fn)(const struct hr_run_result *run, char *text, size_t size);
 
 static void lr_detail(const struct hr_run_result *run, char *text, size_t size)
@@ -99,7 +99,8 @@ static void manner_detail(const struct hr_run_result *run, char *text, size_t si
 
 static const struct {
     detail_fn write;
-    bool of_strategy; /* each has its own, or a column shows it: compared among namesakes alone */
+    bool of_strategy; /* compared only between rows of the same strategy: each has its own value,
+                         or a column shows it */
 } details[] = {{manner_detail, true},   {optimizer_detail, false}, {lr_detail, true},
                {batch_detail, false},   {launch_detail, false},    {placement_detail, true},
                {kernels_detail, false}, {setting_detail, false}};
@@ -186,8 +187,8 @@ static bool takes(const struct hr_run_group *group, const struct hr_run_result *
     return true;
 }
 
-/* Each run is tried with every group, and every group has room for all runs still to come: the runs
- * of group g lie in one row of an n-by-n matrix. n is a few hundred at most. */
+/* Each run is compared with every group. Row g of an n-by-n matrix holds the runs of group g, so
+ * each has room for all; n is a few hundred at most. */
 static void sort_in(struct hr_groups *groups, const struct hr_run_result *run, size_t n)
 {
     size_t g = 0;
@@ -299,8 +300,8 @@ double hr_run_first_epoch_loss(const struct hr_run_result *run)
     return run->ncurve && run->curve[0].epoch <= 1 ? run->curve[0].train_loss : (double)NAN;
 }
 
-/* Losses spread about as widely as they are large: a mean over n is known to 1 / sqrt(n). Those at
- * the start are few; twice as much is luck there, and so is all that is below even guessing. */
+/* The losses' deviation is about their mean, so a mean over n has the relative error 1 / sqrt(n).
+ * A rise counts when it is above twice that, and the loss above that of random guessing. */
 static bool rose_from_start(const struct hr_run_result *run)
 {
     const double guessing = run->classes ? log((double)run->classes) : 0;

@@ -5,9 +5,8 @@
  *     ... groups.group[g].run[i] ...
  *     hr_groups_free(&groups);
  *
- * Groups stand in the order of their first runs; runs of a group need not be neighbours. A seed
- * that comes a second time opens a group of its own: something differed that the result does not
- * say.
+ * Groups are in the order of their first runs; runs of a group need not be neighbours. A repeated
+ * seed opens a new group: the runs differed in something that the result does not tell.
  *
  * Threads: none. Test: tests/unit/report/test_groups.c
  */
@@ -35,7 +34,7 @@ HR_CHECKED enum hr_status hr_groups_make(struct hr_groups *groups, const struct 
                                          size_t n);
 void hr_groups_free(struct hr_groups *groups);
 
-/* One number of a run; of one that was resumed, of the whole training, as far as it is known. */
+/* One number of a run. For a resumed run: of the whole training, as far as it is known. */
 typedef double (*hr_measure_fn)(const struct hr_run_result *run);
 
 /* Its spread over the group's runs; values that are NaN make the mean NaN. */
@@ -51,10 +50,10 @@ double hr_measure_stale_mean(const struct hr_run_result *run); /* NaN when nothi
 
 /* Mean loss at the initial weights; NaN when they were not drawn at random. */
 double hr_run_first_loss(const struct hr_run_result *run);
-/* Mean loss of the first epoch, as it was trained on; NaN when it is not known. */
+/* Mean training loss of the first epoch; NaN when it is not known. */
 double hr_run_first_epoch_loss(const struct hr_run_result *run);
 
-/* What a training loss ended above. */
+/* The earlier loss that a training loss ended above. */
 struct hr_rise {
     double above;
     const char *what; /* "it began with" */
@@ -63,15 +62,15 @@ struct hr_rise {
 /* Did the training loss end above where it began, by more than chance: above the loss at the
  * initial weights, or above the first of several epochs? */
 bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise);
-/* How many of the runs did. */
+/* How many runs of the group did. */
 size_t hr_run_group_rose(const struct hr_run_group *group);
 
 /* Seconds to the target over the runs that reached it: spread.n says how many did. */
 struct hr_spread hr_run_group_target(const struct hr_run_group *group);
 
-/* Hogwild's lost updates: the fraction of weights written that overwrote another's update, and its
- * 95 % interval. The pairs of a line are mostly lost together, so the interval counts lines; with
- * one worker there is nobody to lose to, and it is 0. */
+/* Hogwild's lost updates: the fraction of written weights that overwrote another worker's update,
+ * and its 95 % interval. Pairs of a cache line are mostly lost together, so the interval counts
+ * lines; with one worker it is 0. */
 struct hr_lost_share {
     uint64_t lines, pairs, lost;
     double fraction, low, high;

@@ -25,7 +25,7 @@ struct unit {
     const char *letter;
 };
 
-/* The limits are those of rounding: 999.6 is "1.00k" and not "1000". */
+/* Limits allow for rounding: 999.6 is "1.00k" and not "1000". */
 static struct unit unit_of(double x)
 {
     const double size = fabs(x);
@@ -58,7 +58,7 @@ char *hr_human_short(char text[HR_HUMAN_MAX], double x)
 char *hr_human_seconds(char text[HR_HUMAN_MAX], double seconds)
 {
     if (seconds > 0 && seconds < 0.0995)
-        snprintf(text, HR_HUMAN_MAX, "%.2g", seconds); /* short runs are compared, too */
+        snprintf(text, HR_HUMAN_MAX, "%.2g", seconds); /* short runs need digits to compare */
     else
         snprintf(text, HR_HUMAN_MAX, "%.*f", decimals_of(seconds), seconds);
     return text;
@@ -72,7 +72,7 @@ char *hr_human_loss(char text[HR_HUMAN_MAX], double loss)
 
 char *hr_human_wait(char text[HR_HUMAN_MAX], double seconds)
 {
-    const double most = 1e9; /* 30 years: nobody reads further */
+    const double most = 1e9; /* 30 years */
     const long s = lround(fmin(fmax(seconds, 0), most));
     if (s < 60)
         snprintf(text, HR_HUMAN_MAX, "%ld s", s);

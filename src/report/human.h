@@ -13,7 +13,7 @@ enum { HR_HUMAN_MAX = 64 };
 /* 235146 -> "235,146" */
 char *hr_human_count(char text[HR_HUMAN_MAX], uint64_t n);
 
-/* 41234.5 -> "41.2k", 987 -> "987", 1.5e6 -> "1.50M"; "nan" for what is none. */
+/* 41234.5 -> "41.2k", 987 -> "987", 1.5e6 -> "1.50M", NaN -> "nan". */
 char *hr_human_short(char text[HR_HUMAN_MAX], double x);
 
 /* Two or more significant digits: 0.0334 -> "0.033", 0.5 -> "0.50", 12.34 -> "12.3". */
@@ -25,8 +25,8 @@ char *hr_human_loss(char text[HR_HUMAN_MAX], double loss);
 /* A length of time to wait: "4 s", "3 min 20 s", "2 h 5 min". */
 char *hr_human_wait(char text[HR_HUMAN_MAX], double seconds);
 
-/* True when the locale that the environment names (LC_ALL, LC_CTYPE, LANG: the first that is set)
- * is UTF-8, so that a plus-minus sign can be printed. */
+/* Is the locale (the first of LC_ALL, LC_CTYPE, LANG that is set) UTF-8? Then a plus-minus sign can
+ * be printed. */
 bool hr_human_utf8(void);
 
 /* "97.31 ± 0.12", or "+-"; only the mean when there is one value. */

@@ -2,8 +2,8 @@
  *
  * "time": compute, communicate, wait and load (decoding, or waiting for, the input) are disjoint.
  *
- * Of a run that went on from a checkpoint ("resumed_step": where), "steps", "curve",
- * "target_seconds" and "total_..." are of the whole training; all else is of this run alone.
+ * In a resumed run ("resumed_step": where) "steps", "curve", "target_seconds" and "total_..."
+ * cover the whole training; all other fields cover this run alone.
  *
  * "staleness", "asynchrony", "lost_updates": json_account.h
  */
@@ -36,7 +36,6 @@ static json_t *curve(const struct hr_run_result *run)
     return array;
 }
 
-/* What was run. */
 static json_t *run_setting(const struct hr_run_result *run)
 {
     return json_pack(
@@ -56,7 +55,6 @@ static json_t *run_setting(const struct hr_run_result *run)
         run->repro_cost > 0 ? hr_json_number(run->repro_cost) : json_null());
 }
 
-/* How far it got. */
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
@@ -79,7 +77,7 @@ static json_t *run_outcome(const struct hr_run_result *run)
         hr_json_number(run->past_seconds + run->seconds));
 }
 
-/* Where the loss began, and whether it ended above that. */
+/* The first loss, and whether the last is above it. */
 static json_t *rising(const struct hr_run_result *run)
 {
     struct hr_rise rise;
@@ -89,7 +87,7 @@ static json_t *rising(const struct hr_run_result *run)
                      json_boolean(rose), "cure", hr_json_text_or_null(rose ? run->cure : ""));
 }
 
-/* What it cost, and its course. */
+/* Time, traffic, and the learning curve. */
 static json_t *run_account(const struct hr_run_result *run)
 {
     return json_pack("{so so so so so s{so so} s{so so} so so}", "dropped", hr_json_dropped(run),
@@ -101,7 +99,7 @@ static json_t *run_account(const struct hr_run_result *run)
                      "curve", curve(run), "divergence", rising(run));
 }
 
-/* Of sparse models; null for others. */
+/* Sparse models only; else null. */
 static json_t *conflicts(const struct hr_run_result *run)
 {
     const struct hr_conflicts *c = &run->conflicts;
@@ -142,7 +140,7 @@ static json_t *run_array(const struct hr_run_result *runs, size_t n)
 
 /* --- the configuration */
 
-/* As people read it: what was not chosen is null, and text is UTF-8 whatever it was. */
+/* An option's value: null when it was not chosen; text made valid UTF-8. */
 static json_t *option_value(const struct hr_option *row, const void *base)
 {
     const void *field = (const char *)base + row->offset;

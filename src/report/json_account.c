@@ -6,7 +6,7 @@
 #include "report/groups.h"
 #include "report/json_value.h"
 
-/* What is said of any set of updates. */
+/* Figures of a set of updates. */
 struct counted {
     uint64_t updates, sum, max;
     const uint64_t *counts; /* (n) */
@@ -43,7 +43,7 @@ static json_t *counted_object(const struct counted *counted)
                      hr_json_count(counted->max), "histogram", histogram(counted));
 }
 
-/* Part `i` of a run: who it is about, and the same figures. */
+/* Part `i` of a run: its worker or key, and the same figures. */
 static json_t *part_object(const struct hr_run_result *run, size_t i)
 {
     const struct hr_staleness *part = &run->stale_parts[i];
@@ -146,7 +146,7 @@ static json_t *worker_times(const struct hr_run_result *run)
     return array;
 }
 
-/* null where nobody tells it from the rest of what was computed: sparse steps, virtual time. */
+/* null when not measured apart from other computing: sparse steps, virtual time. */
 static json_t *part_of_compute(double seconds)
 {
     return seconds > 0 ? hr_json_number(seconds) : json_null();

@@ -9,10 +9,10 @@
 /* "staleness": {"mean", "p50", "p99", "max", "histogram", "exact_below", "workers", "keys"}
  *
  * p50, p99 and histogram count updates by staleness, 0, 1, 2, ...; the histogram ends at its last
- * number that is not 0. Staleness is counted exactly below exact_below; the bucket of that number
- * holds all there is from there on, so a quantile of it means at least that. max is exact always.
- * Without updates mean and quantiles are null. The same figures stand in "workers" for each rank's
- * updates, and in "keys" for each tensor of the model, by name. */
+ * number that is not 0. Below exact_below staleness is counted exactly; bucket exact_below holds
+ * all updates at or above it, so a quantile of exact_below means "at least". max is always exact.
+ * Without updates mean and quantiles are null. "workers" has the same figures for each rank's
+ * updates, "keys" for each tensor of the model, by name. */
 json_t *hr_json_staleness(const struct hr_run_result *run);
 
 /* "dropped": {"gradients", "samples", "by_worker"}: those that came too late (backup-workers). */
@@ -26,7 +26,7 @@ json_t *hr_json_asynchrony(const struct hr_run_result *run);
  * sample, and a 95 % interval that counts lines; null but for hogwild. */
 json_t *hr_json_lost_updates(const struct hr_run_result *run);
 
-/* What the workers did with their time, summed and one by one; null where nobody kept accounts. */
+/* How the workers spent their time, summed and one by one; null when it was not measured. */
 json_t *hr_json_time(const struct hr_run_result *run);
 
 #endif

@@ -1,4 +1,4 @@
-/* json_comparison.h - what the table and the verdict say of several strategies, as JSON. */
+/* json_comparison.h - the table and the verdict on several strategies, as JSON. */
 #ifndef HR_REPORT_JSON_COMPARISON_H
 #define HR_REPORT_JSON_COMPARISON_H
 
@@ -8,13 +8,14 @@
 
 /* "comparison": {"test", "level", "best", "strategies": [{"label", "strategy", "seeds",
  * "interrupted", "test_accuracy", "test_loss", "train_loss", "seconds", "samples_per_s", "updates",
- * "p_against_best", "worse_than_best"}]}, a strategy (runs that differ in their seed alone) a row,
- * in the order of the table.
+ * "p_against_best", "worse_than_best"}]}; an entry a strategy (runs that differ only in their
+ * seed), in the order of the table.
  *
  * Figures of runs are {"mean", "sd", "min", "max"} over the seeds; sd is that of the sample.
- * "best": the label of the best mean accuracy among those that were tested: several seeds, none
- * interrupted; null: none was. "p_against_best": Welch's, adjusted after Holm (verdict.h); null of
- * the best and of those not tested. null where there are fewer than two strategies. */
+ * "best": the label with the best mean accuracy among the tested strategies (several seeds, none
+ * interrupted); null: none was tested. "p_against_best": Welch's p adjusted by Holm (verdict.h);
+ * null for the best and for those not tested. "comparison" is null for fewer than two strategies.
+ */
 json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n);
 
 #endif

@@ -46,8 +46,7 @@ json_t *hr_json_text_or_null(const char *text)
 
 /* --- the machine */
 
-/* The value behind "key" and separator in a file of such lines, without quotes; "" when there is
- * none. */
+/* The value after "key" and the separator in a file of such lines, without quotes; else "". */
 static void read_key(const char *path, const char *key, char separator, char *value, size_t size)
 {
     char line[1024];
@@ -90,7 +89,7 @@ json_t *hr_json_machine(void)
 
 enum { DUMP_FLAGS = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
 
-/* Behind what was printed, and past the stream: nobody changes a byte of it on the way. */
+/* After what was printed before, and by write(2), so that stdio changes no byte. */
 static enum hr_status write_stdout(const char *text, size_t bytes)
 {
     struct hr_file_writer writer = {.path = "stdout", .fd = STDOUT_FILENO, .bytes = bytes};
@@ -104,7 +103,7 @@ static enum hr_status write_document(const char *path, const json_t *document)
     if (!text)
         return hr_fail(HR_E_NOMEM, "%s: no memory for the JSON document", path);
     const size_t length = strlen(text);
-    text[length] = '\n'; /* in the place of the 0: the file has a last line like any other */
+    text[length] = '\n'; /* replaces the 0 */
     const enum hr_status status = strcmp(path, "-") != 0
                                       ? hr_file_replace_durably(path, text, length + 1)
                                       : write_stdout(text, length + 1);

@@ -69,7 +69,7 @@ static void print_totals(FILE *out, const struct hr_profile *profile, int width)
             (double)profile->batch_size / profile->step_s);
 }
 
-/* The row that takes longest among those bound so; NULL: none is. */
+/* The longest row among those with this bound; NULL: none. */
 static const struct hr_profile_row *longest(const struct hr_profile *profile, enum hr_bound bound)
 {
     const struct hr_profile_row *found = NULL;

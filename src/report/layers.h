@@ -1,5 +1,4 @@
-/* layers.h - what `hogring bench layers` and `hogring bench train` have measured, for people and
- * programs.
+/* layers.h - results of `hogring bench layers` and `hogring bench train`, for people and programs.
  *
  *   layers.c        tables and words          json_layers.c   JSON: fields are only ever added
  */
@@ -14,7 +13,7 @@
 /* Lines that begin with #: the roofs. */
 void hr_roofs_print(FILE *out, const struct hr_roofs *roofs);
 
-/* The table, the totals, and a sentence on what binds the step. */
+/* The table, the totals, and a sentence on what limits the step. */
 void hr_layers_print(FILE *out, const struct hr_profile *profile);
 
 /* {"hogring", "machine", "kernels", "roofs", "model", ..., "rows", "total", "bound"} */

@@ -12,7 +12,7 @@ struct hr_links_row {
     char algorithm[64];
     char formula[64];    /* the textbook's; "": none */
     double textbook_s;   /* its value; NaN: none */
-    struct hr_walk walk; /* owned by whoever made the row */
+    struct hr_walk walk; /* owned by the row's maker */
     double emulated_s;   /* measured over throttled rings, in the topology's time; NaN: not */
 };
 
@@ -28,7 +28,7 @@ struct hr_links_table {
     size_t n;
 };
 
-/* Time of one synchronisation round by workers (1 ...) and servers. */
+/* Time of one synchronisation round, for each number of workers (from 1) and servers. */
 enum { HR_SWEEP_WORKERS = 32, HR_SWEEP_SERVERS = 4 };
 
 struct hr_sweep {

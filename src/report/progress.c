@@ -13,7 +13,7 @@
 
 enum { LINE_MAX_CHARS = 512, NO_WIDTH_KNOWN = 80 };
 
-/* A rate is an average over about the last so many seconds. */
+/* The rate shown averages over about this many seconds. */
 static const double smoothing_seconds = 1.0;
 
 static bool can_redraw(FILE *out)
@@ -104,7 +104,7 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
     if (!view->redraw)
         return;
     compose(view, progress, &line);
-    /* One column stays free: a full line makes some terminals wrap. */
+    /* One column stays free: some terminals wrap a full line. */
     const size_t room = width_of(view->out) - 1;
     const size_t shown = line.used < room ? line.used : room;
     const size_t wipe = view->drawn < room ? view->drawn : room;

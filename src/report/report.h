@@ -1,4 +1,4 @@
-/* report.h - what people and programs get to see of a run.
+/* report.h - what people and programs see of a run.
  *
  *   banner.c     who trains what, how, and what the strategy guarantees
  *   advice.c     what a user may want to change, with numbers
@@ -33,13 +33,13 @@ void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data
 
 enum { HR_ADVICE_MAX = 400 };
 
-/* Before a run: more than twice as many ranks as processors. */
+/* Before a run: there are more than twice as many ranks as processors. */
 bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX]);
-/* After it: communication and waiting took more of the workers' time than computing. */
+/* After a run: communicating and waiting took longer than computing. */
 bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
-/* After it: the training loss ended above where it began. */
+/* After a run: the training loss ended above where it began. */
 bool hr_advice_rising(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
-/* After it: asynchrony makes the step, or momentum, much larger than what was asked for. */
+/* After a run: asynchrony makes the step, or momentum, act much larger than it was set. */
 bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
                           char text[HR_ADVICE_MAX]);
 
@@ -52,7 +52,7 @@ struct hr_progress_view {
     const char *label; /* before each line: the strategy; "" for none; borrowed */
     double epochs;     /* of the run, for "epoch 3/10" */
     double last_loss;  /* of the newest curve point */
-    size_t drawn;      /* characters of the line on screen, to be wiped */
+    size_t drawn;      /* characters of the line on screen */
     double rate;       /* smoothed samples/s */
     double rate_at;
     double rate_samples;
@@ -70,24 +70,24 @@ void hr_progress_view_end(struct hr_progress_view *view);
 
 /* --- table */
 
-/* Rows for n runs. Runs that differ in their seed alone become one row: mean and sample standard
- * deviation. A column of mean seconds to the target accuracy (0..1) where target > 0. */
+/* A table of n runs. Runs that differ only in their seed are one row: mean and sample standard
+ * deviation. target > 0 adds the mean seconds to that test accuracy (0..1). */
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
-/* Some sentences on the comparison of several strategies over several seeds: which are less
- * accurate than which by more than chance (Welch's t test at 5 %, corrected for all pairs),
- * which is fastest, which first at the target. Prints nothing for one seed or one strategy. */
+/* Sentences that compare several strategies over several seeds: which are less accurate than which
+ * by more than chance (Welch's t test at 5 %, corrected for all pairs), which is fastest, which
+ * reaches the target first. Prints nothing for one seed or one strategy. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
 /* --- JSON */
 
-/* A run that did not end well. */
+/* A run that failed. */
 struct hr_failed_run {
     const char *label, *strategy, *message;
     uint64_t seed;
 };
 
-/* How runs ended: well, or not. */
+/* All runs: those that ended well, and those that failed. */
 struct hr_endings {
     const struct hr_run_result *runs; /* (n) */
     size_t n;
@@ -97,7 +97,7 @@ struct hr_endings {
 
 /* The document {"hogring", "machine", "config", "runs", "failed", "comparison"}.
  *   path     file to replace as a whole (temporary and rename), or "-" for stdout
- *   options  become "config", named as the flags spell them; dataset becomes "config"."data"
+ *   options  become "config", spelled as the flags; dataset becomes "config"."data"
  * HR_E_IO names the path. */
 HR_CHECKED enum hr_status hr_json_write_runs(const char *path,
                                              const struct hr_train_options *options,
@@ -111,15 +111,15 @@ struct hr_bench_row {
     size_t bytes, count, ranks;
     double p10_us, p50_us, p90_us;
     double algbw_gbs, busbw_gbs; /* GB/s, decimal */
-    size_t wrong;                /* elements that were not what they had to be */
+    size_t wrong;                /* elements with a wrong value */
 };
 
-/* The machine's own times, measured beside the rows. */
+/* The machine's own speed, measured in the same run. */
 struct hr_calibration {
     double handoff_us; /* between threads, through the kernel */
     double message_ns; /* one way, between two processors */
-    size_t threads;    /* that did what follows */
-    double memory_gbs; /* each reading, multiplying and writing memory of its own */
+    size_t threads;    /* in the measurement of memory_gbs */
+    double memory_gbs; /* each thread reads, multiplies and writes memory of its own */
     long l2_bytes, l3_bytes;
 };
 

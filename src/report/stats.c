@@ -17,7 +17,7 @@ struct hr_spread hr_spread_of(const double *values, size_t n)
         s.least = fmin(s.least, values[i]);
         s.most = fmax(s.most, values[i]);
     }
-    /* Equal values have no spread: the rounding of their mean must not look like one. */
+    /* Equal values have no spread; rounding of their mean must not make one. */
     if (n < 2 || s.least == s.most) {
         s.mean = isnan(s.mean) ? s.mean : values[0];
         return s;

@@ -1,4 +1,4 @@
-/* stats.h - the little statistics that a comparison over a few seeds needs.
+/* stats.h - the statistics that a comparison over a few seeds needs.
  *
  * Threads: pure functions.
  * Test: tests/unit/report/test_stats.c holds values of published tables.
@@ -23,9 +23,9 @@ double hr_beta_incomplete(double a, double b, double x);
 /* P(T <= t) for Student's t with df > 0 degrees of freedom (not necessarily whole). */
 double hr_student_cdf(double t, double df);
 
-/* Two-sided p of Welch's t test that the means behind two samples are equal. Needs n >= 2 on both
- * sides, else 1. Also 1 when neither sample varies at all: without any spread nothing says how far
- * apart is far (accuracies are counts, so two runs may agree to the last digit by luck). */
+/* Two-sided p of Welch's t test that the means of two populations are equal. 1 when a sample has
+ * n < 2, or when neither varies: without spread there is no scale for the difference (accuracies
+ * are counts, so two runs may agree to the last digit by luck). */
 double hr_welch_p(const struct hr_spread *a, const struct hr_spread *b);
 
 /* One test of two samples, by their numbers. */
@@ -34,8 +34,8 @@ struct hr_comparison {
     double p;
 };
 
-/* Holm's step-down correction: sorts the n comparisons by p and makes each p the adjusted one, so
- * that calling those below alpha different keeps the chance of any false call below alpha. */
+/* Holm's step-down correction: sorts the n comparisons by p and adjusts each p. When those below
+ * alpha are called different, the chance of any false call stays below alpha. */
 void hr_holm_adjust(struct hr_comparison *comparisons, size_t n);
 
 /* Wilson's 95 % interval for a fraction that was `fraction` of n trials; n > 0. */

@@ -1,4 +1,4 @@
-/* store.h - what `hogring bench store` shows: push_pull over workers, servers and sizes. */
+/* store.h - results of `hogring bench store`: push_pull over workers, servers and sizes. */
 #ifndef HR_REPORT_STORE_H
 #define HR_REPORT_STORE_H
 
@@ -15,7 +15,7 @@ struct hr_store_row {
     double gbs;     /* pushed and pulled by all workers, over p50; GB/s, decimal */
     double law_us;  /* data / total bandwidth of the emulated links; NaN: there are none */
     double balance; /* largest shard over the mean */
-    size_t wrong;   /* elements that were not what they had to be */
+    size_t wrong;   /* elements with a wrong value */
 };
 
 /* What all rows have in common. */

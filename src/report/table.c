@@ -14,8 +14,8 @@ struct table {
     const struct hr_groups *groups;
     const struct hr_run_group **rows; /* (groups->n) */
     double target;                    /* 0: no such column */
-    bool skews;                       /* workers were ever apart by clocks */
-    bool drops;                       /* somebody's gradients were dropped */
+    bool skews;                       /* some run had workers apart by clocks */
+    bool drops;                       /* some run dropped gradients */
 };
 
 /* --- cells */
@@ -40,7 +40,7 @@ static void cell_test_loss(const struct hr_run_group *group, char *cell)
     hr_human_spread(cell, &spread, 1, spread.n > 1 ? 3 : 4);
 }
 
-/* The mean alone: its spread is seldom asked for, and the line is full. */
+/* The mean alone: there is no room for its spread. */
 static void cell_train_loss(const struct hr_run_group *group, char *cell)
 {
     struct hr_spread spread = hr_run_group_spread(group, hr_measure_train_loss);
@@ -113,7 +113,7 @@ static void cell_dropped(const struct hr_run_group *group, char *cell)
     snprintf(cell, HR_CELL_MAX, "%.4g", (double)dropped(group) / (double)group->n);
 }
 
-/* In percent of all: the four add up to 100, but for rounding. */
+/* Percent of the total; the four add up to 100, but for rounding. */
 static void cell_time(const struct hr_run_group *group, char *cell)
 {
     double load = 0, compute = 0, communicate = 0, wait = 0;
@@ -205,7 +205,7 @@ static void print_seeds(FILE *out, const struct hr_groups *groups)
     fprintf(out, "%zu seeds", groups->most);
 }
 
-/* Which figures are whose. */
+/* Which figures are of the whole training, and which of this run. */
 static void print_past(FILE *out, const struct hr_run_group *group, const struct hr_run_result *run)
 {
     char seconds[HR_HUMAN_MAX];
@@ -221,7 +221,7 @@ static void print_past(FILE *out, const struct hr_run_group *group, const struct
         fputs("all figures are of this run: what came before is not known\n", out);
 }
 
-/* Of several seeds the first that it happened to says what to do. */
+/* Of several seeds the first that rose gives the advice. */
 static void print_rising(FILE *out, const struct hr_run_group *group)
 {
     char advice[HR_ADVICE_MAX];

@@ -1,11 +1,11 @@
-/* verdict.h - what a comparison over several seeds lets one say, and no more.
+/* verdict.h - what a comparison over several seeds proves.
  *
- * Accuracy: Welch's t test, two-sided, for each pair of strategies, with Holm's correction over all
- * pairs: those with the best are spoken of first, but all that can be told apart are. Which one is
- * best was found by looking, so correcting for its pairs alone would call differences that are
- * chance more often than the stated level (five equal strategies, five seeds: 7 % instead of 5 %).
+ * Accuracy: two-sided Welch's t test for each pair of strategies, with Holm's correction over all
+ * pairs. Correcting only for pairs with the best would not do: the best was chosen by the same
+ * figures, and chance differences would pass more often than the stated level (five equal
+ * strategies, five seeds: 7 % instead of 5 %).
  *
- * Models that predict numbers have no accuracy: the test loss stands in for it, and less is better.
+ * Models that predict numbers have no accuracy: the test loss replaces it, and less is better.
  *
  * Threads: none. Test: tests/unit/report/test_verdict.c
  */
@@ -18,7 +18,7 @@
 
 struct hr_verdict {
     struct hr_groups groups;
-    bool by_loss;                   /* no run has an accuracy: compared is the test loss */
+    bool by_loss;                   /* no run has an accuracy: the test loss is compared */
     struct hr_spread *score;        /* (groups) owned; accuracy, or test loss */
     double *p;                      /* (groups, groups) owned; adjusted; 1 where not tested */
     size_t best;                    /* the tested group of the best mean; groups.n: none is */
@@ -31,7 +31,7 @@ HR_CHECKED enum hr_status hr_verdict_make(struct hr_verdict *verdict,
 /* Harmless on a zeroed struct. */
 void hr_verdict_free(struct hr_verdict *verdict);
 
-/* Several seeds, and none interrupted: that run says nothing about where its strategy ends. */
+/* Has the group several seeds, and no interrupted run? */
 bool hr_verdict_tested(const struct hr_verdict *verdict, size_t group);
 /* The adjusted p of two groups. */
 double hr_verdict_p(const struct hr_verdict *verdict, size_t a, size_t b);

@@ -6,7 +6,6 @@
 #include "report/report.h"
 #include "report/verdict.h"
 
-/* Of a group beside another one. */
 typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g, size_t than);
 
 static bool level_with(const struct hr_verdict *v, size_t g, size_t than)
@@ -38,7 +37,7 @@ static size_t count_tested(const struct hr_verdict *v)
     return n;
 }
 
-/* "head a, b, c": the strategies chosen, with the distance to that other where asked for. */
+/* "head a, b, c": the chosen strategies, optionally with their distance to another. */
 static void print_list(FILE *out, const struct hr_verdict *v, const char *head, choose_fn choose,
                        size_t than, bool distances)
 {
@@ -59,7 +58,7 @@ static void print_list(FILE *out, const struct hr_verdict *v, const char *head, 
         fputc('.', out);
 }
 
-/* Who is worse than which of those that are not the best. */
+/* Differences between strategies of which neither is the best. */
 static void print_other_pairs(FILE *out, const struct hr_verdict *v)
 {
     char head[200];
@@ -147,8 +146,7 @@ static void print_speed(FILE *out, const struct hr_groups *groups)
     fputs(".\n", out);
 }
 
-/* Means over some of the seeds only would favour who fails now and then, so those are named apart.
- */
+/* A mean over some of the seeds would favour strategies that sometimes fail; name those apart. */
 static void print_target(FILE *out, const struct hr_groups *groups, double target)
 {
     size_t first = groups->n;
