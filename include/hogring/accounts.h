@@ -3,6 +3,7 @@
 #ifndef HOGRING_ACCOUNTS_H
 #define HOGRING_ACCOUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -112,3 +112,8 @@ own() {
   if command -v man >/dev/null; then man -M "$root/share/man" hogring-train | grep -q -- "--strategy"; fi
   [ "$(find "$root/share/man" -type f | wc -l)" = "$(hogring help --man | wc -l)" ]
 }
+
+@test "bash finds the completion" {
+  install_here
+  bash -c 'source "$1"; complete -p hogring' - "$root/share/bash-completion/completions/hogring"
+}
