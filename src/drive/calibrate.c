@@ -66,7 +66,7 @@ static bool posted(void *arg, const struct hr_posted *what)
     const enum hr_sent kind = reply                                     ? HR_SENT_REPLY
                               : what->bytes > sizeof(struct hr_message) ? HR_SENT_PUSH
                                                                         : HR_SENT_PULL;
-    /* Partner: whoever takes the message, which is committed after this. */
+    /* Partner: the receiver of the message, which is committed after this. */
     if (reply)
         hr_atom64_store_relaxed(sent_at(drive, what->to, what->from - workers, kind),
                                 (uint64_t)hr_clock_ns());

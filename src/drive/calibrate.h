@@ -1,29 +1,28 @@
-/* calibrate.h - --calibrate FILE: a real run is timed, and written down as a model of itself that
- * hogring simulate --config FILE reads.
+/* calibrate.h - --calibrate FILE: a real run is timed, and written as a model that hogring simulate
+ * --config FILE reads.
  *
  * Measured (the last HR_SAMPLES_KEPT of each rank):
- *   compute   what a worker does from one batch to the next, but for idle waiting: its gradient,
- *             and, where there is no server, its part of the update and of the exchange
+ *   compute   a worker's time from one batch to the next without idle waiting: its gradient and,
+ *             without servers, its part of the update and of the exchange
  *   idle      how long it waited, in the same steps
- *   came      when it had done its part of them and began to wait
+ *   came      when it had done its part of each and began to wait
  *   served    how long a shard takes a PULL (copying its slice) and a PUSH (the update)
- *   noticed   how long after it was sent a message is noticed by a rank that waited for it
+ *   noticed   time from sending a message until a rank that waits for it sees it
  *
  * Written, as a configuration file, whole or not at all:
  *   compute-time   the fitted lognormal where it is a good one (netsim/delay_fit.h), else
- *                  trace:FILE.compute (beside FILE, wherever both are moved), the durations
- *                  themselves, all workers together. Replicas
- *                  in step without a server: and what a worker waited after the last of them had
- *                  come, which is the exchange, and being woken; before that it waits for others
- *   inject         slow:RANKxF for workers whose median is more than 10 % off the others'; their
- *                  durations are divided by F before they are put together
- *   server-time    the same of pulls and pushes together, of which there are as many (FILE.server)
+ *                  trace:FILE.compute (found beside FILE), the durations themselves, all workers
+ *                  together. Synchronous replicas without servers: plus the wait after the last
+ *                  worker had come, which is the exchange and being woken
+ *   inject         slow:RANKxF for workers whose median is more than 10 % off the others'; above,
+ *                  their durations are divided by F
+ *   server-time    the same for pulls and pushes together (FILE.server)
  *   link           half of the mean of `noticed` as latency: a message passes two wires, from a
  *                  worker to the switch and on to the server. Bulk data do not travel in shared
  *                  memory; copying them is in server-time, so the bandwidth is next to infinite.
- * and behind # what was run where, how many samples there are, and how good the fits are.
+ * and as # comments: the run, the machine, how many samples there are, how good the fits are.
  *
- * Threads:   a rank writes its own samples; they are read when all are gone.
+ * Threads:   a rank writes its own samples; they are read after all ranks have ended.
  */
 #ifndef HR_DRIVE_CALIBRATE_H
 #define HR_DRIVE_CALIBRATE_H
@@ -66,20 +65,20 @@ HR_CHECKED enum hr_status hr_calibrate_check(const struct hr_train_job *job);
 size_t hr_calibration_bytes(const struct hr_train_job *job);
 void hr_calibration_place(struct hr_drive *drive, unsigned char *memory);
 
-/* --- ranks, each at once back when nobody calibrates */
+/* --- ranks; without --calibrate these return at once */
 
 /* A worker has its replies. */
 void hr_calibrate_replies(const struct hr_drive *drive, size_t rank);
 /* Between two batches of a worker. */
 struct hr_step_times {
-    int64_t accepted_ns; /* the one before; 0: none */
-    int64_t came_ns;     /* it was done with that */
-    int64_t idle_ns;     /* it waited since then */
+    int64_t accepted_ns; /* start of the previous step; 0: none */
+    int64_t came_ns;     /* end of its work */
+    int64_t idle_ns;     /* time waited after that */
 };
-/* A worker begins a step (or, with `cut`, comes to rest): when, for the next; or 0. */
+/* A worker begins a step or, with `cut`, rests. Returns the next call's accepted_ns; 0 at a cut. */
 HR_CHECKED int64_t hr_calibrate_step(const struct hr_drive *drive, size_t rank,
                                      const struct hr_step_times *times, bool cut);
-/* A shard waited from `since`, began to take a message at `began`, and has taken it. */
+/* A shard waited from `since`, began with a message at `began`, and has finished it. */
 void hr_calibrate_take(const struct hr_drive *drive, const struct hr_shard *shard, int64_t since,
                        int64_t began);
 

@@ -30,15 +30,15 @@ static size_t kept(const struct hr_samples *samples)
     return samples->seen < HR_SAMPLES_KEPT ? samples->seen : HR_SAMPLES_KEPT;
 }
 
-/* Take what `samples` holds to the others, each divided by `factor`. */
+/* Append `samples`, each divided by `factor`. */
 static void gather(struct writer *writer, const struct hr_samples *samples, double factor)
 {
     for (size_t i = 0; i < kept(samples); i++)
         writer->ns[writer->n++] = (double)samples->ns[i] / factor;
 }
 
-/* Steps of replicas that wait for one another: what one waited for those that came later is theirs,
- * what it waited after the last of them is its own. */
+/* Synchronous replicas: add to a worker's step its wait after the last worker had come, which is
+ * the exchange; the wait before that is due to the others. */
 static void add_exchange(const struct hr_drive *drive)
 {
     const struct hr_calibration *calibration = &drive->calibration;
@@ -65,7 +65,7 @@ static double mean_ns(const struct writer *writer)
 
 /* --- files */
 
-/* The durations in hand, one a line. */
+/* Write the durations, one a line. */
 static enum hr_status write_durations(const struct writer *writer, const char *path)
 {
     char *text = NULL;
@@ -84,8 +84,8 @@ static enum hr_status write_durations(const struct writer *writer, const char *p
     return status;
 }
 
-/* "<option> = " a model of the durations in hand; they go to a file of their own where no lognormal
- * is good enough. */
+/* "<option> = " a model of the durations. If no lognormal fits well, they get a file of their own.
+ */
 static enum hr_status write_model(struct writer *writer, const char *option, const char *suffix)
 {
     char path[HR_PATH_MAX], text[HR_DELAY_TEXT];
@@ -100,7 +100,7 @@ static enum hr_status write_model(struct writer *writer, const char *option, con
         return HR_OK;
     }
     HR_TRY(hr_path(path, "%s.%s", writer->drive->job->options->calibrate, suffix));
-    const char *slash = strrchr(path, '/'); /* the file's place is that of the model */
+    const char *slash = strrchr(path, '/'); /* the model looks in its own folder */
     fprintf(writer->out, "%s = trace:%s\n", option, slash ? slash + 1 : path);
     return write_durations(writer, path);
 }
@@ -157,8 +157,8 @@ static void write_head(const struct writer *writer)
                 o->compute_time, o->inject);
 }
 
-/* How much slower each worker is than the others: the median of its durations over the median of
- * the medians, or 1 when that is next to it, or when it made too few steps to say. */
+/* How much slower each worker is: the median of its durations over the median of all medians; 1 if
+ * that is near 1, or if it made too few steps. */
 static void find_factors(struct writer *writer)
 {
     const struct hr_drive *drive = writer->drive;

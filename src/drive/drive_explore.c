@@ -1,6 +1,5 @@
-/* The driver in which a seed is a schedule: everything that could happen next is listed, one of it
- * is drawn, and its effect runs to the end. So every strategy can be run in any number of orders,
- * and a run is repeated bit for bit. */
+/* The driver in which a seed is a schedule: it lists all possible next events, draws one, and
+ * completes it. So a strategy can run in many orders, and each run can be repeated bit for bit. */
 #include <string.h>
 
 #include "drive/play.h"
@@ -8,11 +7,11 @@
 struct explorer {
     struct hr_play play;
     struct hr_picker picker;
-    size_t idle; /* looks in a row after which nothing else had happened */
+    size_t idle; /* looks in a row that changed nothing */
 };
 
-/* A look brings a collective at least one row on or does nothing, and plans have fewer rows than
- * this: after so many idle looks a worker the run is stuck. */
+/* A look either advances a collective by at least one row of its plan or does nothing. Plans have
+ * fewer rows than this, so after as many idle looks a worker the run is stuck. */
 enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 
 /* Events in a fixed list: one a worker, then one for each shard and worker. */

@@ -1,15 +1,14 @@
-/* The driver that repeats a recorded run: each owner takes what its log says, workers act whenever
- * they can, gradients are computed by all processors.
+/* The driver that repeats a recorded run: each owner takes inputs in the order of its log, workers
+ * act whenever they can, and all processors compute gradients.
  *
- *   Why it cannot deadlock   the recorded run was one order of the same partial order: at any time
- *                            the recorded step that came first of those not yet repeated has all
- *                            that it needs, so some owner's next entry is enabled or some gradient
- *                            is under way. If neither is so, the log is of another run.
- *   Why the bits are same    all else that a run does is a function of what its owners take in
- *                            which order (trace/pick.h). Each entry is compared, as it is
- *                            repeated, with what really was taken: kind, step, batch or staleness.
- *   Cut short                behind the index of --max-steps workers get no batch where the
- *                            recorded ones got one, so from there on owners take what there is.
+ *   Why it cannot deadlock   the earliest recorded step that is not yet repeated depends only on
+ *                            earlier ones, so it can happen: some owner's next entry is enabled, or
+ *                            some gradient is being computed. Else the log is of another run.
+ *   Why the bits are same    the order in which owners take inputs decides everything else
+ *                            (trace/pick.h). Each repeated entry is compared with what was really
+ *                            taken: kind, step, batch or staleness.
+ *   Cut short                after the index of --max-steps workers get no batch where the
+ *                            recorded ones got one; from there on owners take any input.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,11 +22,11 @@ struct replayer {
     size_t nlogs;
     unsigned char *enabled; /* (workers) owned; scratch */
     int64_t submitted;      /* gradients, in the order in which they are due */
-    size_t idle;            /* looks in a row after which nothing else had happened */
-    bool off;               /* the logs are left: cut short */
+    size_t idle;            /* looks in a row that changed nothing */
+    bool off;               /* cut short: the logs no longer count */
 };
 
-/* A look brings a collective at least one row on or does nothing (drive_explore.c). */
+/* A look advances a collective by at least one row or does nothing (drive_explore.c). */
 enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 
 static enum hr_status misfit(const struct replayer *replayer, size_t shard,
@@ -62,8 +61,8 @@ static enum hr_status take_entry(struct replayer *replayer, size_t shard,
     return misfit(replayer, shard, entry, but);
 }
 
-/* Will the run not go on as the recorded one did? Interrupted, or (cut short) at its end: no batch
- * is left, or, where indices are not handed out, somebody has found out. One thread: no order. */
+/* Has the run left the recorded order? It was interrupted, or it is cut short and at its end: no
+ * batch is left, or some synchronous worker is at the last cut. Relaxed: one thread. */
 static bool has_left_the_log(const struct replayer *replayer)
 {
     const struct hr_play *play = &replayer->play;
@@ -80,7 +79,7 @@ static bool has_left_the_log(const struct replayer *replayer)
     return false;
 }
 
-/* Take what the log has next, as far as it goes now. */
+/* Take the log's next inputs, as far as they are enabled. */
 static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *moved)
 {
     struct hr_trace_cursor *log = &replayer->log[shard];
@@ -94,7 +93,7 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
     return HR_OK;
 }
 
-/* Behind the end of a run that was cut short: in turn, whatever there is. */
+/* After the end of a run cut short: take any input, workers in turn. */
 static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 {
     struct hr_play *play = &replayer->play;
@@ -111,7 +110,7 @@ static struct hr_replay_log *replay_log(struct replayer *replayer, size_t rank)
     return play->shared->strategy->replay_log(&play->worker[rank].worker);
 }
 
-/* From here on without the logs, or: some worker's has batches that the run has not. */
+/* Continue without the logs; an error when a worker's log has batches that the run has not. */
 static enum hr_status leave_the_log(struct replayer *replayer)
 {
     struct hr_play *play = &replayer->play;
@@ -150,7 +149,7 @@ static uint64_t operations(struct replayer *replayer, size_t rank)
     return logs ? replay_log(replayer, rank)->moved : 0;
 }
 
-/* Acts of a worker until it waits for an owner, or for its gradient. */
+/* Let a worker act until it waits for an owner, or for its gradient. */
 static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
     struct hr_play *play = &replayer->play;
@@ -169,7 +168,7 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
     return HR_OK;
 }
 
-/* The gradient to wait for: one that an owner's log waits for, if there is one. */
+/* The worker whose gradient to wait for: preferably one that a log needs next. */
 static size_t awaited(const struct replayer *replayer)
 {
     const struct hr_play *play = &replayer->play;
@@ -212,7 +211,7 @@ static enum hr_status one_round(struct replayer *replayer)
     const size_t rank = awaited(replayer);
     if (rank < workers)
         return hr_play_act(play, rank, &idle); /* joins */
-    /* Without owners all that moves is collectives, by looks. */
+    /* Without servers only collectives make progress, by looks. */
     return replayer->idle > (play->shared->servers ? 0 : IDLE_LOOKS * workers) ? stuck(replayer)
                                                                                : HR_OK;
 }
@@ -225,7 +224,7 @@ static enum hr_status play_all(struct replayer *replayer)
         HR_TRY(hr_play_tick(play));
         if (!hr_play_at_cut(play))
             continue;
-        HR_TRY(leave_the_log(replayer)); /* if that is why they are here */
+        HR_TRY(leave_the_log(replayer)); /* if the run has left it */
         HR_TRY(hr_play_cut(play));
         if (play->drive->leader->cuts.cut->halt)
             return HR_OK;

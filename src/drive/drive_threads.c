@@ -11,8 +11,8 @@
 #include "drive/record.h"
 #include "worker/worker.h"
 
-/* A wait that took too long is mostly for somebody who computes, or sleeps in a computer's stead:
- * say for whom. */
+/* A wait passed its deadline: name a rank that is computing, or sleeping for --inject, which is the
+ * usual cause. */
 static enum hr_status say_for_whom(const struct hr_shared_state *shared, size_t rank,
                                    enum hr_status status)
 {
@@ -34,7 +34,7 @@ static enum hr_status say_for_whom(const struct hr_shared_state *shared, size_t 
 struct server {
     const struct hr_drive *drive;
     struct hr_shard shard;
-    struct hr_trace_log log;             /* of what it takes, if anybody wants to know */
+    struct hr_trace_log log;             /* of its inputs, when the run is recorded */
     unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
 };
 
@@ -48,7 +48,7 @@ static bool has_input(void *arg)
     return false;
 }
 
-/* One of its inputs. */
+/* Take one input. */
 static void take(struct server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
@@ -88,7 +88,7 @@ static enum hr_status server_start(struct server *server, const struct hr_drive 
     return shared->strategy->shard_start(&server->shard, shared, shard);
 }
 
-/* `status`, or what became of its log. Harmless on a zeroed one. */
+/* Returns `status`, or the log's error. Harmless on a zeroed one. */
 static enum hr_status server_stop(struct server *server, enum hr_status status)
 {
     if (server->shard.shared)
@@ -117,8 +117,8 @@ struct seat {
     const struct hr_strategy *strategy;
     struct hr_train_worker trainer;
     struct hr_worker *worker; /* trainer.worker */
-    int64_t accepted_ns;      /* when it accepted what it has in hand, for --calibrate */
-    int64_t late_ns;          /* behind its model, when it was woken last */
+    int64_t accepted_ns;      /* when it accepted its task, for --calibrate */
+    int64_t late_ns;          /* how much too late it was woken last */
     bool owns_shard;
     struct server server;
 };
@@ -130,7 +130,7 @@ struct wanted {
     void *arg;
 };
 
-/* Drain its shard, then look. The time is the worker's. */
+/* Drain its shard, then look. The time is booked for the worker. */
 static bool serve_then_look(void *arg)
 {
     const struct wanted *wanted = arg;
@@ -170,17 +170,17 @@ static enum hr_status next_task(struct seat *seat, struct hr_task *task)
     hr_calibrate_replies(seat->drive, worker->rank);
     HR_TRY(strategy->accept(worker, task));
     const int64_t idle = waiter->waited_ns - waited -
-                         (worker->member.barrier.worked_ns - worked); /* helping is no waiting */
+                         (worker->member.barrier.worked_ns - worked); /* summing is not waiting */
     seat->accepted_ns = hr_calibrate_step(seat->drive, worker->rank,
                                           &(struct hr_step_times){seat->accepted_ns, began, idle},
                                           task->kind == HR_TASK_CUT);
     return HR_OK;
 }
 
-/* --compute-time and --inject: the gradient that was begun at began_ns, and had own_ns of a
- * processor, takes until then. A slow worker is slow at computing: what it waited for a processor
- * that others had is not stretched. Whoever was woken late, because others had the processor, makes
- * up for it in the next step, so that a busy machine does not stretch every step. */
+/* --compute-time and --inject: sleep until the gradient, begun at began_ns with own_ns of processor
+ * time, has taken as long as the conditions say. Only processor time is stretched, not waiting for
+ * a processor. A worker that wakes late sleeps less in the next step, so that a busy machine does
+ * not slow every step. */
 static enum hr_status take_longer(struct seat *seat, uint64_t step, int64_t began_ns,
                                   int64_t own_ns)
 {
@@ -197,7 +197,6 @@ static enum hr_status take_longer(struct seat *seat, uint64_t step, int64_t bega
     return HR_OK;
 }
 
-/* --inject stall: the worker does nothing. */
 static enum hr_status stall(struct seat *seat, uint64_t step)
 {
     struct hr_account *account = &seat->worker->stats->account;
@@ -211,7 +210,6 @@ static enum hr_status stall(struct seat *seat, uint64_t step)
     return HR_OK;
 }
 
-/* A gradient that takes as long as the conditions say. */
 static enum hr_status compute_slowly(struct seat *seat, const struct hr_task *task)
 {
     const uint64_t step = seat->worker->steps;
@@ -237,11 +235,11 @@ static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
     return HR_OK;
 }
 
-/* --- the training clock: it runs from the moment when the first worker may begin to the moment
- * when the last has ended, and stands still in between. Each worker writes down when it came to a
- * barrier; behind it all know when the last did. */
+/* --- the training clock: runs from when the last worker comes to the barrier before a span until
+ * the last one comes to the barrier after it, and stands still at cuts. Each worker writes down
+ * when it came; after the barrier all know the latest. */
 
-/* Nobody may begin before all have come here. Whoever is late in leaving has waited. */
+/* Nobody begins before all have come. From then on a worker still in the barrier is waiting. */
 static enum hr_status begin_span(struct seat *seat)
 {
     const struct hr_shared_state *shared = seat->shared;
@@ -255,13 +253,13 @@ static enum hr_status begin_span(struct seat *seat)
     return HR_OK;
 }
 
-/* All have ended; whoever did so before the last has waited for it. */
+/* All have ended; those before the last one have waited for it. */
 static enum hr_status end_span(struct seat *seat, int64_t *ended_ns)
 {
     const struct hr_shared_state *shared = seat->shared;
     struct hr_worker_stats *stats = seat->worker->stats;
     stats->came_ns = hr_clock_ns();
-    stats->account.open = false; /* what the barrier does is no training */
+    stats->account.open = false; /* the barrier books no time: it is not training */
     HR_TRY(hr_member_barrier(&seat->worker->member));
     *ended_ns = hr_account_latest(&shared->stats->came_ns, shared->workers, sizeof *stats);
     hr_account_close(&stats->account, *ended_ns);
@@ -314,7 +312,7 @@ static enum hr_status worker_loop(struct seat *seat)
     return HR_OK;
 }
 
-/* Where workers keep logs themselves. */
+/* For strategies whose workers own the logs. */
 static enum hr_status logged_loop(struct seat *seat)
 {
     struct hr_trace_log log;
@@ -323,7 +321,7 @@ static enum hr_status logged_loop(struct seat *seat)
     return hr_record_close(&log, worker_loop(seat));
 }
 
-/* The worker's loop; whoever owns a shard serves it on until all others are done. */
+/* The worker's loop; then an owner of a shard serves it until all workers are done. */
 static enum hr_status work(struct seat *seat)
 {
     const struct hr_shared_state *shared = seat->shared;

@@ -1,14 +1,14 @@
 /* The driver for virtual time: a heap of events, ordered by (time, insertion number).
  *
- *   Worker   accept at t: its gradient takes until t + d, d from a model (conditions.h). It is
- *            really computed, by the pool, at any moment until then: d is the lookahead.
- *   Message  arrives when the links say (message_queue.h); what was sent is not seen before.
- *   Shard    takes what has arrived, one message after another, first come first served among those
- *            it may take; it is busy for --server-time, and effect and reply happen at the end.
+ *   Worker   accepts at t: its gradient takes until t + d, d from a model (conditions.h). The pool
+ *            really computes it at any moment before that: d is the lookahead.
+ *   Message  is seen when it arrives, at a time that the links decide (message_queue.h).
+ *   Shard    takes messages that have arrived, one by one, first come first served among those
+ *            it may take; it is busy for --server-time, at whose end come effect and reply.
  *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
- *            shard goes through what has arrived, and through what arrives from then on; the worker
- *            goes on when its replies are there and its shard has nothing left that it may take.
- *   Sum      of all replicas: made when the last has come, seen when the links say.
+ *            shard takes what has arrived and what arrives from then on; the worker continues
+ *            when its replies are there and its shard has nothing left that it may take.
+ *   Sum      of all replicas: made when the last has come, seen when the links have carried it.
  *
  * Nothing here looks at the machine's clock, so the run is the same again, bit for bit, on any
  * number of processors. Evaluations and checkpoints take no virtual time.
@@ -36,7 +36,7 @@ struct station {
 struct seat {
     struct hr_virtual_account account;
     size_t coming;   /* messages of shards on their way to it */
-    int64_t took_ps; /* its gradient, and what comes on top */
+    int64_t took_ps; /* its gradient, with stalls and loading */
 };
 
 struct simulator {
@@ -48,8 +48,8 @@ struct simulator {
     int64_t *moving_ps;                          /* (workers, max(servers, 1) + 1) owned */
     uint32_t *queue;                             /* owned */
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
-    const int64_t *sum_moving_ps; /* (workers) of the sum under way, the queue's; or NULL */
-    enum hr_status status;        /* of what callbacks did */
+    const int64_t *sum_moving_ps; /* (workers) of the sum under way, borrowed; or NULL */
+    enum hr_status status;        /* first error of a callback */
 };
 
 static int64_t now_of(const struct simulator *sim)
@@ -72,7 +72,7 @@ static enum hr_status push(struct simulator *sim, int64_t time_ps, enum event ev
 
 /* --- messages and sums on their way --- */
 
-/* A message between two workers leaves, or has come. */
+/* A message between two workers has left, or arrived. */
 static void move_between(struct simulator *sim, size_t from, size_t to, bool leaves)
 {
     hr_virtual_move(&sim->seat[from].account, &sim->seat[to].account, leaves, now_of(sim));
@@ -92,7 +92,7 @@ static enum hr_status departed(struct simulator *sim, const struct hr_departure 
     return push(sim, passage->arrival_ps, (enum event)(departure->tag & 7), worker, shard);
 }
 
-/* All leave that can. */
+/* Send all messages whose links are free. */
 static enum hr_status depart(struct simulator *sim)
 {
     for (;;) {
@@ -104,7 +104,8 @@ static enum hr_status depart(struct simulator *sim)
     }
 }
 
-/* A message between two workers is delivered by us; one of a shard is there, but nobody looks. */
+/* true: a message between two workers, which we deliver when it arrives. Messages to or from a
+ * shard are in its ring already; the driver makes the receiver look when they arrive. */
 static bool posted(void *arg, const struct hr_posted *what)
 {
     struct simulator *sim = arg;
@@ -142,7 +143,7 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
 
 /* --- a shard --- */
 
-/* The first message that may be taken leaves the queue; false when there is none. */
+/* Move the first message that may be taken out of the queue; false when there is none. */
 static bool next_in_queue(struct simulator *sim, size_t shard)
 {
     struct station *station = &sim->station[shard];
@@ -159,7 +160,7 @@ static void take(struct simulator *sim, size_t shard)
     hr_play_take(&sim->play, shard, station->serving);
 }
 
-/* Take what there is to take, until one takes time. */
+/* Take messages until one takes time. */
 static enum hr_status serve(struct simulator *sim, size_t shard)
 {
     const struct hr_shared_state *shared = sim->play.shared;
@@ -209,7 +210,7 @@ static bool owns_shard(const struct simulator *sim, size_t rank)
     return sim->play.shared->colocated && rank < sim->play.shared->servers;
 }
 
-/* Let a worker act until it has to wait for something, be it that its shard takes a message. */
+/* Let a worker act until it waits for something; also for its own shard to finish a message. */
 static enum hr_status act(struct simulator *sim, size_t rank)
 {
     struct hr_play *play = &sim->play;
@@ -228,7 +229,7 @@ static enum hr_status act(struct simulator *sim, size_t rank)
     return *state == HR_HAS ? compute(sim, rank) : HR_OK;
 }
 
-/* A worker that has nothing in hand: may it act? If not, its shard may. */
+/* Let a worker without a task act as far as it can, and then its shard. */
 static enum hr_status look(struct simulator *sim, size_t rank)
 {
     if (sim->play.state[rank] == HR_HAS)

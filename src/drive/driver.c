@@ -27,7 +27,7 @@ static size_t one_a_processor(const struct hr_train_options *options)
     return hr_cpus_allowed();
 }
 
-/* For each so many processors as a gradient takes. */
+/* Threads that compute: one for each threads_per_worker processors. */
 static size_t one_a_gradient(const struct hr_train_options *options)
 {
     const size_t threads = hr_cpus_allowed() / options->threads_per_worker;

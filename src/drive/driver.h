@@ -1,13 +1,13 @@
-/* driver.h - a driver decides whose turn it is, and what the time is; nothing else of a run knows
- * which one there is.
+/* driver.h - a driver decides whose turn it is and what the time is; no other part of a run knows
+ * which driver it has.
  *
  *   hr_driver_threads    real time: every rank is a thread or a process, and waits
  *   hr_driver_explore    one thread plays all ranks; what happens next is drawn from a seed
  *   hr_driver_virtual    one thread plays all ranks in virtual time: a heap of events
- *   hr_driver_replay     one process does again what a trace says
+ *   hr_driver_replay     one process repeats what a trace says
  *
- * What they have in common: workers as worker.h has them, the owners' side of the strategy
- * (strategy.h), cuts as leader.h decides them, the launcher's ticks (session/launcher.h).
+ * All share the workers (worker.h), the owners' side of the strategy (strategy.h), the leader at
+ * cuts (leader.h) and the launcher's ticks (session/launcher.h).
  *
  * Threads: struct hr_drive is the launcher's; ranks of hr_driver_threads read it.
  */
@@ -18,7 +18,7 @@
 #include "drive/calibrate.h"
 #include "drive/leader.h"
 
-/* A run under way, as its driver has it. */
+/* A run under way, as its driver sees it. */
 struct hr_drive {
     const struct hr_driver *driver;
     struct hr_train_job *job;
@@ -30,14 +30,14 @@ struct hr_drive {
     uint64_t explore_seed;
     int64_t now_ps;               /* virtual time */
     struct hr_run_result *result; /* for entries of a trace */
-    bool stuck; /* a rank did not react to the end, and still uses the run's memory */
+    bool stuck;                   /* a rank did not end, and still uses the run's memory */
 };
 
 struct hr_driver {
-    const char *title; /* "in virtual time"; NULL: as ranks are launched */
+    const char *title; /* "in virtual time"; NULL: say how ranks are launched */
     bool played;       /* one process plays all ranks */
     bool simulated;    /* in virtual time */
-    bool local;        /* the group is one of one thread (group/local_group.h) */
+    bool local;        /* one thread is the whole group (group/local_group.h) */
     /* Threads that compute where ranks are played; NULL: each worker does. */
     size_t (*threads)(const struct hr_train_options *options);
     int64_t (*now_ns)(const void *drive); /* the run's clock */

@@ -1,6 +1,6 @@
 #include "drive/leader.h"
 
-/* The index at which everybody stands. */
+/* The index at which all workers are. */
 static uint64_t index_of_cut(const struct hr_leader *leader)
 {
     const struct hr_shared_state *shared = leader->job->shared;
@@ -20,7 +20,7 @@ void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns)
     const struct hr_dispenser *dispenser = leader->job->shared->dispenser;
     const uint32_t stop = hr_atom32_load_acquire(&dispenser->stop); /* partner: the launcher */
     const uint64_t index = index_of_cut(leader);
-    /* A request that came too late for this cut is seen at the next. */
+    /* A request too late for this cut is seen at the next. */
     const bool in_time = !leader->job->shared->strategy->synchronous ||
                          index >= hr_atom64_load_acquire(&dispenser->stop_at);
     hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT, ended_ns);

@@ -1,4 +1,4 @@
-/* leader.h - worker 0 at a cut (session/cut.h): where all stand, what they have done, the curve.
+/* leader.h - worker 0 at a cut (session/cut.h): position, workers' counts, a point of the curve.
  *
  * Threads: as session/cut.h says.
  */
@@ -12,7 +12,7 @@ struct hr_leader {
     const struct hr_train_job *job;
 };
 
-/* ended_ns: by the run's clock, when the last worker had come. */
+/* ended_ns: when the last worker came, by the run's clock. */
 void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns);
 void hr_leader_conclude(const struct hr_leader *leader);
 

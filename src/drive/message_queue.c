@@ -4,16 +4,16 @@
 
 #include "netsim/walk.h"
 
-/* A message that has not left. */
+/* A message that waits to leave. */
 struct hr_waiting {
     size_t from, to; /* nodes; both 0 where there is no topology */
     uint64_t bytes, tag;
     uint64_t number; /* of its posting */
-    size_t line;     /* it was in last, or NO_LINE */
-    size_t next;     /* that is free, of places */
+    size_t line;     /* the line that it was last in, or NO_LINE */
+    size_t next;     /* next free place */
 };
 
-/* Those that wait for a channel. */
+/* The messages that wait for one channel. */
 struct hr_line {
     struct hr_events waiting; /* in order of posting */
     int64_t alarm_ps;         /* the last that was set */
@@ -86,7 +86,7 @@ enum hr_status hr_message_queue_post(struct hr_message_queue *queue, const struc
     return hr_events_push(&queue->ready, (int64_t)number, place);
 }
 
-/* Look at a line when its channel is free, which may be now: at the first of it. */
+/* Look at the first message of a line when its channel becomes free, which may be now. */
 static enum hr_status look_later(struct hr_message_queue *queue, size_t channel, int64_t now_ps)
 {
     const int64_t free_ps = queue->links.channel[channel].free_ps;
@@ -137,7 +137,7 @@ static void leave(struct hr_message_queue *queue, size_t place, int64_t now_ps,
     queue->unused = place;
 }
 
-/* A message leaves, or waits in the line of the channel that keeps it longest. */
+/* A message leaves, or waits in the line of the channel of its way that is busy longest. */
 static enum hr_status leave_or_wait(struct hr_message_queue *queue, size_t place, int64_t now_ps,
                                     struct hr_departure *out)
 {
@@ -149,8 +149,8 @@ static enum hr_status leave_or_wait(struct hr_message_queue *queue, size_t place
     return HR_OK;
 }
 
-/* The first of every line whose channel is free is among those that are ready, and whoever could
- * leave stands in such a line: so the first of them that can leave is the one posted first. */
+/* `ready` has the first message of every line whose channel is free, and a message that can leave
+ * is in such a line. So the first of them that can leave is the one posted first of all. */
 enum hr_status hr_message_queue_depart(struct hr_message_queue *queue, int64_t now_ps,
                                        struct hr_departure *out)
 {
@@ -185,7 +185,7 @@ static enum hr_status walk(const struct hr_message_queue *queue,
     struct hr_walk result;
     HR_TRY(hr_walk(&options, &result));
     *out = (struct hr_walked){sum->algorithm, sum->bytes, sum->first, result.ps, result.moving_ps};
-    result.moving_ps = NULL; /* it is ours now */
+    result.moving_ps = NULL; /* now owned by *out */
     hr_walk_fini(&result);
     return HR_OK;
 }

@@ -1,18 +1,17 @@
 /* message_queue.h - how long messages and all-reduces take in virtual time.
  *
- * Model:     netsim/links.h: a path of links is held whole and cut through. A message leaves as
- *            soon as all links of its way are free; of those that could leave, the one posted first
- *            does. One that waits holds nothing and stops nobody: as if every rank had a socket of
- *            its own to every other rank. Between the same two ranks, so, first posted is first to
- *            leave and first to arrive.
- *            An all-reduce takes what its plan takes over idle links (netsim/walk.h), from the
- *            moment at which the last rank has come: replicas in step have nothing else to send.
+ * Model:     netsim/links.h: a message holds all links of its way at once (cut-through). It leaves
+ *            as soon as all of them are free; of several that could leave, the one posted first
+ *            does. A waiting message holds no link and blocks no other, as if every pair of ranks
+ *            had a socket of its own. Between two ranks messages leave and arrive in order.
+ *            An all-reduce takes as long as its plan over idle links (netsim/walk.h), from when the
+ *            last rank has come: synchronous replicas send nothing else.
  * Colocated: a worker and the shard that it owns are one rank, and messages between them use no
  *            link; drive_virtual.c says when such a shard takes messages.
- * Unfair:    a link is not kept for a message that waits for another one too. Where links are busy
- *            without a pause, a long way may be overtaken by short ones again and again.
- * How:       one that waits does so in the line of one busy link of its way, the one that is busy
- *            longest; only when that is free is it looked at, and leaves or goes to another line.
+ * Unfair:    a link is not reserved for a message that waits for another link too. When links are
+ *            always busy, messages with short ways may overtake one with a long way many times.
+ * How:       a message waits in the line of the link of its way that is busy longest. When that
+ *            link is free, the message leaves or moves to another line.
  * Without a topology everything arrives at once.
  * Threads:   none.
  * Test:      tests/unit/drive/test_message_queue.c, against a twin that looks at all
@@ -29,7 +28,7 @@ struct hr_message_queue {
     const struct hr_topology *topology; /* borrowed; NULL: none */
     size_t group_size;                  /* of hierarchical */
     struct hr_links links;
-    /* The all-reduces that were walked; there are as many as buckets. */
+    /* Times of all-reduces computed so far: one a bucket. */
     struct hr_walked {
         const struct hr_algorithm *algorithm;
         size_t bytes, first;
@@ -69,13 +68,13 @@ void hr_message_queue_close(struct hr_message_queue *queue);
 /* A message wants to leave. Then ask hr_message_queue_depart. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_message_queue_post(struct hr_message_queue *queue,
                                                 const struct hr_parcel *parcel);
-/* The next message that leaves now. Ask until none does: after every post, and at passage.free_ps
- * of every departure. Calls are in order of time. HR_E_NOMEM. */
+/* The next message that leaves now. Call it until none does: after every post, and at
+ * passage.free_ps of every departure, in order of time. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_message_queue_depart(struct hr_message_queue *queue, int64_t now_ps,
                                                   struct hr_departure *out);
 
-/* How long this sum takes among the first nranks ranks; and of that, how long something to or from
- * each of them is under way: moving_ps (nranks), the queue's own; NULL: nothing is. */
+/* How long this sum takes among the first nranks ranks. moving_ps (nranks): how long each of them
+ * has messages under way; borrowed; NULL: none has. */
 HR_CHECKED enum hr_status hr_message_queue_all_reduce(struct hr_message_queue *queue,
                                                       const struct hr_local_group_sum *sum,
                                                       size_t nranks, int64_t *ps,

@@ -26,13 +26,13 @@ bool hr_play_may_act(struct hr_play *play, size_t rank)
     return false;
 }
 
-/* A job of the pool: the gradient of what a worker has in hand. */
+/* A job of the pool: the gradient of a worker's batch. */
 static enum hr_status gradient(void *arg, size_t rank, struct hr_compute_buffers *buffers)
 {
     struct hr_play *play = arg;
-    struct hr_train_worker *trainee = &play->worker[rank];
-    hr_train_worker_borrow(trainee, buffers);
-    const enum hr_status status = hr_train_worker_gradient(trainee, &play->task[rank]);
+    struct hr_train_worker *worker = &play->worker[rank];
+    hr_train_worker_borrow(worker, buffers);
+    const enum hr_status status = hr_train_worker_gradient(worker, &play->task[rank]);
     if (status == HR_OK)
         return HR_OK;
     return hr_fail_within(status, "rank %zu, step %llu", rank,
@@ -197,7 +197,7 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
     return HR_OK;
 }
 
-/* First of all: their ranks' last words are not of the run. */
+/* First of all: stopping ranks send messages that are not part of the run. */
 static enum hr_status close_logs(struct hr_play *play, enum hr_status status)
 {
     for (size_t i = 0; play->log && i < hr_record_owners(play->drive); i++)

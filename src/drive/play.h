@@ -1,12 +1,12 @@
-/* play.h - one process plays all ranks: what the drivers that do so have in common.
+/* play.h - one process plays all ranks: the common part of the drivers that do so.
  *
  *   worker r's acts:  request -> look, until ready -> accept -> gradient -> offer -> request ...
- *                     at a cut: arrive -> (when arrived) stand still until all workers do
+ *                     at a cut: arrive -> (when arrived) rest until all workers do
  *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
  *
- * No rank ever waits: a driver (drive_explore.c, drive_virtual.c, drive_replay.c) decides whose
- * turn it is, and only in that do drivers differ. Effects happen in the driver's thread; gradients,
- * which are pure, may be computed ahead by others (pool.h), between accept and offer.
+ * No rank ever waits. Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in
+ * whose turn it is. Effects happen in the driver's thread; gradients, which are pure, may be
+ * computed ahead by other threads (pool.h), between accept and offer.
  *
  * Threads: a play belongs to one thread.
  */
@@ -20,7 +20,7 @@
 
 enum hr_play_state {
     HR_WANTS,    /* next: request */
-    HR_ASKED,    /* next: look, which may bring a collective on; accept, when ready */
+    HR_ASKED,    /* next: look, which may advance a collective; accept, when ready */
     HR_HAS,      /* next: gradient and offer */
     HR_AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
     HR_ARRIVING, /* next: arrived, when its owners say so */
@@ -33,7 +33,7 @@ struct hr_play {
     struct hr_train_worker *worker; /* (workers) owned */
     struct hr_shard *shard;         /* (servers) owned */
     enum hr_play_state *state;      /* (workers) owned */
-    struct hr_task *task;           /* (workers) owned: what it has in hand */
+    struct hr_task *task;           /* (workers) owned: the current ones */
     struct hr_pool *pool;           /* owned */
     struct hr_trace_log *log;       /* (owners) owned; zeroed when nothing is recorded */
     size_t started, shards_started;
@@ -43,8 +43,7 @@ struct hr_play {
 /* Start all ranks, and the threads that compute (this one among them). */
 HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive);
 void hr_play_stop(struct hr_play *play);
-/* The same at the end of a run: returns its status, or of one that went well what became of
- * its trace. */
+/* Stop all of them. Returns `status`, or after a run that went well the trace's. */
 HR_CHECKED enum hr_status hr_play_finish(struct hr_play *play, enum hr_status status);
 
 /* Would an act of worker `rank` do anything? (A look may not.) */
@@ -53,22 +52,22 @@ bool hr_play_may_act(struct hr_play *play, size_t rank);
 /* One act of worker `rank`. *idle: nothing happened, it is not ready. */
 HR_CHECKED enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle);
 
-/* Have the gradient of the worker that has a batch computed, by `due` (any order that the caller
- * likes) or as soon as it acts. */
+/* Submit the gradient of a worker that has a batch to the pool, to be computed in the order of
+ * `due` (the caller's choice) or when the worker acts. */
 HR_CHECKED enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due);
 
-/* Does nothing keep shard `shard` from taking messages? Colocated, its worker must wait. */
+/* May shard `shard` take messages? Colocated: only while its worker waits. */
 bool hr_play_may_take(const struct hr_play *play, size_t shard);
 
 /* Shard `shard` takes the oldest message of `worker`, which is enabled. */
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
 
-/* All workers stand at a cut; then: the steps of cut.c, one rank after another where threads
+/* All workers are at a cut; then: the steps of session/cut.h, one rank after another where threads
  * have barriers. */
 bool hr_play_at_cut(const struct hr_play *play);
 HR_CHECKED enum hr_status hr_play_cut(struct hr_play *play);
 
-/* Let the launcher look, ten times a second: progress, requests to stop. */
+/* Call the launcher's tick ten times a second: progress, requests to stop. */
 HR_CHECKED enum hr_status hr_play_tick(struct hr_play *play);
 
 #endif

@@ -5,12 +5,12 @@
  *     HR_TRY(hr_pool_join(pool, rank));                    it has been; what it returned
  *     hr_pool_stop(pool);
  *
- * Story:     `threads` compute, and one of them is the caller's, while it joins. Of what was
- *            submitted the one that is due first is computed next. Jobs are pure functions of what
- *            they were given, so who computes them, and when, decides no bit.
+ * Story:     `threads` compute; one of them is the caller, while it joins. The job that is due
+ *            first is computed next. Jobs are pure functions of their input, so who computes them,
+ *            and when, changes no bit.
  * Order:     submit happens before fn, fn before join returns.
- * Waiting:   join waits for a computation that is under way, and for nothing else.
- * Memory:    a buffers a thread, whatever the number of workers.
+ * Waiting:   join waits only for a computation that is under way.
+ * Memory:    one hr_compute_buffers a thread, whatever the number of workers.
  * Threads:   submit, has, join and stop are the caller's.
  * Test:      tests/unit/drive/test_pool.c
  */
@@ -26,7 +26,7 @@ typedef enum hr_status (*hr_pool_fn)(void *arg, size_t rank, struct hr_compute_b
 /* HR_E_NOMEM: no memory, or no thread. */
 HR_CHECKED enum hr_status hr_pool_start(const struct hr_train_job *job, size_t threads,
                                         struct hr_pool **out);
-/* Harmless on NULL. What is under way is waited for, what is not is forgotten. */
+/* Waits for jobs under way and drops the others. Harmless on NULL. */
 void hr_pool_stop(struct hr_pool *pool);
 
 /* At most one job a rank. */

@@ -28,7 +28,7 @@ static void forget(struct hr_drive *drive)
     drive->recorder = NULL;
 }
 
-/* Where there are no owners one takes nothing. */
+/* A run without owners has one log, which stays empty. */
 static enum hr_status write_empty_log(const struct hr_drive *drive)
 {
     struct hr_trace_log log;

@@ -1,12 +1,12 @@
 /* record.h - --record: the trace of a run, written while it goes on (the file: trace/trace.h).
  *
- *     launcher   hr_record_begin       the state is initialised, no rank has started
+ *     launcher   hr_record_begin       after the state is initialised, before ranks start
  *     owner      hr_record_open, hr_record_taken after each input, hr_record_close
  *     launcher   hr_record_end, or hr_record_abandon
  *
- * Owners: a parameter server's shards, each with what it took (strategy.h, hr_taken), or the
- * workers of hogwild. A run of neither has one owner that takes nothing: its configuration alone
- * decides its bits. Nothing here does anything when the run is not recorded.
+ * Owners: a parameter server's shards, each with the inputs that it took (strategy.h, hr_taken), or
+ * the workers of hogwild. Other runs have one owner that takes nothing: their configuration alone
+ * decides the bits. When the run is not recorded, all calls do nothing.
  */
 #ifndef HR_DRIVE_RECORD_H
 #define HR_DRIVE_RECORD_H
@@ -17,7 +17,7 @@
 HR_CHECKED enum hr_status hr_record_begin(struct hr_drive *drive);
 /* After hr_result_fill. */
 HR_CHECKED enum hr_status hr_record_end(struct hr_drive *drive);
-/* Harmless when there is nothing to give back. */
+/* Drop a trace that was not ended; harmless without one. */
 void hr_record_abandon(struct hr_drive *drive);
 
 /* How many owners keep logs. */
@@ -27,7 +27,7 @@ size_t hr_record_owners(const struct hr_drive *drive);
  * is recorded. */
 HR_CHECKED enum hr_status hr_record_open(const struct hr_drive *drive, size_t owner,
                                          struct hr_trace_log *log);
-/* `status`, or of a run that went well the log's own failure. Harmless on a zeroed log. */
+/* Returns `status`, or after a run that went well the log's error. Harmless on a zeroed log. */
 HR_CHECKED enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status);
 
 static inline void hr_record_taken(struct hr_trace_log *log, const struct hr_taken *taken)

@@ -1,7 +1,7 @@
-/* replay.h - what a run that is replayed knows of the one that was recorded.
+/* replay.h - the recorded run, as its replay sees it.
  *
  *   replay.c         opens a trace, checks that this machine and these data can give its bits
- *   drive_replay.c   the driver: each owner is fed its own log
+ *   drive_replay.c   the driver: each owner follows its log
  *   trace_text.h     header and trailer
  */
 #ifndef HR_DRIVE_REPLAY_H
@@ -30,10 +30,10 @@ static inline bool hr_replay_is_cut_short(const struct hr_drive *drive)
     return drive->job->shared->course.end < drive->replay->end;
 }
 
-/* Once the run is prepared: the course ends where the recorded one did. HR_E_FORMAT: the
- * logs are not those of such a run. */
+/* After the run is prepared: end its schedule where the recorded run ended. HR_E_FORMAT: the logs
+ * do not fit such a run. */
 HR_CHECKED enum hr_status hr_replay_prepare(struct hr_drive *drive);
-/* Once the state is initialised: HR_E_USAGE when the recorded run began with another. */
+/* After the state is initialised: HR_E_USAGE when the recorded run began with another state. */
 HR_CHECKED enum hr_status hr_replay_check_state(const struct hr_drive *drive);
 
 #endif

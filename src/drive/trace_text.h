@@ -3,11 +3,11 @@
  *     header   {"hogring": "0.1.0", "options": {...}, "data": {"name", "digest", "options": {...}},
  *               "machine": {...}, "model": "...", "params": n, "owners": "shards",
  *               "begin": {"index": 0, "weights": digest, "state": digest}}
- *     trailer  {"index": at which it ended, "weights_digest", "interrupted", "updates", "samples",
+ *     trailer  {"index" of the end, "weights_digest", "interrupted", "updates", "samples",
  *               "seconds", "staleness": {"updates", "sum", "max"}}
  *
- * What is read may be anybody's: types, lengths and names are checked here, and what the values
- * mean where those of a command line are (hr_train).
+ * A trace is not trusted: types, lengths and names are checked here, values where those of a
+ * command line are (hr_train).
  */
 #ifndef HR_DRIVE_TRACE_TEXT_H
 #define HR_DRIVE_TRACE_TEXT_H
@@ -15,7 +15,7 @@
 #include "hogring/replay.h"
 #include "drive/driver.h"
 
-/* New texts; free them. The header: before the first rank starts. */
+/* Return new texts; free them. Write the header before the first rank starts. */
 HR_CHECKED enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text);
 HR_CHECKED enum hr_status hr_trace_trailer_write(const struct hr_drive *drive, char **text);
 

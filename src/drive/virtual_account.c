@@ -6,7 +6,7 @@ void hr_virtual_spend(struct hr_virtual_account *account, enum hr_activity activ
     account->account->spent_ns[activity] = account->spent_ps[activity] / 1000;
 }
 
-/* While it computes since_ps lies ahead, and nothing counts. */
+/* While the worker computes, since_ps is in the future, and nothing counts. */
 static void count_moving(struct hr_virtual_account *account, int64_t now_ps)
 {
     const int64_t looked = account->looked_ps;

@@ -1,9 +1,9 @@
-/* virtual_account.h - what a worker did with its virtual time.
+/* virtual_account.h - how a worker spent its virtual time.
  *
- * From the end of a gradient to the start of the next a worker communicates while something of its
- * is under way, and waits for the rest. Replies of several shards are under way at the same time:
- * the slowest counts. What workers send one another counts while any of it is under way. Whoever
- * owns a shard communicates while that takes messages: it counts as one more.
+ * Between two gradients a worker communicates while a message of its is under way, and otherwise
+ * waits. Of the shards only the slowest counts, since their replies travel at the same time.
+ * Messages between workers count while any is under way. The owner of a shard also communicates
+ * while that takes messages: it counts as one more shard.
  *
  * Threads: none.
  * Test: tests/unit/train/test_virtual.c
@@ -21,16 +21,16 @@ struct hr_virtual_account {
     int64_t since_ps;                /* up to when its time is accounted for */
     int64_t spent_ps[HR_ACTIVITIES]; /* its account */
     size_t under_way;                /* messages between it and other workers */
-    int64_t looked_ps;               /* up to when these are in moving_ps */
-    int64_t *moving_ps; /* (nmoving) how long something of its was under way; borrowed */
-    size_t nmoving;     /* to each shard, at least 1; and at its own */
+    int64_t looked_ps;               /* up to when they are counted in moving_ps */
+    int64_t *moving_ps;              /* (nmoving) how long its messages were under way; borrowed */
+    size_t nmoving;                  /* shards, at least 1; and one more for its own */
 };
 
 void hr_virtual_spend(struct hr_virtual_account *account, enum hr_activity activity, int64_t ps);
-/* A message between two workers leaves, or has come. */
+/* A message between two workers has left, or arrived. */
 void hr_virtual_move(struct hr_virtual_account *from, struct hr_virtual_account *to, bool leaves,
                      int64_t now_ps);
-/* Since then it communicated, and waited. */
+/* Book the time since since_ps as communicating and waiting. */
 void hr_virtual_settle(struct hr_virtual_account *account, int64_t now_ps);
 
 #endif

@@ -1,6 +1,6 @@
 /* virtual_inbox.h - messages that have arrived at a shard in virtual time, in order.
  *
- * Who sent which is all that is known of them: the messages themselves lie in the shard's rings.
+ * Only their senders are kept here; the messages themselves are in the shard's rings.
  *
  * Threads: none.
  */
@@ -22,7 +22,7 @@ static inline void hr_virtual_inbox_add(struct hr_virtual_inbox *inbox, size_t s
     inbox->sender[inbox->n++] = (uint32_t)sender;
 }
 
-/* The first message of a sender that is enabled leaves; false when there is none. */
+/* Remove the first message of a sender that is enabled; false when there is none. */
 static inline bool hr_virtual_inbox_next(struct hr_virtual_inbox *inbox,
                                          const unsigned char *enabled, size_t *sender)
 {

@@ -1,4 +1,4 @@
-/* How stale whose updates were: from the counters of the segment to the result's own lists. */
+/* Staleness by worker and by key: copied from the counters in the segment to the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "strategy/staleness.h"
 #include "train/account.h"
 
-/* Where a histogram stands: a worker's, a key's, or that of all. */
+/* A histogram: a worker's, a key's, or that of all updates. */
 struct source {
     const uint64_t *own;
     const struct hr_staleness_counts *shared; /* own is NULL */

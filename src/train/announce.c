@@ -1,4 +1,4 @@
-/* What a run is about to do, told to whoever observes it. */
+/* Tells the observer what the run is about to do. */
 #include <stdio.h>
 
 #include "base/cpus.h"

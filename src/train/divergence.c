@@ -8,7 +8,7 @@
 #include "data/look.h"
 #include "train/account.h"
 
-/* The mean over the updates of what was left of lr: all of it, or 1 / (1 + staleness). */
+/* The mean factor of lr over the updates: 1, or with --staleness-lr inverse 1 / (1 + staleness). */
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
 {
     double sum = 0;
@@ -19,7 +19,7 @@ static double rate_left(const struct hr_run *run, const struct hr_run_result *re
     return sum / (double)result->stale_updates;
 }
 
-/* Else it is not gradients that are stale. */
+/* Else workers push something other than gradients. */
 static bool pushes_gradients(const struct hr_strategy *strategy)
 {
     return strategy->shares_batch || hr_strategy_obeys(strategy, "async-lr");
@@ -32,7 +32,7 @@ struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_
     const double stale = (double)result->stale_sum / (double)result->stale_updates;
     const double in_flight = pushes ? 1 + stale : (double)NAN;
     const double set = hr_optimizer_momentum(&run->shared.optimizer);
-    const double implicit = 1 - 1 / in_flight; /* not a number when nothing was counted */
+    const double implicit = 1 - 1 / in_flight; /* NaN when nothing was counted */
     return (struct hr_asynchrony){
         .effective_lr = lr * rate_left(run, result) * in_flight,
         .lr_is_step = run->shared.optimizer.rule->lr_is_step,
@@ -44,9 +44,9 @@ struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_
 
 /* --- divergence --- */
 
-/* The one thing to change first. Asynchrony multiplies the step by the updates in flight. Less
- * momentum takes that back as long as there is enough of it (that keeps total momentum where it was
- * set, as Mitliagkas et al. advise); then the step itself does; a long tail is cut by a bound. */
+/* What to change first. Asynchrony multiplies the step by the updates in flight. Lower momentum
+ * undoes that if there is enough of it (it keeps total momentum as it was set, as Mitliagkas et al.
+ * advise); else a smaller step does; a bound cuts a long tail of staleness. */
 static void write_cure(const struct hr_run *run, uint64_t stale_max, const struct hr_asynchrony *a,
                        char *text, size_t size)
 {
@@ -68,8 +68,8 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
         snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
 }
 
-/* Steps that are too large for inputs of hundreds are right for inputs of about 1. Says how far
- * inputs go where they are neither that nor normalized; else 0. */
+/* Steps right for inputs of about 1 are too large for inputs of hundreds. Returns the largest input
+ * when inputs are large and not normalized; else 0. */
 static double large_inputs(const struct hr_run *run)
 {
     const double large = 10;
@@ -89,7 +89,7 @@ void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
                  "the inputs: --normalize (they go to %.4g as they are)", inputs);
 }
 
-/* The rate of the index that was handed out last. */
+/* The rate of the last index handed out. */
 static double last_lr(const struct hr_run *run)
 {
     const struct hr_batch_schedule *course = &run->shared.course;
@@ -98,7 +98,7 @@ static double last_lr(const struct hr_run *run)
     return (double)hr_batch_schedule_lr(course, begun > course->first ? begun - 1 : course->first);
 }
 
-/* The status of a run that diverged, with what to change first where that is the inputs. */
+/* Returns `status`; if the run diverged with large inputs, the message says to normalise them. */
 static enum hr_status blame_inputs(const struct hr_run *run, enum hr_status status)
 {
     const double inputs = status == HR_E_DIVERGED ? large_inputs(run) : 0;

@@ -1,4 +1,4 @@
-/* Would a run fit, and what would if it does not? It is prepared, and no further. */
+/* Does a run fit into memory, and if not, which options would? The run is prepared only. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static bool would_fit(const struct hr_train_options *options, const struct hr_da
     return hr_train_needs(options, dataset, &needs) == HR_OK && hr_needs_fit(&needs, &there);
 }
 
-/* Halve `number` until a run with these options, of which it is one, fits. */
+/* Halve `number`, a field of `options`, until the run fits. */
 static bool halve(const struct hr_train_options *options, const struct hr_dataset *dataset,
                   size_t *number)
 {
@@ -88,7 +88,7 @@ enum hr_status hr_train_admit(const void *options, struct hr_shape shape)
                                      .train = {.count = 1},
                                      .test = {.count = 1}};
     if (hr_sparse_is_model(((const struct hr_train_options *)options)->model))
-        return HR_OK; /* its rows stay as they are read */
+        return HR_OK; /* its rows are kept as they are read */
     HR_TRY(hr_train_needs(options, &least, &needs));
     return hr_run_fits(options, &least, &needs);
 }

@@ -21,8 +21,8 @@ static enum hr_status check_overlap(const struct hr_run *run)
     return HR_OK;
 }
 
-/* Of payload that a ring slot holds. Large, so that a bucket goes out at once, as if a network card
- * fetched it, and backward need not come by for every piece. */
+/* Payload of a ring slot. Large, so that a bucket is sent in one go, as a network card would, and
+ * backward need not be interrupted for every piece. */
 static size_t slot_bytes(size_t workers)
 {
     enum { PAYLOAD = 64 << 20, LARGEST = 1 << 20, LEAST = 4096 };
@@ -47,7 +47,7 @@ enum hr_status hr_links_setup(struct hr_run *run)
                        o->strategy);
     if (group->copies)
         group->slot_bytes = slot_bytes(run->shared.workers);
-    if (!o->link[0] || run->job.simulated) /* there conditions.c reads it */
+    if (!o->link[0] || run->job.simulated) /* simulated: conditions.c reads it */
         return HR_OK;
     if (!group->copies)
         return hr_fail(HR_E_USAGE, "--link: links are emulated for --transport copy only");

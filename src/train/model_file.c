@@ -1,5 +1,4 @@
-/* Models and weights from options and from files: what a run trains, what it begins with, and
- * what an evaluation reads. */
+/* Models and weights from options and from files, for runs and evaluations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "train/state.h"
 #include "train/model_file.h"
 
-/* Outputs that do not fit the classes may come from another column than was meant. */
+/* When outputs do not fit the classes, perhaps the wrong column was taken for the label. */
 static enum hr_status build(const struct hr_model_options *model, const struct hr_dataset *dataset,
                             struct hr_model **out)
 {
@@ -57,8 +56,8 @@ enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char
     return build(&model, dataset, out);
 }
 
-/* Does the model have a tensor of this name? PyTorch's counter of batches, which batchnorm does not
- * need here, counts as one. */
+/* Does the model have a tensor of this name? Also true for PyTorch's counter of batches, which our
+ * batchnorm does not need. */
 static bool has_tensor(const struct hr_model *model, const char *name)
 {
     static const char counter[] = "num_batches_tracked";
@@ -71,7 +70,7 @@ static bool has_tensor(const struct hr_model *model, const char *name)
     return false;
 }
 
-/* A file with more than the model has may be another model's: one line names what is left out. */
+/* Warn of tensors that the model does not have: the file may be of another model. */
 static void name_extra(const struct hr_checkpoint *checkpoint, const struct hr_model *model)
 {
     const struct hr_tensor_file *file = &checkpoint->model;
@@ -102,7 +101,7 @@ enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const str
     return HR_OK;
 }
 
-/* Weights to begin with may have been trained on other inputs: a line says so. */
+/* Warn when the initial weights were trained on inputs of another scale. */
 static void compare_inputs(const struct hr_train_job *job, const struct hr_checkpoint *checkpoint)
 {
     hr_input_scale_compare(checkpoint, job->dataset, &job->dataset->train);

@@ -11,13 +11,13 @@
 /* The model of --model, --loss and --label-smoothing for the data. */
 HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,
                                        const struct hr_dataset *dataset, struct hr_model **out);
-/* The model that a checkpoint says it holds; layers: of one that does not say; or NULL. */
+/* The model that a checkpoint names. layers: used when it names none; or NULL. */
 HR_CHECKED enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
                                          const struct hr_dataset *dataset, struct hr_model **out);
-/* All tensors of the model; a line names those that the file has beside them. */
+/* Load all tensors of the model; warn of others in the file. */
 HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint,
                                           const struct hr_model *model, float *params);
-/* What a new run begins with: --init-weights, or values drawn from the seed. */
+/* Initial weights of a new run: --init-weights, or drawn from the seed. */
 HR_CHECKED enum hr_status hr_init_weights(const struct hr_train_job *job, float *params);
 
 #endif

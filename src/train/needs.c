@@ -1,4 +1,4 @@
-/* What a run takes: asked of whoever will take it, before anything is taken. */
+/* The memory that a run will take, asked of each part before it is allocated. */
 #include "train/needs.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "drive/record.h"
 #include "train/run.h"
 
-/* What a collective keeps of what peers sent: nothing where they add in each other's memory. */
+/* Received gradients that a collective keeps: none where ranks add in each other's memory. */
 static size_t received_bytes(const struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
@@ -22,7 +22,7 @@ static size_t received_bytes(const struct hr_run *run)
     return keeps && !shared->strategy->served ? shared->params * sizeof(float) : 0;
 }
 
-/* Of the whole address space a thread's stack takes as much as it may grow to. */
+/* Address space of a thread's stack: as much as it may grow to. */
 static size_t stack_bytes(void)
 {
     struct rlimit most;
@@ -30,17 +30,17 @@ static size_t stack_bytes(void)
     return limited ? (size_t)most.rlim_cur : (size_t)2 << 20;
 }
 
-/* Private memory of those who compute. As processes each maps its own alone. */
+/* Private memory for computing. Processes each map only their own. */
 static void add_private(const struct hr_run *run, struct hr_needs *needs)
 {
     const struct hr_shared_state *shared = &run->shared;
     const bool played = run->job.played, prefetches = hr_train_job_prefetches(&run->job);
-    const size_t devices = played ? run->drive.driver->threads(run->job.options) : shared->workers;
+    const size_t buffers = played ? run->drive.driver->threads(run->job.options) : shared->workers;
     const size_t before = needs->bytes;
     size_t for_evaluation;
-    const size_t device = hr_compute_buffers_bytes(&run->job, &for_evaluation);
-    hr_needs_add(needs, "activations", devices, device - for_evaluation);
-    hr_needs_add(needs, "evaluation", devices, for_evaluation);
+    const size_t buffer_bytes = hr_compute_buffers_bytes(&run->job, &for_evaluation);
+    hr_needs_add(needs, "activations", buffers, buffer_bytes - for_evaluation);
+    hr_needs_add(needs, "evaluation", buffers, for_evaluation);
     if (shared->strategy->worker_bytes)
         hr_needs_add(needs, "optimizer state", shared->workers,
                      shared->strategy->worker_bytes(shared));
@@ -52,7 +52,7 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
         needs->apart += (needs->bytes - before) / shared->workers * (shared->workers - 1);
     else
         needs->reserved +=
-            ((played ? devices : run->job.nranks) + prefetches * shared->workers) * stack_bytes();
+            ((played ? buffers : run->job.nranks) + prefetches * shared->workers) * stack_bytes();
 }
 
 enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *checkpoint,

@@ -8,7 +8,7 @@
 #include "train/optimizer_setup.h"
 #include "train/run.h"
 
-/* Norms are taken over all parameters, and no shard has all where there are several. */
+/* Norms are over all parameters; with several shards none has all of them. */
 static enum hr_status check_servers(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
@@ -105,7 +105,7 @@ enum hr_status hr_rate_setup(struct hr_run *run)
 
 /* --- in words --- */
 
-/* Append to a text; what does not fit is cut. */
+/* Append to a text, truncated if it does not fit. */
 static void add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

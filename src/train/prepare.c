@@ -1,5 +1,4 @@
-/* From options to a run: what they mean is settled, checked and set up; no memory is taken that
- * ranks share. */
+/* From options to a run: settles, checks and sets up all constants; shared memory comes later. */
 #include <stdlib.h>
 #include <string.h>
 

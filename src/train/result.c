@@ -1,4 +1,4 @@
-/* What the run was: folded from the workers' counters once all ranks are gone. */
+/* The result of a run, folded from the workers' counters after all ranks have ended. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "worker/micro_shards.h"
 #include "drive/replay.h"
 
-/* Does it obey --staleness? Also where that is 0, and it is another strategy. */
+/* Does the strategy obey --staleness, whatever its value? */
 static bool is_bounded(const struct hr_run *run)
 {
     const struct hr_strategy *named;

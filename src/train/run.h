@@ -1,15 +1,15 @@
-/* run.h - one dense run, as hr_train has it: everything, and who has what of it.
+/* run.h - one dense run: all of its parts, and who uses which.
  *
  *   job          constants, and what all ranks share          job.h
- *   leader       who decides at a cut                         leader.h
- *   launcher     who shows, saves and passes on requests      session/launcher.h
- *   drive        who decides whose turn it is                 driver.h
+ *   leader       decides at cuts                              leader.h
+ *   launcher     shows, saves, passes on requests             session/launcher.h
+ *   drive        decides whose turn it is                     driver.h
  *   saver        how the state is written and read            session/save.h, state.h
  *
  *   run.c        options -> prepare.c -> needs.c -> memory.c -> initial state -> driver -> result.c
  *   prepare.c    options -> constants, with optimizer_setup.h and links_setup.h
  *
- * Threads: the launcher's; ranks have what is above alone.
+ * Threads: the launcher's; ranks use only the parts listed above.
  */
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
@@ -37,7 +37,7 @@ struct hr_run {
     int64_t wall_began_ns; /* by the machine's clock */
 };
 
-/* What is asked of hr_train, hr_replay_run and hr_replay_what_if. */
+/* Arguments of hr_train, hr_replay_run and hr_replay_what_if. */
 struct hr_train_call {
     const struct hr_train_options *options;
     const struct hr_replay *replay;        /* a trace to be done once more, or NULL */
@@ -49,9 +49,9 @@ HR_CHECKED enum hr_status hr_train_call(const struct hr_train_call *call,
                                         struct hr_run_result *result);
 
 /* --- prepare.c */
-/* A run of these options, zeroed before; whatever the outcome, hr_run_finish gives it back. */
+/* A run of these options, zeroed before. Call hr_run_finish also after an error. */
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call);
-/* What the options mean: the constants of the run. HR_E_USAGE, HR_E_NOMEM. */
+/* Set the run's constants from the options. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_run_prepare(struct hr_run *run);
 void hr_run_finish(struct hr_run *run);
 

@@ -15,7 +15,7 @@ static const char shares_name[] = "epoch_shares";
 enum { SHARE = sizeof(struct hr_epoch_share) / sizeof(double) };
 enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 4 };
 
-/* "" where the state is one; "worker.3." where each worker has its own. */
+/* "" for a single state; "worker.3." when each worker has its own. */
 static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
 {
     prefix[0] = '\0';
@@ -23,7 +23,6 @@ static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
         snprintf(prefix, size, "worker.%zu.", copy);
 }
 
-/* Array `array` of state copy `copy`. */
 static float *array_of(const struct hr_run *run, size_t copy, size_t array)
 {
     const struct hr_shared_state *shared = &run->shared;
@@ -71,7 +70,7 @@ static void add_tensor(struct hr_tensor_file *file, const struct hr_tensor_info 
     snprintf(tensor->name, sizeof tensor->name, "%s%s%s", prefix, info->name, suffix);
 }
 
-/* PyTorch's batchnorm has a counter behind its variance, which load_state_dict wants. */
+/* PyTorch's load_state_dict expects a counter after batchnorm's variance. */
 static void add_counter(struct hr_tensor_file *file, const struct hr_tensor_info *info,
                         int64_t *batches)
 {
@@ -98,8 +97,8 @@ static void fill_model(struct hr_run *run, struct hr_tensor_file *file)
         hr_saved_put(file, "hogring.normalize", "on");
 }
 
-/* Mean and deviation of --normalize stand in the trainer's file: the model's is a state_dict and
- * nothing else. */
+/* Mean and deviation of --normalize go into the trainer's file: the model's file is a state_dict
+ * and nothing else. */
 static void add_scaling(const struct hr_scaling *scaling, struct hr_tensor_file *file)
 {
     const struct hr_tensor_info info = {
@@ -193,7 +192,7 @@ void hr_state_describe(struct hr_run *run)
 
 /* --- read --- */
 
-/* Where the order of messages decides, so does who serves when: such a run goes on as it began. */
+/* Where the order of messages changes bits, so does the placement of servers; it must stay. */
 static enum hr_status check_placement(const struct hr_run *run,
                                       const struct hr_checkpoint *checkpoint)
 {
@@ -294,9 +293,8 @@ static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint 
     return HR_OK;
 }
 
-/* State copy `copy` of this run from copy `copy` of `saved`; where the numbers of copies differ,
- * from the first: a run with other workers or another strategy is a new run from the
- * same weights. */
+/* Load state copy `copy` from copy `copy` of `saved`, or from the first when the numbers of copies
+ * differ: then other workers or another strategy go on from the same weights. */
 static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                  size_t copy, size_t saved)
 {
@@ -314,7 +312,7 @@ static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint 
     return HR_OK;
 }
 
-/* Replicas of the same strategy and as many workers; else all begin with the model's weights. */
+/* Load replicas if strategy and workers are as saved; else all are the model's weights. */
 static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                     uint64_t saved)
 {
@@ -335,9 +333,9 @@ static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoi
     return HR_OK;
 }
 
-/* What worker `worker` of the saved run had trained on goes to the worker of that number, so that
- * losses, too, are those of a run that was never stopped; where there are other workers now, or the
- * sum is all that is known, it is the first one's. */
+/* Each worker gets its losses and samples of the epoch back, so that the sums have the bits of a
+ * run that was never stopped. If there are other workers now, or the file has only the sum, the
+ * first worker gets all. */
 static enum hr_status load_shares(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const double *shares;

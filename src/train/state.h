@@ -13,16 +13,16 @@
 
 #include "train/run.h"
 
-/* Say how this run is saved: run->saver. */
+/* Fill in run->saver: how this run is saved. */
 void hr_state_describe(struct hr_run *run);
 
-/* All replicas of the snapshot, if it has some, are the model's weights. */
+/* Set the snapshot's replicas, if any, to the model's weights. */
 void hr_state_share(struct hr_run *run);
 
 /* May a run of these options go on from the checkpoint? HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_state_check(const struct hr_run *run,
                                          const struct hr_checkpoint *checkpoint);
-/* Into the snapshot, which is there. */
+/* Load the state into the snapshot, which exists. */
 HR_CHECKED enum hr_status hr_state_restore(struct hr_run *run,
                                            const struct hr_checkpoint *checkpoint);
 
