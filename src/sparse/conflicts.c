@@ -1,4 +1,4 @@
-/* How often rows meet, before anything is trained: the Hogwild! paper's Omega, Delta and rho. */
+/* How often rows share features: the Hogwild! paper's Omega, Delta and rho. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include "data/sampler.h"
 #include "hogring/sparse.h"
 
-/* Rows that are compared with rows: the first of an order of their own. */
+/* How many rows are compared with all others: a random sample. */
 enum { PROBES = 64, OTHERS = 1000 };
 
 static uint64_t row_size(const struct hr_split *split, size_t row)

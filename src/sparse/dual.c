@@ -30,7 +30,7 @@ static double gradient(double z, double old, double cost, double a, double b)
     return a * (z - old) + b + log(z / (cost - z));
 }
 
-/* How far alpha_i moves; alpha is brought up to date. */
+/* Update alpha; returns how far alpha_i moves. */
 static double logistic_move(struct hr_sparse_worker *worker, double alpha[2], double a, double m)
 {
     enum { MOST_STEPS = 100 };
@@ -72,7 +72,7 @@ enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *o
         HR_TRY(hr_sparse_check(margin, "margin", order[i]));
         const double a = (double)run->norms[order[i]];
         double *alpha = run->alphas[order[i]];
-        if (!(a > 0)) /* nothing to learn from; w.x is 0 whatever w is */
+        if (!(a > 0)) /* an empty row: w.x is always 0 */
             continue;
         const double move = p->model == HR_SPARSE_SVM
                                 ? svm_move(alpha, p->cost, a, (double)margin)

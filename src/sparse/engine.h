@@ -1,5 +1,5 @@
-/* engine.h - what train/ asks of the engine beside hr_sparse_train (hogring/sparse.h): whoever
- * trains, compares or evaluates asks hr_train and hr_evaluate_checkpoint, and those ask here.
+/* engine.h - what train/ calls here beside hr_sparse_train (hogring/sparse.h): hr_train and
+ * hr_evaluate_checkpoint pass sparse models on.
  *
  * Threads: as hr_train.
  */
@@ -11,7 +11,7 @@
 #include "hogring/evaluate.h"
 #include "hogring/sparse.h"
 
-/* What a run of these options takes. HR_E_USAGE: there is no such run. */
+/* The memory that a run of these options takes. HR_E_USAGE: there is no such run. */
 HR_CHECKED enum hr_status hr_sparse_needs(const struct hr_train_options *options,
                                           const struct hr_dataset *dataset, struct hr_needs *out);
 /* Would hr_sparse_train take them? HR_E_USAGE, HR_E_NOMEM. */

@@ -1,5 +1,5 @@
-/* A checkpoint's weights on a test split, in the caller's thread: by the loops that a run has at
- * its cuts, so that the same rows give the same figures. */
+/* A checkpoint's weights on a test split, in the caller's thread, by the loops of a run's cuts, so
+ * that the same rows give the same figures. */
 #include "hogring/evaluate.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "sparse/state.h"
 #include "sparse/weights.h"
 
-/* Of mf the file says the factors and the mean. */
+/* For mf the file has factors and mean. */
 static enum hr_status open_problem(const struct hr_checkpoint *checkpoint, const char *model,
                                    const struct hr_dataset *dataset, struct hr_sparse_problem *out)
 {
@@ -94,7 +94,7 @@ enum hr_status hr_sparse_evaluate_checkpoint(const struct hr_checkpoint *checkpo
     if (!run)
         return hr_fail(HR_E_NOMEM, "no memory for an evaluation");
     enum hr_status status = hr_class_view_open(checkpoint, dataset, true, &classes);
-    classes.dataset.train = dataset->train; /* says where features stand */
+    classes.dataset.train = dataset->train; /* decides the places of features */
     if (status == HR_OK)
         status = evaluate(run, checkpoint, model, &classes.dataset, out);
     hr_class_view_close(&classes);

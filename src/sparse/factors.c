@@ -3,7 +3,7 @@
  * A rating's part of the objective over C is e^2 / 2 + |u|^2 / (2 C d_u) + |v|^2 / (2 C d_v), with
  * e = r - mean - u.v and d the training ratings of that user, of that item:
  *     u += rate (e v - u / (C d_u));   v += rate (e u - v / (C d_v)), with u as it was
- * Numbers are read and written in pairs, so `factors` is even. Nothing is ever swept.
+ * Numbers are read and written in pairs, so `factors` is even.
  */
 #include <math.h>
 

@@ -177,7 +177,7 @@ static uint32_t draw_rank(const struct maker *m, struct source *source)
     return low;
 }
 
-/* Nearly all features are wanted: chance would take for ever. */
+/* For a row of nearly all features drawing by chance would take too long. */
 static uint32_t next_free(const struct maker *m, uint32_t rank, uint32_t mark)
 {
     while (m->row_of[rank] == mark)

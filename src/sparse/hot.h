@@ -1,16 +1,14 @@
 /* hot.h - a worker's own copies of the weights that most rows have.
  *
- *   Story    places ascend with falling frequency, so the first of them are in nearly every row,
- *            and between two rows of a worker somebody else has mostly written them: their cache
- *            lines would go back and forth with each row. So a worker reads and updates copies of
- *            its own, and every HR_SPARSE_HOT_ROWS rows adds what it has moved them by to the
- *            shared ones, and takes those: an update of them is at most so many rows of each
- *            worker late, and adds up with everybody's.
+ *   Story    the most frequent features have the first places and are in nearly every row, so
+ *            between two rows of a worker another has mostly written them, and their cache lines
+ *            would go back and forth. So a worker reads and updates copies of its own. Every
+ *            HR_SPARSE_HOT_ROWS rows it adds their changes to the shared weights, and copies those:
+ *            an update of them is at most so many rows of each worker late.
  *   Merge    shared += mine - read, then mine = read = shared: one relaxed load and store a weight.
  *            Another's merge between the two is lost, and sampled as all lost updates are.
- *   Who      each of several workers without a lock, whose solver is sgd (--hot-copies); others
- *            have none: count 0, and nothing here does anything. One worker's bits are those of
- *            plain descent.
+ *   Who      several workers with solver sgd and without a lock (--hot-copies). Else count is 0,
+ *            and all calls do nothing. One worker's bits are those of plain descent.
  *   Threads  a worker's own. Test: tests/unit/sparse/test_hot.c
  */
 #ifndef HR_SPARSE_HOT_H
@@ -24,7 +22,7 @@ struct hr_sparse_hot {
     float read[HR_SPARSE_HOT];            /* of the shared weights, at the last merge */
 };
 
-/* The pairs of a row that are hot: they stand in front. */
+/* How many pairs of a row are hot: they come first. */
 static inline struct hr_sparse_row hr_sparse_hot_part(const struct hr_sparse_hot *hot,
                                                       struct hr_sparse_row row)
 {
@@ -45,7 +43,7 @@ static inline void hr_sparse_hot_read(struct hr_sparse_hot *hot, const struct hr
     }
 }
 
-/* Returns how many merges of others it overwrote; looks only where asked to. */
+/* Returns how many merges of others it overwrote; counts them only if asked to. */
 static inline uint64_t hr_sparse_hot_merge(struct hr_sparse_hot *hot, struct hr_atom32 *weights,
                                            bool looking)
 {

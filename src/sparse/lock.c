@@ -1,4 +1,4 @@
-/* The lock of --strategy locked: one worker at a time moves weights. */
+/* The lock of --strategy locked: one worker at a time updates weights. */
 #include "sparse/run.h"
 
 static bool lock_is_mine(void *arg)

@@ -1,4 +1,4 @@
-/* What a run on sparse data takes, before anything is taken. */
+/* The memory that a run on sparse data will take, before it is allocated. */
 #include <stdio.h>
 
 #include "session/saved.h"
@@ -9,8 +9,8 @@ static size_t pairs_of(const struct hr_split *split)
     return split->rows ? split->rows[split->count] : 0;
 }
 
-/* (features, users) of tables in problem.c; beside them stands, one after another, what sorts the
- * rows, counts who meets whom, and copies the weights at the end. */
+/* (features, users) of tables in problem.c, and the largest of the temporary ones, which exist one
+ * at a time: to sort rows, to count conflicts, to copy the weights at the end. */
 static void add_tables(const struct hr_sparse_run *run, size_t features, size_t users,
                        size_t params, struct hr_needs *needs)
 {

@@ -1,5 +1,5 @@
-/* What an epoch's end measures: the objective on the training rows, loss and accuracy on the test
- * rows. Blocks of rows go round among the workers; their sums, in doubles, are added in order. */
+/* Measured at an epoch's end: the objective on the training rows, loss and accuracy on the test
+ * rows. Workers take blocks of rows in turn; the blocks' sums, in doubles, are added in order. */
 #include <math.h>
 
 #include "base/size.h"

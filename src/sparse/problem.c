@@ -81,8 +81,8 @@ static void fill_decay(struct hr_sparse_problem *problem, float largest)
 
 /* --- rows --- */
 
-/* Sort by place without comparing: transpose into columns, walk those in order, and give each pair
- * back to its row. */
+/* Sort by place without comparing: transpose into columns, then append each column's pairs to their
+ * rows. */
 static enum hr_status place_rows(const struct hr_sparse_problem *problem,
                                  const struct hr_split *split, struct hr_sparse_rows *rows)
 {
@@ -147,7 +147,6 @@ static float mean_rating(const struct hr_split *split)
     return pairs ? (float)(sum / (double)pairs) : 0;
 }
 
-/* What it is about, and where its features stand. */
 static enum hr_status begin(const char *model, size_t factors, const struct hr_dataset *dataset,
                             struct hr_sparse_problem *p)
 {

@@ -1,4 +1,4 @@
-/* problem.h - the data as the solvers want them.
+/* problem.h - the data in the layout of the solvers.
  *
  *   pair     a column and a value side by side: a row is one stream of memory
  *   value    linear models: y x, so that a margin is y w.x and no label is looked at again;
@@ -39,13 +39,13 @@ struct hr_sparse_problem {
     double cost;            /* C */
     float mean;             /* mf: of the training ratings */
     uint32_t *degree;       /* (users + features) training pairs of each, before placing */
-    uint32_t *place;        /* linear: (features) where a feature stands */
+    uint32_t *place;        /* linear: (features) the place of each */
     float *decay;           /* (users + features), in place order */
     struct hr_sparse_rows train, test;
     struct hr_conflicts conflicts;
 };
 
-/* HR_E_USAGE when `model` cannot learn from these data, in words. */
+/* HR_E_USAGE says why `model` cannot learn from these data. */
 HR_CHECKED enum hr_status hr_sparse_problem_check(const char *model,
                                                   const struct hr_dataset *dataset);
 /* Free in any case. */
@@ -53,7 +53,7 @@ HR_CHECKED enum hr_status hr_sparse_problem_make(const struct hr_train_options *
                                                  const struct hr_dataset *dataset,
                                                  float largest_decay,
                                                  struct hr_sparse_problem *out);
-/* To test weights that are there: the test rows alone, placed as the training rows say. */
+/* To test given weights: the test rows only, with places from the training rows. */
 HR_CHECKED enum hr_status hr_sparse_problem_make_test(const char *model, size_t factors, float mean,
                                                       const struct hr_dataset *dataset,
                                                       struct hr_sparse_problem *out);

@@ -19,7 +19,7 @@
 
 /* --- from options --- */
 
-/* The rate is one for an epoch: a shorter ramp would have no step below the peak, or one. */
+/* The rate is constant in an epoch: a shorter warm-up would not rise in steps. */
 static enum hr_status check_warmup(const struct hr_train_options *o)
 {
     if (o->warmup_epochs == 0 || o->warmup_epochs >= 2)
@@ -345,7 +345,7 @@ enum hr_status hr_sparse_train(const struct hr_train_options *options,
     if (status != HR_OK)
         hr_run_result_free(result);
     hr_claim_drop(&run->saver.claim);
-    if (run->stuck) /* a thread that computes without end still uses all of it */
+    if (run->stuck) /* a thread that does not end still uses all of it */
         return status;
     hr_resume_close(&resume);
     hr_sparse_problem_free(&run->problem);

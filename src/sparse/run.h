@@ -1,8 +1,8 @@
 /* run.h - one run of the sparse engine.
  *
- *   Why      a sparse step takes 200 ns. What train/ does for a step (tasks, pulls, gradients in
- *            arenas) costs more than that, and a copy of all weights is what must never be made.
- *            All around the steps is session/'s, as it is train/'s.
+ *   Why      a sparse step takes 200 ns. The dense engine's work for a step (tasks, pulls,
+ *            gradients in arenas) takes longer, and copies all weights, which must not happen
+ *            here. Everything around the steps is session/'s, for both engines.
  *   Files    problem    the data as rows of pairs           conflicts  how often rows meet
  *            weights.h  reading and updating the weights    worker     a rank's loop and its cuts
  *            hot.h      a worker's copies of the most frequent
@@ -11,18 +11,18 @@
  *            run        options, memory, result             state      checkpoints
  *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand
- *   Course   an epoch is one permutation of the training rows (data/sampler.h), a function of
- *            (seed, epoch); worker w of n has its positions [w/n, (w+1)/n), in blocks that each
- *            are taken once; who is done helps others. At its end all come to rest at a cut
- *            (session/cut.h), and evaluate together in blocks of a fixed size, so that the same
- *            weights give the same figures for any number of workers. The clock stands still
- *            meanwhile, and while a checkpoint is written: nobody may move a weight.
+ *   Epoch    one permutation of the training rows (data/sampler.h), a function of (seed, epoch);
+ *            worker w of n has its positions [w/n, (w+1)/n), in blocks that are each taken once; a
+ *            worker that is done helps others. At its end all rest at a cut (session/cut.h), and
+ *            evaluate together in blocks of a fixed size, so that the same weights give the same
+ *            figures for any number of workers. Meanwhile, and while a checkpoint is written, the
+ *            clock stands still, and no worker may change a weight.
  *   Index    of cuts and checkpoints: rows trained since the first run began
  *   Memory   an unnamed segment: [ cut | stop | lock | worker lines | group | cells | curve |
  *            alphas | weights ]; the rows are private memory that children inherit.
  *   Atomics  weights: Hogwild's relaxed loads and stores. alphas: plain; in an epoch a row is
- *            taken by one worker, and a barrier lies between epochs. claim: fetch-add by whoever
- *            takes a block. stop: the launcher (release), workers (acquire).
+ *            taken by one worker, and a barrier lies between epochs. claim: fetch-add by the worker
+ *            that takes a block. stop: the launcher (release), workers (acquire).
  *   Promise  one worker: the same bits from run to run, as thread and as process, stopped and
  *            resumed or not. More: no torn weight; an update that meets another between its load
  *            and its store is lost, and counted by sample. A step that is not a finite number stops
@@ -42,28 +42,28 @@
 enum {
     HR_SPARSE_BLOCK = 256,       /* rows between two looks at the stop and abort words */
     HR_SPARSE_EVAL_BLOCK = 1024, /* rows a cell of an evaluation */
-    HR_SPARSE_LOOK_EVERY = 64,   /* one row in so many has its writes looked at */
+    HR_SPARSE_LOOK_EVERY = 64,   /* writes of one row in so many are checked for lost updates */
     HR_SPARSE_HOT = 1024,        /* copies of weights that a worker may have (hot.h) */
     HR_SPARSE_HOT_ROWS = 64,     /* rows between two merges of them */
 };
 
 /* A lock for --strategy locked. */
 struct hr_sparse_lock {
-    alignas(HR_LINE) struct hr_atom64 taken; /* 1: by somebody; any worker */
+    alignas(HR_LINE) struct hr_atom64 taken; /* 1: taken; writers: all workers */
     struct hr_bell bell;
 };
 
 /* One worker's counters, on lines of their own. */
 struct hr_sparse_tally {
     alignas(HR_LINE) struct hr_atom64 seen; /* rows; the launcher looks at it while we run */
-    struct hr_atom64 claim;         /* blocks of this worker's shard taken so far, by whomever */
+    struct hr_atom64 claim;         /* blocks of this worker's shard taken so far, by any worker */
     uint64_t rows, updates, newton; /* newton: inner steps of this epoch (dual) */
     uint64_t lost, looked_at, merges;
     struct hr_account account; /* compute, and wait: no moment of the others can be told apart */
     int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
 };
 
-/* How many blocks of an evaluation so many rows are. */
+/* Rows in blocks of an evaluation, rounded up. */
 static inline size_t hr_sparse_cells(size_t rows)
 {
     return (rows + HR_SPARSE_EVAL_BLOCK - 1) / HR_SPARSE_EVAL_BLOCK;
@@ -90,8 +90,8 @@ struct hr_sparse_run {
     struct hr_needs needs; /* what it takes */
     hr_sparse_steps_fn steps;
     bool dual, locked;
-    size_t hot_copies; /* that a worker keeps: of one alone nobody else touches the weights */
-    bool stuck; /* a thread did not react to the end: nothing may be freed */
+    size_t hot_copies; /* of each worker; 0 for a single one */
+    bool stuck;        /* a thread did not end: nothing may be freed */
     enum hr_launch launch;
     struct hr_batch_schedule
         schedule; /* an index is a row; lr is of sgd, and asked once an epoch */
@@ -105,7 +105,7 @@ struct hr_sparse_run {
     struct hr_segment control_segment, segment;
     struct hr_control *control;
     struct hr_atom32 *stop; /* enum hr_stop; writer: the launcher */
-    double *inner_eps;      /* dual: steps are made where the gradient is larger; at a cut */
+    double *inner_eps;      /* dual: rows with smaller gradients are skipped; written at a cut */
     struct hr_sparse_lock *lock;
     struct hr_sparse_tally *tally; /* (workers) */
     void *group;
@@ -144,7 +144,7 @@ struct hr_sparse_worker {
     double inner_eps;
 };
 
-/* needs.c: what a settled run takes, with the checkpoint that it goes on from (or NULL); and
+/* needs.c: the memory of a settled run, with the checkpoint that it resumes (or NULL); and
  * HR_E_NOMEM when that is more than there is. */
 HR_CHECKED enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
                                            const struct hr_checkpoint *checkpoint,
@@ -176,7 +176,7 @@ void hr_sparse_evaluate(const struct hr_sparse_worker *worker);
 /* All cells and the weights, summed in order, into a point. Leader, all others at rest. */
 void hr_sparse_fold(const struct hr_sparse_run *run, struct hr_curve_point *point);
 
-/* lock.c: where updates are made one at a time (locked), between these two. */
+/* lock.c: with --strategy locked every update is between these two. */
 HR_CHECKED enum hr_status hr_sparse_lock_take(struct hr_sparse_worker *worker);
 void hr_sparse_lock_leave(struct hr_sparse_worker *worker);
 

@@ -57,7 +57,7 @@ static void describe_model(struct hr_sparse_run *run, struct hr_tensor_file *fil
         .name = "mean", .dtype = HR_F32, .bytes = sizeof p->mean, .data = &p->mean};
 }
 
-/* What of the epoch in hand is done, where it was broken off. */
+/* What is done of an epoch that was interrupted. */
 static void describe_epoch(struct hr_sparse_run *run, struct hr_tensor_file *file)
 {
     uint64_t newton = 0;
@@ -126,7 +126,7 @@ enum hr_status hr_sparse_digest(const struct hr_sparse_run *run, char out[33])
 
 /* --- read --- */
 
-/* The shape of a matrix that will do: so many rows and columns, or more where that is said. */
+/* The shape that a matrix must have: rows and columns, exactly or at least. */
 struct shape {
     size_t rows, columns;
     bool more_rows, more_columns;
@@ -217,7 +217,7 @@ enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
     return HR_OK;
 }
 
-/* Blocks are of shards, and shards of workers: an epoch in hand is for as many as began it. */
+/* Blocks belong to workers' shards: an interrupted epoch needs as many workers as began it. */
 static enum hr_status restore_epoch(struct hr_sparse_run *run,
                                     const struct hr_checkpoint *checkpoint)
 {

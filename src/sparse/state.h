@@ -16,7 +16,7 @@
 
 #include "sparse/run.h"
 
-/* Say how this run is saved: run->saver. */
+/* Fill in run->saver: how this run is saved. */
 void hr_sparse_describe(struct hr_sparse_run *run);
 /* Save it; for struct hr_launcher. */
 HR_CHECKED enum hr_status hr_sparse_save(void *run);
@@ -24,16 +24,16 @@ HR_CHECKED enum hr_status hr_sparse_save(void *run);
 /* May a run of these options go on from the checkpoint? HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
                                                 const struct hr_checkpoint *checkpoint);
-/* Into the run's memory, which is there. */
+/* Load the state into the run's memory, which exists. */
 HR_CHECKED enum hr_status hr_sparse_restore(struct hr_sparse_run *run,
                                             const struct hr_checkpoint *checkpoint);
 /* The weights of options.init_weights. HR_E_USAGE: the solver has no use for them. */
 HR_CHECKED enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run);
-/* The weights of a file alone. A file may know features that the data lack: they are left out. */
+/* The weights of a file alone, without features that the data lack. */
 HR_CHECKED enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
                                                  struct hr_sparse_run *run);
 
-/* XXH3-128 of the weights, by feature. All ranks are gone. */
+/* XXH3-128 of the weights, by feature. Call it after all ranks have ended. */
 HR_CHECKED enum hr_status hr_sparse_digest(const struct hr_sparse_run *run, char out[33]);
 
 #endif

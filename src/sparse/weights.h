@@ -5,7 +5,7 @@
  *   update   w += step x - keep w decay, each weight by one relaxed load and one relaxed store;
  *            keep 0: no decay, and decay is not read
  *
- * Rows are fetched ahead: a row is a stream, but the next one lies anywhere. Aliasing: none.
+ * Rows are prefetched: a row is contiguous, but the next one is anywhere. Aliasing: none.
  * Threads: any number on the same weights. Test: tests/unit/sparse/test_weights.c (naive twins)
  */
 #ifndef HR_SPARSE_WEIGHTS_H
@@ -84,7 +84,7 @@ static inline uint64_t hr_sparse_update_looking(struct hr_atom32 *weights, struc
     return lost;
 }
 
-/* Fetch what the rows behind order[i] will need. */
+/* Prefetch what the rows after order[i] will need. */
 static inline void hr_sparse_look_ahead(const struct hr_sparse_worker *worker,
                                         const uint32_t *order, size_t n, size_t i)
 {
@@ -103,7 +103,7 @@ static inline void hr_sparse_look_ahead(const struct hr_sparse_worker *worker,
     }
 }
 
-/* The update of row `row`, under the lock where there is one, looked at now and then. */
+/* The update of row `row`, under the lock if there is one; sometimes checks for lost updates. */
 static inline enum hr_status hr_sparse_push(struct hr_sparse_worker *worker,
                                             struct hr_sparse_row row,
                                             const struct hr_sparse_step *s)
@@ -123,7 +123,7 @@ static inline enum hr_status hr_sparse_push(struct hr_sparse_worker *worker,
     return HR_OK;
 }
 
-/* A margin so large that a weight may be infinite next is as bad as one that is. */
+/* Refuse also margins so large that a weight may become infinite next. */
 static inline enum hr_status hr_sparse_check(float value, const char *what, size_t row)
 {
     if (fabsf(value) < 1e30f) /* false for NaN */

@@ -1,4 +1,4 @@
-/* A rank: epochs of steps on rows of its own, and between them cuts at which all come to rest. */
+/* A rank: epochs of steps on its own rows, and between them cuts at which all rest. */
 #include "base/clock.h"
 #include "base/size.h"
 #include "data/sampler.h"
@@ -16,8 +16,8 @@ static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
     for (;;) {
         HR_TRY(hr_wait_check(&worker->waiter));
         if (hr_atom32_load_acquire(run->stop) != HR_STOP_NOT) /* partner: the launcher */
-            return HR_OK; /* before a block is claimed: each that is, will be trained */
-        /* A number, no data: relaxed. */
+            return HR_OK; /* before a block is claimed: a claimed block must be trained */
+        /* Relaxed: it orders no data. */
         const size_t block = hr_atom64_fetch_add_relaxed(&run->tally[owner].claim, 1);
         const size_t at = shard.first + block * HR_SPARSE_BLOCK;
         if (at >= shard.end)
@@ -30,8 +30,8 @@ static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
     }
 }
 
-/* One's own shard, then what the others have not come to: nobody waits for a worker that has lost
- * its processor, but for the block it has in hand. */
+/* A worker's own shard, then blocks that others have not begun: all wait at most for the current
+ * block of a worker that has lost its processor. */
 static enum hr_status train_epoch(struct hr_sparse_worker *worker)
 {
     struct hr_sparse_run *run = worker->run;
@@ -75,7 +75,7 @@ static enum hr_status end_span(struct hr_sparse_worker *worker, int64_t *ended_n
 
 /* --- a cut: the leader decides, between barriers --- */
 
-/* An epoch is over: how small a gradient the next one looks at, and all blocks are there again. */
+/* An epoch is over: set inner_eps for the next one, and make all blocks free again. */
 static void end_epoch(struct hr_sparse_run *run)
 {
     static const double LEAST = 1e-6; /* below, a float margin has no more digits */
@@ -104,7 +104,7 @@ static bool decide(struct hr_sparse_run *run, int64_t ended_ns)
     hr_cut_decide(&run->cuts, run->schedule.first + cut->trained.samples, (enum hr_stop)stop,
                   ended_ns);
     const bool moved = cut->index != before;
-    /* Where nothing is saved nobody goes on from here, and a run that is stopped has its point. */
+    /* A run that saves nothing cannot be resumed, so it is also evaluated where it is stopped. */
     cut->evaluate =
         run->cuts.saves ? cut->evaluate && moved : moved || !hr_atom64_load_relaxed(&cut->ncurve);
     return moved;
@@ -123,7 +123,7 @@ static void conclude(struct hr_sparse_run *run, bool moved)
     hr_cut_conclude(&run->cuts);
 }
 
-/* Nobody moves a weight while the launcher writes them down. */
+/* No worker changes a weight while the launcher saves them. */
 static enum hr_status wait_for_save(struct hr_sparse_worker *worker)
 {
     struct hr_cut *cut = worker->run->cuts.cut;
@@ -169,7 +169,7 @@ static enum hr_status work(struct hr_sparse_worker *worker)
     return HR_OK;
 }
 
-/* More weights than the second-level cache holds are fetched ahead even if nobody shares them. */
+/* Weights that exceed the second-level cache are prefetched even if only one worker has them. */
 static bool is_worth_reaching(const struct hr_sparse_run *run)
 {
     enum { PRIVATE_CACHE_BYTES = 512 << 10 };

@@ -3,12 +3,12 @@
  *   Story    every worker has a replica of the weights. A step: each computes the gradient of its
  *            share of the global batch; the gradients are summed over workers (--algorithm), and
  *            all replicas are updated alike. Either
- *              fused    (direct) whoever sums a block of gradients updates that block's weights and
- *                       optimiser's state, of which there is one, and writes the weights into all
- *                       replicas: the sum never travels, and nobody repeats another's update; or
- *              apart    (the others, and wherever an update needs norms: --clip-norm, lars, lamb)
- *                       everybody has the sum, and measures and updates its own replica with a
- *                       state of its own.
+ *              fused    (direct) the rank that sums a block of gradients also updates the block's
+ *                       weights, with the one optimiser state, and writes them into all replicas:
+ *                       the sum never travels, and each update is computed once; or
+ *              apart    (other algorithms, and updates that need norms: --clip-norm, lars, lamb)
+ *                       every rank gets the sum and updates its own replica, with a state of its
+ *                       own.
  *            Gradients are summed at once, or (--overlap) in buckets while backward goes on:
  *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
@@ -22,8 +22,8 @@
 #include "strategy/buckets.h"
 #include "strategy/table.h"
 
-/* Replicas of so many bytes in all leave the caches before they are read: do not bring them there
- * for writing. Half of a last cache of 32 MiB. */
+/* Replicas of more bytes in all leave the caches before they are read: write around the caches.
+ * Half of a 32 MiB last-level cache. */
 static const size_t past_caches_bytes = (size_t)16 << 20;
 
 static bool is_fused(const struct hr_shared_state *shared)
@@ -134,7 +134,7 @@ static void stop(struct hr_worker *worker)
         hr_state_stop(worker);
 }
 
-/* offer has begun what was left to begin; now it is to be seen through. */
+/* offer has begun all sums; now finish them. */
 static bool ready(void *arg)
 {
     struct hr_worker *worker = arg;
@@ -152,9 +152,9 @@ static void update_replica(struct hr_worker *worker)
     hr_account_turn(&worker->stats->account, was);
 }
 
-/* The update of the batch that is about to be computed: its first bucket may be summed, and
- * applied, before the last is computed. (Weights that backward still needs are not touched by then:
- * a bucket is applied when all ranks have left its layers behind.) */
+/* Prepare the update before the batch is computed: its first bucket may be summed and applied
+ * before the last is computed. (Backward no longer needs those weights: a bucket is applied when
+ * all ranks have finished its layers.) */
 static void prepare_update(struct hr_worker *worker, uint64_t index)
 {
     const struct hr_shared_state *shared = worker->shared;
@@ -170,7 +170,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         own_of(worker)->offered = false;
         if (!is_fused(worker->shared))
             update_replica(worker);
-        worker->stats->updates += worker->rank == 0; /* one a step, whoever applies it */
+        worker->stats->updates += worker->rank == 0; /* one a step */
         hr_stats_staleness(worker->stats, 0);
     }
     hr_next_synchronous(worker, task);

@@ -1,11 +1,11 @@
 /* Synchronous steps that do not wait for the slowest: backup workers.
  *
- *   Story    one server. Step t's global batch is cut into shares, one a worker. The update is made
- *            when n - k gradients of step t are in (--backups k); those that come later are
- *            dropped, and their worker goes on with the step in hand. Whoever has delivered waits
- *            for the step's end. k = 0 is ps-sync.
- *   Promise  every update is made of n - k gradients of its own step: none is stale. Who is dropped
- *            follows from the order in which the server takes its inputs, and from nothing else.
+ *   Story    one server. Step t's global batch is split into shares, one a worker. The update is
+ *            made when n - k gradients of step t are in (--backups k); later ones are dropped, and
+ *            their workers go on with the current step. A worker that has delivered waits for the
+ *            step's end. k = 0 is ps-sync.
+ *   Promise  every update is made of n - k gradients of its own step: none is stale. Only the order
+ *            in which the server takes its inputs decides which gradients are dropped.
  *   Order    the gradients that are in are added in T(n - k), in rank order, and divided by their
  *            true number of samples.
  *   Account  dropped gradients are counted, in all and by worker; their samples do not count as
@@ -24,10 +24,10 @@
 #include "strategy/staleness.h"
 #include "strategy/table.h"
 
-/* What became of a push; its worker hears of it with the next reply. */
+/* What became of a push; the next reply tells its worker. */
 enum fate { SUMMED, SUMMED_LAST, DROPPED }; /* LAST: it made the update */
 
-/* Who is dropped is decided by whoever takes gradients in: two servers might differ. */
+/* The server decides which gradients are dropped: two servers might differ. */
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
     const size_t backups = shared->options->backups;
@@ -47,7 +47,7 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
     snprintf(text, size, "backups %zu", shared->options->backups);
 }
 
-/* --- what a worker counts, behind the servers' memory --- */
+/* --- a worker's counters, after the servers' memory --- */
 
 struct dropped {
     alignas(HR_LINE) uint64_t gradients;
@@ -77,7 +77,7 @@ static void report(const struct hr_shared_state *shared, struct hr_run_result *r
 
 /* --- the worker --- */
 
-/* The gradient in hand came too late: its samples have not been trained on. */
+/* The worker's last gradient came too late: its samples have not been trained on. */
 static void take_back(struct hr_worker *worker)
 {
     struct hr_worker_stats *stats = worker->stats;
@@ -123,7 +123,8 @@ static void enabled(struct hr_shard *shard, unsigned char *enabled)
     }
 }
 
-/* Updates that the slowest worker's weights are behind. While a step is open nobody has arrived. */
+/* How many updates behind the slowest worker's weights are. No worker is at a cut while a step is
+ * open. */
 static uint64_t skew(const struct hr_shard *shard)
 {
     uint64_t oldest = shard->version;
@@ -159,8 +160,8 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     hr_shard_reply(shard, worker, message);
 }
 
-/* Enough are in: update. Where an epoch's last batch leaves none of them a sample nothing changes,
- * and that is no update; was there one? */
+/* Enough gradients are in: update. Returns whether there was an update: none if an epoch's last
+ * batch left them without samples. */
 static bool finish_step(struct hr_shard *shard, uint64_t index)
 {
     const struct hr_shared_state *shared = shard->shared;

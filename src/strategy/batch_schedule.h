@@ -2,15 +2,15 @@
  *
  * A run is a sequence of batch indices. An index stands for one update: the global batch under a
  * synchronous strategy, one worker's minibatch under an asynchronous one. Epoch, samples, learning
- * rate, evaluation, checkpoints and the end of the run all follow from the index, so they agree
- * between ranks without being agreed on, and a checkpoint's position is one number.
+ * rate, evaluation, checkpoints and the end of the run all follow from the index. So ranks agree on
+ * them without messages, and a checkpoint's position is one number.
  *
- * An *epoch* is so many samples, by default a pass over the data. Positions run on from epoch to
- * epoch and from pass to pass, so where an epoch is no whole number of passes a batch may straddle
- * two; each pass is still an exact permutation.
+ * An *epoch* is a number of samples, by default a pass over the data. Positions continue from epoch
+ * to epoch and from pass to pass. When an epoch is not a whole number of passes, a batch may reach
+ * into the next pass; each pass is still an exact permutation.
  *
- * A *cut* is an index at which everybody has finished everything before it and has begun nothing
- * after it: the ends of epochs, multiples of checkpoint_every, and the end of the run.
+ * A *cut* is an index at which all workers have finished every earlier index and begun no later
+ * one: the ends of epochs, multiples of checkpoint_every, and the end of the run.
  */
 #ifndef HR_STRATEGY_BATCH_SCHEDULE_H
 #define HR_STRATEGY_BATCH_SCHEDULE_H
@@ -42,7 +42,7 @@ struct hr_piece {
     uint64_t pass, first, count;
 };
 
-/* The samples of a batch from its `done`-th on, as far as one pass reaches; done < batch->count. */
+/* The samples of a batch from its `done`-th to the end of that pass; done < batch->count. */
 struct hr_piece hr_batch_schedule_piece(const struct hr_batch_schedule *course,
                                         const struct hr_batch *batch, uint64_t done);
 

@@ -4,10 +4,10 @@
  *                               <--------- final -------->
  *                                     <---- handed over -->   one bucket at a time
  *
- *   Story    backward says which gradients are final (nn/model.h, `done`). Where a bucket is full
- *            its sum begins at once, if the one before is over, and is looked after whenever
- *            backward comes by again; backward never waits. What is left is seen through when the
- *            worker asks for its next batch.
+ *   Story    backward says which gradients are final (nn/model.h, `done`). When a bucket is full
+ *            and the sum before is over, its sum begins. Each call from backward advances it;
+ *            backward never waits. Sums that are left finish when the worker asks for its next
+ *            batch.
  *   Buckets  end where layers do: as soon as they hold `least` elements. So they follow from the
  *            model alone, and all ranks have the same ones.
  *   Order    that of the group's algorithm, which follows from an element's index in the whole
@@ -30,7 +30,7 @@ struct hr_buckets {
     size_t least;      /* elements; params: one bucket, begun when everything is final */
     hr_apply_fn apply; /* NULL: the sum is stored in grads */
     void *arg;
-    /* Of the gradient in hand: bucket i is [begin[i], begin[i - 1]), begin[-1] being params. */
+    /* Of the current gradient: bucket i is [begin[i], begin[i - 1]), begin[-1] being params. */
     size_t begin[HR_BUCKETS_MAX];
     size_t nfull, nbegun;
     bool open; /* bucket nbegun - 1 is being summed */
@@ -44,7 +44,7 @@ void hr_buckets_reset(struct hr_buckets *buckets);
 void hr_buckets_final(struct hr_buckets *buckets, size_t offset);
 /* Make what progress can be made; true when all buckets are summed, or one failed. */
 bool hr_buckets_test(struct hr_buckets *buckets);
-/* How it went. */
+/* The status of the sums. */
 HR_CHECKED enum hr_status hr_buckets_finish(struct hr_buckets *buckets);
 
 #endif

@@ -8,11 +8,11 @@
  *   Promise  each exchange is whole at each shard, in the order in which the shard takes them; the
  *            model that is evaluated and saved is the center.
  *   Rate     alpha is --moving-rate; 0.9 / workers unless told otherwise (beta = 0.9).
- *   Stale    of an exchange at a shard: those of others since the worker's last one.
- *   Cuts     a cut ends a range of batches early, exchanges, and every replica begins again at the
- *            center. So a checkpoint needs no replica of every worker, any number of workers can go
- *            on from it, and one that resumes is one that never stopped. The price: ends of epochs,
- *            and --checkpoint-every, pull workers together.
+ *   Stale    the staleness of an exchange at a shard: others' exchanges since the worker's last.
+ *   Cuts     a cut ends a range of batches early; workers exchange, and every replica restarts at
+ *            the center. So a checkpoint needs no replicas, any number of workers can resume from
+ *            it, and a resumed run equals one that never stopped. The price: ends of epochs, and
+ *            --checkpoint-every, pull workers together.
  *   Stop     a request to stop holds when a worker has used up its range.
  *   Source   Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD", NIPS 2015,
  *            algorithm 1.
@@ -82,7 +82,7 @@ static bool has_batches(const struct hr_worker *worker)
     return range_of(worker)->next < range_of(worker)->end;
 }
 
-/* Whoever has made no step since the last exchange has nothing to exchange. */
+/* A worker without a step since its last exchange has nothing to exchange. */
 static void request(struct hr_worker *worker)
 {
     const struct range *range = range_of(worker);
@@ -134,7 +134,7 @@ static void export_part(struct hr_worker *worker)
     hr_export_own_state(worker);
 }
 
-/* The center is in the snapshot by now. */
+/* The snapshot has the center. */
 static enum hr_status begin_again(struct hr_worker *worker)
 {
     begin_at_center(worker);

@@ -3,18 +3,18 @@
  *   Story    every worker i has a replica x_i and an optimiser's state of its own. A step: it
  *            updates x_i with the gradient of its share of the global batch, sends x_i to its
  *            neighbours (--gossip-graph), and when theirs are in, x_i = sum over j of W_ij x_j.
- *            Nobody waits for more than its neighbours: between two workers there may be as many
- *            steps as there are links.
+ *            A worker waits only for its neighbours: two workers may be as many steps apart as
+ *            there are links between them.
  *   Weights  Metropolis: W_ij = 1 / (1 + max(d_i, d_j)) between neighbours, d being how many each
  *            has; W_ii = 1 - the sum of these. W is symmetric, and its rows and columns sum to 1:
  *            averaging leaves the mean of the replicas where it is.
  *   Order    j in rank order, i itself in its place; each product is rounded, then added.
- *   Memory   x_i lies in one of two places by turns: what neighbours still read is overwritten a
- *            step later, and by then each of them has sent its next, so it has read.
+ *   Memory   x_i has two places, used by turns. A place is overwritten two steps later, when all
+ *            neighbours have sent their next replica, and so have read this one.
  *   Cuts     the model is the mean of the replicas, T(n) times 1 / n. No replica changes; the
- *            snapshot has them all, so a resumed run is one that never stopped.
- *   Stop     what worker 0 knows travels a link a step, so a request to stop holds from that many
- *            steps later as the worker farthest from it is links away, or from the next cut.
+ *            snapshot has them all, so a resumed run equals one that never stopped.
+ *   Stop     news from worker 0 travel one link a step, so a request to stop takes effect after as
+ *            many steps as the farthest worker is links away, or at the next cut.
  *   Source   Lian et al., "Can Decentralized Algorithms Outperform Centralized Algorithms?", NIPS
  *            2017, arXiv 1705.09056. Weights: Xiao, Boyd, "Fast linear iterations for distributed
  *            averaging", 2004.
@@ -71,7 +71,7 @@ static enum hr_status hypercube(struct graph *graph)
     return HR_OK;
 }
 
-/* As square as n can be divided; of a prime number a ring. */
+/* Rows and columns as equal as n allows; for a prime number a ring. */
 static enum hr_status torus(struct graph *graph)
 {
     const size_t n = graph->n;
@@ -135,7 +135,7 @@ static enum hr_status make_graph(struct graph *graph, const char *text)
     return read_file(graph, text);
 }
 
-/* --- what it makes of the option --- */
+/* --- from the option to weights --- */
 
 struct setup {
     uint64_t reach;  /* links to the worker that is farthest from worker 0, at least 1 */
@@ -171,7 +171,7 @@ static void weigh(const struct graph *graph, struct setup *setup)
     }
 }
 
-/* How far every worker is from worker 0: who was reached, in this order. */
+/* Breadth-first search from worker 0; reached[]: workers in the order in which they are found. */
 static enum hr_status measure(const struct graph *graph, uint64_t *reach)
 {
     const size_t n = graph->n;
@@ -255,8 +255,8 @@ static float *place_of(const struct hr_shared_state *shared, size_t worker, uint
 
 /* A worker's own. */
 struct own {
-    uint64_t steps; /* whose exchange is over */
-    bool sent;      /* the replica of this step: it waits for those of its neighbours */
+    uint64_t steps; /* exchanges finished */
+    bool sent;      /* its replica of this step; it waits for its neighbours' */
 };
 
 static enum hr_status start(struct hr_worker *worker)
@@ -345,7 +345,7 @@ static void offer(struct hr_worker *worker)
         }
 }
 
-/* This worker's stripe of the mean of all replicas, which are at rest. */
+/* This worker's stripe of the mean of all replicas; all workers rest. */
 static void export_mean(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;

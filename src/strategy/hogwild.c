@@ -1,19 +1,18 @@
 /* Hogwild: no server; workers read and update the shared weights without locks.
  *
- *   Story    a worker computes a gradient from weights in memory of its own, and applies its update
- *            to the shared weights; what it stores there it keeps, as the weights of its next
- *            gradient: a push is the next pull, in one pass, so that a line which others wrote is
- *            fetched once a step. Only at the start and at a cut it pulls alone. Reads and writes
- *            are relaxed atomic pairs of floats: no weight is ever torn, and BLAS never touches a
- *            live one. The optimiser's state is each worker's own; where an update needs norms
- *            (--clip-norm, lars, lamb), they are those of the worker's own gradient, its state, and
- *            the weights in its memory.
+ *   Story    a worker computes a gradient from its private copy of the weights, and applies its
+ *            update to the shared weights. It copies what it stores, for its next gradient: a push
+ *            and the next pull are one pass, so a line that others wrote is fetched once a step.
+ *            Only at the start and after a cut it pulls alone. Reads and writes are relaxed atomic
+ *            pairs of floats: no weight is ever torn, and BLAS reads only the copy. Each worker has
+ *            an optimiser state of its own; norms (--clip-norm, lars, lamb) are of its own
+ *            gradient, state and copy.
  *            The rate (--staleness-lr) and the gradient (--delay-compensation) may follow the
- *            staleness at the push's start; compensation knows each block's weights when it loads
- *            them, norms are those of the bare gradient.
+ *            staleness at the push's start; compensation is with each block's weights as loaded,
+ *            norms are those of the uncompensated gradient.
  *   Promise  no torn values; an update that meets another's between its load and its store is lost
  *            (lost.h samples how many are).
- *   Order    each worker pushes from its own stripe on, so that two rarely meet on one line.
+ *   Order    each worker starts a push at its own stripe, so that two rarely meet on one line.
  *   Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
  */
 #include <string.h>
@@ -22,9 +21,9 @@
 #include "strategy/pushes.h"
 #include "strategy/table.h"
 
-/* Weights that are loaded, updated and stored at a time: long enough that loads do not stall on
- * stores still on their way to the cache, and short enough that another's update rarely falls
- * between load and store. */
+/* Weights that are loaded, updated and stored at a time: enough that loads do not stall on stores
+ * that are not yet in the cache, and few enough that another's update rarely falls between load and
+ * store. */
 enum { BLOCK = 512 };
 
 /* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
@@ -80,7 +79,7 @@ static void init(struct hr_shared_state *shared)
 
 /* A worker's own. */
 struct own {
-    uint64_t seen; /* pushes of others when the weights in hand were read */
+    uint64_t seen; /* pushes of others when its copy was read */
 };
 
 static struct own *own_of(const struct hr_worker *worker)
@@ -88,7 +87,7 @@ static struct own *own_of(const struct hr_worker *worker)
     return worker->own;
 }
 
-/* Pushes of others that end after this are not surely in what is loaded from now on. */
+/* Count before loading: a push of others that ends after this may be missing in what is loaded. */
 static void begin_pull(struct hr_worker *worker)
 {
     own_of(worker)->seen = hr_pushes_of_others(worker);
@@ -133,8 +132,8 @@ struct push {
     size_t line; /* the watched line begins at this weight */
 };
 
-/* Some of the weights: load them to where they are kept, update them there with the vector kernel,
- * store. A line that is watched is looked at before it is overwritten. */
+/* Load some weights into the copy, update them there with the vector kernel, and store them. The
+ * watched line is checked before it is overwritten. */
 static void push_block(struct hr_worker *worker, const struct push *push, size_t at, size_t count)
 {
     struct hr_atom64 *live = live_weights(worker->shared);
@@ -183,11 +182,11 @@ static void offer(struct hr_worker *worker)
     hr_pushes_add(worker);
 }
 
-/* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
+/* Nothing to wait for but the cut's barrier: a worker that has arrived has pushed. */
 static void export_part(struct hr_worker *worker)
 {
     hr_pushes_go_on(worker);
-    pull(worker); /* all rest: nobody's push is missed */
+    pull(worker); /* all rest: no push is missed */
     hr_export_stripe(worker);
     hr_export_own_state(worker);
 }

@@ -1,20 +1,19 @@
-/* Hogwild at block granularity: what runs that are recorded or replayed do instead of hogwild.c.
+/* Hogwild by blocks, for runs that are recorded or replayed; others use hogwild.c.
  *
- *   Story    the shared weights are cut into blocks of --record-block bytes, each with a word of
- *            tickets (tickets.h). A worker takes a block, alone, copies it out (pull) or updates it
- *            (push), and gives it back; the word then counts one ticket more. Which order the
- *            workers took a block in is all that decides its bits, and the tickets are that order.
- *   Waiting  a block that another has is left for later: a pull or push goes on with the other
- *            blocks, and only when none is free the worker waits as for anything else (shm/wait.h).
- *            Whoever gives back a block that somebody wanted rings all workers.
+ *   Story    the shared weights are split into blocks of --record-block bytes, each with a word of
+ *            tickets (tickets.h). A worker takes a block for itself, copies it out (pull) or
+ *            updates it (push), and gives it back; the word then counts one ticket more. Tickets
+ *            are the order in which workers took a block, which alone decides the block's bits.
+ *   Waiting  a block that another worker has is left for later. Only when no block left is free
+ *            the worker waits (shm/wait.h). Giving back a wanted block rings all workers.
  *   Log      each worker's own (replay_log.h), per step: BATCH (value: its index), SKEW, PULL for
  *            each block (value: the ticket), STALENESS (duration: of the gradient), PUSH for each
  *            block; CUT where it was given no batch.
- *   Replay   a worker follows what is recorded: its next operation on a block is enabled when the
- *            block's ticket has come. Counts that tickets do not decide (index, skew, staleness)
- *            are taken from the log.
- *   Promise  no torn blocks, and no update is lost: that, and the cost of tickets (ticket_ns), is
- *            what recording changes.
+ *   Replay   a worker follows the log: its next operation on a block is enabled when the block's
+ *            count reaches the recorded ticket. Counts that tickets do not decide (index, skew,
+ *            staleness) are taken from the log.
+ *   Promise  no torn blocks, and no lost update. Recording changes only that, and adds the cost of
+ *            tickets (ticket_ns).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +27,13 @@
 #include "strategy/table.h"
 #include "strategy/tickets.h"
 
-/* What a worker is about to do, or in the middle of. */
+/* What a worker does, or does next. */
 enum stage { DRAWING, PULLING, DECIDED, PUSHING, ASTRAY };
 
 /* A worker's own. */
 struct passage {
     struct hr_replay_log replay;
-    uint64_t pushes_seen; /* of others, when the weights in hand were read */
+    uint64_t pushes_seen; /* of others, when its copy was read */
     enum stage stage;
     struct hr_task task;   /* DECIDED: what accept says */
     struct hr_push push;   /* PUSHING */
@@ -126,7 +125,7 @@ static void note(const struct hr_worker *worker, enum hr_hogwild_input kind, uin
                     });
 }
 
-/* What is recorded is of another run. */
+/* The log is of another run. */
 static void complain(struct hr_worker *worker, const char *wanted)
 {
     struct passage *passage = passage_of(worker);
@@ -182,7 +181,7 @@ static bool may_take(const struct hr_worker *worker, size_t number)
            hr_ticket_count(&blocks(worker->shared)[number]) == passage_of(worker)->ticket[number];
 }
 
-/* One block, if it is free and (replaying) this worker's turn; the time that takes in itself. */
+/* Do one block, if it is free and (replaying) this worker's turn. Returns the time of the work. */
 static int64_t try_block(struct hr_worker *worker, size_t number)
 {
     struct passage *passage = passage_of(worker);
@@ -201,8 +200,9 @@ static int64_t try_block(struct hr_worker *worker, size_t number)
     return took;
 }
 
-/* As much of the pull or push as can be done now; from a stripe of its own on, so that two rarely
- * want one block. All but copying and updating is what tickets cost. Returns: is all of it done? */
+/* Do as much of the pull or push as is possible now, starting at the worker's own stripe, so that
+ * two rarely want one block. Time without copying or updating is the tickets' cost. Returns whether
+ * all is done. */
 static bool go_on(struct hr_worker *worker)
 {
     struct passage *passage = passage_of(worker);
@@ -232,7 +232,7 @@ static void begin(struct hr_worker *worker, enum stage stage)
             return;
 }
 
-/* Tickets in the order of the blocks, whatever order they were got in. */
+/* Write tickets in the order of the blocks, not in that of taking them. */
 static void end(struct hr_worker *worker, enum hr_hogwild_input kind)
 {
     const int64_t began = hr_clock_ns();
@@ -271,7 +271,7 @@ static void draw_as_recorded(struct hr_worker *worker, uint64_t cut)
     const bool ends = entry && entry->kind == HR_HOGWILD_CUT;
     if (!follow(worker, ends ? HR_HOGWILD_CUT : HR_HOGWILD_BATCH, &value))
         return;
-    if (ends || value >= cut) { /* more than this run has: for the driver to judge */
+    if (ends || value >= cut) { /* more than this run has: the driver decides */
         passage_of(worker)->replay.beyond = passage_of(worker)->replay.beyond || !ends;
         decide(worker, HR_TASK_CUT, cut);
         return;
@@ -355,7 +355,7 @@ static void offer(struct hr_worker *worker)
         end_push(worker);
 }
 
-/* The barrier of the cut is all it takes to come to rest: whoever has arrived has pushed. */
+/* Nothing to wait for but the cut's barrier: a worker that has arrived has pushed. */
 static void export_part(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;

@@ -1,10 +1,10 @@
-/* hogwild_recorded.h - what stands in a log of Hogwild's workers. */
+/* hogwild_recorded.h - the entries of a Hogwild worker's log. */
 #ifndef HR_STRATEGY_HOGWILD_RECORDED_H
 #define HR_STRATEGY_HOGWILD_RECORDED_H
 
 #include <stdint.h>
 
-/* Numbers of a file's format. In this order in each step, but for CUT, where a step would begin. */
+/* Part of the trace format. Entries of a step come in this order; CUT is in the place of a step. */
 enum hr_hogwild_input {
     HR_HOGWILD_BATCH,     /* value: its index */
     HR_HOGWILD_SKEW,      /* clocks ahead of the slowest */

@@ -9,10 +9,10 @@
  *   Order    the sum is that of --algorithm; then one multiplication by 1 / n. Replicas count
  *            alike, also where an epoch's last batch gives them shares of unequal size; a worker
  *            without samples makes no update.
- *   Cuts     H counts from the last averaging, and a cut is one. So --checkpoint-every changes the
- *            course of training where it is no multiple of H; with the same cuts a resumed run is
- *            the one that never stopped. Requests to stop wait for the next averaging: no word
- *            passes between workers before.
+ *   Cuts     H counts from the last averaging, and every cut averages. So --checkpoint-every
+ *            changes the bits unless it is a multiple of H; with the same cuts a resumed run equals
+ *            one that never stopped. Requests to stop wait for the next averaging, because workers
+ *            exchange nothing before.
  *   Adaptive (--adaptive-sync) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
  *            loss of the epoch before, F0 that of the first: communicate more as there is less
  *            left to gain. In the first two epochs H = H0. Checkpoints carry F and F0.

@@ -1,14 +1,14 @@
 /* lost.h - Hogwild's lost updates, by sampling.
  *
  *   Story    a push loads a weight, adds to it, and stores it; what another worker stored in
- *            between is overwritten: lost. Every push watches one line of 16 weights, drawn from
- *            all, as each push draws anew: there the store is an exchange, and what it gives back
- *            is compared with what was loaded. A pair of weights that had changed is one lost pair.
+ *            between is lost. Every push watches one random line of 16 weights: there it stores by
+ *            atomic exchange, and compares the old value with the one it had loaded. A pair of
+ *            weights that differs is one lost pair.
  *   Sample   one line a push costs some 0.1 us, whatever the model. Pairs of a line are mostly lost
  *            together: an interval must count lines, not pairs.
- *   Limits   an update that left its pair as it was is not missed, and a store that is itself
- *            overwritten is counted by whoever overwrites it, once. Which line is watched depends
- *            on (worker, push) alone.
+ *   Limits   a lost update that had not changed its pair is not counted; every lost store is
+ *            counted once, by the worker that overwrites it. The watched line depends only on
+ *            (worker, push).
  *
  * Test: tests/unit/strategy/test_lost.c has two pretended workers take turns.
  */
@@ -22,8 +22,8 @@
 
 enum { HR_LOST_FLOATS = 16 }; /* of a line, 64 bytes */
 
-/* The line that this push (counted from 1) of this worker watches, of `params` weights: where it
- * begins. */
+/* Where the line begins, in `params` weights, that this push (counted from 1) of this worker
+ * watches. */
 size_t hr_lost_line(size_t params, size_t worker, uint64_t push);
 
 /* What a worker found. */

@@ -55,7 +55,7 @@ struct pushes {
     alignas(HR_LINE) struct hr_push_counts counts;
 };
 
-static const uint64_t AT_CUT = UINT64_MAX; /* waits for nobody's push, and nobody for its */
+static const uint64_t AT_CUT = UINT64_MAX; /* at a cut: left out of the skew */
 
 static struct pushes *line_of(const struct hr_shared_state *shared, size_t worker)
 {

@@ -1,6 +1,5 @@
-/* pushes.h - what both Hogwilds (plain and recorded) have in common: their options, the update that
- * a gradient makes, and how many each worker has made, some lines a worker. These stand first in
- * the strategy's memory.
+/* pushes.h - the common part of both Hogwilds (plain and recorded): their options, the update by a
+ * gradient, and counts of updates, in lines of each worker's own, first in the strategy's memory.
  *
  * Threads: a line's writer is its worker; others read counts, which order nothing. The rest is a
  * worker's own.
@@ -22,7 +21,7 @@ static inline size_t hr_hogwild_block(const struct hr_shared_state *shared)
     return ((const struct hr_hogwild_setup *)shared->setup)->record_block;
 }
 
-/* (workers) such lines: their size, and what lies behind them. */
+/* (workers) such lines: their size, and the address after them. */
 size_t hr_pushes_bytes(const struct hr_shared_state *shared);
 void *hr_pushes_end(const struct hr_shared_state *shared);
 
@@ -33,7 +32,7 @@ struct hr_push_counts {
 };
 struct hr_push_counts *hr_pushes_counts(const struct hr_shared_state *shared, size_t worker);
 
-/* Into the result: lost updates; the workers' time over what it would be without tickets. */
+/* Put into the result: lost updates; the workers' time over the same without tickets. */
 void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result *result);
 
 uint64_t hr_pushes_of_others(const struct hr_worker *worker);
@@ -58,7 +57,7 @@ void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t
 /* This worker has made one more. */
 void hr_pushes_add(struct hr_worker *worker);
 
-/* It has come to a cut; it goes on from there. */
+/* It is at a cut; it goes on from there. */
 void hr_pushes_arrive(struct hr_worker *worker);
 void hr_pushes_go_on(struct hr_worker *worker);
 

@@ -1,4 +1,4 @@
-/* replay_log.h - what a worker did, written by itself, or to be done again (hogwild_recorded.c).
+/* replay_log.h - a log that a worker writes of its own acts, or repeats (hogwild_recorded.c).
  *
  * Threads: private to a worker; the driver sets log and recorded before the worker acts.
  */
@@ -12,7 +12,7 @@
 
 struct hr_replay_log {
     struct hr_trace_log *log;         /* where it writes; NULL: nowhere */
-    struct hr_trace_cursor *recorded; /* what it is to do again; NULL: it is free */
+    struct hr_trace_cursor *recorded; /* what it repeats; NULL: it is free */
     uint64_t moved;                   /* operations so far, so that a driver sees progress */
     bool beyond;                      /* what is recorded has more batches than the run */
 };

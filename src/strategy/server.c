@@ -54,7 +54,7 @@ float *hr_server_weights(const struct hr_shared_state *shared)
     return (float *)(void *)((unsigned char *)shared->own + rings_bytes(shared));
 }
 
-/* The array behind one of so many floats. */
+/* The array after one of so many floats. */
 static float *behind(float *array, size_t floats)
 {
     return (float *)(void *)((unsigned char *)array + array_bytes(floats));
@@ -113,7 +113,7 @@ static bool carries_slice(uint32_t kind)
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
     const struct hr_shared_state *shared = worker->shared;
-    for (size_t k = 0; k < shared->servers; k++) { /* not all to the first one first */
+    for (size_t k = 0; k < shared->servers; k++) { /* workers begin at different shards */
         const size_t s = (k + worker->rank) % shared->servers;
         const size_t slice = hr_server_slice(shared, s + 1) - hr_server_slice(shared, s);
         const struct hr_posted what = {
@@ -222,7 +222,7 @@ void hr_server_arrive(struct hr_worker *worker)
     hr_server_ask(worker, HR_CUT, 0);
 }
 
-/* The shards have exported; what is left is to take their replies. */
+/* The shards have exported; take their replies. */
 void hr_server_export_part(struct hr_worker *worker)
 {
     hr_server_collect(worker);

@@ -21,19 +21,19 @@
  *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
  *     CUT_DONE           staleness of the last push
  *
- *   Owners   dedicated: each shard has a rank of its own, behind the workers, which does nothing
- *            else. colocated: shard s belongs to worker s, who drains it whenever it waits in the
- *            training loop (for its replies, and at cuts until all have arrived) and nowhere else:
- *            it takes what may be taken until nothing may, and then looks whether it can go on. So
- *            a shard whose worker computes keeps everybody waiting, and needs no processor of its
- *            own. What a shard does with its inputs is the same: sums and gates know no placement.
+ *   Owners   dedicated: each shard has a rank of its own, after the workers. colocated: shard s
+ *            belongs to worker s, which drains it only while it waits in the training loop (for its
+ *            replies, and at cuts until all have arrived): it takes every message it may, then
+ *            looks whether it can go on. So a colocated shard needs no processor of its own, but
+ *            others wait for it while its worker computes. A shard's effects are the same in both
+ *            placements.
  *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the
  *            shard sees.
- *   State    the optimiser's is cut like the weights. Norms (--clip-norm, lars, lamb) are those of
- *            the gradient that an update is made with, a push or the sum of all; as nobody sees
- *            more than a shard, they need --servers 1.
+ *   State    the optimiser's is split like the weights. Norms (--clip-norm, lars, lamb) are of the
+ *            gradient of an update (one push, or the sum of all); they need --servers 1, because a
+ *            shard sees only its slice.
  *   Store    these servers and the store (hogring/store.h) are two on purpose. A server of training
  *            never waits and chooses its input by pick(), so that a run can be recorded, replayed
  *            and played in virtual time; it keeps the optimizer's state, hands out batches, and
@@ -66,9 +66,9 @@ enum hr_server_message {
  * requests stand in traces, so they stay. */
 const char *hr_server_request_name(uint32_t kind);
 
-/* Where a reply keeps what. */
+/* Words of a reply. */
 enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW, HR_REPLY_FATE, HR_REPLY_COUNT };
-/* Where a request keeps what. */
+/* Words of a request. */
 enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
 
 /* The rank that owns a shard: a worker, or one behind the workers. */
@@ -118,12 +118,12 @@ void hr_server_request(struct hr_worker *worker);
 bool hr_server_ready(void *worker);
 void hr_server_arrive(struct hr_worker *worker);
 void hr_server_export_part(struct hr_worker *worker);
-/* Take one reply of each shard; returns shard 0's. What each says of the push before is left where
- * hr_staleness_count finds it. */
+/* Take one reply of each shard; returns shard 0's. The staleness of the push before, which each
+ * tells, goes to where hr_staleness_count finds it. */
 struct hr_message hr_server_collect(struct hr_worker *worker);
 /* Send a message of that kind to every shard. took_ns: of the gradients that it stands for. */
 void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_t took_ns);
-/* Send the gradient in hand, of batch `index`. */
+/* Send the worker's gradient, of batch `index`. */
 void hr_server_push(struct hr_worker *worker, uint64_t index);
 
 /* The shard's half (server_shard.c). */
@@ -133,7 +133,7 @@ void hr_shard_stop(struct hr_shard *shard);
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);
 bool hr_shard_over(const struct hr_shard *shard);
-/* What it is made of. Take a worker's oldest message, and note it in shard->taken. */
+/* Its parts. Take a worker's oldest message, and note it in shard->taken. */
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
 /* CUT and DONE. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);

@@ -1,5 +1,5 @@
-/* Parameter servers, the shard's half: one owner of a slice of the parameters. Every effect runs to
- * its end and waits for nothing; what cannot be taken yet is simply not enabled. */
+/* Parameter servers, the shard's half: one owner of a slice of the parameters. Effects never wait:
+ * a message that cannot be taken yet is not enabled. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
     hr_server_send(shard->shared, &what, &message);
 }
 
-/* Shard 0 is the batch dispenser too. */
+/* Shard 0 also hands out batches. */
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
@@ -138,8 +138,8 @@ void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
     update(shard, step, g, NULL);
 }
 
-/* Whoever asks for weights right behind its push gets them with its update, and a reply when the
- * PULL is taken: unless others have pushed until then, nothing is left to copy. */
+/* If a PULL follows the push, the update also writes the new weights to the worker. When the PULL
+ * is taken, nothing is left to copy unless others have pushed since. */
 static bool asks_for_weights(const struct hr_shard *shard, size_t worker)
 {
     const struct hr_message *next =
@@ -152,9 +152,8 @@ uint64_t hr_shard_next_number(const struct hr_shard *shard)
     return shard->before + shard->version + 1;
 }
 
-/* A worker's push by itself. Between its read and now only updates of others have moved the
- * weights, so where there were none nothing is compensated. What it read lies in its memory until
- * the update itself hands it the new weights. */
+/* Apply one worker's push. Compensation is needed only if others updated the weights since the
+ * worker read them; what it read is in its memory until this update overwrites it. */
 static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
 {
     const struct hr_shared_state *shared = shard->shared;
@@ -227,7 +226,7 @@ static void take_cut(struct hr_shard *shard, size_t worker)
         shard->worker[w].arrived = false;
         shard->worker[w].read = shard->version;
         shard->worker[w].clock = shard->worker[w].applied =
-            0; /* everybody has seen everything: nobody is ahead */
+            0; /* all have the same weights: no worker is ahead */
         hr_shard_reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
     }
 }

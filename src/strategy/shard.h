@@ -1,5 +1,4 @@
-/* shard.h - a parameter server's shard, and what it knows of its workers (server.h tells what it
- * does).
+/* shard.h - a parameter server's shard, and what it knows of its workers (its effects: server.h).
  *
  * Threads: a shard belongs to its rank.
  */
@@ -18,18 +17,18 @@ struct hr_shared_state;
 /* What a shard knows of a worker. */
 struct hr_client {
     uint64_t clock;     /* pushes taken since the last cut */
-    uint64_t applied;   /* of them, those that the weights have seen */
+    uint64_t applied;   /* of them, those in the weights */
     uint64_t read;      /* version it read last */
     uint64_t handed;    /* version that lies in its memory since its push; 0: none */
     uint64_t staleness; /* of its last push */
     uint64_t index;     /* synchronous: of the push waiting to be summed */
     uint64_t fate;      /* backup-workers: of its last push */
-    bool in;            /* backup-workers: its gradient is in, of the step in hand */
+    bool in;            /* backup-workers: its gradient of the current step is in */
     size_t samples;
     bool arrived, done;
 };
 
-/* What a shard took last: what a trace of the run needs to know. */
+/* What a shard took last, for a trace of the run. */
 struct hr_taken {
     uint32_t kind; /* the strategy's own */
     uint32_t worker;
@@ -49,8 +48,8 @@ struct hr_shard {
     uint64_t version;            /* updates applied in this run */
     uint64_t before;             /* updates made to state before it */
     size_t ndone;
-    size_t nin;               /* backup-workers: gradients in, of the step in hand */
-    bool open;                /* backup-workers: there is a step in hand */
+    size_t nin;               /* backup-workers: gradients of the current step that are in */
+    bool open;                /* backup-workers: there is a current step */
     struct hr_client *worker; /* (workers) owned */
     const float **grads;      /* (workers) owned; scratch of a sum */
     struct hr_taken taken;

@@ -14,8 +14,8 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
         *task = (struct hr_task){HR_TASK_CUT, worker->index};
         return;
     }
-    /* Partner: the load above, in every worker, after the sum before `meet`: the sum needs what
-     * this worker offers after this store, so whoever has the sum sees the store. */
+    /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
+     * this worker offers after this store, so a worker that has the sum sees the store. */
     if (worker->rank == 0 && stop_at == UINT64_MAX && hr_atom32_load_acquire(&dispenser->stop))
         hr_atom64_store_release(&dispenser->stop_at, meet);
     *task = (struct hr_task){HR_TASK_BATCH, worker->index++};

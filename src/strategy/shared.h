@@ -1,4 +1,4 @@
-/* shared.h - what strategies have in common: which index comes next, updates, exporting at a cut.
+/* shared.h - common parts of strategies: which index comes next, updates, exporting at a cut.
  *
  * Threads: a worker's or shard's own, as in strategy.h.
  */
@@ -7,11 +7,11 @@
 
 #include "strategy/strategy.h"
 
-/* The synchronous answer to "what next": the worker's next index, or a cut. Worker 0 turns a
- * request to stop into an index here; everybody learns it with the sum of that step. */
+/* For synchronous strategies: the worker's next index, or a cut. Worker 0 turns a request to stop
+ * into an index here; the others learn it with the sum of that step. */
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
-/* The same where workers hear of one another more rarely: nobody begins index `meet` (more than
- * that of the worker) before it has something from worker 0 that was sent after this call. */
+/* The same where workers exchange less often: no worker begins index `meet` (above this worker's)
+ * before it has received something that worker 0 sent after this call. */
 void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task);
 
 /* The update of batch `index` with a gradient that is the sum over `samples` samples, the
@@ -19,14 +19,13 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number);
 
-/* The order of addition where nobody waits for others. */
+/* The order of addition of asynchronous strategies, in words. */
 extern const char hr_order_of_arrival[];
 
-/* For prepare: so many bytes, zeroed, as shared->setup. */
+/* For prepare: allocate shared->setup, so many bytes, zeroed. */
 HR_CHECKED enum hr_status hr_setup_take(struct hr_shared_state *shared, size_t bytes);
 
-/* How updates follow their staleness: the setup of strategies whose updates may be stale, or its
- * beginning. */
+/* How updates depend on staleness: the setup of asynchronous strategies, or its first part. */
 struct hr_stale_updates {
     bool inverse;       /* --staleness-lr inverse: at lr / (1 + staleness) */
     float compensation; /* --delay-compensation: lambda; 0: none */
@@ -34,8 +33,8 @@ struct hr_stale_updates {
 HR_CHECKED enum hr_status hr_stale_prepare(struct hr_shared_state *shared);
 void hr_stale_describe(const struct hr_shared_state *shared, char *text, size_t size);
 
-/* The same with the rate that --staleness-lr has for an update of that staleness: inverse is Zhang
- * et al., "Staleness-Aware Async-SGD", arXiv 1511.05950, beginning at 1 for staleness 0. */
+/* The same with the rate that --staleness-lr gives an update of that staleness. inverse: Zhang et
+ * al., "Staleness-Aware Async-SGD", arXiv 1511.05950, with factor 1 for staleness 0. */
 struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness);
 
@@ -65,14 +64,14 @@ void hr_state_stop(struct hr_worker *worker);
 /* Copy a private state into the snapshot's copy of this rank. */
 void hr_export_own_state(struct hr_worker *worker);
 
-/* Update this worker's weights, and private state, with the gradient in hand, of batch `index`. */
+/* Update this worker's weights and private state with its gradient of batch `index`. */
 void hr_update_replica(struct hr_worker *worker, uint64_t index);
 
 /* Where each worker keeps weights of its own: load them from the snapshot, and copy them there. */
 void hr_load_replica(struct hr_worker *worker);
 void hr_export_replica(struct hr_worker *worker);
 
-/* Copy this worker's stripe of the weights into the snapshot; returns where it lies. */
+/* Copy this worker's stripe of the weights into the snapshot; returns the stripe. */
 struct hr_range {
     size_t begin, count;
 };
@@ -81,13 +80,13 @@ struct hr_range hr_export_stripe(struct hr_worker *worker);
 /* Worker `from` has something for worker `to`: strategy->deliver, now or when a driver says so. */
 void hr_peer_send(const struct hr_shared_state *shared, size_t from, size_t to, uint64_t bytes);
 
-/* For strategies without owners: nobody to ask or to tell, and always an answer. */
+/* For strategies without owners: nothing to send, and always ready. */
 void hr_tell_nobody(struct hr_worker *worker);
 bool hr_always_ready(void *worker);
 /* For strategies with one copy of the weights: nothing to compare. */
 enum hr_status hr_verify_nothing(struct hr_worker *worker);
-/* For replicas that are equal at a cut: is this one the snapshot? The snapshot is made of stripes
- * of all, so a replica that equals it equals them all. HR_E_FAILED: where it does not. */
+/* For replicas that must be equal at a cut: does this one equal the snapshot? The snapshot has a
+ * stripe of each, so a replica that equals it equals them all. HR_E_FAILED: it differs. */
 enum hr_status hr_verify_replica(struct hr_worker *worker);
 
 #endif

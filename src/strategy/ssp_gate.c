@@ -5,7 +5,7 @@ static bool is_live(const struct hr_client *client)
     return !client->arrived && !client->done;
 }
 
-/* The bound may be any number: nothing is added to it. */
+/* Adds nothing to the bound, which may be UINT64_MAX. */
 static bool is_within(uint64_t fast, uint64_t slow, uint64_t bound)
 {
     return fast <= slow || fast - slow <= bound;

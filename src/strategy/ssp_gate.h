@@ -21,7 +21,7 @@
 uint64_t hr_ssp_slowest_clock(const struct hr_shard *shard);
 /* May this worker read, the slowest clock being that? */
 bool hr_ssp_gate_is_open(const struct hr_shard *shard, size_t worker, uint64_t slowest);
-/* It reads: assert that the gate kept its promise. */
+/* It reads: assert the promise. */
 void hr_ssp_gate_check(const struct hr_shard *shard, size_t reader);
 
 #endif

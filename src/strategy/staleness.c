@@ -13,7 +13,7 @@ struct table {
     struct span span[];
 };
 
-/* The shard that holds this parameter, `from` or behind it. */
+/* The shard that holds this parameter; from: a shard not after it. */
 static size_t shard_of(const struct hr_shared_state *shared, size_t param, size_t from)
 {
     while (hr_server_slice(shared, from + 1) <= param)

@@ -1,4 +1,4 @@
-/* staleness.h - how old the weights were that updates were computed from, exactly.
+/* staleness.h - exact counts of how old the weights were from which updates were computed.
  *
  * Staleness of an update: the updates of others that were applied between the read it was computed
  * from and its own application. A push over several shards has one at each of them; it counts for
@@ -9,8 +9,8 @@
  * Keys that lie in the same shards share one histogram: there are at most 2 servers of those.
  *
  *   Memory   [spans: which shards | a histogram each | what the shards said to worker 0, 1, ...]
- *   Threads  histograms of keys are counted up by all workers, relaxed; they are read when all
- *            ranks are gone. Everything else belongs to its worker.
+ *   Threads  all workers add to the histograms of keys, relaxed; they are read after all ranks have
+ *            ended. Everything else belongs to its worker.
  *   Test     tests/unit/strategy/test_accounts.c plays schedules whose staleness is known
  */
 #ifndef HR_STRATEGY_STALENESS_H
@@ -29,10 +29,10 @@ struct hr_staleness_counts {
 size_t hr_staleness_bytes(const struct hr_shared_state *shared);
 void hr_staleness_init(const struct hr_shared_state *shared);
 
-/* (servers) what each shard says of this worker's push; the worker's own. */
+/* (servers) staleness of this worker's push, as each shard replied; the worker's own. */
 uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker);
 
-/* Count the push of which that says. */
+/* Count the push described there. */
 void hr_staleness_count(struct hr_worker *worker);
 
 /* Those of segment `key` of shared->optimizer; NULL where nothing is sharded: those of all. */

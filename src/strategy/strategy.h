@@ -1,12 +1,11 @@
 /* strategy.h - how replicas are kept in step, behind one table of functions.
  *
  *   Worker   request -> ready? -> accept -> gradient (final ...) -> offer -> request -> ...
- *            ask for weights and a batch; has the answer come; take it; (train/ computes); hand in
+ *            ask for weights and a batch; has the answer come; take it; (worker/ computes); hand in
  *   Owner    enabled? -> take one input -> enabled? -> ...          (a parameter server's shard)
  *
- * None of these functions waits. Only a driver (drive/drive_*.c) waits, and it does not know which
- * strategy it drives; no strategy knows which driver drives it, or whether ranks are threads or
- * processes.
+ * None of these functions waits: only a driver (drive/drive_*.c) does. A driver does not know its
+ * strategy; a strategy does not know its driver, nor whether ranks are threads or processes.
  *
  * At a cut (batch_schedule.h) accept says so. The worker then arrives; when all have, the state is
  * exactly that after all updates before the cut, and each rank exports its part to the snapshot.
@@ -67,8 +66,8 @@ struct hr_epoch_losses {
     double first, last;
 };
 
-/* What a worker has trained on in the epoch in hand. Kept apart, and not as one sum: a run that
- * goes on from here then adds in the order of one that was never stopped. */
+/* What a worker has trained on in this epoch. One entry a worker, not a sum: a resumed run then
+ * adds in the order of one that was never stopped. */
 struct hr_epoch_share {
     double loss, samples; /* samples are counted in doubles, as they are saved */
 };
@@ -86,7 +85,7 @@ struct hr_snapshot {
 
 struct hr_strategy;
 
-/* A message between parties: workers, and behind them shards, whichever ranks own these. */
+/* A message between parties: workers, numbered first, and shards, whatever ranks own them. */
 struct hr_posted {
     size_t from, to;
     uint64_t bytes; /* of what it stands for, itself included */
@@ -115,9 +114,9 @@ struct hr_shared_state {
     void *staleness; /* strategy/staleness.h */
     struct hr_snapshot snapshot;
     void *own; /* strategy->bytes() bytes, the strategy's own */
-    /* Private: who wants to know of every message, just before it can be seen; NULL: nobody. A
-     * driver whose clock is not the machine's, or --calibrate. Returns: will the driver call
-     * strategy->deliver when it has come? (Never of a shard's messages.) */
+    /* Private: called for every message, just before it can be seen, for virtual time and for
+     * --calibrate; NULL: not called. Returns: will the driver call strategy->deliver when the
+     * message arrives? (Never for a shard's messages.) */
     bool (*posted)(void *arg, const struct hr_posted *what);
     void *posted_arg;
 };
@@ -141,11 +140,11 @@ struct hr_worker {
     float *state;           /* (nstates, params) owned, or shared memory; NULL: a server has it */
     float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
     uint64_t applied;       /* updates ever made to state */
-    uint64_t index;         /* of the batch in hand, or (synchronous) of the next */
+    uint64_t index;         /* of the current batch, or (synchronous) of the next */
     uint64_t steps;         /* gradients it has computed in this run */
     int64_t took_ns;        /* the last of them, on the run's clock */
     uint64_t cut;           /* synchronous: the next cut */
-    size_t samples;         /* in the gradient in hand */
+    size_t samples;         /* in its gradient */
     double epoch_loss;      /* that of stats before it */
     void *own;              /* strategy->worker_own bytes, zeroed before start */
 };
@@ -154,26 +153,25 @@ struct hr_strategy {
     const char *name;
     const char *guarantee; /* printed at the start */
 
-    /* Names of the command-line options that it obeys and not every strategy does, NULL behind the
-     * last. */
+    /* Command-line options that it obeys and some strategies do not; ends with NULL. */
     const char *const *options;
 
     bool synchronous;    /* every rank knows beforehand which index comes next */
     bool shares_batch;   /* an index is a global batch, of which each worker has a share; else it
                               is one worker's minibatch */
     bool served;         /* has server ranks */
-    bool one_shard;      /* of them: somebody must decide for all */
+    bool one_shard;      /* only one server, which decides for all */
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
     bool private_state;  /* a state of the optimiser for each worker */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
-    /* What runs that are recorded or replayed do instead; NULL: the same. */
+    /* The strategy for runs that are recorded or replayed; NULL: this one. */
     const struct hr_strategy *recorded;
-    /* What it is with --staleness 0; NULL: the same. */
+    /* The strategy for --staleness 0; NULL: this one. */
     const struct hr_strategy *in_step;
 
-    /* Check its own options, and keep what it makes of them in shared->setup (hr_setup_take).
-     * Workers, servers and parameters are counted by then. NULL: nothing to check. */
+    /* Check its own options, and keep results in shared->setup (hr_setup_take). Workers, servers
+     * and parameters are known. NULL: nothing to check. */
     enum hr_status (*prepare)(struct hr_shared_state *shared);
     /* Its own options in words, as "sync-every 8", left alone ("") where there is nothing to say.
      * NULL: never. */
@@ -182,8 +180,7 @@ struct hr_strategy {
     /* The strategy's own shared memory: size, and initialising it (zeroed before); NULL: none. */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
-    /* Fill in what the result has of its own, once all ranks are gone and the rest of the result is
-     * there. NULL: nothing. */
+    /* Fill in its own fields of the result, last of all, after all ranks have ended. NULL: none. */
     void (*report)(const struct hr_shared_state *shared, struct hr_run_result *result);
 
     size_t worker_own; /* bytes of worker->own */
@@ -196,18 +193,18 @@ struct hr_strategy {
     void (*request)(struct hr_worker *worker);
     bool (*ready)(void *worker);
     enum hr_status (*accept)(struct hr_worker *worker, struct hr_task *task);
-    /* Of the gradient in hand, grads [offset, params) are final; NULL: offer is soon enough. */
+    /* During backward: grads [offset, params) are final; NULL: not called. */
     void (*final)(struct hr_worker *worker, size_t offset);
     void (*offer)(struct hr_worker *worker);
-    /* A message from worker `from` has come to worker `to`; NULL: workers send one another none. */
+    /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
     void (*arrive)(struct hr_worker *worker);           /* at a cut: tell the owners */
     bool (*arrived)(void *worker);                      /* have they exported */
     void (*export_part)(struct hr_worker *worker);      /* after everybody has arrived */
     enum hr_status (*verify)(struct hr_worker *worker); /* after everybody has exported */
 
-    /* Where the worker writes what it does, and what it is to do again. NULL: it decides nothing;
-     * what a shard takes is written down by whoever plays it. */
+    /* The log that a worker writes or repeats. NULL: workers decide nothing; the driver writes the
+     * logs of shards. */
     struct hr_replay_log *(*replay_log)(struct hr_worker *worker);
 
     /* Owner: shared->servers shards. NULL when there are none. */
@@ -223,18 +220,18 @@ struct hr_strategy {
 /* The strategy of that name, with that staleness. HR_E_USAGE lists the names. */
 HR_CHECKED enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
                                            const struct hr_strategy **out);
-/* What runs under it that are recorded or replayed do. */
+/* The strategy that recorded and replayed runs use in its place. */
 const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy);
-/* How many logs they write: one for each who takes inputs in an order that decides. */
+/* How many logs they write: one for each owner whose order of inputs changes bits. */
 size_t hr_log_count(const struct hr_shared_state *shared);
 
 /* Take worker->own, and start; stop, and free it. On failure there is nothing to stop. */
 HR_CHECKED enum hr_status hr_worker_start(struct hr_worker *worker);
 void hr_worker_stop(struct hr_worker *worker);
 
-/* Is that one of the options that it obeys, and not every strategy does? */
+/* Is the option in the strategy's list? */
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);
-/* Prepare, describe; once more is harmless. Then: forget the setup. */
+/* Prepare and describe (may be repeated); free the setup. */
 HR_CHECKED enum hr_status hr_strategy_prepare(struct hr_shared_state *shared);
 void hr_strategy_describe(const struct hr_shared_state *shared, char *text, size_t size);
 void hr_strategy_forget(struct hr_shared_state *shared);

@@ -1,11 +1,11 @@
-/* tickets.h - a word that is held by one at a time and counts how often it was.
+/* tickets.h - a word that one worker at a time holds, and that counts how often it was held.
  *
  *     word = 4 * tickets + 2 (somebody wants it) + 1 (somebody has it)
  *     take  replaces it (acquire)  <->  give back adds to it (release): what the word stands for
  *     want  replaces it            <->  give back: it is one word, so one of the two sees the other
  *
- * Threads: any number; nothing waits. Whoever could not take parks on a bell of its own, and
- * whoever gives back what was wanted rings the bells.
+ * Threads: any number; nothing waits. A caller whose take failed parks on its own bell; the caller
+ * whose give_back returns true rings the bells.
  */
 #ifndef HR_STRATEGY_TICKETS_H
 #define HR_STRATEGY_TICKETS_H
@@ -20,8 +20,8 @@ struct hr_ticket_word {
 
 enum { HR_TICKET_BUSY = 1, HR_TICKET_WANTED = 2, HR_TICKET_ONE = 4 };
 
-/* Take it: *ticket says how often it was taken before. False: somebody has it, who now knows that
- * it is wanted. */
+/* Take it: *ticket says how often it was taken before. False: another has it, and will see that it
+ * is wanted. */
 static inline bool hr_ticket_try_take(struct hr_ticket_word *it, uint64_t *ticket)
 {
     for (;;) {
