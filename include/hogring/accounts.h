@@ -13,18 +13,17 @@ extern "C" {
 
 enum { HR_RESULT_STALENESS_BUCKETS = 4096 };
 
-/* Staleness of some of a run's updates: those of a worker, or all as a tensor of the model had
- * them. */
+/* Staleness of one worker's updates, or of all updates for one tensor of the model. */
 struct hr_staleness {
     char name[96]; /* the tensor's; of a worker "" */
     uint64_t updates, sum, max;
-    size_t first, n; /* its histogram: the result's stale_counts [first, first + n); what would lie
-                        at HR_RESULT_STALENESS_BUCKETS or behind is in the last */
+    size_t first, n; /* its histogram: the result's stale_counts [first, first + n); the last bucket
+                        also counts all larger staleness */
 };
 
-/* What asynchrony makes of the step. While a gradient is computed, 1 + mean staleness updates are
- * in flight, and together they move the weights: it is lr times their number that bounds for the
- * convergence of delayed SGD limit (Lian et al., "Asynchronous parallel stochastic gradient for
+/* The effect of asynchrony on the step. While a gradient is computed, 1 + mean staleness updates
+ * are in flight, and together they move the weights: convergence bounds of delayed SGD limit lr
+ * times their number (Lian et al., "Asynchronous parallel stochastic gradient for
  * nonconvex optimization", NIPS 2015). On average asynchrony acts like momentum: Mitliagkas et al.,
  * "Asynchrony begets momentum", arXiv 1605.09774, find 1 - 1 / N for N workers, whose mean
  * staleness is N - 1. That is a prediction, not a measurement. Momenta combine so that the sums of
@@ -38,17 +37,17 @@ struct hr_asynchrony {
     bool lr_is_step;          /* the rule itself does not set the size of its steps */
 };
 
-/* How often the rows of sparse data meet in a feature: the Hogwild! paper's measures. */
+/* How often rows of sparse data share features: the Hogwild! paper's measures. */
 struct hr_conflicts {
     size_t omega;   /* features of the largest row; 0: not measured */
     double delta;   /* share of the rows that have the most frequent feature */
     double rho;     /* largest share of the rows that one row shares a feature with; sampled */
     double overlap; /* mean share of a row's features that another row has too; sampled */
-    uint64_t lost, looked_at; /* of so many writes looked at (a sample), those that overwrote one */
+    uint64_t lost, looked_at; /* of looked_at sampled writes, `lost` overwrote another */
 };
 
-/* What one worker did with its time: the four add up to the run's seconds. All are 0 where one
- * process plays all workers by the machine's clock (explore, replay): its time is nobody's. */
+/* How one worker spent its time: the four add up to the run's seconds. All are 0 where one process
+ * plays all workers by the machine's clock (explore, replay). */
 struct hr_worker_time {
     double load_s;        /* decoding samples, or waiting for them to be decoded ahead */
     double compute_s;     /* gradients, and updates that are made apart from communication */

@@ -5,15 +5,15 @@
  *                       manifest.json         format version, step, size and XXH3-64 of each
  *                                             file's header and of each tensor, and of itself
  *     DIR/latest -> step-00000500             a convenience; resume trusts manifests only, and
- *                                             sets it right
- *     DIR/.run                                which run the folder is of; locked while it goes on
+ *                                             corrects it
+ *     DIR/.run                                which run the folder is of; locked while it trains
  *
  * Saving: everything is written to DIR/.tmp-step-00000500.<pid>.<random>, each file synced, the
  * folder synced, renamed, the parent synced: a crash at any point leaves the old checkpoint or the
- * new one. A step that is there already is exchanged with the new one in a single rename; where the
- * file system cannot do that, it is called step-00000500.old for a moment, and loading knows that
- * name. Formats: safetensors (https://github.com/huggingface/safetensors), F32, F64, I64 and U8,
- * little-endian. Reading checks everything that specification asks, and digests.
+ * new one. An existing folder of that step is exchanged with the new one in a single rename; where
+ * the file system cannot do that, it is named step-00000500.old for a moment, and loading knows
+ * that name. Formats: safetensors (https://github.com/huggingface/safetensors), F32, F64, I64 and
+ * U8, little-endian. Reading checks all that the specification requires, and digests.
  *
  * A process that saves should ignore SIGXFSZ: then a file size limit is an error, not a death.
  *

@@ -1,4 +1,4 @@
-/* data.h - labelled data sets: read once, kept as they are stored, made floats when gathered.
+/* data.h - labelled data sets: read once, kept as stored, converted to floats when gathered.
  *
  * A data set is two splits (train, test) of samples of one shape (channels, height, width), each
  * with one label in [0, classes). Tables have the shape (columns, 1, 1). Features are bytes times a
@@ -32,12 +32,12 @@ static inline size_t hr_shape_elems(struct hr_shape shape)
 }
 
 enum hr_features {
-    HR_FEATURES_BYTES,  /* unsigned bytes; times `scale` they are the network's input */
+    HR_FEATURES_BYTES,  /* unsigned bytes; times `scale` they are the model's input */
     HR_FEATURES_FLOATS, /* as they are */
-    HR_FEATURES_SPARSE, /* rows of (column, value) pairs; what is not there is 0 */
+    HR_FEATURES_SPARSE, /* rows of (column, value) pairs; missing columns are 0 */
 };
 
-/* Owned by the data set; which of the arrays are there depends on its `features`. */
+/* Owned by the data set; its `features` decides which arrays are set. */
 struct hr_split {
     size_t count;          /* samples, below 2^31 */
     const uint8_t *pixels; /* BYTES: (count, channels * height * width) */
@@ -58,10 +58,10 @@ struct hr_data_options {
                                 class, target or y, in this order, else the last */
     char index_base[8];     /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
     size_t feature_count;   /* libsvm: columns; 0: the largest index there is */
-    char classes[8192];     /* all there are, in order: names as "cat,dog,eel", or a number of them
-                               as "10", which are 0 .. 9; "": those that the data has */
-    /* Asked as soon as the shape of a sample is known, before samples are read (not of libsvm,
-     * whose shape is known last): all but HR_OK refuses the data. NULL: nobody is asked. */
+    char classes[8192];     /* all classes in order: names as "cat,dog,eel", or their number as "10"
+                               for 0 .. 9; "": those that the data has */
+    /* Called when the shape of a sample is known, before samples are read (libsvm: not called, its
+     * shape is known last). An error refuses the data. NULL: not called. */
     enum hr_status (*admit)(const void *arg, struct hr_shape shape);
     const void *admit_arg;
 };
@@ -77,9 +77,9 @@ struct hr_dataset {
                        100 for CIFAR */
     const char *const *class_names; /* (classes), or NULL where they are "0", "1", ... */
     float scale;                    /* of bytes; 1 for floats and sparse */
-    char label_column[80]; /* CSV: what was taken for the label, as "column 3, kind"; else "" */
-    int label_guessed;     /* CSV: 1 where its name alone says that it is */
-    char notes[2][HR_DATA_NOTE]; /* what is doubtful in the files, a line each; or "" */
+    char label_column[80];          /* CSV: the column of labels, as "column 3, kind"; else "" */
+    int label_guessed;              /* CSV: 1 if it was chosen by its name alone */
+    char notes[2][HR_DATA_NOTE];    /* doubts about the files, a line each; or "" */
     struct hr_split train, test;
     char digest[33]; /* XXH3-128 over shape, counts, features, labels, hex; whatever the format */
     struct hr_data_options options; /* as opened */

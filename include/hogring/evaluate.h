@@ -1,4 +1,4 @@
-/* evaluate.h - what a saved model makes of the test split.
+/* evaluate.h - a saved model evaluated on the test split.
  *
  * Threads: one call at a time; it computes in the caller's thread.
  */

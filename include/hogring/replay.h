@@ -1,4 +1,4 @@
-/* replay.h - a recorded run (hr_train_options.record) once more, to the same bits.
+/* replay.h - repeats a recorded run (hr_train_options.record) to the same bits.
  *
  *     struct hr_replay *replay;
  *     struct hr_dataset dataset;
@@ -8,9 +8,9 @@
  *     hr_replay_run(replay, &dataset, NULL, &result)
  *     hr_replay_close(replay);
  *
- * A trace holds the run's configuration, what each owner took in which order, and the digest of the
- * weights that came out. One process plays all ranks and feeds each owner its own log; gradients
- * are computed by as many threads as there are processors, whatever the number of workers.
+ * A trace holds the run's configuration, each owner's inputs in order, and the digest of the final
+ * weights. One process plays all ranks, and each owner follows its own log; gradients are computed
+ * by as many threads as there are processors, whatever the number of workers.
  *
  * Threads: as hr_train.
  */
@@ -23,9 +23,9 @@
 extern "C" {
 #endif
 
-/* Made by hr_replay_open. Of the options a caller may change what decides no bits (checkpoint_dir,
- * keep, timeout, ...), where weights that the run began with stand now (init_weights, resume), and
- * max_steps; and has to give the update_rule again, where there was one. */
+/* Made by hr_replay_open. The caller may change options that change no bits (checkpoint_dir, keep,
+ * timeout, ...), the path of initial weights (init_weights, resume), and max_steps; and must set
+ * update_rule again if the run had one. */
 struct hr_replay {
     struct hr_train_options options;     /* of the recorded run */
     char data[256];                      /* its data's name ... */
@@ -33,7 +33,7 @@ struct hr_replay {
     char data_digest[33];                /* ... and what it held */
     char weights_digest[33];             /* at the end of the recorded run */
     uint64_t end;                        /* index at which it ended */
-    double seconds;                      /* that it trained for */
+    double seconds;                      /* how long it trained */
     char path[1024];                     /* of the trace */
     void *own;                           /* the rest of the trace */
 };
@@ -52,8 +52,8 @@ void hr_replay_close(struct hr_replay *replay);
 enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dataset *dataset,
                              const struct hr_observer *observer, struct hr_run_result *result);
 
-/* What if? The recorded run in virtual time, with gradients that take as long as they took, and
- * something else. `what` is one of these, or several joined by +, or "" for the model by itself:
+/* The recorded run in virtual time, with gradients as long as recorded, and something changed.
+ * `what` is one of these, or several joined by +, or "" for no change:
  *     straggler=none     workers whose median gradient took 1.25 times the median worker's take as
  *                        long as that
  *     staleness=N        ssp with this bound
@@ -61,15 +61,13 @@ enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dat
  *     servers=S          so many shards
  *     overhead           what each gradient costs besides (messages, updates, taking turns on
  *                        processors), in seconds: hr_replay_overhead
- * HR_E_USAGE: something else, or a trace that says no times (of a run without servers). Order, and
- * so weights, follow from the times: those of "" are not those of the recorded run, which
- * hr_replay_run has. */
+ * HR_E_USAGE: something else, or a trace without times (of a run without servers). Times decide
+ * order, and so weights: those of "" differ from the recorded run's, which hr_replay_run gives. */
 enum hr_status hr_replay_what_if(const struct hr_replay *replay, const char *what, double overhead,
                                  const struct hr_dataset *dataset,
                                  const struct hr_observer *observer, struct hr_run_result *result);
 
-/* What a gradient of the recorded run cost besides, when the model without it took so long and made
- * so many updates. */
+/* The overhead of a gradient in the recorded run; model: the result of "" with overhead 0. */
 double hr_replay_overhead(const struct hr_replay *replay, const struct hr_run_result *model);
 
 #ifdef __cplusplus

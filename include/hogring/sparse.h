@@ -47,7 +47,7 @@
 extern "C" {
 #endif
 
-/* Is it one of the models above? */
+/* Is `name` one of the models above? */
 bool hr_sparse_is_model(const char *name);
 
 /* hr_train_defaults, and what is different here: logistic, hogwild, and a rate that begins at 0.5
@@ -60,16 +60,16 @@ enum hr_status hr_sparse_train(const struct hr_train_options *options,
                                const struct hr_dataset *dataset, const struct hr_observer *observer,
                                struct hr_run_result *result);
 
-/* How often rows meet: exact but for rho and overlap, which come from a sample of the training
- * rows. HR_E_USAGE: the data are not sparse. */
+/* How often rows share features; exact, but rho and overlap are from a sample of the training rows.
+ * HR_E_USAGE: the data are not sparse. */
 enum hr_status hr_sparse_conflicts(const struct hr_dataset *dataset, struct hr_conflicts *out);
 
 /* Rows such as those of RCV1: few features a row, some features in most rows, most in few. */
 struct hr_sparse_shape {
     size_t rows, features; /* each at least 2, below 2^31 */
-    double nonzeros;       /* mean a row; half of it is sure, the rest exponentially distributed */
+    double nonzeros;       /* mean a row; half of it is fixed, the rest exponentially distributed */
     double exponent; /* the k-th most frequent feature is drawn in proportion to k^-exponent */
-    double noise;    /* share of the labels that are turned round */
+    double noise;    /* share of the labels that are flipped */
     uint64_t seed;
     int (*should_stop)(void *arg); /* asked now and then, with NULL; nonzero: stop; or NULL */
 };

@@ -22,25 +22,25 @@
  * Placement dedicated: the last `servers` ranks of the group own the shards and call
  *           hr_store_serve; the others are workers. colocated: every rank is a worker, and the
  *           first `servers` own shards too, which they drain whenever they wait in a call of any
- *           store, and in hr_store_test and hr_store_progress. Nowhere else: not in collectives of
- *           the group, so wait for each other with hr_store_barrier.
- * Spreading all keys are laid end to end and cut into equal stripes, one a shard, at 128 bytes. A
- *           key of at most HR_STORE_SMALL floats is not cut: it goes whole to the shard that would
- *           have had more of it. hr_store_balance says what came of it.
+ *           store, and in hr_store_test and hr_store_progress, but not in collectives of the group;
+ *           so wait for each other with hr_store_barrier.
+ * Spreading all keys are laid end to end and split into equal stripes, one a shard, at multiples of
+ *           128 bytes. A key of at most HR_STORE_SMALL floats is not split: it goes to the shard
+ *           that would have had more of it. hr_store_balance tells the result.
  * Updates   asynchronous: a part is updated as each push arrives. synchronous: once all workers
- *           have pushed the key, with the sum in the order T(n) over workers (group.h, Order),
- *           whoever came first; so all push it equally often. The rule is the caller's, or
+ *           have pushed the key, with the sum in the order T(n) over workers (group.h, Order); so
+ *           all must push it equally often. The rule is the caller's, or
  *           weights = weights + pushed.
  * Order     operations of one worker on one key take effect in the order in which they were begun;
  *           different keys are independent. A synchronous pull reads exactly the version that this
  *           worker's pushes before it have made. A part is never read half updated, but the parts
  *           of one key may be of different versions when asynchronous (hr_store_part_version).
- * Tickets   an operation is begun and gives a ticket, to be waited for or tested, as often as
- *           wanted and in any order; or never, hr_store_close waits for all. Until it is over,
+ * Tickets   each operation gives a ticket, which may be waited for or tested any number of times,
+ *           in any order, or never (hr_store_close waits for all). Until the operation is over,
  *           `values` may not be changed and `out` not be touched; `out` may be `values`.
- *           HR_STORE_OUTSTANDING operations may be under way: to begin another waits for the one
- *           that was begun so many before. (Synchronous workers that go through more keys than that
- *           without waiting have to do so in the same order, or they wait for each other.)
+ *           HR_STORE_OUTSTANDING operations may be under way; one more waits for the oldest.
+ *           (Synchronous workers that begin more than that without waiting must do so in the same
+ *           order of keys, or they block each other.)
  * Memory    keys and names are copied. Buffers are the caller's. Shards read and write them in
  *           place where they can: between threads always, between processes in memory from
  *           hr_group_alloc. Other memory is copied through a stage of the key's size in this rank's
@@ -82,7 +82,7 @@ struct hr_store_key {
     const float *initial; /* (count) read by hr_store_open on ranks that own shards; NULL: zeros */
 };
 
-/* What an update is about: elements [first, first + count) of a key. */
+/* One update: elements [first, first + count) of a key. */
 struct hr_store_update {
     size_t key;
     const char *name;
@@ -91,8 +91,8 @@ struct hr_store_update {
     uint64_t version; /* of the part, that this update makes; the first is 1 */
 };
 
-/* The rule: weights (count) in place, pushed (count) read. Called on the shard's owner, with the
- * arg that it gave; for one part never twice at a time. */
+/* The rule: weights (count) in place, pushed (count) read. Called on the shard's owner with its own
+ * arg; never concurrently for one part. */
 typedef void (*hr_store_update_fn)(void *arg, const struct hr_store_update *what, float *weights,
                                    const float *pushed);
 
@@ -112,8 +112,8 @@ HR_API_CHECKED enum hr_status hr_store_open(struct hr_group *group,
                                             const struct hr_store_options *options,
                                             struct hr_store **store);
 
-/* All ranks call it. A worker's operations are seen through; who owns a shard stays until all
- * workers have closed. The handle is gone, also when this returns an error. NULL is harmless. */
+/* All ranks call it. It waits for the worker's operations, and on the owner of a shard until all
+ * workers have closed. The handle is freed also on error. NULL is harmless. */
 HR_API_CHECKED enum hr_status hr_store_close(struct hr_store *store);
 
 /* Is this rank a dedicated server? And how many workers are there, which are ranks 0, 1, ... */
@@ -131,14 +131,14 @@ HR_API_CHECKED enum hr_status hr_store_push(struct hr_store *store, size_t key, 
                                             uint64_t *ticket);
 HR_API_CHECKED enum hr_status hr_store_pull(struct hr_store *store, size_t key, float *out,
                                             uint64_t *ticket);
-/* Push, and pull what this push's update has made. */
+/* Push, and pull the weights that this push's update made. */
 HR_API_CHECKED enum hr_status hr_store_push_pull(struct hr_store *store, size_t key,
                                                  const float *values, float *out, uint64_t *ticket);
 
 /* Wait until it is over. */
 HR_API_CHECKED enum hr_status hr_store_wait(struct hr_store *store, uint64_t ticket);
 HR_API_CHECKED enum hr_status hr_store_wait_all(struct hr_store *store);
-/* Is it over? Does not wait; moves all stores of this rank on. */
+/* Is it over? Does not wait; makes progress in all stores of this rank. */
 HR_API_CHECKED enum hr_status hr_store_test(struct hr_store *store, uint64_t ticket, int *over);
 /* Do what can be done without waiting, for all stores of this rank. */
 HR_API_CHECKED enum hr_status hr_store_progress(struct hr_store *store);

@@ -1,4 +1,4 @@
-/* train.h - train a network with data-parallel workers, and say exactly what happened.
+/* train.h - train a model with data-parallel workers, and report exactly what happened.
  *
  *     struct hr_train_options options;
  *     hr_train_defaults(&options);
@@ -8,8 +8,8 @@
  *         fprintf(stderr, "%s\n", hr_error_message());
  *     hr_run_result_free(&result);
  *
- * With the same options each strategy trains on the same samples from the same initial weights and
- * is evaluated at the same places: allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd, ...
+ * With the same options all strategies (allreduce, ps-sync, ps-async, ssp, hogwild, local-sgd, ...)
+ * train on the same samples from the same initial weights and are evaluated at the same places.
  * Synchronous ones give the same bits from run to run, as threads and as processes.
  *
  * Threads: one hr_train at a time a process; it starts the ranks itself. With HR_LAUNCH_PROCESS the
@@ -45,10 +45,10 @@ struct hr_train_options {
     char kernels[16];        /* fast, reference */
     size_t workers;          /* 1 to 64; default: the processors allowed, at least 2 */
     size_t servers; /* shards of the parameter-server strategies; 0: one, colocated one a worker */
-    char placement[16]; /* dedicated: each is a rank; colocated: shard s is worker s's to serve */
+    char placement[16]; /* dedicated: each shard is a rank; colocated: worker s serves shard s */
     uint64_t staleness; /* of ssp, in clocks */
     size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */
-    bool adaptive_sync; /* local-sgd: fewer and fewer steps between them, as AdaComm has it */
+    bool adaptive_sync; /* local-sgd: fewer and fewer steps between them (AdaComm) */
     double moving_rate; /* elastic-averaging: alpha; 0: 0.9 / workers */
     char gossip_graph[1024];   /* gossip: ring, torus, hypercube, complete, or a file of links */
     size_t backups;            /* backup-workers: gradients of a step that are not waited for */
@@ -79,8 +79,8 @@ struct hr_train_options {
     bool normalize;     /* (x - mean) / std of each channel, measured over the training split */
     size_t prefetch;    /* batches that a thread decodes ahead, for each worker; 0: none */
     char optimizer[32]; /* sgd, adagrad, adam, adamw, lars, lamb */
-    /* The caller's own rule, borrowed; in place of `optimizer`, which stays what it is by default.
-     * It obeys lr and all that is said of it, and clip_norm; NULL: there is none */
+    /* The caller's own rule, borrowed, in place of `optimizer`, which keeps its default. Options of
+     * the rate and clip_norm apply; NULL: none. */
     const struct hr_update_rule *update_rule;
     double lr, weight_decay, eps;    /* HR_BY_OPTIMIZER: the optimizer's default */
     double momentum;                 /* of sgd and lars */
@@ -102,9 +102,9 @@ struct hr_train_options {
     char checkpoint_dir[1024]; /* "": save nothing */
     uint64_t checkpoint_every; /* steps; 0: at the ends of epochs */
     size_t keep;               /* newest checkpoints to keep; 0: all */
-    bool overwrite;      /* remove what another run left in checkpoint_dir; else it is refused */
+    bool overwrite;      /* remove another run's checkpoints in checkpoint_dir; else refuse them */
     char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
-    bool finished_ok;    /* resume: a finished run is told once more, and is no error */
+    bool finished_ok;    /* resume: a finished run is not an error */
     size_t ranks_beside; /* ranks of other runs that share the processors (--concurrent) */
     char solver[16];     /* sparse models (hogring/sparse.h): auto, sgd, dual */
     double cost;         /* of sparse models: weight of the losses */
@@ -128,13 +128,13 @@ struct hr_curve_point {
     double test_loss, test_accuracy;
 };
 
-/* Of a run that went on from a checkpoint, steps, curve and target_seconds are of the whole
- * training; all else that is counted or timed is of this run alone, past_* of those before it. */
+/* In a resumed run steps, curve and target_seconds are of the whole training, past_* of the runs
+ * before; all other counts and times are of this run alone. */
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], placement[16], order[96], kernels[64];
     char model[1024], optimizer[32];
     char manner[96];   /* as in struct hr_run_info */
-    char setting[160]; /* what else it was told, other than runs that it is compared with; "" */
+    char setting[160]; /* other options in which it differs from runs compared with it; "" */
     size_t workers, servers, batch_size, global_batch, params;
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
@@ -164,20 +164,20 @@ struct hr_run_result {
     size_t nstale_workers, nstale_keys, nstale_counts; /* 0: nothing was counted */
     struct hr_staleness *stale_parts; /* owned: by worker (nstale_workers), then by key */
     uint64_t *stale_counts;           /* owned: their histograms */
-    /* hogwild, a sample: lines of 16 weights that were watched while they were stored, one a push;
-     * pairs of weights in them; and pairs where another worker's update was overwritten. */
+    /* hogwild, a sample: watched lines of 16 weights, one a push; pairs of weights in them; and
+     * pairs where another worker's update was overwritten. */
     uint64_t watched_lines, watched_pairs, lost_pairs;
     uint64_t dropped, dropped_samples; /* gradients that came too late (backup-workers) */
     size_t ndropped_by;                /* workers */
     uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
-    struct hr_asynchrony asynchrony;   /* not numbers where no stale gradients were counted */
+    struct hr_asynchrony asynchrony;   /* NaN where no stale gradients were counted */
     uint64_t max_skew;    /* clocks between the fastest and the slowest worker, at most */
     size_t nworker_times; /* workers */
     struct hr_worker_time *worker_time; /* (nworker_times) owned */
     /* Summed over workers: workers x seconds in all. */
     double load_s, compute_s, communicate_s, wait_s;
-    double forward_s, backward_s;            /* of compute_s; what is left of it is updating */
-    uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, and not */
+    double forward_s, backward_s;            /* parts of compute_s; the rest of it is updating */
+    uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, or were not */
     uint64_t bytes_sent, bytes_received;     /* by workers */
     size_t ncurve;
     struct hr_curve_point *curve;  /* owned */
@@ -197,7 +197,7 @@ struct hr_run_info {
     const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
     const char *optimizer; /* name and settings: "adam, beta1 0.9, ..." */
     const char *manner;    /* the strategy's own options: "sync-every 8"; "": it has none */
-    const char *times;     /* what makes gradients and messages take how long; "": the machine */
+    const char *times;     /* models of the times of gradients and messages; "": real times */
     const char *memory;    /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
     const char *lr_course; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, processors, batch_size, global_batch, params;
@@ -209,9 +209,9 @@ struct hr_run_info {
     uint64_t first; /* step it begins at */
     uint64_t seed, staleness;
     bool synchronous, served, colocated, bounded;
-    bool played;                          /* by one process, that waits for nobody */
+    bool played;                          /* one process plays all ranks */
     bool shares_batch;                    /* a batch is shared by all workers, else one worker's */
-    bool averages;                        /* weights, and not gradients, of workers are added up */
+    bool averages;                        /* workers' weights are averaged, not gradients summed */
     const struct hr_conflicts *conflicts; /* of sparse models; else NULL */
 };
 
@@ -220,7 +220,7 @@ struct hr_progress {
     double epoch, seconds;
 };
 
-/* Who watches. Any function may be NULL; all are called in the caller's thread. */
+/* Callbacks; any may be NULL; all are called in the caller's thread. */
 struct hr_observer {
     void *arg;
     void (*started)(void *arg, const struct hr_run_info *info);
@@ -231,9 +231,9 @@ struct hr_observer {
     int (*should_stop)(void *arg);
 };
 
-/* Train. What it takes is worked out first: HR_E_NOMEM says what that is, item by item, when it is
- * more than there is, and which options would fit. HR_OK also when should_stop ended it
- * (result->interrupted). On error result is zeroed, but for result->checkpoint, the last one
+/* Train. The memory needed is computed first: when there is not enough, HR_E_NOMEM lists it item by
+ * item, and says which options would fit. HR_OK also when should_stop ended it
+ * (result->interrupted). On error result is zeroed, except result->checkpoint, the last one
  * saved. */
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result);

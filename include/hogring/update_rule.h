@@ -1,4 +1,4 @@
-/* update_rule.h - an update rule of the caller's own, in the place of the optimizers there are.
+/* update_rule.h - an update rule of the caller's own, in place of a built-in optimizer.
  *
  *     static void step(void *arg, const struct hr_update *what, float *weights,
  *                      float *const *state, const float *gradient)
@@ -7,27 +7,25 @@
  *             weights[i] -= what->lr * gradient[i];
  *     }
  *     static const struct hr_update_rule rule = {.name = "mine", .update = step, .lr = 0.05};
- *     options.update = &rule;                                        (struct hr_train_options)
+ *     options.update_rule = &rule;                                   (struct hr_train_options)
  *
  * Gradient  the mean over `samples` samples: the sum, added in the order that the strategy
- *           promises, times 1 / samples. Clipped (clip_norm) and carried over to newer weights
- *           (delay_compensation) before, where the run is told to.
- * Slices    an update comes in slices, whoever makes it: a server's shard has its own part, an
- *           all-reduce updates what each worker has summed, hogwild works through blocks. How it is
- *           cut, and in which order slices come, is not promised. So element i of weights and state
- *           may depend on element i, `arg` and `what` alone, but for first and count: then the bits
- *           are the same however it is cut.
+ *           promises, times 1 / samples. With clip_norm it is clipped before, with
+ *           delay_compensation it is corrected for newer weights.
+ * Slices    an update comes in slices: a server's shard has its own part, an all-reduce updates
+ *           what each worker has summed, hogwild works through blocks. Sizes and order of slices
+ *           are not promised. So element i of weights and state may depend only on element i, `arg`
+ *           and `what` without first and count: then the bits are the same for all slicings.
  * State     `states` floats for each weight, all 0 at first, for the rule alone. They are where the
  *           strategy keeps an optimizer's state: one for all workers (allreduce, servers), or one a
  *           worker (hogwild, local-sgd, elastic-averaging). They are saved and resumed. What the
- *           rule keeps elsewhere is not, and is not shared by processes.
+ *           rule keeps elsewhere is neither saved nor shared by processes.
  * Runs      the rule is called wherever an update is made: in threads of hr_train, or in the
  *           processes it forks, also in several at once on other memory. It must not call hogring.
- *           Running means of batch normalisation are not its affair.
- * Names     a run calls the rule "own:" and its name, in results, traces and checkpoints. Whoever
- *           resumes or replays such a run gives a rule of that name; that it is the same rule is
- *           for the caller to see to.
- * Bits      a compiler that joins products and sums (-ffp-contract=fast) rounds as others do not.
+ *           Running means of batch normalisation are not passed to it.
+ * Names     results, traces and checkpoints call the rule "own:" and its name. A resumed or
+ *           replayed run needs a rule of that name; only the caller can know that it is the same.
+ * Bits      -ffp-contract=fast joins products and sums, which rounds differently.
  */
 #ifndef HOGRING_UPDATE_RULE_H
 #define HOGRING_UPDATE_RULE_H
@@ -37,7 +35,7 @@
 
 enum { HR_UPDATE_RULE_STATES = 4, HR_UPDATE_RULE_NAME = 27 };
 
-/* What an update is about: weights [first, first + count) of all, in the order of the model. */
+/* One slice of an update: weights [first, first + count) of all, in the order of the model. */
 struct hr_update {
     size_t first, count;
     float lr;        /* of this update: schedule, warm-up, workers and staleness are in it */
@@ -52,7 +50,7 @@ struct hr_update_rule {
                    const float *gradient);
     void *arg;     /* must live, as the rule itself, until hr_train returns */
     size_t states; /* 0 to HR_UPDATE_RULE_STATES */
-    double lr;     /* what hr_train_options.lr is unless it is said */
+    double lr;     /* default of hr_train_options.lr */
 };
 
 #endif
