@@ -195,11 +195,11 @@ void hr_run_result_free(struct hr_run_result *result);
 /* What a run is about to do. */
 struct hr_run_info {
     const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
-    const char *optimizer; /* name and settings: "adam, beta1 0.9, ..." */
-    const char *manner;    /* the strategy's own options: "sync-every 8"; "": it has none */
-    const char *times;     /* models of the times of gradients and messages; "": real times */
-    const char *memory;    /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
-    const char *lr_course; /* what the rate does: "0.001 to begin with, linear to 0", ... */
+    const char *optimizer;   /* name and settings: "adam, beta1 0.9, ..." */
+    const char *manner;      /* the strategy's own options: "sync-every 8"; "": it has none */
+    const char *times;       /* models of the times of gradients and messages; "": real times */
+    const char *memory;      /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
+    const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, processors, batch_size, global_batch, params;
     size_t threads_per_worker;
     size_t micro_shards; /* 0: reduce sum */

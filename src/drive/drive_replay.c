@@ -72,9 +72,9 @@ static bool has_left_the_log(const struct replayer *replayer)
     if (!hr_replay_is_cut_short(play->drive))
         return false;
     if (!shared->strategy->synchronous)
-        return hr_atom64_load_relaxed(&shared->dispenser->next) >= shared->course.end;
+        return hr_atom64_load_relaxed(&shared->dispenser->next) >= shared->schedule.end;
     for (size_t r = 0; r < shared->workers; r++)
-        if (play->task[r].kind == HR_TASK_CUT && play->task[r].index >= shared->course.end)
+        if (play->task[r].kind == HR_TASK_CUT && play->task[r].index >= shared->schedule.end)
             return true;
     return false;
 }

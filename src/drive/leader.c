@@ -6,7 +6,7 @@ static uint64_t index_of_cut(const struct hr_leader *leader)
     const struct hr_shared_state *shared = leader->job->shared;
     const struct hr_dispenser *dispenser = shared->dispenser;
     if (shared->strategy->synchronous) {
-        const uint64_t cut = hr_batch_schedule_next_cut(&shared->course, leader->cuts.cut->index);
+        const uint64_t cut = hr_batch_schedule_next_cut(&shared->schedule, leader->cuts.cut->index);
         const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at);
         return stop_at < cut ? stop_at : cut;
     }
@@ -61,7 +61,7 @@ static void add_curve_point(const struct hr_leader *leader)
     hr_cut_add_point(
         &leader->cuts,
         (struct hr_curve_point){
-            .epoch = (double)cut->index / (double)leader->job->shared->course.batches_per_epoch,
+            .epoch = (double)cut->index / (double)leader->job->shared->schedule.batches_per_epoch,
             .train_loss = mean_epoch_loss(&cut->trained),
             .test_loss = loss / tests,
             .test_accuracy = (double)correct / tests,
@@ -72,7 +72,7 @@ static void note_epoch_loss(const struct hr_leader *leader)
 {
     const struct hr_cut *cut = leader->cuts.cut;
     struct hr_epoch_losses *losses = leader->job->shared->snapshot.losses;
-    if (!hr_batch_schedule_ends_epoch(&leader->job->shared->course, cut->index) ||
+    if (!hr_batch_schedule_ends_epoch(&leader->job->shared->schedule, cut->index) ||
         !cut->trained.epoch_samples)
         return;
     losses->last = mean_epoch_loss(&cut->trained);
@@ -91,7 +91,7 @@ void hr_leader_conclude(const struct hr_leader *leader)
     if (!cut->halt && !shared->strategy->synchronous) {
         hr_atom64_store_release(&shared->dispenser->next, cut->index); /* hogwild has drawn more */
         hr_atom64_store_release(&shared->dispenser->cut,
-                                hr_batch_schedule_next_cut(&shared->course, cut->index));
+                                hr_batch_schedule_next_cut(&shared->schedule, cut->index));
     }
     hr_cut_conclude(&leader->cuts);
 }

@@ -63,7 +63,7 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
 {
     const struct hr_replay *replay = drive->replay;
     const struct hr_trace *trace = &hr_replay_own(replay)->trace;
-    struct hr_batch_schedule *course = &drive->job->shared->course;
+    struct hr_batch_schedule *schedule = &drive->job->shared->schedule;
     const size_t owners = hr_record_owners(drive);
     HR_TRY(check_data(replay, drive->job->dataset));
     HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));
@@ -75,9 +75,9 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
             return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu worker%s, expected %zu",
                            replay->path, s, trace->owner[s].nranks,
                            trace->owner[s].nranks == 1 ? "" : "s", drive->job->shared->workers);
-    course->checkpoint_every = drive->job->options->checkpoint_every;
-    if (replay->end < course->end)
-        course->end = replay->end;
+    schedule->checkpoint_every = drive->job->options->checkpoint_every;
+    if (replay->end < schedule->end)
+        schedule->end = replay->end;
     return HR_OK;
 }
 

@@ -27,7 +27,7 @@ static inline const struct hr_replay_own *hr_replay_own(const struct hr_replay *
 /* Will the run end before the recorded one did (--max-steps)? */
 static inline bool hr_replay_is_cut_short(const struct hr_drive *drive)
 {
-    return drive->job->shared->course.end < drive->replay->end;
+    return drive->job->shared->schedule.end < drive->replay->end;
 }
 
 /* After the run is prepared: end its schedule where the recorded run ended. HR_E_FORMAT: the logs

@@ -36,7 +36,7 @@ static json_t *data_json(const struct hr_dataset *dataset)
 void hr_trace_begin_state(const struct hr_drive *drive, struct hr_trace_begin_state *out)
 {
     const struct hr_shared_state *shared = drive->job->shared;
-    out->index = shared->course.first;
+    out->index = shared->schedule.first;
     hr_digest_floats(shared->snapshot.weights, shared->params, out->weights);
     hr_digest_floats(shared->snapshot.state,
                      hr_state_floats(shared) * shared->snapshot.state_copies, out->state);
@@ -52,7 +52,7 @@ enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text)
     struct hr_train_options options = *drive->job->options;
     struct hr_trace_begin_state begin;
     hr_trace_begin_state(drive, &begin);
-    options.checkpoint_every = drive->job->shared->course.checkpoint_every; /* cuts decide bits */
+    options.checkpoint_every = drive->job->shared->schedule.checkpoint_every; /* cuts decide bits */
     return dump(json_pack("{ss so so so ss so ss s{so ss ss}}", "hogring", HR_VERSION, "options",
                           hr_train_options_json(&options), "data", data_json(drive->job->dataset),
                           "machine", hr_machine_bits_json(), "model",

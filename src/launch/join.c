@@ -13,7 +13,7 @@
 
 enum { POLL_NS = 2 * 1000 * 1000 }; /* how often a rank looks for rank 0's name */
 
-struct hr_join_board {
+struct hr_rendezvous {
     char run[sizeof((struct hr_join_options *)0)->name];
     char segment[64]; /* the large segment's name, until rank 0 unlinks it */
     uint64_t segment_bytes;
@@ -22,9 +22,9 @@ struct hr_join_board {
 
 /* --- the control segment --- */
 
-static struct hr_join_board *board_of(struct hr_control *control)
+static struct hr_rendezvous *rendezvous_of(struct hr_control *control)
 {
-    return (struct hr_join_board *)(void *)((unsigned char *)control +
+    return (struct hr_rendezvous *)(void *)((unsigned char *)control +
                                             hr_control_bytes(control->nranks));
 }
 
@@ -75,7 +75,7 @@ static bool has_form(const struct hr_segment *segment)
     return segment->bytes >= sizeof *control && !memcmp(control->magic, "HOGRING", 8) &&
            control->version == HR_CONTROL_VERSION && control->nranks >= 1 &&
            control->nranks <= HR_MAX_RANKS &&
-           segment->bytes == hr_control_bytes(control->nranks) + sizeof(struct hr_join_board);
+           segment->bytes == hr_control_bytes(control->nranks) + sizeof(struct hr_rendezvous);
 }
 
 static enum hr_status check_form(const struct hr_segment *segment, const struct hr_join *join)
@@ -87,7 +87,7 @@ static enum hr_status check_form(const struct hr_segment *segment, const struct 
         return hr_fail(HR_E_USAGE, "run %s was opened by another version of hogring (%u, here %d)",
                        join->options.name, control->version, HR_CONTROL_VERSION);
     if (!has_form(segment) ||
-        strncmp(board_of(control)->run, join->options.name, sizeof join->options.name) != 0)
+        strncmp(rendezvous_of(control)->run, join->options.name, sizeof join->options.name) != 0)
         return hr_fail(HR_E_SHM, "/dev/shm%s is not of run %s; remove it", join->file,
                        join->options.name);
     return HR_OK;
@@ -127,7 +127,7 @@ static void say_here(struct hr_join *join)
         hr_bell_ring(&control->rank[r].bell);
 }
 
-/* Ranks do not fit together. While they meet, this ends the meeting for all; after that, only for
+/* Ranks do not fit together. While ranks join, this ends it for all; after that, only for
  * the rank that came too late. */
 static enum hr_status refuse(struct hr_control *control, enum hr_status status)
 {
@@ -177,7 +177,7 @@ static enum hr_status remove_leftover(struct hr_join *join)
     if (status == HR_OK && is_live(old.base))
         status = refuse_twin(join, old.base);
     if (status == HR_OK && hr_segment_remove(join->file, old.inode))
-        shm_unlink(board_of(old.base)->segment);
+        shm_unlink(rendezvous_of(old.base)->segment);
     hr_segment_destroy(&old);
     return status;
 }
@@ -220,7 +220,7 @@ static void sweep_runs(void)
             continue;
         if (has_form(&segment) && is_deserted(segment.base) &&
             hr_segment_remove(name, segment.inode))
-            shm_unlink(board_of(segment.base)->segment);
+            shm_unlink(rendezvous_of(segment.base)->segment);
         hr_segment_destroy(&segment);
     }
     if (dir)
@@ -232,15 +232,15 @@ static enum hr_status found(struct hr_join *join, int64_t start)
     const struct hr_join_options *options = &join->options;
     hr_segment_sweep();
     sweep_runs();
-    HR_TRY(create(hr_control_bytes(options->nranks) + sizeof(struct hr_join_board),
+    HR_TRY(create(hr_control_bytes(options->nranks) + sizeof(struct hr_rendezvous),
                   &join->control_segment));
     HR_TRY(create(options->segment_bytes, &join->segment));
     join->control = join->control_segment.base;
     hr_control_init(join->control, options->nranks);
-    join->board = board_of(join->control);
-    snprintf(join->board->run, sizeof join->board->run, "%s", options->name);
-    snprintf(join->board->segment, sizeof join->board->segment, "%s", join->segment.name);
-    join->board->segment_bytes = options->segment_bytes;
+    join->rendezvous = rendezvous_of(join->control);
+    snprintf(join->rendezvous->run, sizeof join->rendezvous->run, "%s", options->name);
+    snprintf(join->rendezvous->segment, sizeof join->rendezvous->segment, "%s", join->segment.name);
+    join->rendezvous->segment_bytes = options->segment_bytes;
     claim_line(join);
     say_here(join);
     return publish(join, start);
@@ -270,16 +270,16 @@ static enum hr_status find_run(struct hr_join *join, int64_t start)
 static enum hr_status check_agreement(const struct hr_join *join, struct hr_control *control)
 {
     const struct hr_join_options *mine = &join->options;
-    const struct hr_join_board *board = board_of(control);
+    const struct hr_rendezvous *rendezvous = rendezvous_of(control);
     if (control->nranks != mine->nranks)
         return refuse(control, hr_fail(HR_E_USAGE, "rank %zu expects %zu ranks, rank 0 %u (run %s)",
                                        mine->rank, mine->nranks, control->nranks, mine->name));
-    if (board->segment_bytes != mine->segment_bytes)
-        return refuse(control,
-                      hr_fail(HR_E_USAGE,
-                              "rank %zu expects a segment of %zu bytes, rank 0 of "
-                              "%" PRIu64 " (run %s): were they given the same options?",
-                              mine->rank, mine->segment_bytes, board->segment_bytes, mine->name));
+    if (rendezvous->segment_bytes != mine->segment_bytes)
+        return refuse(control, hr_fail(HR_E_USAGE,
+                                       "rank %zu expects a segment of %zu bytes, rank 0 of "
+                                       "%" PRIu64 " (run %s): were they given the same options?",
+                                       mine->rank, mine->segment_bytes, rendezvous->segment_bytes,
+                                       mine->name));
     return HR_OK;
 }
 
@@ -290,10 +290,11 @@ static enum hr_status enter(struct hr_join *join, int64_t start)
     struct hr_control *control = join->control_segment.base;
     HR_TRY(check_agreement(join, control));
     join->control = control;
-    join->board = board_of(control);
+    join->rendezvous = rendezvous_of(control);
     if (!claim_line(join))
         return refuse_twin(join, control);
-    const enum hr_status status = hr_segment_attach(join->board->segment, &join->segment, &exists);
+    const enum hr_status status =
+        hr_segment_attach(join->rendezvous->segment, &join->segment, &exists);
     if (status != HR_OK) /* rank 0 has given up, and said why, or died */
         return hr_control_failure(control) != HR_OK ? hr_control_failure(control) : status;
     say_here(join);
@@ -363,9 +364,9 @@ static void leave(struct hr_join *join, enum hr_status outcome)
     hr_atom32_store_release(&control->rank[rank].result, /* partner: hr_rank_has_returned */
                             outcome == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
     /* Of two that leave at once, the second here sees that the first has returned. */
-    hr_atom64_fetch_add_acq_rel(&join->board->left, 1);
+    hr_atom64_fetch_add_acq_rel(&join->rendezvous->left, 1);
     if (is_deserted(control)) {
-        shm_unlink(join->board->segment); /* if rank 0 died before it could */
+        shm_unlink(join->rendezvous->segment); /* if rank 0 died before it could */
         hr_segment_remove(join->file, join->control_segment.inode);
     }
 }

@@ -1,15 +1,14 @@
-/* join.h - ranks that were started one by one, as torchrun and mpirun do, meet by name.
+/* join.h - ranks that were started one by one (by torchrun, mpirun) find each other by a name.
  *
  *   /dev/shm/hogring-run.<uid>.<hash of the run's name>    the control segment
- *       [ control block (shm/control.h) | board: the run's name, the large segment's name ]
+ *       [ control block (shm/control.h) | rendezvous: the run's name, the large segment's name ]
  *
- *   Story    Rank 0 makes both segments, writes all that stands in them, and only then gives the
- *            control segment the name by which it is found: nobody sees a half-made one. The others
- *            wait for that name, take their rank's line by its pid, map the large segment, and say
- *            so. When all have, rank 0 unlinks the large segment. Whoever leaves last takes the
- *            control segment's name away, too.
- *   Alive    Nobody is a parent here. Each rank writes its pid and start time into its line, and
- *            every wait looks whether the others live (launch/peer_watch.h).
+ *   Story    Rank 0 makes both segments, fills them, and only then gives the control segment its
+ *            name: no rank sees it half made. The others wait for that name, claim their rank's
+ *            line with their pid, map the large segment, and say so. When all have, rank 0 unlinks
+ *            the large segment. The rank that leaves last unlinks the control segment.
+ *   Alive    No rank is the parent of the others. Each writes its pid and start time into its line,
+ *            and every wait checks that the others live (launch/peer_watch.h).
  *   Left     A run is over when its rank 0 has returned or is dead. What it left under the same
  *            name is removed, and the file's number decides whose name it is.
  *
@@ -24,14 +23,14 @@
 struct hr_join_options {
     size_t rank, nranks, local_rank;
     char name[256];       /* of the run: the same in all its ranks, and in no other run */
-    int64_t timeout_ns;   /* of the meeting; 0: none */
+    int64_t timeout_ns;   /* until all have joined; 0: none */
     size_t segment_bytes; /* of the large segment; the same in all ranks */
 };
 
 struct hr_join {
     struct hr_control *control;
     struct hr_segment control_segment, segment; /* mapped anywhere: only offsets are shared */
-    struct hr_join_board *board;
+    struct hr_rendezvous *rendezvous;
     struct hr_join_options options;
     char file[64]; /* the control segment's name */
     bool seated;   /* this rank's line is ours */

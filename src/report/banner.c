@@ -66,7 +66,7 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
         fprintf(out, "  batch    one update for each minibatch of %zu, lr %.6g\n", info->batch_size,
                 info->lr);
     if (info->optimizer)
-        fprintf(out, "  update   %s; %s\n", info->optimizer, info->lr_course);
+        fprintf(out, "  update   %s; %s\n", info->optimizer, info->lr_schedule);
     if (info->manner && info->manner[0])
         fprintf(out, "  manner   %s\n", info->manner);
     if (info->micro_shards)

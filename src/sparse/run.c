@@ -190,7 +190,7 @@ static void announce(const struct hr_sparse_run *run)
         .model = o->model,
         .kernels = "sparse",
         .optimizer = optimizer,
-        .lr_course = rate,
+        .lr_schedule = rate,
         .memory = memory,
         .workers = o->workers,
         .processors = hr_cpus_allowed(),

@@ -159,7 +159,7 @@ static void prepare_update(struct hr_worker *worker, uint64_t index)
 {
     const struct hr_shared_state *shared = worker->shared;
     own_of(worker)->step = hr_step_for(
-        shared, index, hr_batch_schedule_batch(&shared->course, index).count, ++worker->applied);
+        shared, index, hr_batch_schedule_batch(&shared->schedule, index).count, ++worker->applied);
     hr_buckets_reset(&own_of(worker)->buckets);
 }
 

@@ -5,35 +5,35 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-struct hr_batch hr_batch_schedule_batch(const struct hr_batch_schedule *course, uint64_t index)
+struct hr_batch hr_batch_schedule_batch(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    const uint64_t first = index % course->batches_per_epoch * course->batch;
+    const uint64_t first = index % schedule->batches_per_epoch * schedule->batch;
     return (struct hr_batch){
-        .epoch = index / course->batches_per_epoch,
+        .epoch = index / schedule->batches_per_epoch,
         .first = first,
-        .count = min_u64(course->batch, course->samples - first),
+        .count = min_u64(schedule->batch, schedule->samples - first),
     };
 }
 
-struct hr_piece hr_batch_schedule_piece(const struct hr_batch_schedule *course,
+struct hr_piece hr_batch_schedule_piece(const struct hr_batch_schedule *schedule,
                                         const struct hr_batch *batch, uint64_t done)
 {
-    const uint64_t position = batch->epoch * course->samples + batch->first + done;
-    const uint64_t first = position % course->pass;
+    const uint64_t position = batch->epoch * schedule->samples + batch->first + done;
+    const uint64_t first = position % schedule->pass;
     return (struct hr_piece){
-        .pass = position / course->pass,
+        .pass = position / schedule->pass,
         .first = first,
-        .count = min_u64(batch->count - done, course->pass - first),
+        .count = min_u64(batch->count - done, schedule->pass - first),
     };
 }
 
-float hr_batch_schedule_lr(const struct hr_batch_schedule *course, uint64_t index)
+float hr_batch_schedule_lr(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    const struct hr_batch batch = hr_batch_schedule_batch(course, index);
-    const double samples = (double)course->samples;
+    const struct hr_batch batch = hr_batch_schedule_batch(schedule, index);
+    const double samples = (double)schedule->samples;
     const double epoch = (double)batch.epoch + (double)batch.first / samples;
-    const float lr = hr_lr_at(&course->lr, epoch, (double)batch.count / samples);
-    return (float)((double)lr * course->lr_factor);
+    const float lr = hr_lr_at(&schedule->lr, epoch, (double)batch.count / samples);
+    return (float)((double)lr * schedule->lr_factor);
 }
 
 static uint64_t next_multiple(uint64_t index, uint64_t of)
@@ -41,21 +41,21 @@ static uint64_t next_multiple(uint64_t index, uint64_t of)
     return (index / of + 1) * of;
 }
 
-uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *course, uint64_t index)
+uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    uint64_t cut = min_u64(course->end, next_multiple(index, course->batches_per_epoch));
-    if (course->checkpoint_every)
-        cut = min_u64(cut, next_multiple(index, course->checkpoint_every));
+    uint64_t cut = min_u64(schedule->end, next_multiple(index, schedule->batches_per_epoch));
+    if (schedule->checkpoint_every)
+        cut = min_u64(cut, next_multiple(index, schedule->checkpoint_every));
     return cut;
 }
 
-bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *course, uint64_t index)
+bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    return index % course->batches_per_epoch == 0;
+    return index % schedule->batches_per_epoch == 0;
 }
 
-bool hr_batch_schedule_saves(const struct hr_batch_schedule *course, uint64_t index)
+bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    return course->checkpoint_every ? index % course->checkpoint_every == 0
-                                    : hr_batch_schedule_ends_epoch(course, index);
+    return schedule->checkpoint_every ? index % schedule->checkpoint_every == 0
+                                      : hr_batch_schedule_ends_epoch(schedule, index);
 }

@@ -35,7 +35,7 @@ struct hr_batch {
     uint64_t epoch, first, count; /* samples [first, first + count) of the epoch */
 };
 
-struct hr_batch hr_batch_schedule_batch(const struct hr_batch_schedule *course, uint64_t index);
+struct hr_batch hr_batch_schedule_batch(const struct hr_batch_schedule *schedule, uint64_t index);
 
 /* Part of a pass: positions [first, first + count) of the order of pass `pass`. */
 struct hr_piece {
@@ -43,17 +43,17 @@ struct hr_piece {
 };
 
 /* The samples of a batch from its `done`-th to the end of that pass; done < batch->count. */
-struct hr_piece hr_batch_schedule_piece(const struct hr_batch_schedule *course,
+struct hr_piece hr_batch_schedule_piece(const struct hr_batch_schedule *schedule,
                                         const struct hr_batch *batch, uint64_t done);
 
 /* The learning rate of the update of that index. */
-float hr_batch_schedule_lr(const struct hr_batch_schedule *course, uint64_t index);
+float hr_batch_schedule_lr(const struct hr_batch_schedule *schedule, uint64_t index);
 
 /* The first cut after index (index < end). */
-uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *course, uint64_t index);
+uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, uint64_t index);
 
 /* Is this index the end of an epoch, or a place to save at? */
-bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *course, uint64_t index);
-bool hr_batch_schedule_saves(const struct hr_batch_schedule *course, uint64_t index);
+bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index);
+bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index);
 
 #endif

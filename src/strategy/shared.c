@@ -113,7 +113,7 @@ void hr_state_stop(struct hr_worker *worker)
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number)
 {
-    return hr_step_of(&shared->optimizer, (double)hr_batch_schedule_lr(&shared->course, index),
+    return hr_step_of(&shared->optimizer, (double)hr_batch_schedule_lr(&shared->schedule, index),
                       samples, number);
 }
 
@@ -141,7 +141,7 @@ void hr_stale_describe(const struct hr_shared_state *shared, char *text, size_t 
 struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness)
 {
-    const double lr = (double)hr_batch_schedule_lr(&shared->course, index);
+    const double lr = (double)hr_batch_schedule_lr(&shared->schedule, index);
     const double slower =
         ((const struct hr_stale_updates *)shared->setup)->inverse ? 1 + (double)staleness : 1;
     return hr_step_of(&shared->optimizer, lr / slower, samples, number);

@@ -99,7 +99,7 @@ struct hr_shared_state {
     uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
     void *setup;              /* what strategy->prepare made of them, or NULL; one block, owned */
     struct hr_optimizer optimizer;
-    struct hr_batch_schedule course;
+    struct hr_batch_schedule schedule;
     struct hr_group_options group_options;
     size_t workers, servers, params;
     bool colocated; /* shard s belongs to worker s; else to a rank of its own */

@@ -39,7 +39,7 @@ void hr_announce(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     const struct hr_shared_state *shared = &run->shared;
-    const struct hr_batch_schedule *course = &shared->course;
+    const struct hr_batch_schedule *schedule = &shared->schedule;
     const bool all_reduces = hr_strategy_obeys(shared->strategy, "algorithm");
     char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
     hr_optimizer_setup_text(run, optimizer, sizeof optimizer);
@@ -56,7 +56,7 @@ void hr_announce(const struct hr_run *run)
         .model = hr_model_text(run->job.model),
         .kernels = hr_kernels_name(),
         .optimizer = optimizer,
-        .lr_course = rate,
+        .lr_schedule = rate,
         .manner = manner,
         .times = times,
         .memory = memory,
@@ -68,10 +68,10 @@ void hr_announce(const struct hr_run *run)
         .threads_per_worker = o->threads_per_worker,
         .micro_shards = run->job.micro_shards,
         .params = shared->params,
-        .lr = (double)hr_batch_schedule_lr(course, course->first),
+        .lr = (double)hr_batch_schedule_lr(schedule, schedule->first),
         .epochs = o->epochs,
-        .steps = course->end,
-        .first = course->first,
+        .steps = schedule->end,
+        .first = schedule->first,
         .seed = o->seed,
         .staleness = o->staleness,
         .synchronous = shared->strategy->synchronous,

@@ -92,10 +92,11 @@ void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
 /* The rate of the last index handed out. */
 static double last_lr(const struct hr_run *run)
 {
-    const struct hr_batch_schedule *course = &run->shared.course;
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
     const uint64_t next = hr_atom64_load_acquire(&run->shared.dispenser->next); /* all are gone */
-    const uint64_t begun = next < course->end ? next : course->end;
-    return (double)hr_batch_schedule_lr(course, begun > course->first ? begun - 1 : course->first);
+    const uint64_t begun = next < schedule->end ? next : schedule->end;
+    return (double)hr_batch_schedule_lr(schedule,
+                                        begun > schedule->first ? begun - 1 : schedule->first);
 }
 
 /* Returns `status`; if the run diverged with large inputs, the message says to normalise them. */

@@ -73,7 +73,7 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
 {
     const struct hr_train_options *o = run->job.options;
     const size_t base = o->base_batch_size ? o->base_batch_size : run->job.batch_size;
-    const double times = (double)run->shared.course.batch / (double)base;
+    const double times = (double)run->shared.schedule.batch / (double)base;
     *out = 1;
     if (!strcmp(o->scale_lr, "none"))
         return HR_OK;
@@ -89,17 +89,17 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
 enum hr_status hr_rate_setup(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
-    struct hr_batch_schedule *course = &run->shared.course;
+    struct hr_batch_schedule *schedule = &run->shared.schedule;
     const bool divides = !run->shared.strategy->shares_batch && !strcmp(o->async_lr, "divide");
     double scale;
-    HR_TRY(hr_lr_kind_parse(o->lr_schedule, &course->lr.kind));
+    HR_TRY(hr_lr_kind_parse(o->lr_schedule, &schedule->lr.kind));
     HR_TRY(scale_of(run, &scale));
-    course->lr.peak = o->lr;
-    course->lr.warmup_epochs = o->warmup_epochs;
-    course->lr.epochs = (double)o->epochs;
-    course->lr.step_epochs = o->lr_step_epochs;
-    course->lr.gamma = o->lr_gamma;
-    course->lr_factor = divides ? scale / (double)run->shared.workers : scale;
+    schedule->lr.peak = o->lr;
+    schedule->lr.warmup_epochs = o->warmup_epochs;
+    schedule->lr.epochs = (double)o->epochs;
+    schedule->lr.step_epochs = o->lr_step_epochs;
+    schedule->lr.gamma = o->lr_gamma;
+    schedule->lr_factor = divides ? scale / (double)run->shared.workers : scale;
     return HR_OK;
 }
 
@@ -136,16 +136,16 @@ void hr_optimizer_setup_text(const struct hr_run *run, char *text, size_t size)
 
 void hr_rate_setup_text(const struct hr_run *run, char *text, size_t size)
 {
-    const struct hr_batch_schedule *course = &run->shared.course;
-    const double peak = course->lr.peak * course->lr_factor;
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
+    const double peak = schedule->lr.peak * schedule->lr_factor;
     snprintf(text, size, "lr %.6g", peak);
-    if (course->lr_factor != 1)
-        add(text, size, " (%g times %.6g)", course->lr.peak, course->lr_factor);
-    if (course->lr.warmup_epochs > 0)
-        add(text, size, " after %g epoch%s of warm-up", course->lr.warmup_epochs,
-            course->lr.warmup_epochs == 1 ? "" : "s");
-    if (course->lr.kind == HR_LR_STEP)
-        add(text, size, ", times %g every %g epochs", course->lr.gamma, course->lr.step_epochs);
-    else if (course->lr.kind != HR_LR_CONSTANT)
-        add(text, size, ", %s to 0", hr_lr_kind_name(course->lr.kind));
+    if (schedule->lr_factor != 1)
+        add(text, size, " (%g times %.6g)", schedule->lr.peak, schedule->lr_factor);
+    if (schedule->lr.warmup_epochs > 0)
+        add(text, size, " after %g epoch%s of warm-up", schedule->lr.warmup_epochs,
+            schedule->lr.warmup_epochs == 1 ? "" : "s");
+    if (schedule->lr.kind == HR_LR_STEP)
+        add(text, size, ", times %g every %g epochs", schedule->lr.gamma, schedule->lr.step_epochs);
+    else if (schedule->lr.kind != HR_LR_CONSTANT)
+        add(text, size, ", %s to 0", hr_lr_kind_name(schedule->lr.kind));
 }

@@ -154,19 +154,19 @@ static enum hr_status settle_parts(struct hr_train_job *job)
     return HR_OK;
 }
 
-static void plot_course(struct hr_run *run)
+static void lay_out_schedule(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
-    struct hr_batch_schedule *course = &run->shared.course;
+    struct hr_batch_schedule *schedule = &run->shared.schedule;
     const bool shares = run->shared.strategy->shares_batch;
-    course->pass = run->job.dataset->train.count;
-    course->samples = o->epoch_size ? o->epoch_size : course->pass;
-    course->batch = shares ? run->job.global_batch : run->job.batch_size * o->accumulate;
-    course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
-    course->end = o->epochs * course->batches_per_epoch;
-    if (o->max_steps && o->max_steps < course->end)
-        course->end = o->max_steps;
-    course->checkpoint_every = o->checkpoint_dir[0] ? o->checkpoint_every : 0;
+    schedule->pass = run->job.dataset->train.count;
+    schedule->samples = o->epoch_size ? o->epoch_size : schedule->pass;
+    schedule->batch = shares ? run->job.global_batch : run->job.batch_size * o->accumulate;
+    schedule->batches_per_epoch = (schedule->samples + schedule->batch - 1) / schedule->batch;
+    schedule->end = o->epochs * schedule->batches_per_epoch;
+    if (o->max_steps && o->max_steps < schedule->end)
+        schedule->end = o->max_steps;
+    schedule->checkpoint_every = o->checkpoint_dir[0] ? o->checkpoint_every : 0;
 }
 
 /* How long ranks spin and yield follows from how many threads will be busy. */
@@ -186,7 +186,7 @@ static void set_up_leader(struct hr_run *run)
 {
     run->leader = (struct hr_leader){
         .cuts = {.curve_room = run->job.options->epochs + 2,
-                 .schedule = &run->shared.course,
+                 .schedule = &run->shared.schedule,
                  .saves = run->job.options->checkpoint_dir[0]},
         .job = &run->job,
     };
@@ -205,7 +205,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.model));
     HR_TRY(settle_batch(run));
     HR_TRY(settle_parts(&run->job));
-    plot_course(run);
+    lay_out_schedule(run);
     HR_TRY(hr_rate_setup(run));
     HR_TRY(hr_optimizer_setup(run));
     shared->params = hr_model_param_count(run->job.model);

@@ -80,7 +80,7 @@ static void name_trace(const struct hr_run *run, struct hr_run_result *result)
 enum hr_status hr_result_fill(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
-    const struct hr_batch_schedule *course = &run->shared.course;
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
     const struct hr_worker_stats *stats = run->shared.stats;
     const struct hr_accounts accounts = {&stats->account, sizeof *stats, run->shared.workers};
     fill_configuration(run, result);
@@ -90,7 +90,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     HR_TRY(take_dropped(run, result));
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
     result->lr = as_written(hr_batch_schedule_lr(
-        course, run->leader.cuts.cut->index ? run->leader.cuts.cut->index - 1 : 0));
+        schedule, run->leader.cuts.cut->index ? run->leader.cuts.cut->index - 1 : 0));
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_divergence_cure(run, result);
     hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);

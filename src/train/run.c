@@ -31,14 +31,14 @@
 static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     struct hr_shared_state *shared = &run->shared;
-    const struct hr_batch_schedule *course = &shared->course;
+    const struct hr_batch_schedule *schedule = &shared->schedule;
     if (!run->job.local)
         HR_TRY(hr_group_init(shared->group, &shared->group_options));
-    hr_atom64_store_relaxed(&shared->dispenser->next, course->first);
+    hr_atom64_store_relaxed(&shared->dispenser->next, schedule->first);
     hr_atom64_store_relaxed(&shared->dispenser->cut,
-                            hr_batch_schedule_next_cut(course, course->first));
+                            hr_batch_schedule_next_cut(schedule, schedule->first));
     hr_atom64_store_relaxed(&shared->dispenser->stop_at, UINT64_MAX);
-    run->leader.cuts.cut->index = course->first;
+    run->leader.cuts.cut->index = schedule->first;
     if (checkpoint)
         HR_TRY(hr_state_restore(run, checkpoint));
     else

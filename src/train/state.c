@@ -152,7 +152,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     struct hr_run *run = arg;
     const struct hr_snapshot *snapshot = &run->shared.snapshot;
     const double lr =
-        (double)hr_batch_schedule_lr(&run->shared.course, run->leader.cuts.cut->index);
+        (double)hr_batch_schedule_lr(&run->shared.schedule, run->leader.cuts.cut->index);
     run->batches_saved = (int64_t)hr_cut_step(&run->leader.cuts);
     fill_model(run, model);
     fill_states(run, trainer);
@@ -174,7 +174,7 @@ void hr_state_describe(struct hr_run *run)
         .options = run->job.options,
         .dataset = run->job.dataset,
         .cuts = &run->leader.cuts,
-        .schedule = &run->shared.course,
+        .schedule = &run->shared.schedule,
         .model = hr_model_text(run->job.model),
         .strategy = run->job.options->strategy,
         .optimizer = run->job.options->optimizer,

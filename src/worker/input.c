@@ -60,7 +60,7 @@ struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t rank,
 
 struct hr_batch hr_input_share(const struct hr_train_job *job, size_t rank, uint64_t index)
 {
-    const struct hr_batch batch = hr_batch_schedule_batch(&job->shared->course, index);
+    const struct hr_batch batch = hr_batch_schedule_batch(&job->shared->schedule, index);
     return hr_input_share_of(job, rank, &batch);
 }
 
@@ -84,7 +84,7 @@ void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float 
     const struct hr_train_job *job = input->job;
     const size_t features = hr_shape_elems(job->dataset->shape);
     for (uint64_t done = 0; done < part->count;) {
-        const struct hr_piece piece = hr_batch_schedule_piece(&job->shared->course, part, done);
+        const struct hr_piece piece = hr_batch_schedule_piece(&job->shared->schedule, part, done);
         input->pass = done ? input->pass : piece.pass;
         decode_piece(input, &piece, input->samples + done, x + done * features, y + done);
         done += piece.count;

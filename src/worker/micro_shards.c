@@ -82,7 +82,7 @@ struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self,
                                                 const struct hr_batch *batch, size_t *samples)
 {
     struct hr_worker *worker = &self->worker;
-    const uint64_t step = worker->index - 1 - worker->shared->course.first;
+    const uint64_t step = worker->index - 1 - worker->shared->schedule.first;
     const int64_t began = hr_clock_ns();
     const struct hr_batch_result result = hr_parts_gradient(self, batch, samples);
     const bool measures = worker->rank == 0 && self->job->parts > 1 && step >= COST_FIRST &&

@@ -32,8 +32,8 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
         .stats = &shared->stats[rank],
         .weights = shared->weights[rank],
         .grads = shared->grads[rank],
-        .index = shared->course.first,
-        .cut = hr_batch_schedule_next_cut(&shared->course, shared->course.first),
+        .index = shared->schedule.first,
+        .cut = hr_batch_schedule_next_cut(&shared->schedule, shared->schedule.first),
     };
     if (job->local)
         hr_member_init_local(&self->worker.member, job->local, rank);
@@ -54,8 +54,8 @@ static enum hr_status start_prefetch(struct hr_train_worker *self, size_t rank)
         .rank = rank,
         .ahead = job->options->prefetch,
         .max_samples = job->batch_size,
-        .first = shared->course.first + (shared->strategy->shares_batch ? 0 : rank),
-        .end = shared->course.end,
+        .first = shared->schedule.first + (shared->strategy->shares_batch ? 0 : rank),
+        .end = shared->schedule.end,
         .stride = shared->strategy->shares_batch ? 1 : shared->workers,
     };
     if (!hr_train_job_prefetches(job))
@@ -182,9 +182,9 @@ static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
     const struct hr_train_job *job = self->job;
     const struct hr_worker *worker = &self->worker;
     const struct hr_shared_state *shared = worker->shared;
-    const bool at_random = shared->course.first == 0 && !job->options->init_weights[0];
+    const bool at_random = shared->schedule.first == 0 && !job->options->init_weights[0];
     return at_random && worker->steps == 0 &&
-           index < hr_batch_schedule_next_cut(&shared->course, 0) &&
+           index < hr_batch_schedule_next_cut(&shared->schedule, 0) &&
            !memcmp(worker->weights, shared->snapshot.weights,
                    shared->params * sizeof *worker->weights);
 }
@@ -192,7 +192,7 @@ static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
 enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const struct hr_task *task)
 {
     struct hr_worker *worker = &self->worker;
-    const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->course, task->index);
+    const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, task->index);
     const struct hr_batch share = hr_input_share(self->job, worker->rank, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;
     const bool at_the_start = is_at_the_start(self, task->index);
@@ -253,11 +253,11 @@ void hr_train_worker_leave_cut(struct hr_train_worker *self)
 {
     const struct hr_cut *cut = self->job->cut;
     struct hr_worker *worker = &self->worker;
-    const struct hr_batch_schedule *course = &worker->shared->course;
-    if (hr_batch_schedule_ends_epoch(course, cut->index)) {
+    const struct hr_batch_schedule *schedule = &worker->shared->schedule;
+    if (hr_batch_schedule_ends_epoch(schedule, cut->index)) {
         worker->stats->epoch_loss = 0;
         worker->stats->epoch_samples = 0;
     }
     if (!cut->halt && worker->shared->strategy->synchronous)
-        worker->cut = hr_batch_schedule_next_cut(course, cut->index);
+        worker->cut = hr_batch_schedule_next_cut(schedule, cut->index);
 }

@@ -172,10 +172,10 @@ static enum hr_status describe(struct runs *c, const char *model)
     shared->workers = c->threads;
     shared->params = hr_model_param_count(c->model);
     HR_TRY(hr_strategy_find("hogwild", 0, &shared->strategy));
-    shared->course = (struct hr_batch_schedule){
+    shared->schedule = (struct hr_batch_schedule){
         .samples = 1, .pass = 1, .batch = 1, .batches_per_epoch = 1, .end = 1};
-    shared->course.lr = (struct hr_lr_schedule){.peak = 1e-4, .epochs = 1};
-    shared->course.lr_factor = 1;
+    shared->schedule.lr = (struct hr_lr_schedule){.peak = 1e-4, .epochs = 1};
+    shared->schedule.lr_factor = 1;
     c->whole = (struct hr_param_segment){0, shared->params, HR_SEGMENT_TRAINED};
     shared->optimizer = (struct hr_optimizer){
         .momentum = 0.9, .segments = &c->whole, .nsegments = 1, .params = shared->params};

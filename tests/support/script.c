@@ -48,7 +48,7 @@ static void start_ranks(struct script *script)
                                                .stats = &shared->stats[w],
                                                .weights = shared->weights[w],
                                                .grads = shared->grads[w],
-                                               .cut = shared->course.end};
+                                               .cut = shared->schedule.end};
         CHECK_OK(hr_worker_start(&script->worker[w]));
     }
     for (size_t s = 0; s < shared->servers; s++)
@@ -89,13 +89,13 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .strategy = strategy,
         .options = &script->options,
         .optimizer = optimizer,
-        .course = {.samples = batch * plan.batches,
-                   .pass = batch * plan.batches,
-                   .batch = batch,
-                   .batches_per_epoch = plan.batches,
-                   .end = plan.batches,
-                   .lr = {.kind = HR_LR_CONSTANT, .peak = 1, .epochs = 1},
-                   .lr_factor = 1},
+        .schedule = {.samples = batch * plan.batches,
+                     .pass = batch * plan.batches,
+                     .batch = batch,
+                     .batches_per_epoch = plan.batches,
+                     .end = plan.batches,
+                     .lr = {.kind = HR_LR_CONSTANT, .peak = 1, .epochs = 1},
+                     .lr_factor = 1},
         .workers = plan.workers,
         .servers = plan.servers,
         .params = optimizer.params,

@@ -3,7 +3,7 @@
 #include "support/check.h"
 
 /* 10 samples in batches of 4: an epoch is 4 + 4 + 2. */
-static struct hr_batch_schedule course_of_ten(void)
+static struct hr_batch_schedule schedule_of_ten(void)
 {
     return (struct hr_batch_schedule){
         .samples = 10,
@@ -20,9 +20,9 @@ static void batches_cover_each_epoch_and_the_last_is_short(void **state)
 {
     (void)state;
     static const struct hr_batch want[] = {{0, 0, 4}, {0, 4, 4}, {0, 8, 2}, {1, 0, 4}, {1, 4, 4}};
-    const struct hr_batch_schedule course = course_of_ten();
+    const struct hr_batch_schedule schedule = schedule_of_ten();
     for (uint64_t index = 0; index < sizeof want / sizeof *want; index++) {
-        const struct hr_batch got = hr_batch_schedule_batch(&course, index);
+        const struct hr_batch got = hr_batch_schedule_batch(&schedule, index);
         assert_memory_equal(&got, &want[index], sizeof got);
     }
 }
@@ -33,13 +33,13 @@ static void a_batch_may_straddle_passes(void **state)
     (void)state;
     static const struct hr_piece want[] = {{0, 0, 4}, {0, 4, 3}, {1, 0, 1}, {1, 1, 2},
                                            {1, 3, 4}, {2, 0, 4}, {2, 4, 2}};
-    struct hr_batch_schedule course = course_of_ten();
-    course.pass = 7;
+    struct hr_batch_schedule schedule = schedule_of_ten();
+    schedule.pass = 7;
     size_t n = 0;
     for (uint64_t index = 0; index < 6; index++) {
-        const struct hr_batch batch = hr_batch_schedule_batch(&course, index);
+        const struct hr_batch batch = hr_batch_schedule_batch(&schedule, index);
         for (uint64_t done = 0; done < batch.count; n++) {
-            const struct hr_piece got = hr_batch_schedule_piece(&course, &batch, done);
+            const struct hr_piece got = hr_batch_schedule_piece(&schedule, &batch, done);
             assert_memory_equal(&got, &want[n], sizeof got);
             done += got.count;
         }
@@ -50,33 +50,33 @@ static void a_batch_may_straddle_passes(void **state)
 static void cuts_are_ends_of_epochs_saves_and_the_end(void **state)
 {
     (void)state;
-    struct hr_batch_schedule course = course_of_ten();
+    struct hr_batch_schedule schedule = schedule_of_ten();
     static const uint64_t plain[] = {3, 3, 3, 6, 6, 6, 8, 8}, saving[] = {2, 2, 3, 4, 6, 6, 8, 8};
-    for (uint64_t index = 0; index < course.end; index++)
-        assert_int_equal(hr_batch_schedule_next_cut(&course, index), plain[index]);
-    course.checkpoint_every = 2;
-    for (uint64_t index = 0; index < course.end; index++)
-        assert_int_equal(hr_batch_schedule_next_cut(&course, index), saving[index]);
-    assert_true(hr_batch_schedule_saves(&course, 4));
-    assert_false(hr_batch_schedule_saves(&course, 3));
-    assert_true(hr_batch_schedule_ends_epoch(&course, 3));
-    assert_false(hr_batch_schedule_ends_epoch(&course, 4));
+    for (uint64_t index = 0; index < schedule.end; index++)
+        assert_int_equal(hr_batch_schedule_next_cut(&schedule, index), plain[index]);
+    schedule.checkpoint_every = 2;
+    for (uint64_t index = 0; index < schedule.end; index++)
+        assert_int_equal(hr_batch_schedule_next_cut(&schedule, index), saving[index]);
+    assert_true(hr_batch_schedule_saves(&schedule, 4));
+    assert_false(hr_batch_schedule_saves(&schedule, 3));
+    assert_true(hr_batch_schedule_ends_epoch(&schedule, 3));
+    assert_false(hr_batch_schedule_ends_epoch(&schedule, 4));
 }
 
 /* Warm-up over one epoch from position and share of the batch: 4/10, 8/10, 10/10 of the peak. */
 static void the_rate_follows_the_samples_seen(void **state)
 {
     (void)state;
-    struct hr_batch_schedule course = course_of_ten();
-    course.lr.warmup_epochs = 1;
-    CHECK_NEAR((double)hr_batch_schedule_lr(&course, 0), 0.4, 1e-6, 0);
-    CHECK_NEAR((double)hr_batch_schedule_lr(&course, 1), 0.8, 1e-6, 0);
-    CHECK_NEAR((double)hr_batch_schedule_lr(&course, 2), 1.0, 1e-6, 0);
-    course.lr_factor = 0.25;
-    CHECK_NEAR((double)hr_batch_schedule_lr(&course, 5), 0.25, 1e-6, 0);
-    course.lr = (struct hr_lr_schedule){.kind = HR_LR_COSINE, .peak = 1, .epochs = 2};
-    course.lr_factor = 1;
-    CHECK_NEAR((double)hr_batch_schedule_lr(&course, 3), 0.5, 1e-6, 0); /* half of the way */
+    struct hr_batch_schedule schedule = schedule_of_ten();
+    schedule.lr.warmup_epochs = 1;
+    CHECK_NEAR((double)hr_batch_schedule_lr(&schedule, 0), 0.4, 1e-6, 0);
+    CHECK_NEAR((double)hr_batch_schedule_lr(&schedule, 1), 0.8, 1e-6, 0);
+    CHECK_NEAR((double)hr_batch_schedule_lr(&schedule, 2), 1.0, 1e-6, 0);
+    schedule.lr_factor = 0.25;
+    CHECK_NEAR((double)hr_batch_schedule_lr(&schedule, 5), 0.25, 1e-6, 0);
+    schedule.lr = (struct hr_lr_schedule){.kind = HR_LR_COSINE, .peak = 1, .epochs = 2};
+    schedule.lr_factor = 1;
+    CHECK_NEAR((double)hr_batch_schedule_lr(&schedule, 3), 0.5, 1e-6, 0); /* half of the way */
 }
 
 int main(void)

@@ -32,13 +32,13 @@ static struct hr_train_job job_of(const struct hr_train_options *options, const 
 {
     const struct hr_train_job job = {.options = options, .dataset = run_digits(), .shared = shared};
     *shared = (struct hr_shared_state){0};
-    struct hr_batch_schedule *course = &shared->course;
+    struct hr_batch_schedule *schedule = &shared->schedule;
     CHECK_OK(hr_strategy_find(strategy, 1, &shared->strategy));
     shared->workers = options->workers;
-    course->pass = run_digits()->train.count;
-    course->samples = options->epoch_size;
-    course->batch = BATCH * (shared->strategy->synchronous ? options->workers : 1);
-    course->batches_per_epoch = (course->samples + course->batch - 1) / course->batch;
+    schedule->pass = run_digits()->train.count;
+    schedule->samples = options->epoch_size;
+    schedule->batch = BATCH * (shared->strategy->synchronous ? options->workers : 1);
+    schedule->batches_per_epoch = (schedule->samples + schedule->batch - 1) / schedule->batch;
     return job;
 }
 

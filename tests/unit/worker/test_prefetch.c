@@ -22,13 +22,13 @@ static struct hr_train_job job_of(const struct hr_train_options *options, const 
 {
     const struct hr_train_job job = {.options = options, .dataset = run_digits(), .shared = shared};
     *shared = (struct hr_shared_state){0};
-    struct hr_batch_schedule *course = &shared->course;
+    struct hr_batch_schedule *schedule = &shared->schedule;
     CHECK_OK(hr_strategy_find(strategy, 1, &shared->strategy));
     shared->workers = options->workers;
-    course->pass = course->samples = run_digits()->train.count;
-    course->batch = BATCH;
-    course->batches_per_epoch = (course->samples + BATCH - 1) / BATCH;
-    course->end = 300;
+    schedule->pass = schedule->samples = run_digits()->train.count;
+    schedule->batch = BATCH;
+    schedule->batches_per_epoch = (schedule->samples + BATCH - 1) / BATCH;
+    schedule->end = 300;
     return job;
 }
 
@@ -102,8 +102,8 @@ static void it_goes_on_behind_a_miss(void **state)
     const struct hr_train_job job = job_of(&options, "hogwild", &shared);
     struct hr_prefetch *prefetch = NULL;
     const struct hr_prefetch_options how = {&job, 0, 2, 1000, 0, UINT64_MAX, 3};
-    shared.course.batch = 1000;
-    shared.course.batches_per_epoch = 2;
+    shared.schedule.batch = 1000;
+    shared.schedule.batches_per_epoch = 2;
     CHECK_OK(hr_prefetch_start(&how, &prefetch));
     for (uint64_t index = 1000; index < 100000; index += 1000) {
         wait_until_full(prefetch, index / 1000 % 2); /* with one made it is busy with the next */
