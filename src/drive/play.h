@@ -6,7 +6,7 @@
  *
  * No rank ever waits. Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in
  * whose turn it is. Effects happen in the driver's thread; gradients, which are pure, may be
- * computed ahead by other threads (pool.h), between accept and offer.
+ * computed ahead by other threads (gradient_pool.h), between accept and offer.
  *
  * Threads: a play belongs to one thread.
  */
@@ -14,7 +14,7 @@
 #define HR_DRIVE_PLAY_H
 
 #include "trace/trace.h"
-#include "drive/pool.h"
+#include "drive/gradient_pool.h"
 #include "drive/driver.h"
 #include "worker/worker.h"
 

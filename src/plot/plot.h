@@ -7,7 +7,7 @@
 
 #include "report/layers.h"
 #include "report/report.h"
-#include "report/store.h"
+#include "report/store_times.h"
 
 /* The runs' curves; HR_E_USAGE when no run was evaluated. */
 HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/json_value.h"
-#include "report/links.h"
+#include "report/link_times.h"
 
 /* Appends; a failure makes the array NULL. */
 static void append(json_t **array, json_t *value)

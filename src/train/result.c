@@ -7,7 +7,7 @@
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
 #include "session/result.h"
-#include "train/account.h"
+#include "train/counters.h"
 #include "worker/micro_shards.h"
 #include "drive/replay.h"
 

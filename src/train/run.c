@@ -14,7 +14,7 @@
 #include "kernels/gemm.h"
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
-#include "train/account.h"
+#include "train/counters.h"
 #include "session/input_scale.h"
 #include "session/kept.h"
 #include "sparse/engine.h"

@@ -6,7 +6,7 @@
  *   drive        decides whose turn it is                     driver.h
  *   saver        how the state is written and read            session/save.h, state.h
  *
- *   run.c        options -> prepare.c -> needs.c -> memory.c -> initial state -> driver -> result.c
+ *   run.c        prepare.c -> needs.c -> shared_memory.c -> initial state -> driver -> result.c
  *   prepare.c    options -> constants, with optimizer_setup.h and links_setup.h
  *
  * Threads: the launcher's; ranks use only the parts listed above.
@@ -55,7 +55,7 @@ void hr_run_begin(struct hr_run *run, const struct hr_train_call *call);
 HR_CHECKED enum hr_status hr_run_prepare(struct hr_run *run);
 void hr_run_finish(struct hr_run *run);
 
-/* --- memory.c: what the ranks share, and its bytes, by name */
+/* --- shared_memory.c: what the ranks share, and its bytes, by name */
 HR_CHECKED enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs);
 HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
 

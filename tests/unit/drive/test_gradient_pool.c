@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "support/runs.h"
-#include "drive/pool.h"
+#include "drive/gradient_pool.h"
 #include "worker/job.h"
 #include "train/model_file.h"
 

@@ -1,4 +1,4 @@
-#include "report/npy.h"
+#include "report/npy_writer.h"
 
 #include <stdio.h>
 #include <string.h>

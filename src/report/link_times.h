@@ -1,6 +1,6 @@
-/* links.h - what `hogring bench links` shows: plans over links, rings, and the laws of servers. */
-#ifndef HR_REPORT_LINKS_H
-#define HR_REPORT_LINKS_H
+/* link_times.h - results of `hogring bench links`: plans over links, rings, laws of servers. */
+#ifndef HR_REPORT_LINK_TIMES_H
+#define HR_REPORT_LINK_TIMES_H
 
 #include <stdio.h>
 

@@ -1,16 +1,16 @@
-/* account.h - results computed from the workers' counters, after all ranks have ended.
+/* counters.h - results computed from the workers' counters, after all ranks have ended.
  *
  * Threads: none of this is called by ranks.
  */
-#ifndef HR_TRAIN_ACCOUNT_H
-#define HR_TRAIN_ACCOUNT_H
+#ifndef HR_TRAIN_COUNTERS_H
+#define HR_TRAIN_COUNTERS_H
 
 #include "train/run.h"
 
 /* Sum the counters into a zeroed result (result.c). */
 void hr_result_count(const struct hr_run *run, struct hr_run_result *result);
 
-/* Staleness by worker and by key; the totals are in the result (account.c). */
+/* Staleness by worker and by key; the totals are in the result (counters.c). */
 HR_CHECKED enum hr_status hr_account_staleness(struct hr_run *run);
 
 /* The effect of asynchrony on this rate; the staleness is in the result (divergence.c). */

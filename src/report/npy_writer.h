@@ -1,10 +1,10 @@
-/* npy.h - a matrix as NumPy saves it (numpy/lib/format.py, version 1.0).
+/* npy_writer.h - a matrix as NumPy saves it (numpy/lib/format.py, version 1.0).
  *
  * Threads: none. Errors: HR_E_IO with the path; the file is there as a whole or not at all.
- * Test: tests/unit/report/test_npy.c
+ * Test: tests/unit/report/test_npy_writer.c
  */
-#ifndef HR_REPORT_NPY_H
-#define HR_REPORT_NPY_H
+#ifndef HR_REPORT_NPY_WRITER_H
+#define HR_REPORT_NPY_WRITER_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "report/store.h"
+#include "report/store_times.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "drive/pool.h"
+#include "drive/gradient_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "report/links.h"
+#include "report/link_times.h"
 
 #include <math.h>
 

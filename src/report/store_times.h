@@ -1,6 +1,6 @@
-/* store.h - results of `hogring bench store`: push_pull over workers, servers and sizes. */
-#ifndef HR_REPORT_STORE_H
-#define HR_REPORT_STORE_H
+/* store_times.h - results of `hogring bench store`: push_pull over workers, servers and sizes. */
+#ifndef HR_REPORT_STORE_TIMES_H
+#define HR_REPORT_STORE_TIMES_H
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "strategy/staleness.h"
-#include "train/account.h"
+#include "train/counters.h"
 
 /* A histogram: a worker's, a key's, or that of all updates. */
 struct source {
