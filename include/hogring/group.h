@@ -81,9 +81,9 @@ typedef enum hr_status (*hr_rank_fn)(struct hr_group *world, void *arg);
 HR_API_CHECKED enum hr_status hr_world_run(const struct hr_world_options *options, hr_rank_fn work,
                                            void *arg);
 
-/* The same from inside a rank that somebody else has started (torchrun, mpirun, a shell): rank and
- * size come from the environment (RANK, WORLD_SIZE, LOCAL_RANK, or mpirun's), options->nranks and
- * launch are not read. Finish with hr_world_leave; status is how this rank's work ended. */
+/* The same inside a rank that torchrun, mpirun or a shell has started: rank and size come from the
+ * environment (RANK, WORLD_SIZE, LOCAL_RANK, or mpirun's); options->nranks and launch are not read.
+ * Finish with hr_world_leave; status is how this rank's work ended. */
 HR_API_CHECKED enum hr_status hr_world_join(const struct hr_world_options *options,
                                             struct hr_group **world);
 void hr_world_leave(struct hr_group *world, enum hr_status status);
@@ -113,11 +113,11 @@ HR_API_CHECKED enum hr_status hr_group_alloc(struct hr_group *group, size_t byte
 /* Nobody leaves before all have come. */
 HR_API_CHECKED enum hr_status hr_barrier(struct hr_group *group);
 
-/* buffer (count) of everybody becomes root's. */
+/* buffer (count) of every rank becomes root's. */
 HR_API_CHECKED enum hr_status hr_broadcast(struct hr_group *group, void *buffer, size_t count,
                                            enum hr_type type, size_t root);
 
-/* out (count) of everybody = the reduction over all ranks' in (count). In place: in == out. */
+/* out (count) of every rank = the reduction over all ranks' in (count). In place: in == out. */
 HR_API_CHECKED enum hr_status hr_all_reduce(struct hr_group *group, const void *in, void *out,
                                             size_t count, enum hr_type type, enum hr_redop redop);
 
@@ -132,8 +132,8 @@ HR_API_CHECKED enum hr_status hr_reduce_scatter(struct hr_group *group, const vo
                                                 size_t count, enum hr_type type,
                                                 enum hr_redop redop);
 
-/* Block r of everybody's out (n * count) = rank r's in (count). In place: in == out + rank * count.
- */
+/* Block r of every rank's out (n * count) = rank r's in (count). In place: in == out +
+ * rank * count. */
 HR_API_CHECKED enum hr_status hr_all_gather(struct hr_group *group, const void *in, void *out,
                                             size_t count, enum hr_type type);
 
@@ -172,8 +172,8 @@ HR_API_CHECKED enum hr_status hr_wait(struct hr_request *request);
 
 /* --- accounts ----------------------------------------------------------------------------------
  * Bytes and messages that this rank has sent to, and received from, rank `peer` of the group in
- * collectives and messages: payload that crossed between the two, whoever moved it; what an
- * algorithm's formula says, to the byte. */
+ * collectives and messages: payload that crossed between the two, whichever copied it; exactly what
+ * the algorithm's formula says. */
 struct hr_traffic {
     uint64_t bytes_sent, bytes_received;
     uint64_t messages_sent, messages_received;

@@ -21,7 +21,7 @@ struct writer {
     const struct hr_drive *drive;
     FILE *out;      /* what FILE will hold */
     double *ns;     /* (as many as all ranks keep) owned */
-    size_t n;       /* of them in hand */
+    size_t n;       /* durations in ns */
     double *factor; /* (workers) owned: how much slower than the others */
 };
 

@@ -300,8 +300,7 @@ static enum hr_status worker_loop(struct seat *seat)
     do {
         struct hr_task task;
         for (;;) {
-            HR_TRY(
-                hr_wait_check(&seat->trainer.waiter)); /* hogwild waits for nobody between cuts */
+            HR_TRY(hr_wait_check(&seat->trainer.waiter)); /* hogwild never waits between cuts */
             HR_TRY(next_task(seat, &task));
             if (task.kind == HR_TASK_CUT)
                 break;

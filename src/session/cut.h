@@ -29,7 +29,7 @@ enum hr_stop { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED };
 /* What the workers of this run have done, summed by the leader at a cut. */
 struct hr_trained {
     uint64_t samples, updates;
-    uint64_t epoch_samples; /* of the epoch in hand */
+    uint64_t epoch_samples; /* of the current epoch */
     double epoch_loss;      /* sum over them */
 };
 
@@ -41,8 +41,7 @@ struct hr_cut {
     /* Writer: the leader, between the third and the fourth. */
     alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
     struct hr_atom64 saves_asked;             /* partner: the launcher */
-    int64_t train_ns, span_began_ns; /* of training so far; when the span in hand began, which is
-                                        for the driver to say */
+    int64_t train_ns, span_began_ns; /* of training so far; start of this span, set by the driver */
     struct hr_trained trained;
     /* Writer: the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */

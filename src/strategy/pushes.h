@@ -46,7 +46,7 @@ struct hr_push {
     float lambda; /* of delay compensation; 0: none */
 };
 
-/* The next update of this worker's state, with the gradient in hand. */
+/* The next update of this worker's state, with its gradient. */
 struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness);
 
 /* Update w (count), which are weights [at, at + count).

@@ -59,10 +59,10 @@ bool hr_shard_has_batch(const struct hr_shard *shard)
 /* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
 static bool may_read(const struct hr_shard *shard, size_t worker, uint64_t slowest)
 {
-    if (shard->ndone) /* workers leave together, or because the run has failed: nobody goes on */
+    if (shard->ndone) /* a worker has left: the run is over, or has failed */
         return false;
     if (!shard->shared->strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
-        return true; /* the answer will be NO_BATCH, and nobody need be waited for */
+        return true; /* the answer will be NO_BATCH, which needs no gate */
     return hr_ssp_gate_is_open(shard, worker, slowest);
 }
 

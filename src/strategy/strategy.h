@@ -200,8 +200,8 @@ struct hr_strategy {
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
     void (*arrive)(struct hr_worker *worker);           /* at a cut: tell the owners */
     bool (*arrived)(void *worker);                      /* have they exported */
-    void (*export_part)(struct hr_worker *worker);      /* after everybody has arrived */
-    enum hr_status (*verify)(struct hr_worker *worker); /* after everybody has exported */
+    void (*export_part)(struct hr_worker *worker);      /* after all have arrived */
+    enum hr_status (*verify)(struct hr_worker *worker); /* after all have exported */
 
     /* The log that a worker writes or repeats. NULL: workers decide nothing; the driver writes the
      * logs of shards. */

@@ -1,6 +1,6 @@
 /* tickets.h - a word that one worker at a time holds, and that counts how often it was held.
  *
- *     word = 4 * tickets + 2 (somebody wants it) + 1 (somebody has it)
+ *     word = 4 * tickets + 2 (a worker wants it) + 1 (a worker has it)
  *     take  replaces it (acquire)  <->  give back adds to it (release): what the word stands for
  *     want  replaces it            <->  give back: it is one word, so one of the two sees the other
  *
@@ -38,7 +38,7 @@ static inline bool hr_ticket_try_take(struct hr_ticket_word *it, uint64_t *ticke
     }
 }
 
-/* Give it back; did somebody want it? */
+/* Give it back; did another worker want it? */
 static inline bool hr_ticket_give_back(struct hr_ticket_word *it)
 {
     return hr_atom64_fetch_add_acq_rel(&it->word, HR_TICKET_ONE - HR_TICKET_BUSY) &

@@ -8,7 +8,7 @@
 #include "worker/gradient.h"
 #include "worker/parts.h"
 
-/* Steps, from the run's first on, that tell the cost: not the first, in which memory is warmed. */
+/* First steps of the run, in which the cost is measured; the very first only warms the caches. */
 enum { COST_FIRST = 2, COST_STEPS = 8 };
 
 enum { MOST_SHARDS = 64 };

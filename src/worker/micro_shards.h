@@ -3,9 +3,8 @@
  *   Story    a global batch is split into M micro-shards (a power of two, 8 unless told otherwise).
  *            A shard's gradient is computed by itself, so that kernels always see the same shapes,
  *            and the M gradients are added in T(M) (base/vec.h). A worker has M / W neighbouring
- *            shards, W being a power of two: they are a whole subtree of T(M), which it adds up
- *            alone; the subtrees' sums are then added in T(W) by any strategy that does so. Whoever
- *            adds it, it is the same tree.
+ *            shards, W being a power of two: a whole subtree of T(M), which it adds alone. A
+ *            strategy that adds in T(W) then adds the subtrees' sums: together the same tree.
  *   Promise  with the same global batch and M, the same weights for W = 1, 2, 4, ... M.
  *   Cost     products of smaller matrices, and M / W - 1 additions of a gradient. It is measured on
  *            the first steps: worker 0 also computes its whole share at once.

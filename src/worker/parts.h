@@ -1,11 +1,11 @@
-/* parts.h - a worker's share of a batch computed in parts, one after another, and added up.
+/* parts.h - the gradient of a worker's share of a batch, computed part by part and summed.
  *
- *   Parts   of the share, or (--reduce repro) the worker's micro-shards of the batch. Each is
- *           decoded and computed by itself, in memory for one.
+ *   Parts   slices of the share, or (--reduce repro) the worker's micro-shards of the batch. They
+ *           are decoded and computed one after another, in memory for one.
  *   Order   T(n) over the n parts (base/vec.h): a part that completes a pair is added to the one
  *           before it, and so on up the tree; a sum that waits for its right neighbour is kept in
- *           its level's slot. Behind the last part the slots that are left are added, smallest
- *           first, each in front of what is there.
+ *           its level's slot. After the last part the remaining slots are added, smallest first,
+ *           each as the left operand.
  *
  * Threads: as worker.h.
  */
