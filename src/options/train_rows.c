@@ -16,7 +16,8 @@
         .size = sizeof(((struct hr_train_options *)0)->field), .use = HR_##role, .metavar = value, \
         .usual = preset, .help = __VA_ARGS__                                                       \
     }
-#define RANGE(low, high) .range = {low, high}
+#define RANGE(low, high) .range = {.least = low, .most = high}
+#define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
 #define BOTH (HR_TRAIN | HR_COMPARE)
 
 static const char *model_at(size_t i)
@@ -128,7 +129,7 @@ static const struct hr_option workers[] = {
         "1 to 64; in virtual time to 1024, with the servers",
         .said = "processors allowed, at least 2",
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE, .models = HR_OF_ALL_MODELS,
-        .sparse_range = {1, HR_MAX_RANKS}, .first = true),
+        SPARSE_RANGE(1, HR_MAX_RANKS), .first = true),
     ROW("servers", COUNT, servers, DECIDES, "S", NULL, "shards of the parameter server",
         .said = "1; colocated: one a worker", .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
@@ -247,14 +248,14 @@ static const struct hr_option updates[] = {
     ROW("optimizer", TEXT, optimizer, DECIDES, "NAME", "sgd", "", .name_at = optimizer_at,
         .first = true),
     ROW("lr", NUMBER, lr, DECIDES, "RATE", NULL, "learning rate", .by_optimizer = lr_of,
-        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .sparse_range = {1e-12, 1e6},
+        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1e-12, 1e6),
         .with = {{"solver", "sgd"}}, .first = true),
     ROW("momentum", NUMBER, momentum, DECIDES, "M", "0.9", "of sgd and lars", RANGE(0, 1)),
     ROW("nesterov", FLAG, nesterov, DECIDES, NULL, NULL, "sgd: look ahead along the momentum"),
     ROW("beta1", NUMBER, beta1, DECIDES, "B", "0.9", "of adam, adamw, lamb: first moment",
-        .range = {0, 1, .below = true}),
+        RANGE(0, 1), .range.below = true),
     ROW("beta2", NUMBER, beta2, DECIDES, "B", "0.999", "of adam, adamw, lamb: second moment",
-        .range = {0, 1, .below = true}),
+        RANGE(0, 1), .range.below = true),
     ROW("eps", NUMBER, eps, DECIDES, "E", NULL, "added to the divisor", RANGE(0, 1),
         .by_optimizer = eps_of),
     ROW("weight-decay", NUMBER, weight_decay, DECIDES, "D", NULL, "pull of weights towards 0",
@@ -270,12 +271,12 @@ static const struct hr_option updates[] = {
         "the rate rises over so many epochs", .models = HR_OF_ALL_MODELS,
         .with = {{"solver", "sgd"}}),
     ROW("lr-step-epochs", NUMBER, lr_step_epochs, DECIDES, "E", "1",
-        "schedule step: epochs between steps", .range = {0, INFINITY, .above = true},
-        .models = HR_OF_ALL_MODELS, .sparse_range = {1e-6, 1e9},
+        "schedule step: epochs between steps", RANGE(0, INFINITY), .range.above = true,
+        .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1e-6, 1e9),
         .with = {{"solver", "sgd"}, {"lr-schedule", "step"}}),
     ROW("lr-gamma", NUMBER, lr_gamma, DECIDES, "G", "0.1",
         "schedule step: each multiplies the rate by this", RANGE(0, 1e6),
-        .models = HR_OF_ALL_MODELS, .sparse_usual = "0.9", .sparse_range = {1e-9, 1},
+        .models = HR_OF_ALL_MODELS, .sparse_usual = "0.9", SPARSE_RANGE(1e-9, 1),
         .with = {{"solver", "sgd"}, {"lr-schedule", "step"}}),
     ROW("scale-lr", TEXT, scale_lr, DECIDES, "HOW", "none",
         "multiply the rate by the samples of one update over --base-batch-size (linear), by their "
@@ -291,15 +292,15 @@ static const struct hr_option sparse[] = {
         "sgd, or dual: coordinate descent, which needs no rate (logistic, svm)",
         .said = "dual; mf: sgd", .words = "auto|sgd|dual", .models = HR_OF_SPARSE_MODELS),
     ROW("cost", NUMBER, cost, SPARSE, "C", "1",
-        "of the losses; minimised is C sum loss + |w|^2 / 2", .sparse_range = {1e-9, 1e9},
+        "of the losses; minimised is C sum loss + |w|^2 / 2", SPARSE_RANGE(1e-9, 1e9),
         .models = HR_OF_SPARSE_MODELS),
     ROW("factors", COUNT, factors, SPARSE, "K", "16",
-        "mf: numbers that describe a user, or an item; even", .sparse_range = {2, 4096},
+        "mf: numbers that describe a user, or an item; even", SPARSE_RANGE(2, 4096),
         .models = HR_OF_SPARSE_MODELS, .with = {{"model", "mf"}}),
     ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
         "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
         "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
-        .sparse_range = {0, 1024}, .models = HR_OF_SPARSE_MODELS, .check = check_hot_copies),
+        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS, .check = check_hot_copies),
 };
 
 static const struct hr_option limits[] = {
