@@ -13,7 +13,7 @@ struct hr_philox hr_philox4x32(struct hr_philox c, uint32_t k0, uint32_t k1)
     return c;
 }
 
-struct hr_philox hr_random_block(uint64_t seed, enum hr_gzip_stream stream, uint64_t index,
+struct hr_philox hr_random_block(uint64_t seed, enum hr_random_stream stream, uint64_t index,
                                  uint32_t sequence)
 {
     const struct hr_philox counter = {

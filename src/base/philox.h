@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* What a number is for. Streams never share numbers. */
-enum hr_gzip_stream {
+enum hr_random_stream {
     HR_STREAM_INIT = 1,     /* initial weights: counter = (tensor, element / 4) */
     HR_STREAM_SHUFFLE = 2,  /* order of samples: counter = (epoch, round) */
     HR_STREAM_SCHEDULE = 3, /* explored schedules: counter = (choice) */
@@ -36,7 +36,7 @@ struct hr_philox hr_philox4x32(struct hr_philox counter, uint32_t k0, uint32_t k
 
 /* The four words of block `index` of number sequence `sequence` in a stream of a seed. Seeds of 64
  * bits are folded into key and counter without loss. */
-struct hr_philox hr_random_block(uint64_t seed, enum hr_gzip_stream stream, uint64_t index,
+struct hr_philox hr_random_block(uint64_t seed, enum hr_random_stream stream, uint64_t index,
                                  uint32_t sequence);
 
 /* A float in [0, 1), a multiple of 2^-24. */

@@ -1,4 +1,4 @@
-/* The list of formats, which stands above their readers; and opening: what is it, read it. */
+/* Opening: which format is it, read it. This file calls all readers, and none calls it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "data/idx.h"
 
 #define ENTRY(name) &hr_format_##name,
-static const struct hr_format *const formats[] = {HR_FORMAT_LIST(ENTRY)};
+static const struct hr_format *const formats[] = {HR_FORMATS(ENTRY)};
 
 /* --- what is it */
 

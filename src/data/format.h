@@ -14,6 +14,7 @@
 #include "data/labels.h"
 #include "data/table.h"
 #include "hogring/data.h"
+#include "data/formats.h"
 
 enum { HR_PROBE_BYTES = 4096 };
 
@@ -59,12 +60,8 @@ struct hr_format {
                            struct hr_storage *storage);
 };
 
-/* In the order in which they are asked whether it is theirs. To add one: write its reader, and its
- * name here. */
-#define HR_FORMAT_LIST(X) X(packed) X(npy) X(cifar) X(idx) X(libsvm) X(csv)
-
 #define HR_DECLARE_FORMAT(name) extern const struct hr_format hr_format_##name;
-HR_FORMAT_LIST(HR_DECLARE_FORMAT)
+HR_FORMATS(HR_DECLARE_FORMAT)
 
 /* The format of a file or folder that is there; NULL when nothing recognises it. HR_E_IO. */
 HR_CHECKED enum hr_status hr_format_find(const char *path, const struct hr_format **out);

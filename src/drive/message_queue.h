@@ -1,11 +1,11 @@
 /* message_queue.h - how long messages and all-reduces take in virtual time.
  *
- * Model:     netsim/links.h: a message holds all links of its way at once (cut-through). It leaves
- *            as soon as all of them are free; of several that could leave, the one posted first
- *            does. A waiting message holds no link and blocks no other, as if every pair of ranks
- *            had a socket of its own. Between two ranks messages leave and arrive in order.
- *            An all-reduce takes as long as its plan over idle links (netsim/walk.h), from when the
- *            last rank has come: synchronous replicas send nothing else.
+ * Model:     netsim/virtual_links.h: a message holds all links of its way at once (cut-through).
+ *            It leaves as soon as all of them are free; of several that could leave, the one
+ *            posted first does. A waiting message holds no link and blocks no other, as if every
+ *            pair of ranks had a socket of its own. Between two ranks messages leave and arrive in
+ *            order. An all-reduce takes as long as its plan over idle links (netsim/walk.h), from
+ *            when the last rank has come: synchronous replicas send nothing else.
  * Colocated: a worker and the shard that it owns are one rank, and messages between them use no
  *            link; drive_virtual.c says when such a shard takes messages.
  * Unfair:    a link is not reserved for a message that waits for another link too. When links are
@@ -22,7 +22,7 @@
 
 #include "group/local_group.h"
 #include "netsim/events.h"
-#include "netsim/links.h"
+#include "netsim/virtual_links.h"
 
 struct hr_message_queue {
     const struct hr_topology *topology; /* borrowed; NULL: none */

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "netsim/wires.h"
+#include "netsim/emulated_links.h"
 
 /* The words of a message. */
 enum { COUNT, ROOT, ADDRESS, BYTES, ARRIVES };

@@ -8,7 +8,7 @@
 
 #include "group/group.h"
 #include "launch/launch.h"
-#include "netsim/wires.h"
+#include "netsim/emulated_links.h"
 
 /* What all ranks of a world know; private memory, filled before ranks are forked. */
 struct hr_world_layout {

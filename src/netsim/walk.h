@@ -1,10 +1,10 @@
 /* walk.h - how long a plan takes over the links of a topology: its rows, walked on paper.
  *
  * Model:     every rank does its rows in order. A send does not wait: it joins the queue of the
- *            first link of its way, and enters when those before it are through (links.h); a row
- *            that receives waits until that peer's message has arrived, a drain until what the
- *            rank sent was taken. Computing is free. What happens at one time happens in the order
- *            of insertion, so a walk gives the same figures everywhere.
+ *            first link of its way, and enters when those before it are through
+ *            (virtual_links.h); a row that receives waits until that peer's message has arrived, a
+ *            drain until what the rank sent was taken. Computing is free. What happens at one time
+ *            happens in the order of insertion, so a walk gives the same figures everywhere.
  * Ranks:     any number up to HR_WALK_RANKS, each at a node of the topology; none is run.
  * Units:     picoseconds; bytes of the whole buffer, as floats, cut into chunks as in a real run.
  * Threads:   none.
@@ -14,7 +14,7 @@
 #define HR_NETSIM_WALK_H
 
 #include "plan/plan.h"
-#include "netsim/links.h"
+#include "netsim/virtual_links.h"
 
 enum { HR_WALK_RANKS = 2 * HR_TOPOLOGY_RANKS };
 

@@ -1,6 +1,6 @@
 /* layer.h - what a kind of layer is: a table of functions, one kind a file.
  *
- * To add a kind: write its file with one struct hr_layer_type, and its name into HR_LAYER_LIST.
+ * To add a kind: write its file with one struct hr_layer_type, and its name into layers.h.
  *
  * Calls, in this order: parse (its words), fit (its input is known: sizes and tensors), then
  * forward and backward on batches. A layer is immutable once it is built; what a batch needs
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "nn/layers.h"
 #include "nn/model.h"
 #include "nn/model_text.h"
 
@@ -114,16 +115,8 @@ struct hr_layer_type {
     void (*backward)(const struct hr_layer *layer, const struct hr_pass *pass);
 };
 
-/* In alphabetical order: messages list them. */
-#define HR_LAYER_LIST(X)                                                                           \
-    X(avgpool)                                                                                     \
-    X(batchnorm)                                                                                   \
-    X(conv)                                                                                        \
-    X(dense) X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool) X(relu) X(residual)         \
-        X(sigmoid) X(tanh)
-
 #define HR_DECLARE_LAYER(name) extern const struct hr_layer_type hr_layer_##name;
-HR_LAYER_LIST(HR_DECLARE_LAYER)
+HR_LAYERS(HR_DECLARE_LAYER)
 
 /* The kind whose name is the first word, its arguments read; HR_E_USAGE offers the closest name.
  * `alone`: the list has no other layer, so the word may also be a misspelled built-in model. */

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "optim/optimizer_table.h"
+#include "optim/loops.h"
 
 const struct hr_rule *hr_rule_at(size_t i)
 {
 #define PICK(name) HR_ISA_PICK(hr_rule_##name),
-    const struct hr_rule *const rules[] = {HR_RULES(PICK)};
+    const struct hr_rule *const rules[] = {HR_OPTIMIZERS(PICK)};
     return i < sizeof rules / sizeof *rules ? rules[i] : NULL;
 }
 

@@ -1,8 +1,8 @@
-/* rules.h - what the files of rules are made of: what several share, and the list of them.
+/* rules.h - what the files of rules are made of: what several share.
  *
  * A rule is a file <name>.isa.c, which is compiled for each instruction set (base/isa.h): its
- * expression for one element, the loop over elements, and its row. A new one is a file and a line
- * here. Every operation is rounded by itself, so all copies give the same bits.
+ * expression for one element, the loop over elements, and its row. A new one is a file and a
+ * name in optimizers.h. Every operation is rounded by itself, so all copies give the same bits.
  *
  * w and state are in and out; g is a sum over samples.
  */
@@ -14,18 +14,10 @@
 
 #include "base/isa.h"
 #include "optim/optimizer.h"
-
-/* As they are listed to people. */
-#define HR_RULES(ONE)                                                                              \
-    ONE(sgd)                                                                                       \
-    ONE(adagrad)                                                                                   \
-    ONE(adam)                                                                                      \
-    ONE(adamw)                                                                                     \
-    ONE(lars)                                                                                      \
-    ONE(lamb)
+#include "optim/optimizers.h"
 
 #define HR_DECLARE_RULE(name) HR_ISA_DECLARE(struct hr_rule, hr_rule_##name);
-HR_RULES(HR_DECLARE_RULE)
+HR_OPTIMIZERS(HR_DECLARE_RULE)
 
 /* The loop of a rule: `element` is the new w[i]. It works with a copy of the step that no store to
  * an array can change. */

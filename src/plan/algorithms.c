@@ -1,4 +1,4 @@
-/* The list of all-reduce algorithms; it stands above them. */
+/* From a name to its algorithm (algorithms.h); this file calls all of them, and none calls it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ const struct hr_algorithm hr_allreduce_auto = {
 };
 
 #define ENTRY(name) &hr_allreduce_##name,
-static const struct hr_algorithm *const algorithms[] = {HR_ALLREDUCE_LIST(ENTRY)};
+static const struct hr_algorithm *const algorithms[] = {HR_ALLREDUCES(ENTRY)};
 
 enum { NALGORITHMS = sizeof algorithms / sizeof *algorithms };
 

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plan/algorithms.h"
 
 enum hr_action {
     HR_ROW_SEND,
@@ -83,16 +84,9 @@ struct hr_algorithm {
     hr_plan_fn plan;   /* append the rows of rank of->rank to an empty plan, set nchunks, run */
 };
 
-/* All-reduce algorithms, in the order in which they are listed and numbered. To add one: write
- * allreduce_<name>.c, and its name here. */
-#define HR_ALLREDUCE_LIST(X)                                                                       \
-    X(auto)                                                                                        \
-    X(direct)                                                                                      \
-    X(one_shot) X(ring) X(bidirectional_ring) X(tree) X(double_tree) X(halving_doubling)           \
-        X(master_worker) X(hierarchical)
-
+/* All-reduce algorithms. */
 #define HR_DECLARE_ALLREDUCE(name) extern const struct hr_algorithm hr_allreduce_##name;
-HR_ALLREDUCE_LIST(HR_DECLARE_ALLREDUCE)
+HR_ALLREDUCES(HR_DECLARE_ALLREDUCE)
 
 /* The plans of the other collectives; each in its own file. */
 enum hr_status hr_plan_broadcast(struct hr_plan *plan, const struct hr_plan_for *of);

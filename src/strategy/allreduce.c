@@ -20,7 +20,7 @@
 #include "base/parse.h"
 #include "base/vec.h"
 #include "strategy/buckets.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 /* Replicas of more bytes in all leave the caches before they are read: write around the caches.
  * Half of a 32 MiB last-level cache. */

@@ -22,7 +22,7 @@
 #include "base/vec.h"
 #include "strategy/server.h"
 #include "strategy/staleness.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 /* What became of a push; the next reply tells its worker. */
 enum fate { SUMMED, SUMMED_LAST, DROPPED }; /* LAST: it made the update */

@@ -24,7 +24,7 @@
 #include "strategy/server.h"
 #include "strategy/ssp_gate.h"
 #include "strategy/staleness.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 struct setup {
     double rate; /* alpha */

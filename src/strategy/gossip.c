@@ -26,7 +26,7 @@
 #include "base/file.h"
 #include "base/size.h"
 #include "base/vec.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 /* --- the graph --- */
 

@@ -19,7 +19,7 @@
 
 #include "base/size.h"
 #include "strategy/pushes.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 /* Weights that are loaded, updated and stored at a time: enough that loads do not stall on stores
  * that are not yet in the cache, and few enough that another's update rarely falls between load and

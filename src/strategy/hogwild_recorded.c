@@ -24,7 +24,7 @@
 #include "trace/trace.h"
 #include "strategy/hogwild_recorded.h"
 #include "strategy/pushes.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 #include "strategy/tickets.h"
 
 /* What a worker does, or does next. */

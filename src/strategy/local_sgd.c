@@ -25,7 +25,7 @@
 
 #include "base/vec.h"
 #include "strategy/buckets.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 /* Steps from one averaging to the next. All workers compute it from the same numbers, which the
  * leader writes at cuts. */

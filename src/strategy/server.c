@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "shm/pair.h"
 #include "strategy/staleness.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 /* --- memory: [requests and replies | weights | scratch | ratio | state] --- */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 
 #define ADDRESS(name) &hr_strategy_##name,
 static const struct hr_strategy *const strategies[] = {HR_STRATEGIES(ADDRESS)};

@@ -12,7 +12,7 @@
 #include "group/local_group.h"
 #include "hogring/train.h"
 #include "launch/launch.h"
-#include "netsim/wires.h"
+#include "netsim/emulated_links.h"
 #include "nn/model.h"
 #include "session/cut.h"
 #include "strategy/strategy.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "optim/optimizer_table.h"
+#include "optim/loops.h"
 #include "optim/rules.h"
 #include "support/check.h"
 
@@ -231,7 +231,7 @@ static void cutting_an_update_changes_no_bit(void **state)
 #else
 #define COPIES(name) {&hr_rule_##name##_plain},
 #endif
-static const struct hr_rule *const copies[NRULES][3] = {HR_RULES(COPIES)};
+static const struct hr_rule *const copies[NRULES][3] = {HR_OPTIMIZERS(COPIES)};
 
 /* The copies that this machine can run; returns how many. */
 static size_t runnable_tables(const struct hr_optimizer_table *out[3])

@@ -1,6 +1,6 @@
 /* Exact accounts: schedules played by hand, whose staleness can be counted on fingers. */
 #include "strategy/shared.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 #include "support/check.h"
 #include "support/script.h"
 

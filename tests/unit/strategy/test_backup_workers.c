@@ -2,7 +2,7 @@
  * for, in a script and in many orders. */
 #include <stdio.h>
 
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 #include "support/runs.h"
 #include "support/script.h"
 

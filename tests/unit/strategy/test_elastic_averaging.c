@@ -1,7 +1,7 @@
 /* elastic-averaging: exchanges worked out by hand, their staleness, ranges of batches, cuts. */
 #include <stdio.h>
 
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 #include "support/runs.h"
 #include "support/script.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 #include "support/runs.h"
 #include "support/script.h"
 

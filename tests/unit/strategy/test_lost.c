@@ -3,7 +3,7 @@
 
 #include "strategy/lost.h"
 #include "strategy/pushes.h"
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 #include "support/check.h"
 #include "support/script.h"
 

@@ -2,7 +2,7 @@
  * leave alone what is not stale. */
 #include <stdio.h>
 
-#include "strategy/table.h"
+#include "strategy/strategies.h"
 #include "support/runs.h"
 #include "support/script.h"
 

@@ -1,19 +1,19 @@
-/* wires.h - emulated links: when would what is sent now arrive, if links were all there is?
+/* emulated_links.h - when would what is sent now arrive, if links were all there is?
  *
- * From each rank to each other leads a path of channels, as in links.h, but in real time and for
- * ranks that run at once: when a channel is free next is a word in shared memory, which every
- * sender over it moves on. A message holds each channel of its path for bytes / smallest bandwidth,
- * and arrives when it has passed the last, plus the latencies.
+ * From each rank to each other leads a path of channels, as in virtual_links.h, but in real time
+ * and for ranks that run at once: when a channel is free next is a word in shared memory, which
+ * every sender over it moves on. A message holds each channel of its path for bytes / smallest
+ * bandwidth, and arrives when it has passed the last, plus the latencies.
  *
  *     HR_TRY(hr_wires_open(&wires, nranks, "1GB/s,5us", NULL, 1));
  *     wires.free_at = ... hr_wires_bytes(&wires), zeroed, in the segment
  *     hr_wires_close(&wires);
  *
  * Threads: hr_wires_send by any rank at any time; the description is constant.
- * Test: tests/unit/netsim/test_wires.c
+ * Test: tests/unit/netsim/test_emulated_links.c
  */
-#ifndef HR_NETSIM_WIRES_H
-#define HR_NETSIM_WIRES_H
+#ifndef HR_NETSIM_EMULATED_LINKS_H
+#define HR_NETSIM_EMULATED_LINKS_H
 
 #include <stddef.h>
 

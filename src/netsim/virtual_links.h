@@ -1,4 +1,4 @@
-/* links.h - when messages pass over the links of a topology, and how busy that makes them.
+/* virtual_links.h - when messages pass over the links of a topology, and how busy that makes them.
  *
  * Model:     a path of links is held whole and cut through:
  *                start      = the latest of now and when its links are free
@@ -9,10 +9,10 @@
  *            a message that waits is not given to a later one.
  * Channels:  0 .. 2 nwires - 1: wire w from its a is 2 w, from its b 2 w + 1; then the media.
  * Threads:   none.
- * Test:      tests/unit/netsim/test_links.c
+ * Test:      tests/unit/netsim/test_virtual_links.c
  */
-#ifndef HR_NETSIM_LINKS_H
-#define HR_NETSIM_LINKS_H
+#ifndef HR_NETSIM_VIRTUAL_LINKS_H
+#define HR_NETSIM_VIRTUAL_LINKS_H
 
 #include "netsim/topology.h"
 

@@ -1,6 +1,6 @@
-/* optimizer_table.h - the table that each instruction set's copy of loops.isa.c fills. */
-#ifndef HR_OPTIM_OPTIMIZER_TABLE_H
-#define HR_OPTIM_OPTIMIZER_TABLE_H
+/* loops.h - the table that each instruction set's copy of loops.isa.c fills. */
+#ifndef HR_OPTIM_LOOPS_H
+#define HR_OPTIM_LOOPS_H
 
 #include "base/isa.h"
 #include "optim/rules.h"

@@ -1,13 +1,11 @@
-/* table.h - the strategies there are, each in a file of its own (the first servers: server.c).
- *
- * A new one is a file and a line here.
+/* strategies.h - the strategies there are, each in a file of its own (the first servers: server.c),
+ * as they are listed to people. A new one is a file and a line here.
  */
-#ifndef HR_STRATEGY_TABLE_H
-#define HR_STRATEGY_TABLE_H
+#ifndef HR_STRATEGY_STRATEGIES_H
+#define HR_STRATEGY_STRATEGIES_H
 
 #include "strategy/shared.h"
 
-/* As they are listed to people. */
 #define HR_STRATEGIES(ONE)                                                                         \
     ONE(allreduce)                                                                                 \
     ONE(ps_sync)                                                                                   \

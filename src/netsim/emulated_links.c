@@ -1,4 +1,4 @@
-#include "netsim/wires.h"
+#include "netsim/emulated_links.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
-/* The list of layers; it stands above them. */
+/* From a name to its layer (layers.h); this file calls all of them, and none calls it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "nn/layer.h"
 
 #define ENTRY(name) &hr_layer_##name,
-static const struct hr_layer_type *const types[] = {HR_LAYER_LIST(ENTRY)};
+static const struct hr_layer_type *const types[] = {HR_LAYERS(ENTRY)};
 
 enum { NTYPES = sizeof types / sizeof *types, MAX_CHOICES = NTYPES + 8 };
 

@@ -1,4 +1,4 @@
-#include "netsim/links.h"
+#include "netsim/virtual_links.h"
 
 #include <math.h>
 #include <stdio.h>
