@@ -118,8 +118,7 @@ const struct hr_command hr_command_train = {
                 "    --checkpoint-dir runs/mlp\n"
                 "  hogring train --optimizer adamw --lr-schedule linear --clip-norm 1\n"
                 "  hogring train --checkpoint-dir runs/mlp --resume --epochs 20\n"
-                "  until hogring train --checkpoint-dir runs/mlp --resume auto || \\\n"
-                "    [ $? = 2 ]; do sleep 1; done\n"
+                "  hogring train --checkpoint-dir runs/mlp --resume auto\n"
                 "  hogring train --strategy ps-async --workers 4 --record run.trace\n"
                 "  hogring train --model logistic --data rcv1.libsvm --workers 4 --cost 1\n",
     .run = hr_cli_train,

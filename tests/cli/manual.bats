@@ -59,3 +59,31 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
   done
   [ "$(cat "$TMP"/*.sh | wc -l)" -ge 15 ]
 }
+
+# retries CODE...: the loop of standard input, around a run that ends with these exit codes, one after the other.
+retries() {
+  cat >"$TMP/loop"
+  printf '%s\n' "$@" >"$TMP/codes"
+  cat >"$TMP/bin/hogring" <<END
+#!/bin/sh
+code=\$(head -n 1 "$TMP/codes"); sed -i 1d "$TMP/codes"
+exit \${code:-99}
+END
+  chmod +x "$TMP/bin/hogring"
+  printf '#!/bin/sh\n' >"$TMP/bin/sleep"; chmod +x "$TMP/bin/sleep"
+  (echo 'set -eu'; cat "$TMP/loop"; echo 'exit $code') >"$TMP/script"
+  local got=0
+  PATH=$TMP/bin:$PATH timeout 10 bash "$TMP/script" || got=$?
+  [ "$got" = "${*: -1}" ] && [ ! -s "$TMP/codes" ]
+}
+
+@test "the loops of README and help checkpoints retry lost workers and killed runs, and nothing else" {
+  mkdir "$TMP/bin"
+  hogring help checkpoints | sed -n '/^    until /,/^    do /p' >"$TMP/help.loop"
+  sed -n '/^until hogring/,/done$/p' README.md >"$TMP/readme.loop"
+  for loop in "$TMP/help.loop" "$TMP/readme.loop"; do
+    for code in 0 1 2 3 130 143; do retries "$code" <"$loop"; done
+    retries 4 137 4 0 <"$loop"
+    retries 137 1 <"$loop"
+  done
+}
