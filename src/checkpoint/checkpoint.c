@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/publish.h"
 #include "checkpoint/steps.h"
 
 _Static_assert(sizeof((struct hr_checkpoint *)0)->path == HR_PATH_MAX, "paths are of one size");

@@ -1,4 +1,5 @@
-/* steps.h - the folder of checkpoints: which steps are there, and how one comes and goes.
+/* steps.h - the folder of checkpoints: which steps are there, and how they go (one comes by
+ * publish.h).
  *
  *     DIR/step-00000500          a checkpoint
  *     DIR/step-00000500.old      one that is being replaced, only where the file system cannot
@@ -39,17 +40,8 @@ HR_CHECKED enum hr_status hr_steps_list(const char *dir, struct hr_step **steps,
 HR_CHECKED enum hr_status hr_steps_temporary(const char *dir, const char *what,
                                              char out[HR_PATH_MAX]);
 
-struct hr_publish {
-    const char *dir, *temporary; /* `temporary` becomes dir/step-%08llu */
-    uint64_t step;
-    bool
-        exchange; /* may swap two names at once; false is for file systems that cannot, and tests */
-};
-
-/* Give a synced temporary folder its name, durably; then remove the folder that had that name.
- *   published   out: true once it has the name, even if the sync after that fails and nothing is
- *               removed */
-HR_CHECKED enum hr_status hr_steps_publish(const struct hr_publish *publish, bool *published);
+/* HR_E_IO by errno: a rename has failed. */
+HR_CHECKED enum hr_status hr_steps_fail_rename(const char *from, const char *to);
 
 /* Point dir/latest at a step. Failure is only a warning. */
 void hr_steps_point_latest(const char *dir, uint64_t step);

@@ -7,7 +7,7 @@
  *   hr_driver_replay     one process repeats what a trace says
  *
  * All share the workers (worker.h), the owners' side of the strategy (strategy.h), the leader at
- * cuts (leader.h) and the launcher's ticks (session/launcher.h).
+ * cuts (cut_counts.h) and the launcher's ticks (session/launcher.h).
  *
  * Threads: struct hr_drive is the launcher's; ranks of hr_driver_threads read it.
  */
@@ -16,7 +16,7 @@
 
 #include "session/launcher.h"
 #include "drive/calibrate.h"
-#include "drive/leader.h"
+#include "drive/cut_counts.h"
 
 /* A run under way, as its driver sees it. */
 struct hr_drive {

@@ -1,4 +1,4 @@
-#include "drive/leader.h"
+#include "drive/cut_counts.h"
 
 /* The index at which all workers are. */
 static uint64_t index_of_cut(const struct hr_leader *leader)
