@@ -59,12 +59,71 @@ void hr_help_print_command(FILE *out, const struct hr_command *command, bool all
     fprintf(out, "\nexamples:\n%s", command->examples);
 }
 
-/* A command, a page, or both: there is more to say of data than how to call the command. */
+/* What a command's help says of an option, allocated; NULL: it has none of that name. */
+static char *option_text(const struct hr_command *command, const char *name)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *memory = open_memstream(&text, &bytes);
+    const bool has = memory && hr_cli_write_option(memory, command->bit, name);
+    if (memory)
+        fclose(memory);
+    if (!has) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* An option, under the commands that have it; those that say the same of it stand together.
+ * false: none has it. */
+static bool help_with_option(const char *name)
+{
+    const struct hr_command *command = hr_command_at(0);
+    char *last = NULL;
+    for (size_t i = 0; command; command = hr_command_at(++i)) {
+        char *text = option_text(command, name);
+        if (!text)
+            continue;
+        if (last && strcmp(text, last) != 0) {
+            fputs(":\n", stdout);
+            hr_manual_print(stdout, last, hr_manual_width(STDOUT_FILENO));
+        }
+        printf("%s%s", !last ? "" : strcmp(text, last) ? "\n" : ", ", command->name);
+        free(last);
+        last = text;
+    }
+    if (!last)
+        return false;
+    fputs(":\n", stdout);
+    hr_manual_print(stdout, last, hr_manual_width(STDOUT_FILENO));
+    free(last);
+    return true;
+}
+
+/* The first page whose summary has the word: ci has "exit". NULL: none. */
+static const char *page_about(const char *word)
+{
+    const char *page;
+    for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++) {
+        const struct hr_manual_title title = hr_manual_title(page);
+        struct hr_span text = {title.summary, strlen(title.summary)}, next;
+        while (hr_span_word(&text, &next))
+            if (!strncmp(next.text, word, strlen(word)) && strlen(word) > 3)
+                return page;
+    }
+    return NULL;
+}
+
+/* A command, a page, or both: there is more to say of data than how to call the command. Or else an
+ * option, or what a page is about. */
 static int help_with(const char *name, bool all)
 {
     const struct hr_command *command = hr_command_find(name);
     const char *page = hr_manual_find(name);
-    if (!command && !page)
+    if (!command && !page && help_with_option(name + strspn(name, "-")))
+        return 0;
+    if (!command && !page && !(page = page_about(name)))
         return hr_command_unknown(name);
     if (command)
         hr_help_print_command(stdout, command, all);

@@ -85,4 +85,7 @@ const struct hr_option *hr_cli_given_beyond(const struct hr_cli *cli, unsigned p
  * first. How many were left out. */
 size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all);
 
+/* One of them; false: the command has none of that name. */
+bool hr_cli_write_option(FILE *out, enum hr_command_bit command, const char *name);
+
 #endif

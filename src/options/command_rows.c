@@ -16,8 +16,8 @@ static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
         "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder "
         "of IDX, CIFAR or npy files; bytes (uint8) are divided by 255, numbers are taken as they "
-        "are (data --help says more)",
-        .said = "digits; bench: none",
+        "are (hogring help data says more)",
+        .bench_said = "none: random numbers",
         .commands = READERS | HR_DATA_VERIFY | HR_BENCH_NETS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
@@ -45,9 +45,8 @@ static const struct hr_option workers[] = {
         "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
         "ssp:staleness=1; commas and colons of a value in \"\" or (): "
         "'hogwild:inject=\"slow:0x4\"'",
-        .sparse_usual = "hogwild,locked",
-        .said = "allreduce,ps-sync,ps-async,ssp,hogwild; sparse models: hogwild,locked",
-        .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS),
+        .sparse_usual = "hogwild,locked", .commands = HR_COMPARE, .first = true,
+        .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option training[] = {
@@ -74,9 +73,8 @@ static const struct hr_option results[] = {
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S; several joined by +",
         .commands = HR_REPLAY),
-    ROW("plot", TEXT, plot, "FILE", NULL,
-        "draw loss and accuracy (bench: times over sizes; bench layers: the roofline): .svg or "
-        ".png",
+    ROW("plot", TEXT, plot, "FILE", NULL, "draw loss and accuracy: .svg or .png",
+        .bench_help = "draw times over sizes, of layers the roofline: .svg or .png",
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_STORE | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("outputs", TEXT, outputs, "FILE.npy", NULL,

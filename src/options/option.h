@@ -102,6 +102,8 @@ struct hr_option {
     const char *usual;   /* the default as one would type it; NULL: 0, "" or off */
     const char *help;
     const char *said;  /* the default as --help says it, where that is not `usual` */
+    /* The same two where hogring bench has it too and means more by it. */
+    const char *bench_help, *bench_said;
     const char *words; /* the values that there are: "sum|repro" */
     /* The i-th of the names that there are, NULL past the end; they end the help. */
     const char *(*name_at)(size_t i);
@@ -113,6 +115,7 @@ struct hr_option {
 
     enum hr_option_models models;
     const char *sparse_usual; /* of sparse models, where they have another */
+    const char *sparse_said;  /* as --help says it */
     struct hr_option_range sparse_range;
 
     /* It means something only with: another option at one of these values. (Which strategies and

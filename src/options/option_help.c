@@ -42,24 +42,37 @@ static void add_by_optimizer(char *text, size_t size, const struct hr_option *ro
     }
 }
 
-/* What it is, the names that there are, and the default. */
-static void describe(const struct hr_option *row, char *text, size_t size)
+/* Only train and compare have sparse models. */
+static void add_sparse(char *text, size_t size, const struct hr_option *row, unsigned command)
 {
-    snprintf(text, size, "%s", row->help);
+    const char *said = row->sparse_said ? row->sparse_said : row->sparse_usual;
+    if (said && row->models == HR_OF_ALL_MODELS && command & (HR_TRAIN | HR_COMPARE))
+        add(text, size, "; sparse models: ", said);
+}
+
+/* What it is to this command, the names that there are, and the default. */
+static void describe(const struct hr_option *row, unsigned command, char *text, size_t size)
+{
+    const bool bench = command & HR_BENCH;
+    const char *said = bench && row->bench_said ? row->bench_said
+                       : row->said              ? row->said
+                                                : row->usual;
+    snprintf(text, size, "%s", bench && row->bench_help ? row->bench_help : row->help);
     for (size_t i = 0; row->name_at && row->name_at(i); i++)
         add(text, size, i ? ", " : "", row->name_at(i));
-    if (!row->said && !row->usual && !row->by_optimizer)
+    if (!said && !row->by_optimizer)
         return;
-    add(text, size, " [", row->said ? row->said : row->usual ? row->usual : "");
+    add(text, size, " [", said ? said : "");
     if (row->by_optimizer)
         add_by_optimizer(text, size, row);
+    add_sparse(text, size, row, command);
     add(text, size, "]", "");
 }
 
-static void write_option(FILE *out, const struct hr_option *row)
+static void write_option(FILE *out, const struct hr_option *row, unsigned command)
 {
     char text[1024];
-    describe(row, text, sizeof text);
+    describe(row, command, text, sizeof text);
     fprintf(out, "--%s%s%s :: %s\n", row->name, row->metavar ? " " : "",
             row->metavar ? row->metavar : "", text);
 }
@@ -79,8 +92,16 @@ size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all)
             if (!any)
                 fprintf(out, "\n## %s\n", titles[section]);
             any = true;
-            write_option(out, option.row);
+            write_option(out, option.row, command);
         }
     }
     return left;
+}
+
+bool hr_cli_write_option(FILE *out, enum hr_command_bit command, const char *name)
+{
+    const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, command)).row;
+    if (row)
+        write_option(out, row, command);
+    return row != NULL;
 }

@@ -87,3 +87,38 @@ END
     retries 137 1 <"$loop"
   done
 }
+
+# A page's words, in one line: what is filled breaks anywhere.
+flat() { tr -s ' \n' ' '; }
+
+@test "help says the defaults of sparse models, which the runs have" {
+  hogring help train --all | flat >"$TMP/train"
+  for said in '; sparse models: 0.5, mf 0.05]' '[0.1; sparse models: 0.9]' '[allreduce; sparse models: hogwild]' \
+    '[constant; sparse models: step]'; do
+    grep -qF -- "$said" "$TMP/train" || { echo "no $said"; return 1; }
+  done
+  hogring help bench --all | flat >"$TMP/bench"
+  [ "$(grep -c "sparse models" "$TMP/bench")" = 0 ]
+  hogring data make sparse --out "$TMP/rows" --rows 200 >/dev/null
+  hogring train --model logistic --solver sgd --data "$TMP/rows" --max-seconds 1s --epochs 1 --quiet --json "$TMP/json" >/dev/null
+  [ "$(json "$TMP/json" '[d["runs"][0]["lr"], d["runs"][0]["strategy"], d["config"]["lr-gamma"]]')" = "[0.5, 'hogwild', 0.9]" ]
+}
+
+@test "train's help says nothing of bench, which says its own" {
+  for c in train compare eval; do
+    [ "$(hogring help $c --all | grep -cw bench)" = 0 ]
+  done
+  hogring help bench --all | flat >"$TMP/bench"
+  for said in 'links: also rings' 'of layers the roofline' 'how long to measure each model' '[mlp; train: all names]'; do
+    grep -qF -- "$said" "$TMP/bench" || { echo "no $said"; return 1; }
+  done
+}
+
+@test "help knows options, and what its pages are about" {
+  hogring help lr | flat >"$TMP/lr"
+  grep -q "^train, compare, simulate: --lr RATE learning rate" "$TMP/lr"
+  hogring help --lr | flat | cmp - "$TMP/lr"
+  hogring help plot | flat | grep -q "loss and accuracy.* bench: --plot FILE draw times"
+  hogring help exit | grep -qx "Exit codes"
+  refused 2 "no such command" help nothing
+}
