@@ -63,7 +63,7 @@ def check(experiment, flags):
 
 
 def flags_of(command):
-    text = subprocess.run([HOGRING, "help", command], cwd=ROOT, capture_output=True, text=True).stdout
+    text = subprocess.run([HOGRING, "help", command, "--all"], cwd=ROOT, capture_output=True, text=True).stdout
     return set(re.findall(r"^  (--[a-z0-9-]+)", text, re.MULTILINE))
 
 
