@@ -181,10 +181,12 @@ static const struct hr_option training[] = {
         RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH_NETS | HR_INSPECT, .sparse_usual = "1",
         .check = check_batch, .first = true),
     ROW("global-batch-size", COUNT, global_batch_size, DECIDES, "N", NULL,
-        "samples a step of all workers, instead of --batch-size", RANGE(0, 1 << 24),
-        .said = "batch-size times workers"),
+        "samples a step of all workers, instead of --batch-size; times N with --accumulate N",
+        RANGE(0, 1 << 24), .said = "batch-size times workers"),
     ROW("accumulate", COUNT, accumulate, DECIDES, "N", "1",
-        "minibatches of each worker whose gradients make one update together", RANGE(1, 1024)),
+        "minibatches of each worker whose gradients make one update together: it takes N times "
+        "the samples",
+        RANGE(1, 1024)),
     ROW("reduce", TEXT, reduce, DECIDES, "HOW", "sum",
         "sum, or repro: the same bits whatever the number of workers (1, 2, 4, 8); needs "
         "--global-batch-size",

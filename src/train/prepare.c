@@ -133,7 +133,7 @@ static enum hr_status settle_batch(struct hr_run *run)
     return HR_OK;
 }
 
-/* Under --reduce repro a worker's micro-shards are its parts: none is larger than a minibatch. */
+/* Under --reduce repro a worker's micro-shards are its parts. */
 static enum hr_status settle_parts(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
@@ -146,11 +146,6 @@ static enum hr_status settle_parts(struct hr_train_job *job)
     job->parts = accumulate;
     HR_TRY(hr_micro_shards_prepare(job));
     job->global_batch *= accumulate;
-    if (job->micro_shards && job->parts < accumulate)
-        return hr_fail(HR_E_USAGE,
-                       "--accumulate %zu: each of the %zu workers has %zu micro-shards; expected "
-                       "at most as many",
-                       accumulate, job->shared->workers, job->parts);
     return HR_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "worker/micro_shards.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,24 @@ static enum hr_status check_order(const struct hr_train_job *job)
     return HR_OK;
 }
 
+/* A micro-shard is a part, and no part is larger than a minibatch. */
+static enum hr_status check_accumulate(const struct hr_train_job *job)
+{
+    const size_t accumulate = job->options->accumulate, workers = job->shared->workers;
+    size_t enough = job->micro_shards;
+    char cure[40] = "";
+    if (accumulate <= job->parts)
+        return HR_OK;
+    while (enough < accumulate * workers)
+        enough *= 2;
+    if (enough <= MOST_SHARDS)
+        snprintf(cure, sizeof cure, ", or --micro-shards %zu", enough);
+    return hr_fail(HR_E_USAGE,
+                   "--accumulate %zu: each of the %zu workers has %zu micro-shard%s, and none is "
+                   "larger than a minibatch: expected at most %zu%s",
+                   accumulate, workers, job->parts, job->parts == 1 ? "" : "s", job->parts, cure);
+}
+
 enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
@@ -63,6 +82,7 @@ enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
                        workers, shards);
     job->micro_shards = shards;
     job->parts = shards / workers;
+    HR_TRY(check_accumulate(job));
     /* Shards that are a sample larger come first, so worker 0's are the largest share. */
     job->batch_size = hr_split_begin(job->global_batch, shards, shards / workers);
     return HR_OK;
