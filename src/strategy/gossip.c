@@ -23,117 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/size.h"
 #include "base/vec.h"
+#include "strategy/gossip_graph.h"
 #include "strategy/strategies.h"
-
-/* --- the graph --- */
-
-struct graph {
-    size_t n, *degree;     /* (n) owned */
-    unsigned char *linked; /* (n, n) behind it, symmetric */
-};
-
-static void tie(struct graph *graph, size_t a, size_t b)
-{
-    unsigned char *there = &graph->linked[a * graph->n + b];
-    const bool is_new = a != b && !*there;
-    graph->degree[a] += is_new;
-    graph->degree[b] += is_new;
-    *there = graph->linked[b * graph->n + a] = a != b;
-}
-
-static enum hr_status ring(struct graph *graph)
-{
-    for (size_t i = 0; i < graph->n; i++)
-        tie(graph, i, (i + 1) % graph->n);
-    return HR_OK;
-}
-
-static enum hr_status complete(struct graph *graph)
-{
-    for (size_t i = 0; i < graph->n; i++)
-        for (size_t j = 0; j < i; j++)
-            tie(graph, i, j);
-    return HR_OK;
-}
-
-static enum hr_status hypercube(struct graph *graph)
-{
-    const size_t n = graph->n;
-    if (n & (n - 1))
-        return hr_fail(HR_E_USAGE, "--gossip-graph hypercube: %zu workers; expected a power of two",
-                       n);
-    for (size_t i = 0; i < n; i++)
-        for (size_t bit = 1; bit < n; bit *= 2)
-            tie(graph, i, i ^ bit);
-    return HR_OK;
-}
-
-/* Rows and columns as equal as n allows; for a prime number a ring. */
-static enum hr_status torus(struct graph *graph)
-{
-    const size_t n = graph->n;
-    size_t rows = 1;
-    for (size_t d = 1; d * d <= n; d++)
-        rows = n % d ? rows : d;
-    const size_t columns = n / rows;
-    for (size_t i = 0; i < n; i++) {
-        const size_t row = i / columns, column = i % columns;
-        tie(graph, i, row * columns + (column + 1) % columns);
-        tie(graph, i, (row + 1) % rows * columns + column);
-    }
-    return HR_OK;
-}
-
-/* "0 1": a link between two workers; "#" begins a comment. */
-static enum hr_status read_link(struct graph *graph, const char *path, size_t number, char *line)
-{
-    size_t a, b;
-    char more[2];
-    line[strcspn(line, "#")] = '\0';
-    const int fields = sscanf(line, "%zu %zu %1s", &a, &b, more);
-    if (fields == EOF) /* blank */
-        return HR_OK;
-    if (fields != 2 || a >= graph->n || b >= graph->n || a == b)
-        return hr_fail(HR_E_USAGE,
-                       "--gossip-graph %s:%zu: expected a link as two different workers of 0 to "
-                       "%zu, like \"0 1\"",
-                       path, number, graph->n - 1);
-    tie(graph, a, b);
-    return HR_OK;
-}
-
-static enum hr_status read_file(struct graph *graph, const char *path)
-{
-    enum { CAP = 16 << 20 };
-    char *text, *line;
-    size_t bytes, number = 1;
-    if (hr_file_read_all(path, CAP, &text, &bytes) != HR_OK)
-        return hr_fail(HR_E_USAGE,
-                       "--gossip-graph %s: expected ring, torus, hypercube, complete, or a file "
-                       "of links between workers",
-                       path);
-    enum hr_status status = HR_OK;
-    for (char *rest = text; status == HR_OK && (line = strsep(&rest, "\n")); number++)
-        status = read_link(graph, path, number, line);
-    free(text);
-    return status;
-}
-
-static enum hr_status make_graph(struct graph *graph, const char *text)
-{
-    static const struct {
-        const char *name;
-        enum hr_status (*make)(struct graph *graph);
-    } shapes[] = {
-        {"ring", ring}, {"torus", torus}, {"hypercube", hypercube}, {"complete", complete}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        if (!strcmp(text, shapes[i].name))
-            return shapes[i].make(graph);
-    return read_file(graph, text);
-}
 
 /* --- from the option to weights --- */
 
@@ -153,7 +46,7 @@ static bool are_neighbours(const struct hr_shared_state *shared, size_t i, size_
     return i != j && weights_of(shared, i)[j] > 0;
 }
 
-static void weigh(const struct graph *graph, struct setup *setup)
+static void weigh(const struct hr_gossip_graph *graph, struct setup *setup)
 {
     const size_t n = graph->n, *degree = graph->degree;
     for (size_t i = 0; i < n; i++) {
@@ -172,7 +65,7 @@ static void weigh(const struct graph *graph, struct setup *setup)
 }
 
 /* Breadth-first search from worker 0; reached[]: workers in the order in which they are found. */
-static enum hr_status measure(const struct graph *graph, uint64_t *reach)
+static enum hr_status measure(const struct hr_gossip_graph *graph, uint64_t *reach)
 {
     const size_t n = graph->n;
     size_t *reached = calloc(2 * n, sizeof *reached), *links = reached + n, known = 1;
@@ -197,13 +90,13 @@ static enum hr_status measure(const struct graph *graph, uint64_t *reach)
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
     const size_t n = shared->workers;
-    struct graph graph = {n, calloc(n, sizeof(size_t) + n), NULL};
+    struct hr_gossip_graph graph = {n, calloc(n, sizeof(size_t) + n), NULL};
     struct setup *setup;
     enum hr_status status;
     if (!graph.degree)
         return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
     graph.linked = (unsigned char *)(graph.degree + n);
-    HR_TRY_GOTO(make_graph(&graph, shared->options->gossip_graph), status, out);
+    HR_TRY_GOTO(hr_gossip_graph_make(&graph, shared->options->gossip_graph), status, out);
     HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
     setup = shared->setup;
     weigh(&graph, setup);

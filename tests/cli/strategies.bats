@@ -9,9 +9,11 @@ load support
   refused 2 "--async-lr: means nothing with --strategy local-sgd" train --strategy local-sgd --async-lr divide
   refused 2 "--reduce repro: local-sgd averages weights" train --strategy local-sgd --reduce repro --global-batch-size 64
   refused 2 "--overlap on: means nothing with --strategy local-sgd" train --strategy local-sgd --overlap on
+  hogring train --model softmax --epochs 1 --strategy local-sgd --sync-every 4 --adaptive-sync --algorithm ring --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "local-sgd (ring: " "$TMP/stderr"
   grep -q "manner   sync-every 4, adaptive" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["sync-every"], d["config"]["adaptive-sync"]')" = "('sync-every 4, adaptive', 4, True)" ]
+  hogring train "${quick[@]}" --strategy local-sgd --transport copy --workers 2 >/dev/null
 }
 
 @test "compare tells two periods of local-sgd apart" {
@@ -26,11 +28,13 @@ load support
       refused 2 "--${name%=*}: means nothing with --strategy $strategy (it belongs to ps-async, ssp of" train --strategy $strategy --$name
     done
     for strategy in ps-async ssp hogwild; do
+      hogring train "${quick[@]}" --strategy $strategy --$name >/dev/null
     done
   done
   refused 2 "--staleness-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --staleness-lr inverse
   refused 2 "--staleness-lr twice: expected none or inverse" train --strategy ssp --staleness-lr twice
   refused 2 "--delay-compensation 10000000: expected 0 to 1000000" train --strategy ssp --delay-compensation 1e7
+  hogring train --model softmax --epochs 1 --strategy ps-async --staleness-lr inverse --delay-compensation 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "manner   lr / (1 + staleness), delay-compensation 0.5" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["config"]["staleness-lr"], d["config"]["delay-compensation"]')" = "('inverse', 0.5)" ]
 }
@@ -53,32 +57,45 @@ load support
   refused 2 "--moving-rate 2: expected 0 to 1" train --strategy elastic-averaging --moving-rate 2
   refused 2 "--async-lr: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
   refused 2 "--adaptive-sync: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --adaptive-sync
+  hogring train --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
   grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"
+  hogring train "${quick[@]}" --strategy elastic-averaging --launch process --workers 3 --optimizer lamb >/dev/null
 }
 
 @test "gossip: its graphs, its banner, record and replay, resume" {
   refused 2 "--gossip-graph star: expected ring, torus, hypercube, complete, or a file" train --strategy gossip --gossip-graph star
+  refused 2 "--gossip-graph: means nothing with --strategy allreduce (it belongs to gossip)" train --gossip-graph torus
+  refused 2 "--gossip-graph: means nothing with --strategy allreduce (it belongs to gossip)" compare --strategies gossip,allreduce:gossip-graph=torus
+  refused 2 "--gossip-graph: means nothing with --strategy ps-sync (it belongs to gossip)" compare --strategies allreduce,ps-sync --gossip-graph torus
+  printf '0 1\n1 2\0 3\n2 3\n' >"$TMP/nul"
+  refused 2 "--gossip-graph $TMP/nul:2: expected a link as two different workers" train --strategy gossip --workers 4 --gossip-graph "$TMP/nul"
   refused 2 "--gossip-graph hypercube: 3 workers; expected a power of two" train --strategy gossip --workers 3 --gossip-graph hypercube
   printf '0 1\n2 3\n' >"$TMP/graph"
   refused 2 "--gossip-graph: worker 0 reaches 2 of 4 workers; expected a graph that joins all" train --strategy gossip --workers 4 --gossip-graph "$TMP/graph"
   echo "1 2 # now it does" >>"$TMP/graph"
+  hogring train "${quick[@]}" --strategy gossip --workers 4 --gossip-graph "$TMP/graph" --record "$TMP/run.trace" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"]')" = "gossip-graph $TMP/graph, 3 links" ]
   hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
   hogring train "${quick[@]}" --strategy gossip --workers 4 --launch process | grep -o "weights digest  [0-9a-f]*" >"$TMP/whole"
+  hogring train "${quick[@]}" --strategy gossip --workers 4 --max-steps 5 --checkpoint-dir "$TMP/saved" >/dev/null
   hogring train "${quick[@]}" --strategy gossip --workers 4 --resume "$TMP/saved" | grep -o "weights digest  [0-9a-f]*" >"$TMP/resumed"
   diff "$TMP/whole" "$TMP/resumed"
+  hogring train "${quick[@]}" --strategy gossip --workers 2 --resume "$TMP/saved" >/dev/null # from the mean
   hogring compare "${quick[@]}" --strategies gossip:gossip-graph=ring,gossip:gossip-graph=complete,local-sgd --workers 4 >"$TMP/stdout"
   grep -q "^gossip gossip-graph ring, 4 links  " "$TMP/stdout"
   grep -q "^gossip gossip-graph complete, 6 links  " "$TMP/stdout"
   grep -q "^local-sgd direct   " "$TMP/stdout"
+  hogring simulate --strategy gossip --workers 16 --gossip-graph torus --link 1GB/s,5us --epochs 1 >/dev/null
 }
 
 @test "accumulate: bits of as many workers, its banner, what it is not with" {
   hogring train "${quick[@]}" --batch-size 8 --workers 4 | grep -o "weights digest  [0-9a-f]*" >"$TMP/workers"
   hogring train "${quick[@]}" --batch-size 8 --workers 1 --accumulate 4 2>"$TMP/stderr" | grep -o "weights digest  [0-9a-f]*" >"$TMP/parts"
   diff "$TMP/workers" "$TMP/parts"
+  hogring train --model softmax --epochs 1 --accumulate 4 2>&1 >/dev/null | grep -q "update   sgd, momentum 0.9, of 4 minibatches each; lr 0.05"
   refused 2 "--accumulate 0: expected 1 to 1024" train --accumulate 0
   refused 2 "--accumulate 2: minibatches are decoded and computed one by one" train --accumulate 2 --overlap on
   refused 2 "--accumulate 4: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2, or --micro-shards 16" train --accumulate 4 --workers 4 --reduce repro --global-batch-size 64
+  hogring train "${quick[@]}" --accumulate 4 --workers 4 --reduce repro --global-batch-size 64 --micro-shards 16 >/dev/null
   refused 2 "--accumulate 32: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2" train --accumulate 32 --workers 4 --reduce repro --global-batch-size 64
 }
