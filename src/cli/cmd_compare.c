@@ -318,7 +318,7 @@ const struct hr_command hr_command_compare = {
                 "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"
                 "    --epochs 5 --seeds 3 --plot mlp.svg\n"
                 "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8\n"
-                "  hogring compare --strategies 'ps-async,ps-async:inject=\"slow:0x4\":lr=0.01'\n"
+                "  hogring compare --strategies 'ssp,ssp:inject=\"slow:0x4\":lr=0.01'\n"
                 "  hogring compare --concurrent --json results.json\n",
     .run = run,
 };

@@ -187,7 +187,7 @@ const struct hr_command hr_command_data = {
         "become float32); labels are (n) of any of these.\n\n"
         "make sparse writes libsvm rows that look like RCV1's: for --model logistic and svm.\n",
     .examples = "  hogring data info --data iris.csv --label-column species\n"
-                "  hogring data pack --data train.libsvm --test-data test.libsvm --out news.hrp\n"
+                "  hogring data pack --data train.libsvm --out news.hrp\n"
                 "  hogring data verify news.hrp\n"
                 "  hogring data make sparse --out rcv1.libsvm --rows 100000\n"
                 "  hogring train --data news.hrp --model \"flatten, dense 20\"\n",

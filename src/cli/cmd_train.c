@@ -113,7 +113,7 @@ const struct hr_command hr_command_train = {
         "give\n"
         "the same bits again, which --expect-digest checks.\n",
     .examples = "  hogring train\n"
-                "  hogring train --strategy hogwild --workers 4 --epochs 20 --plot hogwild.svg\n"
+                "  hogring train --strategy hogwild --workers 4 --plot hogwild.svg\n"
                 "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"
                 "    --checkpoint-dir runs/mlp\n"
                 "  hogring train --optimizer adamw --lr-schedule linear --clip-norm 1\n"

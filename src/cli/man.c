@@ -119,6 +119,8 @@ static void print_page(FILE *out, const struct man_page *page)
                               : "data-parallel training on one machine");
     if (!page->topic || page->command)
         print_text(out, page->command ? write_command : write_hogring, page->command);
+    if (page->topic && title.body[0] != '#') /* else its text would stand in the section before */
+        fprintf(out, ".SH %s\n", page->command ? "NOTES" : "DESCRIPTION");
     if (page->topic)
         hr_manual_roff(out, title.body);
     print_see_also(out, page->file);

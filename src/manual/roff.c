@@ -42,14 +42,17 @@ static void heading(FILE *out, const struct hr_block *block)
     fputs("\"\n", out);
 }
 
-static void literal(FILE *out, struct hr_span text)
+/* man indents what the page indents already: of that, `margin` columns go. */
+static void literal(FILE *out, struct hr_span text, size_t margin)
 {
+    while (margin-- > 0 && text.length && text.text[0] == ' ')
+        text = (struct hr_span){text.text + 1, text.length - 1};
     fputs("\\&", out);
     letters(out, text);
     fputc('\n', out);
 }
 
-static void print_block(FILE *out, const struct hr_block *block)
+static void print_block(FILE *out, const struct hr_block *block, size_t margin)
 {
     switch (block->kind) {
     case HR_BLOCK_HEADING:
@@ -59,7 +62,7 @@ static void print_block(FILE *out, const struct hr_block *block)
         words(out, block->text);
         break;
     case HR_BLOCK_LITERAL:
-        literal(out, block->text);
+        literal(out, block->text, margin);
         break;
     case HR_BLOCK_ITEM:
         fputs(".TP\n", out);
@@ -87,9 +90,12 @@ void hr_manual_roff(FILE *out, const char *body)
 {
     struct hr_block block;
     enum hr_block_kind last = HR_BLOCK_HEADING;
+    size_t margin = 0; /* of the first of several literal lines */
     while (hr_block_next(&body, &block)) {
         space(out, &block, last);
-        print_block(out, &block);
+        if (last != HR_BLOCK_LITERAL && block.kind == HR_BLOCK_LITERAL)
+            margin = strspn(block.text.text, " ");
+        print_block(out, &block, margin);
         last = block.kind;
     }
     if (last == HR_BLOCK_LITERAL)

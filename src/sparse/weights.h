@@ -131,7 +131,7 @@ static inline enum hr_status hr_sparse_check(float value, const char *what, size
     return hr_fail(HR_E_DIVERGED,
                    "the %s of training row %zu is %g: expected a finite number; a smaller --lr "
                    "may help, and so may smaller values in the data",
-                   what, row + 1, (double)value);
+                   what, row + 1, isnan(value) ? (double)NAN : (double)value);
 }
 
 #endif

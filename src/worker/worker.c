@@ -169,8 +169,8 @@ static enum hr_status check_finite(const struct hr_train_worker *self, const str
     return hr_fail(HR_E_DIVERGED,
                    "%s (%g) in epoch %llu, samples %llu to %llu of its order; a smaller --lr may "
                    "help",
-                   what, loss, (unsigned long long)share->epoch + 1,
-                   (unsigned long long)share->first + 1,
+                   what, isnan(loss) ? (double)NAN : loss, /* a NaN with a sign prints as -nan */
+                   (unsigned long long)share->epoch + 1, (unsigned long long)share->first + 1,
                    (unsigned long long)(share->first + share->count));
 }
 

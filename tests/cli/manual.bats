@@ -43,6 +43,15 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
   done
 }
 
+@test "man pages fit 80 columns, and their NAME is one line" {
+  command -v mandoc >/dev/null || skip "no mandoc"
+  for page in $(hogring help --man); do
+    hogring help --man "$page" | mandoc -Tascii | col -bx >"$TMP/man"
+    awk -v p="$page" 'length > 80 { print p ": " $0; bad = 1 } END { exit bad }' "$TMP/man"
+    [ "$(sed '1,/^NAME/d;/^[^ ]/,$d' "$TMP/man" | grep -c .)" -le 2 ]
+  done
+}
+
 @test "there is no man page of anything else" {
   refused 2 "no such page" help --man hogring-nothing.1
 }

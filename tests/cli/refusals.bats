@@ -223,13 +223,21 @@ PY
 @test "help json names every field of a run, in 80 columns" {
   hogring help json >"$TMP/fields"
   [ "$(awk 'length > 80' "$TMP/fields" | wc -l)" = 0 ]
-  hogring train --epochs 1 --quiet --json "$TMP/run.json" >/dev/null
-  python3 - "$TMP/run.json" "$TMP/fields" <<'PY'
+  hogring compare "${quick[@]}" --workers 2 --prefetch 1 --json "$TMP/nets" \
+    --strategies allreduce,ps-sync,backup-workers,local-sgd,gossip,ps-async,ssp,hogwild,elastic-averaging >/dev/null
+  hogring data make sparse --out "$TMP/rows" --rows 500 >/dev/null
+  hogring compare --model logistic --data "$TMP/rows" --epochs 1 --quiet --json "$TMP/sparse" >/dev/null
+  python3 - "$TMP/fields" "$TMP/nets" "$TMP/sparse" <<'PY'
 import json, re, sys
-words = set(re.findall(r"\w+", open(sys.argv[2]).read()))
-out = json.load(open(sys.argv[1]))
-names = {*out, *out["machine"], *out["runs"][0], *out["runs"][0]["time"], *out["runs"][0]["curve"][0]}
-sys.exit(f"not described: {sorted(names - words)}" if names - words else 0)
+words = set(re.findall(r"\w+", open(sys.argv[1]).read()))
+def names(value):
+    if isinstance(value, list):
+        return set().union(*map(names, value))
+    return set(value).union(*map(names, value.values())) if isinstance(value, dict) else set()
+for path in sys.argv[2:]:
+    out = json.load(open(path))
+    missing = ({*out} | names(out["machine"]) | names(out["runs"])) - words
+    assert not missing, f"{path}: not described: {sorted(missing)}"
 PY
 }
 
@@ -263,4 +271,8 @@ PY
 @test "one trace at a time, and numbers that are not negative" {
   refused 2 "replay: expected one trace at a time, found 2" replay a.trace b.trace
   refused 2 "--workers -4: expected a whole number, not negative" train --workers -4
+}
+
+@test "a loss that is no number is nan, whatever its sign" {
+  refused 1 "the loss is not finite (nan) in epoch 1" train --lr 1e6 --quiet
 }
