@@ -66,6 +66,8 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
     struct hr_batch_schedule *schedule = &drive->job->shared->schedule;
     const size_t owners = hr_record_owners(drive);
     HR_TRY(check_data(replay, drive->job->dataset));
+    HR_TRY(hr_strategy_same_graph(drive->job->shared, replay->options.gossip_graph,
+                                  replay->graph_digest));
     HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));
     if (trace->nowners != owners)
         return hr_fail(HR_E_FORMAT, "%s: has logs of %zu owners, expected %zu", replay->path,

@@ -53,14 +53,15 @@ enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text)
     struct hr_trace_begin_state begin;
     hr_trace_begin_state(drive, &begin);
     options.checkpoint_every = drive->job->shared->schedule.checkpoint_every; /* cuts decide bits */
-    return dump(json_pack("{ss so so so ss so ss s{so ss ss}}", "hogring", HR_VERSION, "options",
-                          hr_train_options_json(&options), "data", data_json(drive->job->dataset),
-                          "machine", hr_machine_bits_json(), "model",
-                          hr_model_text(drive->job->model), "params",
-                          count(drive->job->shared->params), "owners",
-                          owners_name(drive->job->shared), "begin", "index", count(begin.index),
-                          "weights", begin.weights, "state", begin.state),
-                "header", text);
+    const char *graph = drive->job->shared->graph_digest.hex;
+    return dump(
+        json_pack("{ss so so so ss so ss ss* s{so ss ss}}", "hogring", HR_VERSION, "options",
+                  hr_train_options_json(&options), "data", data_json(drive->job->dataset),
+                  "machine", hr_machine_bits_json(), "model", hr_model_text(drive->job->model),
+                  "params", count(drive->job->shared->params), "owners",
+                  owners_name(drive->job->shared), "gossip_graph", graph[0] ? graph : NULL, "begin",
+                  "index", count(begin.index), "weights", begin.weights, "state", begin.state),
+        "header", text);
 }
 
 /* Of each worker; none where one process played all. */
@@ -130,6 +131,9 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
     HR_TRY(take_count(start, "index", &begin->index));
     HR_TRY(take_text(start, "weights", begin->weights, sizeof begin->weights));
     HR_TRY(take_text(start, "state", begin->state, sizeof begin->state));
+    if (json_object_get(header, "gossip_graph"))
+        HR_TRY(
+            take_text(header, "gossip_graph", replay->graph_digest, sizeof replay->graph_digest));
     *machine = json_incref(json_object_get(header, "machine"));
     return json_is_object(*machine) ? HR_OK : hr_fail(HR_E_FORMAT, "expected a \"machine\"");
 }

@@ -2,6 +2,7 @@
  *
  *     header   {"hogring": "0.1.0", "options": {...}, "data": {"name", "digest", "options": {...}},
  *               "machine": {...}, "model": "...", "params": n, "owners": "shards",
+ *               "gossip_graph": digest of the links, where it is a file,
  *               "begin": {"index": 0, "weights": digest, "state": digest}}
  *     trailer  {"index" of the end, "weights_digest", "interrupted", "updates", "samples",
  *               "seconds", "staleness": {"updates", "sum", "max"}}

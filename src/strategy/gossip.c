@@ -25,6 +25,7 @@
 
 #include "base/size.h"
 #include "base/vec.h"
+#include "checkpoint/digest.h"
 #include "strategy/gossip_graph.h"
 #include "strategy/strategies.h"
 
@@ -90,7 +91,7 @@ static enum hr_status measure(const struct hr_gossip_graph *graph, uint64_t *rea
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
     const size_t n = shared->workers;
-    struct hr_gossip_graph graph = {n, calloc(n, sizeof(size_t) + n), NULL};
+    struct hr_gossip_graph graph = {.n = n, .degree = calloc(n, sizeof(size_t) + n)};
     struct setup *setup;
     enum hr_status status;
     if (!graph.degree)
@@ -100,6 +101,8 @@ static enum hr_status prepare(struct hr_shared_state *shared)
     HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
     setup = shared->setup;
     weigh(&graph, setup);
+    if (graph.of_file)
+        shared->graph_digest = hr_digest64_text(hr_gossip_graph_digest(&graph));
     status = measure(&graph, &setup->reach);
 out:
     free(graph.degree);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "checkpoint/digest.h"
 
 static void tie(struct hr_gossip_graph *graph, size_t a, size_t b)
 {
@@ -113,5 +114,18 @@ enum hr_status hr_gossip_graph_make(struct hr_gossip_graph *graph, const char *t
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (!strcmp(text, shapes[i].name))
             return shapes[i].make(graph);
+    graph->of_file = true;
     return read_file(graph, text);
+}
+
+uint64_t hr_gossip_graph_digest(const struct hr_gossip_graph *graph)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < graph->n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (graph->linked[i * graph->n + j]) {
+                const uint64_t so_far[] = {digest, i, j};
+                digest = hr_digest64(so_far, sizeof so_far);
+            }
+    return digest;
 }

@@ -5,17 +5,23 @@
 #ifndef HR_STRATEGY_GOSSIP_GRAPH_H
 #define HR_STRATEGY_GOSSIP_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
 struct hr_gossip_graph {
     size_t n, *degree;     /* (n) neighbours of each worker */
     unsigned char *linked; /* (n, n) symmetric */
+    bool of_file;          /* and not of a known shape */
 };
 
 /* Fill in a zeroed graph of n workers. text: ring, torus, hypercube, complete, or a file's path.
  * HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_gossip_graph_make(struct hr_gossip_graph *graph, const char *text);
+
+/* Of its links, in whatever order and with whatever comments a file has them. */
+uint64_t hr_gossip_graph_digest(const struct hr_gossip_graph *graph);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "strategy/strategies.h"
 
 #define ADDRESS(name) &hr_strategy_##name,
@@ -49,8 +50,23 @@ bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)
 enum hr_status hr_strategy_prepare(struct hr_shared_state *shared)
 {
     hr_strategy_forget(shared);
+    shared->graph_digest.hex[0] = '\0';
     shared->staleness_bound = shared->strategy->synchronous ? 0 : UINT64_MAX;
     return shared->strategy->prepare ? shared->strategy->prepare(shared) : HR_OK;
+}
+
+enum hr_status hr_strategy_same_graph(const struct hr_shared_state *shared, const char *graph,
+                                      const char *digest)
+{
+    const char *now = shared->options->gossip_graph, *ours = shared->graph_digest.hex;
+    if (!graph || !digest || !digest[0] || !ours[0] || strcmp(graph, now) != 0 ||
+        !strcmp(digest, ours))
+        return HR_OK;
+    return hr_fail(
+        HR_E_USAGE,
+        "--gossip-graph %s: is not the graph it was trained with: the digest of its links "
+        "was %s, now it is %s",
+        now, hr_printable(digest).text, ours);
 }
 
 void hr_strategy_describe(const struct hr_shared_state *shared, char *text, size_t size)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/account.h"
+#include "checkpoint/digest.h"
 #include "group/group.h"
 #include "hogring/train.h"
 #include "optim/optimizer.h"
@@ -97,7 +98,9 @@ struct hr_shared_state {
     const struct hr_strategy *strategy;
     const struct hr_train_options *options;
     uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
-    void *setup;              /* what strategy->prepare made of them, or NULL; one block, owned */
+    struct hr_digest_text graph_digest; /* of the file's links (--gossip-graph FILE), or "". Set by
+                                           prepare */
+    void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
     struct hr_optimizer optimizer;
     struct hr_batch_schedule schedule;
     struct hr_group_options group_options;
@@ -235,6 +238,10 @@ bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);
 HR_CHECKED enum hr_status hr_strategy_prepare(struct hr_shared_state *shared);
 void hr_strategy_describe(const struct hr_shared_state *shared, char *text, size_t size);
 void hr_strategy_forget(struct hr_shared_state *shared);
+/* After prepare. HR_E_USAGE: the file that --gossip-graph names had other links when `graph`, then
+ * that option, had this digest. Either may be NULL, or "": not known. */
+HR_CHECKED enum hr_status hr_strategy_same_graph(const struct hr_shared_state *shared,
+                                                 const char *graph, const char *digest);
 
 /* The i-th strategy, NULL past the end. */
 const struct hr_strategy *hr_strategy_at(size_t i);

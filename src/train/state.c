@@ -11,9 +11,10 @@
 #include "strategy/shared.h"
 
 static const char shares_name[] = "epoch_shares";
+static const char graph_name[] = "gossip_graph";
 
 enum { SHARE = sizeof(struct hr_epoch_share) / sizeof(double) };
-enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 4 };
+enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 5 };
 
 /* "" for a single state; "worker.3." when each worker has its own. */
 static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
@@ -161,6 +162,8 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     add_scaling(&run->job.scaling, trainer);
     hr_saved_put_table(trainer, shares_name, run->shared.workers, SHARE,
                        (double *)(void *)snapshot->shares);
+    if (run->shared.graph_digest.hex[0])
+        hr_saved_put(trainer, graph_name, "%s", run->shared.graph_digest.hex);
     hr_saved_put(trainer, "lr", "%.9g", lr);
     hr_saved_put(trainer, "state_copies", "%zu", snapshot->state_copies);
     hr_saved_put(trainer, "first_epoch_loss", "%.17g", snapshot->losses->first);
@@ -215,6 +218,9 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
     if (loss)
         HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->job.options->loss));
     HR_TRY(check_placement(run, checkpoint));
+    HR_TRY(hr_strategy_same_graph(
+        &run->shared, hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "gossip-graph"),
+        hr_metadata_get(&checkpoint->trainer, graph_name)));
     return hr_saved_same(checkpoint, "--normalize",
                          hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
                          run->job.scaling.channels ? "on" : "off");

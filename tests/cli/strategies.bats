@@ -76,6 +76,13 @@ load support
   hogring train "${quick[@]}" --strategy gossip --workers 4 --gossip-graph "$TMP/graph" --record "$TMP/run.trace" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"]')" = "gossip-graph $TMP/graph, 3 links" ]
   hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
+  hogring train "${quick[@]}" --strategy gossip --workers 4 --gossip-graph "$TMP/graph" --max-steps 5 --checkpoint-dir "$TMP/drawn" >/dev/null
+  echo "# the same links" >>"$TMP/graph"
+  hogring train "${quick[@]}" --resume "$TMP/drawn" >/dev/null
+  echo "0 3" >>"$TMP/graph"
+  refused 2 "--gossip-graph $TMP/graph: is not the graph it was trained with" train "${quick[@]}" --resume "$TMP/drawn"
+  refused 2 "--gossip-graph $TMP/graph: is not the graph it was trained with" replay "$TMP/run.trace"
+  hogring train --resume "$TMP/drawn" --gossip-graph complete 2>&1 >/dev/null | grep -q -- "--gossip-graph complete: until here it was trained with $TMP/graph"
   hogring train "${quick[@]}" --strategy gossip --workers 4 --launch process | grep -o "weights digest  [0-9a-f]*" >"$TMP/whole"
   hogring train "${quick[@]}" --strategy gossip --workers 4 --max-steps 5 --checkpoint-dir "$TMP/saved" >/dev/null
   hogring train "${quick[@]}" --strategy gossip --workers 4 --resume "$TMP/saved" | grep -o "weights digest  [0-9a-f]*" >"$TMP/resumed"
