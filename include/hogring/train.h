@@ -44,7 +44,7 @@ struct hr_train_options {
     char schedule[32];       /* free; explore:SEED: one thread plays all ranks, in a drawn order */
     char kernels[16];        /* fast, reference */
     size_t workers;          /* 1 to 64; default: the processors allowed, at least 2 */
-    size_t servers; /* shards of the parameter-server strategies; 0: one, colocated one a worker */
+    size_t servers;     /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
     char placement[16]; /* dedicated: each shard is a rank; colocated: worker s serves shard s */
     uint64_t staleness; /* of ssp, in clocks */
     size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */

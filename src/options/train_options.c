@@ -77,13 +77,16 @@ static enum hr_status complete_own(struct hr_train_options *o, struct hr_rule *r
     return HR_OK;
 }
 
-/* As many shards as the placement has by default. */
+/* As many shards as the placement has by default. Colocated at most HR_MAX_RANKS: a step has a
+ * message from every worker to every shard, and 1024 of each would be a million. */
 static size_t default_servers(const struct hr_train_options *options)
 {
     const struct hr_strategy *strategy;
     const bool one = hr_strategy_find(options->strategy, options->staleness, &strategy) != HR_OK ||
                      !strategy->served || strategy->one_shard;
-    return !one && !strcmp(options->placement, "colocated") ? options->workers : 1;
+    if (one || strcmp(options->placement, "colocated") != 0)
+        return 1;
+    return options->workers < HR_MAX_RANKS ? options->workers : HR_MAX_RANKS;
 }
 
 enum hr_status hr_train_complete(struct hr_train_options *options)

@@ -150,7 +150,7 @@ static enum hr_status change(const char *what, struct hr_train_options *options,
         options->staleness = count;
         return HR_OK;
     }
-    if (hr_parse_count(value_of(what, "servers"), &count)) {
+    if (hr_parse_count(value_of(what, "servers"), &count) && count) {
         options->servers = count;
         return HR_OK;
     }

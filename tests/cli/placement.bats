@@ -24,6 +24,16 @@ started() {
     train --strategy ps-sync --workers 3 --placement colocated --clip-norm 1
 }
 
+@test "no servers are no number of servers" {
+  refused 2 "--servers 0: expected at least 1" train --strategy ps-sync --servers 0
+  refused 2 "--servers 0: expected at least 1" simulate --strategy ps-sync --placement colocated --servers 0
+}
+
+@test "by default at most 64 workers of a thousand are servers" {
+  hogring simulate --model softmax --epochs 1 --strategy ps-sync --workers 300 --batch-size 1 --placement colocated --json "$TMP/out.json" >/dev/null 2>&1
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["servers"], d["config"]["servers"]')" = "(64, 64)" ]
+}
+
 @test "banner, JSON and table say it" {
   hogring train --model softmax --epochs 1 --strategy ps-async --workers 3 --placement colocated --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "ps-async, 3 workers and 3 servers colocated in them as threads" "$TMP/stderr"
