@@ -51,7 +51,7 @@ enum hr_status hr_past_take(const struct hr_checkpoint *checkpoint, struct hr_cu
     }
     HR_TRY(hr_saved_count(checkpoint, "samples", &past->samples));
     HR_TRY(hr_saved_count(checkpoint, "updates", &past->updates));
-    past->seconds = hr_saved_number(checkpoint, "seconds");
+    HR_TRY(hr_saved_amount(checkpoint, "seconds", &past->seconds));
     HR_TRY(hr_saved_table(checkpoint, curve_name, HR_PAST_POINT, &past->points, &curve));
     cuts->curve_room += past->points;
     return HR_OK;

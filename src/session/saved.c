@@ -1,5 +1,6 @@
 #include "session/saved.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,20 @@ enum hr_status hr_saved_count(const struct hr_checkpoint *checkpoint, const char
     const char *text = hr_metadata_get(&checkpoint->trainer, key);
     char *end = NULL;
     *out = text ? strtoull(text, &end, 10) : 0;
-    if (!text || end == text || *end)
+    if (!text || text[0] < '0' || text[0] > '9' || *end)
         return hr_fail(HR_E_FORMAT, "%s: trainer metadata \"%s\" is %s, expected a number",
+                       checkpoint->path, key, text ? text : "missing");
+    return HR_OK;
+}
+
+enum hr_status hr_saved_amount(const struct hr_checkpoint *checkpoint, const char *key, double *out)
+{
+    const char *text = hr_metadata_get(&checkpoint->trainer, key);
+    char *end = NULL;
+    *out = text ? strtod(text, &end) : 0;
+    if (!text || end == text || *end || !(*out >= 0) || isinf(*out))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: trainer metadata \"%s\" is %s, expected a finite number of at least 0",
                        checkpoint->path, key, text ? text : "missing");
     return HR_OK;
 }

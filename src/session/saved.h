@@ -17,6 +17,9 @@ void hr_saved_put(struct hr_tensor_file *file, const char *key, const char *form
 /* The whole number under a key of the trainer's metadata; HR_E_FORMAT: missing, or not one. */
 HR_CHECKED enum hr_status hr_saved_count(const struct hr_checkpoint *checkpoint, const char *key,
                                          uint64_t *out);
+/* The same of a finite number of at least 0. */
+HR_CHECKED enum hr_status hr_saved_amount(const struct hr_checkpoint *checkpoint, const char *key,
+                                          double *out);
 /* The number under a key; 0 when there is no such key. */
 double hr_saved_number(const struct hr_checkpoint *checkpoint, const char *key);
 

@@ -208,6 +208,12 @@ enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
                                      const struct hr_checkpoint *checkpoint)
 {
     char ours[32];
+    uint64_t rows;
+    HR_TRY(hr_saved_count(checkpoint, "epoch_size", &rows));
+    if (rows != run->schedule.samples)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: an epoch of it has %" PRIu64 " rows, the data have %" PRIu64,
+                       checkpoint->path, rows, run->schedule.samples);
     HR_TRY(hr_saved_same(checkpoint, "--solver",
                          hr_metadata_get(&checkpoint->model, "hogring.solver"),
                          run->options.solver));
@@ -259,8 +265,7 @@ static enum hr_status restore_alphas(struct hr_sparse_run *run,
         if (!(alphas[k] >= 0 && alphas[k] <= run->problem.cost))
             return hr_fail(HR_E_FORMAT, "%s: tensor %s has %g, expected 0 to %g", checkpoint->path,
                            alphas_name, alphas[k], run->problem.cost);
-    *run->inner_eps = hr_saved_number(checkpoint, "inner_eps");
-    return HR_OK;
+    return hr_saved_amount(checkpoint, "inner_eps", run->inner_eps);
 }
 
 enum hr_status hr_sparse_restore(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint)
