@@ -7,6 +7,10 @@
  *           inner_eps falls tenfold whenever an epoch had fewer inner steps than a tenth of its
  *           rows. Both rules are LIBLINEAR's: an epoch here does what an iteration does there.
  *
+ * Several workers without a lock lose some updates of w, but none of alpha, which is of one worker:
+ * w is then not the sum over alpha, and comes to rest near the minimum, not at it (PASSCoDe-Wild:
+ * Hsieh, Yu, Dhillon, ICML 2015). A run that goes on takes both as they were saved.
+ *
  * alphas[i] = {alpha_i, C - alpha_i}: both are kept, as neither gives the other's small digits.
  */
 #include <stdlib.h>
@@ -69,7 +73,7 @@ enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *o
         hr_sparse_look_ahead(worker, order, n, i);
         const struct hr_sparse_row row = hr_sparse_row_at(&p->train, order[i]);
         const float margin = hr_sparse_dot(run->weights, row);
-        HR_TRY(hr_sparse_check(margin, "margin", order[i]));
+        HR_TRY(hr_sparse_check(margin, "margin", order[i], "--cost"));
         const double a = (double)run->norms[order[i]];
         double *alpha = run->alphas[order[i]];
         if (!(a > 0)) /* an empty row: w.x is always 0 */

@@ -123,15 +123,16 @@ static inline enum hr_status hr_sparse_push(struct hr_sparse_worker *worker,
     return HR_OK;
 }
 
-/* Refuse also margins so large that a weight may become infinite next. */
-static inline enum hr_status hr_sparse_check(float value, const char *what, size_t row)
+/* Refuse also margins so large that a weight may become infinite next. `help` is what may help. */
+static inline enum hr_status hr_sparse_check(float value, const char *what, size_t row,
+                                             const char *help)
 {
     if (fabsf(value) < 1e30f) /* false for NaN */
         return HR_OK;
     return hr_fail(HR_E_DIVERGED,
-                   "the %s of training row %zu is %g: expected a finite number; a smaller --lr "
+                   "the %s of training row %zu is %g: expected a finite number; a smaller %s "
                    "may help, and so may smaller values in the data",
-                   what, row + 1, isnan(value) ? (double)NAN : (double)value);
+                   what, row + 1, isnan(value) ? (double)NAN : (double)value, help);
 }
 
 #endif

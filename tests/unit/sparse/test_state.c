@@ -319,6 +319,11 @@ static void spoil_alphas(struct hr_checkpoint *c)
     *(double *)c->trainer.tensors[0].data = 7;
 }
 
+static void move_a_weight(struct hr_checkpoint *c)
+{
+    *(float *)c->model.tensors[0].data += 1;
+}
+
 static void narrow_weights(struct hr_checkpoint *c)
 {
     *(double *)c->trainer.tensors[0].data = 0.5;
@@ -344,6 +349,85 @@ static void tensors_that_do_not_fit_are_refused(void **state)
     hr_dataset_close(&data);
 }
 
+/* Save the newest checkpoint's metadata otherwise, or without the key. */
+static void resay(const char *key, const char *value, bool rename)
+{
+    struct hr_checkpoint *c = calloc(1, sizeof *c);
+    CHECK_OK(hr_checkpoint_load(scratch("ckpt"), c));
+    for (size_t i = 0; i < c->trainer.nmetadata; i++) {
+        struct hr_metadata *entry = &c->trainer.metadata[i];
+        if (!strcmp(entry->key, key))
+            snprintf(rename ? entry->key : entry->value,
+                     rename ? sizeof entry->key : sizeof entry->value, "%s", value);
+    }
+    CHECK_OK(hr_checkpoint_save(scratch("ckpt"), c, 0));
+    hr_checkpoint_free(c);
+    free(c);
+}
+
+static void metadata_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *text;
+    } cases[] = {
+        {"epoch_size", "561", "an epoch of it has 561 rows, the data have 560"},
+        {"seconds", "nan", "\"seconds\" is nan"},
+        {"samples", "-1", "\"samples\" is -1"},
+        {"inner_eps", "nan", "\"inner_eps\" is nan, expected a finite number of at least 0"},
+    };
+    struct hr_dataset data = sparse_data(700, 300, 9, 1);
+    struct hr_train_options o = saving(sparse_options("logistic", "dual", 1, 2), "ckpt");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hr_run_result result = run_of(&o, &data);
+        hr_run_result_free(&result);
+        struct hr_train_options on = resuming(o, "ckpt");
+        on.epochs = 3;
+        resay(cases[i].key, cases[i].value, false);
+        refused(on, &data, HR_E_FORMAT, cases[i].text);
+    }
+    resay("inner_eps", "outer_eps", true);
+    o = resuming(o, "ckpt");
+    o.epochs = 3;
+    refused(o, &data, HR_E_FORMAT, "\"inner_eps\" is missing");
+    hr_dataset_close(&data);
+}
+
+/* Weights of several workers are not the sum over alpha, and are not made so by going on. */
+static void weights_are_gone_on_from_as_saved_by_any_number_of_workers(void **state)
+{
+    (void)state;
+    struct hr_dataset data = sparse_data(700, 300, 9, 1);
+    struct hr_train_options o = saving(sparse_options("svm", "dual", 2, 2), "ckpt");
+    struct hr_run_result result = run_of(&o, &data);
+    hr_run_result_free(&result);
+    o = resuming(o, "ckpt");
+    o.checkpoint_dir[0] = '\0';
+    o.epochs = 3;
+    o.workers = 1;
+    struct hr_run_result a = run_of(&o, &data);
+    resave(move_a_weight);
+    struct hr_run_result b = run_of(&o, &data);
+    assert_string_not_equal(a.weights_digest, b.weights_digest);
+    hr_run_result_free(&a);
+    hr_run_result_free(&b);
+    hr_dataset_close(&data);
+}
+
+static void advice_is_of_the_solver_s_options(void **state)
+{
+    (void)state;
+    struct hr_dataset data = sparse_data(700, 300, 9, 1);
+    struct hr_train_options dual = sparse_options("logistic", "dual", 1, 2);
+    struct hr_train_options sgd = sparse_options("logistic", "sgd", 1, 2);
+    dual.cost = sgd.cost = 1e6;
+    for (size_t k = 0; k < 4000; k++)
+        ((float *)(void *)(uintptr_t)data.train.values)[k] *= 1e25f;
+    refused(dual, &data, HR_E_DIVERGED, "a smaller --cost may help");
+    refused(sgd, &data, HR_E_DIVERGED, "a smaller --lr may help");
+    hr_dataset_close(&data);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
@@ -357,6 +441,9 @@ int main(void)
         TEST(what_is_of_another_run_is_refused),
         TEST(a_network_s_checkpoint_is_refused),
         TEST(tensors_that_do_not_fit_are_refused),
+        TEST(metadata_out_of_range_are_refused),
+        TEST(weights_are_gone_on_from_as_saved_by_any_number_of_workers),
+        TEST(advice_is_of_the_solver_s_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
