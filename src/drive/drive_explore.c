@@ -22,6 +22,7 @@ static size_t list_events(struct hr_play *play, unsigned char *enabled)
     for (size_t r = 0; r < shared->workers; r++)
         enabled[n++] = hr_play_may_act(play, r);
     for (size_t s = 0; s < shared->servers; s++, n += shared->workers) {
+        memset(enabled + n, 1, shared->workers);
         shared->strategy->enabled(&play->shard[s], enabled + n);
         if (!hr_play_may_take(play, s))
             memset(enabled + n, 0, shared->workers);

@@ -12,6 +12,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "drive/play.h"
 #include "drive/replay.h"
@@ -42,6 +43,8 @@ static enum hr_status misfit(const struct replayer *replayer, size_t shard,
 static bool is_enabled(struct replayer *replayer, size_t shard, size_t worker)
 {
     struct hr_play *play = &replayer->play;
+    memset(replayer->enabled, 0, play->shared->workers);
+    replayer->enabled[worker] = 1;
     play->shared->strategy->enabled(&play->shard[shard], replayer->enabled);
     return replayer->enabled[worker];
 }

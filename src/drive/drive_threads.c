@@ -41,6 +41,7 @@ struct server {
 static bool has_input(void *arg)
 {
     struct server *server = arg;
+    memset(server->enabled, 1, server->shard.shared->workers);
     server->shard.shared->strategy->enabled(&server->shard, server->enabled);
     for (size_t w = 0; w < server->shard.shared->workers; w++)
         if (server->enabled[w])

@@ -14,6 +14,7 @@
  * number of processors. Evaluations and checkpoints take no virtual time.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "netsim/events.h"
 #include "strategy/server.h"
@@ -149,6 +150,9 @@ static bool next_in_queue(struct simulator *sim, size_t shard)
     struct station *station = &sim->station[shard];
     if (!station->inbox.n || !hr_play_may_take(&sim->play, shard))
         return false;
+    memset(sim->enabled, 0, sim->play.shared->workers);
+    for (size_t i = 0; i < station->inbox.n; i++)
+        sim->enabled[station->inbox.sender[i]] = 1;
     sim->play.shared->strategy->enabled(&sim->play.shard[shard], sim->enabled);
     return hr_virtual_inbox_next(&station->inbox, sim->enabled, &station->serving);
 }
@@ -250,8 +254,10 @@ static enum hr_status computed(struct simulator *sim, size_t rank)
 
 static enum hr_status look_at_all(struct simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.shared->workers; r++)
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
         HR_TRY(look(sim, r));
+        HR_TRY(hr_play_tick(&sim->play)); /* a worker may have sent to a thousand shards */
+    }
     return HR_OK;
 }
 

@@ -117,6 +117,8 @@ static void offer(struct hr_worker *worker)
 static void enabled(struct hr_shard *shard, unsigned char *enabled)
 {
     for (size_t w = 0; w < shard->shared->workers; w++) {
+        if (!enabled[w])
+            continue;
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(shard->shared, w, shard->number));
         enabled[w] = message && (message->kind != HR_PULL || !shard->worker[w].in);

@@ -69,8 +69,11 @@ static bool may_read(const struct hr_shard *shard, size_t worker, uint64_t slowe
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 {
     const struct hr_shared_state *shared = shard->shared;
-    const uint64_t slowest = hr_ssp_slowest_clock(shard);
+    const bool gated = shared->staleness_bound < UINT64_MAX;
+    const uint64_t slowest = gated ? hr_ssp_slowest_clock(shard) : 0;
     for (size_t w = 0; w < shared->workers; w++) {
+        if (!enabled[w])
+            continue;
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(shared, w, shard->number));
         enabled[w] = message && (message->kind != HR_PULL || may_read(shard, w, slowest));

@@ -214,7 +214,7 @@ struct hr_strategy {
     enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_shared_state *shared,
                                   size_t number);
     void (*shard_stop)(struct hr_shard *shard); /* harmless on a zeroed one */
-    /* enabled[w] out: may worker w's oldest message be taken now */
+    /* enabled[w]  in: ask about worker w; out: may its oldest message be taken now */
     void (*enabled)(struct hr_shard *shard, unsigned char *enabled);
     void (*take)(struct hr_shard *shard, size_t input);
     bool (*over)(const struct hr_shard *shard);

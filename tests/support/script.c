@@ -152,7 +152,8 @@ void script_give(struct script *script, size_t w, float g)
 
 bool script_enabled(struct script *script, size_t s, size_t w)
 {
-    unsigned char enabled[SCRIPT_WORKERS];
+    unsigned char enabled[SCRIPT_WORKERS] = {0};
+    enabled[w] = 1;
     script->shared.strategy->enabled(&script->shard[s], enabled);
     return enabled[w];
 }
