@@ -31,7 +31,7 @@ load support
   refused 2 "--placement nowhere: expected dedicated, colocated or both" bench store --placement nowhere
   refused 2 "--strategy hogwild: bench store has ps-async and ps-sync" bench store --strategy hogwild
   refused 2 "--workers 33: expected 1 to 32" bench store --workers 33
-  refused 2 "--servers 0: expected 1 to 32" bench store --servers 0
+  refused 2 "--servers 0: expected at least 1" bench store --servers 0
   refused 2 "--servers 3: colocated in 2 workers" bench store --placement colocated --workers 2 --servers 3
   refused 2 "--keys 0: expected 1 to 1024" bench store --keys 0
   refused 2 "--keys 5: expected 1 to 1024, and a float for each" bench store --keys 5 --sizes 16

@@ -48,9 +48,9 @@ static void a_page_is_source_for_man(void **state)
     char *out = printed(text, 0);
     assert_string_equal(out, "A paragraph of several words, and more.\n"
                              ".PP\n.EX\n"
-                             "\\&    literal  line\n"
+                             "\\&literal  line\n"
                              "\\&\n"
-                             "\\&    another\n"
+                             "\\&another\n"
                              ".EE\n"
                              ".SH \"Things\"\n"
                              ".TP\none\nthe first of the things that there are\n"
