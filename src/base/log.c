@@ -7,18 +7,9 @@
 
 #include "base/printable.h"
 
-static enum hr_log_level threshold = HR_LOG_INFO;
-
-void hr_log_set_level(enum hr_log_level level)
-{
-    threshold = level;
-}
-
 void hr_log(enum hr_log_level level, const char *format, ...)
 {
     static const char *const prefix[] = {"hogring: error: ", "hogring: warning: ", "hogring: "};
-    if (level > threshold)
-        return;
     char line[1024];
     size_t used = (size_t)snprintf(line, sizeof line, "%s", prefix[level]);
     va_list args;

@@ -7,9 +7,6 @@
 
 enum hr_log_level { HR_LOG_ERROR, HR_LOG_WARNING, HR_LOG_INFO };
 
-/* Print lines up to this level; default HR_LOG_INFO. Set once, before ranks start. */
-void hr_log_set_level(enum hr_log_level level);
-
 /* Print one line (no newline in the format). Lines over 1 KiB are cut; control characters become
  * '?' (printable.h). */
 void hr_log(enum hr_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

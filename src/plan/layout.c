@@ -1,7 +1,5 @@
 #include "plan/layout.h"
 
-#include <string.h>
-
 #include "base/size.h"
 #include "shm/atom.h"
 
@@ -58,14 +56,6 @@ static const struct hr_operation_facts facts[HR_OPERATIONS] = {
 const struct hr_operation_facts *hr_operation_facts(enum hr_operation operation)
 {
     return &facts[operation < HR_OPERATIONS ? operation : HR_OP_NONE];
-}
-
-enum hr_operation hr_operation_find(const char *name)
-{
-    for (enum hr_operation operation = HR_OP_BARRIER; operation < HR_OPERATIONS; operation++)
-        if (!strcmp(name, facts[operation].name))
-            return operation;
-    return HR_OP_NONE;
 }
 
 /* All chunks together lie in one place, dealt or not. */

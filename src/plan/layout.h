@@ -44,8 +44,6 @@ struct hr_operation_facts {
 
 /* The facts of an operation; static storage. */
 const struct hr_operation_facts *hr_operation_facts(enum hr_operation operation);
-/* The operation of that name; HR_OP_NONE when there is none. */
-enum hr_operation hr_operation_find(const char *name);
 
 /* How the buffers of one call are split. */
 struct hr_layout {
