@@ -56,7 +56,7 @@ struct hr_train_options {
     double delay_compensation; /* lambda of DC-ASGD; 0: none */
     char clock[16];            /* real, virtual */
     char compute_time[256];    /* of a gradient: a model, as lognormal(10ms, 0.3); "": as it is */
-    char inject[256];          /* slow:3x2,stall:1@step=50+3s */
+    char inject[1024];         /* slow:3x2,stall:1@step=50+3s */
     char server_time[256];     /* virtual clock: of taking a message; a model */
     char topology[1024];       /* virtual clock: who is wired to whom */
     char calibrate[1024];      /* write a model of this run here, for --clock virtual; "": do not */

@@ -22,6 +22,8 @@ enum hr_random_stream {
     HR_STREAM_DROPOUT = 7,  /* which units are kept: nn/dropout.c has a counter of its own */
     HR_STREAM_DELAY = 8,    /* durations of models: counter = (step, rank) */
     HR_STREAM_INJECT = 9,   /* steps that are slowed: counter = (step, rank and entry) */
+    HR_STREAM_DROP = 10,    /* pushes that are lost: counter = (step, rank and attempt) */
+    HR_STREAM_WRONG = 11,   /* which number goes wrong: counter = (step, rank) */
     HR_STREAM_LOST = 15,    /* hogwild's watched lines: counter = (push, worker) */
     HR_STREAM_FACTORS = 20, /* initial factors of mf: counter = (element / 4) */
     HR_STREAM_SPARSE = 21,  /* sparse rows made up: counter = (draw / 4, row) */

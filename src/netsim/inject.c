@@ -1,152 +1,8 @@
 #include "netsim/inject.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/parse.h"
 #include "base/philox.h"
-#include "netsim/delay.h"
-
-enum { MAX_WORD = 64 };
-
-static const double least_factor = 0.001, most_factor = 1000;
-
-/* --- the text */
-
-/* Cut `word` at the first `c`; the text behind it, or NULL. */
-static char *cut_at(char *word, char c)
-{
-    char *at = strchr(word, c);
-    if (at)
-        *at++ = '\0';
-    return at;
-}
-
-static bool read_percent(char *text, double *probability)
-{
-    double percent;
-    char *end = cut_at(text, '%');
-    if (!end || *end || !hr_parse_number(text, &percent) || percent > 100)
-        return false;
-    *probability = percent / 100;
-    return true;
-}
-
-static bool read_rank(const char *text, size_t *rank)
-{
-    uint64_t number;
-    if (!strcmp(text, "*")) {
-        *rank = HR_INJECT_ALL;
-        return true;
-    }
-    if (!hr_parse_count(text, &number) || number >= HR_INJECT_ALL)
-        return false;
-    *rank = (size_t)number;
-    return true;
-}
-
-/* RANKxF[@P%] */
-static bool read_slow(char *text, struct hr_inject_entry *entry)
-{
-    *entry = (struct hr_inject_entry){.kind = HR_INJECT_SLOW, .probability = 1};
-    char *chance = cut_at(text, '@');
-    char *factor = cut_at(text, 'x');
-    return factor && read_rank(text, &entry->rank) && hr_parse_number(factor, &entry->factor) &&
-           entry->factor >= least_factor && entry->factor <= most_factor &&
-           (!chance || read_percent(chance, &entry->probability));
-}
-
-/* RANK@step=N+T */
-static bool read_stall(char *text, struct hr_inject_entry *entry)
-{
-    *entry = (struct hr_inject_entry){.kind = HR_INJECT_STALL};
-    char *when = cut_at(text, '@');
-    char *time = when ? cut_at(when, '+') : NULL;
-    return time && read_rank(text, &entry->rank) && !strncmp(when, "step=", 5) &&
-           hr_parse_count(when + 5, &entry->step) && hr_ps_parse(time, &entry->ps);
-}
-
-/* RANK+T */
-static bool read_load(char *text, struct hr_inject_entry *entry)
-{
-    *entry = (struct hr_inject_entry){.kind = HR_INJECT_LOAD};
-    char *time = cut_at(text, '+');
-    return time && read_rank(text, &entry->rank) && hr_ps_parse(time, &entry->ps);
-}
-
-struct form {
-    const char *name;
-    bool (*read)(char *text, struct hr_inject_entry *entry);
-    const char *expected;
-};
-
-static const struct form forms[] = {
-    {"slow:", read_slow,
-     "slow:RANKxFACTOR[@P%], as slow:3x2 or slow:*x3@10% (factor 0.001 to 1000)"},
-    {"stall:", read_stall, "stall:RANK@step=N+TIME, as stall:1@step=50+3s (at most 24h)"},
-    {"load:", read_load, "load:RANK+TIME, as load:1+5ms (at most 24h)"},
-};
-
-static enum hr_status read_entry(const char *where, const char *word, struct hr_inject_entry *entry)
-{
-    char rest[MAX_WORD];
-    if (!strncmp(word, "kill:", 5))
-        return hr_fail(HR_E_USAGE,
-                       "%s%s: kill is not there yet; expected slow:, stall: or load:", where, word);
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const size_t name = strlen(forms[i].name);
-        if (strncmp(word, forms[i].name, name) != 0)
-            continue;
-        snprintf(rest, sizeof rest, "%s", word + name);
-        return forms[i].read(rest, entry)
-                   ? HR_OK
-                   : hr_fail(HR_E_USAGE, "%s%s: expected %s", where, word, forms[i].expected);
-    }
-    return hr_fail(HR_E_USAGE,
-                   "%s%s: expected a comma list of slow:RANKxFACTOR[@P%%], "
-                   "stall:RANK@step=N+TIME and load:RANK+TIME",
-                   where, word);
-}
-
-static enum hr_status add_entry(const char *where, const char *text, size_t length, size_t nranks,
-                                struct hr_inject *inject)
-{
-    char word[MAX_WORD];
-    struct hr_inject_entry entry;
-    if (length >= sizeof word)
-        return hr_fail(HR_E_USAGE, "%s%.40s...: expected entries of at most %d characters", where,
-                       text, MAX_WORD - 1);
-    snprintf(word, sizeof word, "%.*s", (int)length, text);
-    HR_TRY(read_entry(where, word, &entry));
-    if (entry.rank != HR_INJECT_ALL && entry.rank >= nranks)
-        return hr_fail(HR_E_USAGE, "%s%s: expected a worker from 0 to %zu, or * for all", where,
-                       word, nranks - 1);
-    if (inject->n == HR_INJECT_ENTRIES)
-        return hr_fail(HR_E_USAGE, "%s%s: expected at most %d entries", where, word,
-                       HR_INJECT_ENTRIES);
-    inject->entry[inject->n++] = entry;
-    return HR_OK;
-}
-
-enum hr_status hr_inject_parse(const char *where, const char *text, size_t nranks,
-                               struct hr_inject *out)
-{
-    struct hr_inject inject = {0};
-    while (*text) {
-        text += strspn(text, " ");
-        const size_t length = strcspn(text, ",");
-        HR_TRY(add_entry(where, text, length, nranks, &inject));
-        text += length;
-        if (*text == ',' && !*++text)
-            return hr_fail(HR_E_USAGE, "%s: expected an entry behind the last comma", where);
-    }
-    *out = inject;
-    return HR_OK;
-}
-
-/* --- what it does */
 
 static bool is_of(const struct hr_inject_entry *entry, enum hr_inject_kind kind, size_t rank)
 {
@@ -196,4 +52,98 @@ int64_t hr_inject_load_ps(const struct hr_inject *inject, size_t rank)
         if (is_of(&inject->entry[i], HR_INJECT_LOAD, rank))
             ps = hr_ps_add(ps, inject->entry[i].ps);
     return ps;
+}
+
+/* --- who dies, what is lost, what goes wrong */
+
+bool hr_inject_has(const struct hr_inject *inject, enum hr_inject_kind kind)
+{
+    for (size_t i = 0; i < inject->n; i++)
+        if (inject->entry[i].kind == kind)
+            return true;
+    return false;
+}
+
+static bool happens(const struct hr_inject *inject, enum hr_inject_kind kind, size_t rank,
+                    uint64_t step)
+{
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        if (is_of(entry, kind, rank) && !entry->timed && entry->step == step)
+            return true;
+    }
+    return false;
+}
+
+static int64_t next_ps(const struct hr_inject *inject, enum hr_inject_kind kind, size_t rank,
+                       int64_t after_ps)
+{
+    int64_t ps = HR_PS_NEVER;
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        if (is_of(entry, kind, rank) && entry->timed && entry->ps > after_ps && entry->ps < ps)
+            ps = entry->ps;
+    }
+    return ps;
+}
+
+bool hr_inject_kills(const struct hr_inject *inject, size_t rank, uint64_t step)
+{
+    return happens(inject, HR_INJECT_KILL, rank, step);
+}
+
+int64_t hr_inject_kill_ps(const struct hr_inject *inject, size_t rank, int64_t after_ps)
+{
+    return next_ps(inject, HR_INJECT_KILL, rank, after_ps);
+}
+
+bool hr_inject_kills_server(const struct hr_inject *inject, size_t server, uint64_t input)
+{
+    return happens(inject, HR_INJECT_KILL_SERVER, server, input);
+}
+
+int64_t hr_inject_kill_server_ps(const struct hr_inject *inject, size_t server, int64_t after_ps)
+{
+    return next_ps(inject, HR_INJECT_KILL_SERVER, server, after_ps);
+}
+
+static const struct hr_inject_entry *drop_entry(const struct hr_inject *inject)
+{
+    for (size_t i = 0; i < inject->n; i++)
+        if (inject->entry[i].kind == HR_INJECT_DROP_PUSH)
+            return &inject->entry[i];
+    return NULL;
+}
+
+struct hr_inject_drops hr_inject_drops(const struct hr_inject *inject, uint64_t seed, size_t rank,
+                                       uint64_t step)
+{
+    const struct hr_inject_entry *entry = drop_entry(inject);
+    struct hr_inject_drops drops = {0};
+    if (!entry)
+        return drops;
+    drops.deadline_ps = entry->ps;
+    for (; drops.times < HR_INJECT_MOST_DROPS; drops.times++) {
+        const uint32_t attempt = (uint32_t)rank << 8 | drops.times;
+        const struct hr_philox block = hr_random_block(seed, HR_STREAM_DROP, step, attempt);
+        if (block.v[0] * 0x1p-32 >= entry->probability)
+            break;
+    }
+    return drops;
+}
+
+bool hr_inject_nan(const struct hr_inject *inject, size_t rank, uint64_t step)
+{
+    return happens(inject, HR_INJECT_NAN, rank, step);
+}
+
+bool hr_inject_flip(const struct hr_inject *inject, size_t rank, uint64_t step)
+{
+    return happens(inject, HR_INJECT_FLIP_BIT, rank, step);
+}
+
+uint64_t hr_inject_place(uint64_t seed, size_t rank, uint64_t step, uint64_t count)
+{
+    const struct hr_philox block = hr_random_block(seed, HR_STREAM_WRONG, step, (uint32_t)rank);
+    return ((uint64_t)block.v[0] << 32 | block.v[1]) % count;
 }

@@ -1,40 +1,63 @@
-/* inject.h - trouble on purpose: ranks that are slower than their model says, or that stall.
+/* inject.h - trouble on purpose: ranks that are slow, stall or die, messages that are lost, numbers
+ * that go wrong. What happens is an input of the run like any other, and the same again.
  *
  * Text:      a comma list of
- *                slow:RANKxF          every step of RANK takes F times as long
- *                slow:RANKxF@P%       only with probability P %, drawn for each step by itself
- *                stall:RANK@step=N+T  RANK waits T before its step N (counted from 0)
- *                load:RANK+T          every batch of RANK takes T longer to load
- *            RANK is a rank or * for every one of them; F 0.001 to 1000; P up to 100; T a time, at
- *            most 24h. As slow:3x2,slow:*x3@10%,stall:1@step=50+3s. What applies to one step is
- *            multiplied; stalls and loading come on top and are not stretched.
- *            kill:RANK@step=N is not there yet, and is refused with a line that says so.
- * Draws:     Philox of (seed, rank, step, place in the list): the same everywhere.
+ *                slow:RANKxF                    every step of RANK takes F times as long
+ *                slow:RANKxF@P%                 only with probability P %, drawn for each step
+ *                stall:RANK@step=N+T            RANK waits T before its step N
+ *                load:RANK+T                    every batch of RANK takes T longer to load
+ *                kill:RANK@step=N               RANK dies before the gradient of its step N
+ *                kill:RANK@time=T               ... at time T of the run's clock
+ *                kill:server:S@step=N           server S dies before it takes its input N
+ *                kill:server:S@time=T           ... at time T of the run's clock
+ *                drop-push:p=P                  each push is lost with probability P, and sent
+ *                                               again after 50ms; each time anew
+ *                drop-push:p=P+T                ... after T
+ *                nan:RANK@step=N                a number in RANK's gradient of step N is NaN
+ *                flip-bit:weights:RANK@step=N   one bit of RANK's copy of the weights flips before
+ *                                               its step N
+ *            RANK is a worker; for slow, stall and load also *, every one of them. Steps and inputs
+ *            are counted from 0, each worker's and server's by itself; a worker that came back goes
+ *            on counting. F 0.001 to 1000; P % up to 100, P less than 1; T a time, at most 24h. As
+ *            slow:3x2,slow:*x3@10%,stall:1@step=50+3s. What slows one step is multiplied; stalls
+ *            and loading come on top and are not stretched.
+ * Draws:     Philox of (seed, rank, step, place in the list or attempt): the same everywhere.
  * Threads:   const after parse.
- * Test:      tests/unit/netsim/test_inject.c
+ * Test:      tests/unit/netsim/test_inject.c, test_inject_text.c
  */
 #ifndef HR_NETSIM_INJECT_H
 #define HR_NETSIM_INJECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "netsim/link.h"
 
-enum { HR_INJECT_ENTRIES = 64 };
+enum { HR_INJECT_ENTRIES = 64, HR_INJECT_MOST_DROPS = 20 };
 
-enum hr_inject_kind { HR_INJECT_SLOW, HR_INJECT_STALL, HR_INJECT_LOAD };
+enum hr_inject_kind {
+    HR_INJECT_SLOW,
+    HR_INJECT_STALL,
+    HR_INJECT_LOAD,
+    HR_INJECT_KILL,
+    HR_INJECT_KILL_SERVER,
+    HR_INJECT_DROP_PUSH,
+    HR_INJECT_NAN,
+    HR_INJECT_FLIP_BIT,
+};
 
 #define HR_INJECT_ALL SIZE_MAX /* as a rank: every one */
 
 struct hr_inject_entry {
     enum hr_inject_kind kind;
-    size_t rank;
+    size_t rank;        /* a worker, or a server */
     double factor;      /* slow */
-    double probability; /* slow: 0 to 1 */
-    uint64_t step;      /* stall */
-    int64_t ps;         /* stall, load */
+    double probability; /* slow, drop-push: 0 to 1 */
+    uint64_t step;      /* stall, kill, nan, flip-bit */
+    int64_t ps;         /* stall, load, drop-push; kill at a time */
+    bool timed;         /* kill: at a time, not a step */
 };
 
 /* All zero: nothing is injected. */
@@ -43,10 +66,14 @@ struct hr_inject {
     struct hr_inject_entry entry[HR_INJECT_ENTRIES];
 };
 
-/* Read the list for a run of `nranks`; "" is nothing. HR_E_USAGE: "<where><entry>: expected ...".
- * On error *out is untouched. */
-HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, size_t nranks,
-                                          struct hr_inject *out);
+/* Read the list for a run of so many ranks; "" is nothing. HR_E_USAGE: "<where><entry>: expected
+ * ...". On error *out is untouched. */
+HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, size_t workers,
+                                          size_t servers, struct hr_inject *out);
+/* "kill:server:": how entries of that kind begin. */
+const char *hr_inject_name(enum hr_inject_kind kind);
+/* Is there an entry of that kind? */
+bool hr_inject_has(const struct hr_inject *inject, enum hr_inject_kind kind);
 
 /* How long the gradient of step `step` of `rank` takes instead of base_ps, without stalls and
  * loading. At most HR_PS_NEVER, as those below. */
@@ -56,5 +83,29 @@ int64_t hr_inject_ps(const struct hr_inject *inject, uint64_t seed, size_t rank,
 int64_t hr_inject_stall_ps(const struct hr_inject *inject, size_t rank, uint64_t step);
 /* How much longer each of its batches takes to load. */
 int64_t hr_inject_load_ps(const struct hr_inject *inject, size_t rank);
+
+/* Does worker `rank` die before the gradient of that step? */
+bool hr_inject_kills(const struct hr_inject *inject, size_t rank, uint64_t step);
+/* The first time later than after_ps (-1: of all) at which it dies; HR_PS_NEVER: at none. */
+int64_t hr_inject_kill_ps(const struct hr_inject *inject, size_t rank, int64_t after_ps);
+/* The same of a server, whose steps are the inputs that it takes. */
+bool hr_inject_kills_server(const struct hr_inject *inject, size_t server, uint64_t input);
+int64_t hr_inject_kill_server_ps(const struct hr_inject *inject, size_t server, int64_t after_ps);
+
+/* How often the push of that step is lost, at most HR_INJECT_MOST_DROPS times, and how long after
+ * each loss it is sent again. */
+struct hr_inject_drops {
+    unsigned times;
+    int64_t deadline_ps;
+};
+struct hr_inject_drops hr_inject_drops(const struct hr_inject *inject, uint64_t seed, size_t rank,
+                                       uint64_t step);
+
+/* Does the gradient of that step have a NaN in it? */
+bool hr_inject_nan(const struct hr_inject *inject, size_t rank, uint64_t step);
+/* Does a bit of the rank's weights flip before that step? */
+bool hr_inject_flip(const struct hr_inject *inject, size_t rank, uint64_t step);
+/* A number below `count` for what goes wrong in that step: the same for the same arguments. */
+uint64_t hr_inject_place(uint64_t seed, size_t rank, uint64_t step, uint64_t count);
 
 #endif

@@ -30,6 +30,19 @@ static enum hr_status open_links(struct hr_train_job *job)
                    job->shared->colocated ? "" : " and then the servers");
 }
 
+/* Nothing is accepted and then not done. */
+static enum hr_status refuse_not_there(const struct hr_inject *inject)
+{
+    static const enum hr_inject_kind not_there[] = {HR_INJECT_KILL, HR_INJECT_KILL_SERVER,
+                                                    HR_INJECT_DROP_PUSH, HR_INJECT_NAN,
+                                                    HR_INJECT_FLIP_BIT};
+    for (size_t i = 0; i < sizeof not_there / sizeof *not_there; i++)
+        if (hr_inject_has(inject, not_there[i]))
+            return hr_fail(HR_E_USAGE, "--inject %s is not there yet; expected the list without it",
+                           hr_inject_name(not_there[i]));
+    return HR_OK;
+}
+
 enum hr_status hr_conditions_open(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
@@ -38,7 +51,9 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
     conditions->has_compute = o->compute_time[0];
     if (conditions->has_compute)
         HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
-    HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, &conditions->inject));
+    HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, job->shared->servers,
+                           &conditions->inject));
+    HR_TRY(refuse_not_there(&conditions->inject));
     if (!simulated && o->topology[0])
         return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
     if (!simulated && o->server_time[0])

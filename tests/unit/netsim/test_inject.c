@@ -1,7 +1,5 @@
-/* Injected trouble: who is slowed or stalled, when, by how much; and what the text may not say. */
+/* Injected trouble: who is slowed or stalled, or dies; what is lost, what goes wrong, and when. */
 #include "netsim/inject.h"
-
-#include <string.h>
 
 #include "support/check.h"
 
@@ -10,7 +8,7 @@ static const int64_t ms = 1000000000;
 static struct hr_inject parsed(const char *text)
 {
     struct hr_inject inject;
-    CHECK_OK(hr_inject_parse("", text, 8, &inject));
+    CHECK_OK(hr_inject_parse("", text, 8, 2, &inject));
     return inject;
 }
 
@@ -116,62 +114,85 @@ static void known_answers_are_kept(void **state)
     assert_true(struck[0] == 0x2801802020100000 && struck[1] == 0x462951b0427f8cef);
 }
 
-static void blanks_between_entries_are_allowed(void **state)
+static void a_death_comes_at_its_step_or_its_time(void **state)
 {
     (void)state;
-    struct hr_inject inject;
-    CHECK_OK(hr_inject_parse("--inject ", "slow:3x2, stall:1@step=50+3s", 8, &inject));
-    assert_int_equal(inject.n, 2);
-    assert_int_equal(inject.entry[1].rank, 1);
-}
-
-static void wrong_text_is_refused_in_one_line(void **state)
-{
-    (void)state;
-    static const char *const texts[][2] = {
-        {"fast:3x2", "--inject fast:3x2: expected a comma list of slow:"},
-        {"slow:3x2,,", "--inject : expected a comma list"},
-        {"slow:3x2,", "--inject : expected an entry behind the last comma"},
-        {"kill:2@step=100", "--inject kill:2@step=100: kill is not there yet"},
-        {"slow:3", "--inject slow:3: expected slow:RANKxFACTOR[@P%], as slow:3x2"},
-        {"slow:3x", "expected slow:RANKxFACTOR"},
-        {"slow:x2", "expected slow:RANKxFACTOR"},
-        {"slow:-1x2", "expected slow:RANKxFACTOR"},
-        {"slow:3x0", "factor 0.001 to 1000"},
-        {"slow:3x1001", "factor 0.001 to 1000"},
-        {"slow:3x2@10", "expected slow:RANKxFACTOR"},
-        {"slow:3x2@101%", "expected slow:RANKxFACTOR"},
-        {"slow:3x2@10%%", "expected slow:RANKxFACTOR"},
-        {"slow:8x2", "--inject slow:8x2: expected a worker from 0 to 7, or * for all"},
-        {"slow:18446744073709551615x2", "expected slow:RANKxFACTOR"},
-        {"slow:1x2,stall:1@step=50", "--inject stall:1@step=50: expected stall:RANK@step=N+TIME"},
-        {"stall:1@50+3s", "expected stall:RANK@step=N+TIME"},
-        {"stall:1@step=+3s", "expected stall:RANK@step=N+TIME"},
-        {"stall:1@step=50+25h", "at most 24h"},
-        {"slow:1x2222222222222222222222222222222222222222222222222222222222222222222222",
-         "expected entries of at most 63 characters"},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct hr_inject inject = {.n = 77};
-        CHECK_FAILS(hr_inject_parse("--inject ", texts[i][0], 8, &inject), HR_E_USAGE);
-        CHECK_MESSAGE(texts[i][1]);
-        assert_int_equal(inject.n, 77);
+    const struct hr_inject inject =
+        parsed("kill:2@step=7,kill:2@step=9,kill:3@time=500ms,kill:3@time=3s,kill:server:1@step=4,"
+               "kill:server:0@time=2s");
+    for (uint64_t step = 0; step < 20; step++) {
+        for (size_t rank = 0; rank < 8; rank++)
+            assert_int_equal(hr_inject_kills(&inject, rank, step),
+                             rank == 2 && (step == 7 || step == 9));
+        assert_int_equal(hr_inject_kills_server(&inject, 1, step), step == 4);
+        assert_false(hr_inject_kills_server(&inject, 0, step));
+        assert_false(hr_inject_nan(&inject, 2, step) || hr_inject_flip(&inject, 2, step));
     }
+    assert_true(hr_inject_kill_ps(&inject, 3, -1) == 500 * ms);
+    assert_true(hr_inject_kill_ps(&inject, 3, 500 * ms) == 3000 * ms);
+    assert_true(hr_inject_kill_ps(&inject, 3, 3000 * ms) == HR_PS_NEVER);
+    assert_true(hr_inject_kill_ps(&inject, 2, -1) == HR_PS_NEVER);
+    assert_true(hr_inject_kill_ps(&inject, 0, -1) == HR_PS_NEVER);
+    assert_true(hr_inject_kill_server_ps(&inject, 0, -1) == 2000 * ms);
+    assert_true(hr_inject_kill_server_ps(&inject, 1, -1) == HR_PS_NEVER);
+    assert_true(hr_inject_ps(&inject, 1, 2, 7, ms) == ms && hr_inject_stall_ps(&inject, 2, 7) == 0);
 }
 
-static void no_more_entries_are_taken_than_there_is_room_for(void **state)
+static void numbers_go_wrong_in_their_step_alone(void **state)
 {
     (void)state;
-    char text[16 * (HR_INJECT_ENTRIES + 1)] = "slow:0x2";
-    struct hr_inject inject;
-    for (size_t i = 1; i < HR_INJECT_ENTRIES; i++)
-        strcat(text, ",slow:0x2");
-    inject = parsed(text);
-    assert_int_equal(inject.n, HR_INJECT_ENTRIES);
-    assert_true(hr_inject_ps(&inject, 1, 0, 0, ms) == HR_PS_NEVER);
-    strcat(text, ",slow:0x2");
-    CHECK_FAILS(hr_inject_parse("", text, 8, &inject), HR_E_USAGE);
-    CHECK_MESSAGE("at most 64 entries");
+    const struct hr_inject inject = parsed("nan:1@step=7,flip-bit:weights:4@step=9,kill:0@time=0s");
+    for (uint64_t step = 0; step < 20; step++)
+        for (size_t rank = 0; rank < 8; rank++) {
+            assert_int_equal(hr_inject_nan(&inject, rank, step), rank == 1 && step == 7);
+            assert_int_equal(hr_inject_flip(&inject, rank, step), rank == 4 && step == 9);
+            assert_false(hr_inject_kills(&inject, rank, step));
+        }
+}
+
+/* Every place comes up about as often as any other, and the same one for the same question. */
+static void places_are_drawn_alike(void **state)
+{
+    (void)state;
+    size_t count[10] = {0};
+    for (uint64_t step = 0; step < 10000; step++) {
+        const uint64_t place = hr_inject_place(check_seed(), 3, step, 10);
+        assert_true(place < 10 && place == hr_inject_place(check_seed(), 3, step, 10));
+        count[place]++;
+    }
+    for (size_t i = 0; i < 10; i++)
+        assert_in_range(count[i], 1000 - 5 * 30, 1000 + 5 * 30);
+    assert_int_equal(hr_inject_place(check_seed(), 3, 5, 1), 0);
+}
+
+/* Lost k times with probability p^k (1 - p); each rank, step and attempt by itself. */
+static void pushes_are_lost_as_often_as_it_says(void **state)
+{
+    (void)state;
+    const struct hr_inject inject = parsed("drop-push:p=0.1"), none = parsed("nan:1@step=7");
+    size_t count[HR_INJECT_MOST_DROPS + 1] = {0};
+    for (size_t rank = 0; rank < 8; rank++)
+        for (uint64_t step = 0; step < 12500; step++) {
+            const struct hr_inject_drops drops = hr_inject_drops(&inject, check_seed(), rank, step);
+            count[drops.times]++;
+            assert_true(drops.deadline_ps == 50 * ms);
+            assert_int_equal(hr_inject_drops(&none, check_seed(), rank, step).times, 0);
+        }
+    CHECK_NEAR((double)count[0], 90000, 0, 5 * 95);
+    CHECK_NEAR((double)count[1], 9000, 0, 5 * 91);
+    CHECK_NEAR((double)count[2], 900, 0, 5 * 30);
+}
+
+static void a_push_arrives_at_last(void **state)
+{
+    (void)state;
+    const struct hr_inject never = parsed("drop-push:p=0"),
+                           often = parsed("drop-push:p=0.999999+3ms");
+    for (uint64_t step = 0; step < 100; step++) {
+        assert_int_equal(hr_inject_drops(&never, 1, 0, step).times, 0);
+        assert_int_equal(hr_inject_drops(&often, 1, 0, step).times, HR_INJECT_MOST_DROPS);
+    }
+    assert_true(hr_inject_drops(&often, 1, 0, 0).deadline_ps == 3 * ms);
 }
 
 int main(void)
@@ -184,9 +205,11 @@ int main(void)
         cmocka_unit_test(chance_strikes_as_often_as_it_says),
         cmocka_unit_test(chance_is_drawn_for_each_rank_seed_and_entry),
         cmocka_unit_test(known_answers_are_kept),
-        cmocka_unit_test(blanks_between_entries_are_allowed),
-        cmocka_unit_test(wrong_text_is_refused_in_one_line),
-        cmocka_unit_test(no_more_entries_are_taken_than_there_is_room_for),
+        cmocka_unit_test(a_death_comes_at_its_step_or_its_time),
+        cmocka_unit_test(numbers_go_wrong_in_their_step_alone),
+        cmocka_unit_test(places_are_drawn_alike),
+        cmocka_unit_test(pushes_are_lost_as_often_as_it_says),
+        cmocka_unit_test(a_push_arrives_at_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
