@@ -5,7 +5,9 @@
 
 #define HR_LAYERS(X)                                                                               \
     X(avgpool)                                                                                     \
-    X(batchnorm) X(conv) X(dense) X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool)        \
-        X(relu) X(residual) X(sigmoid) X(tanh)
+    X(batchnorm)                                                                                   \
+    X(conv)                                                                                        \
+    X(dense)                                                                                       \
+    X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool) X(relu) X(residual) X(sigmoid) X(tanh)
 
 #endif

@@ -101,7 +101,7 @@ struct hr_option {
     const char *metavar; /* NULL: a switch */
     const char *usual;   /* the default as one would type it; NULL: 0, "" or off */
     const char *help;
-    const char *said;  /* the default as --help says it, where that is not `usual` */
+    const char *said; /* the default as --help says it, where that is not `usual` */
     /* The same two where hogring bench has it too and means more by it. */
     const char *bench_help, *bench_said;
     const char *words; /* the values that there are: "sum|repro" */

@@ -5,7 +5,10 @@
 
 #define HR_ALLREDUCES(X)                                                                           \
     X(auto)                                                                                        \
-    X(direct) X(one_shot) X(ring) X(bidirectional_ring) X(tree) X(double_tree) X(halving_doubling) \
-        X(master_worker) X(hierarchical)
+    X(direct)                                                                                      \
+    X(one_shot)                                                                                    \
+    X(ring)                                                                                        \
+    X(bidirectional_ring)                                                                          \
+    X(tree) X(double_tree) X(halving_doubling) X(master_worker) X(hierarchical)
 
 #endif
