@@ -279,6 +279,7 @@ static enum hr_status at_cut(struct seat *seat)
         wait_at(seat, bell, hr_cut_may_arrive, leader->cuts.cut, "the checkpoint before this one"));
     seat->strategy->arrive(worker);
     HR_TRY(wait_at(seat, bell, seat->strategy->arrived, worker, "the servers at a cut"));
+    hr_worker_at_cut(worker);
     HR_TRY(end_span(seat, &ended));
     if (worker->rank == 0)
         hr_leader_decide(leader, ended);

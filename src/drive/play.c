@@ -88,6 +88,7 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
         *state = HR_ARRIVING;
         break;
     case HR_ARRIVING:
+        hr_worker_at_cut(worker);
         *state = HR_ARRIVED;
         break;
     case HR_ARRIVED:

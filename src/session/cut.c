@@ -14,7 +14,7 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
 {
     struct hr_cut *cut = cuts->cut;
     const bool over = index >= cuts->schedule->end;
-    cut->train_ns += ended_ns - cut->span_began_ns;
+    cut->train_ns = cut->before_ns + ended_ns - cut->span_began_ns;
     cut->index = index;
     cut->interrupted = stop == HR_STOP_INTERRUPTED;
     cut->halt = stop != HR_STOP_NOT || over;
@@ -38,6 +38,9 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
 void hr_cut_conclude(const struct hr_cuts *cuts)
 {
     struct hr_cut *cut = cuts->cut;
+    cut->concluded++;
+    cut->begins = cut->index;
+    cut->before_ns = cut->train_ns;
     if (cut->save) /* partner: hr_launcher_tick */
         hr_atom64_store_release(&cut->saves_asked, hr_atom64_load_relaxed(&cut->saves_asked) + 1);
     hr_bell_ring(&cuts->control->launcher_bell);

@@ -13,10 +13,11 @@
 #define HR_SHM_CONTROL_H
 
 #include "shm/flight.h"
+#include "shm/roster.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
 
-enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 2 };
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 3 };
 
 /* What a rank is doing; the words appear in messages. */
 #define HR_PHASE_LIST(X)                                                                           \
@@ -35,7 +36,7 @@ enum hr_phase {
 
 const char *hr_phase_str(enum hr_phase phase);
 
-enum hr_result { HR_RUNNING, HR_RETURNED_OK, HR_RETURNED_ERROR };
+enum hr_result { HR_RUNNING, HR_RETURNED_OK, HR_RETURNED_ERROR, HR_RETURNED_GONE };
 
 struct hr_rank_status {
     alignas(HR_LINE) struct hr_atom64 pid; /* this line's writer: the rank; pid: launcher, too */
@@ -43,6 +44,9 @@ struct hr_rank_status {
     struct hr_atom64 step;
     struct hr_atom32 phase;  /* enum hr_phase */
     struct hr_atom32 result; /* enum hr_result */
+    struct hr_atom32 rest;   /* 1 + the round it rests in (roster.h); partner: the launcher */
+    struct hr_atom32 stage;  /* what it rests at: the driver's number */
+    struct hr_presence presence;
     alignas(HR_LINE) struct hr_bell bell;
 };
 
@@ -61,6 +65,7 @@ struct hr_control {
     struct hr_atom32 abort_claimed;          /* 1 + the rank that writes the record; 0: nobody */
     struct hr_failure failure;
     struct hr_atom32 speaker; /* without a launcher: 1 + the rank that speaks for the dead; or 0 */
+    struct hr_roster roster;
     alignas(HR_LINE) struct hr_bell launcher_bell;
     struct hr_rank_status rank[];
 };

@@ -35,28 +35,31 @@ static long futex_wait(struct hr_atom32 *word, uint32_t seen, int64_t ns)
     return syscall(SYS_futex, &word->word, FUTEX_WAIT, seen, &limit, NULL, 0);
 }
 
-/* The same while also `other` is 0: sleep on two words at a time. Linux 5.16; ENOSYS before. */
-static long futex_wait_both(struct hr_atom32 *word, uint32_t seen, const struct hr_atom32 *other,
-                            int64_t ns)
+/* The same while nobody aborts or recalls: sleep on several words at a time. Linux 5.16; ENOSYS
+ * before. */
+static long futex_wait_all(struct hr_atom32 *word, uint32_t seen, const struct hr_waiter *waiter,
+                           int64_t ns)
 {
 #ifdef SYS_futex_waitv
     const struct timespec until = timespec_of(hr_clock_ns() + ns);
     const struct futex_waitv words[] = {
         {.val = seen, .uaddr = (uintptr_t)&word->word, .flags = FUTEX_32},
-        {.val = 0, .uaddr = (uintptr_t)&other->word, .flags = FUTEX_32}};
-    return syscall(SYS_futex_waitv, words, 2, 0, &until, CLOCK_MONOTONIC);
+        {.val = 0, .uaddr = (uintptr_t)&waiter->abort->word, .flags = FUTEX_32},
+        {.val = waiter->recall_seen, .uaddr = (uintptr_t)waiter->recall, .flags = FUTEX_32}};
+    return syscall(SYS_futex_waitv, words, waiter->recall ? 3 : 2, 0, &until, CLOCK_MONOTONIC);
 #else
-    (void)word, (void)seen, (void)other, (void)ns;
+    (void)word, (void)seen, (void)waiter, (void)ns;
     errno = ENOSYS;
     return -1;
 #endif
 }
 
-/* Sleep while the bell's word is `seen` and nobody aborts; true when the time ran out before a
- * wake. Where a thread cannot sleep on two words it learns of an abort when it wakes. */
-static bool sleep_on(struct hr_bell *bell, uint32_t seen, const struct hr_atom32 *abort, int64_t ns)
+/* Sleep while the bell's word is `seen` and nobody aborts or recalls; true when the time ran out
+ * before a wake. Where a thread cannot sleep on several words it learns of that when it wakes. */
+static bool sleep_on(struct hr_bell *bell, uint32_t seen, const struct hr_waiter *waiter,
+                     int64_t ns)
 {
-    if (futex_wait_both(&bell->word, seen, abort, ns) >= 0)
+    if (futex_wait_all(&bell->word, seen, waiter, ns) >= 0)
         return false;
     if (errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT)
         return errno == ETIMEDOUT;
@@ -136,7 +139,7 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
     }
     waiter->parks++;
     const bool rings = !waiter->alarm_ns;
-    const bool overslept = sleep_on(bell, seen, waiter->abort, longest) && rings;
+    const bool overslept = sleep_on(bell, seen, waiter, longest) && rings;
     if (!look(waiter, ready, arg))
         return false;
     waiter->missed += overslept; /* woken in time but scheduled late does not count */
@@ -151,6 +154,12 @@ enum hr_status hr_wait_check(const struct hr_waiter *waiter)
     return hr_fail(HR_E_ABORTED, "another rank failed");
 }
 
+static bool is_recalled(const struct hr_waiter *waiter)
+{
+    return waiter->recall && /* partner: shm/roster.c; the rank acquires `rounds` when it rests */
+           hr_atom32_load_relaxed(waiter->recall) != waiter->recall_seen;
+}
+
 static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                                   void *arg, const char *what, int64_t start)
 {
@@ -160,6 +169,8 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
     for (;;) {
         if (hr_atom32_load_relaxed(waiter->abort)) /* as in hr_wait_check */
             return hr_fail(HR_E_ABORTED, "another rank failed while this one waited for %s", what);
+        if (is_recalled(waiter))
+            return hr_fail(HR_E_RECALLED, "recalled while it waited for %s", what);
         const int64_t waited = hr_clock_ns() - start;
         if (waiter->look && waited >= look_at) {
             waiter->look(waiter->look_arg);

@@ -64,7 +64,11 @@ struct hr_waiter {
     int64_t waited_ns;          /* total */
     uint64_t parks;             /* times it parked */
     uint64_t missed;            /* times it slept 50 ms and was then ready: lost rings */
-    void (*look)(void *arg);    /* every 50 ms of a wait: look around, must not block; or NULL */
+    /* Give up with HR_E_RECALLED when this word is not recall_seen any more; NULL: never. Whoever
+     * changes it rings every bell. */
+    const struct hr_atom32 *recall;
+    uint32_t recall_seen;
+    void (*look)(void *arg); /* every 50 ms of a wait: look around, must not block; or NULL */
     void *look_arg;
 };
 
@@ -78,7 +82,7 @@ void hr_bell_ring(struct hr_bell *bell);
  * has returned true it is not called again.
  *   bell  is rung after whatever makes ready() true
  *   what  is waited for, in words, for the message
- * HR_E_ABORTED when the abort word is set; HR_E_TIMEOUT past the deadline. */
+ * HR_E_ABORTED when the abort word is set; HR_E_RECALLED; HR_E_TIMEOUT past the deadline. */
 HR_CHECKED enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell,
                                         hr_ready_fn ready, void *arg, const char *what);
 

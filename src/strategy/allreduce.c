@@ -170,7 +170,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         own_of(worker)->offered = false;
         if (!is_fused(worker->shared))
             update_replica(worker);
-        worker->stats->updates += worker->rank == 0; /* one a step */
+        worker->stats->updates += worker->seat == 0; /* one a step */
         hr_stats_staleness(worker->stats, 0);
     }
     hr_next_synchronous(worker, task);
@@ -198,7 +198,7 @@ static void export_part(struct hr_worker *worker)
     worker->stats->bytes_received = traffic.bytes_received;
     const struct hr_range stripe = hr_export_stripe(worker);
     hr_export_state(worker->shared, worker->state, stripe.begin, stripe.count);
-    if (worker->rank == 0)
+    if (worker->seat == 0)
         worker->shared->snapshot.applied[0] = worker->applied;
 }
 

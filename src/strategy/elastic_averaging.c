@@ -71,12 +71,6 @@ static enum hr_status start(struct hr_worker *worker)
     return hr_state_start(worker, worker->rank);
 }
 
-static void stop(struct hr_worker *worker)
-{
-    hr_server_stop(worker);
-    hr_state_stop(worker);
-}
-
 static bool has_batches(const struct hr_worker *worker)
 {
     return range_of(worker)->next < range_of(worker)->end;
@@ -126,12 +120,6 @@ static void offer(struct hr_worker *worker)
     range_of(worker)->steps++;
     range_of(worker)->took_ns += worker->took_ns;
     worker->stats->updates++;
-}
-
-static void export_part(struct hr_worker *worker)
-{
-    hr_server_export_part(worker);
-    hr_export_own_state(worker);
 }
 
 /* The snapshot has the center. */
@@ -207,14 +195,16 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .worker_own = sizeof(struct range),
     .worker_bytes = hr_state_bytes,
     .start = start,
-    .stop = stop,
+    .stop = hr_state_stop,
+    .leave = hr_server_leave,
     .request = request,
     .ready = ready,
     .accept = accept,
     .offer = offer,
     .arrive = hr_server_arrive,
     .arrived = hr_server_ready,
-    .export_part = export_part,
+    .at_cut = hr_server_at_cut,
+    .export_part = hr_export_own_state,
     .verify = begin_again,
     .shard_start = hr_shard_start,
     .shard_stop = hr_shard_stop,

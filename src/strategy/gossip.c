@@ -232,7 +232,7 @@ static void offer(struct hr_worker *worker)
     const size_t size = shared->params * sizeof(float);
     if (worker->samples)
         hr_update_replica(worker, worker->index - 1);
-    worker->stats->updates += worker->rank == 0; /* one a step, of the mean */
+    worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     ((struct own *)worker->own)->sent = true;
     for (size_t j = 0; j < shared->workers; j++)
         if (are_neighbours(shared, worker->rank, j)) {
@@ -245,12 +245,14 @@ static void offer(struct hr_worker *worker)
 static void export_mean(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const size_t n = shared->workers, begin = hr_stripe_begin(shared->params, n, worker->rank);
-    const size_t count = hr_stripe_begin(shared->params, n, worker->rank + 1) - begin;
+    const size_t n = worker->seats, begin = hr_stripe_begin(shared->params, n, worker->seat);
+    const size_t count = hr_stripe_begin(shared->params, n, worker->seat + 1) - begin;
     const float *replicas[HR_VEC_MAX_INPUTS];
     float *mean = shared->snapshot.weights + begin;
     for (size_t j = 0; j < n; j++)
-        replicas[j] = place_of(shared, j, ((const struct own *)worker->own)->steps) + begin;
+        replicas[j] =
+            place_of(shared, shared->seats->rank[j], ((const struct own *)worker->own)->steps) +
+            begin;
     hr_vec()->tree_sum(&mean, 1, replicas, n, count);
     hr_vec()->scale(mean, 1.0f / (float)n, count);
 }

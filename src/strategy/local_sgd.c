@@ -97,7 +97,7 @@ static void offer(struct hr_worker *worker)
 {
     if (worker->samples)
         hr_update_replica(worker, worker->index - 1);
-    worker->stats->updates += worker->rank == 0; /* one a step, of the mean */
+    worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     if (worker->index < own_of(worker)->meet)
         return;
     hr_buckets_reset(&own_of(worker)->buckets);

@@ -213,7 +213,7 @@ void hr_server_push(struct hr_worker *worker, uint64_t index)
 static void offer(struct hr_worker *worker)
 {
     const bool synchronous = worker->shared->strategy->synchronous;
-    worker->stats->updates += !synchronous || worker->rank == 0; /* one a step, or one a push */
+    worker->stats->updates += !synchronous || worker->seat == 0; /* one a step, or one a push */
     hr_server_push(worker, synchronous ? worker->index - 1 : worker->index);
 }
 
@@ -223,23 +223,24 @@ void hr_server_arrive(struct hr_worker *worker)
 }
 
 /* The shards have exported; take their replies. */
-void hr_server_export_part(struct hr_worker *worker)
+void hr_server_at_cut(struct hr_worker *worker)
 {
     hr_server_collect(worker);
 }
 
-void hr_server_stop(struct hr_worker *worker)
+void hr_server_leave(struct hr_worker *worker)
 {
     hr_server_ask(worker, HR_DONE, 0);
 }
 
 #define SERVER_FUNCTIONS                                                                           \
     .served = true, .worker_own = sizeof(struct hr_pushing), .bytes = hr_server_bytes,             \
-    .init = hr_server_init, .start = hr_server_start, .stop = hr_server_stop,                      \
+    .init = hr_server_init, .start = hr_server_start, .leave = hr_server_leave,                    \
     .request = hr_server_request, .ready = hr_server_ready, .accept = accept, .offer = offer,      \
-    .arrive = hr_server_arrive, .arrived = hr_server_ready, .export_part = hr_server_export_part,  \
-    .verify = hr_verify_nothing, .shard_start = hr_shard_start, .shard_stop = hr_shard_stop,       \
-    .enabled = hr_shard_enabled, .take = hr_shard_take, .over = hr_shard_over
+    .arrive = hr_server_arrive, .arrived = hr_server_ready, .at_cut = hr_server_at_cut,            \
+    .export_part = hr_tell_nobody, .verify = hr_verify_nothing, .shard_start = hr_shard_start,     \
+    .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
+    .over = hr_shard_over
 
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",

@@ -113,11 +113,11 @@ struct hr_pushing {
 
 /* The worker's half (server.c): functions of the table, and what those that differ are made of. */
 enum hr_status hr_server_start(struct hr_worker *worker);
-void hr_server_stop(struct hr_worker *worker);
+void hr_server_leave(struct hr_worker *worker);
 void hr_server_request(struct hr_worker *worker);
 bool hr_server_ready(void *worker);
 void hr_server_arrive(struct hr_worker *worker);
-void hr_server_export_part(struct hr_worker *worker);
+void hr_server_at_cut(struct hr_worker *worker);
 /* Take one reply of each shard; returns shard 0's. The staleness of the push before, which each
  * tells, goes to where hr_staleness_count finds it. */
 struct hr_message hr_server_collect(struct hr_worker *worker);

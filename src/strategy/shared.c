@@ -16,9 +16,23 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
     }
     /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
      * this worker offers after this store, so a worker that has the sum sees the store. */
-    if (worker->rank == 0 && stop_at == UINT64_MAX && hr_atom32_load_acquire(&dispenser->stop))
+    if (worker->seat == 0 && stop_at == UINT64_MAX && hr_atom32_load_acquire(&dispenser->stop))
         hr_atom64_store_release(&dispenser->stop_at, meet);
     *task = (struct hr_task){HR_TASK_BATCH, worker->index++};
+}
+
+void hr_seats_fill(const struct hr_shared_state *shared)
+{
+    struct hr_seats *seats = shared->seats;
+    seats->n = shared->workers;
+    seats->index = shared->schedule.first;
+    for (size_t w = 0; w < shared->workers; w++)
+        seats->rank[w] = (uint16_t)w;
+}
+
+size_t hr_fates_room(const struct hr_shared_state *shared)
+{
+    return shared->outlives ? shared->workers * (shared->options->sync_every + 1) : 0;
 }
 
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
@@ -39,8 +53,8 @@ void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
 struct hr_range hr_export_stripe(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const size_t begin = hr_stripe_begin(shared->params, shared->workers, worker->rank);
-    const size_t end = hr_stripe_begin(shared->params, shared->workers, worker->rank + 1);
+    const size_t begin = hr_stripe_begin(shared->params, worker->seats, worker->seat);
+    const size_t end = hr_stripe_begin(shared->params, worker->seats, worker->seat + 1);
     memcpy(shared->snapshot.weights + begin, worker->weights + begin,
            (end - begin) * sizeof(float));
     return (struct hr_range){begin, end - begin};
@@ -94,20 +108,27 @@ size_t hr_state_bytes(const struct hr_shared_state *shared)
 enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const size_t floats = hr_state_floats(shared);
-    worker->state = malloc(hr_state_bytes(shared));
+    const size_t floats = hr_state_floats(shared), ratios = hr_ratio_floats(shared);
+    /* A worker that comes back takes part as a new one would. */
+    const bool anew = worker->back && !shared->strategy->recalls;
+    worker->state = shared->states ? shared->states + worker->rank * (floats + ratios)
+                                   : malloc(hr_state_bytes(shared));
     if (!worker->state)
         return hr_fail(HR_E_NOMEM, "no memory for the %s state of %zu parameters",
                        shared->optimizer.rule->name, shared->params);
     worker->ratio = worker->state + floats;
-    worker->applied = shared->snapshot.applied[copy];
-    memcpy(worker->state, shared->snapshot.state + copy * floats, floats * sizeof(float));
+    worker->applied = anew ? 0 : shared->snapshot.applied[copy];
+    if (anew)
+        memset(worker->state, 0, floats * sizeof(float));
+    else
+        memcpy(worker->state, shared->snapshot.state + copy * floats, floats * sizeof(float));
     return HR_OK;
 }
 
 void hr_state_stop(struct hr_worker *worker)
 {
-    free(worker->state);
+    if (!worker->shared->states)
+        free(worker->state);
 }
 
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,

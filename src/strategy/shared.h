@@ -19,6 +19,12 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number);
 
+/* All workers have seats, and the first term begins with the schedule. */
+void hr_seats_fill(const struct hr_shared_state *shared);
+
+/* Batches that all workers together may have in their hands. */
+size_t hr_fates_room(const struct hr_shared_state *shared);
+
 /* The order of addition of asynchronous strategies, in words. */
 extern const char hr_order_of_arrival[];
 

@@ -39,6 +39,12 @@ enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
                    known);
 }
 
+void hr_worker_at_cut(struct hr_worker *worker)
+{
+    if (worker->shared->strategy->at_cut)
+        worker->shared->strategy->at_cut(worker);
+}
+
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)
 {
     for (const char *const *name = strategy->options; *name; name++)
@@ -99,8 +105,23 @@ enum hr_status hr_worker_start(struct hr_worker *worker)
     return status;
 }
 
+/* Free what start took. */
+static void put_down(struct hr_worker *worker)
+{
+    if (worker->shared->strategy->stop)
+        worker->shared->strategy->stop(worker);
+    free(worker->own);
+}
+
 void hr_worker_stop(struct hr_worker *worker)
 {
-    worker->shared->strategy->stop(worker);
-    free(worker->own);
+    if (worker->shared->strategy->leave)
+        worker->shared->strategy->leave(worker);
+    put_down(worker);
+}
+
+enum hr_status hr_worker_restart(struct hr_worker *worker)
+{
+    put_down(worker);
+    return hr_worker_start(worker);
 }

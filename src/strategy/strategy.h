@@ -17,112 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/account.h"
-#include "checkpoint/digest.h"
-#include "group/group.h"
-#include "hogring/train.h"
-#include "optim/optimizer.h"
-#include "strategy/batch_schedule.h"
 #include "strategy/replay_log.h"
 #include "strategy/shard.h"
-
-enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
-
-/* What a worker counts; its own lines in the segment, read by others only at a cut or after the
- * run, except for `seen`. */
-struct hr_worker_stats {
-    alignas(HR_LINE) struct hr_atom64 seen; /* samples so far, for progress; writer: the worker */
-    uint64_t steps, samples, updates;       /* steps: gradients */
-    uint64_t epoch_samples;
-    double epoch_loss; /* sum over the epoch's samples so far */
-    uint64_t first_samples;
-    double first_loss;         /* sum over its samples at the initial weights (worker/worker.c) */
-    struct hr_account account; /* of its time, from the start to the end of every span */
-    int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
-    int64_t forward_ns, backward_ns; /* of what it computed */
-    uint64_t prefetch_hits, prefetch_misses;
-    uint64_t bytes_sent, bytes_received;
-    int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
-    uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
-    /* Staleness of each update this worker offered: the largest over the shards. */
-    uint64_t stale_updates, stale_sum, stale_max;
-    uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
-};
-
-/* Words about which index comes next. */
-struct hr_dispenser {
-    alignas(HR_LINE) struct hr_atom64 next; /* asynchronous: index handed out next. Writer: shard 0;
-                                               in hogwild fetch_add by all; at a cut the leader */
-    alignas(HR_LINE) struct hr_atom64 cut; /* asynchronous: none is handed out from here on. Writer:
-                                              the leader, at a cut */
-    alignas(
-        HR_LINE) struct hr_atom64 stop_at;  /* synchronous: nobody begins this index. Writer: worker
-                                               0, before it offers the gradient of the one before */
-    alignas(HR_LINE) struct hr_atom32 stop; /* asked to stop. Writer: the launcher */
-};
-
-/* Mean training losses of epochs, from the first run on; 0: none has ended. Written by the leader
- * at a cut. */
-struct hr_epoch_losses {
-    double first, last;
-};
-
-/* What a worker has trained on in this epoch. One entry a worker, not a sum: a resumed run then
- * adds in the order of one that was never stopped. */
-struct hr_epoch_share {
-    double loss, samples; /* samples are counted in doubles, as they are saved */
-};
-
-/* The state of the model at a cut: what evaluation reads and checkpoints hold. */
-struct hr_snapshot {
-    float *weights;      /* (params) */
-    float *state;        /* (state_copies, nstates, params) the optimiser's */
-    uint64_t *applied;   /* (state_copies) updates ever made to that copy */
-    size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
-    float *replicas;     /* (workers, params) where strategy->keeps_replicas; else NULL */
-    struct hr_epoch_losses *losses;
-    struct hr_epoch_share *shares; /* (workers) */
-};
-
-struct hr_strategy;
-
-/* A message between parties: workers, numbered first, and shards, whatever ranks own them. */
-struct hr_posted {
-    size_t from, to;
-    uint64_t bytes; /* of what it stands for, itself included */
-};
-
-/* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
- * structs may point into it; the segment itself holds no pointers. */
-struct hr_shared_state {
-    const struct hr_strategy *strategy;
-    const struct hr_train_options *options;
-    uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
-    struct hr_digest_text graph_digest; /* of the file's links (--gossip-graph FILE), or "". Set by
-                                           prepare */
-    void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
-    struct hr_optimizer optimizer;
-    struct hr_batch_schedule schedule;
-    struct hr_group_options group_options;
-    size_t workers, servers, params;
-    bool colocated; /* shard s belongs to worker s; else to a rank of its own */
-    struct hr_control *control;
-    void *segment;
-    /* In the segment: */
-    void *group;                   /* the workers' */
-    float **weights;               /* (workers)(params) what worker r computes its gradient from */
-    float **grads;                 /* (workers)(params) where it leaves it; read by peers */
-    struct hr_worker_stats *stats; /* (workers) */
-    struct hr_dispenser *dispenser;
-    void *staleness; /* strategy/staleness.h */
-    struct hr_snapshot snapshot;
-    void *own; /* strategy->bytes() bytes, the strategy's own */
-    /* Private: called for every message, just before it can be seen, for virtual time and for
-     * --calibrate; NULL: not called. Returns: will the driver call strategy->deliver when the
-     * message arrives? (Never for a shard's messages.) */
-    bool (*posted)(void *arg, const struct hr_posted *what);
-    void *posted_arg;
-};
+#include "strategy/shared_state.h"
 
 enum hr_task_kind { HR_TASK_BATCH, HR_TASK_CUT };
 
@@ -135,6 +32,9 @@ struct hr_task {
 struct hr_worker {
     struct hr_shared_state *shared;
     size_t rank;
+    size_t seat, seats; /* its place among those who share a batch, and a cut's work: struct
+                           hr_seats; without losses its rank, of all workers */
+    bool back;          /* it was lost, and started again: it begins without a state of its own */
     struct hr_member member;
     struct hr_waiter *waiter;
     struct hr_worker_stats *stats;
@@ -165,6 +65,7 @@ struct hr_strategy {
     bool served;         /* has server ranks */
     bool one_shard;      /* only one server, which decides for all */
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
+    bool recalls;        /* nobody can go on without a worker that is lost: all come to rest */
     bool private_state;  /* a state of the optimiser for each worker */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
@@ -192,7 +93,8 @@ struct hr_strategy {
 
     /* Worker. start loads the snapshot (the initial state, or a checkpoint's). */
     enum hr_status (*start)(struct hr_worker *worker);
-    void (*stop)(struct hr_worker *worker);
+    void (*stop)(struct hr_worker *worker);  /* free what start took; NULL: nothing */
+    void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
     void (*request)(struct hr_worker *worker);
     bool (*ready)(void *worker);
     enum hr_status (*accept)(struct hr_worker *worker, struct hr_task *task);
@@ -201,10 +103,26 @@ struct hr_strategy {
     void (*offer)(struct hr_worker *worker);
     /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
-    void (*arrive)(struct hr_worker *worker);           /* at a cut: tell the owners */
-    bool (*arrived)(void *worker);                      /* have they exported */
-    void (*export_part)(struct hr_worker *worker);      /* after all have arrived */
-    enum hr_status (*verify)(struct hr_worker *worker); /* after all have exported */
+    void (*arrive)(struct hr_worker *worker); /* at a cut: tell the owners */
+    bool (*arrived)(void *worker);            /* have they exported */
+    void (*at_cut)(struct hr_worker *worker); /* they have: take what they say; NULL */
+    /* After all have arrived; then, after all have exported, verify. Both are repeated where a
+     * worker is lost at the cut. */
+    void (*export_part)(struct hr_worker *worker);
+    enum hr_status (*verify)(struct hr_worker *worker);
+
+    /* Losses (--on-loss): roster.h. */
+    /* Where all are recalled, and rest: bring the snapshot to a state that the run had, or would
+     * have had, between two batches; returns the index of the batch after it. Called by the
+     * launcher. NULL unless `recalls`. */
+    uint64_t (*settle)(struct hr_shared_state *shared);
+    /* Else a loss is an input. Worker `worker` is gone: drop its messages and whatever waits for
+     * it. Called by the owner when it takes that input. */
+    void (*lose)(struct hr_shard *shard, size_t worker);
+    /* Without owners: the same, called by the launcher. NULL: its batch alone is lost. */
+    void (*lost)(struct hr_shared_state *shared, size_t worker);
+    /* May a worker that was started again begin? (hr_ready_fn) NULL: at once. */
+    bool (*may_join)(void *worker);
 
     /* The log that a worker writes or repeats. NULL: workers decide nothing; the driver writes the
      * logs of shards. */
@@ -231,6 +149,11 @@ size_t hr_log_count(const struct hr_shared_state *shared);
 /* Take worker->own, and start; stop, and free it. On failure there is nothing to stop. */
 HR_CHECKED enum hr_status hr_worker_start(struct hr_worker *worker);
 void hr_worker_stop(struct hr_worker *worker);
+/* Start from the snapshot once more: after a recall. On failure there is nothing to stop. */
+HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
+
+/* strategy->at_cut, if there is one. */
+void hr_worker_at_cut(struct hr_worker *worker);
 
 /* Is the option in the strategy's list? */
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);

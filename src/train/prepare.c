@@ -146,6 +146,9 @@ static enum hr_status settle_parts(struct hr_train_job *job)
     job->parts = accumulate;
     HR_TRY(hr_micro_shards_prepare(job));
     job->global_batch *= accumulate;
+    job->most_parts = job->shared->outlives && job->shared->strategy->shares_batch
+                          ? job->parts * job->shared->workers
+                          : job->parts;
     return HR_OK;
 }
 

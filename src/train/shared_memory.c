@@ -18,6 +18,9 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     shared->group = hr_carve(to, "rings", group_bytes);
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
+    shared->seats =
+        hr_carve(to, counts, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
+    shared->fates = hr_carve(to, counts, hr_fates_bytes(shared->workers, hr_fates_room(shared)));
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
@@ -34,6 +37,10 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         shared->weights[w] = hr_carve_arena(to, "weights and gradients", shared->params);
         shared->grads[w] = hr_carve_arena(to, "weights and gradients", shared->params);
     }
+    if (shared->outlives && shared->strategy->worker_bytes)
+        shared->states =
+            hr_carve_arena(to, "weights and gradients",
+                           shared->workers * (hr_state_floats(shared) + hr_ratio_floats(shared)));
     if (shared->strategy->bytes)
         shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
                                shared->strategy->bytes(shared));

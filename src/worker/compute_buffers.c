@@ -22,7 +22,7 @@ size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_eval
     const size_t all = hr_workspace_bytes(job->model, largest_batch(job), &options);
     const size_t training = hr_workspace_bytes(job->model, job->batch_size, &options);
     size_t sums = 0;
-    for (size_t level = 0; (size_t)1 << level < job->parts; level++)
+    for (size_t level = 0; (size_t)1 << level < job->most_parts; level++)
         sums += job->shared->params * sizeof(float);
     *for_evaluation = all - training;
     /* 0: more than can be counted */
@@ -31,7 +31,7 @@ size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_eval
 
 static enum hr_status start_parts(struct hr_part_sums *parts, const struct hr_train_job *job)
 {
-    parts->parts = job->parts;
+    parts->parts = job->most_parts;
     for (size_t level = 0; (size_t)1 << level < parts->parts; level++) {
         parts->sums[level] = calloc(job->shared->params, sizeof(float));
         if (!parts->sums[level])

@@ -47,21 +47,21 @@ void hr_input_fini(struct hr_input *input)
     input->plane = NULL;
 }
 
-struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t rank,
+struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t seat, size_t seats,
                                   const struct hr_batch *batch)
 {
-    const struct hr_shared_state *shared = job->shared;
-    if (!shared->strategy->shares_batch)
+    if (!job->shared->strategy->shares_batch)
         return *batch;
-    const uint64_t begin = hr_split_begin(batch->count, shared->workers, rank);
-    const uint64_t end = hr_split_begin(batch->count, shared->workers, rank + 1);
+    const uint64_t begin = hr_split_begin(batch->count, seats, seat);
+    const uint64_t end = hr_split_begin(batch->count, seats, seat + 1);
     return (struct hr_batch){batch->epoch, batch->first + begin, end - begin};
 }
 
-struct hr_batch hr_input_share(const struct hr_train_job *job, size_t rank, uint64_t index)
+struct hr_batch hr_input_share(const struct hr_train_job *job, size_t seat, size_t seats,
+                               uint64_t index)
 {
     const struct hr_batch batch = hr_batch_schedule_batch(&job->shared->schedule, index);
-    return hr_input_share_of(job, rank, &batch);
+    return hr_input_share_of(job, seat, seats, &batch);
 }
 
 static void decode_piece(struct hr_input *input, const struct hr_piece *piece, uint32_t *samples,

@@ -38,11 +38,12 @@ HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_
                                         size_t max_samples);
 void hr_input_fini(struct hr_input *input);
 
-/* A worker's part of a batch: all of it, or its share of a global batch. Shares differ by at
- * most one sample, and may be empty. */
-struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t rank,
+/* A worker's part of a batch: all of it, or the share that its seat among `seats` has of a global
+ * batch. Shares differ by at most one sample, and may be empty. */
+struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t seat, size_t seats,
                                   const struct hr_batch *batch);
-struct hr_batch hr_input_share(const struct hr_train_job *job, size_t rank, uint64_t index);
+struct hr_batch hr_input_share(const struct hr_train_job *job, size_t seat, size_t seats,
+                               uint64_t index);
 
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
 void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y);

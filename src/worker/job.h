@@ -35,6 +35,7 @@ struct hr_train_job {
     size_t nranks;                   /* workers, then servers */
     size_t batch_size, global_batch; /* of a worker (the largest share), and of all */
     size_t parts;                    /* that a worker's share is computed in; 1: at once */
+    size_t most_parts;               /* the same, when a single worker is left of all */
     size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
     enum hr_launch launch;
     bool played;                           /* one process plays all ranks, and none of them waits */

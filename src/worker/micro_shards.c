@@ -105,7 +105,7 @@ struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self,
     const uint64_t step = worker->index - 1 - worker->shared->schedule.first;
     const int64_t began = hr_clock_ns();
     const struct hr_batch_result result = hr_parts_gradient(self, batch, samples);
-    const bool measures = worker->rank == 0 && self->job->parts > 1 && step >= COST_FIRST &&
+    const bool measures = worker->rank == 0 && self->parts > 1 && step >= COST_FIRST &&
                           step < COST_FIRST + COST_STEPS && *samples <= self->job->batch_size;
     if (measures) {
         const int64_t middle = hr_clock_ns();

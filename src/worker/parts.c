@@ -9,10 +9,11 @@
 struct hr_batch hr_part_of(const struct hr_train_worker *self, const struct hr_batch *batch,
                            size_t i)
 {
-    const struct hr_train_job *job = self->job;
-    const size_t rank = self->worker.rank, n = job->parts, shards = job->micro_shards;
-    const size_t count = shards ? shards : n, number = shards ? rank * n + i : i;
-    const struct hr_batch whole = shards ? *batch : hr_input_share_of(job, rank, batch);
+    const struct hr_worker *worker = &self->worker;
+    const size_t n = self->parts, shards = self->job->micro_shards;
+    const size_t count = shards ? shards : n, number = shards ? worker->seat * n + i : i;
+    const struct hr_batch whole =
+        shards ? *batch : hr_input_share_of(self->job, worker->seat, worker->seats, batch);
     const uint64_t begin = hr_split_begin(whole.count, count, number);
     const uint64_t end = hr_split_begin(whole.count, count, number + 1);
     return (struct hr_batch){whole.epoch, whole.first + begin, end - begin};
@@ -38,6 +39,7 @@ struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, const str
     struct hr_part_sums *sums = &self->buffers->parts;
     struct hr_batch_result sum = {0};
     *samples = 0;
+    sums->parts = self->parts;
     for (size_t i = 0; i < sums->parts; i++) {
         const struct hr_batch part = hr_part_of(self, batch, i);
         const struct hr_batch_result result =

@@ -56,7 +56,8 @@ static void decode_next(struct hr_prefetch *p)
     slot->index = p->aim;
     p->busy = true;
     pthread_mutex_unlock(&p->lock);
-    const struct hr_batch share = hr_input_share(p->options.job, p->options.rank, slot->index);
+    const struct hr_batch share = hr_input_share(p->options.job, p->options.rank,
+                                                 p->options.job->shared->workers, slot->index);
     hr_input_decode(&p->input, &share, slot->x, slot->y);
     memcpy(slot->samples, p->input.samples, share.count * sizeof *slot->samples);
     slot->pass = p->input.pass;

@@ -13,16 +13,78 @@
 #include "worker/parts.h"
 #include "worker/prefetch.h"
 
-static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
+/* Its view of the group of those who have seats. */
+static enum hr_status join_group(struct hr_train_worker *self)
 {
     const struct hr_train_job *job = self->job;
-    struct hr_shared_state *shared = job->shared;
+    const struct hr_shared_state *shared = job->shared;
+    const struct hr_worker *worker = &self->worker;
+    struct hr_group_options options = shared->group_options;
     const struct hr_place place = {.group = shared->group,
                                    .segment = shared->segment,
                                    .control = shared->control,
                                    .waiter = &self->waiter,
+                                   .world_rank = shared->seats->rank,
                                    .wires = job->wires.nranks ? &job->wires : NULL};
-    const bool sleeps = place.wires || hr_conditions_matter(&job->conditions);
+    if (job->local) {
+        hr_member_init_local(&self->worker.member, job->local, worker->seat);
+        return HR_OK;
+    }
+    options.nranks = worker->seats;
+    return hr_member_init(&self->worker.member, &options, &place, worker->seat);
+}
+
+/* How many parts a share has: more where fewer than all share a batch. */
+static size_t parts_of(const struct hr_train_job *job, size_t seats)
+{
+    const size_t workers = job->shared->workers;
+    return job->shared->strategy->shares_batch ? job->parts * ((workers + seats - 1) / seats)
+                                               : job->parts;
+}
+
+bool hr_train_worker_seat(struct hr_train_worker *self)
+{
+    struct hr_worker *worker = &self->worker;
+    const struct hr_seats *seats = self->job->shared->seats;
+    worker->seats = seats->n;
+    worker->seat = 0;
+    while (worker->seat < seats->n && seats->rank[worker->seat] != worker->rank)
+        worker->seat++;
+    self->parts = parts_of(self->job, seats->n);
+    return worker->seat < seats->n;
+}
+
+/* Where it stands: before batch `index`, in the span that the last cut began. */
+static void stand_at(struct hr_train_worker *self, uint64_t index)
+{
+    const struct hr_batch_schedule *schedule = &self->job->shared->schedule;
+    struct hr_worker *worker = &self->worker;
+    worker->index = index;
+    worker->steps = worker->stats->steps;
+    worker->cut =
+        hr_batch_schedule_next_cut(schedule, index > self->job->cut->begins ? index - 1 : index);
+}
+
+enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
+{
+    hr_member_fini(&self->worker.member);
+    const enum hr_status joined = join_group(self);
+    if (joined != HR_OK) {
+        hr_worker_stop(&self->worker);
+        return joined;
+    }
+    const enum hr_status status = hr_worker_restart(&self->worker);
+    if (status != HR_OK)
+        hr_member_fini(&self->worker.member);
+    stand_at(self, self->job->shared->seats->index);
+    return status;
+}
+
+static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
+{
+    const struct hr_train_job *job = self->job;
+    struct hr_shared_state *shared = job->shared;
+    const bool sleeps = job->wires.nranks || hr_conditions_matter(&job->conditions);
     if (sleeps && !job->played) /* else the kernel rounds sleeps up by 50 us */
         prctl(PR_SET_TIMERSLACK, 1);
     self->worker = (struct hr_worker){
@@ -32,13 +94,12 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
         .stats = &shared->stats[rank],
         .weights = shared->weights[rank],
         .grads = shared->grads[rank],
-        .index = shared->schedule.first,
-        .cut = hr_batch_schedule_next_cut(&shared->schedule, shared->schedule.first),
+        .back = hr_roster_lost(shared->control, rank) > 0,
     };
-    if (job->local)
-        hr_member_init_local(&self->worker.member, job->local, rank);
-    else
-        HR_TRY(hr_member_init(&self->worker.member, &shared->group_options, &place, rank));
+    stand_at(self, shared->seats->index);
+    if (!hr_train_worker_seat(self)) /* of those who come back: they get one in the next term */
+        self->worker.seat = 0;
+    HR_TRY(join_group(self));
     const enum hr_status status = hr_worker_start(&self->worker);
     if (status != HR_OK)
         hr_member_fini(&self->worker.member);
@@ -193,16 +254,18 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
 {
     struct hr_worker *worker = &self->worker;
     const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, task->index);
-    const struct hr_batch share = hr_input_share(self->job, worker->rank, task->index);
+    const struct hr_batch share =
+        hr_input_share(self->job, worker->seat, worker->seats, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;
     const bool at_the_start = is_at_the_start(self, task->index);
     size_t samples = share.count;
     const struct hr_batch_result result =
         self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
-        : self->job->parts > 1  ? hr_parts_gradient(self, &batch, &samples)
+        : self->parts > 1       ? hr_parts_gradient(self, &batch, &samples)
                                 : hr_gradient_of(self, &share, task->index, worker->grads);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));
+    hr_stats_begin(worker->stats, task->index);
     worker->stats->steps = ++worker->steps;
     worker->samples = samples;
     worker->epoch_loss = worker->stats->epoch_loss;
@@ -214,6 +277,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
         worker->stats->first_loss = result.loss_sum;
     }
     hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
+    hr_stats_end(worker->stats);
     return HR_OK;
 }
 

@@ -22,6 +22,7 @@ struct hr_train_worker {
     const struct hr_train_job *job;
     struct hr_worker worker; /* as its strategy sees it */
     struct hr_waiter waiter;
+    size_t parts;                       /* of its share: more where fewer share a batch */
     struct hr_compute_buffers *buffers; /* borrowed: what its gradients are computed in */
     int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
     int64_t slept_ns;             /* of this batch: injected loading time */
@@ -31,6 +32,12 @@ struct hr_train_worker {
 HR_CHECKED enum hr_status hr_train_worker_start(struct hr_train_worker *self,
                                                 const struct hr_train_job *job, size_t rank);
 void hr_train_worker_stop(struct hr_train_worker *self);
+
+/* Take the seat that the term's seats say. False: it has none, and rests until the next term. */
+bool hr_train_worker_seat(struct hr_train_worker *self);
+/* After a recall: start again from the snapshot, in a new group, at the seats' index. On failure
+ * the worker is stopped. */
+HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 
 /* Compute in these buffers from now on. */
 void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);

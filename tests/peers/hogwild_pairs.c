@@ -247,6 +247,8 @@ int main(int argc, char **argv)
         players[t].state = room(c->shared.params * sizeof(float));
         players[t].worker = (struct hr_worker){.shared = &c->shared,
                                                .rank = t,
+                                               .seat = t,
+                                               .seats = c->threads,
                                                .stats = &c->shared.stats[t],
                                                .weights = c->shared.weights[t],
                                                .grads = c->shared.grads[t]};

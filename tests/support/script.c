@@ -20,6 +20,9 @@ static void lay_out(struct script *script)
     struct hr_shared_state *shared = &script->shared;
     shared->dispenser = carve(script, sizeof *shared->dispenser);
     shared->stats = carve(script, shared->workers * sizeof *shared->stats);
+    shared->seats =
+        carve(script, sizeof *shared->seats + sizeof *shared->seats->rank * SCRIPT_WORKERS);
+    shared->fates = carve(script, hr_fates_bytes(shared->workers, SCRIPT_FATES));
     shared->control = carve(script, hr_control_bytes(shared->workers + shared->servers));
     shared->weights = script->pointers;
     shared->grads = script->pointers + SCRIPT_WORKERS;
@@ -45,6 +48,8 @@ static void start_ranks(struct script *script)
     for (size_t w = 0; w < shared->workers; w++) {
         script->worker[w] = (struct hr_worker){.shared = shared,
                                                .rank = w,
+                                               .seat = w,
+                                               .seats = shared->workers,
                                                .stats = &shared->stats[w],
                                                .weights = shared->weights[w],
                                                .grads = shared->grads[w],
@@ -106,6 +111,8 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_control_init(script->shared.control, plan.workers + plan.servers);
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
     hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
+    hr_seats_fill(&script->shared);
+    hr_fates_init(script->shared.fates, plan.workers, SCRIPT_FATES);
     if (strategy->init)
         strategy->init(&script->shared);
     hr_staleness_init(&script->shared);
@@ -192,6 +199,7 @@ void script_cut(struct script *script)
     }
     for (size_t w = 0; w < script->shared.workers; w++) {
         assert_true(strategy->arrived(&script->worker[w]));
+        hr_worker_at_cut(&script->worker[w]);
         strategy->export_part(&script->worker[w]);
     }
 }

@@ -16,6 +16,7 @@ enum {
     SCRIPT_SERVERS = 4,
     SCRIPT_PARAMS = 70, /* where the plan names no other number */
     SCRIPT_KEYS = 4,
+    SCRIPT_FATES = 32, /* batches in all hands */
     SCRIPT_LINES = 4096
 };
 

@@ -45,7 +45,8 @@ static void every_rank_writes_lines_of_its_own(void **state)
                 offsetof(struct hr_control, rank) + HR_MAX_RANKS * sizeof *control->rank);
     assert_int_equal(sizeof *control->rank % HR_LINE, 0);
     assert_int_equal(offsetof(struct hr_control, rank) % HR_LINE, 0);
-    assert_int_equal(offsetof(struct hr_rank_status, bell), HR_LINE);
+    assert_int_equal(offsetof(struct hr_rank_status, presence), HR_LINE);
+    assert_int_equal(offsetof(struct hr_rank_status, bell), 2 * HR_LINE);
     assert_int_equal(offsetof(struct hr_control, launcher_bell) % HR_LINE, 0);
     assert_int_equal(offsetof(struct hr_control, abort) % HR_LINE, 0);
 }

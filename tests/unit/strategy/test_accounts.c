@@ -167,7 +167,7 @@ static void nobody_is_served_once_a_worker_has_left(void **state)
         script_push(&script, 0, 1);
         script_ask(&script, 0);
         assert_int_equal(script_enabled(&script, 0, 0), gated[i] == &hr_strategy_ps_async);
-        gated[i]->stop(&script.worker[1]);
+        gated[i]->leave(&script.worker[1]);
         script_serve(&script, 0, 1);
         assert_false(script_enabled(&script, 0, 0));
         script_close(&script);

@@ -56,7 +56,7 @@ static void hash_stream(const struct hr_train_job *job, uint64_t *hashes, size_t
         CHECK_OK(hr_input_init(&input[r], job, BATCH));
     for (uint64_t index = 0; n < count; index++)
         for (size_t r = 0; r < ranks; r++) {
-            const struct hr_batch share = hr_input_share(job, r, index);
+            const struct hr_batch share = hr_input_share(job, r, ranks, index);
             hr_input_decode(&input[r], &share, x, y);
             for (size_t i = 0; i < share.count && n < count; i++)
                 hashes[n++] = hash_of(x + i * features, features, y[i]);

@@ -40,7 +40,7 @@ static bool check_take(struct hr_prefetch *prefetch, struct hr_input *input, uin
     const struct hr_prefetched *got = hr_prefetch_take(prefetch, index);
     if (!got)
         return false;
-    const struct hr_batch share = hr_input_share(input->job, 0, index);
+    const struct hr_batch share = hr_input_share(input->job, 0, input->job->shared->workers, index);
     hr_input_decode(input, &share, want, labels);
     CHECK_SAME_FLOATS(got->x, want, share.count * FEATURES);
     assert_memory_equal(got->y, labels, share.count * sizeof *labels);

@@ -1,0 +1,61 @@
+#include "shm/roster.h"
+
+#include "shm/control.h"
+
+uint32_t hr_roster_lost(const struct hr_control *control, size_t rank)
+{
+    return hr_atom32_load_acquire(&control->rank[rank].presence.lost); /* partner: lose */
+}
+
+bool hr_roster_is_gone(const struct hr_control *control, size_t rank)
+{
+    const struct hr_presence *presence = &control->rank[rank].presence;
+    return hr_atom32_load_acquire(&presence->lost) != hr_atom32_load_acquire(&presence->back);
+}
+
+static void add_one(struct hr_atom32 *word)
+{
+    hr_atom32_store_release(word, hr_atom32_load_relaxed(word) + 1); /* the launcher's own */
+}
+
+static void tell_all(struct hr_control *control)
+{
+    hr_abort_wake(&control->roster.recall);
+    for (size_t r = 0; r < control->nranks; r++)
+        hr_bell_ring(&control->rank[r].bell);
+}
+
+static void changed(struct hr_control *control, bool recall)
+{
+    add_one(&control->roster.view);
+    if (recall)
+        add_one(&control->roster.recall);
+    tell_all(control);
+}
+
+void hr_roster_lose(struct hr_control *control, size_t rank, bool recall)
+{
+    add_one(&control->rank[rank].presence.lost);
+    changed(control, recall);
+}
+
+void hr_roster_welcome(struct hr_control *control, size_t rank, bool recall)
+{
+    struct hr_presence *presence = &control->rank[rank].presence;
+    hr_atom32_store_release(&presence->back, hr_atom32_load_relaxed(&presence->lost));
+    changed(control, recall);
+}
+
+bool hr_roster_rests(const struct hr_control *control, size_t rank)
+{
+    const uint32_t rounds = hr_atom32_load_relaxed(&control->roster.rounds); /* our own */
+    return hr_atom32_load_acquire(&control->rank[rank].rest) == rounds + 1;  /* partner: rest */
+}
+
+void hr_roster_release(struct hr_control *control, bool new_term)
+{
+    if (new_term)
+        add_one(&control->roster.term);
+    add_one(&control->roster.rounds);
+    tell_all(control);
+}

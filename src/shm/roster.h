@@ -1,0 +1,63 @@
+/* roster.h - who takes part in a run that outlives the ranks it loses.
+ *
+ *   loss    the launcher has seen that rank r is gone: r's `lost` += 1
+ *   return  it has started r again, and r is ready: r's `back` = its `lost`
+ *   view    counts both
+ *   recall  counts those that nobody can go on without: everybody comes to rest. A wait that
+ *           watches a word (hr_waiter.recall) ends with HR_E_RECALLED when it has changed.
+ *   rest    a rank has nothing under way and touches nothing that it shares. When all who live
+ *           rest, the launcher lets them go: `rounds` += 1. If the view has changed since the last
+ *           time, it first puts in order what is shared, and a new *term* begins: `term` += 1.
+ *
+ *     rank r                            launcher
+ *     rest = rounds + 1, ring           all rest? (acquire)  put in order; rounds += 1 (release)
+ *     wait until rounds has passed      ring all
+ *
+ * One rank decides when a term begins, and all who rest learn it at the same rest: so nobody goes
+ * on in a term that others have left.
+ *
+ * Threads: lost, back, view, recall, rounds and term have one writer, the launcher; rest its rank.
+ * Source:  Bland et al., "Post-failure recovery of MPI communication capability" (ULFM), IJHPCA
+ *          2013, for recalling all who wait; viewstamped replication's view changes for the terms.
+ * Test:    tests/unit/shm/test_roster.c
+ */
+#ifndef HR_SHM_ROSTER_H
+#define HR_SHM_ROSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shm/atom.h"
+
+struct hr_control;
+
+struct hr_roster {
+    alignas(HR_LINE) struct hr_atom32 view; /* partner: who meets at a cut; shards */
+    struct hr_atom32 recall;                /* partner: every wait that can be recalled */
+    struct hr_atom32 rounds;                /* partner: who rests */
+    struct hr_atom32 term;                  /* published by `rounds` */
+};
+
+/* A rank's words that the launcher writes; in struct hr_rank_status. */
+struct hr_presence {
+    alignas(HR_LINE) struct hr_atom32 lost; /* partner: shards, which take it as an input */
+    struct hr_atom32 back;
+};
+
+/* How often rank `rank` was lost; is it gone now? */
+uint32_t hr_roster_lost(const struct hr_control *control, size_t rank);
+bool hr_roster_is_gone(const struct hr_control *control, size_t rank);
+
+/* --- the launcher's --- */
+
+/* Rank `rank` is gone; recall: nobody can go on without it. */
+void hr_roster_lose(struct hr_control *control, size_t rank, bool recall);
+/* It was started again, and is ready. */
+void hr_roster_welcome(struct hr_control *control, size_t rank, bool recall);
+/* Does rank `rank` rest, in this round? */
+bool hr_roster_rests(const struct hr_control *control, size_t rank);
+/* Let all who rest go; new_term: what they share was put in order for another set of ranks. */
+void hr_roster_release(struct hr_control *control, bool new_term);
+
+#endif

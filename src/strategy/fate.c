@@ -1,0 +1,91 @@
+#include "strategy/fate.h"
+
+#include "base/size.h"
+#include "strategy/shared_state.h"
+
+size_t hr_fates_bytes(size_t workers, size_t room)
+{
+    return sizeof(struct hr_fates) + workers * sizeof(struct hr_fate) + room * sizeof(uint64_t);
+}
+
+void hr_fates_init(struct hr_fates *fates, size_t workers, size_t room)
+{
+    fates->workers = workers;
+    fates->room = room;
+}
+
+struct hr_fate *hr_fate_of(struct hr_fates *fates, size_t worker)
+{
+    return &fates->fate[worker];
+}
+
+static uint64_t *slot(const struct hr_fates *fates, uint64_t number)
+{
+    return (uint64_t *)(void *)&((struct hr_fates *)fates)->fate[fates->workers] +
+           number % fates->room;
+}
+
+void hr_fates_return(struct hr_fates *fates, uint64_t index)
+{
+    const uint64_t number = hr_atom64_load_relaxed(&fates->returned); /* our own word */
+    HR_ASSERT(number - hr_atom64_load_relaxed(&fates->taken) < fates->room);
+    *slot(fates, number) = index;
+    hr_atom64_store_release(&fates->returned, number + 1); /* partner: hr_fates_take */
+}
+
+bool hr_fates_waiting(const struct hr_fates *fates)
+{
+    return hr_atom64_load_acquire(&fates->returned) != hr_atom64_load_acquire(&fates->taken);
+}
+
+bool hr_fates_take(struct hr_fates *fates, uint64_t *index)
+{
+    for (;;) {
+        const uint64_t number = hr_atom64_load_acquire(&fates->taken);
+        if (number == hr_atom64_load_acquire(&fates->returned)) /* partner: hr_fates_return */
+            return false;
+        *index = *slot(fates, number);
+        if (hr_atom64_replace_acq_rel(&fates->taken, number, number + 1))
+            return true;
+    }
+}
+
+void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index)
+{
+    struct hr_last_gradient *last = &stats->last;
+    last->steps = stats->steps;
+    last->samples = stats->samples;
+    last->epoch_samples = stats->epoch_samples;
+    last->epoch_loss = stats->epoch_loss;
+    last->index = index;
+    last->any = true;
+    hr_atom32_store_release(&last->counting, 1); /* partner: hr_stats_mend */
+}
+
+void hr_stats_end(struct hr_worker_stats *stats)
+{
+    hr_atom32_store_release(&stats->last.counting, 0); /* partner: hr_stats_mend */
+}
+
+void hr_stats_mend(struct hr_worker_stats *stats)
+{
+    /* Partner: the worker's two stores. It is dead: what it stored before is all there is. */
+    if (hr_atom32_load_acquire(&stats->last.counting))
+        hr_stats_take_back(stats);
+    hr_stats_end(stats);
+}
+
+uint64_t hr_stats_take_back(struct hr_worker_stats *stats)
+{
+    const struct hr_last_gradient *last = &stats->last;
+    const uint64_t samples = stats->samples - last->samples;
+    if (!last->any)
+        return 0;
+    stats->steps = last->steps;
+    stats->samples = last->samples;
+    stats->epoch_samples = last->epoch_samples;
+    stats->epoch_loss = last->epoch_loss;
+    stats->last.any = false;
+    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+    return samples;
+}

@@ -1,0 +1,71 @@
+/* fate.h - what became of the batches of workers that were lost: every sample is accounted for.
+ *
+ *   A worker writes down what it counts in a way that survives its death: hr_last_gradient holds
+ *   its counters as they were before its last gradient, so that one that never reached the weights
+ *   can be taken back, and one that was being counted can be undone.
+ *
+ *   A batch that a lost worker had in its hands is handed out again (--lost-batch reissue) or is
+ *   lost. Who hands out batches does so: shard 0, or where there are no servers the launcher at a
+ *   cut. A cut with batches still to be handed out again is not one: all go back for them.
+ *
+ * Threads: one writer at a time, see each struct.
+ * Test:    tests/unit/strategy/test_fate.c
+ */
+#ifndef HR_STRATEGY_FATE_H
+#define HR_STRATEGY_FATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shm/atom.h"
+
+/* A worker's counters before its last gradient. Writer: the worker; after its death the launcher,
+ * or shard 0. */
+struct hr_last_gradient {
+    struct hr_atom32 counting; /* 1: the counters are being changed; partner: hr_stats_mend */
+    bool any;
+    uint64_t index; /* of its batch */
+    uint64_t steps, samples, epoch_samples;
+    double epoch_loss;
+};
+
+/* What was lost with one worker, in all. Writer: who hands out batches. */
+struct hr_fate {
+    alignas(HR_LINE) uint64_t lost_batches;
+    uint64_t lost_samples;                 /* never trained on, or gone with its replica */
+    uint64_t again_batches, again_samples; /* handed out, or computed, once more */
+    uint64_t partial;                      /* pushes of which only a part reached the weights */
+};
+
+/* Batches to be handed out again, a queue. Writer of `returned`: who hands out batches; `taken` is
+ * also counted up by whoever takes one. */
+struct hr_fates {
+    alignas(HR_LINE) struct hr_atom64 returned; /* partner: hr_fates_take */
+    alignas(HR_LINE) struct hr_atom64 taken;    /* partner: itself */
+    uint64_t workers, room;
+    struct hr_fate fate[]; /* (workers), and behind them the queue: (room) indices */
+};
+
+/* room: batches that all workers together may have in their hands. */
+size_t hr_fates_bytes(size_t workers, size_t room);
+void hr_fates_init(struct hr_fates *fates, size_t workers, size_t room);
+struct hr_fate *hr_fate_of(struct hr_fates *fates, size_t worker);
+
+/* Batch `index` is to be handed out again. */
+void hr_fates_return(struct hr_fates *fates, uint64_t index);
+/* Is there one; take one. Any number of threads. */
+bool hr_fates_waiting(const struct hr_fates *fates);
+bool hr_fates_take(struct hr_fates *fates, uint64_t *index);
+
+struct hr_worker_stats;
+
+/* The worker counts one more gradient: between these two its counters may be torn. */
+void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index);
+void hr_stats_end(struct hr_worker_stats *stats);
+/* The worker is dead: undo what it was just counting. */
+void hr_stats_mend(struct hr_worker_stats *stats);
+/* Its last gradient never reached the weights: it does not count. Returns its samples. */
+uint64_t hr_stats_take_back(struct hr_worker_stats *stats);
+
+#endif

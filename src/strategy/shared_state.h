@@ -1,0 +1,136 @@
+/* shared_state.h - one run's shared memory and constants, as strategies see it.
+ *
+ * Threads: struct hr_shared_state is private to each process and changes only while all ranks rest;
+ *          what it points to lies in the segment, each part with its writer.
+ */
+#ifndef HR_STRATEGY_SHARED_STATE_H
+#define HR_STRATEGY_SHARED_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/account.h"
+#include "checkpoint/digest.h"
+#include "group/group.h"
+#include "hogring/train.h"
+#include "optim/optimizer.h"
+#include "strategy/batch_schedule.h"
+#include "strategy/fate.h"
+
+struct hr_strategy;
+
+enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
+
+/* What a worker counts; its own lines in the segment, read by others only at a cut or after the
+ * run, except for `seen`. */
+struct hr_worker_stats {
+    alignas(HR_LINE) struct hr_atom64 seen; /* samples so far, for progress; writer: the worker */
+    uint64_t steps, samples, updates;       /* steps: gradients */
+    uint64_t epoch_samples;
+    double epoch_loss; /* sum over the epoch's samples so far */
+    struct hr_last_gradient last;
+    struct hr_atom64 done; /* synchronous: batches before this one are in its weights; partner:
+                              settle */
+    uint64_t first_samples;
+    double first_loss;         /* sum over its samples at the initial weights (worker/worker.c) */
+    struct hr_account account; /* of its time, from the start to the end of every span */
+    int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
+    int64_t forward_ns, backward_ns; /* of what it computed */
+    uint64_t prefetch_hits, prefetch_misses;
+    uint64_t bytes_sent, bytes_received;
+    int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
+    uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
+    /* Staleness of each update this worker offered: the largest over the shards. */
+    uint64_t stale_updates, stale_sum, stale_max;
+    uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
+};
+
+/* Words about which index comes next. */
+struct hr_dispenser {
+    alignas(HR_LINE) struct hr_atom64 next; /* asynchronous: index handed out next. Writer: shard 0;
+                                               in hogwild fetch_add by all; at a cut the leader */
+    alignas(HR_LINE) struct hr_atom64 cut; /* asynchronous: none is handed out from here on. Writer:
+                                              the leader, at a cut */
+    alignas(
+        HR_LINE) struct hr_atom64 stop_at;  /* synchronous: nobody begins this index. Writer: worker
+                                               0, before it offers the gradient of the one before */
+    alignas(HR_LINE) struct hr_atom32 stop; /* asked to stop. Writer: the launcher */
+};
+
+/* Who has a share in what is done together: the workers of the current term (shm/roster.h), in the
+ * order of their ranks. Writer: the launcher, while all rest. */
+struct hr_seats {
+    alignas(HR_LINE) size_t n;
+    uint64_t index;  /* of the batch that the term begins with, where all are recalled */
+    uint16_t rank[]; /* (workers) the worker at a seat; [0, n) are set */
+};
+
+/* Mean training losses of epochs, from the first run on; 0: none has ended. Written by the leader
+ * at a cut. */
+struct hr_epoch_losses {
+    double first, last;
+};
+
+/* What a worker has trained on in this epoch. One entry a worker, not a sum: a resumed run then
+ * adds in the order of one that was never stopped. */
+struct hr_epoch_share {
+    double loss, samples; /* samples are counted in doubles, as they are saved */
+};
+
+/* The state of the model at a cut: what evaluation reads and checkpoints hold. */
+struct hr_snapshot {
+    float *weights;      /* (params) */
+    float *state;        /* (state_copies, nstates, params) the optimiser's */
+    uint64_t *applied;   /* (state_copies) updates ever made to that copy */
+    size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
+    float *replicas;     /* (workers, params) where strategy->keeps_replicas; else NULL */
+    struct hr_epoch_losses *losses;
+    struct hr_epoch_share *shares; /* (workers) */
+};
+
+/* A message between parties: workers, numbered first, and shards, whatever ranks own them. */
+struct hr_posted {
+    size_t from, to;
+    uint64_t bytes; /* of what it stands for, itself included */
+};
+
+/* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
+ * structs may point into it; the segment itself holds no pointers. */
+struct hr_shared_state {
+    const struct hr_strategy *strategy;
+    const struct hr_train_options *options;
+    uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
+    struct hr_digest_text graph_digest; /* of the file's links (--gossip-graph FILE), or "". Set by
+                                           prepare */
+    void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
+    struct hr_optimizer optimizer;
+    struct hr_batch_schedule schedule;
+    struct hr_group_options group_options;
+    size_t workers, servers, params;
+    bool outlives;  /* the run outlives ranks that are lost (--on-loss) */
+    bool reissues;  /* their batches are handed out again (--lost-batch) */
+    bool colocated; /* shard s belongs to worker s; else to a rank of its own */
+    struct hr_control *control;
+    void *segment;
+    /* In the segment: */
+    void *group;                   /* the workers' */
+    float **weights;               /* (workers)(params) what worker r computes its gradient from */
+    float **grads;                 /* (workers)(params) where it leaves it; read by peers */
+    struct hr_worker_stats *stats; /* (workers) */
+    struct hr_seats *seats;
+    struct hr_fates *fates; /* of lost workers' batches */
+    float *states; /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
+                               since nobody outlives it */
+    struct hr_dispenser *dispenser;
+    void *staleness; /* strategy/staleness.h */
+    struct hr_snapshot snapshot;
+    void *own; /* strategy->bytes() bytes, the strategy's own */
+    /* Private: called for every message, just before it can be seen, for virtual time and for
+     * --calibrate; NULL: not called. Returns: will the driver call strategy->deliver when the
+     * message arrives? (Never for a shard's messages.) */
+    bool (*posted)(void *arg, const struct hr_posted *what);
+    void *posted_arg;
+};
+
+#endif

@@ -1,0 +1,89 @@
+/* The roster: who is gone and who is back, who rests, and that a term begins for all at once. */
+#include "shm/roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/control.h"
+#include "support/check.h"
+
+enum { NRANKS = 3 };
+
+static struct hr_control *control_of(void)
+{
+    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(NRANKS));
+    assert_non_null(control);
+    memset(control, 0, hr_control_bytes(NRANKS));
+    hr_control_init(control, NRANKS);
+    return control;
+}
+
+static void a_lost_rank_is_gone_until_it_is_welcome(void **state)
+{
+    (void)state;
+    struct hr_control *control = control_of();
+    assert_false(hr_roster_is_gone(control, 1));
+    hr_roster_lose(control, 1, false);
+    assert_true(hr_roster_is_gone(control, 1));
+    assert_false(hr_roster_is_gone(control, 0));
+    assert_int_equal(hr_roster_lost(control, 1), 1);
+    hr_roster_welcome(control, 1, false);
+    assert_false(hr_roster_is_gone(control, 1));
+    hr_roster_lose(control, 1, true);
+    assert_true(hr_roster_is_gone(control, 1));
+    assert_int_equal(hr_roster_lost(control, 1), 2);
+    assert_int_equal(hr_atom32_load_relaxed(&control->roster.view), 3);
+    assert_int_equal(hr_atom32_load_relaxed(&control->roster.recall), 1);
+    free(control);
+}
+
+static void who_rests_does_so_for_one_round(void **state)
+{
+    (void)state;
+    struct hr_control *control = control_of();
+    hr_atom32_store_release(&control->rank[2].rest, 1);
+    assert_true(hr_roster_rests(control, 2));
+    assert_false(hr_roster_rests(control, 0));
+    hr_roster_release(control, false);
+    assert_false(hr_roster_rests(control, 2));
+    assert_int_equal(hr_atom32_load_relaxed(&control->roster.term), 0);
+    hr_atom32_store_release(&control->rank[2].rest, 2);
+    assert_true(hr_roster_rests(control, 2));
+    hr_roster_release(control, true);
+    assert_int_equal(hr_atom32_load_relaxed(&control->roster.term), 1);
+    free(control);
+}
+
+static bool never(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+static void a_recall_ends_a_wait_that_watches_it(void **state)
+{
+    (void)state;
+    struct hr_control *control = control_of();
+    struct hr_waiter waiter = {.abort = &control->abort,
+                               .recall = &control->roster.recall,
+                               .recall_seen = 0,
+                               .timeout_ns = HR_NS_PER_SECOND / 50};
+    CHECK_FAILS(hr_wait_until(&waiter, &control->rank[0].bell, never, NULL, "Godot"), HR_E_TIMEOUT);
+    hr_roster_lose(control, 1, false); /* calls nobody */
+    CHECK_FAILS(hr_wait_until(&waiter, &control->rank[0].bell, never, NULL, "Godot"), HR_E_TIMEOUT);
+    hr_roster_lose(control, 2, true);
+    waiter.timeout_ns = 0;
+    CHECK_FAILS(hr_wait_until(&waiter, &control->rank[0].bell, never, NULL, "Godot"),
+                HR_E_RECALLED);
+    free(control);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_rank_is_gone_until_it_is_welcome),
+        cmocka_unit_test(who_rests_does_so_for_one_round),
+        cmocka_unit_test(a_recall_ends_a_wait_that_watches_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
