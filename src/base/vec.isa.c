@@ -177,19 +177,30 @@ static void copy_past(float *const *out, size_t nout, const float *x, size_t cou
     FENCE();
 }
 
-/* Compared as integers: infinities and NaN have the largest bits, and integer maxima are fast. */
+#ifdef __FMA__
+#define ADD_ZERO_TIMES(sum, x) __builtin_fmaf(x, 0.0f, sum)
+#else
+#define ADD_ZERO_TIMES(sum, x) ((sum) + (x)*0.0f)
+#endif
+
+/* 0 times a number is 0, and NaN if that is infinite or NaN: the sums stay 0 as long as all are
+ * finite. An instruction a vector, and sums enough that none waits for the one before. */
 static bool all_finite(const float *x, size_t count)
 {
-    const uint32_t infinity = 0x7f800000;
-    uint32_t most = 0;
-#pragma omp simd reduction(max : most)
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        bits &= 0x7fffffff;
-        most = bits > most ? bits : most;
-    }
-    return most < infinity;
+    enum { SUMS = 64 };
+    float sum[SUMS] = {0};
+    size_t i = 0;
+    for (; i + SUMS <= count; i += SUMS)
+#pragma omp simd
+        for (size_t lane = 0; lane < SUMS; lane++)
+            sum[lane] = ADD_ZERO_TIMES(sum[lane], x[i + lane]);
+    for (; i < count; i++)
+        sum[0] = ADD_ZERO_TIMES(sum[0], x[i]);
+    for (size_t half = SUMS / 2; half > 0; half /= 2)
+#pragma omp simd
+        for (size_t lane = 0; lane < half; lane++)
+            sum[lane] += sum[lane + half];
+    return sum[0] == 0;
 }
 
 const struct hr_vec HR_ISA_NAME(hr_vec) = {

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
+#include "netsim/inject.h"
 #include "strategy/shared.h"
 #include "options/train_options.h"
 #include "session/machine_bits.h"
@@ -52,6 +53,7 @@ enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text)
     struct hr_train_options options = *drive->job->options;
     struct hr_trace_begin_state begin;
     hr_trace_begin_state(drive, &begin);
+    hr_inject_without_delays(drive->job->options->inject, options.inject, sizeof options.inject);
     options.checkpoint_every = drive->job->shared->schedule.checkpoint_every; /* cuts decide bits */
     const char *graph = drive->job->shared->graph_digest.hex;
     return dump(

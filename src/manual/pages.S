@@ -25,6 +25,7 @@ hr_manual_pages:
         page    bench
         page    record
         page    checkpoints
+        page    failures
         page    ci
         page    json
         page    reproducibility

@@ -70,6 +70,12 @@ struct hr_inject {
  * ...". On error *out is untouched. */
 HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, size_t workers,
                                           size_t servers, struct hr_inject *out);
+/* The first entry that is about time (slow, stall, load, and what is to be at a time), where text
+ * has one: how such entries begin. NULL: there is none, or the text cannot be read. */
+const char *hr_inject_timed(const char *text);
+/* The list without slow, stall and load: what is left decides the bits of a run. Not longer than
+ * `text`; what cannot be read is kept. */
+void hr_inject_without_delays(const char *text, char *out, size_t size);
 /* "kill:server:": how entries of that kind begin. */
 const char *hr_inject_name(enum hr_inject_kind kind);
 /* Is there an entry of that kind? */

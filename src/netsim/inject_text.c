@@ -250,3 +250,41 @@ enum hr_status hr_inject_parse(const char *where, const char *text, size_t worke
     *out = inject;
     return HR_OK;
 }
+
+static bool is_delay(enum hr_inject_kind kind)
+{
+    return kind == HR_INJECT_SLOW || kind == HR_INJECT_STALL || kind == HR_INJECT_LOAD;
+}
+
+const char *hr_inject_timed(const char *text)
+{
+    struct hr_inject inject;
+    if (hr_inject_parse("", text, SIZE_MAX, SIZE_MAX, &inject) != HR_OK)
+        return NULL;
+    for (size_t i = 0; i < inject.n; i++)
+        if (is_delay(inject.entry[i].kind) || inject.entry[i].timed)
+            return hr_inject_name(inject.entry[i].kind);
+    return NULL;
+}
+
+static bool begins_a_delay(const char *word)
+{
+    for (const struct form *form = forms; form < forms + FORMS; form++)
+        if (behind(word, form->name))
+            return is_delay(form->kind);
+    return false;
+}
+
+void hr_inject_without_delays(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    while (*text) {
+        text += strspn(text, " ");
+        const size_t length = strcspn(text, ",");
+        if (!begins_a_delay(text) && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "," : "",
+                                     (int)length, text);
+        text += length + (text[length] == ',');
+    }
+}

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "netsim/inject.h"
 #include "nn/model_text.h"
 #include "optim/optimizer.h"
 #include "options/train_options.h"
@@ -98,6 +99,18 @@ static enum hr_status check_hot_copies(const struct hr_train_options *o)
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic "
                                "or svm, --solver sgd, --strategy hogwild, several workers)");
+}
+
+/* Explored schedules have no time; numbers can go wrong in them. */
+static enum hr_status check_inject(const struct hr_train_options *o)
+{
+    const char *timed = strcmp(o->schedule, "free") ? hr_inject_timed(o->inject) : NULL;
+    if (!timed)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--inject: %s means nothing with --schedule %s, where nothing takes time (it "
+                   "belongs to free)",
+                   timed, o->schedule);
 }
 
 /* --- the rows --- */
@@ -233,10 +246,12 @@ static const struct hr_option times[] = {
         "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE (drawn from a text file of times, "
         "one a line as 9.8ms, behind # a comment); on the real clock workers sleep until then",
         .said = "virtual: lognormal(10ms,0.3); real: as it is", .with = {{"schedule", "free"}}),
-    ROW("inject", TEXT, inject, AROUND, "LIST", NULL,
-        "slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, in a tenth of its "
-        "steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms later)",
-        .with = {{"schedule", "free"}}),
+    ROW("inject", TEXT, inject, BEGINS, "LIST", NULL,
+        "trouble on purpose: slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, "
+        "in "
+        "a tenth of its steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms "
+        "later), nan:1@step=7 (in its gradient), flip-bit:weights:1@step=9; hogring help failures",
+        .check = check_inject),
     ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
         "virtual: how long a server takes a message", .said = "0s", .with = {{"clock", "virtual"}}),
     ROW("calibrate", TEXT, calibrate, ONCE, "FILE", NULL,

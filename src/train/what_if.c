@@ -195,13 +195,13 @@ static enum hr_status change_all(const char *what, struct hr_train_options *opti
     return HR_OK;
 }
 
-/* The recorded run's options, for virtual time: what it slept and injected is in its times. */
+/* The recorded run's options, for virtual time: how long it slept is in its times. */
 static struct hr_train_options options_of(const struct hr_replay *replay)
 {
     struct hr_train_options options = replay->options;
     snprintf(options.clock, sizeof options.clock, "virtual");
     snprintf(options.schedule, sizeof options.schedule, "free");
-    options.compute_time[0] = options.inject[0] = options.record[0] = '\0';
+    options.compute_time[0] = options.record[0] = '\0';
     options.checkpoint_dir[0] = '\0';
     options.max_seconds = 0;
     if (!options.max_steps || replay->end < options.max_steps)

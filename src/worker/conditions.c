@@ -34,8 +34,7 @@ static enum hr_status open_links(struct hr_train_job *job)
 static enum hr_status refuse_not_there(const struct hr_inject *inject)
 {
     static const enum hr_inject_kind not_there[] = {HR_INJECT_KILL, HR_INJECT_KILL_SERVER,
-                                                    HR_INJECT_DROP_PUSH, HR_INJECT_NAN,
-                                                    HR_INJECT_FLIP_BIT};
+                                                    HR_INJECT_DROP_PUSH};
     for (size_t i = 0; i < sizeof not_there / sizeof *not_there; i++)
         if (hr_inject_has(inject, not_there[i]))
             return hr_fail(HR_E_USAGE, "--inject %s is not there yet; expected the list without it",
@@ -81,20 +80,36 @@ static uint64_t most_steps(const struct hr_shared_state *shared, size_t rank)
     return most;
 }
 
+/* What was to happen in a step; NULL: what happens in every one, or in none. */
+static const char *what_happens(enum hr_inject_kind kind)
+{
+    switch (kind) {
+    case HR_INJECT_STALL:
+        return "stalled";
+    case HR_INJECT_NAN:
+        return "met a NaN";
+    case HR_INJECT_FLIP_BIT:
+        return "had a bit flipped";
+    default:
+        return NULL;
+    }
+}
+
 void hr_conditions_warn(const struct hr_train_job *job)
 {
     const struct hr_inject *inject = &job->conditions.inject;
     for (size_t i = 0; i < inject->n; i++) {
         const struct hr_inject_entry *entry = &inject->entry[i];
-        const uint64_t steps = most_steps(job->shared, entry->rank);
+        const char *what = what_happens(entry->kind);
+        const uint64_t steps = what ? most_steps(job->shared, entry->rank) : 0;
         char who[40] = "no worker";
-        if (entry->kind != HR_INJECT_STALL || entry->step < steps)
+        if (!what || entry->step < steps)
             continue;
         if (entry->rank != HR_INJECT_ALL)
             snprintf(who, sizeof who, "worker %zu never", entry->rank);
         hr_log(HR_LOG_WARNING,
-               "--inject: %s stalled: step %llu (counted from 0) was not among its %llu steps", who,
-               (unsigned long long)entry->step, (unsigned long long)steps);
+               "--inject: %s %s: step %llu (counted from 0) was not among its %llu steps", who,
+               what, (unsigned long long)entry->step, (unsigned long long)steps);
     }
 }
 
@@ -139,4 +154,27 @@ int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uin
 {
     return hr_delay_ps(&job->conditions.serve, hr_delay_seed(job->options->seed, SEED_SERVE),
                        job->shared->workers + shard, number);
+}
+
+/* --- numbers that go wrong --- */
+
+size_t hr_conditions_nan_at(const struct hr_train_job *job, size_t rank, uint64_t step)
+{
+    if (!hr_inject_nan(&job->conditions.inject, rank, step))
+        return SIZE_MAX;
+    return hr_inject_place(job->options->seed, rank, step, job->shared->params);
+}
+
+void hr_conditions_flip_bit(const struct hr_train_job *job, size_t rank, uint64_t step,
+                            float *weights)
+{
+    enum { BITS = 32 };
+    uint32_t bits;
+    if (!hr_inject_flip(&job->conditions.inject, rank, step))
+        return;
+    const uint64_t place =
+        hr_inject_place(job->options->seed, rank, step, BITS * job->shared->params);
+    memcpy(&bits, &weights[place / BITS], sizeof bits);
+    bits ^= UINT32_C(1) << place % BITS;
+    memcpy(&weights[place / BITS], &bits, sizeof bits);
 }

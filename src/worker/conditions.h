@@ -6,6 +6,7 @@
  *   --inject             stretches that, stalls, or loads     stretches what it took, or sleeps
  *                        for longer (ahead of nobody:         (in the prefetching thread, where
  *                        --prefetch hides nothing)            there is one)
+ *                        nan, flip-bit: the same, as under explore and in replays
  *   --server-time        how long a server takes a message    (refused)
  *   --link, --topology   how fast messages pass               (links_setup.c: all-reduce only)
  *
@@ -53,7 +54,7 @@ static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
     return conditions->has_compute || conditions->inject.n > 0;
 }
 
-/* After the run: warn of stalls at steps that were never reached. */
+/* After the run: warn of what was to happen at steps that were never reached. */
 void hr_conditions_warn(const struct hr_train_job *job);
 
 /* How long the gradient of step `step` of `rank` takes; own_ps: without conditions. Stalls before
@@ -64,5 +65,12 @@ int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint
 int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank);
 /* How long a shard is busy with its `number`th message. */
 int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number);
+
+/* --inject nan: which element of the gradient of that step becomes NaN; SIZE_MAX: none. */
+size_t hr_conditions_nan_at(const struct hr_train_job *job, size_t rank, uint64_t step);
+/* --inject flip-bit: flip a bit of the rank's weights (params), if one is to flip before that step.
+ * Any bit of any weight, drawn from (seed, rank, step). */
+void hr_conditions_flip_bit(const struct hr_train_job *job, size_t rank, uint64_t step,
+                            float *weights);
 
 #endif

@@ -1,12 +1,12 @@
 #include "worker/worker.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "base/vec.h"
 #include "kernels/gemm.h"
 #include "worker/gradient.h"
 #include "worker/micro_shards.h"
@@ -124,10 +124,13 @@ static enum hr_status start_prefetch(struct hr_train_worker *self, size_t rank)
     return hr_prefetch_start(&options, &self->prefetch);
 }
 
-/* In the middle of backward: grads [offset, params) are final. */
+/* In the middle of backward: grads [offset, params) are final. Behind a number that is not finite
+ * nothing more is handed over; check_finite says so. */
 static void hand_over(void *arg, size_t offset)
 {
     struct hr_train_worker *self = arg;
+    if (!hr_gradient_check_from(&self->check, offset))
+        return;
     struct hr_worker *worker = &self->worker;
     struct hr_account *account = &worker->stats->account;
     const enum hr_activity was = hr_account_turn(account, HR_COMMUNICATE);
@@ -213,25 +216,36 @@ static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
     return HR_OK;
 }
 
-/* A value that is not finite must not reach the shared weights: nothing removes it again. A
- * synchronous strategy may have sent parts of the gradient already; the next loss shows that. */
-static enum hr_status check_finite(const struct hr_train_worker *self, const struct hr_batch *share,
+/* "the gradient is not finite, though the loss is: a nan in 3.weight" */
+static void say_what_is_not_finite(const struct hr_train_worker *self, double loss, char *text,
+                                   size_t size)
+{
+    const struct hr_model *model = self->job->model;
+    const size_t at = self->check.found;
+    size_t t = 0;
+    if (!isfinite(loss)) { /* a NaN with a sign prints as -nan */
+        snprintf(text, size, "the loss is not finite (%g)", isnan(loss) ? (double)NAN : loss);
+        return;
+    }
+    while (at >= hr_model_tensor(model, t)->offset + hr_model_tensor(model, t)->count)
+        t++;
+    snprintf(text, size, "the gradient is not finite, though the loss is: %s in %s",
+             isnan(self->check.grads[at]) ? "a nan" : "an infinity",
+             hr_model_tensor(model, t)->name);
+}
+
+/* A loss that is not finite, though the gradient is, is no smaller trouble. */
+static enum hr_status check_finite(struct hr_train_worker *self, const struct hr_batch *share,
                                    double loss)
 {
-    const struct hr_worker *worker = &self->worker;
-    const struct hr_shared_state *shared = worker->shared;
-    const char *what =
-        !isfinite(loss) ? "the loss is not finite"
-        : !shared->strategy->synchronous && !hr_vec()->all_finite(worker->grads, shared->params)
-            ? "the gradient is not finite, though the loss is"
-            : NULL;
-    if (!what)
+    char what[200];
+    const bool finite = hr_gradient_check_from(&self->check, 0);
+    if (finite && isfinite(loss))
         return HR_OK;
+    say_what_is_not_finite(self, loss, what, sizeof what);
     return hr_fail(HR_E_DIVERGED,
-                   "%s (%g) in epoch %llu, samples %llu to %llu of its order; a smaller --lr may "
-                   "help",
-                   what, isnan(loss) ? (double)NAN : loss, /* a NaN with a sign prints as -nan */
-                   (unsigned long long)share->epoch + 1, (unsigned long long)share->first + 1,
+                   "%s in epoch %llu, samples %llu to %llu of its order; a smaller --lr may help",
+                   what, (unsigned long long)share->epoch + 1, (unsigned long long)share->first + 1,
                    (unsigned long long)(share->first + share->count));
 }
 
@@ -250,6 +264,15 @@ static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
                    shared->params * sizeof *worker->weights);
 }
 
+/* With what --inject does to its numbers. */
+static void begin_gradient(struct hr_train_worker *self)
+{
+    const struct hr_worker *worker = &self->worker;
+    hr_conditions_flip_bit(self->job, worker->rank, worker->steps, worker->weights);
+    hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
+                            hr_conditions_nan_at(self->job, worker->rank, worker->steps));
+}
+
 enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const struct hr_task *task)
 {
     struct hr_worker *worker = &self->worker;
@@ -257,6 +280,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     const struct hr_batch share =
         hr_input_share(self->job, worker->seat, worker->seats, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;
+    begin_gradient(self);
     const bool at_the_start = is_at_the_start(self, task->index);
     size_t samples = share.count;
     const struct hr_batch_result result =

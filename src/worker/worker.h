@@ -16,6 +16,7 @@
 #define HR_WORKER_WORKER_H
 
 #include "worker/compute_buffers.h"
+#include "worker/gradient_check.h"
 #include "worker/job.h"
 
 struct hr_train_worker {
@@ -24,6 +25,7 @@ struct hr_train_worker {
     struct hr_waiter waiter;
     size_t parts;                       /* of its share: more where fewer share a batch */
     struct hr_compute_buffers *buffers; /* borrowed: what its gradients are computed in */
+    struct hr_gradient_check check;
     int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
     int64_t slept_ns;             /* of this batch: injected loading time */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
@@ -42,8 +44,8 @@ HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 /* Compute in these buffers from now on. */
 void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);
 
-/* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when the loss is
- * not finite. */
+/* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when it or the loss is not
+ * finite (gradient_check.h). */
 HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
                                                    const struct hr_task *task);
 

@@ -64,18 +64,23 @@ load support
   hogring train "${quick[@]}" --strategy local-sgd --adaptive-sync --sync-every 2 >/dev/null
 }
 
-@test "a stall before a step that there is none of is warned of" {
+@test "trouble in a step that there is none of is warned of" {
   stall() { hogring "$1" "${quick[@]}" --workers 2 --max-steps 10 --strategy $2 --inject "$3" 2>&1 >/dev/null; }
   for command in train simulate; do
     [ "$(stall $command allreduce stall:1@step=10+1ms)" = "hogring: warning: --inject: worker 1 never stalled: step 10 (counted from 0) was not among its 10 steps" ]
     [ "$(stall $command ps-sync 'stall:*@step=5000+1s,slow:0x2')" = "hogring: warning: --inject: no worker stalled: step 5000 (counted from 0) was not among its 10 steps" ]
     [ -z "$(stall $command allreduce 'stall:1@step=9+1ms,stall:*@step=3+1ms')" ]
+    [ "$(stall $command allreduce nan:1@step=10)" = "hogring: warning: --inject: worker 1 never met a NaN: step 10 (counted from 0) was not among its 10 steps" ]
+    [ "$(stall $command allreduce flip-bit:weights:0@step=10)" = "hogring: warning: --inject: worker 0 never had a bit flipped: step 10 (counted from 0) was not among its 10 steps" ]
   done
 }
 
 @test "explored schedules have no times" {
-  for option in "compute-time 10ms" "inject slow:1x2" "link 1GB/s"; do
+  for option in "compute-time 10ms" "link 1GB/s"; do
     refused 2 "--${option% *}: means nothing with --schedule explore:1" train --schedule explore:1 --$option
+  done
+  for what in slow:1x2 stall:1@step=3+1s load:0+1ms; do
+    refused 2 "--inject: ${what%%:*}: means nothing with --schedule explore:1" train --schedule explore:1 --workers 2 --inject nan:1@step=999,$what
   done
 }
 

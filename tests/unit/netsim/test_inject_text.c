@@ -105,6 +105,39 @@ static void failures_are_read_as_they_are_written(void **state)
     assert_string_equal(hr_inject_name(HR_INJECT_KILL_SERVER), "kill:server:");
 }
 
+static void what_is_about_time_is_told_from_what_is_not(void **state)
+{
+    (void)state;
+    assert_string_equal(hr_inject_timed("nan:1@step=7,slow:3x2"), "slow:");
+    assert_string_equal(hr_inject_timed("stall:1@step=7+3s"), "stall:");
+    assert_string_equal(hr_inject_timed("load:*+3ms"), "load:");
+    assert_string_equal(hr_inject_timed("kill:1@time=3s"), "kill:");
+    assert_string_equal(hr_inject_timed("kill:1@step=3,kill:server:700@time=3s"), "kill:server:");
+    assert_null(hr_inject_timed("kill:1@step=3,nan:9@step=7,flip-bit:weights:3@step=2"));
+    assert_null(hr_inject_timed("drop-push:p=0.1"));
+    assert_null(hr_inject_timed(""));
+    assert_null(hr_inject_timed("slow:1x2,nonsense"));
+}
+
+static void a_list_without_delays_keeps_the_rest(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"", ""},
+        {"slow:3x2", ""},
+        {"nan:1@step=7", "nan:1@step=7"},
+        {"slow:3x2, nan:1@step=7,stall:*@step=3+1s,kill:1@time=3s,load:1+1ms",
+         "nan:1@step=7,kill:1@time=3s"},
+        {"nan:1@step=7,slow:3x2,drop-push:p=0.1+2ms", "nan:1@step=7,drop-push:p=0.1+2ms"},
+        {"nonsense,slow:1x2", "nonsense"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char out[100];
+        hr_inject_without_delays(texts[i][0], out, sizeof out);
+        assert_string_equal(out, texts[i][1]);
+    }
+}
+
 static void no_more_entries_are_taken_than_there_is_room_for(void **state)
 {
     (void)state;
@@ -127,6 +160,8 @@ int main(void)
         cmocka_unit_test(failures_are_read_as_they_are_written),
         cmocka_unit_test(wrong_text_is_refused_in_one_line),
         cmocka_unit_test(servers_are_refused_where_there_are_none),
+        cmocka_unit_test(what_is_about_time_is_told_from_what_is_not),
+        cmocka_unit_test(a_list_without_delays_keeps_the_rest),
         cmocka_unit_test(no_more_entries_are_taken_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,168 @@
+/* Replicas that are not equal at a cut: who is said to have been altered. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/shared.h"
+#include "support/check.h"
+
+enum { PARAMS = 100, MOST = 8 };
+
+/* Workers with equal replicas, and a snapshot with a stripe of each. */
+struct replicas {
+    struct hr_shared_state shared;
+    float weights[MOST][PARAMS], snapshot[PARAMS];
+    float *weight[MOST];
+    struct hr_seats *seats;
+};
+
+static void begin(struct replicas *it, size_t workers)
+{
+    *it = (struct replicas){.seats = calloc(1, sizeof *it->seats + MOST * sizeof(uint16_t))};
+    assert_non_null(it->seats);
+    it->seats->n = workers;
+    for (size_t w = 0; w < workers; w++) {
+        it->seats->rank[w] = (uint16_t)w;
+        it->weight[w] = it->weights[w];
+        for (size_t i = 0; i < PARAMS; i++)
+            it->weights[w][i] = (float)i;
+    }
+    it->shared = (struct hr_shared_state){.workers = workers,
+                                          .params = PARAMS,
+                                          .weights = it->weight,
+                                          .seats = it->seats,
+                                          .snapshot.weights = it->snapshot};
+}
+
+static struct hr_worker worker_at(struct replicas *it, size_t seat)
+{
+    const size_t rank = it->seats->rank[seat];
+    return (struct hr_worker){.shared = &it->shared,
+                              .rank = rank,
+                              .seat = seat,
+                              .seats = it->seats->n,
+                              .weights = it->weights[rank]};
+}
+
+/* All export; then all verify. How many found a difference, each with `text` in its message. */
+static size_t found(struct replicas *it, const char *text)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < it->seats->n; s++) {
+        struct hr_worker worker = worker_at(it, s);
+        hr_export_stripe(&worker);
+    }
+    for (size_t s = 0; s < it->seats->n; s++) {
+        struct hr_worker worker = worker_at(it, s);
+        const enum hr_status status = hr_verify_replica(&worker);
+        if (status == HR_OK)
+            continue;
+        assert_int_equal(status, HR_E_FAILED);
+        CHECK_MESSAGE(text);
+        n++;
+    }
+    return n;
+}
+
+static void equal_replicas_are_equal(void **state)
+{
+    (void)state;
+    for (size_t workers = 1; workers <= MOST; workers++) {
+        struct replicas it;
+        begin(&it, workers);
+        assert_int_equal(found(&it, ""), 0);
+        free(it.seats);
+    }
+}
+
+/* Whoever exported the parameter, and whoever looks. */
+static void of_three_or_more_the_altered_one_is_named(void **state)
+{
+    (void)state;
+    for (size_t workers = 3; workers <= MOST; workers++)
+        for (size_t wrong = 0; wrong < workers; wrong++)
+            for (size_t i = 0; i < PARAMS; i++) {
+                struct replicas it;
+                char text[200];
+                begin(&it, workers);
+                it.weights[wrong][i] = -1;
+                snprintf(
+                    text, sizeof text,
+                    "parameter %zu is -1 in rank %zu, and %zu in %zu of %zu ranks: the weights "
+                    "of rank %zu were altered",
+                    i, wrong, i, workers - 1, workers, wrong);
+                assert_true(found(&it, text) >= 1);
+                free(it.seats);
+            }
+}
+
+static void of_two_both_are_named(void **state)
+{
+    (void)state;
+    for (size_t wrong = 0; wrong < 2; wrong++) {
+        struct replicas it;
+        begin(&it, 2);
+        it.weights[wrong][7] = -1;
+        assert_int_equal(found(&it, wrong ? "parameter 7 is 7 in rank 0 and -1 in rank 1: the "
+                                            "weights of one of them were altered"
+                                          : "parameter 7 is -1 in rank 0 and 7 in rank 1"),
+                         1);
+        free(it.seats);
+    }
+}
+
+static void zeros_of_two_signs_and_nans_are_compared_as_bits(void **state)
+{
+    (void)state;
+    struct replicas it;
+    begin(&it, 3);
+    it.weights[1][0] = -0.0f;
+    assert_true(found(&it, "parameter 0 is -0 in rank 1, and 0 in 2 of 3 ranks") >= 1);
+    free(it.seats);
+}
+
+/* Two altered at one place: what three of five have is right; of four, two against two, nobody
+ * knows. */
+static void most_replicas_are_right(void **state)
+{
+    (void)state;
+    struct replicas it;
+    begin(&it, 5);
+    it.weights[0][7] = -1;
+    it.weights[1][7] = -2;
+    assert_true(found(&it, "and 7 in 3 of 5 ranks: the weights of rank") >= 1);
+    free(it.seats);
+    begin(&it, 4);
+    it.weights[0][7] = it.weights[1][7] = -1;
+    assert_true(found(&it, "the weights of one of them were altered") >= 1);
+    free(it.seats);
+}
+
+/* A worker that is gone has the weights that it died with. */
+static void those_who_are_gone_do_not_count(void **state)
+{
+    (void)state;
+    struct replicas it;
+    begin(&it, 5);
+    it.seats->n = 3;
+    for (size_t s = 0; s < 3; s++)
+        it.seats->rank[s] = (uint16_t)(s + 2);
+    memset(it.weights[0], 0xff, 2 * sizeof it.weights[0]);
+    assert_int_equal(found(&it, ""), 0);
+    it.weights[3][7] = -1;
+    assert_true(found(&it, "is -1 in rank 3, and 7 in 2 of 3 ranks") >= 1);
+    free(it.seats);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_replicas_are_equal),
+        cmocka_unit_test(of_three_or_more_the_altered_one_is_named),
+        cmocka_unit_test(of_two_both_are_named),
+        cmocka_unit_test(zeros_of_two_signs_and_nans_are_compared_as_bits),
+        cmocka_unit_test(most_replicas_are_right),
+        cmocka_unit_test(those_who_are_gone_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
