@@ -202,14 +202,49 @@ enum hr_status hr_verify_nothing(struct hr_worker *worker)
     return HR_OK;
 }
 
+/* How many replicas have these bits at parameter i. *other: the last rank that has not. */
+static size_t count_alike(const struct hr_shared_state *shared, const float *bits, size_t i,
+                          size_t *other)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < shared->seats->n; s++) {
+        const size_t rank = shared->seats->rank[s];
+        const bool alike = !memcmp(&shared->weights[rank][i], bits, sizeof *bits);
+        n += alike;
+        if (!alike)
+            *other = rank;
+    }
+    return n;
+}
+
+/* Parameter i is not the same everywhere. What most replicas have is right; of two, or where none
+ * is in most, nobody knows. All rest between barriers, so their weights can be read. */
+static enum hr_status say_who_differs(const struct hr_shared_state *shared, size_t i)
+{
+    const struct hr_seats *seats = shared->seats;
+    size_t right = 0, wrong = 0, alike = 0;
+    for (size_t s = 0; s < seats->n && 2 * alike <= seats->n; s++) {
+        right = seats->rank[s];
+        alike = count_alike(shared, &shared->weights[right][i], i, &wrong);
+    }
+    const double odd = (double)shared->weights[wrong][i], usual = (double)shared->weights[right][i];
+    if (2 * alike > seats->n)
+        return hr_fail(HR_E_FAILED,
+                       "replicas differ: parameter %zu is %.9g in rank %zu, and %.9g in %zu of %zu "
+                       "ranks: the weights of rank %zu were altered",
+                       i, odd, wrong, usual, alike, seats->n, wrong);
+    return hr_fail(HR_E_FAILED,
+                   "replicas differ: parameter %zu is %.9g in rank %zu and %.9g in rank %zu: the "
+                   "weights of one of them were altered",
+                   i, odd, wrong, usual, right);
+}
+
 enum hr_status hr_verify_replica(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     for (size_t i = 0; i < shared->params; i++)
         if (memcmp(&worker->weights[i], &shared->snapshot.weights[i], sizeof(float)) != 0)
-            return hr_fail(HR_E_FAILED,
-                           "replicas differ: parameter %zu is %.9g here and %.9g elsewhere", i,
-                           (double)worker->weights[i], (double)shared->snapshot.weights[i]);
+            return say_who_differs(shared, i);
     return HR_OK;
 }
 
