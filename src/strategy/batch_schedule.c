@@ -49,6 +49,12 @@ uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, ui
     return cut;
 }
 
+uint64_t hr_batch_schedule_longest_span(const struct hr_batch_schedule *schedule)
+{
+    const uint64_t epoch = min_u64(schedule->batches_per_epoch, schedule->end - schedule->first);
+    return schedule->checkpoint_every ? min_u64(epoch, schedule->checkpoint_every) : epoch;
+}
+
 bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index)
 {
     return index % schedule->batches_per_epoch == 0;

@@ -52,6 +52,9 @@ float hr_batch_schedule_lr(const struct hr_batch_schedule *schedule, uint64_t in
 /* The first cut after index (index < end). */
 uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, uint64_t index);
 
+/* No two cuts are farther apart, in indices. */
+uint64_t hr_batch_schedule_longest_span(const struct hr_batch_schedule *schedule);
+
 /* Is this index the end of an epoch, or a place to save at? */
 bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index);
 bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index);

@@ -12,12 +12,16 @@
  *            norms are those of the uncompensated gradient.
  *   Promise  no torn values; an update that meets another's between its load and its store is lost
  *            (lost.h samples how many are).
+ *   Losses   a lost worker is missed by nobody: what it had in its hands comes out at the cut
+ *            (ledger.h), a push that its death has torn is counted as partial. One that comes back
+ *            begins with the weights as they are.
  *   Order    each worker starts a push at its own stripe, so that two rarely meet on one line.
  *   Source   Niu, Recht, Re, Wright, "Hogwild!", NIPS 2011.
  */
 #include <string.h>
 
 #include "base/size.h"
+#include "strategy/ledger.h"
 #include "strategy/pushes.h"
 #include "strategy/strategies.h"
 
@@ -26,20 +30,30 @@
  * store. */
 enum { BLOCK = 512 };
 
-/* The strategy's memory: [pushes line of worker 0 | of worker 1 | ... | pairs of weights] */
+/* The strategy's memory: [pushes line of worker 0 | of 1 | ... | pairs of weights | ledger] */
 static size_t pairs_of(size_t params)
 {
     return (params + 1) / 2;
 }
 
+static size_t weights_bytes(const struct hr_shared_state *shared)
+{
+    return hr_round_up(pairs_of(shared->params) * sizeof(struct hr_atom64), HR_LINE);
+}
+
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return hr_pushes_bytes(shared) + pairs_of(shared->params) * sizeof(struct hr_atom64);
+    return hr_pushes_bytes(shared) + weights_bytes(shared) + hr_ledger_bytes(shared);
 }
 
 static struct hr_atom64 *live_weights(const struct hr_shared_state *shared)
 {
     return hr_pushes_end(shared);
+}
+
+static struct hr_ledger *ledger_of(const struct hr_shared_state *shared)
+{
+    return (void *)((unsigned char *)hr_pushes_end(shared) + weights_bytes(shared));
 }
 
 /* floats[i] (count) = live weights [2 * first_pair, 2 * first_pair + count) */
@@ -75,6 +89,7 @@ static void store_floats(struct hr_atom64 *live, size_t first_pair, const float 
 static void init(struct hr_shared_state *shared)
 {
     store_floats(live_weights(shared), 0, shared->snapshot.weights, shared->params);
+    hr_ledger_init(ledger_of(shared), shared);
 }
 
 /* A worker's own. */
@@ -103,25 +118,39 @@ static void pull(struct hr_worker *worker)
 static enum hr_status start(struct hr_worker *worker)
 {
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
+    if (worker->back)
+        hr_pushes_come_back(worker);
     pull(worker);
     return hr_state_start(worker, worker->rank);
 }
 
+/* The index of its next batch, or one that is not below the cut. Those of lost workers come first,
+ * even where the run is asked to stop. */
+static uint64_t draw(struct hr_worker *worker, uint64_t cut)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    struct hr_dispenser *dispenser = shared->dispenser;
+    uint64_t index;
+    if (shared->outlives && hr_fates_take(shared->fates, &index))
+        return index;
+    if (hr_atom32_load_acquire(&dispenser->stop))
+        return cut;
+    return hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
+}
+
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    struct hr_dispenser *dispenser = worker->shared->dispenser;
-    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader at a cut */
-    if (hr_atom32_load_acquire(&dispenser->stop)) {
-        *task = (struct hr_task){HR_TASK_CUT, cut};
-        return HR_OK;
-    }
-    worker->index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
+    const struct hr_shared_state *shared = worker->shared;
+    const uint64_t cut = hr_atom64_load_acquire(&shared->dispenser->cut); /* partner: the leader */
+    worker->index = draw(worker, cut);
     *task = (struct hr_task){worker->index < cut ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
     if (task->kind == HR_TASK_BATCH) {
+        if (shared->outlives)
+            hr_ledger_draw(ledger_of(shared), worker->rank, worker->index);
         const uint64_t skew = hr_pushes_skew(worker);
         if (skew > worker->stats->max_skew)
             worker->stats->max_skew = skew;
-        worker->stats->bytes_received += worker->shared->params * sizeof(float);
+        worker->stats->bytes_received += shared->params * sizeof(float);
     }
     return HR_OK;
 }
@@ -174,11 +203,16 @@ static void push_all(struct hr_worker *worker, uint64_t staleness)
 
 static void offer(struct hr_worker *worker)
 {
+    const struct hr_shared_state *shared = worker->shared;
     const uint64_t seen = own_of(worker)->seen;
     begin_pull(worker);
     const uint64_t staleness = own_of(worker)->seen - seen;
     hr_stats_staleness(worker->stats, staleness);
+    if (shared->outlives)
+        hr_ledger_begin_push(ledger_of(shared), worker->rank, worker->index);
     push_all(worker, staleness);
+    if (shared->outlives)
+        hr_ledger_end_push(ledger_of(shared), worker->rank, worker->index);
     hr_pushes_add(worker);
 }
 
@@ -189,6 +223,17 @@ static void export_part(struct hr_worker *worker)
     pull(worker); /* all rest: no push is missed */
     hr_export_stripe(worker);
     hr_export_own_state(worker);
+}
+
+static void lost(struct hr_shared_state *shared, size_t worker)
+{
+    hr_ledger_lose(ledger_of(shared), shared, worker);
+    hr_pushes_lose(shared, worker);
+}
+
+static void missing(struct hr_shared_state *shared)
+{
+    hr_ledger_missing(ledger_of(shared), shared);
 }
 
 const struct hr_strategy hr_strategy_hogwild = {
@@ -216,4 +261,6 @@ const struct hr_strategy hr_strategy_hogwild = {
     .arrived = hr_always_ready,
     .export_part = export_part,
     .verify = hr_verify_nothing,
+    .lost = lost,
+    .missing = missing,
 };

@@ -12,6 +12,8 @@
  *   Replay   a worker follows the log: its next operation on a block is enabled when the block's
  *            count reaches the recorded ticket. Counts that tickets do not decide (index, skew,
  *            staleness) are taken from the log.
+ *   Losses   as hogwild.c. A block that a lost worker had is given back. It may be updated in part:
+ *            the push is counted as partial.
  *   Promise  no torn blocks, and no lost update. Recording changes only that, and adds the cost of
  *            tickets (ticket_ns).
  */
@@ -22,10 +24,10 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "trace/trace.h"
+#include "strategy/hogwild_blocks.h"
 #include "strategy/hogwild_recorded.h"
 #include "strategy/pushes.h"
 #include "strategy/strategies.h"
-#include "strategy/tickets.h"
 
 /* What a worker does, or does next. */
 enum stage { DRAWING, PULLING, DECIDED, PUSHING, ASTRAY };
@@ -44,37 +46,9 @@ struct passage {
     char complaint[160];   /* ASTRAY */
 };
 
-/* --- memory: [pushes of worker 0 | 1 | ... | block 0 | 1 | ... | weights] --- */
-
-static size_t blocks_of(const struct hr_shared_state *shared)
-{
-    return (shared->params + hr_hogwild_block(shared) - 1) / hr_hogwild_block(shared);
-}
-
-static size_t bytes(const struct hr_shared_state *shared)
-{
-    return hr_pushes_bytes(shared) + blocks_of(shared) * sizeof(struct hr_ticket_word) +
-           shared->params * sizeof(float);
-}
-
 static size_t worker_bytes(const struct hr_shared_state *shared)
 {
-    return hr_state_bytes(shared) + blocks_of(shared) * (1 + sizeof(uint64_t));
-}
-
-static struct hr_ticket_word *blocks(const struct hr_shared_state *shared)
-{
-    return hr_pushes_end(shared);
-}
-
-static float *live_weights(const struct hr_shared_state *shared)
-{
-    return (float *)(void *)(blocks(shared) + blocks_of(shared));
-}
-
-static void init(struct hr_shared_state *shared)
-{
-    memcpy(live_weights(shared), shared->snapshot.weights, shared->params * sizeof(float));
+    return hr_state_bytes(shared) + hr_blocks_count(shared) * (1 + sizeof(uint64_t));
 }
 
 static struct passage *passage_of(const struct hr_worker *worker)
@@ -91,9 +65,11 @@ static void stop(struct hr_worker *worker)
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    const size_t n = blocks_of(worker->shared);
+    const size_t n = hr_blocks_count(worker->shared);
     struct passage *passage = passage_of(worker);
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
+    if (worker->back)
+        hr_pushes_come_back(worker);
     passage->done = calloc(n, sizeof *passage->done);
     passage->ticket = calloc(n, sizeof *passage->ticket);
     enum hr_status status = passage->done && passage->ticket
@@ -153,22 +129,13 @@ static bool follow(struct hr_worker *worker, enum hr_hogwild_input kind, uint64_
 
 /* --- blocks --- */
 
-static void give_back(const struct hr_worker *worker, struct hr_ticket_word *block)
-{
-    if (!hr_ticket_give_back(block))
-        return;
-    for (size_t w = 0; w < worker->shared->workers; w++)
-        if (w != worker->rank)
-            hr_bell_ring(&worker->shared->control->rank[w].bell);
-}
-
 /* Pull or push one block that this worker has taken. */
 static void operate(struct hr_worker *worker, size_t number)
 {
     const struct hr_shared_state *shared = worker->shared;
     const size_t at = number * hr_hogwild_block(shared);
     const size_t count = hr_min_size(hr_hogwild_block(shared), shared->params - at);
-    float *live = live_weights(shared) + at;
+    float *live = hr_blocks_weights(shared) + at;
     if (passage_of(worker)->stage == PULLING)
         memcpy(worker->weights + at, live, count * sizeof *live);
     else
@@ -178,22 +145,23 @@ static void operate(struct hr_worker *worker, size_t number)
 static bool may_take(const struct hr_worker *worker, size_t number)
 {
     return !passage_of(worker)->replay.recorded ||
-           hr_ticket_count(&blocks(worker->shared)[number]) == passage_of(worker)->ticket[number];
+           hr_ticket_count(&hr_blocks_words(worker->shared)[number]) ==
+               passage_of(worker)->ticket[number];
 }
 
 /* Do one block, if it is free and (replaying) this worker's turn. Returns the time of the work. */
 static int64_t try_block(struct hr_worker *worker, size_t number)
 {
     struct passage *passage = passage_of(worker);
-    struct hr_ticket_word *block = &blocks(worker->shared)[number];
+    struct hr_ticket_word *block = &hr_blocks_words(worker->shared)[number];
     if (passage->done[number] || !may_take(worker, number) ||
-        !hr_ticket_try_take(block, &passage->ticket[number]))
+        !hr_ticket_try_take(block, worker->rank, &passage->ticket[number]))
         return 0;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     const int64_t began = hr_clock_ns();
     operate(worker, number);
     const int64_t took = hr_clock_ns() - began;
-    give_back(worker, block);
+    hr_blocks_give_back(worker->shared, worker->rank, number);
     passage->done[number] = 1;
     passage->left--;
     passage_of(worker)->replay.moved++;
@@ -206,7 +174,7 @@ static int64_t try_block(struct hr_worker *worker, size_t number)
 static bool go_on(struct hr_worker *worker)
 {
     struct passage *passage = passage_of(worker);
-    const size_t n = blocks_of(worker->shared);
+    const size_t n = hr_blocks_count(worker->shared);
     const size_t first = worker->rank * n / worker->shared->workers;
     const int64_t began = hr_clock_ns();
     int64_t worked = 0;
@@ -222,7 +190,7 @@ static bool go_on(struct hr_worker *worker)
 static void begin(struct hr_worker *worker, enum stage stage)
 {
     struct passage *passage = passage_of(worker);
-    const size_t n = blocks_of(worker->shared);
+    const size_t n = hr_blocks_count(worker->shared);
     const enum hr_hogwild_input kind = stage == PULLING ? HR_HOGWILD_PULL : HR_HOGWILD_PUSH;
     passage->stage = stage;
     passage->left = n;
@@ -236,7 +204,7 @@ static void begin(struct hr_worker *worker, enum stage stage)
 static void end(struct hr_worker *worker, enum hr_hogwild_input kind)
 {
     const int64_t began = hr_clock_ns();
-    for (size_t i = 0; passage_of(worker)->replay.log && i < blocks_of(worker->shared); i++)
+    for (size_t i = 0; passage_of(worker)->replay.log && i < hr_blocks_count(worker->shared); i++)
         note(worker, kind, passage_of(worker)->ticket[i]);
     hr_pushes_counts(worker->shared, worker->rank)->ticket_ns += hr_clock_ns() - began;
 }
@@ -253,6 +221,8 @@ static void take_batch(struct hr_worker *worker, uint64_t index)
 {
     uint64_t skew = hr_pushes_skew(worker);
     worker->index = index;
+    if (worker->shared->outlives)
+        hr_ledger_draw(hr_blocks_ledger(worker->shared), worker->rank, index);
     note(worker, HR_HOGWILD_BATCH, index);
     if (passage_of(worker)->replay.recorded && !follow(worker, HR_HOGWILD_SKEW, &skew))
         return;
@@ -263,11 +233,18 @@ static void take_batch(struct hr_worker *worker, uint64_t index)
     begin(worker, PULLING);
 }
 
-/* As recorded; the dispenser counts along, so that a cut finds its index. */
+/* A batch of a lost worker comes first, even where the run is asked to stop. */
+static bool draw_again(const struct hr_worker *worker, uint64_t *index)
+{
+    return worker->shared->outlives && hr_fates_take(worker->shared->fates, index);
+}
+
+/* As recorded; the dispenser counts along, so that a cut finds its index. Which of several batches
+ * that are handed out again is in the log: here one of them is one less. */
 static void draw_as_recorded(struct hr_worker *worker, uint64_t cut)
 {
     const struct hr_trace_entry *entry = hr_trace_peek(passage_of(worker)->replay.recorded);
-    uint64_t value;
+    uint64_t value, any;
     const bool ends = entry && entry->kind == HR_HOGWILD_CUT;
     if (!follow(worker, ends ? HR_HOGWILD_CUT : HR_HOGWILD_BATCH, &value))
         return;
@@ -276,7 +253,8 @@ static void draw_as_recorded(struct hr_worker *worker, uint64_t cut)
         decide(worker, HR_TASK_CUT, cut);
         return;
     }
-    hr_atom64_fetch_add_acq_rel(&worker->shared->dispenser->next, 1);
+    if (!draw_again(worker, &any))
+        hr_atom64_fetch_add_acq_rel(&worker->shared->dispenser->next, 1);
     take_batch(worker, value);
 }
 
@@ -288,8 +266,9 @@ static void draw(struct hr_worker *worker)
         draw_as_recorded(worker, cut);
         return;
     }
-    const bool stopped = hr_atom32_load_acquire(&dispenser->stop);
-    const uint64_t index = stopped ? cut : hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
+    uint64_t index = cut;
+    if (!draw_again(worker, &index) && !hr_atom32_load_acquire(&dispenser->stop))
+        index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
     if (index < cut) {
         take_batch(worker, index);
         return;
@@ -301,6 +280,8 @@ static void draw(struct hr_worker *worker)
 static void end_push(struct hr_worker *worker)
 {
     end(worker, HR_HOGWILD_PUSH);
+    if (worker->shared->outlives)
+        hr_ledger_end_push(hr_blocks_ledger(worker->shared), worker->rank, worker->index);
     hr_pushes_add(worker);
     passage_of(worker)->stage = DRAWING;
 }
@@ -350,6 +331,8 @@ static void offer(struct hr_worker *worker)
     note(worker, HR_HOGWILD_STALENESS, staleness);
     hr_stats_staleness(worker->stats, staleness);
     passage->push = hr_push_begin(worker, staleness);
+    if (worker->shared->outlives)
+        hr_ledger_begin_push(hr_blocks_ledger(worker->shared), worker->rank, worker->index);
     begin(worker, PUSHING);
     if (passage->stage == PUSHING && go_on(worker))
         end_push(worker);
@@ -360,9 +343,21 @@ static void export_part(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     hr_pushes_go_on(worker);
-    memcpy(worker->weights, live_weights(shared), shared->params * sizeof(float));
+    memcpy(worker->weights, hr_blocks_weights(shared), shared->params * sizeof(float));
     hr_export_stripe(worker);
     hr_export_own_state(worker);
+}
+
+static void lost(struct hr_shared_state *shared, size_t worker)
+{
+    hr_ledger_lose(hr_blocks_ledger(shared), shared, worker);
+    hr_pushes_lose(shared, worker);
+    hr_blocks_lose(shared, worker);
+}
+
+static void missing(struct hr_shared_state *shared)
+{
+    hr_ledger_missing(hr_blocks_ledger(shared), shared);
 }
 
 const char *hr_hogwild_input_name(uint32_t kind)
@@ -380,8 +375,8 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .order = hr_order_of_arrival,
     .prepare = hr_hogwild_prepare,
     .describe = hr_stale_describe,
-    .bytes = bytes,
-    .init = init,
+    .bytes = hr_blocks_bytes,
+    .init = hr_blocks_init,
     .report = hr_pushes_report,
     .worker_own = sizeof(struct passage),
     .replay_log = replay_log,
@@ -396,4 +391,6 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .arrived = hr_always_ready,
     .export_part = export_part,
     .verify = hr_verify_nothing,
+    .lost = lost,
+    .missing = missing,
 };

@@ -1,5 +1,7 @@
 #include "strategy/pushes.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/size.h"
@@ -8,6 +10,10 @@ enum hr_status hr_hogwild_prepare(struct hr_shared_state *shared)
 {
     const char *text = shared->options->record_block;
     uint64_t bytes;
+    if (shared->outlives && shared->options->record[0] &&
+        !strcmp(shared->options->launch, "process"))
+        return hr_fail(HR_E_USAGE, "--record: a process of hogwild that is lost takes its log with "
+                                   "it; expected --launch thread, or --on-loss stop");
     HR_TRY(hr_setup_take(shared, sizeof(struct hr_hogwild_setup)));
     if (!hr_parse_size(text, &bytes) || bytes < 4096 || bytes > 65536)
         return hr_fail(HR_E_USAGE, "--record-block %s: expected 4K to 64K", text);
@@ -86,15 +92,20 @@ uint64_t hr_pushes_of_others(const struct hr_worker *worker)
     return sum;
 }
 
+static uint64_t slowest_of(const struct hr_shared_state *shared, uint64_t most)
+{
+    uint64_t slowest = most;
+    for (size_t w = 0; w < shared->workers; w++) {
+        const uint64_t clock = hr_atom64_load_relaxed(&line_of(shared, w)->clock);
+        slowest = clock < slowest ? clock : slowest;
+    }
+    return slowest;
+}
+
 uint64_t hr_pushes_skew(const struct hr_worker *worker)
 {
     const uint64_t mine = hr_atom64_load_relaxed(&line_of(worker->shared, worker->rank)->clock);
-    uint64_t slowest = mine;
-    for (size_t w = 0; w < worker->shared->workers; w++) {
-        const uint64_t clock = hr_atom64_load_relaxed(&line_of(worker->shared, w)->clock);
-        slowest = clock < slowest ? clock : slowest;
-    }
-    return mine - slowest;
+    return mine - slowest_of(worker->shared, mine);
 }
 
 /* Partners: the two above; counts, which order nothing. */
@@ -115,6 +126,18 @@ void hr_pushes_arrive(struct hr_worker *worker)
 void hr_pushes_go_on(struct hr_worker *worker)
 {
     hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock, 0);
+}
+
+void hr_pushes_lose(const struct hr_shared_state *shared, size_t worker)
+{
+    hr_atom64_store_relaxed(&line_of(shared, worker)->clock, AT_CUT);
+}
+
+void hr_pushes_come_back(struct hr_worker *worker)
+{
+    const uint64_t slowest = slowest_of(worker->shared, AT_CUT);
+    hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock,
+                            slowest == AT_CUT ? 0 : slowest);
 }
 
 void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result *result)

@@ -1,8 +1,8 @@
 /* pushes.h - the common part of both Hogwilds (plain and recorded): their options, the update by a
  * gradient, and counts of updates, in lines of each worker's own, first in the strategy's memory.
  *
- * Threads: a line's writer is its worker; others read counts, which order nothing. The rest is a
- * worker's own.
+ * Threads: a line's writer is its worker, after its death the launcher; others read counts, which
+ *          order nothing. The rest is a worker's own.
  */
 #ifndef HR_STRATEGY_PUSHES_H
 #define HR_STRATEGY_PUSHES_H
@@ -60,5 +60,8 @@ void hr_pushes_add(struct hr_worker *worker);
 /* It is at a cut; it goes on from there. */
 void hr_pushes_arrive(struct hr_worker *worker);
 void hr_pushes_go_on(struct hr_worker *worker);
+/* A worker is lost: nobody is ahead of it any more. It comes back, level with the slowest. */
+void hr_pushes_lose(const struct hr_shared_state *shared, size_t worker);
+void hr_pushes_come_back(struct hr_worker *worker);
 
 #endif

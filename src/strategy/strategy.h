@@ -66,6 +66,8 @@ struct hr_strategy {
     bool one_shard;      /* only one server, which decides for all */
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
     bool recalls;        /* nobody can go on without a worker that is lost: all come to rest */
+    bool joins_at_cut;   /* a worker that was started again waits for the end of a cut, where all
+                            are recalled; settle finds the snapshot as it has to be */
     bool private_state;  /* a state of the optimiser for each worker */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
@@ -114,13 +116,18 @@ struct hr_strategy {
     /* Losses (--on-loss): roster.h. */
     /* Where all are recalled, and rest: bring the snapshot to a state that the run had, or would
      * have had, between two batches; returns the index of the batch after it. Called by the
-     * launcher. NULL unless `recalls`. */
+     * launcher. NULL unless `recalls` or `joins_at_cut`. */
     uint64_t (*settle)(struct hr_shared_state *shared);
     /* Else a loss is an input. Worker `worker` is gone: drop its messages and whatever waits for
      * it. Called by the owner when it takes that input. */
     void (*lose)(struct hr_shard *shard, size_t worker);
-    /* Without owners: the same, called by the launcher. NULL: its batch alone is lost. */
+    /* Without owners: the same, called by the launcher at once, while others go on; its counters
+     * are whole. NULL: nothing has to be done. */
     void (*lost)(struct hr_shared_state *shared, size_t worker);
+    /* Without owners: all who live have come to a cut, and rest: hand out again (fate.h) what lost
+     * workers have left undone before it, or count it as lost. Called by the launcher, and again
+     * when all come back to the cut, or repeat it. NULL: owners know. */
+    void (*missing)(struct hr_shared_state *shared);
     /* May a worker that was started again begin? (hr_ready_fn) NULL: at once. */
     bool (*may_join)(void *worker);
 

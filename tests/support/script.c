@@ -42,20 +42,27 @@ static void lay_out(struct script *script)
         shared->own = carve(script, shared->strategy->bytes(shared));
 }
 
+static void start_worker(struct script *script, size_t w)
+{
+    struct hr_shared_state *shared = &script->shared;
+    script->worker[w] = (struct hr_worker){.shared = shared,
+                                           .rank = w,
+                                           .seat = w,
+                                           .seats = shared->workers,
+                                           .back = hr_roster_lost(shared->control, w) > 0,
+                                           .stats = &shared->stats[w],
+                                           .weights = shared->weights[w],
+                                           .grads = shared->grads[w],
+                                           .steps = shared->stats[w].steps,
+                                           .cut = shared->schedule.end};
+    CHECK_OK(hr_worker_start(&script->worker[w]));
+}
+
 static void start_ranks(struct script *script)
 {
     struct hr_shared_state *shared = &script->shared;
-    for (size_t w = 0; w < shared->workers; w++) {
-        script->worker[w] = (struct hr_worker){.shared = shared,
-                                               .rank = w,
-                                               .seat = w,
-                                               .seats = shared->workers,
-                                               .stats = &shared->stats[w],
-                                               .weights = shared->weights[w],
-                                               .grads = shared->grads[w],
-                                               .cut = shared->schedule.end};
-        CHECK_OK(hr_worker_start(&script->worker[w]));
-    }
+    for (size_t w = 0; w < shared->workers; w++)
+        start_worker(script, w);
     for (size_t s = 0; s < shared->servers; s++)
         CHECK_OK(shared->strategy->shard_start(&script->shard[s], shared, s));
 }
@@ -104,6 +111,8 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .workers = plan.workers,
         .servers = plan.servers,
         .params = optimizer.params,
+        .outlives = plan.outlives,
+        .reissues = plan.reissues,
         .snapshot.state_copies = strategy->private_state ? plan.workers : 1,
     };
     CHECK_OK(hr_strategy_prepare(&script->shared));
@@ -123,7 +132,8 @@ void script_close(struct script *script)
 {
     const struct hr_strategy *strategy = script->shared.strategy;
     for (size_t w = 0; w < script->shared.workers; w++)
-        hr_worker_stop(&script->worker[w]);
+        if (!script->gone[w])
+            hr_worker_stop(&script->worker[w]);
     for (size_t s = 0; s < script->shared.servers; s++)
         strategy->shard_stop(&script->shard[s]);
     hr_strategy_forget(&script->shared);
@@ -140,21 +150,50 @@ struct hr_task script_get(struct script *script, size_t w)
     struct hr_task task;
     assert_true(script->shared.strategy->ready(&script->worker[w]));
     CHECK_OK(script->shared.strategy->accept(&script->worker[w], &task));
+    script->index[w] = task.index;
     return task;
 }
 
-void script_give(struct script *script, size_t w, float g)
+void script_compute(struct script *script, size_t w, float g)
 {
     struct hr_worker *worker = &script->worker[w];
     for (size_t i = 0; i < script->shared.params; i++)
         worker->grads[i] = g;
-    worker->steps++;
+    hr_stats_begin(worker->stats, script->index[w]);
+    worker->stats->steps = ++worker->steps;
     worker->samples = 1;
     worker->epoch_loss = worker->stats->epoch_loss;
     worker->stats->samples++;
     worker->stats->epoch_samples++;
     worker->stats->epoch_loss += (double)g;
-    script->shared.strategy->offer(worker);
+    hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
+    hr_stats_end(worker->stats);
+}
+
+void script_give(struct script *script, size_t w, float g)
+{
+    script_compute(script, w, g);
+    script->shared.strategy->offer(&script->worker[w]);
+}
+
+void script_lose(struct script *script, size_t w)
+{
+    struct hr_shared_state *shared = &script->shared;
+    script->gone[w] = true;
+    if (shared->strategy->stop)
+        shared->strategy->stop(&script->worker[w]);
+    free(script->worker[w].own);
+    hr_stats_mend(&shared->stats[w]);
+    if (shared->strategy->lost)
+        shared->strategy->lost(shared, w);
+    hr_roster_lose(shared->control, w, shared->strategy->recalls);
+}
+
+void script_return(struct script *script, size_t w)
+{
+    start_worker(script, w);
+    hr_roster_welcome(script->shared.control, w, script->shared.strategy->recalls);
+    script->gone[w] = false;
 }
 
 bool script_enabled(struct script *script, size_t s, size_t w)
@@ -194,10 +233,14 @@ void script_cut(struct script *script)
 {
     const struct hr_strategy *strategy = script->shared.strategy;
     for (size_t w = 0; w < script->shared.workers; w++) {
+        if (script->gone[w])
+            continue;
         strategy->arrive(&script->worker[w]);
         script_serve_all(script, w);
     }
     for (size_t w = 0; w < script->shared.workers; w++) {
+        if (script->gone[w])
+            continue;
         assert_true(strategy->arrived(&script->worker[w]));
         hr_worker_at_cut(&script->worker[w]);
         strategy->export_part(&script->worker[w]);

@@ -26,6 +26,7 @@ struct script_plan {
     const struct hr_train_options *options; /* NULL: the defaults */
     size_t params, nkeys;                   /* 0: SCRIPT_PARAMS, in one key */
     const size_t *begins;                   /* (nkeys) of each key: its first parameter */
+    bool outlives, reissues;
 };
 
 struct script {
@@ -36,7 +37,9 @@ struct script {
     struct hr_param_segment segment[SCRIPT_KEYS];
     struct hr_epoch_losses losses;
     float *pointers[2 * SCRIPT_WORKERS];
-    size_t used; /* of the arena's lines */
+    bool gone[SCRIPT_WORKERS];
+    uint64_t index[SCRIPT_WORKERS]; /* of the batch that a worker got last */
+    size_t used;                    /* of the arena's lines */
     unsigned char *arena;
 };
 
@@ -47,7 +50,8 @@ void script_close(struct script *script);
 /* Worker w asks; its answer is there; it takes it. */
 void script_ask(struct script *script, size_t w);
 struct hr_task script_get(struct script *script, size_t w);
-/* Worker w hands in a gradient of one sample, `g` everywhere. */
+/* Worker w has a gradient of one sample, `g` everywhere, and has counted it; it hands it in. */
+void script_compute(struct script *script, size_t w, float g);
 void script_give(struct script *script, size_t w, float g);
 /* May shard s take worker w's oldest message? Take it, of one shard or of all: it must be so. */
 bool script_enabled(struct script *script, size_t s, size_t w);
@@ -57,7 +61,10 @@ void script_serve_all(struct script *script, size_t w);
 /* Ask, be served by all, and get; hand in, and be served. */
 struct hr_task script_read(struct script *script, size_t w);
 void script_push(struct script *script, size_t w, float g);
-/* All workers arrive at a cut and export. */
+/* Worker w is gone, wherever it was, and the launcher knows; it comes back as a new one. */
+void script_lose(struct script *script, size_t w);
+void script_return(struct script *script, size_t w);
+/* All workers that are left arrive at a cut and export. */
 void script_cut(struct script *script);
 
 #endif
