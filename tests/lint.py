@@ -26,8 +26,8 @@ CIRCLES = [
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.
 FILE_ORDER = {
     "session": "carve machine_bits class_names input_scale cut launcher result saved kept past save resume",
-    "worker": "conditions input prefetch compute_buffers gradient_check gradient parts micro_shards worker",
-    "drive": "cut_counts trace_text record replay calibrate calibrate_write drive_threads gradient_pool play drive_explore drive_replay"
+    "worker": "conditions input prefetch compute_buffers gradient_check gradient parts micro_shards worker in_time",
+    "drive": "cut_counts terms rest losses trace_text record replay calibrate calibrate_write serve drive_threads gradient_pool play drive_explore drive_replay"
              " message_queue virtual_account drive_virtual driver",
     "train": "state model_file task evaluate counters divergence shared_memory needs links_setup optimizer_setup prepare announce dense_result fits run what_if",
 }

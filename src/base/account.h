@@ -35,6 +35,7 @@ enum hr_activity { HR_LOAD, HR_COMPUTE, HR_COMMUNICATE, HR_WAIT, HR_ACTIVITIES }
 
 struct hr_account {
     bool open;
+    bool paused; /* the time since since_ns is not taken down, and may yet be */
     enum hr_activity doing;
     int64_t since_ns;
     int64_t spent_ns[HR_ACTIVITIES];
@@ -63,11 +64,32 @@ static inline enum hr_activity hr_account_turn(struct hr_account *account, enum 
     return was;
 }
 
-/* The span ended for everybody: what was done last, was done until then. */
+/* Take no time down until it is clear when the span ended, or that it goes on. */
+static inline void hr_account_pause(struct hr_account *account)
+{
+    account->paused = account->open;
+    account->open = false;
+}
+
+/* The span ended for everybody: what was done last, was done until then. Once more changes
+ * nothing. */
 static inline void hr_account_close(struct hr_account *account, int64_t ended_ns)
 {
-    account->spent_ns[account->doing] += ended_ns - account->since_ns;
-    account->open = false;
+    if (account->open || account->paused)
+        account->spent_ns[account->doing] += ended_ns - account->since_ns;
+    account->since_ns = ended_ns;
+    account->open = account->paused = false;
+}
+
+/* The span goes on after all: since it was closed, the worker has waited. */
+static inline void hr_account_resume(struct hr_account *account)
+{
+    if (account->open)
+        return;
+    if (!account->paused)
+        account->doing = HR_WAIT;
+    account->open = true;
+    account->paused = false;
 }
 
 /* The latest of n workers' times, each `stride` bytes behind the one before: when the last of them

@@ -17,12 +17,14 @@ static uint64_t index_of_cut(const struct hr_leader *leader)
 
 void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns)
 {
-    const struct hr_dispenser *dispenser = leader->job->shared->dispenser;
+    const struct hr_shared_state *shared = leader->job->shared;
+    const struct hr_dispenser *dispenser = shared->dispenser;
     const uint32_t stop = hr_atom32_load_acquire(&dispenser->stop); /* partner: the launcher */
     const uint64_t index = index_of_cut(leader);
     /* A request too late for this cut is seen at the next. */
-    const bool in_time = !leader->job->shared->strategy->synchronous ||
-                         index >= hr_atom64_load_acquire(&dispenser->stop_at);
+    const bool in_time =
+        !shared->strategy->synchronous || index >= hr_atom64_load_acquire(&dispenser->stop_at);
+    leader->cuts.cut->again = shared->outlives && hr_fates_waiting(shared->fates);
     hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT, ended_ns);
 }
 
@@ -68,12 +70,26 @@ static void add_curve_point(const struct hr_leader *leader)
         });
 }
 
+static bool ends_epoch(const struct hr_leader *leader)
+{
+    const struct hr_cut *cut = leader->cuts.cut;
+    return !cut->again && hr_batch_schedule_ends_epoch(&leader->job->shared->schedule, cut->index);
+}
+
+/* Those who are gone cannot begin an epoch by themselves. */
+static void leave_for_the_gone(const struct hr_leader *leader)
+{
+    const struct hr_shared_state *shared = leader->job->shared;
+    for (size_t w = 0; shared->outlives && w < shared->workers; w++)
+        if (hr_roster_is_gone(shared->control, w))
+            hr_stats_leave_cut(&shared->stats[w], ends_epoch(leader));
+}
+
 static void note_epoch_loss(const struct hr_leader *leader)
 {
     const struct hr_cut *cut = leader->cuts.cut;
     struct hr_epoch_losses *losses = leader->job->shared->snapshot.losses;
-    if (!hr_batch_schedule_ends_epoch(&leader->job->shared->schedule, cut->index) ||
-        !cut->trained.epoch_samples)
+    if (!ends_epoch(leader) || !cut->trained.epoch_samples)
         return;
     losses->last = mean_epoch_loss(&cut->trained);
     if (losses->first == 0)
@@ -90,8 +106,10 @@ void hr_leader_conclude(const struct hr_leader *leader)
         add_curve_point(leader);
     if (!cut->halt && !shared->strategy->synchronous) {
         hr_atom64_store_release(&shared->dispenser->next, cut->index); /* hogwild has drawn more */
-        hr_atom64_store_release(&shared->dispenser->cut,
-                                hr_batch_schedule_next_cut(&shared->schedule, cut->index));
+        hr_atom64_store_release(
+            &shared->dispenser->cut,
+            cut->again ? cut->index : hr_batch_schedule_next_cut(&shared->schedule, cut->index));
     }
+    leave_for_the_gone(leader);
     hr_cut_conclude(&leader->cuts);
 }

@@ -17,6 +17,7 @@
 #include "session/launcher.h"
 #include "drive/calibrate.h"
 #include "drive/cut_counts.h"
+#include "drive/losses.h"
 
 /* A run under way, as its driver sees it. */
 struct hr_drive {
@@ -24,6 +25,7 @@ struct hr_drive {
     struct hr_train_job *job;
     const struct hr_leader *leader;
     struct hr_launcher *launcher;
+    struct hr_losses losses;
     struct hr_calibration calibration;
     struct hr_recorder *recorder;   /* owned; NULL: nothing is recorded (record.h) */
     const struct hr_replay *replay; /* what is replayed; NULL: nothing */

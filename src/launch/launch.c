@@ -61,10 +61,12 @@ static enum hr_status run_rank(const struct hr_launch_options *options, size_t r
     struct hr_rank_status *line = &options->control->rank[rank];
     hr_fp_flush_denormals();
     const enum hr_status status = options->main(options->arg, rank);
-    if (status != HR_OK) /* does nothing when another rank did fail first */
+    if (status != HR_OK && status != HR_E_GONE) /* does nothing when another rank failed first */
         hr_control_abort(options->control, rank, status, hr_error_message());
     /* Partner: the launcher's is_over. */
-    hr_atom32_store_release(&line->result, status == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
+    hr_atom32_store_release(&line->result, status == HR_OK       ? HR_RETURNED_OK
+                                           : status == HR_E_GONE ? HR_RETURNED_GONE
+                                                                 : HR_RETURNED_ERROR);
     hr_bell_ring(&options->control->launcher_bell);
     return status;
 }
@@ -128,6 +130,15 @@ static enum hr_status start_rank(struct seat *seat)
 
 enum { UNKNOWN = -1 }; /* wait status of a process that nobody could wait for */
 
+/* The run goes on without it, or ends. */
+static void lose(struct seat *seat, const char *how)
+{
+    const struct hr_launch_options *options = seat->options;
+    const bool running = !hr_atom32_load_acquire(&options->control->abort);
+    if (!running || !options->lost || !options->lost(options->losses, seat->rank, how))
+        hr_control_abort(options->control, seat->rank, HR_E_LOST, how);
+}
+
 /* A process that is gone without having said so was lost. */
 static void report_if_lost(struct seat *seat, int wait_status)
 {
@@ -145,7 +156,7 @@ static void report_if_lost(struct seat *seat, int wait_status)
     else
         snprintf(text, sizeof text, "pid %ld exited with %d while %s", (long)seat->pid,
                  WEXITSTATUS(wait_status), phase);
-    hr_control_abort(control, seat->rank, HR_E_LOST, text);
+    lose(seat, text);
 }
 
 static bool is_over(struct seat *seat)
@@ -155,9 +166,13 @@ static bool is_over(struct seat *seat)
     if (seat->options->launch == HR_LAUNCH_THREAD) {
         seat->over =
             hr_atom32_load_acquire(&seat->options->control->rank[seat->rank].result) != HR_RUNNING;
-        if (seat->over)
-            pthread_join(seat->thread, NULL);
-        return seat->over;
+        if (!seat->over)
+            return false;
+        pthread_join(seat->thread, NULL);
+        if (hr_atom32_load_relaxed(&seat->options->control->rank[seat->rank].result) ==
+            HR_RETURNED_GONE)
+            lose(seat, "killed by --inject");
+        return true;
     }
     int wait_status;
     const pid_t reaped = waitpid(seat->pid, &wait_status, WNOHANG);
@@ -166,6 +181,26 @@ static bool is_over(struct seat *seat)
         report_if_lost(seat, reaped < 0 ? UNKNOWN : wait_status);
     }
     return seat->over;
+}
+
+/* Start again who may be. Returns whether somebody will be. */
+static bool start_again(struct seat *seats, const struct hr_launch_options *options)
+{
+    while (options->again && !hr_atom32_load_acquire(&options->control->abort_claimed)) {
+        const size_t r = options->again(options->losses);
+        if (r >= options->nranks)
+            return r == HR_LATER;
+        struct hr_rank_status *line = &options->control->rank[r];
+        hr_atom32_store_release(&line->result, HR_RUNNING); /* partner: is_over */
+        hr_control_phase(options->control, r, HR_PHASE_STARTING);
+        seats[r].over = false;
+        const enum hr_status status = start_rank(&seats[r]);
+        if (status == HR_OK)
+            continue;
+        seats[r].over = true;
+        hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
+    }
+    return false;
 }
 
 static size_t count_running(struct seat *seats, size_t started)
@@ -279,8 +314,9 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
                             hr_atom32_load_acquire(&control->launcher_bell.word)};
+        const bool later = start_again(seats, options);
         const size_t running = count_running(seats, started);
-        if (running == 0)
+        if (running == 0 && !later)
             return false;
         if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
             wait_for_stopped(options, seats, started, running, &stopped_since);

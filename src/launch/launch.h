@@ -18,6 +18,8 @@ enum hr_launch { HR_LAUNCH_THREAD, HR_LAUNCH_PROCESS };
 HR_CHECKED enum hr_status hr_launch_parse(const char *name, enum hr_launch *out);
 const char *hr_launch_name(enum hr_launch launch);
 
+#define HR_LATER SIZE_MAX
+
 struct hr_launch_options {
     enum hr_launch launch;
     size_t nranks;
@@ -26,6 +28,12 @@ struct hr_launch_options {
     /* Runs in the launcher about every tick_ns, and whenever control->launcher_bell rings; an error
      * aborts the run. May be NULL. */
     enum hr_status (*tick)(void *arg);
+    /* Rank `rank` is gone: its process has died, or main returned HR_E_GONE. True: the run goes on
+     * without it. Runs in the launcher. NULL: it never does. */
+    bool (*lost)(void *arg, size_t rank, const char *how);
+    /* The rank to start again now; nranks: none; HR_LATER: not now. NULL: never. */
+    size_t (*again)(void *arg);
+    void *losses;       /* arg of both */
     int64_t tick_ns;    /* 0: 50 ms */
     int64_t grace_ns;   /* for ranks to react to an abort; 0: 10 s, processes 1 s */
     int64_t timeout_ns; /* for a stopped process, if no rank has waited as long; 0: for ever */

@@ -147,3 +147,15 @@ uint64_t hr_inject_place(uint64_t seed, size_t rank, uint64_t step, uint64_t cou
     const struct hr_philox block = hr_random_block(seed, HR_STREAM_WRONG, step, (uint32_t)rank);
     return ((uint64_t)block.v[0] << 32 | block.v[1]) % count;
 }
+
+size_t hr_inject_kills_due(const struct hr_inject *inject, enum hr_inject_kind kind, size_t rank,
+                           uint64_t step, int64_t now_ps)
+{
+    size_t due = 0;
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        due +=
+            is_of(entry, kind, rank) && (entry->timed ? entry->ps <= now_ps : entry->step <= step);
+    }
+    return due;
+}

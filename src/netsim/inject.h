@@ -98,6 +98,11 @@ int64_t hr_inject_kill_ps(const struct hr_inject *inject, size_t rank, int64_t a
 bool hr_inject_kills_server(const struct hr_inject *inject, size_t server, uint64_t input);
 int64_t hr_inject_kill_server_ps(const struct hr_inject *inject, size_t server, int64_t after_ps);
 
+/* How many deaths of that kind (HR_INJECT_KILL, HR_INJECT_KILL_SERVER) are due by that step and
+ * that time. */
+size_t hr_inject_kills_due(const struct hr_inject *inject, enum hr_inject_kind kind, size_t rank,
+                           uint64_t step, int64_t now_ps);
+
 /* How often the push of that step is lost, at most HR_INJECT_MOST_DROPS times, and how long after
  * each loss it is sent again. */
 struct hr_inject_drops {

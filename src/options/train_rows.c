@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "netsim/inject.h"
 #include "nn/model_text.h"
 #include "optim/optimizer.h"
+#include "options/train_checks.h"
 #include "options/train_options.h"
 #include "plan/plan.h"
 #include "shm/control.h"
@@ -57,60 +57,6 @@ static double weight_decay_of(const struct hr_rule *rule)
 static double eps_of(const struct hr_rule *rule)
 {
     return rule->eps;
-}
-
-/* --- what else must hold --- */
-
-static enum hr_status check_period(const struct hr_train_options *o)
-{
-    if (!o->adaptive_sync || o->sync_every != 1)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--adaptive-sync: means nothing with --sync-every 1 (it belongs to "
-                               "longer periods: it shortens them, and none is shorter than 1)");
-}
-
-static enum hr_status check_batch(const struct hr_train_options *o)
-{
-    if (!o->global_batch_size)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--batch-size: means nothing with --global-batch-size %zu, "
-                   "which says the same of all workers",
-                   o->global_batch_size);
-}
-
-/* In real time a link is one of the rings that gradients travel in, which allreduce alone has. */
-static enum hr_status check_link(const struct hr_train_options *o)
-{
-    const struct hr_strategy *strategy;
-    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
-    if (!strcmp(o->clock, "virtual") || strategy->final)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--link: means nothing with --strategy %s (it belongs to allreduce with "
-                   "--transport copy, and to --clock virtual but for hogwild)",
-                   o->strategy);
-}
-
-static enum hr_status check_hot_copies(const struct hr_train_options *o)
-{
-    if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 &&
-        !strcmp(o->strategy, "hogwild"))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic "
-                               "or svm, --solver sgd, --strategy hogwild, several workers)");
-}
-
-/* Explored schedules have no time; numbers can go wrong in them. */
-static enum hr_status check_inject(const struct hr_train_options *o)
-{
-    const char *timed = strcmp(o->schedule, "free") ? hr_inject_timed(o->inject) : NULL;
-    if (!timed)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--inject: %s means nothing with --schedule %s, where nothing takes time (it "
-                   "belongs to free)",
-                   timed, o->schedule);
 }
 
 /* --- the rows --- */
@@ -170,7 +116,7 @@ static const struct hr_option workers[] = {
         .said = "0.9 / workers", RANGE(0, 1)),
     ROW("adaptive-sync", FLAG, adaptive_sync, DECIDES, NULL, NULL,
         "local-sgd: average ever more often, as the training loss falls (AdaComm)",
-        .check = check_period),
+        .check = hr_check_period),
     ROW("gossip-graph", TEXT, gossip_graph, DECIDES, "GRAPH", "ring",
         "gossip: who averages with whom: ring, torus, hypercube, complete, or a FILE of links"),
     ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto", "of all-reduce: ",
@@ -193,7 +139,7 @@ static const struct hr_option training[] = {
         RANGE(0, 0x1p40)),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
         RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH_NETS | HR_INSPECT, .sparse_usual = "1",
-        .check = check_batch, .first = true),
+        .check = hr_check_batch, .first = true),
     ROW("global-batch-size", COUNT, global_batch_size, DECIDES, "N", NULL,
         "samples a step of all workers, instead of --batch-size; times N with --accumulate N",
         RANGE(0, 1 << 24), .said = "batch-size times workers"),
@@ -233,7 +179,7 @@ static const struct hr_option gradients[] = {
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
         "copy); virtual: one each, to a switch (a star)",
-        .with = {{"schedule", "free"}}, .between_ranks = true, .check = check_link),
+        .with = {{"schedule", "free"}}, .between_ranks = true, .check = hr_check_link),
 };
 
 static const struct hr_option times[] = {
@@ -251,7 +197,7 @@ static const struct hr_option times[] = {
         "in "
         "a tenth of its steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms "
         "later), nan:1@step=7 (in its gradient), flip-bit:weights:1@step=9; hogring help failures",
-        .check = check_inject),
+        .check = hr_check_inject),
     ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
         "virtual: how long a server takes a message", .said = "0s", .with = {{"clock", "virtual"}}),
     ROW("calibrate", TEXT, calibrate, ONCE, "FILE", NULL,
@@ -321,7 +267,7 @@ static const struct hr_option sparse[] = {
     ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
         "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
         "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
-        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS, .check = check_hot_copies),
+        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS, .check = hr_check_hot_copies),
 };
 
 static const struct hr_option limits[] = {
@@ -330,6 +276,15 @@ static const struct hr_option limits[] = {
     ROW("max-seconds", SECONDS, max_seconds, ONCE, "T", NULL, "stop after so long: 90s, 5m",
         RANGE(0, 1e9), .bench_help = "layers, train: how long to measure each model: 5s, 1m",
         .bench_said = "1s", .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
+    ROW("on-loss", TEXT, on_loss, AROUND, "HOW", "stop",
+        "of a worker or server: stop; continue with those that are left; restart it, too",
+        .words = "stop|continue|restart", .check = hr_check_on_loss),
+    ROW("lost-batch", TEXT, lost_batch, AROUND, "HOW", "reissue",
+        "the batch that a lost worker had: reissue it to another, or count it as lost",
+        .words = "reissue|count", .with = {{"on-loss", "continue|restart"}}),
+    ROW("max-restarts", COUNT, max_restarts, AROUND, "N", "3",
+        "of lost ranks, in all; each waits twice as long as the one before", RANGE(0, 4096),
+        .with = {{"on-loss", "continue|restart"}}),
     ROW("timeout", DURATION, timeout, ONCE, "T", "30s", "longest any wait may take; 0: no limit",
         RANGE(0, 1e6), .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE,
         .models = HR_OF_ALL_MODELS),

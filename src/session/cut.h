@@ -38,6 +38,7 @@ struct hr_cut {
     /* Writer: the leader, between the first and the second barrier. */
     alignas(HR_LINE) uint64_t index; /* at which all stand */
     bool evaluate, save, halt, interrupted;
+    bool again; /* not a cut yet: all go back for batches that are handed out again, and return */
     /* Writer: the leader, between the third and the fourth. */
     alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
     struct hr_atom64 saves_asked;             /* partner: the launcher */
@@ -72,7 +73,8 @@ struct hr_cuts {
 /* Has the launcher saved the previous snapshot, so that it may be overwritten? (hr_ready_fn) */
 bool hr_cut_may_arrive(void *cut);
 
-/* All workers are at `index`, the last one since ended_ns; stop: the request seen so far. */
+/* All workers are at `index`, the last one since ended_ns; stop: the request seen so far. The
+ * caller has set cut->again. */
 void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns);
 
 /* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here. The leader

@@ -87,3 +87,8 @@ enum hr_status hr_launcher_tick(void *arg)
         show_progress(launcher);
     return look_for_stop(launcher);
 }
+
+int64_t hr_launcher_ps(const struct hr_launcher *launcher)
+{
+    return 1000 * (launcher->now_ns(launcher->clock) - launcher->began_ns);
+}

@@ -36,6 +36,9 @@ struct hr_launcher {
 /* The run begins now. */
 void hr_launcher_begin(struct hr_launcher *launcher);
 
+/* The run's clock, in picoseconds since it began. Any rank may ask. */
+int64_t hr_launcher_ps(const struct hr_launcher *launcher);
+
 /* HR_E_INTERRUPTED: asked to stop at once. */
 HR_CHECKED enum hr_status hr_launcher_tick(void *launcher);
 

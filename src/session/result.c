@@ -75,10 +75,12 @@ void hr_run_result_free(struct hr_run_result *result)
     free(result->stale_counts);
     free(result->dropped_by);
     free(result->worker_time);
+    free(result->losses);
     result->curve = NULL;
     result->stale_parts = NULL;
     result->stale_counts = result->dropped_by = NULL;
     result->worker_time = NULL;
+    result->losses = NULL;
     result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
-    result->ndropped_by = result->nworker_times = 0;
+    result->ndropped_by = result->nworker_times = result->nlosses = 0;
 }

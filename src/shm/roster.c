@@ -52,10 +52,16 @@ bool hr_roster_rests(const struct hr_control *control, size_t rank)
     return hr_atom32_load_acquire(&control->rank[rank].rest) == rounds + 1;  /* partner: rest */
 }
 
-void hr_roster_release(struct hr_control *control, bool new_term)
+void hr_roster_begin_term(struct hr_control *control, uint32_t called, bool begins)
 {
-    if (new_term)
-        add_one(&control->roster.term);
+    add_one(&control->roster.term);
+    hr_atom32_store_relaxed(&control->roster.called, called);
+    hr_atom32_store_relaxed(&control->roster.begins, begins);
+    hr_roster_release(control);
+}
+
+void hr_roster_release(struct hr_control *control)
+{
     add_one(&control->roster.rounds);
     tell_all(control);
 }

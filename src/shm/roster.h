@@ -36,7 +36,10 @@ struct hr_roster {
     alignas(HR_LINE) struct hr_atom32 view; /* partner: who meets at a cut; shards */
     struct hr_atom32 recall;                /* partner: every wait that can be recalled */
     struct hr_atom32 rounds;                /* partner: who rests */
-    struct hr_atom32 term;                  /* published by `rounds` */
+    /* Published by `rounds`: */
+    struct hr_atom32 term;
+    struct hr_atom32 called; /* recalls that this term knows of */
+    struct hr_atom32 begins; /* it begins where a cut was concluded, else within one or a span */
 };
 
 /* A rank's words that the launcher writes; in struct hr_rank_status. */
@@ -57,7 +60,9 @@ void hr_roster_lose(struct hr_control *control, size_t rank, bool recall);
 void hr_roster_welcome(struct hr_control *control, size_t rank, bool recall);
 /* Does rank `rank` rest, in this round? */
 bool hr_roster_rests(const struct hr_control *control, size_t rank);
-/* Let all who rest go; new_term: what they share was put in order for another set of ranks. */
-void hr_roster_release(struct hr_control *control, bool new_term);
+/* Let all who rest go. */
+void hr_roster_release(struct hr_control *control);
+/* The same into a new term: what they share was put in order. called: recalls up to now. */
+void hr_roster_begin_term(struct hr_control *control, uint32_t called, bool begins);
 
 #endif

@@ -89,3 +89,28 @@ uint64_t hr_stats_take_back(struct hr_worker_stats *stats)
     hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
     return samples;
 }
+
+void hr_stats_leave_cut(struct hr_worker_stats *stats, bool ends_epoch)
+{
+    if (ends_epoch) {
+        stats->epoch_loss = 0;
+        stats->epoch_samples = 0;
+    }
+    stats->at_cut = (struct hr_cut_counters){stats->steps, stats->samples, stats->updates,
+                                             stats->epoch_samples, stats->epoch_loss};
+    stats->last.any = false;
+}
+
+uint64_t hr_stats_roll_back(struct hr_worker_stats *stats)
+{
+    const struct hr_cut_counters *at_cut = &stats->at_cut;
+    const uint64_t samples = stats->samples - at_cut->samples;
+    hr_stats_end(stats);
+    stats->steps = at_cut->steps;
+    stats->samples = at_cut->samples;
+    stats->updates = at_cut->updates;
+    stats->epoch_samples = at_cut->epoch_samples;
+    stats->epoch_loss = at_cut->epoch_loss;
+    stats->last.any = false;
+    return samples;
+}

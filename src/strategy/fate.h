@@ -30,6 +30,12 @@ struct hr_last_gradient {
     double epoch_loss;
 };
 
+/* A worker's counters at the last cut. */
+struct hr_cut_counters {
+    uint64_t steps, samples, updates, epoch_samples;
+    double epoch_loss;
+};
+
 /* What was lost with one worker, in all. Writer: who hands out batches. */
 struct hr_fate {
     alignas(HR_LINE) uint64_t lost_batches;
@@ -67,5 +73,9 @@ void hr_stats_end(struct hr_worker_stats *stats);
 void hr_stats_mend(struct hr_worker_stats *stats);
 /* Its last gradient never reached the weights: it does not count. Returns its samples. */
 uint64_t hr_stats_take_back(struct hr_worker_stats *stats);
+/* It leaves a cut, or begins a run. */
+void hr_stats_leave_cut(struct hr_worker_stats *stats, bool ends_epoch);
+/* All go back to the last cut; returns the samples that do not count any more. */
+uint64_t hr_stats_roll_back(struct hr_worker_stats *stats);
 
 #endif

@@ -30,6 +30,7 @@ struct hr_worker_stats {
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     struct hr_last_gradient last;
+    struct hr_cut_counters at_cut;
     struct hr_atom64 done; /* synchronous: batches before this one are in its weights; partner:
                               settle */
     uint64_t first_samples;
@@ -89,6 +90,13 @@ struct hr_snapshot {
     struct hr_epoch_share *shares; /* (workers) */
 };
 
+/* A copy of the snapshot as it was at the last cut, since the snapshot itself is written at the
+ * next; for runs that a lost server takes back there. */
+struct hr_last_cut {
+    alignas(HR_LINE) struct hr_atom32 whole;
+    struct hr_snapshot snapshot; /* weights, state, applied */
+};
+
 /* A message between parties: workers, numbered first, and shards, whatever ranks own them. */
 struct hr_posted {
     size_t from, to;
@@ -125,7 +133,8 @@ struct hr_shared_state {
     struct hr_dispenser *dispenser;
     void *staleness; /* strategy/staleness.h */
     struct hr_snapshot snapshot;
-    void *own; /* strategy->bytes() bytes, the strategy's own */
+    struct hr_last_cut *last_cut; /* NULL: the run needs none */
+    void *own;                    /* strategy->bytes() bytes, the strategy's own */
     /* Private: called for every message, just before it can be seen, for virtual time and for
      * --calibrate; NULL: not called. Returns: will the driver call strategy->deliver when the
      * message arrives? (Never for a shard's messages.) */

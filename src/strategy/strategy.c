@@ -105,8 +105,7 @@ enum hr_status hr_worker_start(struct hr_worker *worker)
     return status;
 }
 
-/* Free what start took. */
-static void put_down(struct hr_worker *worker)
+void hr_worker_drop(struct hr_worker *worker)
 {
     if (worker->shared->strategy->stop)
         worker->shared->strategy->stop(worker);
@@ -117,11 +116,11 @@ void hr_worker_stop(struct hr_worker *worker)
 {
     if (worker->shared->strategy->leave)
         worker->shared->strategy->leave(worker);
-    put_down(worker);
+    hr_worker_drop(worker);
 }
 
 enum hr_status hr_worker_restart(struct hr_worker *worker)
 {
-    put_down(worker);
+    hr_worker_drop(worker);
     return hr_worker_start(worker);
 }

@@ -156,6 +156,8 @@ size_t hr_log_count(const struct hr_shared_state *shared);
 /* Take worker->own, and start; stop, and free it. On failure there is nothing to stop. */
 HR_CHECKED enum hr_status hr_worker_start(struct hr_worker *worker);
 void hr_worker_stop(struct hr_worker *worker);
+/* The same of one that leaves as if it had died: it tells nobody. */
+void hr_worker_drop(struct hr_worker *worker);
 /* Start from the snapshot once more: after a recall. On failure there is nothing to stop. */
 HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
 

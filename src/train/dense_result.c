@@ -99,6 +99,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
         run->shared.strategy->report(&run->shared, result);
     if (!run->drive.recorder)
         result->record_cost = 0;
+    hr_losses_report(&run->drive.losses, result);
     hr_conditions_warn(&run->job);
     return HR_OK;
 }

@@ -31,6 +31,7 @@ void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 void hr_run_finish(struct hr_run *run)
 {
     hr_record_abandon(&run->drive); /* unless it ended well */
+    hr_losses_end(&run->drive.losses);
     hr_claim_drop(&run->saver.claim);
     hr_model_destroy(run->job.model);
     hr_scaling_free(&run->job.scaling);
@@ -114,6 +115,18 @@ static enum hr_status parse_names(struct hr_run *run)
         shared->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->job.launch));
     HR_TRY(choose_driver(o, &run->drive));
+    shared->outlives = strcmp(o->on_loss, "stop") != 0;
+    shared->reissues = !strcmp(o->lost_batch, "reissue");
+    const struct hr_strategy *strategy = shared->strategy;
+    const bool there = strategy->served
+                           ? strategy->lose || strategy->settle
+                           : !strategy->synchronous || strategy->settle || strategy->missing;
+    if (shared->outlives && !there)
+        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
+                       o->strategy);
+    if (shared->outlives && run->drive.driver->played)
+        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet where one process plays all ranks",
+                       o->on_loss);
     run->job.played = run->drive.driver->played;
     run->job.simulated = run->drive.driver->simulated;
     return hr_kernels_select_named(o->kernels);

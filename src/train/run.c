@@ -50,6 +50,8 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     if (shared->strategy->init)
         shared->strategy->init(shared);
     hr_staleness_init(shared);
+    for (size_t w = 0; w < shared->workers; w++)
+        hr_stats_leave_cut(&shared->stats[w], false);
     return HR_OK;
 }
 
@@ -78,6 +80,14 @@ static void begin_launcher(struct hr_run *run)
         .checkpoint = run->result->checkpoint,
     };
     hr_launcher_begin(&run->launcher);
+}
+
+static void begin_losses(struct hr_run *run)
+{
+    struct hr_losses *losses = &run->drive.losses;
+    losses->now_ns = run->drive.driver->now_ns;
+    losses->clock = &run->drive;
+    hr_losses_begin(losses, &run->leader);
 }
 
 static enum hr_status train(struct hr_run *run)
@@ -114,6 +124,7 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(hr_record_begin(&run->drive));
     hr_announce(run);
     begin_launcher(run);
+    begin_losses(run);
     run->wall_began_ns = hr_clock_ns();
     HR_TRY(hr_divergence_explain(run, run->drive.driver->run(&run->drive)));
     HR_TRY(hr_launcher_tick(&run->launcher)); /* the last points and the last save */

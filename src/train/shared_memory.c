@@ -5,6 +5,31 @@
 #include "drive/calibrate.h"
 #include "train/run.h"
 
+/* What a run needs to outlive the ranks that it loses. */
+static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
+{
+    static const char what[] = "to outlive lost ranks";
+    struct hr_shared_state *shared = &run->shared;
+    shared->fates = hr_carve(to, what, hr_fates_bytes(shared->workers, hr_fates_room(shared)));
+    if (!shared->outlives)
+        return;
+    run->drive.losses.resumptions = hr_carve(to, what, sizeof *run->drive.losses.resumptions);
+    if (shared->strategy->worker_bytes)
+        shared->states = hr_carve_arena(
+            to, what, shared->workers * (hr_state_floats(shared) + hr_ratio_floats(shared)));
+    if (!shared->servers)
+        return;
+    struct hr_last_cut *const keeps = hr_carve(to, what, sizeof *keeps);
+    struct hr_snapshot there = {
+        .weights = hr_carve_arena(to, what, shared->params),
+        .state = hr_carve_arena(to, what, hr_state_floats(shared) * shared->snapshot.state_copies),
+        .applied = hr_carve(to, what, shared->snapshot.state_copies * sizeof *there.applied),
+    };
+    shared->last_cut = keeps;
+    if (keeps)
+        keeps->snapshot = there;
+}
+
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
     static const char counts[] = "counters and curve", copy[] = "copy to evaluate and save";
@@ -20,7 +45,6 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
     shared->seats =
         hr_carve(to, counts, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
-    shared->fates = hr_carve(to, counts, hr_fates_bytes(shared->workers, hr_fates_room(shared)));
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
@@ -31,16 +55,13 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
     if (shared->strategy->keeps_replicas)
         shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
+    lay_out_losses(run, to);
     shared->snapshot.losses = hr_carve(to, copy, sizeof *shared->snapshot.losses);
     shared->snapshot.shares = hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.shares);
     for (size_t w = 0; w < shared->workers; w++) {
         shared->weights[w] = hr_carve_arena(to, "weights and gradients", shared->params);
         shared->grads[w] = hr_carve_arena(to, "weights and gradients", shared->params);
     }
-    if (shared->outlives && shared->strategy->worker_bytes)
-        shared->states =
-            hr_carve_arena(to, "weights and gradients",
-                           shared->workers * (hr_state_floats(shared) + hr_ratio_floats(shared)));
     if (shared->strategy->bytes)
         shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
                                shared->strategy->bytes(shared));

@@ -1,7 +1,9 @@
 #include "worker/conditions.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "worker/job.h"
@@ -33,8 +35,7 @@ static enum hr_status open_links(struct hr_train_job *job)
 /* Nothing is accepted and then not done. */
 static enum hr_status refuse_not_there(const struct hr_inject *inject)
 {
-    static const enum hr_inject_kind not_there[] = {HR_INJECT_KILL, HR_INJECT_KILL_SERVER,
-                                                    HR_INJECT_DROP_PUSH};
+    static const enum hr_inject_kind not_there[] = {HR_INJECT_DROP_PUSH};
     for (size_t i = 0; i < sizeof not_there / sizeof *not_there; i++)
         if (hr_inject_has(inject, not_there[i]))
             return hr_fail(HR_E_USAGE, "--inject %s is not there yet; expected the list without it",
@@ -177,4 +178,28 @@ void hr_conditions_flip_bit(const struct hr_train_job *job, size_t rank, uint64_
     memcpy(&bits, &weights[place / BITS], sizeof bits);
     bits ^= UINT32_C(1) << place % BITS;
     memcpy(&weights[place / BITS], &bits, sizeof bits);
+}
+
+/* --- deaths --- */
+
+bool hr_conditions_kill(const struct hr_train_job *job, size_t rank, uint64_t step, int64_t now_ps)
+{
+    const size_t due =
+        hr_inject_kills_due(&job->conditions.inject, HR_INJECT_KILL, rank, step, now_ps);
+    return due > 0 && due > hr_roster_lost(job->shared->control, rank);
+}
+
+bool hr_conditions_kill_server(const struct hr_train_job *job, size_t shard, uint64_t input,
+                               int64_t now_ps)
+{
+    const size_t due =
+        hr_inject_kills_due(&job->conditions.inject, HR_INJECT_KILL_SERVER, shard, input, now_ps);
+    return due > 0 && due > hr_roster_lost(job->shared->control, job->shared->workers + shard);
+}
+
+enum hr_status hr_conditions_die(const struct hr_train_job *job)
+{
+    if (job->launch == HR_LAUNCH_PROCESS && !job->played)
+        kill(getpid(), SIGKILL);
+    return hr_fail(HR_E_GONE, "killed by --inject");
 }

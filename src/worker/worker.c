@@ -160,6 +160,13 @@ out:
     return status;
 }
 
+void hr_train_worker_drop(struct hr_train_worker *self)
+{
+    hr_worker_drop(&self->worker);
+    hr_member_fini(&self->worker.member);
+    hr_prefetch_stop(self->prefetch);
+}
+
 void hr_train_worker_stop(struct hr_train_worker *self)
 {
     hr_worker_stop(&self->worker);
@@ -342,10 +349,8 @@ void hr_train_worker_leave_cut(struct hr_train_worker *self)
     const struct hr_cut *cut = self->job->cut;
     struct hr_worker *worker = &self->worker;
     const struct hr_batch_schedule *schedule = &worker->shared->schedule;
-    if (hr_batch_schedule_ends_epoch(schedule, cut->index)) {
-        worker->stats->epoch_loss = 0;
-        worker->stats->epoch_samples = 0;
-    }
+    hr_stats_leave_cut(worker->stats,
+                       !cut->again && hr_batch_schedule_ends_epoch(schedule, cut->index));
     if (!cut->halt && worker->shared->strategy->synchronous)
         worker->cut = hr_batch_schedule_next_cut(schedule, cut->index);
 }

@@ -28,12 +28,15 @@ struct hr_train_worker {
     struct hr_gradient_check check;
     int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
     int64_t slept_ns;             /* of this batch: injected loading time */
+    int64_t late_ns;              /* how much too late it was woken last */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
 HR_CHECKED enum hr_status hr_train_worker_start(struct hr_train_worker *self,
                                                 const struct hr_train_job *job, size_t rank);
 void hr_train_worker_stop(struct hr_train_worker *self);
+/* The same of one that leaves as if it had died: owners are not told. */
+void hr_train_worker_drop(struct hr_train_worker *self);
 
 /* Take the seat that the term's seats say. False: it has none, and rests until the next term. */
 bool hr_train_worker_seat(struct hr_train_worker *self);

@@ -44,12 +44,12 @@ static void who_rests_does_so_for_one_round(void **state)
     hr_atom32_store_release(&control->rank[2].rest, 1);
     assert_true(hr_roster_rests(control, 2));
     assert_false(hr_roster_rests(control, 0));
-    hr_roster_release(control, false);
+    hr_roster_release(control);
     assert_false(hr_roster_rests(control, 2));
     assert_int_equal(hr_atom32_load_relaxed(&control->roster.term), 0);
     hr_atom32_store_release(&control->rank[2].rest, 2);
     assert_true(hr_roster_rests(control, 2));
-    hr_roster_release(control, true);
+    hr_roster_begin_term(control, 0, false);
     assert_int_equal(hr_atom32_load_relaxed(&control->roster.term), 1);
     free(control);
 }

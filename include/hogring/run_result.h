@@ -1,0 +1,115 @@
+/* run_result.h - what happened in a run: losses, accuracy, times, bytes, staleness, lost ranks.
+ *
+ * hr_train and hr_replay_run fill a struct hr_run_result; free it with hr_run_result_free. Times
+ * are in seconds of the run's clock, counts are exact.
+ *
+ * Threads: plain values.
+ */
+#ifndef HOGRING_RUN_RESULT_H
+#define HOGRING_RUN_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hogring/accounts.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One point of a learning curve: an evaluation. */
+struct hr_curve_point {
+    uint64_t samples;
+    double seconds; /* of training, without evaluation */
+    double epoch;
+    double train_loss; /* mean over the samples of the epoch so far, as they were trained on */
+    double test_loss, test_accuracy;
+};
+
+/* A rank that was lost, and that the run outlived. */
+struct hr_loss {
+    bool server;
+    size_t rank;    /* of the workers, or of the servers */
+    uint64_t step;  /* gradients that a worker had computed */
+    double seconds; /* on the run's clock, when it was noticed */
+    double pause_s; /* from then until an update was applied that was offered later; < 0: none */
+    uint64_t lost_samples;  /* never trained on, or gone with its replica */
+    uint64_t again_samples; /* handed out to others, or computed once more */
+    uint64_t partial;       /* pushes of its that reached the weights in part */
+    bool back;              /* it was started again, and took part again */
+    char how[160];
+};
+
+/* In a resumed run steps, curve and target_seconds are of the whole training, past_* of the runs
+ * before; all other counts and times are of this run alone. */
+struct hr_run_result {
+    char strategy[32], algorithm[32], launch[16], placement[16], order[96], kernels[64];
+    char model[1024], optimizer[32];
+    char manner[96];   /* as in struct hr_run_info */
+    char setting[160]; /* other options in which it differs from runs compared with it; "" */
+    size_t workers, servers, batch_size, global_batch, params;
+    size_t threads_per_worker;
+    size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
+    double repro_cost; /* time of gradients by micro-shards over that of whole ones; 0: not known */
+    bool bounded;      /* workers are at most staleness_bound clocks apart */
+    uint64_t seed, staleness_bound;
+    uint64_t steps;   /* updates since the first run began */
+    uint64_t updates; /* of the model in this run */
+    uint64_t samples;
+    bool resumed;
+    uint64_t resumed_step;               /* at which this run went on */
+    uint64_t past_samples, past_updates; /* 0: it began anew, or its checkpoint does not say */
+    double past_seconds;
+    char clock[16]; /* real, virtual: which `seconds` are these */
+    double wall_s;  /* by the machine's clock, from the first step to the last */
+    double seconds, samples_per_s;
+    double train_loss, test_loss, test_accuracy; /* of the last evaluation */
+    size_t classes;                              /* of the labels; 0: it predicts no classes */
+    uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
+    double first_loss;      /* the sum of their losses, before anything was learned */
+    char cure[120];         /* what to change first if the loss rose */
+    double lr;              /* of the last update */
+    double target_seconds;  /* when the target accuracy was reached; < 0: never */
+    uint64_t stale_updates, stale_sum, stale_max;
+    uint64_t
+        stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */
+    size_t nstale_workers, nstale_keys, nstale_counts; /* 0: nothing was counted */
+    struct hr_staleness *stale_parts; /* owned: by worker (nstale_workers), then by key */
+    uint64_t *stale_counts;           /* owned: their histograms */
+    /* hogwild, a sample: watched lines of 16 weights, one a push; pairs of weights in them; and
+     * pairs where another worker's update was overwritten. */
+    uint64_t watched_lines, watched_pairs, lost_pairs;
+    uint64_t dropped, dropped_samples; /* gradients that came too late (backup-workers) */
+    size_t ndropped_by;                /* workers */
+    uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
+    struct hr_asynchrony asynchrony;   /* NaN where no stale gradients were counted */
+    uint64_t max_skew;    /* clocks between the fastest and the slowest worker, at most */
+    size_t nworker_times; /* workers */
+    struct hr_worker_time *worker_time; /* (nworker_times) owned */
+    /* Summed over workers: workers x seconds in all. */
+    double load_s, compute_s, communicate_s, wait_s;
+    double forward_s, backward_s;            /* parts of compute_s; the rest of it is updating */
+    uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, or were not */
+    uint64_t bytes_sent, bytes_received;     /* by workers */
+    size_t ncurve;
+    struct hr_curve_point *curve;  /* owned */
+    struct hr_conflicts conflicts; /* of sparse models */
+    size_t nlosses;
+    struct hr_loss *losses; /* (nlosses) owned, in the order in which they were noticed */
+    size_t restarts;
+    char weights_digest[33];
+    char recorded_digest[33], trace[1024]; /* of a run that was replayed, or recorded; "" */
+    uint64_t trace_entries;                /* repeated */
+    double record_cost; /* hogwild: time of a recorded step over that of a plain one; 0: unknown */
+    char checkpoint[1100]; /* the last one saved; "" */
+    bool interrupted;
+};
+
+void hr_run_result_free(struct hr_run_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

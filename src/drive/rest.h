@@ -1,0 +1,40 @@
+/* rest.h - a rank's side of the roster: it rests, and goes on with all others or in a new term.
+ *
+ * Threads: a rank's own.
+ * Test:    tests/unit/train/test_losses.c
+ */
+#ifndef HR_DRIVE_REST_H
+#define HR_DRIVE_REST_H
+
+#include "shm/control.h"
+
+/* What a rank rests at. Those at a cut are reached by all who live, or by none. */
+enum hr_stage {
+    HR_STAGE_SPAN = 1,  /* recalled in the middle of a span */
+    HR_STAGE_ENDED,     /* a cut: all have come to it */
+    HR_STAGE_EXPORTED,  /* their parts of the state are in the snapshot */
+    HR_STAGE_EVALUATED, /* and it has been evaluated */
+    HR_STAGE_BEGINS,    /* the cut is concluded: the next span may begin */
+    HR_STAGE_JOINS,     /* started again; not in any term yet */
+};
+
+struct hr_rest {
+    struct hr_control *control;
+    struct hr_waiter *waiter;
+    size_t rank;
+    uint32_t term, recalls; /* that it knows */
+    bool new_term;          /* one has begun, and the rank has not taken its place in it */
+    bool recalled;          /* by the last new term: it begins from the snapshot */
+    bool begins;            /* by the last new term: at HR_STAGE_BEGINS */
+};
+
+/* Of rank `rank`, which waits with that waiter: from now on its waits can be recalled. */
+void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_waiter *waiter,
+                  size_t rank);
+
+/* Rest until all who live do. HR_E_RECALLED: a new term has begun; else all go on. */
+HR_CHECKED enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_stage stage);
+/* Rest until the launcher knows that this rank is back. */
+HR_CHECKED enum hr_status hr_rest_join(struct hr_rest *rest);
+
+#endif

@@ -1,0 +1,129 @@
+/* A shard in real time. */
+#include "drive/serve.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "drive/record.h"
+#include "strategy/server.h"
+#include "worker/conditions.h"
+
+enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank,
+                               enum hr_status status)
+{
+    const struct hr_control *control = shared->control;
+    if (status != HR_E_TIMEOUT)
+        return status;
+    for (size_t r = 0; r < shared->workers; r++) {
+        const uint32_t phase = hr_atom32_load_relaxed(&control->rank[r].phase); /* partner: r */
+        if (r != rank && phase == HR_PHASE_COMPUTE)
+            return hr_fail(status, "%s; rank %zu is still computing the gradient of step %llu",
+                           hr_error_message(), r,
+                           (unsigned long long)hr_atom64_load_relaxed(&control->rank[r].step));
+    }
+    return status;
+}
+
+bool hr_server_has_input(void *arg)
+{
+    struct hr_server *server = arg;
+    memset(server->enabled, 1, server->shard.shared->workers);
+    server->shard.shared->strategy->enabled(&server->shard, server->enabled);
+    for (size_t w = 0; w < server->shard.shared->workers; w++)
+        if (server->enabled[w])
+            return true;
+    return false;
+}
+
+void hr_server_take(struct hr_server *server)
+{
+    const struct hr_shared_state *shared = server->shard.shared;
+    shared->strategy->take(&server->shard,
+                           hr_pick(&server->shard.picker, server->enabled, shared->workers));
+    hr_record_taken(&server->log, &server->shard.taken);
+}
+
+/* Wait for an input, and take it. */
+static enum hr_status take_next(struct hr_server *server)
+{
+    const struct hr_drive *drive = server->drive;
+    const struct hr_shared_state *shared = drive->job->shared;
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
+    const bool measures = drive->calibration.compute;
+    const int64_t since = measures ? hr_clock_ns() : 0;
+    HR_TRY(hr_wait_until(&server->waiter, &shared->control->rank[rank].bell, hr_server_has_input,
+                         server, "the workers"));
+    if (hr_conditions_kill_server(drive->job, server->shard.number, server->taken++,
+                                  hr_launcher_ps(drive->launcher)))
+        return hr_conditions_die(drive->job);
+    const int64_t began = measures ? hr_clock_ns() : 0;
+    hr_server_take(server);
+    hr_calibrate_take(drive, &server->shard, since, began);
+    return HR_OK;
+}
+
+/* Recalled: rest, and begin again from the snapshot. */
+static enum hr_status rest(struct hr_server *server)
+{
+    struct hr_shared_state *shared = server->shard.shared;
+    const enum hr_status rested = hr_rest_at(&server->rest, HR_STAGE_SPAN);
+    if (rested != HR_E_RECALLED)
+        return rested;
+    shared->strategy->shard_stop(&server->shard);
+    return shared->strategy->shard_start(&server->shard, shared, server->shard.number);
+}
+
+enum hr_status hr_serve(struct hr_server *server)
+{
+    const struct hr_shared_state *shared = server->shard.shared;
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
+    while (!shared->strategy->over(&server->shard)) {
+        enum hr_status status = take_next(server);
+        if (status == HR_E_RECALLED)
+            status = rest(server);
+        HR_TRY(hr_say_for_whom(shared, rank, status));
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *drive, size_t shard)
+{
+    struct hr_shared_state *shared = drive->job->shared;
+    const size_t rank = hr_shard_rank(shared, shard);
+    server->drive = drive;
+    server->waiter = (struct hr_waiter){.abort = &shared->control->abort,
+                                        .spin_ns = drive->job->spin_ns,
+                                        .timeout_ns = drive->job->timeout_ns};
+    hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
+    HR_TRY(hr_record_open(drive, shard, &server->log));
+    return shared->strategy->shard_start(&server->shard, shared, shard);
+}
+
+enum hr_status hr_server_close(struct hr_server *server, enum hr_status status)
+{
+    if (server->shard.shared)
+        server->shard.shared->strategy->shard_stop(&server->shard);
+    return hr_record_close(&server->log, status);
+}
+
+/* One that was started again: all others are recalled, and the snapshot is that of the last cut. */
+static enum hr_status come_back(struct hr_server *server)
+{
+    HR_TRY(hr_rest_join(&server->rest));
+    return rest(server);
+}
+
+enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
+{
+    struct hr_control *control = drive->job->shared->control;
+    struct hr_server server = {0};
+    enum hr_status status = hr_server_open(&server, drive, rank - drive->job->shared->workers);
+    if (status == HR_OK && hr_roster_is_gone(control, rank))
+        status = come_back(&server);
+    if (status == HR_OK) {
+        hr_control_phase(control, rank, HR_PHASE_SERVE);
+        status = hr_serve(&server);
+        hr_control_phase(control, rank, HR_PHASE_FINISHED);
+    }
+    return hr_server_close(&server, status);
+}

@@ -1,0 +1,42 @@
+/* serve.h - a parameter server's shard in real time: it waits for inputs, and takes them.
+ *
+ * Threads: of its rank; colocated, of the worker that owns it.
+ */
+#ifndef HR_DRIVE_SERVE_H
+#define HR_DRIVE_SERVE_H
+
+#include "trace/trace.h"
+#include "drive/driver.h"
+#include "drive/rest.h"
+
+struct hr_server {
+    const struct hr_drive *drive;
+    struct hr_shard shard;
+    struct hr_trace_log log;             /* of its inputs, when the run is recorded */
+    unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
+    struct hr_waiter waiter;
+    struct hr_rest rest;
+    uint64_t taken; /* inputs */
+};
+
+HR_CHECKED enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *drive,
+                                         size_t shard);
+/* Returns `status`, or the log's error. Harmless on a zeroed one. */
+HR_CHECKED enum hr_status hr_server_close(struct hr_server *server, enum hr_status status);
+
+/* Is there an input that may be taken? (hr_ready_fn) */
+bool hr_server_has_input(void *server);
+/* Take one. */
+void hr_server_take(struct hr_server *server);
+
+/* Until all workers are done. HR_E_GONE: it was told to die. */
+HR_CHECKED enum hr_status hr_serve(struct hr_server *server);
+/* The whole life of a rank that is a server. */
+HR_CHECKED enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank);
+
+/* A wait passed its deadline: name a rank that is computing, or sleeping for --inject, which is the
+ * usual cause. */
+enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank,
+                               enum hr_status status);
+
+#endif

@@ -1,0 +1,132 @@
+#include "drive/terms.h"
+
+#include <string.h>
+
+#include "strategy/shared.h"
+
+/* --- the state of the last cut --- */
+
+static size_t state_bytes(const struct hr_shared_state *shared)
+{
+    return hr_state_floats(shared) * shared->snapshot.state_copies * sizeof(float);
+}
+
+/* Replicas of their own come back from the snapshot alone, which strategies with servers share. */
+static void copy(const struct hr_shared_state *shared, const struct hr_snapshot *to,
+                 const struct hr_snapshot *from)
+{
+    memcpy(to->weights, from->weights, shared->params * sizeof *to->weights);
+    memcpy(to->state, from->state, state_bytes(shared));
+    memcpy(to->applied, from->applied, shared->snapshot.state_copies * sizeof *to->applied);
+}
+
+void hr_term_keep(const struct hr_leader *leader)
+{
+    const struct hr_shared_state *shared = leader->job->shared;
+    struct hr_last_cut *kept = shared->last_cut;
+    if (!kept)
+        return;
+    hr_atom32_store_release(&kept->whole,
+                            0); /* partner: roll_back. Until it is 1, the snapshot is */
+    copy(shared, &kept->snapshot, &shared->snapshot);
+    hr_atom32_store_release(&kept->whole, 1); /* partner: roll_back */
+}
+
+static uint64_t roll_back(const struct hr_leader *leader)
+{
+    const struct hr_shared_state *shared = leader->job->shared;
+    if (hr_atom32_load_acquire(
+            &shared->last_cut->whole)) /* partner: hr_term_keep, of a dead leader */
+        copy(shared, &shared->snapshot, &shared->last_cut->snapshot);
+    return leader->cuts.cut->begins;
+}
+
+/* --- counters --- */
+
+/* Gradients of batches from `index` on will be computed once more. */
+static uint64_t take_back_from(struct hr_shared_state *shared, uint64_t index)
+{
+    uint64_t samples = 0;
+    for (size_t w = 0; w < shared->workers; w++) {
+        struct hr_worker_stats *stats = &shared->stats[w];
+        hr_stats_mend(stats);
+        if (stats->last.any && stats->last.index >= index)
+            samples += hr_stats_take_back(stats);
+    }
+    return samples;
+}
+
+static uint64_t take_back_span(struct hr_shared_state *shared)
+{
+    uint64_t samples = 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        samples += hr_stats_roll_back(&shared->stats[w]);
+    return samples;
+}
+
+/* --- what ranks share --- */
+
+static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
+{
+    struct hr_dispenser *dispenser = leader->job->shared->dispenser;
+    hr_atom64_store_release(&dispenser->stop_at, UINT64_MAX); /* a request is agreed upon anew */
+    if (leader->job->shared->strategy->synchronous)
+        return;
+    hr_atom64_store_release(&dispenser->next, index);
+    hr_atom64_store_release(&dispenser->cut,
+                            hr_batch_schedule_next_cut(&leader->job->shared->schedule, index));
+}
+
+/* As a run begins from a checkpoint. */
+static void begin_anew(const struct hr_leader *leader, uint64_t index)
+{
+    struct hr_shared_state *shared = leader->job->shared;
+    if (shared->strategy->bytes)
+        memset(shared->own, 0, shared->strategy->bytes(shared));
+    if (shared->strategy->init)
+        shared->strategy->init(shared);
+    begin_dispenser(leader, index);
+    shared->seats->index = index;
+}
+
+static size_t take_seats(const struct hr_train_job *job)
+{
+    const struct hr_shared_state *shared = job->shared;
+    struct hr_seats *seats = shared->seats;
+    size_t n = 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        if (!hr_roster_is_gone(shared->control, w))
+            seats->rank[n++] = (uint16_t)w;
+    while (job->micro_shards && n & (n - 1)) /* each has a whole subtree of the sum */
+        n--;
+    seats->n = n;
+    return n;
+}
+
+static enum hr_status begin_group(const struct hr_train_job *job)
+{
+    struct hr_group_options options = job->shared->group_options;
+    size_t bytes;
+    if (job->local)
+        return HR_OK;
+    HR_TRY(hr_group_bytes(&options, &bytes));
+    memset(job->shared->group, 0, bytes);
+    options.nranks = job->shared->seats->n;
+    return hr_group_init(job->shared->group, &options);
+}
+
+enum hr_status hr_term_begin(const struct hr_leader *leader, struct hr_term_begin how,
+                             uint64_t *again)
+{
+    const struct hr_train_job *job = leader->job;
+    struct hr_shared_state *shared = job->shared;
+    *again = 0;
+    if (take_seats(job) == 0)
+        return hr_fail(HR_E_LOST, "no worker is left");
+    if (!how.recalled)
+        return HR_OK;
+    const uint64_t index = how.rolled ? roll_back(leader) : shared->strategy->settle(shared);
+    *again = how.rolled ? take_back_span(shared) : take_back_from(shared, index);
+    begin_anew(leader, index);
+    return begin_group(job);
+}

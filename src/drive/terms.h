@@ -1,0 +1,31 @@
+/* terms.h - a new term: what the launcher puts in order while all who live rest.
+ *
+ *   always    seats: the workers that live; under --reduce repro the largest power of two of them
+ *   recalled  the strategy settles the snapshot, or (a server was lost) it is that of the last cut;
+ *             counters beyond it are taken back; what ranks share is initialised from it, as it is
+ *             when a run begins. So recovery is a cut, then a resume in memory.
+ *   else      owners have taken the loss as an input: nothing else changes
+ *
+ * Threads: the launcher's, alone.
+ * Test:    tests/unit/train/test_losses.c
+ */
+#ifndef HR_DRIVE_TERMS_H
+#define HR_DRIVE_TERMS_H
+
+#include "drive/cut_counts.h"
+
+/* How a term begins. */
+struct hr_term_begin {
+    bool recalled; /* all of them; */
+    bool rolled;   /* back to the last cut */
+};
+
+/* Put in order what ranks share. *again: samples that will be computed once more. HR_E_LOST: there
+ * is no worker left. */
+HR_CHECKED enum hr_status hr_term_begin(const struct hr_leader *leader, struct hr_term_begin how,
+                                        uint64_t *again);
+
+/* What a rollback needs, kept by the leader when it has concluded a cut, and before the run. */
+void hr_term_keep(const struct hr_leader *leader);
+
+#endif

@@ -1,0 +1,73 @@
+#include "options/train_checks.h"
+
+#include <string.h>
+
+#include "netsim/inject.h"
+#include "strategy/strategy.h"
+
+enum hr_status hr_check_period(const struct hr_train_options *o)
+{
+    if (!o->adaptive_sync || o->sync_every != 1)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--adaptive-sync: means nothing with --sync-every 1 (it belongs to "
+                               "longer periods: it shortens them, and none is shorter than 1)");
+}
+
+enum hr_status hr_check_batch(const struct hr_train_options *o)
+{
+    if (!o->global_batch_size)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--batch-size: means nothing with --global-batch-size %zu, "
+                   "which says the same of all workers",
+                   o->global_batch_size);
+}
+
+/* In real time a link is one of the rings that gradients travel in, which allreduce alone has. */
+enum hr_status hr_check_link(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    if (!strcmp(o->clock, "virtual") || strategy->final)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--link: means nothing with --strategy %s (it belongs to allreduce with "
+                   "--transport copy, and to --clock virtual but for hogwild)",
+                   o->strategy);
+}
+
+/* What cannot be put in order again when a rank is lost, yet. */
+enum hr_status hr_check_on_loss(const struct hr_train_options *o)
+{
+    const char *with = !strcmp(o->overlap, "on")            ? "--overlap on"
+                       : o->prefetch                        ? "--prefetch"
+                       : strcmp(o->transport, "zero-copy")  ? "--transport copy"
+                       : !strcmp(o->placement, "colocated") ? "--placement colocated"
+                       : o->calibrate[0]                    ? "--calibrate"
+                                                            : NULL;
+    if (!strcmp(o->on_loss, "stop") || !with)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--on-loss %s: not with %s; expected one of them alone", o->on_loss,
+                   with);
+}
+
+enum hr_status hr_check_hot_copies(const struct hr_train_options *o)
+{
+    if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 &&
+        !strcmp(o->strategy, "hogwild"))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic "
+                               "or svm, --solver sgd, --strategy hogwild, several workers)");
+}
+
+/* Explored schedules have no time; numbers can go wrong in them. */
+enum hr_status hr_check_inject(const struct hr_train_options *o)
+{
+    const char *timed = strcmp(o->schedule, "free") ? hr_inject_timed(o->inject) : NULL;
+    if (!timed)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--inject: %s means nothing with --schedule %s, where nothing takes time (it "
+                   "belongs to free)",
+                   timed, o->schedule);
+}

@@ -1,0 +1,21 @@
+/* train_checks.h - what must hold of several options of training at a time: `check` of their rows.
+ *
+ * Each is asked where its option is given. HR_E_USAGE.
+ *
+ * Threads: pure functions.
+ * Test:    tests/cli/refusals.bats
+ */
+#ifndef HR_OPTIONS_TRAIN_CHECKS_H
+#define HR_OPTIONS_TRAIN_CHECKS_H
+
+#include "base/error.h"
+#include "hogring/train.h"
+
+HR_CHECKED enum hr_status hr_check_period(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_batch(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_link(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_on_loss(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_inject(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_hot_copies(const struct hr_train_options *o);
+
+#endif

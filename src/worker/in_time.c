@@ -1,0 +1,45 @@
+#include "worker/in_time.h"
+
+#include "base/clock.h"
+
+/* Sleep until the gradient, begun at began_ns with own_ns of processor time, has taken as long as
+ * the conditions say. Only processor time is stretched, not waiting for a processor. A worker that
+ * wakes late sleeps less in the next step, so that a busy machine does not slow every step. */
+static enum hr_status take_longer(struct hr_train_worker *self, uint64_t step, int64_t began_ns,
+                                  int64_t own_ns)
+{
+    const int64_t now = hr_clock_ns(), late = self->late_ns;
+    const int64_t ps = hr_conditions_compute_ps(self->job, self->worker.rank, step, 1000 * own_ns);
+    const int64_t until = began_ns - late + ps / 1000;
+    self->late_ns = 0;
+    if (until <= now)
+        return HR_OK;
+    HR_TRY(hr_train_worker_sleep(self, until, "its own slowness"));
+    const int64_t woken = hr_clock_ns();
+    self->late_ns = woken > until ? woken - until : 0;
+    return HR_OK;
+}
+
+static enum hr_status stall(struct hr_train_worker *self, uint64_t step)
+{
+    struct hr_account *account = &self->worker.stats->account;
+    const int64_t ps = hr_conditions_stall_ps(self->job, self->worker.rank, step);
+    if (ps == 0)
+        return HR_OK;
+    hr_account_turn(account, HR_WAIT);
+    HR_TRY(hr_train_worker_sleep(self, hr_clock_ns() + ps / 1000, "the end of its stall"));
+    hr_account_turn(account, HR_COMPUTE);
+    return HR_OK;
+}
+
+enum hr_status hr_gradient_in_time(struct hr_train_worker *self, const struct hr_task *task,
+                                   int64_t now_ps)
+{
+    const uint64_t step = self->worker.steps;
+    if (hr_conditions_kill(self->job, self->worker.rank, step, now_ps))
+        return hr_conditions_die(self->job);
+    HR_TRY(stall(self, step));
+    const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
+    HR_TRY(hr_train_worker_gradient(self, task));
+    return take_longer(self, step, began + self->slept_ns, hr_clock_thread_ns() - had);
+}

@@ -1,0 +1,70 @@
+/* Runs that outlive their workers: every strategy goes on, and every sample is accounted for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/runs.h"
+
+static struct hr_train_options options_of(const char *strategy, const char *on_loss,
+                                          const char *inject)
+{
+    struct hr_train_options options = run_options(strategy, 3);
+    snprintf(options.on_loss, sizeof options.on_loss, "%s", on_loss);
+    snprintf(options.inject, sizeof options.inject, "%s", inject);
+    snprintf(options.compute_time, sizeof options.compute_time, "2ms"); /* all get batches */
+    options.epochs = 1;
+    return options;
+}
+
+static void a_lost_worker_of_hogwild_is_told(void **state)
+{
+    (void)state;
+    const struct hr_train_options options = options_of("hogwild", "continue", "kill:1@step=0");
+    struct hr_run_result result = run_train(&options);
+    assert_int_equal(result.nlosses, 1);
+    assert_int_equal(result.losses[0].rank, 1);
+    assert_int_equal(result.losses[0].step, 0);
+    assert_false(result.losses[0].server);
+    assert_false(result.losses[0].back);
+    assert_int_equal(result.restarts, 0);
+    hr_run_result_free(&result);
+}
+
+static void a_lost_worker_comes_back(void **state)
+{
+    (void)state;
+    const struct hr_train_options options = options_of("hogwild", "restart", "kill:1@step=0");
+    struct hr_run_result result = run_train(&options);
+    assert_int_equal(result.nlosses, 1);
+    assert_true(result.losses[0].back);
+    assert_int_equal(result.restarts, 1);
+    hr_run_result_free(&result);
+}
+
+static void without_the_option_a_loss_ends_the_run(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    const struct hr_train_options options = options_of("hogwild", "stop", "kill:1@step=0");
+    CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_LOST);
+}
+
+static void the_last_worker_ends_it_too(void **state)
+{
+    (void)state;
+    struct hr_run_result result;
+    const struct hr_train_options options =
+        options_of("hogwild", "continue", "kill:0@step=0,kill:1@step=1,kill:2@step=0");
+    CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_LOST);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_worker_of_hogwild_is_told),
+        cmocka_unit_test(a_lost_worker_comes_back),
+        cmocka_unit_test(without_the_option_a_loss_ends_the_run),
+        cmocka_unit_test(the_last_worker_ends_it_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
