@@ -83,6 +83,7 @@ static inline size_t hr_party_rank(const struct hr_shared_state *shared, size_t 
     return party < shared->workers ? party : hr_shard_rank(shared, party - shared->workers);
 }
 
+/* Memory and messages (server_memory.c). */
 size_t hr_server_bytes(const struct hr_shared_state *shared);
 void hr_server_init(struct hr_shared_state *shared);
 
@@ -105,6 +106,8 @@ size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
  * rung. */
 void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
                     const struct hr_message *message);
+/* A shard's reply; it says who and what version sends it, and how stale the worker's push was. */
+void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
 
 /* A worker's own, where it pushes. */
 struct hr_pushing {
@@ -137,7 +140,6 @@ bool hr_shard_over(const struct hr_shard *shard);
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
 /* CUT and DONE. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
-void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
 /* Is there a batch to be handed out before the cut? Shard 0 only. */
 bool hr_shard_has_batch(const struct hr_shard *shard);
 /* The one update expression, with the gradient sum g (count); the number of the next. */

@@ -80,19 +80,6 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
     }
 }
 
-void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message)
-{
-    message.from = (uint32_t)hr_shard_rank(shard->shared, shard->number);
-    message.sequence = shard->version;
-    message.word[HR_REPLY_STALENESS] = shard->worker[worker].staleness;
-    const struct hr_posted what = {
-        .from = shard->shared->workers + shard->number,
-        .to = worker,
-        .bytes = sizeof message + (message.kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
-    };
-    hr_server_send(shard->shared, &what, &message);
-}
-
 /* Shard 0 also hands out batches. */
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
