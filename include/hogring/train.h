@@ -101,6 +101,7 @@ struct hr_train_options {
     char lost_batch[16];       /* of a lost worker: reissue, count */
     size_t max_restarts;       /* of lost ranks, in all */
     double timeout;            /* seconds that any wait may take; 0: no limit */
+    double stall_warn;         /* seconds of a wait until stderr says for whom; 0: never */
     double target_accuracy;    /* note when the test accuracy first reached it; 0: do not */
     char checkpoint_dir[1024]; /* "": save nothing */
     uint64_t checkpoint_every; /* steps; 0: at the ends of epochs */

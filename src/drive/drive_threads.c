@@ -232,6 +232,8 @@ static enum hr_status begin_term(struct seat *seat)
 
 static enum hr_status worker_loop(struct seat *seat)
 {
+    /* It has started: from here on others wait for those who have not. */
+    hr_control_phase(seat->shared->control, seat->worker->rank, HR_PHASE_COMMUNICATE);
     while (!seat->over) {
         enum hr_status status = advance(seat);
         if (status == HR_E_RECALLED && !seat->rest.new_term)
@@ -349,6 +351,7 @@ enum hr_status hr_drive_threads(struct hr_drive *drive)
         .tick_arg = drive,
         .tick_ns = HR_NS_PER_SECOND / 10,
         .timeout_ns = job->timeout_ns,
+        .stall = job->stall,
         .arg = drive,
         .lost = outlives ? hr_losses_lost : NULL,
         .again = outlives ? hr_losses_again : NULL,

@@ -309,7 +309,9 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
     const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
     struct hr_control *control = options->control;
     int64_t aborted_at = 0, tick_at = 0, look_at = 0, stopped_since = 0;
+    struct hr_stall stall;
     bool woken = true;
+    hr_stall_begin(&stall, &options->stall, started);
     for (;;) {
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
@@ -320,6 +322,7 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
             return false;
         if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
             wait_for_stopped(options, seats, started, running, &stopped_since);
+            hr_stall_look(&stall, control);
             look_at = hr_clock_ns() + LOOK_NS;
         }
         if (woken || hr_clock_ns() >= tick_at) {

@@ -51,6 +51,16 @@ enum hr_status hr_check_on_loss(const struct hr_train_options *o)
                    with);
 }
 
+enum hr_status hr_check_stall_warn(const struct hr_train_options *o)
+{
+    if (o->stall_warn <= 0 || o->timeout <= 0 || o->stall_warn < o->timeout)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--stall-warn %gs: expected less than --timeout, which ends a wait after %gs, "
+                   "or 0",
+                   o->stall_warn, o->timeout);
+}
+
 enum hr_status hr_check_hot_copies(const struct hr_train_options *o)
 {
     if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 &&

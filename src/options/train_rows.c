@@ -288,6 +288,10 @@ static const struct hr_option limits[] = {
     ROW("timeout", DURATION, timeout, ONCE, "T", "30s", "longest any wait may take; 0: no limit",
         RANGE(0, 1e6), .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE,
         .models = HR_OF_ALL_MODELS),
+    ROW("stall-warn", DURATION, stall_warn, ONCE, "T", "10s",
+        "real clock: when a wait has lasted so long, say on stderr for whom; 0: never",
+        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .check = hr_check_stall_warn,
+        .with = {{"clock", "real"}, {"schedule", "free"}}, .zero_is_off = true),
 };
 
 static const struct hr_option checkpoints[] = {

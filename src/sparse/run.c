@@ -217,6 +217,9 @@ static int64_t now_ns(const void *clock)
 
 static enum hr_status launch(struct hr_sparse_run *run)
 {
+    const struct hr_stall_rules stall = {
+        .warn_ns = hr_stall_limit_ns(run->options.stall_warn, run->options.timeout),
+        .workers = run->options.workers};
     const struct hr_launch_options options = {.launch = run->launch,
                                               .nranks = run->options.workers,
                                               .control = run->control,
@@ -225,6 +228,7 @@ static enum hr_status launch(struct hr_sparse_run *run)
                                               .tick_arg = &run->launcher,
                                               .tick_ns = HR_NS_PER_SECOND / 10,
                                               .timeout_ns = run->timeout_ns,
+                                              .stall = stall,
                                               .arg = run};
     run->launcher = (struct hr_launcher){
         .observer = run->launcher.observer,

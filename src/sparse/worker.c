@@ -157,6 +157,7 @@ static enum hr_status at_cut(struct hr_sparse_worker *worker)
 static enum hr_status work(struct hr_sparse_worker *worker)
 {
     struct hr_sparse_run *run = worker->run;
+    hr_control_phase(run->control, worker->rank, HR_PHASE_COMMUNICATE); /* it has started */
     HR_TRY(begin_span(worker));
     do {
         hr_account_turn(&worker->tally->account, HR_COMPUTE);

@@ -180,6 +180,21 @@ static void lay_out_schedule(struct hr_run *run)
     schedule->checkpoint_every = o->checkpoint_dir[0] ? o->checkpoint_every : 0;
 }
 
+/* Whose gradients a worker may wait for while it communicates. */
+static void settle_stalls(struct hr_run *run)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const bool bounded = shared->staleness_bound < UINT64_MAX;
+    run->job.stall = (struct hr_stall_rules){
+        .warn_ns = hr_stall_limit_ns(run->options.stall_warn, run->options.timeout),
+        .workers = shared->workers,
+        .owners = shared->colocated ? shared->servers : 0,
+        .waits = shared->strategy->shares_batch ? HR_WAITS_FOR_STEP
+                 : bounded                      ? HR_WAITS_FOR_SLOWEST
+                                                : HR_WAITS_FOR_SERVERS,
+    };
+}
+
 /* How long ranks spin and yield follows from how many threads will be busy. */
 static void settle_waiting(struct hr_run *run)
 {
@@ -225,6 +240,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
         HR_TRY(hr_replay_prepare(&run->drive));
     shared->group_options.nranks = shared->workers;
     settle_waiting(run);
+    settle_stalls(run);
     shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;
     HR_TRY(hr_links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));

@@ -66,6 +66,7 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .timeout = 30,
                                                 .on_loss = "restart",
                                                 .lost_batch = "count",
+                                                .stall_warn = 10,
                                                 .target_accuracy = 0.95,
                                                 .checkpoint_dir = "ck",
                                                 .checkpoint_every = 50,
@@ -96,20 +97,9 @@ static const struct hr_dataset dataset = {.name = "digits",
                                           .train = {.count = 1500},
                                           .test = {.count = 297}};
 
-static struct hr_curve_point points[] = {
-    {.samples = 640,
-     .seconds = 0.1,
-     .epoch = 0.5,
-     .train_loss = 1.1,
-     .test_loss = 1.2,
-     .test_accuracy = 0.6},
-    {.samples = 1280,
-     .seconds = 0.2,
-     .epoch = 1,
-     .train_loss = NAN,
-     .test_loss = INFINITY,
-     .test_accuracy = 0.1},
-};
+/* Samples, seconds, epoch; losses in training and of the test split; accuracy. */
+static struct hr_curve_point points[] = {{640, 0.1, 0.5, 1.1, 1.2, 0.6},
+                                         {1280, 0.2, 1, NAN, INFINITY, 0.1}};
 
 static uint64_t counts[] = {1, 3, 0, 0, 0, 0, 2};
 static struct hr_staleness parts[] = {
@@ -365,6 +355,7 @@ static const struct field configuration[] = {
     {"max-steps", "100"},
     {"max-seconds", "60.5"},
     {"timeout", "30.0"},
+    {"stall-warn", "10.0"},
     {"target-accuracy", "0.94999999999999996"},
     {"checkpoint-dir", "\"ck\""},
     {"checkpoint-every", "50"},

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# --stall-warn: who is waited for is named before --timeout ends the wait, and nobody else ever is.
+load support
+
+# Wait until file $1 holds text $2 (20 s at most).
+await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
+
+# begin ARGUMENTS...: a run without end, each rank a process; $victim is the last of them.
+begin() {
+  "${HOGRING:-build/hogring}" train --launch process --workers 2 --epochs 1000000 --checkpoint-dir "$TMP/c" --overwrite "$@" \
+    2>"$TMP/err" >"$TMP/out" &
+  pid=$!
+  await "$TMP/err" "epoch 1/"
+  victim=$(pgrep -P $pid | tail -n 1)
+  [ -n "$victim" ]
+}
+
+stopped_and_continued() {
+  begin --stall-warn 500ms --timeout 60s "$@"
+  kill -STOP "$victim"
+  await "$TMP/err" "(--stall-warn)"
+  grep -q "^hogring: warning: rank [0-9] (pid $victim) has been stopped for [0-9.]* s, while " "$TMP/err"
+  kill -CONT "$victim"
+  await "$TMP/err" "^hogring: rank [0-9] (pid $victim) goes on after "
+  kill -INT $pid
+  code=0; wait $pid || code=$?
+  [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
+  [ "$(grep -c "(--stall-warn)" "$TMP/err")" = 1 ] || { echo "$*"; cat "$TMP/err"; return 1; }
+}
+
+@test "a stopped process is named once, as stopped, and again when it goes on" {
+  for strategy in allreduce ssp hogwild elastic-averaging; do
+    stopped_and_continued --model softmax --strategy $strategy || return 1
+  done
+}
+
+@test "so it is in a sparse model's run" {
+  hogring data make sparse --out "$TMP/rows.libsvm" --rows 20000 >/dev/null
+  stopped_and_continued --data "$TMP/rows.libsvm" --model logistic
+}
+
+@test "who waits is named with it, and the run ends in time all the same" {
+  begin --model softmax --stall-warn 1s --timeout 6s
+  kill -STOP "$victim"
+  code=0; wait $pid || code=$?
+  [ $code = 4 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
+  grep -qE "^hogring: warning: rank 1 \(pid $victim\) has been stopped for [0-9.]+ s, while .*; rank 0 has waited [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err"
+  grep -q "pid $victim is stopped, while .*(--timeout)" "$TMP/err"
+}
+
+@test "a worker that sleeps is named by rank, pid and phase, whatever the strategy" {
+  for how in allreduce ps-sync ps-async ssp hogwild local-sgd gossip elastic-averaging "backup-workers --backups 0" \
+    "ps-async --placement colocated" "allreduce --launch process"; do
+    hogring train "${quick[@]}" --workers 2 --inject stall:1@step=5+2s --stall-warn 700ms --strategy $how 2>"$TMP/err" >/dev/null
+    grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err" || { echo "$how"; cat "$TMP/err"; return 1; }
+    [ "$(grep -c "(--stall-warn)" "$TMP/err")" = 1 ] || { echo "$how"; cat "$TMP/err"; return 1; }
+  done
+}
+
+@test "so it is in a comparison, and beside others" {
+  for how in "" --concurrent; do
+    hogring compare "${quick[@]}" --workers 2 --inject stall:1@step=5+2s --stall-warn 700ms --strategies allreduce,hogwild $how 2>"$TMP/err" >/dev/null
+    [ "$(grep -c "^hogring: warning: rank 1 (pid [0-9]*) has been computing .*(--stall-warn)$" "$TMP/err")" = 2 ] || { cat "$TMP/err"; return 1; }
+  done
+}
+
+@test "gradients that take longer for all are no stall, and 0 says nothing" {
+  for how in allreduce hogwild "ps-async --placement colocated"; do
+    hogring train "${quick[@]}" --workers 2 --max-steps 4 --compute-time 3s --stall-warn 2s --strategy $how 2>"$TMP/err" >/dev/null
+    [ ! -s "$TMP/err" ] || { echo "$how"; cat "$TMP/err"; return 1; }
+  done
+  hogring train "${quick[@]}" --workers 2 --inject stall:1@step=5+3s --stall-warn 0 2>"$TMP/err" >/dev/null
+  [ ! -s "$TMP/err" ] || { cat "$TMP/err"; return 1; }
+}
+
+@test "a limit that --timeout never lets come is refused where it is given" {
+  refused 2 "--stall-warn 5s: expected less than --timeout, which ends a wait after 5s" train --stall-warn 5s --timeout 5s
+  refused 2 "--stall-warn 40s: expected less than --timeout" compare --stall-warn 40s
+  refused 2 "--stall-warn 40s: expected less than --timeout" train --data "$TMP/rows.libsvm" --model logistic --stall-warn 40s
+  refused 2 "--stall-warn 3: expected a time with its unit" train --stall-warn 3
+  refused 2 "--stall-warn" train --stall-warn -1s
+  refused 2 "--stall-warn 2000000: expected 0 to 1000000" train --stall-warn 2000000s --timeout 0
+  refused 2 "--stall-warn: means nothing with --clock virtual" simulate --stall-warn 1s
+  refused 2 "--stall-warn: means nothing with --schedule explore:1" train --schedule explore:1 --stall-warn 1s
+  hogring train "${quick[@]}" --timeout 5s 2>"$TMP/err" >/dev/null
+  [ ! -s "$TMP/err" ]
+  hogring train "${quick[@]}" --timeout 0 --stall-warn 1h >/dev/null
+  hogring simulate "${quick[@]}" --stall-warn 0 >/dev/null
+}
