@@ -53,7 +53,7 @@ say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
 SONAME  := libhogring.so.0
 HEADERS := $(wildcard include/hogring/*.h)
 
-.PHONY: all experiments oracle safety-cost help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
+.PHONY: all experiments soak oracle safety-cost help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
   model run-model fuzz run-fuzz
 .SECONDARY:
 
@@ -176,6 +176,8 @@ peers: all                                     ## measure beside Open MPI, MPICH
 	@python3 tests/peers/compare.py $(PEERS)
 experiments: all                               ## published findings checked: tests/experiments/results; ONLY=name
 	@python3 tests/experiments/run.py $(ONLY)
+soak: all                                          ## drawn runs, faults and kills for SECONDS (60): accounts and digests checked
+	@python3 tests/soak/soak.py $(BIN)/hogring --seconds $(or $(SECONDS),60)
 oracle: all                                    ## PyTorch as oracle: outputs, gradients, trained weights (python3-torch)
 	@if /usr/bin/python3 -c 'import torch' 2>/dev/null; then /usr/bin/python3 tests/peers/oracle.py; \
 	else echo "oracle: skipped, no /usr/bin/python3 with torch (Debian: python3-torch)"; fi

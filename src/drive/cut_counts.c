@@ -1,5 +1,7 @@
 #include "drive/cut_counts.h"
 
+#include "strategy/last_cut.h"
+
 /* The index at which all workers are. */
 static uint64_t index_of_cut(const struct hr_leader *leader)
 {
@@ -111,5 +113,8 @@ void hr_leader_conclude(const struct hr_leader *leader)
             cut->again ? cut->index : hr_batch_schedule_next_cut(&shared->schedule, cut->index));
     }
     leave_for_the_gone(leader);
+    if (shared->outlives)
+        hr_fates_leave_cut(shared->fates);
+    hr_last_cut_keep(shared);
     hr_cut_conclude(&leader->cuts);
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "drive/rest.h"
 #include "drive/terms.h"
+#include "strategy/last_cut.h"
 #include "strategy/server.h"
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
@@ -16,7 +17,7 @@ void hr_losses_begin(struct hr_losses *losses, struct hr_leader *leader)
 {
     losses->leader = leader;
     losses->began_ns = losses->now_ns(losses->clock);
-    hr_term_keep(leader);
+    hr_last_cut_keep(leader->job->shared);
 }
 
 void hr_losses_end(struct hr_losses *losses)

@@ -2,42 +2,15 @@
 
 #include <string.h>
 
+#include "strategy/last_cut.h"
 #include "strategy/shared.h"
 
 /* --- the state of the last cut --- */
 
-static size_t state_bytes(const struct hr_shared_state *shared)
-{
-    return hr_state_floats(shared) * shared->snapshot.state_copies * sizeof(float);
-}
-
-/* Replicas of their own come back from the snapshot alone, which strategies with servers share. */
-static void copy(const struct hr_shared_state *shared, const struct hr_snapshot *to,
-                 const struct hr_snapshot *from)
-{
-    memcpy(to->weights, from->weights, shared->params * sizeof *to->weights);
-    memcpy(to->state, from->state, state_bytes(shared));
-    memcpy(to->applied, from->applied, shared->snapshot.state_copies * sizeof *to->applied);
-}
-
-void hr_term_keep(const struct hr_leader *leader)
-{
-    const struct hr_shared_state *shared = leader->job->shared;
-    struct hr_last_cut *kept = shared->last_cut;
-    if (!kept)
-        return;
-    hr_atom32_store_release(&kept->whole,
-                            0); /* partner: roll_back. Until it is 1, the snapshot is */
-    copy(shared, &kept->snapshot, &shared->snapshot);
-    hr_atom32_store_release(&kept->whole, 1); /* partner: roll_back */
-}
-
 static uint64_t roll_back(const struct hr_leader *leader)
 {
-    const struct hr_shared_state *shared = leader->job->shared;
-    if (hr_atom32_load_acquire(
-            &shared->last_cut->whole)) /* partner: hr_term_keep, of a dead leader */
-        copy(shared, &shared->snapshot, &shared->last_cut->snapshot);
+    hr_last_cut_restore(leader->job->shared);
+    hr_fates_roll_back(leader->job->shared->fates);
     return leader->cuts.cut->begins;
 }
 

@@ -25,7 +25,4 @@ struct hr_term_begin {
 HR_CHECKED enum hr_status hr_term_begin(const struct hr_leader *leader, struct hr_term_begin how,
                                         uint64_t *again);
 
-/* What a rollback needs, kept by the leader when it has concluded a cut, and before the run. */
-void hr_term_keep(const struct hr_leader *leader);
-
 #endif

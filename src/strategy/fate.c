@@ -50,6 +50,25 @@ bool hr_fates_take(struct hr_fates *fates, uint64_t *index)
     }
 }
 
+void hr_fates_leave_cut(struct hr_fates *fates)
+{
+    for (size_t w = 0; w < fates->workers; w++) {
+        fates->fate[w].cut_batches = fates->fate[w].lost_batches;
+        fates->fate[w].cut_samples = fates->fate[w].lost_samples;
+    }
+}
+
+void hr_fates_roll_back(struct hr_fates *fates)
+{
+    uint64_t index;
+    while (hr_fates_take(fates, &index))
+        continue;
+    for (size_t w = 0; w < fates->workers; w++) {
+        fates->fate[w].lost_batches = fates->fate[w].cut_batches;
+        fates->fate[w].lost_samples = fates->fate[w].cut_samples;
+    }
+}
+
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index)
 {
     struct hr_last_gradient *last = &stats->last;

@@ -42,6 +42,7 @@ struct hr_fate {
     uint64_t lost_samples;                 /* never trained on, or gone with its replica */
     uint64_t again_batches, again_samples; /* handed out, or computed, once more */
     uint64_t partial;                      /* pushes of which only a part reached the weights */
+    uint64_t cut_batches, cut_samples;     /* lost_* at the last cut */
 };
 
 /* Batches to be handed out again, a queue. Writer of `returned`: who hands out batches; `taken` is
@@ -63,6 +64,10 @@ void hr_fates_return(struct hr_fates *fates, uint64_t index);
 /* Is there one; take one. Any number of threads. */
 bool hr_fates_waiting(const struct hr_fates *fates);
 bool hr_fates_take(struct hr_fates *fates, uint64_t *index);
+
+/* All stand at a cut; all go back to it: what was lost since is not, nor waits to be handed out. */
+void hr_fates_leave_cut(struct hr_fates *fates);
+void hr_fates_roll_back(struct hr_fates *fates);
 
 struct hr_worker_stats;
 

@@ -1,0 +1,61 @@
+"""One run: its options, and who dies when."""
+import random
+
+STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "elastic-averaging", "backup-workers", "gossip"]
+SERVED = {"ps-sync", "ps-async", "ssp", "elastic-averaging", "backup-workers"}
+ONE_SERVER = {"backup-workers"}
+EPOCH = 1438  # training samples of --data digits
+
+
+class Draw:
+    """options: of `hogring train`. inside: --inject entries; outside: (seconds, who) of real SIGKILLs,
+    who being the number of a child, workers first. deaths: how many may happen."""
+
+    def __init__(self, seed, strategies=STRATEGIES, servers_die=True, launches=("thread", "process")):
+        r = random.Random(seed)
+        self.seed = seed
+        self.strategy = r.choice(strategies)
+        self.launch = r.choice(launches)
+        self.workers = r.randint(2, 5)
+        self.served = self.strategy in SERVED
+        self.servers = 1 if self.strategy in ONE_SERVER else r.randint(1, 3) if self.served else 0
+        self.on_loss = r.choice(["continue", "restart"])
+        self.epochs = r.randint(2, 4)
+        self.restarts = 8
+        self.options = ["--strategy", self.strategy, "--launch", self.launch, "--workers", str(self.workers), "--epochs", str(self.epochs),
+                        "--seed", str(r.randint(1, 10**6)), "--batch-size", str(r.choice([8, 16, 32])), "--on-loss", self.on_loss,
+                        "--max-restarts", str(self.restarts), "--lost-batch", r.choice(["reissue", "count"]), "--model", r.choice(["softmax", "mlp"]),
+                        "--compute-time", r.choice(["1ms", "2ms", "lognormal(2ms, 0.5)"]), "--timeout", "20s"]
+        if self.served:
+            self.options += ["--servers", str(self.servers)]
+        if self.strategy == "allreduce" and r.random() < 0.5:
+            self.options += ["--algorithm", r.choice(["direct", "ring", "tree", "master-worker", "bidirectional-ring"])]
+        if r.random() < 0.3 and not (self.served and self.servers > 1):
+            self.options += ["--optimizer", r.choice(["adam", "adagrad", "adamw"]), "--lr", "0.005"]
+        if self.strategy in ("local-sgd", "elastic-averaging"):
+            self.options += ["--sync-every", str(r.choice([1, 3, 8]))]
+        if self.strategy == "gossip":
+            self.options += ["--gossip-graph", r.choice(["ring", "complete"])]
+        self.draw_deaths(r, servers_die)
+
+    def draw_deaths(self, r, servers_die):
+        most = self.workers - 1 if self.on_loss == "continue" else min(4, self.restarts)
+        self.deaths = r.randint(1, max(1, most))
+        servers = self.servers if servers_die else 0
+        victims = [r.randrange(self.workers + servers) for _ in range(self.deaths)]
+        if self.on_loss == "continue":  # each once, and never the last worker
+            victims = list(dict.fromkeys(victims))
+        self.inside, self.outside = [], []
+        for who in victims:
+            if self.launch == "process" and r.random() < 0.5:
+                self.outside.append((r.uniform(0.05, 0.6), who))
+            elif who < self.workers:
+                self.inside.append(f"kill:{who}@step={r.randint(0, 60)}")
+            else:
+                self.inside.append(f"kill:server:{who - self.workers}@step={r.randint(0, 200)}")
+        if r.random() < 0.3:
+            self.inside.append(f"stall:{r.randrange(self.workers)}@step={r.randint(0, 30)}+{r.randint(5, 50)}ms")
+        if r.random() < 0.3:
+            self.inside.append(f"slow:{r.randrange(self.workers)}x{r.randint(2, 4)}")
+        if self.inside:
+            self.options += ["--inject", ",".join(self.inside)]
