@@ -16,7 +16,7 @@
 #include "hogring/replay.h"
 #include "trace/trace.h"
 
-enum { HR_TRACE_KINDS = 8 };
+enum { HR_TRACE_KINDS = 12 };
 
 struct hr_worker_view {
     uint64_t gradients;         /* it computed */

@@ -116,4 +116,11 @@ static inline void hr_ring_release_spsc(struct hr_ring *ring)
     hr_atom64_store_release(&ring->head, head + 1); /* partner: reserve, drained */
 }
 
+/* Drop all messages that are there. Consumer only. */
+static inline void hr_ring_drop_spsc(struct hr_ring *ring)
+{
+    while (hr_ring_peek_spsc(ring))
+        hr_ring_release_spsc(ring);
+}
+
 #endif

@@ -10,6 +10,10 @@
  *            true number of samples.
  *   Account  dropped gradients are counted, in all and by worker; their samples do not count as
  *            trained on. The clock is the step: the skew is how many steps behind the slowest is.
+ *   Losses   a lost worker's share of the step in hand is lost, unless its gradient is in: that is
+ *            summed as if nothing had happened. From the next step on those who live share the
+ *            batch, and the server waits for k fewer than they are, but for one at least. A worker
+ *            that comes back has a share of the next step.
  *   Source   Chen, Pan, Monga, Bengio, Jozefowicz, "Revisiting Distributed Synchronous SGD",
  *            arXiv 1604.00981.
  *
@@ -19,8 +23,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "base/vec.h"
-#include "strategy/server.h"
+#include "strategy/server_losses.h"
 #include "strategy/staleness.h"
 #include "strategy/strategies.h"
 
@@ -49,6 +54,7 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
 
 /* --- a worker's counters, after the servers' memory --- */
 
+/* Writer: the server. */
 struct dropped {
     alignas(HR_LINE) uint64_t gradients;
     uint64_t samples;
@@ -77,30 +83,44 @@ static void report(const struct hr_shared_state *shared, struct hr_run_result *r
 
 /* --- the worker --- */
 
-/* The worker's last gradient came too late: its samples have not been trained on. */
-static void take_back(struct hr_worker *worker)
+/* A worker's own. */
+struct backup_worker {
+    struct hr_pushing pushing; /* first */
+    bool shares;               /* it sits where the server said; else, at a cut, */
+    size_t seat, seats;        /* where it did before */
+};
+
+/* Its share is that of the step in hand, until the cut. */
+static void take_seat(struct hr_worker *worker, const struct hr_message *reply)
 {
-    struct hr_worker_stats *stats = worker->stats;
-    struct dropped *dropped = dropped_of(worker->shared, worker->rank);
-    dropped->gradients++;
-    dropped->samples += worker->samples;
-    stats->samples -= worker->samples;
-    stats->epoch_samples -= worker->samples;
-    stats->epoch_loss = worker->epoch_loss;
-    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+    struct backup_worker *own = worker->own;
+    const uint64_t word = reply->word[HR_REPLY_SEAT];
+    const bool batch = reply->kind == HR_WEIGHTS;
+    if (batch && !own->shares) {
+        own->seat = worker->seat;
+        own->seats = worker->seats;
+    }
+    if (batch || own->shares) {
+        worker->seat = batch ? (size_t)(uint32_t)word : own->seat;
+        worker->seats = batch ? (size_t)(word >> 32) : own->seats;
+    }
+    own->shares = batch;
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     const struct hr_message reply = hr_server_collect(worker);
-    struct hr_pushing *own = worker->own;
+    struct backup_worker *own = worker->own;
+    const bool pushed = own->pushing.pushed;
     const enum fate fate = (enum fate)reply.word[HR_REPLY_FATE];
-    if (own->pushed && fate == DROPPED)
-        take_back(worker);
-    else if (own->pushed)
+    if (pushed && fate == DROPPED)
+        hr_stats_drop(worker->stats);
+    else if (pushed)
         hr_staleness_count(worker);
-    worker->stats->updates += own->pushed && fate == SUMMED_LAST;
-    own->pushed = false;
+    worker->stats->updates += pushed && fate == SUMMED_LAST;
+    own->pushing.pushed = false;
+    if (worker->shared->outlives)
+        take_seat(worker, &reply);
     worker->index = reply.word[HR_REPLY_INDEX];
     *task =
         (struct hr_task){reply.kind == HR_NO_BATCH ? HR_TASK_CUT : HR_TASK_BATCH, worker->index};
@@ -114,6 +134,13 @@ static void offer(struct hr_worker *worker)
 
 /* --- the shard --- */
 
+/* A worker that has delivered waits for the step's end, and so does one that came too late to have
+ * a share. */
+static bool may_pull(const struct hr_shard *shard, const struct hr_client *client)
+{
+    return !client->in && (!shard->loses || !shard->open || client->seated);
+}
+
 static void enabled(struct hr_shard *shard, unsigned char *enabled)
 {
     for (size_t w = 0; w < shard->shared->workers; w++) {
@@ -121,7 +148,9 @@ static void enabled(struct hr_shard *shard, unsigned char *enabled)
             continue;
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(shard->shared, w, shard->number));
-        enabled[w] = message && (message->kind != HR_PULL || !shard->worker[w].in);
+        enabled[w] =
+            (message && (message->kind != HR_PULL || may_pull(shard, &shard->worker[w]))) ||
+            (shard->loses && hr_shard_sees_loss(shard, w));
     }
 }
 
@@ -141,21 +170,56 @@ static uint64_t step_in_hand(const struct hr_shard *shard)
     return hr_atom64_load_relaxed(&shard->shared->dispenser->next) - 1; /* our own word */
 }
 
+/* Those who live share the batch, in rank order. */
+static void begin_step(struct hr_shard *shard)
+{
+    const size_t workers = shard->shared->workers;
+    size_t seats = 0;
+    for (size_t w = 0; shard->loses && w < workers; w++) {
+        struct hr_client *client = &shard->worker[w];
+        client->seated = !client->left;
+        client->seat = seats;
+        seats += client->seated;
+    }
+    shard->seats = shard->expected = shard->loses ? seats : workers;
+    shard->open = true;
+    hr_atom64_store_release(&shard->shared->dispenser->next,
+                            step_in_hand(shard) + 2); /* partner: the leader at a cut */
+}
+
+/* Samples of its share of the step in hand. */
+static size_t share_of(const struct hr_shard *shard, const struct hr_client *client)
+{
+    const struct hr_batch batch =
+        hr_batch_schedule_batch(&shard->shared->schedule, step_in_hand(shard));
+    return hr_split_begin(batch.count, shard->seats, client->seat + 1) -
+           hr_split_begin(batch.count, shard->seats, client->seat);
+}
+
+static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr_message *message)
+{
+    client->batch = step_in_hand(shard);
+    client->batches = 1;
+    if (!shard->loses)
+        return;
+    client->share = share_of(shard, client);
+    message->word[HR_REPLY_SEAT] = client->seat | (uint64_t)shard->seats << 32;
+}
+
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
     struct hr_message message = {.kind = HR_NO_BATCH};
-    if (!shard->open && hr_shard_has_batch(shard)) {
-        shard->open = true;
-        hr_atom64_store_release(&shared->dispenser->next,
-                                step_in_hand(shard) + 2); /* partner: the leader at a cut */
-    }
+    if (!shard->open && hr_shard_has_batch(shard))
+        begin_step(shard);
+    client->rests = false;
     client->read = shard->version;
     if (shard->open) {
         message.kind = HR_WEIGHTS;
         message.word[HR_REPLY_INDEX] = shard->taken.value = step_in_hand(shard);
         message.word[HR_REPLY_SKEW] = skew(shard);
+        hand_out(shard, client, &message);
         memcpy(shared->weights[worker], shard->weights, shard->count * sizeof(float));
     }
     message.word[HR_REPLY_FATE] = client->fate;
@@ -185,22 +249,95 @@ static bool finish_step(struct hr_shard *shard, uint64_t index)
     return true;
 }
 
+/* Gradients that make an update: k fewer than those that are in or may come. */
+static size_t needed(const struct hr_shard *shard)
+{
+    const size_t backups = shard->shared->options->backups;
+    return shard->expected > backups ? shard->expected - backups : 1;
+}
+
+/* The worker's gradient, or its loss, has ended the step, if enough are in. */
+static void finish_if_enough(struct hr_shard *shard, size_t worker)
+{
+    struct hr_client *client = &shard->worker[worker];
+    if (shard->nin < needed(shard) || !finish_step(shard, step_in_hand(shard)))
+        return;
+    client->fate = SUMMED_LAST;
+    client->made++;
+    if (client->left)
+        shard->shared->stats[worker].updates = client->made;
+}
+
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
 {
     struct hr_client *client = &shard->worker[worker];
-    const uint64_t index = push->word[HR_REQUEST_INDEX];
+    client->batches = 0;
+    client->index = push->word[HR_REQUEST_INDEX];
+    client->samples = push->word[HR_REQUEST_SAMPLES];
     client->staleness = shard->taken.value = shard->version - client->read;
-    if (!shard->open || index != step_in_hand(shard)) {
+    if (!shard->open || client->index != step_in_hand(shard)) {
+        struct dropped *dropped = dropped_of(shard->shared, worker);
         client->fate = DROPPED;
+        dropped->gradients++;
+        dropped->samples += client->samples;
         return;
     }
     client->fate = SUMMED;
-    client->samples = push->word[HR_REQUEST_SAMPLES];
     client->in = true;
-    if (++shard->nin < shard->shared->workers - shard->shared->options->backups)
-        return;
-    if (finish_step(shard, index))
-        client->fate = SUMMED_LAST;
+    shard->nin++;
+    finish_if_enough(shard, worker);
+}
+
+/* --- losses --- */
+
+/* What it had not pushed, and what came too late without its knowing. */
+static void settle_counters(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_client *client = &shard->worker[worker];
+    struct hr_worker_stats *stats = &shard->shared->stats[worker];
+    hr_stats_mend(stats);
+    if (client->batches && stats->last.any && stats->last.index == client->batch)
+        hr_stats_take_back(stats);
+    else if (client->fate == DROPPED && stats->last.any && stats->last.index == client->index)
+        hr_stats_drop(stats);
+    stats->updates = client->made;
+}
+
+/* Its shares: the one in its hands, and that of the step in hand which it did not ask for yet. */
+static void count_lost(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_client *client = &shard->worker[worker];
+    struct hr_fate *fate = hr_fate_of(shard->shared->fates, worker);
+    const bool misses = shard->open && client->seated && !client->in &&
+                        (!client->batches || client->batch != step_in_hand(shard));
+    fate->lost_batches += client->batches + misses;
+    fate->lost_samples += client->batches ? client->share : 0;
+    fate->lost_samples += misses ? share_of(shard, client) : 0;
+}
+
+/* Who is said to have made an update that a loss has ended: one who lives, if any. */
+static size_t who_is_in(const struct hr_shard *shard)
+{
+    size_t who = 0;
+    for (size_t w = 0; w < shard->shared->workers; w++)
+        if (shard->worker[w].in && (!shard->worker[who].in || shard->worker[who].left))
+            who = w;
+    return who;
+}
+
+static void lose(struct hr_shard *shard, size_t worker)
+{
+    struct hr_client *client = &shard->worker[worker];
+    hr_shard_lose_begin(shard, worker);
+    settle_counters(shard, worker);
+    count_lost(shard, worker);
+    shard->expected -= shard->open && client->seated && !client->in;
+    client->seated = client->seated && client->in;
+    hr_shard_lose_end(shard, worker);
+    if (shard->open && shard->expected == 0) /* nobody has a share any more */
+        shard->open = false;
+    else if (shard->open)
+        finish_if_enough(shard, who_is_in(shard));
 }
 
 static void take(struct hr_shard *shard, size_t worker)
@@ -227,7 +364,7 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .prepare = prepare,
     .describe = describe,
     .report = report,
-    .worker_own = sizeof(struct hr_pushing),
+    .worker_own = sizeof(struct backup_worker),
     .bytes = bytes,
     .init = hr_server_init,
     .start = hr_server_start,
@@ -246,4 +383,6 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .enabled = enabled,
     .take = take,
     .over = hr_shard_over,
+    .lose = lose,
+    .may_join = hr_server_may_join,
 };

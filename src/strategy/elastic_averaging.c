@@ -14,6 +14,9 @@
  *            it, and a resumed run equals one that never stopped. The price: ends of epochs, and
  *            --checkpoint-every, pull workers together.
  *   Stop     a request to stop holds when a worker has used up its range.
+ *   Losses   what a worker has done since its last exchange goes with its replica: its whole range
+ *            is handed out again, or is lost, and its counters go back to where the range began. A
+ *            worker that comes back begins at the center, without a state of its optimiser.
  *   Source   Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD", NIPS 2015,
  *            algorithm 1.
  */
@@ -21,7 +24,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "strategy/server.h"
+#include "strategy/server_losses.h"
 #include "strategy/ssp_gate.h"
 #include "strategy/staleness.h"
 #include "strategy/strategies.h"
@@ -42,6 +45,51 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
 {
     snprintf(text, size, "sync-every %zu, moving-rate %g", shared->options->sync_every,
              ((const struct setup *)shared->setup)->rate);
+}
+
+/* --- a worker's counters when it began its range, after the servers' memory --- */
+
+/* Writer: the worker; after its death shard 0. */
+struct mark {
+    alignas(HR_LINE) struct hr_atom64 range; /* 1 + its first batch; 0: nothing is marked */
+    uint64_t steps, samples, updates, epoch_samples;
+    double epoch_loss;
+};
+
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return hr_server_bytes(shared) + (shared->outlives ? shared->workers : 0) * sizeof(struct mark);
+}
+
+static struct mark *mark_of(const struct hr_shared_state *shared, size_t worker)
+{
+    return (struct mark *)(void *)((unsigned char *)shared->own + hr_server_bytes(shared)) + worker;
+}
+
+static void set_mark(struct mark *mark, const struct hr_worker_stats *stats, uint64_t range)
+{
+    mark->steps = stats->steps;
+    mark->samples = stats->samples;
+    mark->updates = stats->updates;
+    mark->epoch_samples = stats->epoch_samples;
+    mark->epoch_loss = stats->epoch_loss;
+    hr_atom64_store_release(&mark->range, range + 1); /* partner: go_back */
+}
+
+/* The worker is dead: what it did in this range does not count. Had it not begun the range, there
+ * is nothing to undo. */
+static void go_back(struct mark *mark, struct hr_worker_stats *stats, uint64_t range)
+{
+    if (hr_atom64_load_acquire(&mark->range) != range + 1) /* partner: set_mark */
+        return;
+    stats->steps = mark->steps;
+    stats->samples = mark->samples;
+    stats->updates = mark->updates;
+    stats->epoch_samples = mark->epoch_samples;
+    stats->epoch_loss = mark->epoch_loss;
+    stats->last.any = false;
+    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+    hr_atom64_store_relaxed(&mark->range, 0);
 }
 
 /* --- the worker --- */
@@ -66,7 +114,8 @@ static void begin_at_center(struct hr_worker *worker)
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    begin_at_center(worker);
+    if (!worker->back) /* else the servers give it the center */
+        begin_at_center(worker);
     HR_TRY(hr_server_start(worker));
     return hr_state_start(worker, worker->rank);
 }
@@ -101,6 +150,8 @@ static void take_range(struct hr_worker *worker)
         .next = reply.word[HR_REPLY_INDEX],
         .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
     };
+    if (worker->shared->outlives && has_batches(worker))
+        set_mark(mark_of(worker->shared, worker->rank), worker->stats, reply.word[HR_REPLY_INDEX]);
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
@@ -136,39 +187,82 @@ static void exchange(struct hr_shard *shard, size_t worker)
     const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
     client->clock++;
+    client->batches = 0;
     client->staleness = shard->taken.value = shard->version - client->read;
     hr_vec()->exchange(shared->weights[worker] + shard->first, shard->weights,
                        (float)((const struct setup *)shared->setup)->rate, shard->count);
     client->read = ++shard->version;
 }
 
+/* Batches that came back, as many as follow each other. */
+static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
+{
+    struct hr_fates *fates = shard->shared->fates;
+    uint64_t n = 0, index;
+    if (!shard->loses || !hr_fates_take(fates, first))
+        return 0;
+    for (n = 1; n < most && hr_fates_next(fates, &index) && index == *first + n; n++)
+        hr_fates_take(fates, &index);
+    return n;
+}
+
 /* The next batches, up to the cut; none when there are none left. */
-static void hand_out(struct hr_shard *shard, struct hr_message *message)
+static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr_message *message)
 {
     struct hr_dispenser *dispenser = shard->shared->dispenser;
-    const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
-    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
+    uint64_t next = hr_atom64_load_relaxed(&dispenser->next);     /* our own word */
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader */
     const uint64_t most = shard->shared->options->sync_every;
     if (!hr_shard_has_batch(shard))
         return;
-    message->word[HR_REPLY_INDEX] = next;
-    message->word[HR_REPLY_COUNT] = cut - next < most ? cut - next : most;
-    /* Partner: the leader at a cut. */
-    hr_atom64_store_release(&dispenser->next, next + message->word[HR_REPLY_COUNT]);
+    uint64_t count = again(shard, most, &next);
+    if (!count) {
+        count = cut - next < most ? cut - next : most;
+        hr_atom64_store_release(&dispenser->next, next + count); /* partner: the leader at a cut */
+    }
+    message->word[HR_REPLY_INDEX] = client->batch = next;
+    message->word[HR_REPLY_COUNT] = client->batches = count;
+}
+
+/* A worker that has just joined begins at the center. */
+static void welcome(struct hr_shard *shard, size_t worker)
+{
+    memcpy(shard->shared->weights[worker] + shard->first, shard->weights,
+           shard->count * sizeof(float));
+    shard->worker[worker].read = shard->version;
+    shard->worker[worker].fresh = false;
 }
 
 static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
 {
-    struct hr_message message = {.kind = exchanges ? HR_WEIGHTS : HR_RANGE};
+    struct hr_client *client = &shard->worker[worker];
+    struct hr_message message = {.kind = exchanges || client->fresh ? HR_WEIGHTS : HR_RANGE};
+    client->rests = false;
     if (exchanges)
         exchange(shard, worker);
-    const uint64_t slowest = hr_ssp_slowest_clock(shard), clock = shard->worker[worker].clock;
+    else if (client->fresh)
+        welcome(shard, worker);
+    const uint64_t slowest = hr_ssp_slowest_clock(shard), clock = client->clock;
     if (shard->number == 0)
-        hand_out(shard, &message);
+        hand_out(shard, client, &message);
     if (!exchanges)
         shard->taken.value = message.word[HR_REPLY_INDEX];
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
     hr_shard_reply(shard, worker, message);
+}
+
+static void lose(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const struct hr_client *client = &shard->worker[worker];
+    hr_shard_lose_begin(shard, worker);
+    if (shard->number == 0) {
+        hr_stats_mend(&shared->stats[worker]);
+        if (client->batches)
+            go_back(mark_of(shared, worker), &shared->stats[worker], client->batch);
+        hr_shard_give_back(shard, worker);
+    }
+    hr_shard_lose_end(shard, worker);
 }
 
 static void take(struct hr_shard *shard, size_t worker)
@@ -190,7 +284,7 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .order = hr_order_of_arrival,
     .prepare = prepare,
     .describe = describe,
-    .bytes = hr_server_bytes,
+    .bytes = bytes,
     .init = hr_server_init,
     .worker_own = sizeof(struct range),
     .worker_bytes = hr_state_bytes,
@@ -211,4 +305,6 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .enabled = hr_shard_enabled,
     .take = take,
     .over = hr_shard_over,
+    .lose = lose,
+    .may_join = hr_server_may_join,
 };

@@ -69,6 +69,15 @@ void hr_fates_roll_back(struct hr_fates *fates)
     }
 }
 
+bool hr_fates_next(const struct hr_fates *fates, uint64_t *index)
+{
+    const uint64_t number = hr_atom64_load_acquire(&fates->taken);
+    if (number == hr_atom64_load_acquire(&fates->returned)) /* partner: hr_fates_return */
+        return false;
+    *index = *slot(fates, number);
+    return true;
+}
+
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index)
 {
     struct hr_last_gradient *last = &stats->last;
@@ -78,7 +87,7 @@ void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index)
     last->epoch_loss = stats->epoch_loss;
     last->index = index;
     last->any = true;
-    hr_atom32_store_release(&last->counting, 1); /* partner: hr_stats_mend */
+    hr_atom32_store_release(&last->counting, HR_COUNTING); /* partner: hr_stats_mend */
 }
 
 void hr_stats_end(struct hr_worker_stats *stats)
@@ -86,11 +95,33 @@ void hr_stats_end(struct hr_worker_stats *stats)
     hr_atom32_store_release(&stats->last.counting, 0); /* partner: hr_stats_mend */
 }
 
+static void drop(struct hr_worker_stats *stats)
+{
+    struct hr_last_gradient *last = &stats->last;
+    stats->samples = last->samples;
+    stats->epoch_samples = last->epoch_samples;
+    stats->epoch_loss = last->epoch_loss;
+    last->any = false;
+    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+}
+
+void hr_stats_drop(struct hr_worker_stats *stats)
+{
+    if (!stats->last.any)
+        return;
+    hr_atom32_store_release(&stats->last.counting, HR_DROPPING); /* partner: hr_stats_mend */
+    drop(stats);
+    hr_stats_end(stats);
+}
+
 void hr_stats_mend(struct hr_worker_stats *stats)
 {
-    /* Partner: the worker's two stores. It is dead: what it stored before is all there is. */
-    if (hr_atom32_load_acquire(&stats->last.counting))
+    /* Partner: the worker's stores. It is dead: what it stored before is all there is. */
+    const uint32_t counting = hr_atom32_load_acquire(&stats->last.counting);
+    if (counting == HR_COUNTING)
         hr_stats_take_back(stats);
+    else if (counting == HR_DROPPING)
+        drop(stats);
     hr_stats_end(stats);
 }
 

@@ -20,10 +20,13 @@
 
 #include "shm/atom.h"
 
+/* What a worker is doing with its counters. */
+enum { HR_COUNTING_NOT, HR_COUNTING, HR_DROPPING };
+
 /* A worker's counters before its last gradient. Writer: the worker; after its death the launcher,
  * or shard 0. */
 struct hr_last_gradient {
-    struct hr_atom32 counting; /* 1: the counters are being changed; partner: hr_stats_mend */
+    struct hr_atom32 counting; /* not 0: the counters are being changed; partner: hr_stats_mend */
     bool any;
     uint64_t index; /* of its batch */
     uint64_t steps, samples, epoch_samples;
@@ -41,7 +44,9 @@ struct hr_fate {
     alignas(HR_LINE) uint64_t lost_batches;
     uint64_t lost_samples;                 /* never trained on, or gone with its replica */
     uint64_t again_batches, again_samples; /* handed out, or computed, once more */
-    uint64_t partial;                      /* pushes of which only a part reached the weights */
+    uint64_t partial;                      /* pushes of which only a part reached the weights.
+                                              With servers the writer is the last of them that
+                                              takes the loss (server_losses.h) */
     uint64_t cut_batches, cut_samples;     /* lost_* at the last cut */
 };
 
@@ -64,6 +69,8 @@ void hr_fates_return(struct hr_fates *fates, uint64_t index);
 /* Is there one; take one. Any number of threads. */
 bool hr_fates_waiting(const struct hr_fates *fates);
 bool hr_fates_take(struct hr_fates *fates, uint64_t *index);
+/* Look at the one that would be taken; false: there is none. Where one thread takes them all. */
+bool hr_fates_next(const struct hr_fates *fates, uint64_t *index);
 
 /* All stand at a cut; all go back to it: what was lost since is not, nor waits to be handed out. */
 void hr_fates_leave_cut(struct hr_fates *fates);
@@ -74,7 +81,9 @@ struct hr_worker_stats;
 /* The worker counts one more gradient: between these two its counters may be torn. */
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index);
 void hr_stats_end(struct hr_worker_stats *stats);
-/* The worker is dead: undo what it was just counting. */
+/* Its last gradient came too late: it was computed, but its samples do not count. */
+void hr_stats_drop(struct hr_worker_stats *stats);
+/* The worker is dead: undo what it was just counting, or finish what it was just dropping. */
 void hr_stats_mend(struct hr_worker_stats *stats);
 /* Its last gradient never reached the weights: it does not count. Returns its samples. */
 uint64_t hr_stats_take_back(struct hr_worker_stats *stats);

@@ -1,13 +1,8 @@
 /* Parameter servers, the worker's half: push, pull, and the table of the three strategies. */
-#include "strategy/server.h"
+#include "strategy/server_losses.h"
 
 #include "strategy/staleness.h"
 #include "strategy/strategies.h"
-
-static bool carries_slice(uint32_t kind)
-{
-    return kind == HR_PUSH || kind == HR_PUSHPULL;
-}
 
 static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
 {
@@ -18,7 +13,8 @@ static void send_to_all(struct hr_worker *worker, const struct hr_message *messa
         const struct hr_posted what = {
             .from = worker->rank,
             .to = shared->workers + s,
-            .bytes = sizeof *message + (carries_slice(message->kind) ? slice * sizeof(float) : 0),
+            .bytes = sizeof *message +
+                     (hr_server_carries_slice(message->kind) ? slice * sizeof(float) : 0),
         };
         hr_server_send(shared, &what, message);
     }
@@ -31,17 +27,28 @@ static struct hr_message request_of(const struct hr_worker *worker, enum hr_serv
     return message;
 }
 
-enum hr_status hr_server_start(struct hr_worker *worker)
-{
-    worker->bell = &worker->shared->control->rank[worker->rank].bell;
-    return HR_OK;
-}
-
 void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_t took_ns)
 {
     struct hr_message message = request_of(worker, kind);
     message.word[HR_REQUEST_TOOK] = (uint64_t)took_ns;
     send_to_all(worker, &message);
+}
+
+/* Replies to its earlier life are forgotten. */
+static void join(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    for (size_t s = 0; s < shared->servers; s++)
+        hr_ring_drop_spsc(hr_server_replies(shared, worker->rank, s));
+    hr_server_ask(worker, HR_JOIN, 0);
+}
+
+enum hr_status hr_server_start(struct hr_worker *worker)
+{
+    worker->bell = &worker->shared->control->rank[worker->rank].bell;
+    if (worker->back && worker->shared->strategy->lose)
+        join(worker);
+    return HR_OK;
 }
 
 void hr_server_request(struct hr_worker *worker)
@@ -140,6 +147,7 @@ void hr_server_leave(struct hr_worker *worker)
     .export_part = hr_tell_nobody, .verify = hr_verify_nothing, .shard_start = hr_shard_start,     \
     .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
     .over = hr_shard_over
+#define SERVER_LOSSES .lose = hr_shard_lose, .may_join = hr_server_may_join
 
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
@@ -162,6 +170,7 @@ const struct hr_strategy hr_strategy_ps_async = {
     .prepare = hr_stale_prepare,
     .describe = hr_stale_describe,
     SERVER_FUNCTIONS,
+    SERVER_LOSSES,
 };
 
 static enum hr_status prepare_ssp(struct hr_shared_state *shared)
@@ -181,4 +190,5 @@ const struct hr_strategy hr_strategy_ssp = {
     .prepare = prepare_ssp,
     .describe = hr_stale_describe,
     SERVER_FUNCTIONS,
+    SERVER_LOSSES,
 };

@@ -14,9 +14,11 @@
  *     PUSHPULL           step, ns                  elastic-averaging: exchange the slice with the
  *                                                  worker's; reply WEIGHTS (to a PULL: RANGE)
  *     DONE                                         this worker sends no more
+ *     JOIN               step                      it was lost, and is back: server_losses.h
  *     reply              words
  *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew; and
- *                        backup-workers: fate of the last push; elastic-averaging: how many batches
+ *                        backup-workers: fate of the last push, its share of the batch;
+ *                        elastic-averaging: how many batches
  *     RANGE              as WEIGHTS, without any
  *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
  *     CUT_DONE           staleness of the last push
@@ -60,14 +62,28 @@ enum hr_server_message {
     HR_NO_BATCH,
     HR_RANGE,
     HR_CUT_DONE,
+    HR_GONE, /* no message, but an input: the worker was lost */
+    HR_JOIN,
 };
 
-/* "pull", "push", "exchange", "cut" or "done", as traces are shown; or "unknown". The numbers of
- * requests stand in traces, so they stay. */
+/* "pull", "push", "exchange", "cut", "done", "gone" or "join", as traces are shown; or "unknown".
+ * The numbers of inputs stand in traces, so they stay. */
 const char *hr_server_request_name(uint32_t kind);
 
+static inline bool hr_server_carries_slice(uint32_t kind)
+{
+    return kind == HR_PUSH || kind == HR_PUSHPULL;
+}
+
 /* Words of a reply. */
-enum { HR_REPLY_STALENESS, HR_REPLY_INDEX, HR_REPLY_SKEW, HR_REPLY_FATE, HR_REPLY_COUNT };
+enum {
+    HR_REPLY_STALENESS,
+    HR_REPLY_INDEX,
+    HR_REPLY_SKEW,
+    HR_REPLY_FATE,
+    HR_REPLY_COUNT,
+    HR_REPLY_SEAT = HR_REPLY_COUNT /* backup-workers: seat, and in the upper half how many */
+};
 /* Words of a request. */
 enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
 
@@ -138,9 +154,12 @@ void hr_shard_take(struct hr_shard *shard, size_t worker);
 bool hr_shard_over(const struct hr_shard *shard);
 /* Its parts. Take a worker's oldest message, and note it in shard->taken. */
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
-/* CUT and DONE. */
+/* What is left: CUT, DONE, GONE and JOIN. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
-/* Is there a batch to be handed out before the cut? Shard 0 only. */
+/* If all who live have arrived: export, and tell them (server_cut.c). */
+void hr_shard_finish_cut(struct hr_shard *shard);
+/* Is there a batch to be handed out before the cut? Shard 0 only. One that came back goes out even
+ * after a request to stop: the cut has all before it. */
 bool hr_shard_has_batch(const struct hr_shard *shard);
 /* The one update expression, with the gradient sum g (count); the number of the next. */
 void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);

@@ -3,8 +3,9 @@
 
 #include "base/size.h"
 #include "shm/pair.h"
+#include "strategy/server_losses.h"
 
-/* --- memory: [requests and replies | weights | scratch | ratio | state] --- */
+/* --- memory: [requests and replies | weights | scratch | ratio | state | losses] --- */
 
 static size_t rings_bytes(const struct hr_shared_state *shared)
 {
@@ -22,10 +23,17 @@ static size_t served_state_floats(const struct hr_shared_state *shared)
     return shared->strategy->private_state ? 0 : hr_state_floats(shared);
 }
 
+size_t hr_server_losses_bytes(const struct hr_shared_state *shared)
+{
+    const bool inputs = shared->outlives && shared->strategy->lose;
+    return inputs ? shared->workers * sizeof(struct hr_server_loss) : 0;
+}
+
 size_t hr_server_bytes(const struct hr_shared_state *shared)
 {
     return rings_bytes(shared) + 2 * array_bytes(shared->params) +
-           array_bytes(hr_ratio_floats(shared)) + array_bytes(served_state_floats(shared));
+           array_bytes(hr_ratio_floats(shared)) + array_bytes(served_state_floats(shared)) +
+           hr_server_losses_bytes(shared);
 }
 
 static struct hr_ring *ring_at(const struct hr_shared_state *shared, size_t worker, size_t shard,
@@ -71,9 +79,26 @@ float *hr_server_state(const struct hr_shared_state *shared)
     return behind(hr_server_ratio(shared), hr_ratio_floats(shared));
 }
 
+struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared)
+{
+    return (void *)behind(hr_server_state(shared), served_state_floats(shared));
+}
+
+/* Servers may begin after losses: all went back to a cut. */
+static void init_losses(const struct hr_shared_state *shared)
+{
+    struct hr_server_loss *lines = hr_server_losses(shared);
+    for (size_t w = 0; w < shared->workers; w++) {
+        hr_atom32_store_release(&lines[w].taken, hr_roster_lost(shared->control, w));
+        lines[w].gone = hr_roster_is_gone(shared->control, w);
+    }
+}
+
 void hr_server_init(struct hr_shared_state *shared)
 {
     hr_pairs_init(shared->own, HR_SERVER_SLOTS, shared->workers * shared->servers);
+    if (hr_server_losses_bytes(shared))
+        init_losses(shared);
 }
 
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
@@ -85,8 +110,14 @@ size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
 
 const char *hr_server_request_name(uint32_t kind)
 {
-    static const char *const names[] = {"pull", "push", "exchange", "cut", "done"};
-    return kind >= HR_PULL && kind <= HR_DONE ? names[kind - HR_PULL] : "unknown";
+    static const char *const names[] = {
+        [HR_PULL - HR_PULL] = "pull",         [HR_PUSH - HR_PULL] = "push",
+        [HR_PUSHPULL - HR_PULL] = "exchange", [HR_CUT - HR_PULL] = "cut",
+        [HR_DONE - HR_PULL] = "done",         [HR_GONE - HR_PULL] = "gone",
+        [HR_JOIN - HR_PULL] = "join",
+    };
+    const char *name = kind >= HR_PULL && kind <= HR_JOIN ? names[kind - HR_PULL] : NULL;
+    return name ? name : "unknown";
 }
 
 void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,

@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "base/vec.h"
-#include "strategy/server.h"
+#include "strategy/server_losses.h"
 #include "strategy/ssp_gate.h"
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
@@ -21,6 +21,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         .ratio = hr_server_ratio(shared),
         .sum = hr_server_scratch(shared) + first,
         .before = shared->snapshot.applied[0],
+        .loses = shared->outlives && shared->strategy->lose,
         .worker = calloc(shared->workers, sizeof *shard->worker),
         .grads = calloc(shared->workers, sizeof *shard->grads),
     };
@@ -28,6 +29,8 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         hr_shard_stop(shard);
         return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", shared->workers);
     }
+    if (shard->loses)
+        hr_shard_know(shard);
     const bool updates = !shared->strategy->private_state;
     HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
     memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
@@ -44,14 +47,17 @@ void hr_shard_stop(struct hr_shard *shard)
     shard->grads = NULL;
 }
 
+/* Where all are gone, one may come back. */
 bool hr_shard_over(const struct hr_shard *shard)
 {
-    return shard->ndone == shard->shared->workers;
+    return shard->ndone && shard->ndone + shard->ngone == shard->shared->workers;
 }
 
 bool hr_shard_has_batch(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->shared->dispenser;
+    if (shard->loses && hr_fates_waiting(shard->shared->fates))
+        return true;
     return !hr_atom32_load_acquire(&dispenser->stop) &&
            hr_atom64_load_relaxed(&dispenser->next) < hr_atom64_load_acquire(&dispenser->cut);
 }
@@ -76,24 +82,37 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
             continue;
         const struct hr_message *message =
             hr_ring_peek_spsc(hr_server_requests(shared, w, shard->number));
-        enabled[w] = message && (message->kind != HR_PULL || may_read(shard, w, slowest));
+        enabled[w] = (message && (message->kind != HR_PULL || may_read(shard, w, slowest))) ||
+                     (shard->loses && hr_shard_sees_loss(shard, w));
     }
+}
+
+/* The next batch: one that came back, or a new one. False: none is left. */
+static bool hand_out(struct hr_shard *shard, size_t worker)
+{
+    struct hr_dispenser *dispenser = shard->shared->dispenser;
+    uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
+    if (!hr_shard_has_batch(shard))
+        return false;
+    if (!shard->loses || !hr_fates_take(shard->shared->fates, &next))
+        hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
+    shard->worker[worker].batch = shard->taken.value = next;
+    shard->worker[worker].batches = 1;
+    return true;
 }
 
 /* Shard 0 also hands out batches. */
 static void take_pull(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
-    struct hr_dispenser *dispenser = shared->dispenser;
     struct hr_message message = {.kind = HR_WEIGHTS};
+    shard->worker[worker].rests = false;
     if (!shared->strategy->synchronous && shard->number == 0) {
-        const uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
-        if (!hr_shard_has_batch(shard)) {
+        if (!hand_out(shard, worker)) {
             hr_shard_reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
             return;
         }
-        message.word[HR_REPLY_INDEX] = shard->taken.value = next;
-        hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
+        message.word[HR_REPLY_INDEX] = shard->taken.value;
     }
     const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
@@ -186,6 +205,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     const uint64_t index = push->word[HR_REQUEST_INDEX];
     const size_t samples = push->word[HR_REQUEST_SAMPLES];
     shard->worker[worker].clock++;
+    shard->worker[worker].batches = 0;
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
     shard->taken.value = shard->worker[worker].staleness;
     if (!shared->strategy->synchronous) {
@@ -200,33 +220,16 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     update_with_sum(shard);
 }
 
-static void take_cut(struct hr_shard *shard, size_t worker)
-{
-    const struct hr_shared_state *shared = shard->shared;
-    shard->worker[worker].arrived = true;
-    for (size_t w = 0; w < shared->workers; w++)
-        if (!shard->worker[w].arrived)
-            return;
-    memcpy(shared->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
-    if (!shared->strategy->private_state)
-        hr_export_state(shared, shard->state, shard->first, shard->count);
-    if (!shared->strategy->private_state && shard->number == 0)
-        shared->snapshot.applied[0] = shard->before + shard->version;
-    for (size_t w = 0; w < shared->workers; w++) {
-        shard->worker[w].arrived = false;
-        shard->worker[w].read = shard->version;
-        shard->worker[w].clock = shard->worker[w].applied =
-            0; /* all have the same weights: no worker is ahead */
-        hr_shard_reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
-    }
-}
-
+/* Its loss comes before what the dead asked for. */
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 {
     struct hr_ring *ring = hr_server_requests(shard->shared, worker, shard->number);
+    if (shard->loses && hr_shard_sees_loss(shard, worker))
+        return (struct hr_message){.kind = HR_GONE};
     const struct hr_message message = *hr_ring_peek_spsc(ring);
-    const bool timed = message.kind == HR_PUSH || message.kind == HR_PUSHPULL;
+    const bool timed = hr_server_carries_slice(message.kind);
     hr_ring_release_spsc(ring);
+    shard->worker[worker].step = message.word[HR_REQUEST_STEP];
     shard->taken = (struct hr_taken){
         .kind = message.kind,
         .worker = (uint32_t)worker,
@@ -238,13 +241,22 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind)
 {
-    if (kind == HR_CUT) {
-        take_cut(shard, worker);
-        return;
+    switch (kind) {
+    case HR_CUT:
+        shard->worker[worker].arrived = true;
+        hr_shard_finish_cut(shard);
+        break;
+    case HR_GONE:
+        shard->shared->strategy->lose(shard, worker);
+        break;
+    case HR_JOIN:
+        hr_shard_join(shard, worker);
+        break;
+    default:
+        HR_ASSERT(kind == HR_DONE);
+        shard->worker[worker].left = HR_LEFT_DONE;
+        shard->ndone++;
     }
-    HR_ASSERT(kind == HR_DONE);
-    shard->worker[worker].done = true;
-    shard->ndone++;
 }
 
 void hr_shard_take(struct hr_shard *shard, size_t worker)

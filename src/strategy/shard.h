@@ -14,18 +14,36 @@
 
 struct hr_shared_state;
 
+/* Has a worker left, and how? */
+enum hr_left { HR_LEFT_NOT, HR_LEFT_DONE, HR_LEFT_GONE /* it was lost */ };
+
 /* What a shard knows of a worker. */
 struct hr_client {
-    uint64_t clock;     /* pushes taken since the last cut */
+    uint64_t clock;     /* pushes taken since the last cut; of one that joined: those of the slowest
+                           when it did, and its own */
     uint64_t applied;   /* of them, those in the weights */
-    uint64_t read;      /* version it read last */
+    uint64_t read;      /* version it read last; UINT64_MAX: it is gone */
     uint64_t handed;    /* version that lies in its memory since its push; 0: none */
     uint64_t staleness; /* of its last push */
-    uint64_t index;     /* synchronous: of the push waiting to be summed */
-    uint64_t fate;      /* backup-workers: of its last push */
+    bool arrived;       /* at a cut */
+    bool rests;         /* since a cut: it has asked for nothing */
+    unsigned char left; /* enum hr_left */
     bool in;            /* backup-workers: its gradient of the current step is in */
+    bool fresh;         /* elastic-averaging: it has joined, and has no weights yet */
+    uint64_t index;     /* of the last push: synchronous, backup-workers */
+    uint64_t fate;      /* backup-workers: of its last push */
     size_t samples;
-    bool arrived, done;
+    /* In its hands, shard 0: handed out, and no push of them taken. */
+    uint64_t batch, batches; /* [batch, batch + batches) */
+    size_t share;            /* backup-workers: samples of its share of it */
+    bool seated;             /* backup-workers: it has a share of the current step, */
+    size_t seat;             /* this one */
+    /* For the day it is lost. */
+    uint64_t step;   /* of its last message */
+    uint64_t began;  /* its clock when it joined, or at the last cut */
+    uint64_t pushes; /* taken before the last cut, since it joined */
+    uint64_t made;   /* updates that it made before it joined; backup-workers: all it made */
+    uint32_t lost;   /* how often it was */
 };
 
 /* What a shard took last, for a trace of the run. */
@@ -33,7 +51,8 @@ struct hr_taken {
     uint32_t kind; /* the strategy's own */
     uint32_t worker;
     uint64_t step;   /* of the worker: gradients it had computed */
-    uint64_t value;  /* batch index of a pull's answer, or the staleness of a push */
+    uint64_t value;  /* batch index of a pull's answer, staleness of a push, or how many batches a
+                        lost worker had in its hands */
     int64_t took_ns; /* a push: how long its gradient took */
 };
 
@@ -47,8 +66,13 @@ struct hr_shard {
     float *sum;                  /* (count) scratch for T(n) */
     uint64_t version;            /* updates applied in this run */
     uint64_t before;             /* updates made to state before it */
-    size_t ndone;
+    size_t ndone, ngone;
+    bool loses;               /* losses are inputs: server_losses.h */
+    bool joined;              /* some worker came back */
+    uint64_t exported;        /* 1 + the version in the snapshot; 0: it was not exported yet */
     size_t nin;               /* backup-workers: gradients of the current step that are in */
+    size_t seats, expected;   /* backup-workers: shares of the current step; those that are in, or
+                                 may come */
     bool open;                /* backup-workers: there is a current step */
     struct hr_client *worker; /* (workers) owned */
     const float **grads;      /* (workers) owned; scratch of a sum */

@@ -3,7 +3,7 @@
  *   Clock    of a worker: its pushes since the last cut.
  *   Gate     a worker may read when its clock is at most `s` ahead of the slowest. s is
  *            shared->staleness_bound: 0 for ps-sync, --staleness for ssp, any number for ps-async.
- *   Slowest  among live workers: those that neither stand at the cut nor are done.
+ *   Slowest  among live workers: those that neither stand at the cut nor have left.
  *   Promise  fastest - slowest <= s, and a reader's weights have all updates that are older than
  *            its clock - s. Builds with HR_DEBUG_CHECKS (the sanitizers') check that on every read.
  *   Source   Ho et al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter

@@ -284,6 +284,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
 {
     struct hr_worker *worker = &self->worker;
     const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, task->index);
+    self->parts = parts_of(self->job, worker->seats); /* seats may change from step to step */
     const struct hr_batch share =
         hr_input_share(self->job, worker->seat, worker->seats, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "shm/control.h"
-#include "strategy/shared.h"
+#include "strategy/server.h"
 #include "support/check.h"
 
 static void *carve(struct script *script, size_t bytes)
@@ -191,6 +191,8 @@ void script_lose(struct script *script, size_t w)
 
 void script_return(struct script *script, size_t w)
 {
+    const struct hr_strategy *strategy = script->shared.strategy;
+    assert_true(!strategy->may_join || strategy->may_join(&script->worker[w]));
     start_worker(script, w);
     hr_roster_welcome(script->shared.control, w, script->shared.strategy->recalls);
     script->gone[w] = false;
@@ -244,5 +246,14 @@ void script_cut(struct script *script)
         assert_true(strategy->arrived(&script->worker[w]));
         hr_worker_at_cut(&script->worker[w]);
         strategy->export_part(&script->worker[w]);
+    }
+}
+
+void script_unsend(struct script *script, size_t w, size_t n)
+{
+    const size_t servers = script->shared.servers;
+    for (size_t k = n; k < servers; k++) {
+        struct hr_ring *ring = hr_server_requests(&script->shared, w, (k + w) % servers);
+        hr_atom64_store_relaxed(&ring->tail, hr_atom64_load_relaxed(&ring->tail) - 1);
     }
 }

@@ -64,6 +64,9 @@ void script_push(struct script *script, size_t w, float g);
 /* Worker w is gone, wherever it was, and the launcher knows; it comes back as a new one. */
 void script_lose(struct script *script, size_t w);
 void script_return(struct script *script, size_t w);
+/* What worker w sent last never left for the shards from the n-th on, in its order; before any of
+ * them has looked. */
+void script_unsend(struct script *script, size_t w, size_t n);
 /* All workers that are left arrive at a cut and export. */
 void script_cut(struct script *script);
 

@@ -1,0 +1,167 @@
+/* Parameter servers outlive workers: what a shard does when one is lost, and when it comes back. */
+#include "strategy/server_losses.h"
+
+#include "shm/control.h"
+#include "strategy/ssp_gate.h"
+
+/* --- a loss --- */
+
+void hr_shard_know(struct hr_shard *shard)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const struct hr_server_loss *lines = hr_server_losses(shared);
+    for (size_t w = 0; w < shared->workers; w++) {
+        struct hr_client *client = &shard->worker[w];
+        client->lost = hr_atom32_load_acquire(&lines[w].taken); /* partner: the launcher */
+        client->left = lines[w].gone ? HR_LEFT_GONE : HR_LEFT_NOT;
+        client->read = lines[w].gone ? UINT64_MAX : 0;
+        client->made = shared->stats[w].updates;
+        shard->ngone += lines[w].gone;
+    }
+}
+
+/* The launcher's word first: what the worker sent before its death is seen after it. */
+bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker)
+{
+    const uint32_t lost = hr_roster_lost(shard->shared->control, worker);
+    if ((int32_t)(lost - shard->worker[worker].lost) <= 0)
+        return false;
+    const struct hr_message *message =
+        hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
+    return !message || !hr_server_carries_slice(message->kind);
+}
+
+void hr_shard_lose_begin(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_client *client = &shard->worker[worker];
+    hr_ring_drop_spsc(hr_server_requests(shard->shared, worker, shard->number));
+    shard->taken = (struct hr_taken){
+        .kind = HR_GONE,
+        .worker = (uint32_t)worker,
+        .step = client->step,
+        .value = client->batches,
+    };
+}
+
+/* Its counters, as if it had never begun what it did not push. */
+static void settle_counters(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_client *client = &shard->worker[worker];
+    struct hr_worker_stats *stats = &shard->shared->stats[worker];
+    hr_stats_mend(stats);
+    if (client->batches && stats->last.any && stats->last.index == client->batch)
+        hr_stats_take_back(stats);
+    stats->updates = client->made + client->pushes + (client->clock - client->began);
+}
+
+void hr_shard_give_back(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    struct hr_client *client = &shard->worker[worker];
+    struct hr_fate *fate = hr_fate_of(shared->fates, worker);
+    uint64_t *batches = shared->reissues ? &fate->again_batches : &fate->lost_batches;
+    uint64_t *samples = shared->reissues ? &fate->again_samples : &fate->lost_samples;
+    for (uint64_t i = client->batch; i < client->batch + client->batches; i++) {
+        *samples += hr_batch_schedule_batch(&shared->schedule, i).count;
+        if (shared->reissues)
+            hr_fates_return(shared->fates, i);
+    }
+    *batches += client->batches;
+}
+
+/* One more shard has taken a loss, with so many pushes before it. In a round: how many shards have
+ * (the low byte), whether they differ, and the pushes of the first. Returns: it was the last. */
+static bool gather(const struct hr_shared_state *shared, struct hr_atom64 *round, uint64_t pushes,
+                   bool *differ)
+{
+    const uint64_t COUNT = 0xff, DIFFER = 0x100;
+    const unsigned PUSHES = 16;
+    for (;;) {
+        const uint64_t had = hr_atom64_load_acquire(round);
+        const uint64_t first = had & COUNT ? had >> PUSHES : pushes;
+        const bool differs = had & DIFFER || first != pushes;
+        const uint64_t has = first << PUSHES | (differs ? DIFFER : 0) | ((had & COUNT) + 1);
+        const bool last = (has & COUNT) == shared->servers;
+        *differ = differs;
+        if (hr_atom64_replace_acq_rel(round, had, last ? 0 : has)) /* partner: other shards */
+            return last;
+    }
+}
+
+/* Losses of a worker are completed one after another: a shard takes them in order. */
+static void publish(struct hr_shard *shard, size_t worker, uint32_t loss, uint64_t pushes)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    struct hr_server_loss *line = &hr_server_losses(shared)[worker];
+    bool differ;
+    if (!gather(shared, &line->round[loss % HR_LOSS_ROUNDS], pushes, &differ))
+        return;
+    hr_fate_of(shared->fates, worker)->partial += differ;
+    hr_atom32_store_release(&line->taken, loss); /* partner: hr_server_may_join */
+    hr_bell_ring(&shared->control->rank[worker].bell);
+}
+
+void hr_shard_lose_end(struct hr_shard *shard, size_t worker)
+{
+    struct hr_client *client = &shard->worker[worker];
+    const uint64_t pushes = client->pushes + (client->clock - client->began);
+    if (client->left == HR_LEFT_NOT) {
+        client->left = HR_LEFT_GONE;
+        shard->ngone++;
+    }
+    client->made += pushes;
+    client->pushes = 0;
+    client->began = client->clock;
+    client->batches = 0;
+    client->arrived = client->rests = false;
+    client->read = UINT64_MAX;
+    hr_shard_finish_cut(shard);
+    publish(shard, worker, ++client->lost, pushes);
+}
+
+void hr_shard_lose(struct hr_shard *shard, size_t worker)
+{
+    hr_shard_lose_begin(shard, worker);
+    if (shard->number == 0) {
+        settle_counters(shard, worker);
+        hr_shard_give_back(shard, worker);
+    }
+    hr_shard_lose_end(shard, worker);
+}
+
+/* --- a return --- */
+
+void hr_shard_join(struct hr_shard *shard, size_t worker)
+{
+    struct hr_client *client = &shard->worker[worker];
+    const struct hr_client had = *client;
+    client->left = HR_LEFT_GONE; /* it has no say in the slowest clock */
+    const uint64_t slowest = hr_ssp_slowest_clock(shard);
+    const uint64_t clock = slowest == UINT64_MAX ? 0 : slowest;
+    shard->ngone -= had.left == HR_LEFT_GONE;
+    shard->ndone -= had.left == HR_LEFT_DONE;
+    shard->joined = true;
+    *client = (struct hr_client){
+        .clock = clock,
+        .applied = clock,
+        .began = clock,
+        .read = shard->version,
+        .fresh = true,
+        .step = had.step,
+        .made = had.made,
+        .lost = had.lost,
+        .in = had.in, /* what it had delivered is still to be summed */
+        .index = had.index,
+        .samples = had.samples,
+    };
+}
+
+bool hr_server_may_join(void *arg)
+{
+    const struct hr_worker *worker = arg;
+    const struct hr_shared_state *shared = worker->shared;
+    const uint32_t lost = hr_roster_lost(shared->control, worker->rank);
+    const uint32_t taken = hr_atom32_load_acquire(
+        &hr_server_losses(shared)[worker->rank].taken); /* partner: publish */
+    return (int32_t)(taken - lost) >= 0;
+}

@@ -1,0 +1,64 @@
+/* server_losses.h - parameter servers outlive workers: a loss is an input of each shard, and so is
+ * a return.
+ *
+ *   GONE     of worker w: enabled when the launcher's word (shm/roster.h) says that w was lost more
+ *            often than the shard has taken, and no gradient of w is left in its ring. Other
+ *            messages of the dead are dropped: a batch handed out to it would only come back. From
+ *            then on w is left out of gates, clocks, cuts and averages. If all others have arrived
+ *            at a cut, the cut is complete now.
+ *   Batches  shard 0 knows what it handed out and whether the push of it was taken. What was not
+ *            pushed is handed out again, or is lost (fate.h), and counters that w had changed for
+ *            it are taken back. So the counters of a lost worker are exact; of its last push the
+ *            staleness may be missing.
+ *   Partial  a push may have reached some shards and not others. Those that have it keep it. It is
+ *            shard 0's word that counts: did it get there, the batch is trained on; did it not, the
+ *            batch goes back, and the others will apply it twice. Either is counted as partial.
+ *   JOIN     the first message of a worker that was started again; it is sent when all shards have
+ *            taken the loss. Its clock begins with the slowest, so no gate opens or closes by it.
+ *   Cut      a worker that joins while the others rest after a cut is answered at once: a cut is
+ *            complete when each who lives has arrived, or rests (from the first JOIN on).
+ *
+ * Memory:  a line for each worker, last in the servers' memory; none where losses are no inputs.
+ * Threads: a shard's; the line of a worker is changed by all shards, see struct hr_server_loss.
+ * Test:    tests/unit/strategy/test_served_losses.c, test_served_orders.c
+ */
+#ifndef HR_STRATEGY_SERVER_LOSSES_H
+#define HR_STRATEGY_SERVER_LOSSES_H
+
+#include "strategy/server.h"
+
+enum { HR_LOSS_ROUNDS = 4 };
+
+/* What shards know of a worker's losses. */
+struct hr_server_loss {
+    /* Loss k is gathered in k % HR_LOSS_ROUNDS: who is the last shard to take it, and had all taken
+     * as many pushes? Changed by all shards; partner: itself. */
+    alignas(HR_LINE) struct hr_atom64 round[HR_LOSS_ROUNDS];
+    struct hr_atom32 taken; /* losses that all shards have taken. Writer: the last; partner:
+                               hr_server_may_join */
+    bool gone;              /* when servers began. Writer: the launcher */
+};
+
+/* (workers) lines (server_memory.c). */
+size_t hr_server_losses_bytes(const struct hr_shared_state *shared);
+struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared);
+
+/* --- a shard's; only where shard->loses --- */
+
+/* What it knows of workers when it begins. */
+void hr_shard_know(struct hr_shard *shard);
+/* Is the worker's next input its loss? */
+bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker);
+/* strategy->lose, for strategies whose workers push every gradient; and its parts. begin: drop its
+ * messages, note the input; give_back: what shard 0 handed out; end: it has left. */
+void hr_shard_lose(struct hr_shard *shard, size_t worker);
+void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
+void hr_shard_give_back(struct hr_shard *shard, size_t worker);
+void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
+/* It has joined. */
+void hr_shard_join(struct hr_shard *shard, size_t worker);
+
+/* A worker's: strategy->may_join. Have all shards taken its loss? */
+bool hr_server_may_join(void *worker);
+
+#endif
