@@ -8,7 +8,7 @@
 enum hr_log_level { HR_LOG_ERROR, HR_LOG_WARNING, HR_LOG_INFO };
 
 /* Print one line (no newline in the format). Lines over 1 KiB are cut; control characters become
- * '?' (printable.h). */
+ * '?' (printable.h). On a terminal it takes the place of a line of progress. */
 void hr_log(enum hr_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -51,7 +51,7 @@ stopped_and_continued() {
 @test "a worker that sleeps is named by rank, pid and phase, whatever the strategy" {
   for how in allreduce ps-sync ps-async ssp hogwild local-sgd gossip elastic-averaging "backup-workers --backups 0" \
     "ps-async --placement colocated" "allreduce --launch process"; do
-    hogring train "${quick[@]}" --workers 2 --inject stall:1@step=5+2s --stall-warn 700ms --strategy $how 2>"$TMP/err" >/dev/null
+    hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategy $how 2>"$TMP/err" >/dev/null
     grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err" || { echo "$how"; cat "$TMP/err"; return 1; }
     [ "$(grep -c "(--stall-warn)" "$TMP/err")" = 1 ] || { echo "$how"; cat "$TMP/err"; return 1; }
   done
@@ -59,7 +59,7 @@ stopped_and_continued() {
 
 @test "so it is in a comparison, and beside others" {
   for how in "" --concurrent; do
-    hogring compare "${quick[@]}" --workers 2 --inject stall:1@step=5+2s --stall-warn 700ms --strategies allreduce,hogwild $how 2>"$TMP/err" >/dev/null
+    hogring compare "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategies allreduce,hogwild $how 2>"$TMP/err" >/dev/null
     [ "$(grep -c "^hogring: warning: rank 1 (pid [0-9]*) has been computing .*(--stall-warn)$" "$TMP/err")" = 2 ] || { cat "$TMP/err"; return 1; }
   done
 }
@@ -86,4 +86,12 @@ stopped_and_continued() {
   [ ! -s "$TMP/err" ]
   hogring train "${quick[@]}" --timeout 0 --stall-warn 1h >/dev/null
   hogring simulate "${quick[@]}" --stall-warn 0 >/dev/null
+}
+
+@test "on a terminal it has a line of its own, and progress goes on below" {
+  command=("${HOGRING:-build/hogring}" train --model softmax --epochs 1 --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms)
+  TERM=xterm python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "${command[@]}" >"$TMP/screen" </dev/null
+  tr '\r' '\n' <"$TMP/screen" | grep -q $'^\x1b\[Khogring: warning: rank 1 .*(--stall-warn)$' || { cat -v "$TMP/screen"; return 1; }
+  TERM=dumb python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "${command[@]}" >"$TMP/screen" </dev/null
+  tr '\r' '\n' <"$TMP/screen" | grep -q "^hogring: warning: rank 1 .*(--stall-warn)$" || { cat -v "$TMP/screen"; return 1; }
 }
