@@ -183,24 +183,26 @@ static bool is_over(struct seat *seat)
     return seat->over;
 }
 
-/* Start again who may be. Returns whether somebody will be. */
+/* Start again who may be. Returns whether somebody was, or will be. */
 static bool start_again(struct seat *seats, const struct hr_launch_options *options)
 {
+    bool was = false;
     while (options->again && !hr_atom32_load_acquire(&options->control->abort_claimed)) {
         const size_t r = options->again(options->losses);
         if (r >= options->nranks)
-            return r == HR_LATER;
+            return was || r == HR_LATER;
         struct hr_rank_status *line = &options->control->rank[r];
         hr_atom32_store_release(&line->result, HR_RUNNING); /* partner: is_over */
         hr_control_phase(options->control, r, HR_PHASE_STARTING);
         seats[r].over = false;
         const enum hr_status status = start_rank(&seats[r]);
+        was = true;
         if (status == HR_OK)
             continue;
         seats[r].over = true;
         hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
     }
-    return false;
+    return was;
 }
 
 static size_t count_running(struct seat *seats, size_t started)
@@ -316,9 +318,8 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
                             hr_atom32_load_acquire(&control->launcher_bell.word)};
-        const bool later = start_again(seats, options);
-        const size_t running = count_running(seats, started);
-        if (running == 0 && !later)
+        const size_t running = count_running(seats, started); /* which sees who is lost */
+        if (!start_again(seats, options) && running == 0)
             return false;
         if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
             wait_for_stopped(options, seats, started, running, &stopped_since);

@@ -48,7 +48,7 @@ struct hr_train_job {
     struct hr_shared_state *shared;
     const struct hr_cut *cut; /* what the leader says at a cut */
     struct hr_eval_cell
-        *cells; /* (neval) in the segment; block w, w + workers, ... is worker w's */
+        *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */
     size_t neval;
 };
 

@@ -337,7 +337,7 @@ void hr_train_worker_evaluate(struct hr_train_worker *self)
     const struct hr_train_job *job = self->job;
     const size_t tests = job->dataset->test.count;
     hr_workspace_lend(self->buffers->workspace, NULL, NULL);
-    for (size_t block = self->worker.rank; block < job->neval; block += job->shared->workers) {
+    for (size_t block = self->worker.seat; block < job->neval; block += self->worker.seats) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
         const struct hr_batch_result result = evaluate_block(self, first, count);
