@@ -107,7 +107,8 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
         write_all(out, result->stale_counts,
                   result->nstale_counts * sizeof *result->stale_counts) &&
         write_all(out, result->dropped_by, result->ndropped_by * sizeof *result->dropped_by) &&
-        write_all(out, result->worker_time, result->nworker_times * sizeof *result->worker_time);
+        write_all(out, result->worker_time, result->nworker_times * sizeof *result->worker_time) &&
+        write_all(out, result->losses, result->nlosses * sizeof *result->losses);
     _exit(sent ? 0 : 1);
 }
 
@@ -175,6 +176,7 @@ static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant
         read_list(entrant->pipe, result->ndropped_by * sizeof *result->dropped_by, &whole);
     result->worker_time =
         read_list(entrant->pipe, result->nworker_times * sizeof *result->worker_time, &whole);
+    result->losses = read_list(entrant->pipe, result->nlosses * sizeof *result->losses, &whole);
     close(entrant->pipe);
     while (waitpid(entrant->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

@@ -2,10 +2,13 @@
  *
  * "time": compute, communicate, wait and load (decoding, or waiting for, the input) are disjoint.
  *
+ * "samples" were trained on. Those that workers were handed are samples + samples_lost +
+ * dropped.samples.
+ *
  * In a resumed run ("resumed_step": where) "steps", "curve", "target_seconds" and "total_..."
  * cover the whole training; all other fields cover this run alone.
  *
- * "staleness", "asynchrony", "lost_updates": json_account.h
+ * "staleness", "asynchrony", "lost_updates", "losses": json_account.h
  */
 #include <string.h>
 
@@ -90,7 +93,9 @@ static json_t *rising(const struct hr_run_result *run)
 /* Time, traffic, and the learning curve. */
 static json_t *run_account(const struct hr_run_result *run)
 {
-    return json_pack("{so so so so so s{so so} s{so so} so so}", "dropped", hr_json_dropped(run),
+    return json_pack("{so so so so so so so so s{so so} s{so so} so so}", "losses",
+                     hr_json_losses(run), "restarts", hr_json_count(run->restarts), "samples_lost",
+                     hr_json_count(hr_run_lost_samples(run)), "dropped", hr_json_dropped(run),
                      "asynchrony", hr_json_asynchrony(run), "lost_updates",
                      hr_json_lost_updates(run), "staleness", hr_json_staleness(run), "time",
                      hr_json_time(run), "prefetch", "hits", hr_json_count(run->prefetch_hits),

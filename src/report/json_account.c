@@ -130,6 +130,31 @@ json_t *hr_json_lost_updates(const struct hr_run_result *run)
                      hr_json_number(share.low), "high", hr_json_number(share.high));
 }
 
+/* --- losses */
+
+static json_t *loss_object(const struct hr_loss *loss)
+{
+    return json_pack("{so so so so so so so so so so}", "rank", hr_json_count(loss->rank), "server",
+                     json_boolean(loss->server), "step", hr_json_count(loss->step), "seconds",
+                     hr_json_number(loss->seconds), "pause_s",
+                     loss->pause_s < 0 ? json_null() : hr_json_number(loss->pause_s),
+                     "samples_lost", hr_json_count(loss->lost_samples), "samples_again",
+                     hr_json_count(loss->again_samples), "partial", hr_json_count(loss->partial),
+                     "back", json_boolean(loss->back), "how", hr_json_text(loss->how));
+}
+
+json_t *hr_json_losses(const struct hr_run_result *run)
+{
+    json_t *array = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < run->nlosses; i++)
+        failed |= json_array_append_new(array, loss_object(&run->losses[i]));
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
 /* --- time */
 
 static json_t *worker_times(const struct hr_run_result *run)
@@ -138,10 +163,11 @@ static json_t *worker_times(const struct hr_run_result *run)
     for (size_t w = 0; w < run->nworker_times; w++) {
         const struct hr_worker_time *time = &run->worker_time[w];
         json_array_append_new(array,
-                              json_pack("{so so so so}", "load", hr_json_number(time->load_s),
+                              json_pack("{so so so so so}", "load", hr_json_number(time->load_s),
                                         "compute", hr_json_number(time->compute_s), "communicate",
                                         hr_json_number(time->communicate_s), "wait",
-                                        hr_json_number(time->wait_s)));
+                                        hr_json_number(time->wait_s), "absent",
+                                        hr_json_number(hr_run_absent(run, w))));
     }
     return array;
 }
@@ -155,12 +181,15 @@ static json_t *part_of_compute(double seconds)
 json_t *hr_json_time(const struct hr_run_result *run)
 {
     const bool kept = run->load_s + run->compute_s + run->communicate_s + run->wait_s > 0;
+    double absent = 0;
     if (!kept)
-        return json_pack("{sn sn sn sn sn sn s[]}", "compute", "communicate", "wait", "load",
-                         "forward", "backward", "workers");
-    return json_pack("{so so so so so so so}", "compute", hr_json_number(run->compute_s),
+        return json_pack("{sn sn sn sn sn sn sn s[]}", "compute", "communicate", "wait", "load",
+                         "absent", "forward", "backward", "workers");
+    for (size_t w = 0; w < run->nworker_times; w++)
+        absent += hr_run_absent(run, w);
+    return json_pack("{so so so so so so so so}", "compute", hr_json_number(run->compute_s),
                      "communicate", hr_json_number(run->communicate_s), "wait",
-                     hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "forward",
-                     part_of_compute(run->forward_s), "backward", part_of_compute(run->backward_s),
-                     "workers", worker_times(run));
+                     hr_json_number(run->wait_s), "load", hr_json_number(run->load_s), "absent",
+                     hr_json_number(absent), "forward", part_of_compute(run->forward_s), "backward",
+                     part_of_compute(run->backward_s), "workers", worker_times(run));
 }

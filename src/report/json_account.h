@@ -26,7 +26,13 @@ json_t *hr_json_asynchrony(const struct hr_run_result *run);
  * sample, and a 95 % interval that counts lines; null but for hogwild. */
 json_t *hr_json_lost_updates(const struct hr_run_result *run);
 
-/* How the workers spent their time, summed and one by one; null when it was not measured. */
+/* "losses": [{"rank", "server", "step", "seconds", "pause_s", "samples_lost", "samples_again",
+ * "partial", "back", "how"}], as struct hr_loss has them; pause_s null: nothing came after it. */
+json_t *hr_json_losses(const struct hr_run_result *run);
+
+/* How the workers spent their time, summed and one by one; null when it was not measured. "absent":
+ * how long a worker that was lost was not there, so that the five always add up to the run's
+ * seconds; 0 for all others. */
 json_t *hr_json_time(const struct hr_run_result *run);
 
 #endif

@@ -227,7 +227,9 @@ PY
     --strategies allreduce,ps-sync,backup-workers,local-sgd,gossip,ps-async,ssp,hogwild,elastic-averaging >/dev/null
   hogring data make sparse --out "$TMP/rows" --rows 500 >/dev/null
   hogring compare --model logistic --data "$TMP/rows" --epochs 1 --quiet --json "$TMP/sparse" >/dev/null
-  python3 - "$TMP/fields" "$TMP/nets" "$TMP/sparse" <<'PY'
+  hogring train "${quick[@]}" --workers 2 --strategy hogwild --compute-time 1ms --on-loss continue --inject kill:1@step=3 --json "$TMP/lost" >/dev/null 2>&1
+  [ "$(json "$TMP/lost" 'len(d["runs"][0]["losses"])')" = 1 ]
+  python3 - "$TMP/fields" "$TMP/nets" "$TMP/sparse" "$TMP/lost" <<'PY'
 import json, re, sys
 words = set(re.findall(r"\w+", open(sys.argv[1]).read()))
 def names(value):
