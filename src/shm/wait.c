@@ -154,7 +154,7 @@ enum hr_status hr_wait_check(const struct hr_waiter *waiter)
     return hr_fail(HR_E_ABORTED, "another rank failed");
 }
 
-static bool is_recalled(const struct hr_waiter *waiter)
+bool hr_wait_is_recalled(const struct hr_waiter *waiter)
 {
     return waiter->recall && /* partner: shm/roster.c; the rank acquires `rounds` when it rests */
            hr_atom32_load_relaxed(waiter->recall) != waiter->recall_seen;
@@ -169,8 +169,10 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
     for (;;) {
         if (hr_atom32_load_relaxed(waiter->abort)) /* as in hr_wait_check */
             return hr_fail(HR_E_ABORTED, "another rank failed while this one waited for %s", what);
-        if (is_recalled(waiter))
-            return hr_fail(HR_E_RECALLED, "recalled while it waited for %s", what);
+        if (hr_wait_is_recalled(waiter)) /* others may have seen this end, and gone on */
+            return look(waiter, ready, arg)
+                       ? HR_OK
+                       : hr_fail(HR_E_RECALLED, "recalled while it waited for %s", what);
         const int64_t waited = hr_clock_ns() - start;
         if (waiter->look && waited >= look_at) {
             waiter->look(waiter->look_arg);

@@ -86,6 +86,9 @@ void hr_bell_ring(struct hr_bell *bell);
 HR_CHECKED enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell,
                                         hr_ready_fn ready, void *arg, const char *what);
 
+/* Is the recall word another one than recall_seen? */
+bool hr_wait_is_recalled(const struct hr_waiter *waiter);
+
 /* HR_E_ABORTED when the abort word is set: for work that never waits. */
 HR_CHECKED enum hr_status hr_wait_check(const struct hr_waiter *waiter);
 

@@ -78,12 +78,30 @@ static void a_recall_ends_a_wait_that_watches_it(void **state)
     free(control);
 }
 
+static bool at_the_second_look(void *arg)
+{
+    return ++*(int *)arg == 2;
+}
+
+/* What it waited for may have been complete before: then others have gone on. */
+static void a_recalled_wait_looks_once_more(void **state)
+{
+    (void)state;
+    struct hr_control *control = control_of();
+    struct hr_waiter waiter = {.abort = &control->abort, .recall = &control->roster.recall};
+    int looks = 0;
+    hr_roster_lose(control, 2, true);
+    CHECK_OK(hr_wait_until(&waiter, &control->rank[0].bell, at_the_second_look, &looks, "Godot"));
+    free(control);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_rank_is_gone_until_it_is_welcome),
         cmocka_unit_test(who_rests_does_so_for_one_round),
         cmocka_unit_test(a_recall_ends_a_wait_that_watches_it),
+        cmocka_unit_test(a_recalled_wait_looks_once_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
