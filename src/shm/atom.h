@@ -114,6 +114,14 @@ static inline uint64_t hr_atom64_fetch_add_relaxed(struct hr_atom64 *a, uint64_t
     return atomic_fetch_add_explicit(&a->word, value, memory_order_relaxed);
 }
 
+/* A rank may die between any two instructions, and others then read what it left. What stands
+ * before this is stored before what stands after it, also where both are plain: the compiler keeps
+ * the order, and of a thread that is no more the machine has carried out all stores up to one. */
+static inline void hr_fence_of_death(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
 /* Hogwild's race, in one place: two neighbouring weights are read, or written, as one 64-bit word,
  * relaxed. A weight is never torn; an update that another worker writes between our load and our
  * store is lost, which is what Hogwild means. */

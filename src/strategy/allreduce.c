@@ -13,13 +13,30 @@
  *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
  *            first is checked at every cut, the second by the tests (direct = master-worker).
+ *   Losses   (--on-loss) all are recalled, in the middle of a step, and a rank may have died in the
+ *            middle of an update. So each worker keeps a stripe of weights and state as they were
+ *            before the step (before_image.h). Then:
+ *              1. a worker that is at batch k has seen the sums of k - 1 end, and made its update.
+ *                 So the state before k is in its replica, and (fused) in all replicas.
+ *              2. An update of k begins when a sum of k ends, which all workers have begun, and
+ *                 before it they have kept their stripes for k.
+ *            Let k be the batch that the farthest worker is at, dead or alive: the state before it
+ *            has been, by 1. If all have kept their stripes for k, the stripes are that state. Else
+ *            it is in the farthest worker's replica, by 2, and the one who has not kept may have
+ *            died while it copied. At a cut nobody keeps, and nobody goes on. The gradients of k
+ *            are computed once more, by those who are left.
+ *   Cost     of losses: weights and state once more in memory, in all; and in a step once read and
+ *            written, by all workers together: 8 (1 + states) bytes a parameter.
  *   Source   the fused form is ZeRO-1 by stripes: Rajbhandari et al., SC 2020.
  */
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/size.h"
 #include "base/vec.h"
+#include "strategy/before_image.h"
 #include "strategy/buckets.h"
+#include "strategy/settle.h"
 #include "strategy/strategies.h"
 
 /* Replicas of more bytes in all leave the caches before they are read: write around the caches.
@@ -31,10 +48,29 @@ static bool is_fused(const struct hr_shared_state *shared)
     return hr_can_apply(&shared->group_options) && !hr_optimizer_needs_norms(&shared->optimizer);
 }
 
-/* The strategy's memory: the one state of the fused form. */
+/* The strategy's memory: [the one state of the fused form | term | image]; without losses the first
+ * alone. */
+static size_t state_bytes(const struct hr_shared_state *shared)
+{
+    return is_fused(shared) ? hr_round_up(hr_state_floats(shared) * sizeof(float), HR_LINE) : 0;
+}
+
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return is_fused(shared) ? hr_state_floats(shared) * sizeof(float) : 0;
+    return state_bytes(shared) + hr_term_record_bytes(shared) +
+           hr_before_image_bytes(shared, shared->workers);
+}
+
+static struct hr_term_record *record_of(const struct hr_shared_state *shared)
+{
+    return (void *)((unsigned char *)shared->own + state_bytes(shared));
+}
+
+/* A part is a stripe. */
+static struct hr_before_image image_of(const struct hr_shared_state *shared)
+{
+    unsigned char *memory = (unsigned char *)record_of(shared) + hr_term_record_bytes(shared);
+    return hr_before_image_at(shared, memory, shared->workers);
 }
 
 static size_t worker_bytes(const struct hr_shared_state *shared)
@@ -45,7 +81,9 @@ static size_t worker_bytes(const struct hr_shared_state *shared)
 static void init(struct hr_shared_state *shared)
 {
     if (is_fused(shared))
-        memcpy(shared->own, shared->snapshot.state, bytes(shared));
+        memcpy(shared->own, shared->snapshot.state, hr_state_floats(shared) * sizeof(float));
+    if (shared->outlives)
+        hr_term_record_begin(shared, record_of(shared));
 }
 
 /* Write a block of the first replica into the others. */
@@ -54,11 +92,12 @@ static void publish(const struct hr_shared_state *shared, size_t begin, size_t c
 {
     enum { AT_A_TIME = 64 };
     float *out[AT_A_TIME];
-    const bool past = shared->workers * shared->params * sizeof *first >= past_caches_bytes;
-    for (size_t w = 1; w < shared->workers;) {
+    const struct hr_seats *seats = shared->seats;
+    const bool past = seats->n * shared->params * sizeof *first >= past_caches_bytes;
+    for (size_t s = 1; s < seats->n;) {
         size_t n = 0;
-        for (; n < AT_A_TIME && w < shared->workers; w++)
-            out[n++] = shared->weights[w] + begin;
+        for (; n < AT_A_TIME && s < seats->n; s++)
+            out[n++] = shared->weights[seats->rank[s]] + begin;
         if (past)
             hr_vec()->copy_past(out, n, first, count);
         for (size_t i = 0; !past && i < n; i++)
@@ -84,7 +123,7 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     struct hr_worker *worker = arg;
     const struct hr_shared_state *shared = worker->shared;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    float *first = shared->weights[0] + begin;
+    float *first = shared->weights[shared->seats->rank[0]] + begin;
     hr_step_update(&own_of(worker)->step, begin, count, first, worker->state, sum);
     publish(shared, begin, count, first);
     hr_account_turn(&worker->stats->account, was);
@@ -111,7 +150,7 @@ static enum hr_status prepare(struct hr_shared_state *shared)
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
+    hr_take_up_weights(worker);
     worker->bell = &shared->control->rank[worker->rank].bell;
     own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
@@ -163,6 +202,15 @@ static void prepare_update(struct hr_worker *worker, uint64_t index)
     hr_buckets_reset(&own_of(worker)->buckets);
 }
 
+static void keep_stripe(const struct hr_worker *worker, uint64_t index)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const struct hr_before_image image = image_of(shared);
+    const struct hr_range stripe = hr_stripe_of(worker);
+    hr_before_image_keep(&image, worker->seat, index, stripe, worker->weights + stripe.begin,
+                         worker->state);
+}
+
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     if (own_of(worker)->offered) {
@@ -174,8 +222,12 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         hr_stats_staleness(worker->stats, 0);
     }
     hr_next_synchronous(worker, task);
-    if (task->kind == HR_TASK_BATCH)
-        prepare_update(worker, task->index);
+    HR_TRY(hr_worker_is_at(worker, task->index));
+    if (task->kind != HR_TASK_BATCH)
+        return HR_OK;
+    prepare_update(worker, task->index);
+    if (worker->shared->outlives)
+        keep_stripe(worker, task->index);
     return HR_OK;
 }
 
@@ -202,12 +254,60 @@ static void export_part(struct hr_worker *worker)
         worker->shared->snapshot.applied[0] = worker->applied;
 }
 
+/* --- losses --- */
+
+/* The seat of a worker that nobody is ahead of. */
+static size_t farthest(const struct hr_shared_state *shared, const struct hr_term_record *record)
+{
+    size_t seat = 0;
+    for (size_t s = 1; s < record->n; s++)
+        if (hr_term_done(shared, record, s) > hr_term_done(shared, record, seat))
+            seat = s;
+    return seat;
+}
+
+static bool all_have_kept(const struct hr_shared_state *shared, const struct hr_term_record *record,
+                          uint64_t index)
+{
+    const struct hr_before_image image = image_of(shared);
+    for (size_t s = 0; s < record->n; s++)
+        if (!hr_before_image_has(&image, s, index))
+            return false;
+    return true;
+}
+
+static void take_replica(const struct hr_shared_state *shared, size_t worker)
+{
+    const float *state = is_fused(shared) ? shared->own : hr_state_of(shared, worker);
+    memcpy(shared->snapshot.weights, shared->weights[worker], shared->params * sizeof(float));
+    hr_export_state(shared, state, 0, shared->params);
+}
+
+/* See "Losses" above. */
+static uint64_t settle(struct hr_shared_state *shared)
+{
+    const struct hr_term_record *record = record_of(shared);
+    const struct hr_before_image image = image_of(shared);
+    const size_t first = farthest(shared, record);
+    const uint64_t index = hr_term_done(shared, record, first);
+    if (index == shared->seats->index)
+        ; /* the snapshot is that state */
+    else if (all_have_kept(shared, record, index))
+        hr_before_image_restore(&image, (struct hr_range){0, shared->params});
+    else
+        take_replica(shared, record->seat[first].worker);
+    hr_term_settled(shared, record, index);
+    return index;
+}
+
 const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
     .options = (const char *const[]){"algorithm", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
+    .recalls = true,
+    .settle = settle,
     .prepare = prepare,
     .bytes = bytes,
     .init = init,

@@ -88,6 +88,7 @@ void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index)
     last->index = index;
     last->any = true;
     hr_atom32_store_release(&last->counting, HR_COUNTING); /* partner: hr_stats_mend */
+    hr_fence_of_death();
 }
 
 void hr_stats_end(struct hr_worker_stats *stats)

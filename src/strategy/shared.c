@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shm/control.h"
+
 const char hr_order_of_arrival[] = "as gradients arrive";
 
 void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task)
@@ -50,14 +52,20 @@ void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
         stats->stale_max = staleness;
 }
 
+struct hr_range hr_stripe_of(const struct hr_worker *worker)
+{
+    const size_t params = worker->shared->params;
+    const size_t begin = hr_stripe_begin(params, worker->seats, worker->seat);
+    const size_t end = hr_stripe_begin(params, worker->seats, worker->seat + 1);
+    return (struct hr_range){begin, end - begin};
+}
+
 struct hr_range hr_export_stripe(struct hr_worker *worker)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    const size_t begin = hr_stripe_begin(shared->params, worker->seats, worker->seat);
-    const size_t end = hr_stripe_begin(shared->params, worker->seats, worker->seat + 1);
-    memcpy(shared->snapshot.weights + begin, worker->weights + begin,
-           (end - begin) * sizeof(float));
-    return (struct hr_range){begin, end - begin};
+    const struct hr_range stripe = hr_stripe_of(worker);
+    memcpy(worker->shared->snapshot.weights + stripe.begin, worker->weights + stripe.begin,
+           stripe.count * sizeof(float));
+    return stripe;
 }
 
 size_t hr_state_floats(const struct hr_shared_state *shared)
@@ -90,6 +98,19 @@ static float *replica_of(const struct hr_worker *worker)
     return worker->shared->snapshot.replicas + worker->rank * worker->shared->params;
 }
 
+/* Was it started again, and is not in a term yet? Then others may still read what it left. */
+static bool is_gone(const struct hr_worker *worker)
+{
+    return hr_roster_is_gone(worker->shared->control, worker->rank);
+}
+
+void hr_take_up_weights(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    if (!is_gone(worker))
+        memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
+}
+
 void hr_load_replica(struct hr_worker *worker)
 {
     memcpy(worker->weights, replica_of(worker), worker->shared->params * sizeof(float));
@@ -105,14 +126,19 @@ size_t hr_state_bytes(const struct hr_shared_state *shared)
     return (hr_state_floats(shared) + hr_ratio_floats(shared)) * sizeof(float);
 }
 
+float *hr_state_of(const struct hr_shared_state *shared, size_t worker)
+{
+    return shared->states + worker * (hr_state_floats(shared) + hr_ratio_floats(shared));
+}
+
 enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const size_t floats = hr_state_floats(shared), ratios = hr_ratio_floats(shared);
+    const size_t floats = hr_state_floats(shared);
     /* A worker that comes back takes part as a new one would. */
     const bool anew = worker->back && !shared->strategy->recalls;
-    worker->state = shared->states ? shared->states + worker->rank * (floats + ratios)
-                                   : malloc(hr_state_bytes(shared));
+    worker->state =
+        shared->states ? hr_state_of(shared, worker->rank) : malloc(hr_state_bytes(shared));
     if (!worker->state)
         return hr_fail(HR_E_NOMEM, "no memory for the %s state of %zu parameters",
                        shared->optimizer.rule->name, shared->params);
@@ -120,7 +146,7 @@ enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
     worker->applied = anew ? 0 : shared->snapshot.applied[copy];
     if (anew)
         memset(worker->state, 0, floats * sizeof(float));
-    else
+    else if (!is_gone(worker))
         memcpy(worker->state, shared->snapshot.state + copy * floats, floats * sizeof(float));
     return HR_OK;
 }

@@ -63,6 +63,8 @@ void hr_export_state(const struct hr_shared_state *shared, const float *state, s
 
 /* Bytes of a private state, and ratio: worker_bytes where that is all. */
 size_t hr_state_bytes(const struct hr_shared_state *shared);
+/* That of a worker, where it is shared memory: shared->states. */
+float *hr_state_of(const struct hr_shared_state *shared, size_t worker);
 /* Take a private state, and ratio, and load copy `copy` of the snapshot's into it. */
 HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
 void hr_state_stop(struct hr_worker *worker);
@@ -73,14 +75,20 @@ void hr_export_own_state(struct hr_worker *worker);
 /* Update this worker's weights and private state with its gradient of batch `index`. */
 void hr_update_replica(struct hr_worker *worker, uint64_t index);
 
+/* Load the snapshot's weights into this worker's replica. */
+void hr_take_up_weights(struct hr_worker *worker);
+
 /* Where each worker keeps weights of its own: load them from the snapshot, and copy them there. */
 void hr_load_replica(struct hr_worker *worker);
 void hr_export_replica(struct hr_worker *worker);
 
-/* Copy this worker's stripe of the weights into the snapshot; returns the stripe. */
+/* Parameters [begin, begin + count). */
 struct hr_range {
     size_t begin, count;
 };
+/* This worker's stripe of them. */
+struct hr_range hr_stripe_of(const struct hr_worker *worker);
+/* Copy it into the snapshot; returns it. */
 struct hr_range hr_export_stripe(struct hr_worker *worker);
 
 /* Worker `from` has something for worker `to`: strategy->deliver, now or when a driver says so. */
