@@ -1,20 +1,34 @@
 /* The driver in which a seed is a schedule: it lists all possible next events, draws one, and
- * completes it. So a strategy can run in many orders, and each run can be repeated bit for bit. */
+ * completes it. So a strategy can run in many orders, and each run can be repeated bit for bit.
+ * What a loss brings with it are events, too: that it is noticed, that a worker who was recalled
+ * comes to rest, that a rank is back. */
 #include <string.h>
 
-#include "drive/play.h"
+#include "drive/play_cut.h"
 
 struct explorer {
     struct hr_play play;
     struct hr_picker picker;
-    size_t idle; /* looks in a row that changed nothing */
+    size_t idle;              /* looks in a row that changed nothing */
+    size_t deaths[HR_MORTAL]; /* that were drawn (--inject kill:any) */
 };
 
 /* A look either advances a collective by at least one row of its plan or does nothing. Plans have
  * fewer rows than this, so after as many idle looks a worker the run is stuck. */
 enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 
-/* Events in a fixed list: one a worker, then one for each shard and worker. */
+/* --- what may happen next --- */
+
+/* A fixed list: acts of the workers; what each shard may take of each worker; and where losses are
+ * outlived, three events of each rank. */
+enum { RANK_EVENTS = 3, MOST_EVENTS = HR_MAX_RANKS * (1 + HR_MAX_RANKS + RANK_EVENTS) };
+enum { NOTICE, REST, COME_BACK };
+
+static size_t ranks(const struct hr_play *play)
+{
+    return play->shared->workers + play->shared->servers;
+}
+
 static size_t list_events(struct hr_play *play, unsigned char *enabled)
 {
     const struct hr_shared_state *shared = play->shared;
@@ -22,45 +36,124 @@ static size_t list_events(struct hr_play *play, unsigned char *enabled)
     for (size_t r = 0; r < shared->workers; r++)
         enabled[n++] = hr_play_may_act(play, r);
     for (size_t s = 0; s < shared->servers; s++, n += shared->workers) {
-        memset(enabled + n, 1, shared->workers);
-        shared->strategy->enabled(&play->shard[s], enabled + n);
-        if (!hr_play_may_take(play, s))
-            memset(enabled + n, 0, shared->workers);
+        const bool takes = hr_play_may_take(play, s);
+        memset(enabled + n, takes, shared->workers);
+        if (takes)
+            shared->strategy->enabled(&play->shard[s], enabled + n);
+    }
+    for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += RANK_EVENTS) {
+        enabled[n + NOTICE] = play->state[r] == HR_DEAD;
+        enabled[n + REST] = hr_play_may_rest(play, r);
+        enabled[n + COME_BACK] = hr_play_may_come_back(play, r);
     }
     return n;
+}
+
+/* --- what happens --- */
+
+static enum hr_status act(struct explorer *explorer, size_t rank)
+{
+    struct hr_play *play = &explorer->play;
+    bool idle;
+    if (play->state[rank] == HR_HAS && hr_play_is_killed(play, rank))
+        return hr_play_die(play, rank);
+    HR_TRY(hr_play_act(play, rank, &idle));
+    explorer->idle = idle ? explorer->idle + 1 : 0;
+    return HR_OK;
+}
+
+static enum hr_status take(struct explorer *explorer, size_t shard, size_t worker)
+{
+    struct hr_play *play = &explorer->play;
+    explorer->idle = 0;
+    if (hr_play_server_is_killed(play, shard))
+        return hr_play_die(play, play->shared->workers + shard);
+    hr_play_take(play, shard, worker);
+    return HR_OK;
+}
+
+static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t event)
+{
+    struct hr_play *play = &explorer->play;
+    explorer->idle = 0;
+    if (event == NOTICE)
+        return hr_play_notice(play, rank);
+    if (event == COME_BACK)
+        return hr_play_come_back(play, rank);
+    hr_play_rest(play, rank);
+    return HR_OK;
 }
 
 static enum hr_status one_event(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
-    unsigned char enabled[HR_MAX_RANKS + HR_MAX_RANKS * HR_MAX_RANKS];
-    const struct hr_shared_state *shared = play->shared;
+    unsigned char enabled[MOST_EVENTS];
+    const size_t workers = play->shared->workers, inputs = workers * play->shared->servers;
     const size_t n = list_events(play, enabled);
-    const size_t event = hr_pick(&explorer->picker, enabled, n);
-    if (event == n || explorer->idle > IDLE_LOOKS * shared->workers)
+    size_t event = hr_pick(&explorer->picker, enabled, n);
+    if (event == n || explorer->idle > IDLE_LOOKS * workers)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
-    if (event >= shared->workers) {
-        const size_t input = event - shared->workers;
-        hr_play_take(play, input / shared->workers, input % shared->workers);
-        explorer->idle = 0;
+    if (event < workers)
+        return act(explorer, event);
+    event -= workers;
+    if (event < inputs)
+        return take(explorer, event / workers, event % workers);
+    event -= inputs;
+    return of_rank(explorer, event / RANK_EVENTS, event % RANK_EVENTS);
+}
+
+/* --- deaths --- */
+
+/* The `number`th of the workers, or of the servers, who live; there is one. */
+static size_t nth_who_lives(const struct hr_play *play, enum hr_mortal kind, uint64_t number)
+{
+    size_t rank = kind == HR_MORTAL_WORKER ? 0 : play->shared->workers;
+    for (; !hr_play_lives(play, rank) || number > 0; rank++)
+        number -= hr_play_lives(play, rank);
+    return rank;
+}
+
+static size_t count_who_live(const struct hr_play *play, enum hr_mortal kind)
+{
+    const size_t first = kind == HR_MORTAL_WORKER ? 0 : play->shared->workers;
+    const size_t end = kind == HR_MORTAL_WORKER ? play->shared->workers : ranks(play);
+    size_t n = 0;
+    for (size_t r = first; r < end; r++)
+        n += hr_play_lives(play, r);
+    return n;
+}
+
+/* Somebody may die wherever something may happen. */
+static enum hr_status draw_death(struct explorer *explorer, enum hr_mortal kind)
+{
+    struct hr_play *play = &explorer->play;
+    const struct hr_drive *drive = play->drive;
+    const size_t n = count_who_live(play, kind);
+    struct hr_inject_death death;
+    if (n == 0 || !hr_inject_dies(&drive->job->conditions.inject, drive->explore_seed, kind,
+                                  explorer->picker.taken, explorer->deaths[kind], &death))
         return HR_OK;
-    }
-    bool idle;
-    HR_TRY(hr_play_act(play, event, &idle));
-    explorer->idle = idle ? explorer->idle + 1 : 0;
-    return HR_OK;
+    const size_t rank = nth_who_lives(play, kind, death.who % n);
+    explorer->deaths[kind]++;
+    if (kind == HR_MORTAL_WORKER && play->state[rank] == HR_HAS && death.late)
+        HR_TRY(hr_play_finish_gradient(play, rank)); /* and does not hand it in */
+    return hr_play_die(play, rank);
 }
 
 static enum hr_status play_all(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
     for (;;) {
+        if (hr_play_all_rest(play))
+            HR_TRY(hr_play_begin_term(play));
         if (hr_play_at_cut(play)) {
             HR_TRY(hr_play_cut(play));
             if (play->drive->leader->cuts.cut->halt)
                 return HR_OK;
             continue;
         }
+        for (enum hr_mortal kind = 0; kind < HR_MORTAL; kind++)
+            HR_TRY(draw_death(explorer, kind));
         HR_TRY(one_event(explorer));
         HR_TRY(hr_play_tick(play));
     }

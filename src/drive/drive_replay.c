@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive/play.h"
+#include "drive/play_cut.h"
 #include "drive/replay.h"
 
 struct replayer {

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "kernels/gemm.h"
 #include "strategy/server.h"
-#include "drive/losses.h"
 #include "drive/record.h"
+#include "drive/roll_call.h"
 #include "drive/serve.h"
 #include "worker/in_time.h"
 
@@ -81,7 +81,7 @@ static enum hr_status next_task(struct seat *seat, struct hr_task *task)
     hr_calibrate_replies(seat->drive, worker->rank);
     HR_TRY(strategy->accept(worker, task));
     if (seat->shared->outlives)
-        hr_losses_resumed(seat->drive->losses.resumptions, &seat->losses_seen, seat->offered_ns);
+        hr_losses_resumed(&seat->drive->losses, &seat->losses_seen, seat->offered_ns);
     const int64_t idle = waiter->waited_ns - waited -
                          (worker->member.barrier.worked_ns - worked); /* summing is not waiting */
     seat->accepted_ns = hr_calibrate_step(seat->drive, worker->rank,
@@ -334,7 +334,7 @@ static enum hr_status look_around(void *arg)
 {
     struct hr_drive *drive = arg;
     if (drive->job->shared->outlives)
-        HR_TRY(hr_losses_look(&drive->losses));
+        HR_TRY(hr_roll_call(&drive->losses));
     return hr_launcher_tick(drive->launcher);
 }
 

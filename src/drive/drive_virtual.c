@@ -19,7 +19,7 @@
 #include "netsim/events.h"
 #include "strategy/server.h"
 #include "drive/message_queue.h"
-#include "drive/play.h"
+#include "drive/play_cut.h"
 #include "drive/virtual_account.h"
 #include "drive/virtual_inbox.h"
 

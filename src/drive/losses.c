@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "drive/rest.h"
 #include "drive/terms.h"
 #include "strategy/last_cut.h"
 #include "strategy/server.h"
@@ -83,7 +82,8 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
         .pause_s = -1,
     };
     snprintf(loss->how, sizeof loss->how, "%s", how);
-    hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns, (uint64_t)hr_clock_ns());
+    hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns,
+                            (uint64_t)losses->now_ns(losses->clock));
     losses->n++;
     hr_atom32_store_release(&losses->resumptions->n, (uint32_t)losses->n); /* partner: resumed */
     return loss;
@@ -103,7 +103,8 @@ static void plan_restart(struct hr_losses *losses, size_t rank)
     const uint32_t before = hr_roster_lost(shared->control, rank) - 1;
     const uint32_t doublings = before < 10 ? before : 10;
     losses->restarts++;
-    losses->again_ns[rank] = hr_clock_ns() + (before ? first_pause_ns << (doublings - 1) : 0);
+    losses->again_ns[rank] =
+        losses->now_ns(losses->clock) + (before ? first_pause_ns << (doublings - 1) : 0);
 }
 
 bool hr_losses_lost(void *arg, size_t rank, const char *how)
@@ -136,11 +137,18 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     return true;
 }
 
+void hr_losses_start(struct hr_losses *losses, size_t rank)
+{
+    losses->again_ns[rank] = 0;
+    /* Relaxed: of a rank that does not run. */
+    hr_atom32_store_relaxed(&shared_of(losses)->control->rank[rank].stage, 0);
+}
+
 size_t hr_losses_again(void *arg)
 {
     struct hr_losses *losses = arg;
     const size_t nranks = losses->leader->job->nranks;
-    const int64_t now = hr_clock_ns();
+    const int64_t now = losses->now_ns(losses->clock);
     size_t next = nranks;
     for (size_t r = 0; r < nranks && !losses->halted; r++) {
         if (!losses->again_ns[r])
@@ -148,14 +156,13 @@ size_t hr_losses_again(void *arg)
         next = HR_LATER;
         if (losses->again_ns[r] > now)
             continue;
-        losses->again_ns[r] = 0;
-        hr_atom32_store_release(&shared_of(losses)->control->rank[r].stage, 0);
+        hr_losses_start(losses, r);
         return r;
     }
     return next;
 }
 
-/* --- who is back, and who rests --- */
+/* --- who is back, and what then begins --- */
 
 static struct hr_loss *last_of(const struct hr_losses *losses, size_t rank)
 {
@@ -167,96 +174,37 @@ static struct hr_loss *last_of(const struct hr_losses *losses, size_t rank)
     return NULL;
 }
 
-static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
-{
-    return hr_atom32_load_acquire(
-        &shared_of(losses)->control->rank[rank].stage); /* partner: rest */
-}
-
-static void welcome_who_is_back(struct hr_losses *losses)
-{
-    struct hr_shared_state *shared = shared_of(losses);
-    for (size_t r = 0; losses->n && r < losses->leader->job->nranks; r++) {
-        if (!hr_roster_is_gone(shared->control, r) || stage_of(losses, r) != HR_STAGE_JOINS)
-            continue;
-        last_of(losses, r)->back = true;
-        hr_roster_welcome(shared->control, r, is_worker(losses, r) && shared->strategy->recalls);
-    }
-}
-
-static uint32_t recalls(const struct hr_losses *losses)
-{
-    return hr_atom32_load_relaxed(&shared_of(losses)->control->roster.recall); /* our own word */
-}
-
-/* Do all who live rest, and at least one? Servers do only when they are recalled. */
-static bool all_rest(const struct hr_losses *losses)
+void hr_losses_welcome(struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = shared_of(losses);
-    const bool recalled = recalls(losses) != losses->called;
-    const size_t n = recalled ? losses->leader->job->nranks : shared->workers;
-    size_t resting = 0;
-    for (size_t r = 0; r < n; r++) {
-        if (hr_roster_is_gone(shared->control, r)) {
-            if (!is_worker(losses, r)) /* nothing goes on without it */
-                return false;
-            continue;
-        }
-        if (!hr_roster_rests(shared->control, r))
-            return false;
-        resting++;
-    }
-    return resting > 0;
+    last_of(losses, rank)->back = true;
+    hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && shared->strategy->recalls);
 }
 
-/* Do workers of the present term rest at that stage? All of them do, or none. */
-static bool rest_at(const struct hr_losses *losses, enum hr_stage stage)
+/* Relaxed: both are the launcher's own words. */
+bool hr_losses_changed(const struct hr_losses *losses)
 {
-    const struct hr_shared_state *shared = shared_of(losses);
-    for (size_t w = 0; w < shared->workers; w++)
-        if (!hr_roster_is_gone(shared->control, w) && stage_of(losses, w) == stage)
-            return true;
-    return false;
+    return hr_atom32_load_relaxed(&shared_of(losses)->control->roster.view) != losses->view;
 }
 
-static enum hr_status begin_term(struct hr_losses *losses)
+bool hr_losses_recalled(const struct hr_losses *losses)
+{
+    return hr_atom32_load_relaxed(&shared_of(losses)->control->roster.recall) != losses->called;
+}
+
+enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
 {
     struct hr_control *control = shared_of(losses)->control;
-    const uint32_t called = recalls(losses);
-    const struct hr_term_begin how = {.recalled = called != losses->called,
+    const struct hr_term_begin how = {.recalled = hr_losses_recalled(losses),
                                       .rolled = losses->rolls};
     uint64_t again;
     HR_TRY(hr_term_begin(losses->leader, how, &again));
     if (losses->n)
         losses->loss[losses->n - 1].again_samples += again;
     losses->rolls = false;
-    losses->called = called;
+    losses->called = hr_atom32_load_relaxed(&control->roster.recall);
     losses->view = hr_atom32_load_relaxed(&control->roster.view);
-    hr_roster_begin_term(control, called, rest_at(losses, HR_STAGE_BEGINS));
-    return HR_OK;
-}
-
-static void release(struct hr_losses *losses)
-{
-    struct hr_shared_state *shared = shared_of(losses);
-    if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
-        shared->strategy->missing(shared);
-    if (rest_at(losses, HR_STAGE_BEGINS))
-        losses->halted = losses->leader->cuts.cut->halt;
-    hr_roster_release(shared->control);
-}
-
-enum hr_status hr_losses_look(struct hr_losses *losses)
-{
-    struct hr_shared_state *shared = shared_of(losses);
-    struct hr_control *control = shared->control;
-    welcome_who_is_back(losses);
-    if (!all_rest(losses))
-        return HR_OK;
-    if (hr_atom32_load_relaxed(&control->roster.view) != losses->view)
-        HR_TRY(begin_term(losses));
-    else
-        release(losses);
+    hr_roster_begin_term(control, losses->called, begins);
     return HR_OK;
 }
 
@@ -292,14 +240,15 @@ void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result)
     losses->n = 0;
 }
 
-void hr_losses_resumed(struct hr_resumptions *resumptions, uint32_t *seen, int64_t offered_ns)
+void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t offered_ns)
 {
+    struct hr_resumptions *resumptions = losses->resumptions;
     const uint32_t n = hr_atom32_load_acquire(&resumptions->n); /* partner: note */
     for (uint32_t i = *seen; i < n; i++) {
         struct hr_resumption *it = &resumptions->loss[i];
         if (offered_ns < (int64_t)hr_atom64_load_relaxed(&it->lost_ns))
             return; /* later losses are later still */
-        hr_atom64_replace_acq_rel(&it->resumed_ns, 0, (uint64_t)hr_clock_ns());
+        hr_atom64_replace_acq_rel(&it->resumed_ns, 0, (uint64_t)losses->now_ns(losses->clock));
         *seen = i + 1;
     }
 }

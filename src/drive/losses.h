@@ -1,5 +1,6 @@
 /* losses.h - the launcher of a run that outlives its ranks (--on-loss): it says who is gone and who
- * is back, starts ranks again, lets those who rest go on, and keeps the account of it all.
+ * is back and when they may be started again, and keeps the account of it all. Who lets those who
+ * rest go on: roll_call.h where ranks wait, play_losses.h where they are played.
  *
  *   continue   those who are left go on
  *   restart    ... and the rank is started again, while --max-restarts lasts: at once, and when it
@@ -7,6 +8,8 @@
  *
  * A server without a replica cannot be done without: it is started again in any case, and all go
  * back to the last cut.
+ *
+ * Times are of the run's clock.
  *
  * Threads: the launcher's; workers write only struct hr_resumption.
  * Test:    tests/unit/train/test_losses.c
@@ -53,13 +56,22 @@ void hr_losses_end(struct hr_losses *losses);
 bool hr_losses_lost(void *losses, size_t rank, const char *how);
 /* A rank to start again now; nranks: none; HR_LATER. (hr_launch_options.again) */
 size_t hr_losses_again(void *losses);
-/* Let those who rest go on, when all do; welcome who is back. Call at every ring of the launcher's
- * bell. */
-HR_CHECKED enum hr_status hr_losses_look(struct hr_losses *losses);
+/* It is being started again: again_ns says nothing more. */
+void hr_losses_start(struct hr_losses *losses, size_t rank);
+/* It was started again, and is ready to take part. */
+void hr_losses_welcome(struct hr_losses *losses, size_t rank);
+
+/* Was somebody lost, or has come back, of whom the present term does not know? Are all recalled
+ * from it? */
+bool hr_losses_changed(const struct hr_losses *losses);
+bool hr_losses_recalled(const struct hr_losses *losses);
+/* All who live rest; begins: where a cut was concluded. A new term begins (terms.h). */
+HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
+
 /* After the run: what became of all of them, into the result, which owns the list. */
 void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result);
 
 /* A worker's: it has had an update applied that it offered at that time. */
-void hr_losses_resumed(struct hr_resumptions *resumptions, uint32_t *seen, int64_t offered_ns);
+void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t offered_ns);
 
 #endif

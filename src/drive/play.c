@@ -20,10 +20,9 @@ bool hr_play_may_act(struct hr_play *play, size_t rank)
         return hr_cut_may_arrive(play->drive->leader->cuts.cut);
     case HR_ARRIVING:
         return play->shared->strategy->arrived(&play->worker[rank].worker);
-    case HR_ARRIVED:
+    default:
         return false;
     }
-    return false;
 }
 
 /* A job of the pool: the gradient of a worker's batch. */
@@ -39,26 +38,36 @@ static enum hr_status gradient(void *arg, size_t rank, struct hr_compute_buffers
                           (unsigned long long)play->task[rank].index);
 }
 
-/* A job of the pool: a worker's part of an evaluation. */
-static enum hr_status evaluate(void *arg, size_t rank, struct hr_compute_buffers *buffers)
-{
-    struct hr_play *play = arg;
-    hr_train_worker_borrow(&play->worker[rank], buffers);
-    hr_train_worker_evaluate(&play->worker[rank]);
-    return HR_OK;
-}
-
 enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
 {
     hr_control_step(play->shared->control, rank, play->task[rank].index);
+    play->played[rank].last = play->shared->stats[rank].last;
     return hr_pool_submit(play->pool, gradient, play, rank, due);
 }
 
-static enum hr_status finish_gradient(struct hr_play *play, size_t rank)
+enum hr_status hr_play_finish_gradient(struct hr_play *play, size_t rank)
 {
     if (!hr_pool_has(play->pool, rank))
         HR_TRY(hr_play_compute(play, rank, 0));
     return hr_pool_join(play->pool, rank);
+}
+
+void hr_play_drop_gradient(struct hr_play *play, size_t rank)
+{
+    struct hr_worker_stats *stats = &play->shared->stats[rank];
+    if (!hr_pool_has(play->pool, rank))
+        return;
+    if (hr_pool_join(play->pool, rank) == HR_OK)
+        hr_stats_take_back(stats);
+    stats->last = play->played[rank].last;
+}
+
+/* Does an update stand in its weights that was offered after a loss? */
+static void look_for_resumption(struct hr_play *play, size_t rank)
+{
+    struct hr_played *played = &play->played[rank];
+    if (play->shared->outlives)
+        hr_losses_resumed(&play->drive->losses, &played->losses_seen, played->offered_ns);
 }
 
 enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
@@ -77,9 +86,11 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
     case HR_ASKED:
         HR_TRY(strategy->accept(worker, &play->task[rank]));
         *state = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
+        look_for_resumption(play, rank);
         break;
     case HR_HAS:
-        HR_TRY(finish_gradient(play, rank));
+        HR_TRY(hr_play_finish_gradient(play, rank));
+        play->played[rank].offered_ns = play->drive->driver->now_ns(play->drive);
         strategy->offer(worker);
         *state = HR_WANTS;
         break;
@@ -91,7 +102,7 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
         hr_worker_at_cut(worker);
         *state = HR_ARRIVED;
         break;
-    case HR_ARRIVED:
+    default:
         break;
     }
     return HR_OK;
@@ -100,56 +111,17 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 bool hr_play_may_take(const struct hr_play *play, size_t shard)
 {
     const struct hr_shared_state *shared = play->shared;
-    if (!shared->colocated)
-        return true;
     const enum hr_play_state state = play->state[hr_shard_rank(shared, shard)];
+    if (!shared->colocated)
+        return state == HR_WANTS;
     return state != HR_WANTS && state != HR_HAS;
 }
 
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
+    play->played[play->shared->workers + shard].taken++;
     play->shared->strategy->take(&play->shard[shard], worker);
     hr_record_taken(&play->log[shard], &play->shard[shard].taken);
-}
-
-bool hr_play_at_cut(const struct hr_play *play)
-{
-    for (size_t r = 0; r < play->shared->workers; r++)
-        if (play->state[r] != HR_ARRIVED)
-            return false;
-    return true;
-}
-
-static enum hr_status evaluate_all(struct hr_play *play)
-{
-    const size_t workers = play->shared->workers;
-    const size_t parts = workers < play->drive->job->neval ? workers : play->drive->job->neval;
-    for (size_t r = 0; r < parts; r++)
-        HR_TRY(hr_pool_submit(play->pool, evaluate, play, r, 0));
-    for (size_t r = 0; r < parts; r++)
-        HR_TRY(hr_pool_join(play->pool, r));
-    return HR_OK;
-}
-
-enum hr_status hr_play_cut(struct hr_play *play)
-{
-    struct hr_drive *drive = play->drive;
-    const size_t workers = drive->job->shared->workers;
-    hr_leader_decide(drive->leader, drive->driver->now_ns(drive));
-    for (size_t r = 0; r < workers; r++)
-        drive->job->shared->strategy->export_part(&play->worker[r].worker);
-    for (size_t r = 0; r < workers; r++)
-        HR_TRY(drive->job->shared->strategy->verify(&play->worker[r].worker));
-    if (drive->leader->cuts.cut->evaluate)
-        HR_TRY(evaluate_all(play));
-    hr_leader_conclude(drive->leader);
-    for (size_t r = 0; r < workers; r++) {
-        hr_train_worker_leave_cut(&play->worker[r]);
-        play->state[r] = HR_WANTS;
-    }
-    const enum hr_status status = hr_launcher_tick(drive->launcher);
-    drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
-    return status;
 }
 
 enum hr_status hr_play_tick(struct hr_play *play)
@@ -161,36 +133,51 @@ enum hr_status hr_play_tick(struct hr_play *play)
     return hr_launcher_tick(play->drive->launcher);
 }
 
+enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank)
+{
+    struct hr_train_worker *worker = &play->worker[rank];
+    HR_TRY(hr_train_worker_start(worker, play->drive->job, rank));
+    play->played[rank].up = true;
+    if (play->shared->strategy->replay_log && play->drive->recorder)
+        play->shared->strategy->replay_log(&worker->worker)->log = &play->log[rank];
+    return HR_OK;
+}
+
+enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard)
+{
+    struct hr_shared_state *shared = play->shared;
+    HR_TRY(shared->strategy->shard_start(&play->shard[shard], shared, shard));
+    play->played[shared->workers + shard].up = true;
+    return HR_OK;
+}
+
 static enum hr_status start_ranks(struct hr_play *play)
 {
-    struct hr_drive *drive = play->drive;
-    struct hr_shared_state *shared = drive->job->shared;
+    const struct hr_shared_state *shared = play->shared;
     for (size_t i = 0; i < hr_log_count(shared); i++)
-        HR_TRY(hr_record_open(drive, i, &play->log[i]));
-    for (; play->shards_started < shared->servers; play->shards_started++)
-        HR_TRY(shared->strategy->shard_start(&play->shard[play->shards_started], shared,
-                                             play->shards_started));
-    for (; play->started < shared->workers; play->started++)
-        HR_TRY(hr_train_worker_start(&play->worker[play->started], drive->job, play->started));
-    for (size_t r = 0; r < shared->workers && shared->strategy->replay_log && drive->recorder; r++)
-        shared->strategy->replay_log(&play->worker[r].worker)->log = &play->log[r];
+        HR_TRY(hr_record_open(play->drive, i, &play->log[i]));
+    for (size_t s = 0; s < shared->servers; s++)
+        HR_TRY(hr_play_start_shard(play, s));
+    for (size_t r = 0; r < shared->workers; r++)
+        HR_TRY(hr_play_start_worker(play, r));
     return HR_OK;
 }
 
 enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
 {
     const size_t threads = drive->driver->threads(drive->job->options);
-    const size_t workers = drive->job->shared->workers;
+    const size_t workers = drive->job->shared->workers, servers = drive->job->shared->servers;
     *play =
         (struct hr_play){.drive = drive, .shared = drive->job->shared, .ticked_ns = hr_clock_ns()};
     HR_TRY(hr_kernels_init_process(threads));
     hr_fp_flush_denormals();
     play->worker = calloc(workers, sizeof *play->worker);
-    play->shard = calloc(drive->job->shared->servers + 1, sizeof *play->shard);
-    play->state = calloc(workers, sizeof *play->state);
+    play->shard = calloc(servers + 1, sizeof *play->shard);
+    play->state = calloc(workers + servers, sizeof *play->state);
+    play->played = calloc(workers + servers, sizeof *play->played);
     play->task = calloc(workers, sizeof *play->task);
     play->log = calloc(hr_record_owners(drive), sizeof *play->log);
-    if (!play->worker || !play->shard || !play->state || !play->task || !play->log)
+    if (!play->worker || !play->shard || !play->state || !play->played || !play->task || !play->log)
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", drive->job->nranks);
     HR_TRY(hr_pool_start(drive->job, threads, &play->pool));
     HR_TRY(start_ranks(play));
@@ -211,14 +198,18 @@ void hr_play_stop(struct hr_play *play)
     const enum hr_status dropped = close_logs(play, HR_OK);
     (void)dropped;
     hr_pool_stop(play->pool);
-    for (size_t r = 0; r < play->started; r++)
-        hr_train_worker_stop(&play->worker[r]);
-    for (size_t s = 0; s < play->shards_started; s++)
-        play->shared->strategy->shard_stop(&play->shard[s]);
+    const size_t workers = play->shared->workers;
+    for (size_t r = 0; play->played && r < workers; r++)
+        if (play->played[r].up)
+            hr_train_worker_stop(&play->worker[r]);
+    for (size_t s = 0; play->played && s < play->shared->servers; s++)
+        if (play->played[workers + s].up)
+            play->shared->strategy->shard_stop(&play->shard[s]);
     free(play->log);
     free(play->worker);
     free(play->shard);
     free(play->state);
+    free(play->played);
     free(play->task);
 }
 

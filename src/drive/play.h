@@ -1,8 +1,9 @@
 /* play.h - one process plays all ranks: the common part of the drivers that do so.
  *
  *   worker r's acts:  request -> look, until ready -> accept -> gradient -> offer -> request ...
- *                     at a cut: arrive -> (when arrived) rest until all workers do
+ *                     at a cut: arrive -> (when arrived) rest until all workers do: play_cut.h
  *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
+ *   losses:           play_losses.h
  *
  * No rank ever waits. Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in
  * whose turn it is. Effects happen in the driver's thread; gradients, which are pure, may be
@@ -25,6 +26,18 @@ enum hr_play_state {
     HR_AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
     HR_ARRIVING, /* next: arrived, when its owners say so */
     HR_ARRIVED,  /* nothing, until all are here */
+    HR_RESTS,    /* nothing until the next term: it was recalled, or has no seat */
+    HR_DEAD,     /* nothing; and nobody knows yet */
+    HR_LOST,     /* nothing, until it is started again */
+};
+
+/* A rank's, for losses. */
+struct hr_played {
+    bool up;                      /* it has private memory */
+    struct hr_last_gradient last; /* its counters, when its gradient was submitted to the pool */
+    int64_t offered_ns;           /* when it handed in its last gradient */
+    uint32_t losses_seen;
+    uint64_t taken; /* a server: inputs */
 };
 
 struct hr_play {
@@ -32,11 +45,12 @@ struct hr_play {
     struct hr_shared_state *shared;
     struct hr_train_worker *worker; /* (workers) owned */
     struct hr_shard *shard;         /* (servers) owned */
-    enum hr_play_state *state;      /* (workers) owned */
+    enum hr_play_state *state;      /* (workers, then servers) owned; of servers: HR_WANTS, HR_DEAD,
+                                       HR_LOST, HR_RESTS */
+    struct hr_played *played;       /* (workers, then servers) owned */
     struct hr_task *task;           /* (workers) owned: the current ones */
     struct hr_pool *pool;           /* owned */
     struct hr_trace_log *log;       /* (owners) owned; zeroed when nothing is recorded */
-    size_t started, shards_started;
     int64_t ticked_ns;
 };
 
@@ -56,16 +70,20 @@ HR_CHECKED enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *i
  * `due` (the caller's choice) or when the worker acts. */
 HR_CHECKED enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due);
 
+/* Have that done: the gradient of a worker that has a batch. */
+HR_CHECKED enum hr_status hr_play_finish_gradient(struct hr_play *play, size_t rank);
+/* A job of the pool that was submitted and not joined: join it, as if it had never been. */
+void hr_play_drop_gradient(struct hr_play *play, size_t rank);
+
 /* May shard `shard` take messages? Colocated: only while its worker waits. */
 bool hr_play_may_take(const struct hr_play *play, size_t shard);
 
 /* Shard `shard` takes the oldest message of `worker`, which is enabled. */
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
 
-/* All workers are at a cut; then: the steps of session/cut.h, one rank after another where threads
- * have barriers. */
-bool hr_play_at_cut(const struct hr_play *play);
-HR_CHECKED enum hr_status hr_play_cut(struct hr_play *play);
+/* Start a worker, or a shard, from the snapshot. */
+HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank);
+HR_CHECKED enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard);
 
 /* Call the launcher's tick ten times a second: progress, requests to stop. */
 HR_CHECKED enum hr_status hr_play_tick(struct hr_play *play);

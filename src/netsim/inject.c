@@ -107,18 +107,31 @@ int64_t hr_inject_kill_server_ps(const struct hr_inject *inject, size_t server, 
     return next_ps(inject, HR_INJECT_KILL_SERVER, server, after_ps);
 }
 
-static const struct hr_inject_entry *drop_entry(const struct hr_inject *inject)
+/* The only entry of that kind, or NULL. */
+static const struct hr_inject_entry *only(const struct hr_inject *inject, enum hr_inject_kind kind)
 {
     for (size_t i = 0; i < inject->n; i++)
-        if (inject->entry[i].kind == HR_INJECT_DROP_PUSH)
+        if (inject->entry[i].kind == kind)
             return &inject->entry[i];
     return NULL;
+}
+
+bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_mortal kind,
+                    uint64_t event, size_t deaths, struct hr_inject_death *death)
+{
+    const struct hr_inject_entry *entry =
+        only(inject, kind == HR_MORTAL_WORKER ? HR_INJECT_KILL_ANY : HR_INJECT_KILL_ANY_SERVER);
+    if (!entry || deaths >= entry->step)
+        return false;
+    const struct hr_philox block = hr_random_block(seed, HR_STREAM_DEATH, event, (uint32_t)kind);
+    *death = (struct hr_inject_death){block.v[1], block.v[2] & 1};
+    return block.v[0] * 0x1p-32 < entry->probability;
 }
 
 struct hr_inject_drops hr_inject_drops(const struct hr_inject *inject, uint64_t seed, size_t rank,
                                        uint64_t step)
 {
-    const struct hr_inject_entry *entry = drop_entry(inject);
+    const struct hr_inject_entry *entry = only(inject, HR_INJECT_DROP_PUSH);
     struct hr_inject_drops drops = {0};
     if (!entry)
         return drops;

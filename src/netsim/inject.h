@@ -10,6 +10,10 @@
  *                kill:RANK@time=T               ... at time T of the run's clock
  *                kill:server:S@step=N           server S dies before it takes its input N
  *                kill:server:S@time=T           ... at time T of the run's clock
+ *                kill:any@p=P                   under --schedule explore: at each event some worker
+ *                                               dies with probability P, once in all
+ *                kill:any@p=PxN                 ... at most N times in all
+ *                kill:server:any@p=P, =PxN      ... some server
  *                drop-push:p=P                  each push is lost with probability P, and sent
  *                                               again after 50ms; each time anew
  *                drop-push:p=P+T                ... after T
@@ -43,6 +47,8 @@ enum hr_inject_kind {
     HR_INJECT_LOAD,
     HR_INJECT_KILL,
     HR_INJECT_KILL_SERVER,
+    HR_INJECT_KILL_ANY,
+    HR_INJECT_KILL_ANY_SERVER,
     HR_INJECT_DROP_PUSH,
     HR_INJECT_NAN,
     HR_INJECT_FLIP_BIT,
@@ -54,8 +60,8 @@ struct hr_inject_entry {
     enum hr_inject_kind kind;
     size_t rank;        /* a worker, or a server */
     double factor;      /* slow */
-    double probability; /* slow, drop-push: 0 to 1 */
-    uint64_t step;      /* stall, kill, nan, flip-bit */
+    double probability; /* slow, drop-push, kill:any: 0 to 1 */
+    uint64_t step;      /* stall, kill, nan, flip-bit; kill:any: how often at most */
     int64_t ps;         /* stall, load, drop-push; kill at a time */
     bool timed;         /* kill: at a time, not a step */
 };
@@ -73,6 +79,8 @@ HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, s
 /* The first entry that is about time (slow, stall, load, and what is to be at a time), where text
  * has one: how such entries begin. NULL: there is none, or the text cannot be read. */
 const char *hr_inject_timed(const char *text);
+/* "kill:any" or "kill:server:any", where text has one that can be read; else NULL. */
+const char *hr_inject_explored(const char *text);
 /* The list without slow, stall and load: what is left decides the bits of a run. Not longer than
  * `text`; what cannot be read is kept. */
 void hr_inject_without_delays(const char *text, char *out, size_t size);
@@ -102,6 +110,20 @@ int64_t hr_inject_kill_server_ps(const struct hr_inject *inject, size_t server, 
  * that time. */
 size_t hr_inject_kills_due(const struct hr_inject *inject, enum hr_inject_kind kind, size_t rank,
                            uint64_t step, int64_t now_ps);
+
+/* Whose deaths are drawn. */
+enum hr_mortal { HR_MORTAL_WORKER, HR_MORTAL_SERVER, HR_MORTAL };
+
+/* A death that was drawn: of whom, modulo those who live; late: its gradient is computed, and not
+ * handed in. */
+struct hr_inject_death {
+    uint32_t who;
+    bool late;
+};
+
+/* Does one die (kill:any) at event `event` of an explored schedule, when so many have died so? */
+bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_mortal kind,
+                    uint64_t event, size_t deaths, struct hr_inject_death *death);
 
 /* How often the push of that step is lost, at most HR_INJECT_MOST_DROPS times, and how long after
  * each loss it is sent again. */

@@ -7,7 +7,7 @@
 #include "netsim/delay.h"
 #include "netsim/inject.h"
 
-enum { MAX_WORD = 64, FORMS_TEXT = 384 };
+enum { MAX_WORD = 64, FORMS_TEXT = 512 };
 
 static const double least_factor = 0.001, most_factor = 1000;
 static const int64_t usual_deadline_ps = 50 * INT64_C(1000000000);
@@ -108,6 +108,16 @@ static bool read_drop(char *text, struct hr_inject_entry *entry)
            entry->probability < 1 && (!time || hr_ps_parse(time, &entry->ps));
 }
 
+/* p=P[xN] */
+static bool read_any(char *text, struct hr_inject_entry *entry)
+{
+    const char *most = cut_at(text, 'x'), *chance = behind(text, "p=");
+    entry->rank = HR_INJECT_ALL;
+    entry->step = 1;
+    return chance && hr_parse_number(chance, &entry->probability) && entry->probability >= 0 &&
+           entry->probability < 1 && (!most || hr_parse_count(most, &entry->step));
+}
+
 /* RANK@step=N */
 static bool read_once(char *text, struct hr_inject_entry *entry)
 {
@@ -124,28 +134,36 @@ struct form {
     const char *rest, *as; /* what follows the name, and examples */
     const char *why_one;   /* why it is of one rank and not of *; NULL: it may be of all */
     bool server;           /* its rank is a server's number */
+    const char *why_once;  /* NULL: it may stand there several times */
 };
 
 /* A name that begins another stands behind it. */
 static const struct form forms[] = {
     {"slow:", HR_INJECT_SLOW, read_slow, "RANKxFACTOR[@P%]",
-     "slow:3x2 or slow:*x3@10% (factor 0.001 to 1000)", NULL, false},
+     "slow:3x2 or slow:*x3@10% (factor 0.001 to 1000)", NULL, false, NULL},
     {"stall:", HR_INJECT_STALL, read_stall, "RANK@step=N+TIME", "stall:1@step=50+3s (at most 24h)",
-     NULL, false},
-    {"load:", HR_INJECT_LOAD, read_load, "RANK+TIME", "load:1+5ms (at most 24h)", NULL, false},
+     NULL, false, NULL},
+    {"load:", HR_INJECT_LOAD, read_load, "RANK+TIME", "load:1+5ms (at most 24h)", NULL, false,
+     NULL},
+    {"kill:server:any@", HR_INJECT_KILL_ANY_SERVER, read_any, "p=P[xN]",
+     "kill:server:any@p=0.01 or kill:server:any@p=0.01x2 (p from 0 to less than 1)", NULL, true,
+     "it is of every server"},
     {"kill:server:", HR_INJECT_KILL_SERVER, read_kill, "SERVER@step=N|time=T",
      "kill:server:1@step=200 or kill:server:1@time=3s (at most 24h)",
-     "when all servers die at once nobody has the weights", true},
+     "when all servers die at once nobody has the weights", true, NULL},
+    {"kill:any@", HR_INJECT_KILL_ANY, read_any, "p=P[xN]",
+     "kill:any@p=0.01 or kill:any@p=0.01x3 (p from 0 to less than 1)", NULL, false,
+     "it is of every worker"},
     {"kill:", HR_INJECT_KILL, read_kill, "RANK@step=N|time=T",
      "kill:2@step=100 or kill:2@time=500ms (at most 24h)",
-     "when all workers die at once nobody goes on", false},
+     "when all workers die at once nobody goes on", false, NULL},
     {"drop-push:", HR_INJECT_DROP_PUSH, read_drop, "p=P[+TIME]",
      "drop-push:p=0.01 or drop-push:p=0.01+50ms (p from 0 to less than 1, at most 24h)", NULL,
-     false},
+     false, "it is of every push"},
     {"nan:", HR_INJECT_NAN, read_once, "RANK@step=N", "nan:1@step=7",
-     "the message is to name the rank that it came from", false},
+     "the message is to name the rank that it came from", false, NULL},
     {"flip-bit:weights:", HR_INJECT_FLIP_BIT, read_once, "RANK@step=N", "flip-bit:weights:1@step=9",
-     "replicas that are all altered have nothing to differ from", false},
+     "replicas that are all altered have nothing to differ from", false, NULL},
 };
 
 enum { FORMS = sizeof forms / sizeof *forms };
@@ -227,9 +245,10 @@ static enum hr_status add_entry(const char *where, const char *text, size_t leng
     if (inject->n == HR_INJECT_ENTRIES)
         return hr_fail(HR_E_USAGE, "%s%s: expected at most %d entries", where, word,
                        HR_INJECT_ENTRIES);
-    if (entry.kind == HR_INJECT_DROP_PUSH && hr_inject_has(inject, HR_INJECT_DROP_PUSH))
-        return hr_fail(HR_E_USAGE, "%s%s: expected drop-push once, it is of every push", where,
-                       word);
+    const struct form *form = form_of(entry.kind);
+    if (form->why_once && hr_inject_has(inject, entry.kind))
+        return hr_fail(HR_E_USAGE, "%s%s: expected %.*s once, %s", where, word,
+                       (int)strlen(form->name) - 1, form->name, form->why_once);
     inject->entry[inject->n++] = entry;
     return HR_OK;
 }
@@ -265,6 +284,16 @@ const char *hr_inject_timed(const char *text)
         if (is_delay(inject.entry[i].kind) || inject.entry[i].timed)
             return hr_inject_name(inject.entry[i].kind);
     return NULL;
+}
+
+const char *hr_inject_explored(const char *text)
+{
+    struct hr_inject inject;
+    if (hr_inject_parse("", text, SIZE_MAX, SIZE_MAX, &inject) != HR_OK)
+        return NULL;
+    return hr_inject_has(&inject, HR_INJECT_KILL_ANY)          ? "kill:any"
+           : hr_inject_has(&inject, HR_INJECT_KILL_ANY_SERVER) ? "kill:server:any"
+                                                               : NULL;
 }
 
 static bool begins_a_delay(const char *word)

@@ -70,14 +70,21 @@ enum hr_status hr_check_hot_copies(const struct hr_train_options *o)
                                "or svm, --solver sgd, --strategy hogwild, several workers)");
 }
 
-/* Explored schedules have no time; numbers can go wrong in them. */
+/* Explored schedules have no time; numbers can go wrong in them, and ranks die. */
 enum hr_status hr_check_inject(const struct hr_train_options *o)
 {
-    const char *timed = strcmp(o->schedule, "free") ? hr_inject_timed(o->inject) : NULL;
-    if (!timed)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--inject: %s means nothing with --schedule %s, where nothing takes time (it "
-                   "belongs to free)",
-                   timed, o->schedule);
+    const bool free = !strcmp(o->schedule, "free");
+    const char *timed = free ? NULL : hr_inject_timed(o->inject);
+    const char *explored = free ? hr_inject_explored(o->inject) : NULL;
+    if (timed)
+        return hr_fail(HR_E_USAGE,
+                       "--inject: %s means nothing with --schedule %s, where nothing takes time "
+                       "(it belongs to free)",
+                       timed, o->schedule);
+    if (explored)
+        return hr_fail(HR_E_USAGE,
+                       "--inject: %s means nothing with --schedule free, which draws no events "
+                       "(it belongs to explore:SEED)",
+                       explored);
+    return HR_OK;
 }

@@ -124,9 +124,10 @@ static enum hr_status parse_names(struct hr_run *run)
     if (shared->outlives && !there)
         return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
                        o->strategy);
-    if (shared->outlives && run->drive.driver->played)
-        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet where one process plays all ranks",
-                       o->on_loss);
+    const bool played = run->drive.driver->played && run->drive.driver != &hr_driver_explore;
+    if (shared->outlives && (played || o->record[0]))
+        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with %s", o->on_loss,
+                       played ? "--clock virtual" : "--record");
     run->job.played = run->drive.driver->played;
     run->job.simulated = run->drive.driver->simulated;
     return hr_kernels_select_named(o->kernels);

@@ -52,7 +52,7 @@ void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buff
 HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
                                                    const struct hr_task *task);
 
-/* Evaluate blocks rank, rank + workers, ... of the test split from the snapshot. */
+/* Evaluate blocks seat, seat + seats, ... of the test split from the snapshot. */
 void hr_train_worker_evaluate(struct hr_train_worker *self);
 /* After a cut: counts of a new epoch, and where the next cut is. */
 void hr_train_worker_leave_cut(struct hr_train_worker *self);

@@ -138,6 +138,29 @@ static void a_death_comes_at_its_step_or_its_time(void **state)
     assert_true(hr_inject_ps(&inject, 1, 2, 7, ms) == ms && hr_inject_stall_ps(&inject, 2, 7) == 0);
 }
 
+static void any_rank_dies_as_often_as_it_is_told_to(void **state)
+{
+    (void)state;
+    enum { EVENTS = 100000 };
+    const struct hr_inject inject = parsed("kill:any@p=0.1x2,kill:server:any@p=0.3");
+    struct hr_inject_death death;
+    size_t died[HR_MORTAL] = {0}, late = 0;
+    for (uint64_t event = 0; event < EVENTS; event++)
+        for (enum hr_mortal kind = 0; kind < HR_MORTAL; kind++) {
+            const bool dies = hr_inject_dies(&inject, 7, kind, event, 0, &death);
+            died[kind] += dies;
+            late += dies && death.late;
+            assert_false(hr_inject_dies(&inject, 7, kind, event, 2, &death));
+            assert_int_equal(hr_inject_dies(&inject, 7, kind, event, 1, &death),
+                             dies && kind == HR_MORTAL_WORKER);
+        }
+    CHECK_NEAR(died[HR_MORTAL_WORKER], 0.1 * EVENTS, 0.05, 0);
+    CHECK_NEAR(died[HR_MORTAL_SERVER], 0.3 * EVENTS, 0.05, 0);
+    CHECK_NEAR(late, 0.2 * EVENTS, 0.05, 0);
+    assert_string_equal(hr_inject_explored("slow:1x2,kill:any@p=0.1"), "kill:any");
+    assert_null(hr_inject_explored("kill:1@step=2"));
+}
+
 static void numbers_go_wrong_in_their_step_alone(void **state)
 {
     (void)state;
@@ -206,6 +229,7 @@ int main(void)
         cmocka_unit_test(chance_is_drawn_for_each_rank_seed_and_entry),
         cmocka_unit_test(known_answers_are_kept),
         cmocka_unit_test(a_death_comes_at_its_step_or_its_time),
+        cmocka_unit_test(any_rank_dies_as_often_as_it_is_told_to),
         cmocka_unit_test(numbers_go_wrong_in_their_step_alone),
         cmocka_unit_test(places_are_drawn_alike),
         cmocka_unit_test(pushes_are_lost_as_often_as_it_says),

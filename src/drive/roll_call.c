@@ -1,0 +1,75 @@
+#include "drive/roll_call.h"
+
+#include "drive/rest.h"
+
+static const struct hr_train_job *job_of(const struct hr_losses *losses)
+{
+    return losses->leader->job;
+}
+
+static struct hr_control *control_of(const struct hr_losses *losses)
+{
+    return job_of(losses)->shared->control;
+}
+
+static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
+{
+    return hr_atom32_load_acquire(&control_of(losses)->rank[rank].stage); /* partner: rest */
+}
+
+static void welcome_who_is_back(struct hr_losses *losses)
+{
+    for (size_t r = 0; losses->n && r < job_of(losses)->nranks; r++)
+        if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS)
+            hr_losses_welcome(losses, r);
+}
+
+/* Do all who live rest, and at least one? Servers do only when they are recalled. */
+static bool all_rest(const struct hr_losses *losses)
+{
+    const struct hr_control *control = control_of(losses);
+    const size_t workers = job_of(losses)->shared->workers;
+    const size_t n = hr_losses_recalled(losses) ? job_of(losses)->nranks : workers;
+    size_t resting = 0;
+    for (size_t r = 0; r < n; r++) {
+        if (hr_roster_is_gone(control, r)) {
+            if (r >= workers) /* nothing goes on without a server */
+                return false;
+            continue;
+        }
+        if (!hr_roster_rests(control, r))
+            return false;
+        resting++;
+    }
+    return resting > 0;
+}
+
+/* Do workers of the present term rest at that stage? All of them do, or none. */
+static bool rest_at(const struct hr_losses *losses, enum hr_stage stage)
+{
+    for (size_t w = 0; w < job_of(losses)->shared->workers; w++)
+        if (!hr_roster_is_gone(control_of(losses), w) && stage_of(losses, w) == stage)
+            return true;
+    return false;
+}
+
+static void release(struct hr_losses *losses)
+{
+    struct hr_shared_state *shared = job_of(losses)->shared;
+    if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
+        shared->strategy->missing(shared);
+    if (rest_at(losses, HR_STAGE_BEGINS))
+        losses->halted = losses->leader->cuts.cut->halt;
+    hr_roster_release(shared->control);
+}
+
+enum hr_status hr_roll_call(struct hr_losses *losses)
+{
+    welcome_who_is_back(losses);
+    if (!all_rest(losses))
+        return HR_OK;
+    if (hr_losses_changed(losses))
+        return hr_losses_begin_term(losses, rest_at(losses, HR_STAGE_BEGINS));
+    release(losses);
+    return HR_OK;
+}
