@@ -8,7 +8,8 @@ static uint64_t index_of_cut(const struct hr_leader *leader)
     const struct hr_shared_state *shared = leader->job->shared;
     const struct hr_dispenser *dispenser = shared->dispenser;
     if (shared->strategy->synchronous) {
-        const uint64_t cut = hr_batch_schedule_next_cut(&shared->schedule, leader->cuts.cut->index);
+        const uint64_t cut =
+            hr_batch_schedule_next_cut(&shared->schedule, leader->cuts.cut->begins);
         const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at);
         return stop_at < cut ? stop_at : cut;
     }

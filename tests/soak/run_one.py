@@ -35,8 +35,8 @@ def kill_when_due(process, draw, judged):
             judged.killed += 1
 
 
-def segments():
-    return {name for name in os.listdir("/dev/shm") if name.startswith("hogring")}
+def segments(pid):
+    return {name for name in os.listdir("/dev/shm") if name.startswith(f"hogring.{pid}.")}
 
 
 def account(draw, run, judged):
@@ -59,7 +59,7 @@ def replay(binary, trace, digest, judged):
 
 
 def run_one(binary, draw, record=False):
-    judged, before = Judged(), segments()
+    judged = Judged()
     with tempfile.TemporaryDirectory() as folder:
         out, trace = os.path.join(folder, "out.json"), os.path.join(folder, "run.trace")
         command = [binary, "train", *draw.options, "--quiet", "--json", out] + (["--record", trace] if record else [])
@@ -82,6 +82,6 @@ def run_one(binary, draw, record=False):
         account(draw, run, judged)
         if record:
             replay(binary, trace, run["weights_digest"], judged)
-    if segments() - before:
-        judged.wrong.append(f"left in /dev/shm: {segments() - before}")
+    if segments(process.pid):
+        judged.wrong.append(f"left in /dev/shm: {segments(process.pid)}")
     return judged
