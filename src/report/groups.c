@@ -335,24 +335,6 @@ size_t hr_run_group_rose(const struct hr_run_group *group)
     return n;
 }
 
-uint64_t hr_run_lost_samples(const struct hr_run_result *run)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < run->nlosses; i++)
-        sum += run->losses[i].lost_samples;
-    return sum;
-}
-
-double hr_run_absent(const struct hr_run_result *run, size_t worker)
-{
-    const struct hr_worker_time *time = &run->worker_time[worker];
-    const double there = time->load_s + time->compute_s + time->communicate_s + time->wait_s;
-    for (size_t i = 0; i < run->nlosses; i++)
-        if (!run->losses[i].server && run->losses[i].rank == worker)
-            return fmax(run->seconds - there, 0);
-    return 0;
-}
-
 struct hr_lost_share hr_lost_share_with(struct hr_lost_share share, const struct hr_run_result *run)
 {
     share.lines += run->watched_lines;

@@ -65,12 +65,6 @@ bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise);
 /* How many runs of the group did. */
 size_t hr_run_group_rose(const struct hr_run_group *group);
 
-/* Samples that were lost with ranks: scheduled, and never trained on. */
-uint64_t hr_run_lost_samples(const struct hr_run_result *run);
-/* Seconds in which a worker was lost: what its times leave of the run's. 0 for those that never
- * were. */
-double hr_run_absent(const struct hr_run_result *run, size_t worker);
-
 /* Seconds to the target over the runs that reached it: spread.n says how many did. */
 struct hr_spread hr_run_group_target(const struct hr_run_group *group);
 

@@ -16,6 +16,7 @@
 #include "report/json_account.h"
 #include "report/json_comparison.h"
 #include "report/json_value.h"
+#include "report/lost_ranks.h"
 #include "report/report.h"
 #include "options/train_options.h"
 

@@ -5,6 +5,7 @@
 #include "base/histogram.h"
 #include "report/groups.h"
 #include "report/json_value.h"
+#include "report/lost_ranks.h"
 
 /* Figures of a set of updates. */
 struct counted {

@@ -1,6 +1,7 @@
 #include "report/json_comparison.h"
 
 #include "report/json_value.h"
+#include "report/lost_ranks.h"
 #include "report/verdict.h"
 
 static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)
@@ -15,7 +16,7 @@ static json_t *strategy(const struct hr_verdict *v, size_t g)
     const struct hr_run_group *group = &v->groups.group[g];
     const bool judged = hr_verdict_tested(v, g) && g != v->best;
     return json_pack(
-        "{so so so so so so so so so so so so}", "label", hr_json_text(group->label), "strategy",
+        "{so so so so so so so so so so so so so}", "label", hr_json_text(group->label), "strategy",
         hr_json_text(group->run[0]->strategy), "seeds", hr_json_count(group->n), "interrupted",
         json_boolean(group->interrupted), "test_accuracy", spread(group, hr_measure_accuracy),
         "test_loss", spread(group, hr_measure_test_loss), "train_loss",
@@ -23,7 +24,8 @@ static json_t *strategy(const struct hr_verdict *v, size_t g)
         "samples_per_s", spread(group, hr_measure_rate), "updates",
         spread(group, hr_measure_updates), "p_against_best",
         judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(), "worse_than_best",
-        json_boolean(judged && hr_verdict_worse(v, g)));
+        json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
+        hr_json_count(hr_run_group_lost(group)));
 }
 
 static json_t *strategies(const struct hr_verdict *v)
@@ -69,10 +71,11 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n)
         return NULL;
     json_t *object = json_null();
     if (v.groups.n > 1)
-        object = json_pack("{ss so so so so}", "test", "Welch, two-sided, Holm over all pairs",
+        object = json_pack("{ss so so so so so}", "test", "Welch, two-sided, Holm over all pairs",
                            "level", hr_json_number(HR_VERDICT_LEVEL), "best",
                            v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label)
                                                : json_null(),
+                           "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)),
                            "strategies", strategies(&v), "pairs", pairs(&v));
     hr_verdict_free(&v);
     return object;

@@ -5,6 +5,7 @@
  *   progress.c   a line that is redrawn on a terminal; one line an epoch elsewhere
  *   asynchrony.c below it: staleness, clock skew, effective step size, momentum, lost updates
  *   table.c      one row a strategy; with several seeds mean and deviation, and a verdict in words
+ *   lost_ranks.c below it: who was lost on the way
  *   json.c       the same for programs: fields are only ever added
  *   plot.c       loss and accuracy against samples and against seconds, drawn by gnuplot
  *
@@ -70,13 +71,15 @@ void hr_progress_view_end(struct hr_progress_view *view);
 
 /* --- table */
 
-/* A table of n runs. Runs that differ only in their seed are one row: mean and sample standard
- * deviation. target > 0 adds the mean seconds to that test accuracy (0..1). */
+/* A table of n runs, and below it what is to be known of them: ranks that were lost, staleness.
+ * Runs that differ only in their seed are one row: mean and sample standard deviation. target > 0
+ * adds the mean seconds to that test accuracy (0..1). */
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
 /* Sentences that compare several strategies over several seeds: which are less accurate than which
  * by more than chance (Welch's t test at 5 %, corrected for all pairs), which is fastest, which
- * reaches the target first. Prints nothing for one seed or one strategy. */
+ * lost ranks or diverged, which reaches the target first. Prints nothing for one seed or one
+ * strategy. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
 /* --- JSON */

@@ -8,6 +8,7 @@
 #include "report/asynchrony.h"
 #include "report/columns.h"
 #include "report/human.h"
+#include "report/lost_ranks.h"
 #include "report/report.h"
 
 struct table {
@@ -22,7 +23,8 @@ struct table {
 
 static void cell_label(const struct hr_run_group *group, char *cell)
 {
-    snprintf(cell, HR_CELL_MAX, "%s%s", group->label, group->interrupted ? "*" : "");
+    snprintf(cell, HR_CELL_MAX, "%s%s%s", group->label, hr_run_group_lost(group) ? "~" : "",
+             group->interrupted ? "*" : "");
 }
 
 static void cell_accuracy(const struct hr_run_group *group, char *cell)
@@ -250,6 +252,7 @@ static void print_notes(FILE *out, const struct table *table)
     if (table->groups->most > 1)
         print_seeds(out, table->groups);
     fputs(interrupted ? "\n* interrupted before its end\n" : "\n", out);
+    hr_lost_ranks_print(out, table->groups);
     for (size_t g = 0; g < table->groups->n; g++)
         for (size_t i = 0; i < table->groups->group[g].n; i++)
             print_past(out, &table->groups->group[g], table->groups->group[g].run[i]);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "report/human.h"
+#include "report/lost_ranks.h"
 #include "report/report.h"
 #include "report/verdict.h"
 
@@ -189,6 +190,25 @@ static void print_rising(FILE *out, const struct hr_groups *groups)
         fputs(": the training loss ended above where it began, or above its first epoch's.\n", out);
 }
 
+/* A strategy that lost a worker had less to compute with than one that lost none. */
+static void print_lost(FILE *out, const struct hr_groups *groups)
+{
+    const char *before = "Lost ranks: ";
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_group *group = &groups->group[g];
+        if (hr_run_group_lost(group) == 0)
+            continue;
+        fprintf(out, "%s%s (%zu of %zu seeds)", before, group->label, hr_run_group_lost(group),
+                group->n);
+        before = ", ";
+    }
+    if (before[0] == ',')
+        fputs(hr_groups_lost_alike(groups)
+                  ? "; as many in each run.\n"
+                  : ".\n  Not like for like: not every run lost as many.\n",
+              out);
+}
+
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)
 {
     struct hr_verdict v;
@@ -200,6 +220,7 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
         fputc('\n', out);
         print_scores(out, &v);
         print_speed(out, &v.groups);
+        print_lost(out, &v.groups);
         print_rising(out, &v.groups);
         if (target > 0)
             print_target(out, &v.groups, target);

@@ -26,7 +26,7 @@ static void strategies_have_means_and_their_distance_to_the_best(void **state)
     const json_t *rows = json_object_get(comparison, "strategies");
     assert_int_equal(json_array_size(rows), 2);
     const json_t *worse = json_array_get(rows, 0), *best = json_array_get(rows, 1);
-    assert_int_equal(json_object_size(worse), 12);
+    assert_int_equal(json_object_size(worse), 13);
     assert_string_equal(json_string_value(json_object_get(worse, "label")), "allreduce direct");
     assert_string_equal(json_string_value(json_object_get(worse, "strategy")), "allreduce");
     assert_int_equal(json_integer_value(json_object_get(worse, "seeds")), 3);
@@ -49,6 +49,27 @@ static void strategies_have_means_and_their_distance_to_the_best(void **state)
     CHECK_NEAR(json_number_value(json_object_get(pair, "p")), 0.0213, 0, 1e-4);
     assert_true(json_is_true(json_object_get(pair, "told_apart")));
     json_decref(comparison);
+}
+
+static void runs_that_lost_ranks_are_counted_and_compared(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    struct hr_loss lost = {.rank = 1};
+    fill(runs, "allreduce", 0.90, 0.01);
+    fill(runs + 3, "hogwild", 0.93, 0.01);
+    for (size_t first = 0; first < 2; first++) { /* one run; then all */
+        for (size_t i = 0; i < 6; i++)
+            if (first == 1 || i == 4)
+                runs[i].losses = &lost, runs[i].nlosses = 1;
+        json_t *comparison = hr_json_comparison(runs, 6);
+        const json_t *rows = json_object_get(comparison, "strategies");
+        const json_t *hogwild = json_array_get(rows, 1);
+        assert_int_equal(json_is_true(json_object_get(comparison, "lost_alike")), first == 1);
+        assert_int_equal(json_integer_value(json_object_get(hogwild, "runs_with_losses")),
+                         first == 1 ? 3 : 1);
+        json_decref(comparison);
+    }
 }
 
 static void one_seed_is_not_judged(void **state)
@@ -83,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strategies_have_means_and_their_distance_to_the_best),
+        cmocka_unit_test(runs_that_lost_ranks_are_counted_and_compared),
         cmocka_unit_test(one_seed_is_not_judged),
         cmocka_unit_test(one_strategy_is_no_comparison),
     };

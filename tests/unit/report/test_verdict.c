@@ -48,6 +48,30 @@ static void one_strategy_is_passed_over_in_silence(void **state)
     free(text);
 }
 
+static void strategies_that_lost_ranks_are_named(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    struct hr_loss lost[2] = {{.rank = 1}, {.rank = 0}};
+    fill(runs, "allreduce", 0.90, 0.002);
+    fill(runs + 3, "ssp", 0.899, 0.002);
+    char *text = verdict(runs, 6, 0);
+    expect(text, "Lost ranks", false);
+    free(text);
+    runs[4].losses = lost, runs[4].nlosses = 2;
+    text = verdict(runs, 6, 0);
+    expect(text, "Lost ranks: ssp s=3 (1 of 3 seeds).\n  Not like for like", true);
+    free(text);
+    for (size_t i = 0; i < 6; i++)
+        runs[i].losses = lost, runs[i].nlosses = 2;
+    text = verdict(runs, 6, 0);
+    expect(text,
+           "Lost ranks: allreduce direct (3 of 3 seeds), ssp s=3 (3 of 3 seeds); as many in each "
+           "run.\n",
+           true);
+    free(text);
+}
+
 static void a_clear_difference_is_named_and_an_unclear_one_is_not(void **state)
 {
     (void)state;
@@ -219,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_seed_is_passed_over_in_silence),
         cmocka_unit_test(one_strategy_is_passed_over_in_silence),
+        cmocka_unit_test(strategies_that_lost_ranks_are_named),
         cmocka_unit_test(a_clear_difference_is_named_and_an_unclear_one_is_not),
         cmocka_unit_test(without_an_accuracy_less_loss_is_better),
         cmocka_unit_test(no_clear_difference_is_said_to_be_none),
