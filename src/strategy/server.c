@@ -1,6 +1,7 @@
 /* Parameter servers, the worker's half: push, pull, and the table of the three strategies. */
 #include "strategy/server_losses.h"
-
+#include "strategy/server_settle.h"
+#include "strategy/settle.h"
 #include "strategy/staleness.h"
 #include "strategy/strategies.h"
 
@@ -97,7 +98,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     own->pushed = false;
     if (worker->shared->strategy->synchronous) {
         hr_next_synchronous(worker, task);
-        return HR_OK;
+        return hr_worker_is_at(worker, task->index);
     }
     worker->index = reply.word[HR_REPLY_INDEX];
     *task =
@@ -140,14 +141,15 @@ void hr_server_leave(struct hr_worker *worker)
 }
 
 #define SERVER_FUNCTIONS                                                                           \
-    .served = true, .worker_own = sizeof(struct hr_pushing), .bytes = hr_server_bytes,             \
-    .init = hr_server_init, .start = hr_server_start, .leave = hr_server_leave,                    \
-    .request = hr_server_request, .ready = hr_server_ready, .accept = accept, .offer = offer,      \
-    .arrive = hr_server_arrive, .arrived = hr_server_ready, .at_cut = hr_server_at_cut,            \
-    .export_part = hr_tell_nobody, .verify = hr_verify_nothing, .shard_start = hr_shard_start,     \
-    .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
-    .over = hr_shard_over
-#define SERVER_LOSSES .lose = hr_shard_lose, .may_join = hr_server_may_join
+    .served = true, .worker_own = sizeof(struct hr_pushing), .start = hr_server_start,             \
+    .leave = hr_server_leave, .request = hr_server_request, .ready = hr_server_ready,              \
+    .accept = accept, .offer = offer, .arrive = hr_server_arrive, .arrived = hr_server_ready,      \
+    .at_cut = hr_server_at_cut, .export_part = hr_tell_nobody, .verify = hr_verify_nothing,        \
+    .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
+    .take = hr_shard_take, .over = hr_shard_over
+#define SERVER_LOSSES                                                                              \
+    .bytes = hr_server_bytes, .init = hr_server_init, .lose = hr_shard_lose,                       \
+    .may_join = hr_server_may_join
 
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
@@ -157,6 +159,10 @@ const struct hr_strategy hr_strategy_ps_sync = {
         (const char *const[]){"servers", "placement", "server-time", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
+    .recalls = true,
+    .bytes = hr_server_settle_bytes,
+    .init = hr_server_settle_init,
+    .settle = hr_server_settle,
     SERVER_FUNCTIONS,
 };
 

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "strategy/server_losses.h"
+#include "strategy/server_settle.h"
 #include "strategy/ssp_gate.h"
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
@@ -31,6 +32,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
     }
     if (shard->loses)
         hr_shard_know(shard);
+    hr_shard_know_seats(shard);
     const bool updates = !shared->strategy->private_state;
     HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
     memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
@@ -186,17 +188,31 @@ static void update_with_push(struct hr_shard *shard, size_t worker, size_t sampl
 static void update_with_sum(struct hr_shard *shard)
 {
     const struct hr_shared_state *shared = shard->shared;
+    const struct hr_seats *seats = shared->seats;
+    const uint64_t index = shard->worker[seats->rank[0]].index;
     float *sum = shard->sum;
     size_t samples = 0;
-    for (size_t w = 0; w < shared->workers; w++) {
-        shard->grads[w] = shared->grads[w] + shard->first;
-        samples += shard->worker[w].samples;
-        shard->worker[w].applied++;
+    for (size_t s = 0; s < seats->n; s++) {
+        struct hr_client *client = &shard->worker[seats->rank[s]];
+        shard->grads[s] = shared->grads[seats->rank[s]] + shard->first;
+        samples += client->samples;
+        client->applied++;
     }
-    hr_vec()->tree_sum(&sum, 1, shard->grads, shared->workers, shard->count);
-    hr_shard_apply(
-        shard, hr_step_for(shared, shard->worker[0].index, samples, hr_shard_next_number(shard)),
-        shard->sum);
+    hr_vec()->tree_sum(&sum, 1, shard->grads, seats->n, shard->count);
+    hr_shard_begin_update(shard, index);
+    hr_shard_apply(shard, hr_step_for(shared, index, samples, hr_shard_next_number(shard)),
+                   shard->sum);
+    hr_shard_end_update(shard, index);
+}
+
+/* Has every worker pushed as often as this one? */
+static bool all_are_in(const struct hr_shard *shard, size_t worker)
+{
+    const struct hr_seats *seats = shard->shared->seats;
+    for (size_t s = 0; s < seats->n; s++)
+        if (shard->worker[seats->rank[s]].clock != shard->worker[worker].clock)
+            return false;
+    return true;
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
@@ -214,10 +230,8 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     }
     shard->worker[worker].index = index;
     shard->worker[worker].samples = samples;
-    for (size_t w = 0; w < shared->workers; w++)
-        if (shard->worker[w].clock != shard->worker[worker].clock)
-            return; /* not all in */
-    update_with_sum(shard);
+    if (all_are_in(shard, worker))
+        update_with_sum(shard);
 }
 
 /* Its loss comes before what the dead asked for. */

@@ -34,7 +34,7 @@ bool play_can(struct play *play, size_t act)
     if (s > 0) {
         enabled[w] = 1;
         shared->strategy->enabled(&play->shard[s - 1], enabled);
-        return enabled[w];
+        return enabled[w] && !play->halted[s - 1];
     }
     if (play->gone[w] || play->state[w] == PLAY_RESTS || play->state[w] == PLAY_ENDED)
         return false;
@@ -166,6 +166,11 @@ bool play_any(struct play *play, struct hr_picker *picker)
 }
 
 /* --- losses --- */
+
+void play_halt(struct play *play, size_t s)
+{
+    play->halted[s] = true;
+}
 
 void play_die(struct play *play, size_t w)
 {

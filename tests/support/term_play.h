@@ -48,7 +48,7 @@ struct play {
     struct hr_worker worker[PLAY_WORKERS];
     struct hr_waiter waiter[PLAY_WORKERS];
     enum play_state state[PLAY_WORKERS];
-    bool gone[PLAY_WORKERS];
+    bool gone[PLAY_WORKERS], halted[PLAY_SERVERS];
     uint64_t index[PLAY_WORKERS]; /* of the task it accepted last */
     uint64_t begins;              /* the index of the last cut */
     struct hr_shard shard[PLAY_SERVERS];
@@ -73,6 +73,8 @@ bool play_act(struct play *play, size_t act);
 /* Some act; false: there is none that leads anywhere. */
 bool play_any(struct play *play, struct hr_picker *picker);
 
+/* Shard s does nothing more. */
+void play_halt(struct play *play, size_t s);
 /* Worker w does nothing more; the launcher hears of it, and recalls all. Or it recalls all for
  * another reason. */
 void play_die(struct play *play, size_t w);

@@ -77,8 +77,8 @@ static void check_snapshot(const struct play *play, const struct twin *twin)
 struct trial {
     struct play *play;
     struct twin *twin; /* [MOST_BATCHES] */
-    size_t act, victim;
-    uint64_t most; /* the farthest batch that a worker has been given */
+    size_t act;
+    size_t victim; /* whose act it is; or that of a shard, which dies with another worker */
 };
 
 static uint64_t farthest(const struct play *play)
@@ -115,6 +115,8 @@ static void look(void *arg)
     play_restore(play, copy);
     struct hr_picker picker = {.kind = HR_PICK_FREE};
     play_die(play, trial->victim);
+    if (trial->act >= play->shared.workers)
+        play_halt(play, trial->act / play->shared.workers - 1);
     while (play_any(play, &picker)) {
     }
     play_lose(play, trial->victim);
@@ -138,13 +140,12 @@ static void die_in_every_act(struct play *play, struct twin *twin, uint64_t seed
     for (;;) {
         for (size_t a = 0; a < n; a++)
             can[a] = play_can(play, a);
-        struct trial trial = {play, twin, hr_pick(&picker, can, n), 0, 0};
+        const size_t chosen = hr_pick(&picker, can, n);
+        struct trial trial = {play, twin, chosen, chosen % play->shared.workers};
         if (trial.act == n)
             return;
-        trial.victim = trial.act % play->shared.workers;
         const struct death death = {act, look, &trial, play->arena, play->used * HR_LINE};
-        if (trial.act < play->shared.workers)
-            death_everywhere(&death);
+        death_everywhere(&death);
         play_act(play, trial.act);
     }
 }
@@ -249,9 +250,32 @@ static void check_all_going_on(struct play_plan plan)
         }
 }
 
+/* A push that reached some shards; or a shard in the middle of its update. */
+static void shards_that_differ_by_a_step_agree_again(void **state)
+{
+    (void)state;
+    struct play_plan plan = {.strategy = &hr_strategy_ps_sync,
+                             .workers = 2,
+                             .servers = 2,
+                             .params = 70,
+                             .span = 3,
+                             .batches = 3,
+                             .optimizer = "adam"};
+    if (!death_can_be_played())
+        skip();
+    check_deaths(&plan, check_count(1, 20));
+    plan.workers = 3;
+    plan.servers = 3;
+    plan.batches = 2;
+    plan.optimizer = "sgd";
+    check_deaths(&plan, check_count(0, 20));
+}
+
 static void who_is_left_goes_on_from_there(void **state)
 {
     (void)state;
+    check_all_going_on((struct play_plan){
+        .strategy = &hr_strategy_ps_sync, .servers = 1, .params = 70, .span = 3, .batches = 7});
     check_all_going_on((struct play_plan){
         .strategy = &hr_strategy_allreduce, .params = 70, .span = 3, .batches = 7});
     check_going_on(&(struct play_plan){.strategy = &hr_strategy_allreduce,
@@ -267,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_a_death_tears_is_undone),
+        cmocka_unit_test(shards_that_differ_by_a_step_agree_again),
         cmocka_unit_test(who_is_left_goes_on_from_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
