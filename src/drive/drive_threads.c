@@ -289,7 +289,7 @@ static enum hr_status come_back(struct seat *seat, size_t rank)
         HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, seat->strategy->may_join, &nobody,
                              "the servers to see that it was gone"));
     HR_TRY(hr_rest_join(&seat->rest));
-    seat->begun = true;
+    seat->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
     if (!seat->strategy->recalls)
         return HR_OK;
     const enum hr_status status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);

@@ -125,6 +125,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
     losses->rolls = losses->rolls || (!worker && !losses->halted);
+    hr_atom32_store_release(&shared->control->rank[rank].stage, 0); /* it is dead: ours now */
     hr_roster_lose(shared->control, rank,
                    !losses->halted && (!worker || shared->strategy->recalls));
     if (restarts)

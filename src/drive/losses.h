@@ -41,6 +41,7 @@ struct hr_losses {
     struct hr_resumptions *resumptions; /* in the segment */
     uint32_t view, called;              /* of the roster, as the present term knows it */
     bool rolls;                         /* the next term goes back to the last cut */
+    bool in_span;                       /* the last cut is left, or the next one not concluded */
     bool halted;                        /* the last cut has passed: ranks leave */
     int64_t began_ns;
     size_t restarts;                /* so far */

@@ -17,11 +17,18 @@ static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
     return hr_atom32_load_acquire(&control_of(losses)->rank[rank].stage); /* partner: rest */
 }
 
+/* Between a cut's conclusion and the span behind it, it waits for the span as all others do. */
+static void welcome(struct hr_losses *losses, size_t rank)
+{
+    hr_atom32_store_relaxed(&control_of(losses)->rank[rank].presence.begins, !losses->in_span);
+    hr_losses_welcome(losses, rank);
+}
+
 static void welcome_who_is_back(struct hr_losses *losses)
 {
     for (size_t r = 0; losses->n && r < job_of(losses)->nranks; r++)
         if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS)
-            hr_losses_welcome(losses, r);
+            welcome(losses, r);
 }
 
 /* Do all who live rest, and at least one? Servers do only when they are recalled. */
@@ -58,8 +65,12 @@ static void release(struct hr_losses *losses)
     struct hr_shared_state *shared = job_of(losses)->shared;
     if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
         shared->strategy->missing(shared);
-    if (rest_at(losses, HR_STAGE_BEGINS))
+    if (rest_at(losses, HR_STAGE_EVALUATED))
+        losses->in_span = false;
+    if (rest_at(losses, HR_STAGE_BEGINS)) {
+        losses->in_span = true;
         losses->halted = losses->leader->cuts.cut->halt;
+    }
     hr_roster_release(shared->control);
 }
 

@@ -46,6 +46,7 @@ struct hr_roster {
 struct hr_presence {
     alignas(HR_LINE) struct hr_atom32 lost; /* partner: shards, which take it as an input */
     struct hr_atom32 back;
+    struct hr_atom32 begins; /* published by `back`: all others stand at the beginning of a span */
 };
 
 /* How often rank `rank` was lost; is it gone now? */
