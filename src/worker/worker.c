@@ -73,6 +73,7 @@ enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
         hr_worker_stop(&self->worker);
         return joined;
     }
+    self->worker.back = false; /* all begin from the snapshot */
     const enum hr_status status = hr_worker_restart(&self->worker);
     if (status != HR_OK)
         hr_member_fini(&self->worker.member);
