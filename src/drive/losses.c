@@ -193,6 +193,17 @@ bool hr_losses_recalled(const struct hr_losses *losses)
     return hr_atom32_load_relaxed(&shared_of(losses)->control->roster.recall) != losses->called;
 }
 
+bool hr_losses_are_taken(const struct hr_losses *losses)
+{
+    struct hr_shared_state *shared = shared_of(losses);
+    for (size_t w = 0; shared->strategy->may_join && w < shared->workers; w++) {
+        struct hr_worker nobody = {.shared = shared, .rank = w, .back = true};
+        if (hr_roster_is_gone(shared->control, w) && !shared->strategy->may_join(&nobody))
+            return false;
+    }
+    return true;
+}
+
 enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
 {
     struct hr_control *control = shared_of(losses)->control;

@@ -66,6 +66,9 @@ void hr_losses_welcome(struct hr_losses *losses, size_t rank);
  * from it? */
 bool hr_losses_changed(const struct hr_losses *losses);
 bool hr_losses_recalled(const struct hr_losses *losses);
+/* Have owners taken the losses of all who are gone? A cut before that could miss batches that one
+ * of them had. */
+bool hr_losses_are_taken(const struct hr_losses *losses);
 /* All who live rest; begins: where a cut was concluded. A new term begins (terms.h). */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
 

@@ -2,6 +2,7 @@
 
 bool hr_play_at_cut(const struct hr_play *play)
 {
+    const struct hr_losses *losses = &play->drive->losses;
     size_t arrived = 0;
     for (size_t r = 0; r < play->shared->workers; r++) {
         const enum hr_play_state state = play->state[r];
@@ -9,7 +10,8 @@ bool hr_play_at_cut(const struct hr_play *play)
             return false;
         arrived += state == HR_ARRIVED;
     }
-    return arrived > 0 && !hr_losses_recalled(&play->drive->losses);
+    return arrived > 0 && (!play->shared->outlives ||
+                           (!hr_losses_recalled(losses) && hr_losses_are_taken(losses)));
 }
 
 /* A job of the pool: a worker's part of an evaluation. */

@@ -38,6 +38,8 @@ static bool all_rest(const struct hr_losses *losses)
     const size_t workers = job_of(losses)->shared->workers;
     const size_t n = hr_losses_recalled(losses) ? job_of(losses)->nranks : workers;
     size_t resting = 0;
+    if (!hr_losses_recalled(losses) && !hr_losses_are_taken(losses))
+        return false;
     for (size_t r = 0; r < n; r++) {
         if (hr_roster_is_gone(control, r)) {
             if (r >= workers) /* nothing goes on without a server */

@@ -99,6 +99,7 @@ static void publish(struct hr_shard *shard, size_t worker, uint32_t loss, uint64
     hr_fate_of(shared->fates, worker)->partial += differ;
     hr_atom32_store_release(&line->taken, loss); /* partner: hr_server_may_join */
     hr_bell_ring(&shared->control->rank[worker].bell);
+    hr_bell_ring(&shared->control->launcher_bell); /* it may wait for that at a cut */
 }
 
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker)
