@@ -16,6 +16,7 @@
  *   Adaptive (--adaptive-sync) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
  *            loss of the epoch before, F0 that of the first: communicate more as there is less
  *            left to gain. In the first two epochs H = H0. Checkpoints carry F and F0.
+ *   Losses   local_sgd_losses.h
  *   Source   Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019. Adaptive: Wang,
  *            Joshi, "Adaptive Communication Strategies ... (AdaComm)", MLSys 2019, equation 17.
  */
@@ -25,6 +26,8 @@
 
 #include "base/vec.h"
 #include "strategy/buckets.h"
+#include "strategy/local_sgd_losses.h"
+#include "strategy/settle.h"
 #include "strategy/strategies.h"
 
 /* Steps from one averaging to the next. All workers compute it from the same numbers, which the
@@ -60,7 +63,7 @@ static struct own *own_of(const struct hr_worker *worker)
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
+    hr_take_up_weights(worker);
     worker->bell = &shared->control->rank[worker->rank].bell;
     own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
@@ -77,29 +80,45 @@ static bool ready(void *arg)
     return !own_of(worker)->offered || hr_buckets_test(&own_of(worker)->buckets);
 }
 
+/* All have the same weights. */
+static enum hr_status begin_period(struct hr_worker *worker, struct hr_task *task)
+{
+    const uint64_t next = worker->index + period(worker->shared);
+    own_of(worker)->meet = next < worker->cut ? next : worker->cut;
+    hr_worker_says(worker, worker->index);
+    hr_next_agreed(worker, own_of(worker)->meet, task);
+    return task->kind == HR_TASK_BATCH ? hr_local_begin(worker, task->index) : HR_OK;
+}
+
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    const struct hr_shared_state *shared = worker->shared;
+    const bool begins = worker->index >= own_of(worker)->meet;
     if (own_of(worker)->offered) {
         HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
         own_of(worker)->offered = false;
-        hr_vec()->scale(worker->weights, 1.0f / (float)shared->workers, shared->params);
+        hr_vec()->scale(worker->weights, 1.0f / (float)worker->seats, worker->shared->params);
     }
-    if (worker->index >= own_of(worker)->meet) {
-        const uint64_t next = worker->index + period(shared);
-        own_of(worker)->meet = next < worker->cut ? next : worker->cut;
-    }
+    if (begins)
+        return begin_period(worker, task);
     hr_next_agreed(worker, own_of(worker)->meet, task);
     return HR_OK;
 }
 
+static void update(struct hr_worker *worker)
+{
+    if (!worker->samples)
+        return;
+    hr_update_replica(worker, worker->index - 1);
+    hr_local_updated(worker);
+}
+
 static void offer(struct hr_worker *worker)
 {
-    if (worker->samples)
-        hr_update_replica(worker, worker->index - 1);
+    update(worker);
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     if (worker->index < own_of(worker)->meet)
         return;
+    hr_local_leave_replica(worker, own_of(worker)->meet);
     hr_buckets_reset(&own_of(worker)->buckets);
     hr_buckets_final(&own_of(worker)->buckets, 0);
     worker->bell = own_of(worker)->buckets.bell;
@@ -123,6 +142,10 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .synchronous = true,
     .shares_batch = true,
     .private_state = true,
+    .recalls = true,
+    .bytes = hr_local_losses_bytes,
+    .init = hr_local_losses_init,
+    .settle = hr_local_settle,
     .describe = describe,
     .worker_own = sizeof(struct own),
     .worker_bytes = hr_state_bytes,

@@ -54,17 +54,27 @@ void hr_term_settled(const struct hr_shared_state *shared, const struct hr_term_
                      uint64_t index)
 {
     const uint64_t made = index - shared->seats->index;
-    shared->snapshot.applied[0] = record->applied + made;
+    if (!shared->strategy->private_state)
+        shared->snapshot.applied[0] = record->applied + made;
     shared->stats[record->seat[0].worker].updates +=
         record->updates + made - updates_counted(shared);
 }
 
-enum hr_status hr_worker_is_at(struct hr_worker *worker, uint64_t index)
+void hr_worker_says(const struct hr_worker *worker, uint64_t index)
 {
-    const struct hr_waiter *waiter = worker->waiter;
     if (!worker->shared->outlives)
-        return HR_OK;
+        return;
     hr_atom64_store_release(&worker->stats->done, index); /* partner: hr_term_done */
     hr_fence_of_death();
-    return waiter && hr_wait_is_recalled(waiter) ? hr_fail(HR_E_RECALLED, "recalled") : HR_OK;
+}
+
+bool hr_worker_is_recalled(const struct hr_worker *worker)
+{
+    return worker->shared->outlives && worker->waiter && hr_wait_is_recalled(worker->waiter);
+}
+
+enum hr_status hr_worker_is_at(const struct hr_worker *worker, uint64_t index)
+{
+    hr_worker_says(worker, index);
+    return hr_worker_is_recalled(worker) ? hr_fail(HR_E_RECALLED, "recalled") : HR_OK;
 }

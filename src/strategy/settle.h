@@ -44,12 +44,18 @@ bool hr_term_lives(const struct hr_shared_state *shared, const struct hr_term_re
 uint64_t hr_term_done(const struct hr_shared_state *shared, const struct hr_term_record *record,
                       size_t seat);
 
-/* The snapshot is at `index` now: so many updates have been made, and counted. */
+/* The snapshot is at `index` now: so many updates have been made to the one state, if there is one,
+ * and counted. */
 void hr_term_settled(const struct hr_shared_state *shared, const struct hr_term_record *record,
                      uint64_t index);
 
-/* A worker's: batches before `index` are in its weights. HR_E_RECALLED: it need not begin that one.
- * Nothing where the run does not outlive losses. */
-HR_CHECKED enum hr_status hr_worker_is_at(struct hr_worker *worker, uint64_t index);
+/* --- a worker's; nothing where the run does not outlive losses --- */
+
+/* Batches before `index` are in its weights. */
+void hr_worker_says(const struct hr_worker *worker, uint64_t index);
+/* Is everybody called, so that it need not begin another batch? */
+bool hr_worker_is_recalled(const struct hr_worker *worker);
+/* Both; HR_E_RECALLED. */
+HR_CHECKED enum hr_status hr_worker_is_at(const struct hr_worker *worker, uint64_t index);
 
 #endif

@@ -198,8 +198,9 @@ uint64_t play_settle(struct play *play)
     return play->shared.strategy->settle(&play->shared);
 }
 
-static void take_back_from(struct hr_shared_state *shared, uint64_t index)
+void play_take_back(struct play *play, uint64_t index)
 {
+    struct hr_shared_state *shared = &play->shared;
     for (size_t w = 0; w < shared->workers; w++) {
         struct hr_worker_stats *stats = &shared->stats[w];
         hr_stats_mend(stats);
@@ -214,7 +215,7 @@ void play_begin_term(struct play *play, uint64_t index)
     struct hr_group_options options = shared->group_options;
     size_t bytes;
     CHECK_OK(hr_group_bytes(&options, &bytes));
-    take_back_from(shared, index);
+    play_take_back(play, index);
     memset(shared->own, 0, shared->strategy->bytes(shared));
     if (shared->strategy->init)
         shared->strategy->init(shared);

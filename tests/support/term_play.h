@@ -80,8 +80,9 @@ void play_halt(struct play *play, size_t s);
 void play_die(struct play *play, size_t w);
 void play_lose(struct play *play, size_t w);
 void play_recall(struct play *play);
-/* What the launcher does when all rest. */
+/* What the launcher does when all rest. take_back: gradients of batches from `index` on. */
 uint64_t play_settle(struct play *play);
+void play_take_back(struct play *play, uint64_t index);
 void play_begin_term(struct play *play, uint64_t index);
 
 /* Copies of private memory, to go back to. */
