@@ -100,6 +100,6 @@ enum hr_status hr_result_fill(struct hr_run *run)
     if (!run->drive.recorder)
         result->record_cost = 0;
     hr_losses_report(&run->drive.losses, result);
-    hr_conditions_warn(&run->job);
+    hr_conditions_warn(&run->job, (int64_t)(1e12 * result->seconds));
     return HR_OK;
 }

@@ -96,21 +96,65 @@ static const char *what_happens(enum hr_inject_kind kind)
     }
 }
 
-void hr_conditions_warn(const struct hr_train_job *job)
+static void warn_of_step(const struct hr_train_job *job, const struct hr_inject_entry *entry)
+{
+    const char *what = what_happens(entry->kind);
+    const uint64_t steps = what ? most_steps(job->shared, entry->rank) : 0;
+    char who[40] = "no worker";
+    if (!what || entry->step < steps)
+        return;
+    if (entry->rank != HR_INJECT_ALL)
+        snprintf(who, sizeof who, "worker %zu never", entry->rank);
+    hr_log(HR_LOG_WARNING,
+           "--inject: %s %s: step %llu (counted from 0) was not among its %llu steps", who, what,
+           (unsigned long long)entry->step, (unsigned long long)steps);
+}
+
+/* A rank dies of its entries in the order in which they are due, so the last of them did not
+ * happen. */
+static bool is_due_and_was_not(const struct hr_train_job *job, const struct hr_inject_entry *entry,
+                               size_t rank, uint64_t steps, int64_t end_ps)
+{
+    const size_t due =
+        hr_inject_kills_due(&job->conditions.inject, entry->kind, entry->rank,
+                            entry->timed ? steps : entry->step, entry->timed ? entry->ps : end_ps);
+    return (entry->timed || entry->step >= steps) &&
+           due > hr_roster_lost(job->shared->control, rank);
+}
+
+static void warn_of_death(const struct hr_train_job *job, const struct hr_inject_entry *entry,
+                          int64_t end_ps)
+{
+    const bool server = entry->kind == HR_INJECT_KILL_SERVER;
+    const size_t rank = entry->rank + (server ? job->shared->workers : 0);
+    const uint64_t steps = server ? 0 : most_steps(job->shared, entry->rank);
+    const char *who = server ? "server" : "worker";
+    if (!is_due_and_was_not(job, entry, rank, steps, end_ps))
+        return;
+    const char *again =
+        hr_roster_lost(job->shared->control, rank) ? "did not die again" : "never died";
+    if (entry->timed)
+        hr_log(HR_LOG_WARNING, "--inject: %s %zu %s: the run was over before %.4g s", who,
+               entry->rank, again, (double)entry->ps / 1e12);
+    else if (server)
+        hr_log(HR_LOG_WARNING,
+               "--inject: server %zu %s: input %llu (counted from 0) was not among those it took",
+               entry->rank, again, (unsigned long long)entry->step);
+    else
+        hr_log(HR_LOG_WARNING,
+               "--inject: worker %zu %s: step %llu (counted from 0) was not among its %llu steps",
+               entry->rank, again, (unsigned long long)entry->step, (unsigned long long)steps);
+}
+
+void hr_conditions_warn(const struct hr_train_job *job, int64_t end_ps)
 {
     const struct hr_inject *inject = &job->conditions.inject;
     for (size_t i = 0; i < inject->n; i++) {
         const struct hr_inject_entry *entry = &inject->entry[i];
-        const char *what = what_happens(entry->kind);
-        const uint64_t steps = what ? most_steps(job->shared, entry->rank) : 0;
-        char who[40] = "no worker";
-        if (!what || entry->step < steps)
-            continue;
-        if (entry->rank != HR_INJECT_ALL)
-            snprintf(who, sizeof who, "worker %zu never", entry->rank);
-        hr_log(HR_LOG_WARNING,
-               "--inject: %s %s: step %llu (counted from 0) was not among its %llu steps", who,
-               what, (unsigned long long)entry->step, (unsigned long long)steps);
+        if (entry->kind == HR_INJECT_KILL || entry->kind == HR_INJECT_KILL_SERVER)
+            warn_of_death(job, entry, end_ps);
+        else
+            warn_of_step(job, entry);
     }
 }
 

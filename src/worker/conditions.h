@@ -54,8 +54,9 @@ static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
     return conditions->has_compute || conditions->inject.n > 0;
 }
 
-/* After the run: warn of what was to happen at steps that were never reached. */
-void hr_conditions_warn(const struct hr_train_job *job);
+/* After the run, which ended at that time of its clock: warn of what was to happen at steps, inputs
+ * and times that were never reached. */
+void hr_conditions_warn(const struct hr_train_job *job, int64_t end_ps);
 
 /* How long the gradient of step `step` of `rank` takes; own_ps: without conditions. Stalls before
  * it and injected loading time are not included. */

@@ -75,6 +75,16 @@ load support
   done
 }
 
+@test "a death that never came is warned of" {
+  death() { hogring train "${quick[@]}" --workers 2 --compute-time 1ms --epochs 2 --strategy ps-async --on-loss $1 --inject "$2" 2>&1 >/dev/null | grep -v " was lost: " || true; }
+  [ "$(death continue kill:1@step=900 | sed 's/its [0-9]* steps/its N steps/')" = "hogring: warning: --inject: worker 1 never died: step 900 (counted from 0) was not among its N steps" ]
+  [ "$(death continue kill:1@step=3,kill:1@step=9)" = "hogring: warning: --inject: worker 1 did not die again: step 9 (counted from 0) was not among its 3 steps" ]
+  [ -z "$(death restart kill:1@step=3,kill:1@step=9)" ]
+  [ "$(death stop kill:0@time=100s)" = "hogring: warning: --inject: worker 0 never died: the run was over before 100 s" ]
+  [ "$(death stop kill:server:0@step=5000,kill:server:0@time=90s)" = "hogring: warning: --inject: server 0 never died: input 5000 (counted from 0) was not among those it took
+hogring: warning: --inject: server 0 never died: the run was over before 90 s" ]
+}
+
 @test "explored schedules have no times" {
   for option in "compute-time 10ms" "link 1GB/s"; do
     refused 2 "--${option% *}: means nothing with --schedule explore:1" train --schedule explore:1 --$option
