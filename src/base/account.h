@@ -71,12 +71,14 @@ static inline void hr_account_pause(struct hr_account *account)
     account->open = false;
 }
 
-/* The span ended for everybody: what was done last, was done until then. Once more changes
- * nothing. */
+/* The span ended for everybody: what was done last, was done until then. Once more: it ended for
+ * everybody later, since one came back for its end; the worker has waited. */
 static inline void hr_account_close(struct hr_account *account, int64_t ended_ns)
 {
     if (account->open || account->paused)
         account->spent_ns[account->doing] += ended_ns - account->since_ns;
+    else
+        account->spent_ns[HR_WAIT] += ended_ns - account->since_ns;
     account->since_ns = ended_ns;
     account->open = account->paused = false;
 }

@@ -46,6 +46,22 @@ static void a_span_ends_for_everybody_at_once(void **state)
     assert_int_equal(account.spent_ns[HR_LOAD], 12345);
 }
 
+/* A span's end is found once more when a lost worker has come back for it. */
+static void a_span_that_ended_later_than_was_thought_was_waited_for(void **state)
+{
+    (void)state;
+    struct hr_account account = {0};
+    hr_account_open(&account, hr_clock_ns());
+    hr_account_turn(&account, HR_LOAD);
+    const int64_t ended = account.since_ns + 100, waited = account.spent_ns[HR_WAIT];
+    hr_account_pause(&account);
+    hr_account_close(&account, ended);
+    hr_account_close(&account, ended);
+    hr_account_close(&account, ended + 7);
+    assert_int_equal(account.spent_ns[HR_LOAD], 100);
+    assert_int_equal(account.spent_ns[HR_WAIT] - waited, 7);
+}
+
 static void a_turn_tells_what_was_done_before(void **state)
 {
     (void)state;
@@ -86,6 +102,7 @@ int main(void)
         cmocka_unit_test(the_four_add_up_to_the_span),
         cmocka_unit_test(what_comes_before_the_first_turn_is_waiting),
         cmocka_unit_test(a_span_ends_for_everybody_at_once),
+        cmocka_unit_test(a_span_that_ended_later_than_was_thought_was_waited_for),
         cmocka_unit_test(a_turn_tells_what_was_done_before),
         cmocka_unit_test(a_closed_account_or_none_takes_nothing_down),
         cmocka_unit_test(the_latest_of_several_is_found_wherever_it_stands),
