@@ -281,16 +281,18 @@ static enum hr_status come_back(struct seat *seat, size_t rank)
 {
     const struct hr_train_job *job = seat->drive->job;
     struct hr_control *control = job->shared->control;
-    struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->timeout_ns};
+    const bool at_cut = seat->strategy->joins_at_cut; /* however far away it is */
+    struct hr_waiter waiter = {.abort = &control->abort,
+                               .timeout_ns = at_cut ? 0 : job->timeout_ns};
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
     hr_rest_open(&seat->rest, control, &waiter, rank);
     waiter.recall = NULL;
     if (seat->strategy->may_join)
         HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, seat->strategy->may_join, &nobody,
                              "the servers to see that it was gone"));
-    HR_TRY(hr_rest_join(&seat->rest));
+    HR_TRY(hr_rest_join(&seat->rest, &seat->over));
     seat->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
-    if (!seat->strategy->recalls)
+    if (seat->over || !(seat->strategy->recalls || at_cut))
         return HR_OK;
     const enum hr_status status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
     seat->begun = !seat->rest.begins;
@@ -303,11 +305,13 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     struct hr_shared_state *shared = job->shared;
     struct hr_compute_buffers buffers;
     struct seat seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
-    enum hr_status status;
+    enum hr_status status = HR_OK;
     HR_TRY(hr_kernels_init_process(job->launch == HR_LAUNCH_THREAD ? shared->workers : 1));
     HR_TRY(hr_compute_buffers_start(&buffers, job));
     if (hr_roster_is_gone(shared->control, rank))
         HR_TRY_GOTO(come_back(&seat, rank), status, out);
+    if (seat.over) /* it came too late */
+        goto out;
     HR_TRY_GOTO(hr_train_worker_start(&seat.trainer, job, rank), status, out);
     seat.worker = &seat.trainer.worker;
     if (shared->outlives)

@@ -178,8 +178,9 @@ static struct hr_loss *last_of(const struct hr_losses *losses, size_t rank)
 void hr_losses_welcome(struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = shared_of(losses);
+    const bool recall = shared->strategy->recalls || shared->strategy->joins_at_cut;
     last_of(losses, rank)->back = true;
-    hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && shared->strategy->recalls);
+    hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && recall);
 }
 
 /* Relaxed: both are the launcher's own words. */

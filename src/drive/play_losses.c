@@ -81,7 +81,8 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank)
     struct hr_worker nobody = {.shared = play->shared, .rank = rank, .back = true};
     if (play->state[rank] != HR_LOST || !losses_of(play)->again_ns[rank])
         return false;
-    return rank >= play->shared->workers || !strategy->may_join || strategy->may_join(&nobody);
+    return rank >= play->shared->workers ||
+           (!strategy->joins_at_cut && (!strategy->may_join || strategy->may_join(&nobody)));
 }
 
 enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
@@ -93,6 +94,21 @@ enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
         return HR_OK;
     play->state[rank] = HR_WANTS;
     return hr_play_start_worker(play, rank);
+}
+
+enum hr_status hr_play_join_at_cut(struct hr_play *play)
+{
+    struct hr_losses *losses = losses_of(play);
+    bool any = false;
+    for (size_t r = 0; r < play->shared->workers; r++) {
+        if (play->state[r] != HR_LOST || !losses->again_ns[r])
+            continue;
+        hr_losses_start(losses, r);
+        hr_losses_welcome(losses, r);
+        play->state[r] = HR_RESTS;
+        any = true;
+    }
+    return any ? hr_play_begin_term(play) : HR_OK;
 }
 
 /* --- recalls, and terms --- */

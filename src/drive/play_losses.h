@@ -37,6 +37,10 @@ HR_CHECKED enum hr_status hr_play_notice(struct hr_play *play, size_t rank);
 bool hr_play_may_come_back(struct hr_play *play, size_t rank);
 HR_CHECKED enum hr_status hr_play_come_back(struct hr_play *play, size_t rank);
 
+/* A cut has been concluded: where workers join at one (strategy->joins_at_cut), those who were
+ * lost and may be started again do. */
+HR_CHECKED enum hr_status hr_play_join_at_cut(struct hr_play *play);
+
 /* Are all recalled, and must this worker come to rest? It does. */
 bool hr_play_may_rest(const struct hr_play *play, size_t rank);
 void hr_play_rest(struct hr_play *play, size_t rank);

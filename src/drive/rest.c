@@ -13,10 +13,15 @@ static bool has_passed(void *arg)
     return hr_atom32_load_acquire(&roster->rounds) == round->number; /* partner: release */
 }
 
+static bool is_over(const struct hr_rest *rest)
+{
+    return hr_atom32_load_acquire(&rest->control->roster.over); /* partner: hr_roster_end */
+}
+
 static bool is_welcome(void *arg)
 {
     const struct hr_rest *rest = arg;
-    return !hr_roster_is_gone(rest->control, rest->rank);
+    return !hr_roster_is_gone(rest->control, rest->rank) || is_over(rest);
 }
 
 void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_waiter *waiter,
@@ -72,9 +77,11 @@ enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_stage stage)
     return hr_fail(HR_E_RECALLED, "a new term has begun");
 }
 
-enum hr_status hr_rest_join(struct hr_rest *rest)
+enum hr_status hr_rest_join(struct hr_rest *rest, bool *over)
 {
     say_stage(rest, HR_STAGE_JOINS);
     hr_bell_ring(&rest->control->launcher_bell);
-    return wait_for(rest, is_welcome, rest);
+    HR_TRY(wait_for(rest, is_welcome, rest));
+    *over = hr_roster_is_gone(rest->control, rest->rank);
+    return HR_OK;
 }

@@ -1,7 +1,7 @@
 /* rest.h - a rank's side of the roster: it rests, and goes on with all others or in a new term.
  *
  * Threads: a rank's own.
- * Test:    tests/unit/train/test_losses.c
+ * Test:    tests/unit/drive/test_rest.c, tests/unit/train/test_losses.c
  */
 #ifndef HR_DRIVE_REST_H
 #define HR_DRIVE_REST_H
@@ -34,7 +34,7 @@ void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_wa
 
 /* Rest until all who live do. HR_E_RECALLED: a new term has begun; else all go on. */
 HR_CHECKED enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_stage stage);
-/* Rest until the launcher knows that this rank is back. */
-HR_CHECKED enum hr_status hr_rest_join(struct hr_rest *rest);
+/* Rest until the launcher knows that this rank is back, or (*over) the run is. */
+HR_CHECKED enum hr_status hr_rest_join(struct hr_rest *rest, bool *over);
 
 #endif

@@ -17,20 +17,6 @@ static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
     return hr_atom32_load_acquire(&control_of(losses)->rank[rank].stage); /* partner: rest */
 }
 
-/* Between a cut's conclusion and the span behind it, it waits for the span as all others do. */
-static void welcome(struct hr_losses *losses, size_t rank)
-{
-    hr_atom32_store_relaxed(&control_of(losses)->rank[rank].presence.begins, !losses->in_span);
-    hr_losses_welcome(losses, rank);
-}
-
-static void welcome_who_is_back(struct hr_losses *losses)
-{
-    for (size_t r = 0; losses->n && r < job_of(losses)->nranks; r++)
-        if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS)
-            welcome(losses, r);
-}
-
 /* Do all who live rest, and at least one? Servers do only when they are recalled. */
 static bool all_rest(const struct hr_losses *losses)
 {
@@ -62,6 +48,31 @@ static bool rest_at(const struct hr_losses *losses, enum hr_stage stage)
     return false;
 }
 
+/* Where all start again from the snapshot, it has to be a cut's: they rest behind one. */
+static bool may_be_welcome(const struct hr_losses *losses, size_t rank)
+{
+    const struct hr_shared_state *shared = job_of(losses)->shared;
+    if (losses->halted)
+        return false;
+    return rank >= shared->workers || !shared->strategy->joins_at_cut ||
+           (all_rest(losses) && rest_at(losses, HR_STAGE_BEGINS));
+}
+
+/* Between a cut's conclusion and the span behind it, it waits for the span as all others do. */
+static void welcome(struct hr_losses *losses, size_t rank)
+{
+    hr_atom32_store_relaxed(&control_of(losses)->rank[rank].presence.begins, !losses->in_span);
+    hr_losses_welcome(losses, rank);
+}
+
+static void welcome_who_is_back(struct hr_losses *losses)
+{
+    for (size_t r = 0; losses->n && r < job_of(losses)->nranks; r++)
+        if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS &&
+            may_be_welcome(losses, r))
+            welcome(losses, r);
+}
+
 static void release(struct hr_losses *losses)
 {
     struct hr_shared_state *shared = job_of(losses)->shared;
@@ -73,6 +84,8 @@ static void release(struct hr_losses *losses)
         losses->in_span = true;
         losses->halted = losses->leader->cuts.cut->halt;
     }
+    if (losses->halted)
+        hr_roster_end(shared->control);
     hr_roster_release(shared->control);
 }
 

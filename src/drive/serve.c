@@ -109,7 +109,8 @@ enum hr_status hr_server_close(struct hr_server *server, enum hr_status status)
 /* One that was started again: all others are recalled, and the snapshot is that of the last cut. */
 static enum hr_status come_back(struct hr_server *server)
 {
-    HR_TRY(hr_rest_join(&server->rest));
+    bool over; /* it is not: nothing goes on without a server */
+    HR_TRY(hr_rest_join(&server->rest, &over));
     return rest(server);
 }
 

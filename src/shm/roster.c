@@ -46,6 +46,12 @@ void hr_roster_welcome(struct hr_control *control, size_t rank, bool recall)
     changed(control, recall);
 }
 
+void hr_roster_end(struct hr_control *control)
+{
+    hr_atom32_store_release(&control->roster.over, 1); /* partner: who would join */
+    tell_all(control);
+}
+
 bool hr_roster_rests(const struct hr_control *control, size_t rank)
 {
     const uint32_t rounds = hr_atom32_load_relaxed(&control->roster.rounds); /* our own */

@@ -16,7 +16,8 @@
  * One rank decides when a term begins, and all who rest learn it at the same rest: so nobody goes
  * on in a term that others have left.
  *
- * Threads: lost, back, view, recall, rounds and term have one writer, the launcher; rest its rank.
+ * Threads: lost, back, view, recall, rounds, over and term have one writer, the launcher; rest its
+ *          rank.
  * Source:  Bland et al., "Post-failure recovery of MPI communication capability" (ULFM), IJHPCA
  *          2013, for recalling all who wait; viewstamped replication's view changes for the terms.
  * Test:    tests/unit/shm/test_roster.c
@@ -36,6 +37,7 @@ struct hr_roster {
     alignas(HR_LINE) struct hr_atom32 view; /* partner: who meets at a cut; shards */
     struct hr_atom32 recall;                /* partner: every wait that can be recalled */
     struct hr_atom32 rounds;                /* partner: who rests */
+    struct hr_atom32 over;                  /* the run ends: nobody joins. Partner: who would */
     /* Published by `rounds`: */
     struct hr_atom32 term;
     struct hr_atom32 called; /* recalls that this term knows of */
@@ -59,6 +61,8 @@ bool hr_roster_is_gone(const struct hr_control *control, size_t rank);
 void hr_roster_lose(struct hr_control *control, size_t rank, bool recall);
 /* It was started again, and is ready. */
 void hr_roster_welcome(struct hr_control *control, size_t rank, bool recall);
+/* The run ends: whoever is not welcome by now will not be. */
+void hr_roster_end(struct hr_control *control);
 /* Does rank `rank` rest, in this round? */
 bool hr_roster_rests(const struct hr_control *control, size_t rank);
 /* Let all who rest go. */
