@@ -11,6 +11,14 @@
  *   Order    j in rank order, i itself in its place; each product is rounded, then added.
  *   Memory   x_i has two places, used by turns. A place is overwritten two steps later, when all
  *            neighbours have sent their next replica, and so have read this one.
+ *   Losses   nobody waits for a neighbour that is gone, unless its replica has come. Where it has
+ *            not, its weight in the average goes to x_i itself: among those that are left W stays
+ *            symmetric, and its rows and columns sum to 1. A dead neighbour that has sent to some
+ *            alone is averaged by these alone: that step the mean moves. What it had trained on
+ *            lives on in its neighbours; its own replica is gone, and its place is not read, since
+ *            it may be half written for a step that was never sent. See survivors.h.
+ *   Return   at the end of a cut all start again from the snapshot's replicas: those who were there
+ *            as if they had not stopped. Whoever has no seat has the mean there, and no state.
  *   Cuts     the model is the mean of the replicas, T(n) times 1 / n. No replica changes; the
  *            snapshot has them all, so a resumed run equals one that never stopped.
  *   Stop     news from worker 0 travel one link a step, so a request to stop takes effect after as
@@ -28,6 +36,7 @@
 #include "checkpoint/digest.h"
 #include "strategy/gossip_graph.h"
 #include "strategy/strategies.h"
+#include "strategy/survivors.h"
 
 /* --- from the option to weights --- */
 
@@ -47,47 +56,6 @@ static bool are_neighbours(const struct hr_shared_state *shared, size_t i, size_
     return i != j && weights_of(shared, i)[j] > 0;
 }
 
-static void weigh(const struct hr_gossip_graph *graph, struct setup *setup)
-{
-    const size_t n = graph->n, *degree = graph->degree;
-    for (size_t i = 0; i < n; i++) {
-        double rest = 1;
-        for (size_t j = 0; j < n; j++) {
-            if (!graph->linked[i * n + j])
-                continue;
-            const double weight =
-                1.0 / (double)(1 + (degree[i] > degree[j] ? degree[i] : degree[j]));
-            setup->weights[i * n + j] = (float)weight;
-            rest -= weight;
-            setup->links += i < j;
-        }
-        setup->weights[i * n + i] = (float)rest;
-    }
-}
-
-/* Breadth-first search from worker 0; reached[]: workers in the order in which they are found. */
-static enum hr_status measure(const struct hr_gossip_graph *graph, uint64_t *reach)
-{
-    const size_t n = graph->n;
-    size_t *reached = calloc(2 * n, sizeof *reached), *links = reached + n, known = 1;
-    if (!reached)
-        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
-    for (size_t k = 0; k < known; k++)
-        for (size_t j = 1, i = reached[k]; j < n; j++)
-            if (graph->linked[i * n + j] && !links[j]) {
-                links[j] = links[i] + 1;
-                reached[known++] = j;
-            }
-    *reach = known > 1 ? links[reached[known - 1]] : 1;
-    free(reached);
-    if (known == n)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--gossip-graph: worker 0 reaches %zu of %zu workers; expected a "
-                   "graph that joins all",
-                   known, n);
-}
-
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
     const size_t n = shared->workers;
@@ -100,10 +68,10 @@ static enum hr_status prepare(struct hr_shared_state *shared)
     HR_TRY_GOTO(hr_gossip_graph_make(&graph, shared->options->gossip_graph), status, out);
     HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
     setup = shared->setup;
-    weigh(&graph, setup);
+    setup->links = hr_gossip_graph_weigh(&graph, setup->weights);
     if (graph.of_file)
         shared->graph_digest = hr_digest64_text(hr_gossip_graph_digest(&graph));
-    status = measure(&graph, &setup->reach);
+    status = hr_gossip_graph_measure(&graph, &setup->reach);
 out:
     free(graph.degree);
     return status;
@@ -130,7 +98,25 @@ static size_t counts_bytes(const struct hr_shared_state *shared)
 
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return counts_bytes(shared) + shared->workers * place_bytes(shared);
+    return counts_bytes(shared) + shared->workers * place_bytes(shared) +
+           hr_survivors_bytes(shared);
+}
+
+static struct hr_survivors *survivors_of(const struct hr_shared_state *shared)
+{
+    return (void *)((unsigned char *)shared->own + counts_bytes(shared) +
+                    shared->workers * place_bytes(shared));
+}
+
+static void init(struct hr_shared_state *shared)
+{
+    hr_survivors_init(survivors_of(shared), shared);
+}
+
+/* Is a worker no longer waited for? */
+static bool is_gone(const struct hr_shared_state *shared, size_t worker)
+{
+    return shared->outlives && hr_survivors_lack(survivors_of(shared), shared, worker);
 }
 
 /* Messages that have come from j to i. Writer: j, or the driver that delivers for it. */
@@ -153,13 +139,43 @@ static float *place_of(const struct hr_shared_state *shared, size_t worker, uint
 struct own {
     uint64_t steps; /* exchanges finished */
     bool sent;      /* its replica of this step; it waits for its neighbours' */
+    float *left;    /* (workers) owned: W of those whose replicas are here; NULL: nobody is lost */
 };
+
+static size_t worker_bytes(const struct hr_shared_state *shared)
+{
+    return hr_state_bytes(shared) + (shared->outlives ? shared->workers * sizeof(float) : 0);
+}
+
+static void stop(struct hr_worker *worker)
+{
+    free(((struct own *)worker->own)->left);
+    hr_state_stop(worker);
+}
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    worker->bell = &worker->shared->control->rank[worker->rank].bell;
+    const struct hr_shared_state *shared = worker->shared;
+    struct own *own = worker->own;
+    worker->bell = &shared->control->rank[worker->rank].bell;
+    worker->back = false; /* the snapshot has what it begins with */
+    worker->weights = place_of(shared, worker->rank, 0);
+    own->left = shared->outlives ? calloc(shared->workers, sizeof *own->left) : NULL;
+    if (shared->outlives && !own->left)
+        return hr_fail(HR_E_NOMEM, "no memory for weights of %zu workers", shared->workers);
     hr_load_replica(worker);
-    return hr_state_start(worker, worker->rank);
+    const enum hr_status status = hr_state_start(worker, worker->rank);
+    if (status != HR_OK)
+        free(own->left);
+    return status;
+}
+
+/* Has worker j's replica of this step come? */
+static bool is_here(const struct hr_worker *worker, size_t j)
+{
+    const struct hr_atom64 *count = came(worker->shared, worker->rank, j);
+    return hr_atom64_load_acquire(count) > /* partner: deliver */
+           ((const struct own *)worker->own)->steps;
 }
 
 static bool ready(void *arg)
@@ -168,24 +184,42 @@ static bool ready(void *arg)
     const struct hr_shared_state *shared = worker->shared;
     const struct own *own = worker->own;
     for (size_t j = 0; own->sent && j < shared->workers; j++)
-        if (are_neighbours(shared, worker->rank, j) &&
-            hr_atom64_load_acquire(came(shared, worker->rank, j)) <= own->steps)
-            return false; /* partner: deliver */
+        if (are_neighbours(shared, worker->rank, j) && !is_here(worker, j) && !is_gone(shared, j))
+            return false;
     return true;
 }
 
 static void deliver(const struct hr_shared_state *shared, size_t from, size_t to)
 {
     struct hr_atom64 *count = came(shared, to, from);
-    hr_atom64_store_release(count, hr_atom64_load_relaxed(count) + 1); /* partner: ready */
+    hr_atom64_store_release(count, hr_atom64_load_relaxed(count) + 1); /* partner: is_here */
     hr_bell_ring(&shared->control->rank[to].bell);
 }
 
-/* Elements [at, at + count) of the sum over neighbours, and this worker. */
-static void average_block(const struct hr_worker *worker, float *out, size_t at, size_t count)
+/* This worker's row of W, for this step: it is looked up once, since more may come meanwhile. A
+ * replica that was sent before its worker was seen to be gone is here by now. */
+static const float *row_of(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const float *weights = weights_of(shared, worker->rank);
+    const size_t rank = worker->rank;
+    const float *all = weights_of(shared, rank);
+    float *left = ((const struct own *)worker->own)->left;
+    if (!left)
+        return all;
+    memcpy(left, all, shared->workers * sizeof *left);
+    for (size_t j = 0; j < shared->workers; j++)
+        if (are_neighbours(shared, rank, j) && !is_here(worker, j)) {
+            left[rank] += left[j];
+            left[j] = 0;
+        }
+    return left;
+}
+
+/* Elements [at, at + count) of the sum over neighbours, and this worker. */
+static void average_block(const struct hr_worker *worker, const float *weights, float *out,
+                          size_t at, size_t count)
+{
+    const struct hr_shared_state *shared = worker->shared;
     const uint64_t step = ((const struct own *)worker->own)->steps;
     bool first = true;
     for (size_t j = 0; j < shared->workers; j++) {
@@ -205,11 +239,12 @@ static void average(struct hr_worker *worker)
     enum { NEAR = 2048 }; /* elements that stay in the nearest cache */
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = worker->own;
+    const float *weights = row_of(worker);
     float *out = place_of(shared, worker->rank, own->steps + 1);
     for (size_t at = 0; at < shared->params; at += NEAR)
-        average_block(worker, out, at, hr_min_size(NEAR, shared->params - at));
+        average_block(worker, weights, out, at, hr_min_size(NEAR, shared->params - at));
     for (size_t j = 0; j < shared->workers; j++)
-        if (are_neighbours(shared, worker->rank, j))
+        if (j != worker->rank && weights[j] > 0)
             worker->stats->bytes_received += shared->params * sizeof(float);
     worker->weights = out;
     own->steps++;
@@ -222,7 +257,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     const uint64_t reach = ((const struct setup *)shared->setup)->reach;
     if (((const struct own *)worker->own)->sent)
         average(worker);
-    hr_next_agreed(worker, hr_min_size(worker->index + reach, worker->cut), task);
+    if (shared->outlives)
+        hr_survivors_next(survivors_of(shared), worker, task);
+    else
+        hr_next_agreed(worker, hr_min_size(worker->index + reach, worker->cut), task);
     return HR_OK;
 }
 
@@ -235,10 +273,62 @@ static void offer(struct hr_worker *worker)
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     ((struct own *)worker->own)->sent = true;
     for (size_t j = 0; j < shared->workers; j++)
-        if (are_neighbours(shared, worker->rank, j)) {
+        if (are_neighbours(shared, worker->rank, j) && !is_gone(shared, j)) {
             worker->stats->bytes_sent += size;
             hr_peer_send(shared, worker->rank, j, size);
         }
+    if (shared->outlives) /* partner: lost. Not before the others have it, or can get it */
+        hr_atom64_store_release(&worker->stats->done, worker->index);
+}
+
+/* The first index whose gradient of a lost worker has reached nobody. */
+static void lost(struct hr_shared_state *shared, size_t worker)
+{
+    struct hr_survivors *survivors = survivors_of(shared);
+    /* Partners: offer and deliver, of a dead worker. */
+    uint64_t sent = 0, missed = hr_atom64_load_acquire(&shared->stats[worker].done);
+    for (size_t i = 0; i < shared->workers; i++) {
+        const uint64_t count = hr_atom64_load_acquire(came(shared, i, worker));
+        sent = count > sent ? count : sent;
+    }
+    if (hr_survivors_began(survivors) + sent > missed)
+        missed = hr_survivors_began(survivors) + sent;
+    hr_survivors_lose(survivors, shared, worker, missed);
+}
+
+static void missing(struct hr_shared_state *shared)
+{
+    hr_survivors_missing(survivors_of(shared), shared);
+}
+
+/* A cut has been concluded: the snapshot is what the members have. */
+static uint64_t settle(struct hr_shared_state *shared)
+{
+    return shared->seats->index = hr_survivors_index(survivors_of(shared));
+}
+
+static bool has_seat(const struct hr_shared_state *shared, size_t worker)
+{
+    size_t seat = 0;
+    while (seat < shared->seats->n && shared->seats->rank[seat] != worker)
+        seat++;
+    return seat < shared->seats->n;
+}
+
+/* This worker's stripe of what those without a seat begin with when they come back. */
+static void export_absent(const struct hr_worker *worker, size_t begin, size_t count)
+{
+    const struct hr_snapshot *to = &worker->shared->snapshot;
+    const size_t params = worker->shared->params, floats = hr_state_floats(worker->shared);
+    for (size_t w = 0; w < worker->shared->workers; w++) {
+        if (has_seat(worker->shared, w))
+            continue;
+        memcpy(to->replicas + w * params + begin, to->weights + begin, count * sizeof(float));
+        for (size_t at = w * floats; at < (w + 1) * floats; at += params)
+            memset(to->state + at + begin, 0, count * sizeof(float));
+        if (worker->seat == 0)
+            to->applied[w] = 0;
+    }
 }
 
 /* This worker's stripe of the mean of all replicas; all workers rest. */
@@ -255,6 +345,8 @@ static void export_mean(const struct hr_worker *worker)
             begin;
     hr_vec()->tree_sum(&mean, 1, replicas, n, count);
     hr_vec()->scale(mean, 1.0f / (float)n, count);
+    if (n < shared->workers)
+        export_absent(worker, begin, count);
 }
 
 static void export_part(struct hr_worker *worker)
@@ -272,15 +364,17 @@ const struct hr_strategy hr_strategy_gossip = {
     .synchronous = true,
     .shares_batch = true,
     .keeps_replicas = true,
+    .joins_at_cut = true,
     .private_state = true,
     .order = "weights of a worker and its neighbours, in rank order",
     .prepare = prepare,
     .describe = describe,
     .bytes = bytes,
+    .init = init,
     .worker_own = sizeof(struct own),
-    .worker_bytes = hr_state_bytes,
+    .worker_bytes = worker_bytes,
     .start = start,
-    .stop = hr_state_stop,
+    .stop = stop,
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
@@ -290,4 +384,7 @@ const struct hr_strategy hr_strategy_gossip = {
     .arrived = hr_always_ready,
     .export_part = export_part,
     .verify = hr_verify_nothing,
+    .settle = settle,
+    .lost = lost,
+    .missing = missing,
 };

@@ -118,6 +118,49 @@ enum hr_status hr_gossip_graph_make(struct hr_gossip_graph *graph, const char *t
     return read_file(graph, text);
 }
 
+size_t hr_gossip_graph_weigh(const struct hr_gossip_graph *graph, float *weights)
+{
+    const size_t n = graph->n, *degree = graph->degree;
+    size_t links = 0;
+    for (size_t i = 0; i < n; i++) {
+        double rest = 1;
+        for (size_t j = 0; j < n; j++) {
+            if (!graph->linked[i * n + j])
+                continue;
+            const double weight =
+                1.0 / (double)(1 + (degree[i] > degree[j] ? degree[i] : degree[j]));
+            weights[i * n + j] = (float)weight;
+            rest -= weight;
+            links += i < j;
+        }
+        weights[i * n + i] = (float)rest;
+    }
+    return links;
+}
+
+/* Breadth-first search from worker 0; reached[]: workers in the order in which they are found. */
+enum hr_status hr_gossip_graph_measure(const struct hr_gossip_graph *graph, uint64_t *reach)
+{
+    const size_t n = graph->n;
+    size_t *reached = calloc(2 * n, sizeof *reached), *links = reached + n, known = 1;
+    if (!reached)
+        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
+    for (size_t k = 0; k < known; k++)
+        for (size_t j = 1, i = reached[k]; j < n; j++)
+            if (graph->linked[i * n + j] && !links[j]) {
+                links[j] = links[i] + 1;
+                reached[known++] = j;
+            }
+    *reach = known > 1 ? links[reached[known - 1]] : 1;
+    free(reached);
+    if (known == n)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--gossip-graph: worker 0 reaches %zu of %zu workers; expected a "
+                   "graph that joins all",
+                   known, n);
+}
+
 uint64_t hr_gossip_graph_digest(const struct hr_gossip_graph *graph)
 {
     uint64_t digest = 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "shm/control.h"
 #include "strategy/server.h"
 #include "support/check.h"
@@ -154,17 +155,28 @@ struct hr_task script_get(struct script *script, size_t w)
     return task;
 }
 
+static size_t share_of(const struct script *script, size_t w)
+{
+    const struct hr_shared_state *shared = &script->shared;
+    const struct hr_worker *worker = &script->worker[w];
+    const size_t n = hr_batch_schedule_batch(&shared->schedule, script->index[w]).count;
+    return shared->strategy->shares_batch ? hr_split_begin(n, worker->seats, worker->seat + 1) -
+                                                hr_split_begin(n, worker->seats, worker->seat)
+                                          : 1;
+}
+
 void script_compute(struct script *script, size_t w, float g)
 {
     struct hr_worker *worker = &script->worker[w];
+    const size_t samples = share_of(script, w);
     for (size_t i = 0; i < script->shared.params; i++)
-        worker->grads[i] = g;
+        worker->grads[i] = g * (float)samples;
     hr_stats_begin(worker->stats, script->index[w]);
     worker->stats->steps = ++worker->steps;
-    worker->samples = 1;
+    worker->samples = samples;
     worker->epoch_loss = worker->stats->epoch_loss;
-    worker->stats->samples++;
-    worker->stats->epoch_samples++;
+    worker->stats->samples += samples;
+    worker->stats->epoch_samples += samples;
     worker->stats->epoch_loss += (double)g;
     hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
     hr_stats_end(worker->stats);
@@ -180,9 +192,7 @@ void script_lose(struct script *script, size_t w)
 {
     struct hr_shared_state *shared = &script->shared;
     script->gone[w] = true;
-    if (shared->strategy->stop)
-        shared->strategy->stop(&script->worker[w]);
-    free(script->worker[w].own);
+    hr_worker_drop(&script->worker[w]);
     hr_stats_mend(&shared->stats[w]);
     if (shared->strategy->lost)
         shared->strategy->lost(shared, w);
@@ -229,6 +239,32 @@ void script_push(struct script *script, size_t w, float g)
 {
     script_give(script, w, g);
     script_serve_all(script, w);
+}
+
+void script_reseat(struct script *script)
+{
+    struct hr_seats *seats = script->shared.seats;
+    seats->n = 0;
+    for (size_t w = 0; w < script->shared.workers; w++)
+        if (!script->gone[w])
+            seats->rank[seats->n++] = (uint16_t)w;
+    for (size_t i = 0; i < seats->n; i++) {
+        script->worker[seats->rank[i]].seat = i;
+        script->worker[seats->rank[i]].seats = seats->n;
+    }
+}
+
+void script_restart(struct script *script)
+{
+    struct hr_shared_state *shared = &script->shared;
+    const uint64_t index = shared->strategy->settle(shared);
+    memset(shared->own, 0, shared->strategy->bytes(shared));
+    shared->strategy->init(shared);
+    for (size_t i = 0; i < shared->seats->n; i++) {
+        struct hr_worker *worker = &script->worker[shared->seats->rank[i]];
+        CHECK_OK(hr_worker_restart(worker));
+        worker->index = index;
+    }
 }
 
 void script_cut(struct script *script)

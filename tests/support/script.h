@@ -50,7 +50,8 @@ void script_close(struct script *script);
 /* Worker w asks; its answer is there; it takes it. */
 void script_ask(struct script *script, size_t w);
 struct hr_task script_get(struct script *script, size_t w);
-/* Worker w has a gradient of one sample, `g` everywhere, and has counted it; it hands it in. */
+/* Worker w has a gradient of one sample (of its share of a batch), `g` everywhere, and has counted
+ * it; it hands it in. */
 void script_compute(struct script *script, size_t w, float g);
 void script_give(struct script *script, size_t w, float g);
 /* May shard s take worker w's oldest message? Take it, of one shard or of all: it must be so. */
@@ -67,6 +68,9 @@ void script_return(struct script *script, size_t w);
 /* What worker w sent last never left for the shards from the n-th on, in its order; before any of
  * them has looked. */
 void script_unsend(struct script *script, size_t w, size_t n);
+/* At a cut: seats for those who are left; and for all to start again from the snapshot. */
+void script_reseat(struct script *script);
+void script_restart(struct script *script);
 /* All workers that are left arrive at a cut and export. */
 void script_cut(struct script *script);
 
