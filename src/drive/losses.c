@@ -37,13 +37,13 @@ static bool is_worker(const struct hr_losses *losses, size_t rank)
     return rank < shared_of(losses)->workers;
 }
 
-static size_t workers_left(const struct hr_losses *losses)
+static bool is_last_worker(const struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = shared_of(losses);
-    size_t left = 0;
+    size_t others = 0;
     for (size_t w = 0; w < shared->workers; w++)
-        left += !hr_roster_is_gone(shared->control, w);
-    return left;
+        others += w != rank && !hr_roster_is_gone(shared->control, w);
+    return is_worker(losses, rank) && others == 0;
 }
 
 static bool may_restart(const struct hr_losses *losses)
@@ -61,7 +61,7 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
         return "; more losses than are counted";
     if (!is_worker(losses, rank) && !may_restart(losses))
         return "; a server is needed, and --max-restarts are used up";
-    if (is_worker(losses, rank) && !(restarts && may_restart(losses)) && workers_left(losses) == 1)
+    if (!(restarts && may_restart(losses)) && is_last_worker(losses, rank))
         return "; no worker is left";
     return NULL;
 }
@@ -107,6 +107,16 @@ static void plan_restart(struct hr_losses *losses, size_t rank)
         losses->now_ns(losses->clock) + (before ? first_pause_ns << (doublings - 1) : 0);
 }
 
+/* Is what has been trained since the last cut gone with it: a server's part, or the last replica of
+ * those who could not come back before the next one? */
+static bool takes_all_back(const struct hr_losses *losses, size_t rank)
+{
+    if (losses->halted)
+        return false;
+    return !is_worker(losses, rank) ||
+           (shared_of(losses)->strategy->joins_at_cut && is_last_worker(losses, rank));
+}
+
 bool hr_losses_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
@@ -116,6 +126,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     const char *why_not = hindrance(losses, rank);
     const bool restarts =
         !losses->halted && (!worker || (!strcmp(o->on_loss, "restart") && may_restart(losses)));
+    const bool back = takes_all_back(losses, rank);
     if (why_not || !note(losses, rank, how))
         return false;
     if (worker && !shared->strategy->recalls)
@@ -124,15 +135,15 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
         close_account(shared, rank);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
-    losses->rolls = losses->rolls || (!worker && !losses->halted);
+    losses->rolls = losses->rolls || back;
     hr_atom32_store_release(&shared->control->rank[rank].stage, 0); /* it is dead: ours now */
     hr_roster_lose(shared->control, rank,
-                   !losses->halted && (!worker || shared->strategy->recalls));
+                   back || (!losses->halted && worker && shared->strategy->recalls));
     if (restarts)
         plan_restart(losses, rank);
     hr_log(HR_LOG_WARNING, "%s %zu was lost: %s; %s", worker ? "worker" : "server",
            losses->loss[losses->n - 1].rank, how,
-           !worker    ? "all go back to the last cut"
+           back       ? "all go back to the last cut"
            : restarts ? "it is started again"
                       : "the others go on");
     return true;

@@ -81,16 +81,19 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank)
     struct hr_worker nobody = {.shared = play->shared, .rank = rank, .back = true};
     if (play->state[rank] != HR_LOST || !losses_of(play)->again_ns[rank])
         return false;
-    return rank >= play->shared->workers ||
-           (!strategy->joins_at_cut && (!strategy->may_join || strategy->may_join(&nobody)));
+    if (rank >= play->shared->workers)
+        return true;
+    return strategy->joins_at_cut ? losses_of(play)->rolls
+                                  : !strategy->may_join || strategy->may_join(&nobody);
 }
 
 enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
 {
+    const struct hr_strategy *strategy = play->shared->strategy;
     hr_losses_start(losses_of(play), rank);
     hr_losses_welcome(losses_of(play), rank);
     play->state[rank] = HR_RESTS;
-    if (rank >= play->shared->workers || play->shared->strategy->recalls)
+    if (rank >= play->shared->workers || strategy->recalls || strategy->joins_at_cut)
         return HR_OK;
     play->state[rank] = HR_WANTS;
     return hr_play_start_worker(play, rank);

@@ -48,13 +48,14 @@ static bool rest_at(const struct hr_losses *losses, enum hr_stage stage)
     return false;
 }
 
-/* Where all start again from the snapshot, it has to be a cut's: they rest behind one. */
+/* Where all start again from the snapshot, it has to be a cut's: they rest behind one, or go back
+ * to one. */
 static bool may_be_welcome(const struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = job_of(losses)->shared;
     if (losses->halted)
         return false;
-    return rank >= shared->workers || !shared->strategy->joins_at_cut ||
+    return rank >= shared->workers || !shared->strategy->joins_at_cut || losses->rolls ||
            (all_rest(losses) && rest_at(losses, HR_STAGE_BEGINS));
 }
 

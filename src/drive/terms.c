@@ -54,12 +54,12 @@ static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
 static void begin_anew(const struct hr_leader *leader, uint64_t index)
 {
     struct hr_shared_state *shared = leader->job->shared;
+    shared->seats->index = index;
     if (shared->strategy->bytes)
         memset(shared->own, 0, shared->strategy->bytes(shared));
     if (shared->strategy->init)
         shared->strategy->init(shared);
     begin_dispenser(leader, index);
-    shared->seats->index = index;
 }
 
 static size_t take_seats(const struct hr_train_job *job)

@@ -304,7 +304,7 @@ static void missing(struct hr_shared_state *shared)
 /* A cut has been concluded: the snapshot is what the members have. */
 static uint64_t settle(struct hr_shared_state *shared)
 {
-    return shared->seats->index = hr_survivors_index(survivors_of(shared));
+    return hr_survivors_index(survivors_of(shared));
 }
 
 static bool has_seat(const struct hr_shared_state *shared, size_t worker)

@@ -1,4 +1,5 @@
-/* last_cut.h - the state of the last cut, for runs that a lost server takes back there.
+/* last_cut.h - the state of the last cut, for runs that a lost server takes back there, or the loss
+ * of the last worker where each has a replica of its own (strategy->joins_at_cut).
  *
  * The snapshot is written at every cut; a server that dies meanwhile leaves it torn. So the leader
  * keeps a copy when a cut is concluded; while it does, the snapshot is whole.

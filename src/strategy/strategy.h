@@ -67,7 +67,8 @@ struct hr_strategy {
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
     bool recalls;        /* nobody can go on without a worker that is lost: all come to rest */
     bool joins_at_cut;   /* a worker that was started again waits for the end of a cut, where all
-                            are recalled; settle finds the snapshot as it has to be */
+                            are recalled; settle finds the snapshot as it has to be. With the last
+                            one all go back to the cut before */
     bool private_state;  /* a state of the optimiser for each worker */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;

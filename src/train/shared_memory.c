@@ -17,13 +17,16 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
     if (shared->strategy->worker_bytes)
         shared->states = hr_carve_arena(
             to, what, shared->workers * (hr_state_floats(shared) + hr_ratio_floats(shared)));
-    if (!shared->servers)
+    if (!shared->servers && !shared->strategy->joins_at_cut)
         return;
     struct hr_last_cut *const keeps = hr_carve(to, what, sizeof *keeps);
     struct hr_snapshot there = {
         .weights = hr_carve_arena(to, what, shared->params),
         .state = hr_carve_arena(to, what, hr_state_floats(shared) * shared->snapshot.state_copies),
         .applied = hr_carve(to, what, shared->snapshot.state_copies * sizeof *there.applied),
+        .replicas = shared->strategy->joins_at_cut
+                        ? hr_carve_arena(to, what, shared->workers * shared->params)
+                        : NULL,
     };
     shared->last_cut = keeps;
     if (keeps)

@@ -14,6 +14,7 @@ static struct hr_train_options options_of(const char *strategy, const char *laun
     snprintf(options.on_loss, sizeof options.on_loss, "%s", on_loss);
     snprintf(options.inject, sizeof options.inject, "%s", inject);
     options.epochs = 2;
+    options.max_restarts = 9;
     return options;
 }
 
@@ -97,12 +98,34 @@ static void gossip_goes_on_with_who_comes_back(void **state)
     }
 }
 
+/* What nobody has any more is trained on again, from the beginning or from the last cut. */
+static void with_the_last_replica_all_go_back_to_the_cut(void **state)
+{
+    (void)state;
+    static const char *const all[] = {
+        "kill:0@step=1,kill:1@step=1,kill:2@step=1,kill:3@step=1",
+        "kill:0@step=29,kill:1@step=29,kill:2@step=28,kill:3@step=29"};
+    for (size_t i = 0; i < 4; i++) {
+        struct hr_train_options options =
+            options_of("gossip", i % 2 ? "process" : "thread", "restart", all[i / 2]);
+        struct hr_run_result result = run_train(&options);
+        assert_int_equal(result.nlosses, 4);
+        assert_int_equal(result.samples + lost_samples(&result), all_samples());
+        uint64_t again = 0;
+        for (size_t k = 0; k < 4; k++)
+            again += result.losses[k].again_samples;
+        assert_true(again > 0);
+        hr_run_result_free(&result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hogwild_accounts_for_every_sample),
         cmocka_unit_test(gossip_loses_shares_alone),
         cmocka_unit_test(gossip_goes_on_with_who_comes_back),
+        cmocka_unit_test(with_the_last_replica_all_go_back_to_the_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
