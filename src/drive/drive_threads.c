@@ -204,7 +204,7 @@ static enum hr_status sit_out(struct seat *seat)
     enum hr_status status = HR_OK;
     while (status == HR_OK && !seat->over) {
         status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
-        seat->over = seat->drive->leader->cuts.cut->halt;
+        seat->over = hr_rest_is_over(&seat->rest);
     }
     return status;
 }

@@ -13,7 +13,7 @@ static bool has_passed(void *arg)
     return hr_atom32_load_acquire(&roster->rounds) == round->number; /* partner: release */
 }
 
-static bool is_over(const struct hr_rest *rest)
+bool hr_rest_is_over(const struct hr_rest *rest)
 {
     return hr_atom32_load_acquire(&rest->control->roster.over); /* partner: hr_roster_end */
 }
@@ -21,7 +21,7 @@ static bool is_over(const struct hr_rest *rest)
 static bool is_welcome(void *arg)
 {
     const struct hr_rest *rest = arg;
-    return !hr_roster_is_gone(rest->control, rest->rank) || is_over(rest);
+    return !hr_roster_is_gone(rest->control, rest->rank) || hr_rest_is_over(rest);
 }
 
 void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_waiter *waiter,

@@ -34,6 +34,8 @@ void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_wa
 
 /* Rest until all who live do. HR_E_RECALLED: a new term has begun; else all go on. */
 HR_CHECKED enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_stage stage);
+/* Has the last cut passed? */
+bool hr_rest_is_over(const struct hr_rest *rest);
 /* Rest until the launcher knows that this rank is back, or (*over) the run is. */
 HR_CHECKED enum hr_status hr_rest_join(struct hr_rest *rest, bool *over);
 
