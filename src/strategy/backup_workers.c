@@ -213,7 +213,8 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     struct hr_message message = {.kind = HR_NO_BATCH};
     if (!shard->open && hr_shard_has_batch(shard))
         begin_step(shard);
-    client->rests = false;
+    hr_shard_asks(shard, worker);
+    client->fresh = false;
     client->read = shard->version;
     if (shard->open) {
         message.kind = HR_WEIGHTS;
@@ -264,7 +265,7 @@ static void finish_if_enough(struct hr_shard *shard, size_t worker)
         return;
     client->fate = SUMMED_LAST;
     client->made++;
-    if (client->left)
+    if (client->left || client->fresh) /* its earlier life's: nobody tells it */
         shard->shared->stats[worker].updates = client->made;
 }
 

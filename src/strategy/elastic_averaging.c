@@ -237,7 +237,7 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
 {
     struct hr_client *client = &shard->worker[worker];
     struct hr_message message = {.kind = exchanges || client->fresh ? HR_WEIGHTS : HR_RANGE};
-    client->rests = false;
+    hr_shard_asks(shard, worker);
     if (exchanges)
         exchange(shard, worker);
     else if (client->fresh)

@@ -16,16 +16,18 @@ static void export(struct hr_shard *shard)
         shared->snapshot.applied[0] = shard->before + shard->version;
 }
 
+/* From the first return on, some may have rested while another worked, who may be gone by now. */
 static bool cut_is_complete(const struct hr_shard *shard)
 {
-    size_t arrived = 0;
+    size_t here = 0;
     for (size_t w = 0; w < shard->shared->workers; w++) {
         const struct hr_client *client = &shard->worker[w];
-        arrived += client->arrived;
-        if (!client->arrived && !client->left && !(shard->joined && client->rests))
+        const bool is_here = client->arrived || (shard->joined && client->rests);
+        here += is_here;
+        if (!is_here && !client->left)
             return false;
     }
-    return arrived > 0;
+    return here > 0;
 }
 
 /* All have the same weights: no worker is ahead. */
@@ -41,6 +43,7 @@ void hr_shard_finish_cut(struct hr_shard *shard)
             continue;
         client->arrived = false;
         client->rests = true;
+        client->aside = shard->joined;
         client->read = shard->version;
         client->pushes += client->clock - client->began;
         client->clock = client->applied = client->began = 0;

@@ -13,7 +13,7 @@ void hr_shard_know(struct hr_shard *shard)
     for (size_t w = 0; w < shared->workers; w++) {
         struct hr_client *client = &shard->worker[w];
         client->lost = hr_atom32_load_acquire(&lines[w].taken); /* partner: the launcher */
-        client->left = lines[w].gone ? HR_LEFT_GONE : HR_LEFT_NOT;
+        hr_client_leave(client, lines[w].gone ? HR_LEFT_GONE : HR_LEFT_NOT);
         client->read = lines[w].gone ? UINT64_MAX : 0;
         client->made = shared->stats[w].updates;
         shard->ngone += lines[w].gone;
@@ -107,7 +107,7 @@ void hr_shard_lose_end(struct hr_shard *shard, size_t worker)
     struct hr_client *client = &shard->worker[worker];
     const uint64_t pushes = client->pushes + (client->clock - client->began);
     if (client->left == HR_LEFT_NOT) {
-        client->left = HR_LEFT_GONE;
+        hr_client_leave(client, HR_LEFT_GONE);
         shard->ngone++;
     }
     client->made += pushes;
@@ -132,20 +132,31 @@ void hr_shard_lose(struct hr_shard *shard, size_t worker)
 
 /* --- a return --- */
 
+/* Where a worker begins that no gate has waited for. */
+static uint64_t clock_of_the_slowest(const struct hr_shard *shard)
+{
+    const uint64_t slowest = hr_ssp_slowest_clock(shard);
+    return slowest == UINT64_MAX ? 0 : slowest;
+}
+
+void hr_shard_wake(struct hr_shard *shard, size_t worker)
+{
+    struct hr_client *client = &shard->worker[worker];
+    client->clock = client->applied = client->began = clock_of_the_slowest(shard);
+    client->aside = false;
+}
+
 void hr_shard_join(struct hr_shard *shard, size_t worker)
 {
     struct hr_client *client = &shard->worker[worker];
     const struct hr_client had = *client;
-    client->left = HR_LEFT_GONE; /* it has no say in the slowest clock */
-    const uint64_t slowest = hr_ssp_slowest_clock(shard);
-    const uint64_t clock = slowest == UINT64_MAX ? 0 : slowest;
     shard->ngone -= had.left == HR_LEFT_GONE;
     shard->ndone -= had.left == HR_LEFT_DONE;
     shard->joined = true;
+    for (size_t w = 0; w < shard->shared->workers; w++)
+        shard->worker[w].aside |= shard->worker[w].rests;
     *client = (struct hr_client){
-        .clock = clock,
-        .applied = clock,
-        .began = clock,
+        .aside = true,
         .read = shard->version,
         .fresh = true,
         .step = had.step,
@@ -155,6 +166,7 @@ void hr_shard_join(struct hr_shard *shard, size_t worker)
         .index = had.index,
         .samples = had.samples,
     };
+    hr_shard_wake(shard, worker);
 }
 
 bool hr_server_may_join(void *arg)

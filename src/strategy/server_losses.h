@@ -15,8 +15,11 @@
  *            batch goes back, and the others will apply it twice. Either is counted as partial.
  *   JOIN     the first message of a worker that was started again; it is sent when all shards have
  *            taken the loss. Its clock begins with the slowest, so no gate opens or closes by it.
- *   Cut      a worker that joins while the others rest after a cut is answered at once: a cut is
- *            complete when each who lives has arrived, or rests (from the first JOIN on).
+ *   Cut      from the first JOIN on a cut is complete when each who lives has arrived, or rests
+ *            since the one before: the others may rest after a cut already, and wait for the worker
+ *            that has joined. So they hold up nobody's clock until they ask again; then they begin
+ *            with the slowest, as who joins does. They may leave the cut when all shards have taken
+ *            all losses (may_join): the dead may have worked while they rested.
  *
  * Memory:  a line for each worker, last in the servers' memory; none where losses are no inputs.
  * Threads: a shard's; the line of a worker is changed by all shards, see struct hr_server_loss.
@@ -57,6 +60,15 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
 /* It has joined. */
 void hr_shard_join(struct hr_shard *shard, size_t worker);
+
+/* It asks for weights: it rests no more. */
+void hr_shard_wake(struct hr_shard *shard, size_t worker);
+static inline void hr_shard_asks(struct hr_shard *shard, size_t worker)
+{
+    shard->worker[worker].rests = false;
+    if (shard->worker[worker].aside)
+        hr_shard_wake(shard, worker);
+}
 
 /* A worker's: strategy->may_join. Have all shards taken its loss? */
 bool hr_server_may_join(void *worker);

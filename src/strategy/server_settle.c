@@ -53,9 +53,9 @@ void hr_shard_know_seats(struct hr_shard *shard)
     if (!settles(shard->shared))
         return;
     for (size_t w = 0; w < shard->shared->workers; w++)
-        shard->worker[w].left = HR_LEFT_GONE;
+        hr_client_leave(&shard->worker[w], HR_LEFT_GONE);
     for (size_t s = 0; s < seats->n; s++)
-        shard->worker[seats->rank[s]].left = HR_LEFT_NOT;
+        hr_client_leave(&shard->worker[seats->rank[s]], HR_LEFT_NOT);
     shard->ngone = shard->shared->workers - seats->n;
 }
 

@@ -108,7 +108,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
     struct hr_message message = {.kind = HR_WEIGHTS};
-    shard->worker[worker].rests = false;
+    hr_shard_asks(shard, worker);
     if (!shared->strategy->synchronous && shard->number == 0) {
         if (!hand_out(shard, worker)) {
             hr_shard_reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
@@ -257,7 +257,7 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
 {
     switch (kind) {
     case HR_CUT:
-        shard->worker[worker].arrived = true;
+        shard->worker[worker].arrived = shard->worker[worker].aside = true;
         hr_shard_finish_cut(shard);
         break;
     case HR_GONE:
@@ -268,7 +268,7 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
         break;
     default:
         HR_ASSERT(kind == HR_DONE);
-        shard->worker[worker].left = HR_LEFT_DONE;
+        hr_client_leave(&shard->worker[worker], HR_LEFT_DONE);
         shard->ndone++;
     }
 }

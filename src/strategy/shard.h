@@ -25,11 +25,12 @@ struct hr_client {
     uint64_t read;      /* version it read last; UINT64_MAX: it is gone */
     uint64_t handed;    /* version that lies in its memory since its push; 0: none */
     uint64_t staleness; /* of its last push */
+    bool aside;         /* left out of the slowest clock: at a cut, or has left */
     bool arrived;       /* at a cut */
     bool rests;         /* since a cut: it has asked for nothing */
     unsigned char left; /* enum hr_left */
     bool in;            /* backup-workers: its gradient of the current step is in */
-    bool fresh;         /* elastic-averaging: it has joined, and has no weights yet */
+    bool fresh;         /* it has joined, and has no weights yet */
     uint64_t index;     /* of the last push: synchronous, backup-workers */
     uint64_t fate;      /* backup-workers: of its last push */
     size_t samples;
@@ -45,6 +46,12 @@ struct hr_client {
     uint64_t made;   /* updates that it made before it joined; backup-workers: all it made */
     uint32_t lost;   /* how often it was */
 };
+
+static inline void hr_client_leave(struct hr_client *client, enum hr_left left)
+{
+    client->left = (unsigned char)left;
+    client->aside = left != HR_LEFT_NOT;
+}
 
 /* What a shard took last, for a trace of the run. */
 struct hr_taken {

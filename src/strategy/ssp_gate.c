@@ -2,7 +2,7 @@
 
 static bool is_live(const struct hr_client *client)
 {
-    return !client->arrived && !client->left;
+    return !client->aside;
 }
 
 /* Adds nothing to the bound, which may be UINT64_MAX. */

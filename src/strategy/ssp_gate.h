@@ -4,6 +4,7 @@
  *   Gate     a worker may read when its clock is at most `s` ahead of the slowest. s is
  *            shared->staleness_bound: 0 for ps-sync, --staleness for ssp, any number for ps-async.
  *   Slowest  among live workers: those that neither stand at the cut nor have left.
+ *            (From the first return on a worker stands at the cut until it asks again.)
  *   Promise  fastest - slowest <= s, and a reader's weights have all updates that are older than
  *            its clock - s. Builds with HR_DEBUG_CHECKS (the sanitizers') check that on every read.
  *   Source   Ho et al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter

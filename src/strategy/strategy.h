@@ -129,7 +129,8 @@ struct hr_strategy {
      * workers have left undone before it, or count it as lost. Called by the launcher, and again
      * when all come back to the cut, or repeat it. NULL: owners know. */
     void (*missing)(struct hr_shared_state *shared);
-    /* May a worker that was started again begin? (hr_ready_fn) NULL: at once. */
+    /* May a worker that was started again begin? Nor may the others leave a cut before it may, or
+     * they would leave without what it did last. (hr_ready_fn) NULL: at once. */
     bool (*may_join)(void *worker);
 
     /* The log that a worker writes or repeats. NULL: workers decide nothing; the driver writes the

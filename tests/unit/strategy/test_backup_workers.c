@@ -120,6 +120,94 @@ static void cuts_and_stops_leave_nobody_waiting(void **state)
     }
 }
 
+static void open_outliving(size_t workers, size_t backups)
+{
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.backups = backups;
+    const struct script_plan plan = {
+        .workers = workers, .servers = 1, .batches = 5, .options = &options, .outlives = true};
+    script_open(&script, &hr_strategy_backup_workers, plan);
+}
+
+static void check_seat(size_t w, size_t seat, size_t seats)
+{
+    assert_int_equal(script.worker[w].seat, seat);
+    assert_int_equal(script.worker[w].seats, seats);
+}
+
+static void check_lost(size_t w, uint64_t shares, uint64_t samples)
+{
+    const struct hr_fate *fate = hr_fate_of(script.shared.fates, w);
+    assert_int_equal(fate->lost_batches, shares);
+    assert_int_equal(fate->lost_samples, samples);
+    assert_int_equal(fate->again_batches, 0);
+}
+
+static void lose(size_t w)
+{
+    script_lose(&script, w);
+    script_serve(&script, 0, w);
+}
+
+/* Worker 0 dies with its share in its hands, in the next step before it has asked. */
+static void those_who_are_left_share_the_next_step(void **state)
+{
+    (void)state;
+    open_outliving(3, 0);
+    for (size_t w = 0; w < 3; w++)
+        check_step(w, 0, 0);
+    check_seat(2, 2, 3);
+    script_push(&script, 1, 1);
+    script_push(&script, 2, 3);
+    lose(0); /* it was the last that the step waited for */
+    check_lost(0, 1, 1);
+    check_step(2, 1, -2);
+    check_seat(2, 1, 2);
+    script_return(&script, 0);
+    script_serve(&script, 0, 0);
+    script_ask(&script, 0);
+    assert_false(script_enabled(&script, 0, 0)); /* it has no share of this step */
+    script_push(&script, 2, 1);
+    check_step(1, 1, -2);
+    check_seat(1, 0, 2);
+    script_push(&script, 1, 1);
+    check_step(2, 2, -3);
+    check_seat(2, 2, 3);
+    lose(0);
+    check_lost(0, 2, 2);
+    script_push(&script, 2, 1);
+    script_ask(&script, 2);
+    assert_false(script_enabled(&script, 0, 2));
+    lose(2); /* what it has delivered counts */
+    check_lost(2, 0, 0);
+    check_step(1, 2, -3);
+    script_push(&script, 1, 3);
+    check_step(1, 3, -5);
+    check_seat(1, 0, 1);
+    check_counts(2, 3, 0, 5);
+    assert_int_equal(script.shared.stats[1].updates + script.shared.stats[2].updates, 3);
+    script_close(&script);
+}
+
+/* It was too late, and did not learn it. */
+static void a_late_gradient_of_the_dead_does_not_count(void **state)
+{
+    (void)state;
+    open_outliving(2, 1);
+    for (size_t w = 0; w < 2; w++)
+        check_step(w, 0, 0);
+    script_push(&script, 0, 1);
+    script_push(&script, 1, 8);
+    lose(1);
+    check_counts(1, 0, 1, 0);
+    check_lost(1, 0, 0);
+    check_step(0, 1, -1); /* of one worker less one, one is needed */
+    script_push(&script, 0, 1);
+    check_step(0, 2, -2);
+    script_close(&script);
+}
+
 static struct hr_run_result run_in_order(size_t backups, size_t seed)
 {
     struct hr_train_options options = run_options("backup-workers", 4);
@@ -163,6 +251,8 @@ int main(void)
         cmocka_unit_test(the_slowest_is_dropped_and_goes_on_with_the_step_in_hand),
         cmocka_unit_test(a_step_of_no_samples_is_no_update),
         cmocka_unit_test(cuts_and_stops_leave_nobody_waiting),
+        cmocka_unit_test(those_who_are_left_share_the_next_step),
+        cmocka_unit_test(a_late_gradient_of_the_dead_does_not_count),
         cmocka_unit_test(every_gradient_is_summed_or_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,44 @@ static void exchanges_move_both_ends(void **state)
     script_close(&script);
 }
 
+/* Worker 1 dies in the middle of its second range: the first is in the center, and stays. */
+static void a_lost_range_is_handed_out_again(void **state)
+{
+    (void)state;
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.sync_every = 2;
+    options.moving_rate = 0.5;
+    const struct script_plan plan = {.workers = 2,
+                                     .servers = 2,
+                                     .batches = 9,
+                                     .options = &options,
+                                     .outlives = true,
+                                     .reissues = true};
+    script_open(&script, &hr_strategy_elastic_averaging, plan);
+    const struct hr_worker_stats *stats = &script.shared.stats[1];
+    assert_int_equal(script_read(&script, 1).index, 0);
+    step(1, 1, 1);
+    script_give(&script, 1, 1);
+    assert_int_equal(script_read(&script, 1).index, 2); /* c = 0 + (-2 - 0) / 2 */
+    step(1, 7, 3);
+    script_lose(&script, 1);
+    script_serve_all(&script, 1);
+    assert_int_equal(stats->samples, 2);
+    assert_int_equal(stats->updates, 2);
+    assert_int_equal(stats->steps, 2);
+    assert_true(stats->epoch_loss == 2);
+    assert_int_equal(hr_fate_of(script.shared.fates, 1)->again_batches, 2);
+    assert_int_equal(hr_fate_of(script.shared.fates, 1)->again_samples, 2);
+    script_return(&script, 1);
+    script_serve_all(&script, 1);
+    assert_int_equal(script_read(&script, 1).index, 2);
+    check_replica(1, -1); /* the center */
+    step(1, 1, 3);
+    assert_int_equal(script_read(&script, 0).index, 4);
+    script_close(&script);
+}
+
 static struct hr_train_options options_of(size_t workers, size_t every)
 {
     struct hr_train_options options = run_options("elastic-averaging", workers);
@@ -144,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges_move_both_ends),
+        cmocka_unit_test(a_lost_range_is_handed_out_again),
         cmocka_unit_test(one_worker_repeats_whatever_the_servers),
         cmocka_unit_test(orders_differ_and_repeat),
         cmocka_unit_test(every_batch_is_trained_on),

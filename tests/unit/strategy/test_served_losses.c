@@ -310,6 +310,93 @@ static void a_worker_joins_at_a_cut(void **state)
     script_close(&script);
 }
 
+/* Worker 0 waits at its cut while worker 1, which is back, does the work of two that were lost. */
+static void who_rests_at_a_cut_holds_up_nobody(void **state)
+{
+    (void)state;
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.staleness = 1;
+    struct script_plan plan = plan_of(3, 2, 3);
+    plan.options = &options;
+    script_open(&script, &hr_strategy_ssp, plan);
+    for (size_t w = 0; w < 3; w++)
+        script_read(&script, w);
+    script_push(&script, 0, 1);
+    arrive(0);
+    lose(1);
+    lose(2);
+    assert_true(has_arrived(0));
+    join(1);
+    for (int step = 0; step < 2; step++) {
+        script_read(&script, 1);
+        script_push(&script, 1, 1);
+    }
+    arrive(1);
+    assert_true(has_arrived(1));
+    assert_true(script.shared.snapshot.weights[SCRIPT_PARAMS - 1] == -3);
+    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 9);
+    script_read(&script, 0);
+    assert_int_equal(hr_ssp_slowest_clock(&script.shard[0]), 0);
+    script_close(&script);
+}
+
+/* Worker 2 comes to the next cut before worker 0 has left the one before; what two have lost is
+ * left for worker 0. */
+static void who_is_early_at_a_cut_holds_up_nobody(void **state)
+{
+    (void)state;
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.staleness = 1;
+    struct script_plan plan = plan_of(4, 2, 3);
+    plan.options = &options;
+    script_open(&script, &hr_strategy_ssp, plan);
+    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 0);
+    for (size_t w = 0; w < 4; w++)
+        arrive(w);
+    for (size_t w = 0; w < 4; w++)
+        assert_true(has_arrived(w));
+    lose(2);
+    join(2);
+    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 3);
+    for (size_t w = 1; w < 4; w++)
+        script_read(&script, w);
+    script_push(&script, 2, 1);
+    arrive(2);
+    lose(1);
+    lose(3);
+    assert_true(has_arrived(2));
+    for (int step = 0; step < 2; step++) {
+        script_read(&script, 0);
+        script_push(&script, 0, 1);
+    }
+    arrive(0);
+    assert_true(has_arrived(0));
+    assert_true(script.shared.snapshot.weights[0] == -3);
+    script_close(&script);
+}
+
+/* What it did while the others rested is in the state of their cut. */
+static void a_loss_while_others_rest_exports_again(void **state)
+{
+    (void)state;
+    script_open(&script, &hr_strategy_ps_async, plan_of(2, 2, 1));
+    script_read(&script, 1);
+    arrive(0);
+    lose(1);
+    assert_true(has_arrived(0));
+    join(1);
+    script_read(&script, 1);
+    script_push(&script, 1, 1);
+    assert_true(script.shared.snapshot.weights[0] == 0);
+    lose(1);
+    assert_true(script.shared.snapshot.weights[0] == -1);
+    assert_true(script.shared.snapshot.weights[SCRIPT_PARAMS - 1] == -1);
+    assert_false(hr_fates_waiting(script.shared.fates));
+    script_close(&script);
+}
+
 /* Servers end when all have ended or are gone; while all are gone, one may come back. */
 static void the_last_worker_may_come_back(void **state)
 {
@@ -342,6 +429,9 @@ int main(void)
         cmocka_unit_test(a_worker_comes_back),
         cmocka_unit_test(a_worker_may_join_when_all_shards_know),
         cmocka_unit_test(a_worker_joins_at_a_cut),
+        cmocka_unit_test(who_rests_at_a_cut_holds_up_nobody),
+        cmocka_unit_test(who_is_early_at_a_cut_holds_up_nobody),
+        cmocka_unit_test(a_loss_while_others_rest_exports_again),
         cmocka_unit_test(the_last_worker_may_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
