@@ -70,6 +70,20 @@ static void look_for_resumption(struct hr_play *play, size_t rank)
         hr_losses_resumed(&play->drive->losses, &played->losses_seen, played->offered_ns);
 }
 
+static enum hr_status accept(struct hr_play *play, size_t rank)
+{
+    struct hr_worker *worker = &play->worker[rank].worker;
+    const enum hr_status status = play->shared->strategy->accept(worker, &play->task[rank]);
+    if (status == HR_E_RECALLED) {
+        play->state[rank] = HR_RESTS;
+        return HR_OK;
+    }
+    HR_TRY(status);
+    play->state[rank] = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
+    look_for_resumption(play, rank);
+    return HR_OK;
+}
+
 enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 {
     struct hr_worker *worker = &play->worker[rank].worker;
@@ -84,9 +98,7 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
         *state = HR_ASKED;
         break;
     case HR_ASKED:
-        HR_TRY(strategy->accept(worker, &play->task[rank]));
-        *state = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
-        look_for_resumption(play, rank);
+        HR_TRY(accept(play, rank));
         break;
     case HR_HAS:
         HR_TRY(hr_play_finish_gradient(play, rank));
@@ -133,10 +145,19 @@ enum hr_status hr_play_tick(struct hr_play *play)
     return hr_launcher_tick(play->drive->launcher);
 }
 
+void hr_play_hear(struct hr_play *play, size_t rank)
+{
+    struct hr_waiter *waiter = &play->worker[rank].waiter;
+    const struct hr_roster *roster = &play->shared->control->roster;
+    waiter->recall = &roster->recall;
+    waiter->recall_seen = hr_atom32_load_relaxed(&roster->recall); /* this thread's own */
+}
+
 enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank)
 {
     struct hr_train_worker *worker = &play->worker[rank];
     HR_TRY(hr_train_worker_start(worker, play->drive->job, rank));
+    hr_play_hear(play, rank);
     play->played[rank].up = true;
     if (play->shared->strategy->replay_log && play->drive->recorder)
         play->shared->strategy->replay_log(&worker->worker)->log = &play->log[rank];

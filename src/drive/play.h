@@ -84,6 +84,8 @@ void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
 /* Start a worker, or a shard, from the snapshot. */
 HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank);
 HR_CHECKED enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard);
+/* The worker knows of all recalls up to now: it hears of the next. */
+void hr_play_hear(struct hr_play *play, size_t rank);
 
 /* Call the launcher's tick ten times a second: progress, requests to stop. */
 HR_CHECKED enum hr_status hr_play_tick(struct hr_play *play);

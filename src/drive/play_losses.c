@@ -116,15 +116,29 @@ enum hr_status hr_play_join_at_cut(struct hr_play *play)
 
 /* --- recalls, and terms --- */
 
+/* As in real time it hears of a recall where it waits; a server, between two messages. */
+static bool waits(const struct hr_play *play, size_t rank)
+{
+    if (rank >= play->shared->workers)
+        return true;
+    switch (play->state[rank]) {
+    case HR_ASKED:
+        return !play->shared->strategy->ready(&play->worker[rank].worker);
+    case HR_ARRIVING:
+        return !play->shared->strategy->arrived(&play->worker[rank].worker);
+    default:
+        return play->state[rank] == HR_AT_CUT || play->state[rank] == HR_ARRIVED;
+    }
+}
+
 bool hr_play_may_rest(const struct hr_play *play, size_t rank)
 {
     return hr_losses_recalled(losses_of(play)) && hr_play_lives(play, rank) &&
-           play->state[rank] != HR_RESTS;
+           play->state[rank] != HR_RESTS && waits(play, rank);
 }
 
 void hr_play_rest(struct hr_play *play, size_t rank)
 {
-    hr_play_drop_gradient(play, rank);
     play->state[rank] = HR_RESTS;
 }
 
@@ -154,6 +168,7 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
         return HR_OK;
     if (!played->up)
         return hr_play_start_worker(play, rank);
+    hr_play_hear(play, rank);
     const enum hr_status status = hr_train_worker_restart(worker);
     played->up = status == HR_OK;
     return status;

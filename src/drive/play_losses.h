@@ -7,8 +7,9 @@
  *
  *   An input (!strategy->recalls): shards take the loss in turn, like a message; seats change when
  *   all who live are at a cut.
- *   A recall: each worker who lives comes to rest, with whatever it has in hand (hr_play_rest);
- *   when all do (hr_play_all_rest) a new term begins, in which all start from the snapshot.
+ *   A recall: each worker who lives comes to rest, where it waits (hr_play_rest), or where its
+ *   strategy says that it need not go on; when all do (hr_play_all_rest) a new term begins, in
+ *   which all start from the snapshot.
  *
  * Threads: a play's.
  * Test:    tests/unit/drive/test_explored_losses.c
@@ -41,7 +42,7 @@ HR_CHECKED enum hr_status hr_play_come_back(struct hr_play *play, size_t rank);
  * lost and may be started again do. */
 HR_CHECKED enum hr_status hr_play_join_at_cut(struct hr_play *play);
 
-/* Are all recalled, and must this worker come to rest? It does. */
+/* Are all recalled, and may this rank come to rest now? It does. */
 bool hr_play_may_rest(const struct hr_play *play, size_t rank);
 void hr_play_rest(struct hr_play *play, size_t rank);
 /* Do all who were recalled rest? Then begin a term; also at a cut, when the roster has changed. */

@@ -24,6 +24,7 @@ static const struct {
     {"ssp", TRAINED, true, 0},          {"elastic-averaging", TRAINED, false, 0},
     {"backup-workers", LOST, false, 0}, {"backup-workers", SKIPPED, false, 1},
     {"allreduce", TRAINED, false, 0},   {"gossip", LOST, false, 0},
+    {"ps-sync", TRAINED, false, 0},     {"local-sgd", LOST, false, 0},
 };
 
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
