@@ -79,13 +79,15 @@ static bool ends_epoch(const struct hr_leader *leader)
     return !cut->again && hr_batch_schedule_ends_epoch(&leader->job->shared->schedule, cut->index);
 }
 
-/* Those who are gone cannot begin an epoch by themselves. */
-static void leave_for_the_gone(const struct hr_leader *leader)
+/* For all, who rest: with the cut's index their counters become those that a rollback goes to. */
+static void leave_cut(const struct hr_leader *leader)
 {
     const struct hr_shared_state *shared = leader->job->shared;
-    for (size_t w = 0; shared->outlives && w < shared->workers; w++)
-        if (hr_roster_is_gone(shared->control, w))
-            hr_stats_leave_cut(&shared->stats[w], ends_epoch(leader));
+    for (size_t w = 0; w < shared->workers; w++)
+        hr_stats_leave_cut(&shared->stats[w], ends_epoch(leader));
+    if (shared->outlives)
+        hr_fates_leave_cut(shared->fates);
+    hr_last_cut_keep(shared);
 }
 
 static void note_epoch_loss(const struct hr_leader *leader)
@@ -113,9 +115,6 @@ void hr_leader_conclude(const struct hr_leader *leader)
             &shared->dispenser->cut,
             cut->again ? cut->index : hr_batch_schedule_next_cut(&shared->schedule, cut->index));
     }
-    leave_for_the_gone(leader);
-    if (shared->outlives)
-        hr_fates_leave_cut(shared->fates);
-    hr_last_cut_keep(shared);
+    leave_cut(leader);
     hr_cut_conclude(&leader->cuts);
 }

@@ -351,8 +351,6 @@ void hr_train_worker_leave_cut(struct hr_train_worker *self)
     const struct hr_cut *cut = self->job->cut;
     struct hr_worker *worker = &self->worker;
     const struct hr_batch_schedule *schedule = &worker->shared->schedule;
-    hr_stats_leave_cut(worker->stats,
-                       !cut->again && hr_batch_schedule_ends_epoch(schedule, cut->index));
     if (!cut->halt && worker->shared->strategy->synchronous)
         worker->cut = hr_batch_schedule_next_cut(schedule, cut->index);
 }

@@ -54,7 +54,7 @@ HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
 
 /* Evaluate blocks seat, seat + seats, ... of the test split from the snapshot. */
 void hr_train_worker_evaluate(struct hr_train_worker *self);
-/* After a cut: counts of a new epoch, and where the next cut is. */
+/* After a cut: where the next one is. */
 void hr_train_worker_leave_cut(struct hr_train_worker *self);
 
 /* Sleep until then, or until the run is asked to stop: an injected sleep may last hours. */
