@@ -198,14 +198,23 @@ static enum hr_status advance(struct seat *seat)
     return task.kind == HR_TASK_CUT ? arrive(seat) : make_step(seat, &task);
 }
 
-/* Without a seat (--reduce repro) there is nothing to do until another term. */
+/* Without a seat (--reduce repro) there is nothing to do until another term, or the end. It comes
+ * to rest as often as all others, in the middle of a cut, too. Its time is nobody's. */
 static enum hr_status sit_out(struct seat *seat)
 {
+    struct hr_account *account = &seat->worker->stats->account;
+    const int64_t timeout = seat->trainer.waiter.timeout_ns;
     enum hr_status status = HR_OK;
+    if (account->open)
+        hr_account_close(account, hr_clock_ns());
+    seat->trainer.waiter.timeout_ns = 0; /* a span may be longer */
     while (status == HR_OK && !seat->over) {
         status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
         seat->over = hr_rest_is_over(&seat->rest);
     }
+    seat->trainer.waiter.timeout_ns = timeout;
+    if (status == HR_E_RECALLED)
+        hr_account_open(account, hr_clock_ns());
     return status;
 }
 

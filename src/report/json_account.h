@@ -31,8 +31,8 @@ json_t *hr_json_lost_updates(const struct hr_run_result *run);
 json_t *hr_json_losses(const struct hr_run_result *run);
 
 /* How the workers spent their time, summed and one by one; null when it was not measured. "absent":
- * how long a worker that was lost was not there, so that the five always add up to the run's
- * seconds; 0 for all others. */
+ * how long a worker that was lost, or had no seat, was not there, so that the five always add up to
+ * the run's seconds; 0 for all others. */
 json_t *hr_json_time(const struct hr_run_result *run);
 
 #endif

@@ -1,6 +1,5 @@
 #include "report/lost_ranks.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -33,14 +32,21 @@ uint64_t hr_run_lost_samples(const struct hr_run_result *run)
     return sum;
 }
 
+static bool may_be_absent(const struct hr_run_result *run, size_t worker)
+{
+    for (size_t i = 0; i < run->nlosses; i++)
+        if (run->micro_shards || (!run->losses[i].server && run->losses[i].rank == worker))
+            return true;
+    return false;
+}
+
 double hr_run_absent(const struct hr_run_result *run, size_t worker)
 {
+    static const double rounding = 1e-9; /* clocks count nanoseconds */
     const struct hr_worker_time *time = &run->worker_time[worker];
-    const double there = time->load_s + time->compute_s + time->communicate_s + time->wait_s;
-    for (size_t i = 0; i < run->nlosses; i++)
-        if (!run->losses[i].server && run->losses[i].rank == worker)
-            return fmax(run->seconds - there, 0);
-    return 0;
+    const double absent =
+        run->seconds - (time->load_s + time->compute_s + time->communicate_s + time->wait_s);
+    return may_be_absent(run, worker) && absent > rounding ? absent : 0;
 }
 
 enum { COLUMNS = 80, TEXT_MAX = 600 };

@@ -15,8 +15,8 @@ size_t hr_run_group_lost(const struct hr_run_group *group);
 bool hr_groups_lost_alike(const struct hr_groups *groups);
 /* Samples that were lost with ranks: scheduled, and never trained on. */
 uint64_t hr_run_lost_samples(const struct hr_run_result *run);
-/* Seconds in which a worker was lost: what its times leave of the run's. 0 for those that never
- * were. */
+/* Seconds in which a worker was lost, or had no seat (--reduce repro): what its times leave of the
+ * run's. 0 for those that never were. */
 double hr_run_absent(const struct hr_run_result *run, size_t worker);
 
 enum { HR_LOST_RANKS_TOLD = 10 }; /* of a table; of more only their number */

@@ -6,14 +6,6 @@ strategies="allreduce ps-sync ps-async ssp hogwild local-sgd elastic-averaging b
 samples=1438 # of the digits, an epoch
 run=(train --model softmax --compute-time 1ms --quiet)
 
-# there STRATEGY HOW: does it go on without lost workers? One that does not yet says so, and nothing else.
-there() {
-  local code=0
-  hogring "${run[@]}" --epochs 1 --max-steps 1 --workers 2 --strategy $1 --on-loss $2 >/dev/null 2>"$TMP/there" || code=$?
-  [ $code = 2 ] && grep -q "not there yet" "$TMP/there" && return 1
-  return 0
-}
-
 # accounted FILE EPOCHS: each sample was trained on, lost or dropped, or of a step that a late backup worker was not
 # there for; and whoever was not there has no time.
 accounted() {
@@ -28,21 +20,21 @@ lost = {loss["rank"] for loss in run["losses"] if not loss["server"]}
 for rank, t in enumerate(run["time"]["workers"]):
     total = sum(t[k] for k in ("load", "compute", "communicate", "wait", "absent"))
     assert abs(total - run["seconds"]) < 1e-6, (rank, t, run["seconds"])
-    assert (t["absent"] > 0) <= (rank in lost), (rank, t)
+    assert (t["absent"] > 0) <= (rank in lost or run["micro_shards"] > 0), (rank, t)
 PY
 }
 
 no_segment_left() { ! ls /dev/shm/hogring."$1".* 2>/dev/null; }
 
-# started WORDS...: a run in the background, whose pid is its process's.
-started() { "${HOGRING:-build/hogring}" "$@" >"$TMP/said" 2>"$TMP/stderr" & pid=$!; }
+# started WORDS...: a run in the background with a result of its own, by which pgrep knows its processes.
+started() { "${HOGRING:-build/hogring}" "$@" --json "$TMP/run.json" >"$TMP/said" 2>"$TMP/stderr" & pid=$!; }
 
 # ended CODE: the run did, and left neither processes nor memory.
 ended() {
   local code=0 left
   wait $pid || code=$?
   [ $code = $1 ] || { echo "exit $code, wanted $1"; cat "$TMP/stderr"; return 1; }
-  left=$(pgrep -g 0 -x hogring -P $pid || true)
+  left=$(pgrep -f "$TMP/run.json" || true)
   [ -z "$left" ] || { echo "left: $left"; return 1; }
   no_segment_left $pid
 }
@@ -52,11 +44,10 @@ await() { for _ in $(seq 1000); do grep -q "$1" "$TMP/stderr" 2>/dev/null && ret
 
 losses() { json "$TMP/run.json" "[(l['rank'], l['server'], l['back']) for l in d['runs'][0]['losses']], d['runs'][0]['restarts']"; }
 
-# for_each FUNCTION: with every strategy and both ways to go on, where that is there.
+# for_each FUNCTION: with every strategy, both ways to go on, and both launches.
 for_each() {
   for s in $strategies; do
     for how in continue restart; do
-      there $s $how || { echo "$s: not there yet"; continue; }
       for launch in thread process; do
         echo "$s $how $launch"
         $1 $s $how $launch || return 1
@@ -66,7 +57,7 @@ for_each() {
 }
 
 dies() {
-  started "${run[@]}" --strategy $1 --on-loss $2 --launch $3 --workers 3 --epochs 4 --inject kill:2@step=8 --json "$TMP/run.json"
+  started "${run[@]}" --strategy $1 --on-loss $2 --launch $3 --workers 3 --epochs 4 --inject kill:2@step=8
   ended 0 && accounted "$TMP/run.json" 4 || return 1
   if [ $2 = continue ]; then
     grep -q "worker 2 was lost: .*; the others go on" "$TMP/stderr" && [ "$(losses)" = "([(2, False, False)], 0)" ]
@@ -82,7 +73,7 @@ dies() {
 is_killed() {
   [ $3 = process ] || return 0
   for epochs in 40 200 1000; do
-    started train --model softmax --compute-time 1ms --strategy $1 --on-loss $2 --launch process --workers 3 --epochs $epochs --json "$TMP/run.json"
+    started train --model softmax --compute-time 1ms --strategy $1 --on-loss $2 --launch process --workers 3 --epochs $epochs
     await "^epoch 2/"
     victim=$(pgrep -P $pid | sed -n 2p)
     kill -KILL $victim 2>/dev/null && break
@@ -98,7 +89,7 @@ is_killed() {
   for launch in thread process; do
     for s in ps-async hogwild; do
       for how in reissue count; do
-        started "${run[@]}" --strategy $s --on-loss continue --lost-batch $how --launch $launch --workers 3 --epochs 2 --inject kill:2@step=8 --json "$TMP/run.json"
+        started "${run[@]}" --strategy $s --on-loss continue --lost-batch $how --launch $launch --workers 3 --epochs 2 --inject kill:2@step=8
         ended 0
         accounted "$TMP/run.json" 2
         [ "$(json "$TMP/run.json" '[(l["samples_lost"] > 0, l["samples_again"] > 0) for l in d["runs"][0]["losses"]]')" = "[($([ $how = count ] && echo "True, False" || echo "False, True"))]" ]
@@ -109,7 +100,7 @@ is_killed() {
 
 @test "a lost server is started again, and all go back to the last cut" {
   for launch in thread process; do
-    started "${run[@]}" --strategy ps-async --on-loss continue --launch $launch --workers 2 --epochs 4 --inject kill:server:0@step=150 --json "$TMP/run.json"
+    started "${run[@]}" --strategy ps-async --on-loss continue --launch $launch --workers 2 --epochs 4 --inject kill:server:0@step=150
     ended 0
     accounted "$TMP/run.json" 4
     [ "$(losses)" = "([(0, True, True)], 1)" ]
@@ -141,10 +132,27 @@ is_killed() {
 
 @test "--max-restarts is a number of the whole run; then those go on who are left" {
   for launch in thread process; do
-    started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 2 --launch $launch --workers 3 --epochs 4 --inject kill:0@step=3,kill:1@step=10,kill:2@step=18 --json "$TMP/run.json"
+    started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 2 --launch $launch --workers 3 --epochs 4 --inject kill:0@step=3,kill:1@step=10,kill:2@step=18
     ended 0
     accounted "$TMP/run.json" 4
     [ "$(losses)" = "([(0, False, True), (1, False, True), (2, False, False)], 2)" ]
+  done
+}
+
+@test "under --reduce repro losses change no bit, and who is left over sits out" {
+  repro=("${run[@]}" --reduce repro --global-batch-size 64 --workers 4 --epochs 3)
+  for s in allreduce ps-sync; do
+    hogring "${repro[@]}" --strategy $s --json "$TMP/whole.json" >/dev/null
+    for how in continue restart; do
+      for launch in thread process; do
+        for who in kill:3@step=7 kill:0@step=17,kill:1@step=30; do
+          started "${repro[@]}" --strategy $s --on-loss $how --launch $launch --inject $who
+          ended 0
+          accounted "$TMP/run.json" 3
+          [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"]')" ]
+        done
+      done
+    done
   done
 }
 
