@@ -29,6 +29,7 @@ struct seat {
     struct hr_server server;
     /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */
     bool begun, arrived, over;
+    bool sits_out;       /* it came back, and found no seat */
     struct hr_rest rest; /* of runs that outlive losses */
     uint32_t losses_seen;
 };
@@ -243,6 +244,8 @@ static enum hr_status worker_loop(struct seat *seat)
 {
     /* It has started: from here on others wait for those who have not. */
     hr_control_phase(seat->shared->control, seat->worker->rank, HR_PHASE_COMMUNICATE);
+    if (seat->sits_out)
+        HR_TRY(begin_term(seat));
     while (!seat->over) {
         enum hr_status status = advance(seat);
         if (status == HR_E_RECALLED && !seat->rest.new_term)
@@ -284,9 +287,18 @@ static enum hr_status work(struct seat *seat)
     return hr_server_close(&seat->server, status);
 }
 
-/* A rank that was started again: owners must have taken its loss; then it is welcome, and where
- * nobody goes on without it a new term begins. */
-static enum hr_status come_back(struct seat *seat, size_t rank)
+/* Owners have taken its loss; or all are recalled, and begin anew. */
+static bool may_come_back(void *arg)
+{
+    struct hr_worker *nobody = arg;
+    const struct hr_strategy *strategy = nobody->shared->strategy;
+    return !strategy->may_join || strategy->may_join(nobody) ||
+           hr_roster_recalls(nobody->shared->control);
+}
+
+/* A rank that was started again: owners must have taken its loss; then it is welcome, and joins the
+ * others, or begins with them in a new term. */
+static enum hr_status come_back(struct seat *seat, size_t rank, bool *joins)
 {
     const struct hr_train_job *job = seat->drive->job;
     struct hr_control *control = job->shared->control;
@@ -296,12 +308,12 @@ static enum hr_status come_back(struct seat *seat, size_t rank)
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
     hr_rest_open(&seat->rest, control, &waiter, rank);
     waiter.recall = NULL;
-    if (seat->strategy->may_join)
-        HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, seat->strategy->may_join, &nobody,
-                             "the servers to see that it was gone"));
+    HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, may_come_back, &nobody,
+                         "the servers to see that it was gone"));
     HR_TRY(hr_rest_join(&seat->rest, &seat->over));
     seat->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
-    if (seat->over || !(seat->strategy->recalls || at_cut))
+    *joins = !seat->strategy->recalls && !at_cut && !hr_roster_recalls(control);
+    if (seat->over || *joins)
         return HR_OK;
     const enum hr_status status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
     seat->begun = !seat->rest.begins;
@@ -315,14 +327,16 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     struct hr_compute_buffers buffers;
     struct seat seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
     enum hr_status status = HR_OK;
+    bool joins = false;
     HR_TRY(hr_kernels_init_process(job->launch == HR_LAUNCH_THREAD ? shared->workers : 1));
     HR_TRY(hr_compute_buffers_start(&buffers, job));
     if (hr_roster_is_gone(shared->control, rank))
-        HR_TRY_GOTO(come_back(&seat, rank), status, out);
+        HR_TRY_GOTO(come_back(&seat, rank, &joins), status, out);
     if (seat.over) /* it came too late */
         goto out;
-    HR_TRY_GOTO(hr_train_worker_start(&seat.trainer, job, rank), status, out);
+    HR_TRY_GOTO(hr_train_worker_start(&seat.trainer, job, rank, joins), status, out);
     seat.worker = &seat.trainer.worker;
+    seat.sits_out = !joins && !hr_train_worker_seat(&seat.trainer);
     if (shared->outlives)
         hr_rest_open(&seat.rest, shared->control, &seat.trainer.waiter, rank);
     if (seat.begun)

@@ -194,7 +194,7 @@ void hr_losses_welcome(struct hr_losses *losses, size_t rank)
     hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && recall);
 }
 
-/* Relaxed: both are the launcher's own words. */
+/* Relaxed: the launcher's own word. */
 bool hr_losses_changed(const struct hr_losses *losses)
 {
     return hr_atom32_load_relaxed(&shared_of(losses)->control->roster.view) != losses->view;
@@ -202,7 +202,7 @@ bool hr_losses_changed(const struct hr_losses *losses)
 
 bool hr_losses_recalled(const struct hr_losses *losses)
 {
-    return hr_atom32_load_relaxed(&shared_of(losses)->control->roster.recall) != losses->called;
+    return hr_roster_recalls(shared_of(losses)->control);
 }
 
 bool hr_losses_are_taken(const struct hr_losses *losses)
@@ -226,9 +226,8 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     if (losses->n)
         losses->loss[losses->n - 1].again_samples += again;
     losses->rolls = false;
-    losses->called = hr_atom32_load_relaxed(&control->roster.recall);
     losses->view = hr_atom32_load_relaxed(&control->roster.view);
-    hr_roster_begin_term(control, losses->called, begins);
+    hr_roster_begin_term(control, hr_atom32_load_relaxed(&control->roster.recall), begins);
     return HR_OK;
 }
 

@@ -39,7 +39,7 @@ struct hr_losses {
     int64_t (*now_ns)(const void *clock);
     const void *clock;
     struct hr_resumptions *resumptions; /* in the segment */
-    uint32_t view, called;              /* of the roster, as the present term knows it */
+    uint32_t view;                      /* of the roster, as the present term knows it */
     bool rolls;                         /* the next term goes back to the last cut */
     bool in_span;                       /* the last cut is left, or the next one not concluded */
     bool halted;                        /* the last cut has passed: ranks leave */

@@ -153,10 +153,10 @@ void hr_play_hear(struct hr_play *play, size_t rank)
     waiter->recall_seen = hr_atom32_load_relaxed(&roster->recall); /* this thread's own */
 }
 
-enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank)
+enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins)
 {
     struct hr_train_worker *worker = &play->worker[rank];
-    HR_TRY(hr_train_worker_start(worker, play->drive->job, rank));
+    HR_TRY(hr_train_worker_start(worker, play->drive->job, rank, joins));
     hr_play_hear(play, rank);
     play->played[rank].up = true;
     if (play->shared->strategy->replay_log && play->drive->recorder)
@@ -180,7 +180,7 @@ static enum hr_status start_ranks(struct hr_play *play)
     for (size_t s = 0; s < shared->servers; s++)
         HR_TRY(hr_play_start_shard(play, s));
     for (size_t r = 0; r < shared->workers; r++)
-        HR_TRY(hr_play_start_worker(play, r));
+        HR_TRY(hr_play_start_worker(play, r, false));
     return HR_OK;
 }
 

@@ -81,8 +81,8 @@ bool hr_play_may_take(const struct hr_play *play, size_t shard);
 /* Shard `shard` takes the oldest message of `worker`, which is enabled. */
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
 
-/* Start a worker, or a shard, from the snapshot. */
-HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank);
+/* Start a worker (joins: hr_train_worker_start), or a shard. */
+HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins);
 HR_CHECKED enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard);
 /* The worker knows of all recalls up to now: it hears of the next. */
 void hr_play_hear(struct hr_play *play, size_t rank);

@@ -83,20 +83,19 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank)
         return false;
     if (rank >= play->shared->workers)
         return true;
-    return strategy->joins_at_cut ? losses_of(play)->rolls
-                                  : !strategy->may_join || strategy->may_join(&nobody);
+    return hr_losses_recalled(losses_of(play)) ||
+           (!strategy->joins_at_cut && (!strategy->may_join || strategy->may_join(&nobody)));
 }
 
 enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
 {
-    const struct hr_strategy *strategy = play->shared->strategy;
     hr_losses_start(losses_of(play), rank);
     hr_losses_welcome(losses_of(play), rank);
     play->state[rank] = HR_RESTS;
-    if (rank >= play->shared->workers || strategy->recalls || strategy->joins_at_cut)
+    if (rank >= play->shared->workers || hr_losses_recalled(losses_of(play)))
         return HR_OK;
     play->state[rank] = HR_WANTS;
-    return hr_play_start_worker(play, rank);
+    return hr_play_start_worker(play, rank, true);
 }
 
 enum hr_status hr_play_join_at_cut(struct hr_play *play)
@@ -167,7 +166,7 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
     if (play->state[rank] == HR_RESTS)
         return HR_OK;
     if (!played->up)
-        return hr_play_start_worker(play, rank);
+        return hr_play_start_worker(play, rank, false);
     hr_play_hear(play, rank);
     const enum hr_status status = hr_train_worker_restart(worker);
     played->up = status == HR_OK;

@@ -13,6 +13,13 @@ bool hr_roster_is_gone(const struct hr_control *control, size_t rank)
     return hr_atom32_load_acquire(&presence->lost) != hr_atom32_load_acquire(&presence->back);
 }
 
+bool hr_roster_recalls(const struct hr_control *control)
+{
+    const struct hr_roster *roster = &control->roster;
+    return hr_atom32_load_acquire(&roster->recall) != /* partners: changed, begin_term */
+           hr_atom32_load_acquire(&roster->called);
+}
+
 static void add_one(struct hr_atom32 *word)
 {
     hr_atom32_store_release(word, hr_atom32_load_relaxed(word) + 1); /* the launcher's own */

@@ -51,6 +51,8 @@ struct hr_presence {
     struct hr_atom32 begins; /* published by `back`: all others stand at the beginning of a span */
 };
 
+/* Are all recalled, and has no term begun since? */
+bool hr_roster_recalls(const struct hr_control *control);
 /* How often rank `rank` was lost; is it gone now? */
 uint32_t hr_roster_lost(const struct hr_control *control, size_t rank);
 bool hr_roster_is_gone(const struct hr_control *control, size_t rank);

@@ -81,7 +81,7 @@ enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
     return status;
 }
 
-static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
+static enum hr_status start_worker(struct hr_train_worker *self, size_t rank, bool joins)
 {
     const struct hr_train_job *job = self->job;
     struct hr_shared_state *shared = job->shared;
@@ -95,7 +95,7 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank)
         .stats = &shared->stats[rank],
         .weights = shared->weights[rank],
         .grads = shared->grads[rank],
-        .back = hr_roster_lost(shared->control, rank) > 0,
+        .back = joins,
     };
     stand_at(self, shared->seats->index);
     if (!hr_train_worker_seat(self)) /* of those who come back: they get one in the next term */
@@ -142,7 +142,7 @@ static void hand_over(void *arg, size_t offset)
 }
 
 enum hr_status hr_train_worker_start(struct hr_train_worker *self, const struct hr_train_job *job,
-                                     size_t rank)
+                                     size_t rank, bool joins)
 {
     enum hr_status status;
     *self = (struct hr_train_worker){
@@ -154,7 +154,7 @@ enum hr_status hr_train_worker_start(struct hr_train_worker *self, const struct 
                    .account = &job->shared->stats[rank].account},
     };
     HR_TRY(start_prefetch(self, rank));
-    HR_TRY_GOTO(start_worker(self, rank), status, out);
+    HR_TRY_GOTO(start_worker(self, rank, joins), status, out);
     return HR_OK;
 out:
     hr_prefetch_stop(self->prefetch);

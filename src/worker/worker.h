@@ -32,8 +32,11 @@ struct hr_train_worker {
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
 };
 
+/* joins: it was lost, and comes back while the others go on; else all begin together, from the
+ * snapshot. */
 HR_CHECKED enum hr_status hr_train_worker_start(struct hr_train_worker *self,
-                                                const struct hr_train_job *job, size_t rank);
+                                                const struct hr_train_job *job, size_t rank,
+                                                bool joins);
 void hr_train_worker_stop(struct hr_train_worker *self);
 /* The same of one that leaves as if it had died: owners are not told. */
 void hr_train_worker_drop(struct hr_train_worker *self);

@@ -14,20 +14,37 @@ enum { EPOCH = 96, EPOCHS = 2, BATCH = 4 };
  * worker; or some are skipped by who is late, too. */
 enum account { TRAINED, LOST, SKIPPED };
 
+enum which {
+    HOGWILD,
+    PS_ASYNC,
+    SSP,
+    ELASTIC_AVERAGING,
+    BACKUP_WORKERS,
+    WITH_BACKUPS,
+    ALLREDUCE,
+    PS_SYNC,
+    LOCAL_SGD,
+    GOSSIP,
+    STRATEGIES
+};
+
 static const struct {
     const char *name;
     enum account account;
     bool a_push_is_an_update;
-    size_t backups;
+    size_t servers, backups;
 } strategies[] = {
-    {"hogwild", TRAINED, true, 0},      {"ps-async", TRAINED, true, 0},
-    {"ssp", TRAINED, true, 0},          {"elastic-averaging", TRAINED, false, 0},
-    {"backup-workers", LOST, false, 0}, {"backup-workers", SKIPPED, false, 1},
-    {"allreduce", TRAINED, false, 0},   {"gossip", LOST, false, 0},
-    {"ps-sync", TRAINED, false, 0},     {"local-sgd", LOST, false, 0},
+    [HOGWILD] = {"hogwild", TRAINED, true, 0, 0},
+    [PS_ASYNC] = {"ps-async", TRAINED, true, 2, 0},
+    [SSP] = {"ssp", TRAINED, true, 2, 0},
+    [ELASTIC_AVERAGING] = {"elastic-averaging", TRAINED, false, 2, 0},
+    [BACKUP_WORKERS] = {"backup-workers", LOST, false, 1, 0},
+    [WITH_BACKUPS] = {"backup-workers", SKIPPED, false, 1, 1},
+    [ALLREDUCE] = {"allreduce", TRAINED, false, 0, 0},
+    [PS_SYNC] = {"ps-sync", TRAINED, false, 2, 0},
+    [LOCAL_SGD] = {"local-sgd", LOST, false, 0, 0},
+    [GOSSIP] = {"gossip", LOST, false, 0, 0},
 };
-
-enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 static struct hr_train_options options_of(size_t strategy, const char *on_loss, const char *inject,
                                           size_t seed)
@@ -41,6 +58,8 @@ static struct hr_train_options options_of(size_t strategy, const char *on_loss, 
     options.epoch_size = EPOCH;
     options.batch_size = BATCH;
     options.max_restarts = 1000;
+    if (strategies[strategy].servers)
+        options.servers = strategies[strategy].servers;
     options.backups = strategies[strategy].backups;
     return options;
 }
@@ -101,7 +120,7 @@ static void check_seed_of(size_t strategy, const char *on_loss, const char *inje
 static void workers_that_die_anywhere_are_outlived(void **state)
 {
     (void)state;
-    for (size_t seed = 0; seed < check_count(200, 20000); seed++)
+    for (size_t seed = 0; seed < check_count(100, 20000); seed++)
         for (size_t s = 0; s < STRATEGIES; s++)
             check_seed_of(s, "continue", "kill:any@p=0.02x2", seed);
 }
@@ -109,9 +128,19 @@ static void workers_that_die_anywhere_are_outlived(void **state)
 static void they_come_back_and_die_again(void **state)
 {
     (void)state;
-    for (size_t seed = 0; seed < check_count(200, 20000); seed++)
+    for (size_t seed = 0; seed < check_count(100, 20000); seed++)
         for (size_t s = 0; s < STRATEGIES; s++)
             check_seed_of(s, "restart", "kill:any@p=0.04x8", seed);
+}
+
+/* All go back to the last cut with a server, whoever else is gone. */
+static void servers_die_beside_workers(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < check_count(100, 20000); seed++)
+        for (size_t s = 0; s < STRATEGIES; s++)
+            if (strategies[s].servers)
+                check_seed_of(s, "restart", "kill:server:any@p=0.02x3,kill:any@p=0.02x4", seed);
 }
 
 static void the_same_seed_is_the_same_run(void **state)
@@ -162,14 +191,78 @@ static void a_worker_dies_before_its_step(void **state)
     }
 }
 
+/* Cuts of the batch into micro-shards do not depend on who is there. */
+static void with_repro_no_death_changes_the_weights(void **state)
+{
+    (void)state;
+    char want[33];
+    struct hr_train_options options = options_of(ALLREDUCE, "restart", "", 0);
+    options.workers = 4;
+    options.batch_size = 32;
+    options.global_batch_size = 16;
+    options.max_restarts = 2;
+    snprintf(options.reduce, sizeof options.reduce, "repro");
+    run_digest(&options, want);
+    snprintf(options.inject, sizeof options.inject, "kill:any@p=0.02x4");
+    for (size_t seed = 0; seed < check_count(100, 10000); seed++) {
+        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
+        struct hr_run_result result = run_quietly(&options);
+        assert_string_equal(result.weights_digest, want);
+        hr_run_result_free(&result);
+    }
+}
+
+/* Stopped before step P and resumed with one worker less: shares that are larger than workers have
+ * room for are computed in two parts. */
+static void resumed_with_one_less(struct hr_train_options options, uint64_t p, char digest[33])
+{
+    char folder[64];
+    run_folder_make(folder);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    options.inject[0] = '\0';
+    options.max_steps = p;
+    struct hr_run_result result = run_train(&options);
+    hr_run_result_free(&result);
+    options.max_steps = 0;
+    options.workers--;
+    options.accumulate = 2;
+    options.global_batch_size /= 2;
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    run_digest(&options, digest);
+    run_folder_remove(folder);
+}
+
+/* Its step, and what follows, is that of the others alone. */
+static void where_all_are_recalled_a_loss_is_a_resume_with_one_less(void **state)
+{
+    (void)state;
+    static const size_t recalled[] = {ALLREDUCE, PS_SYNC};
+    for (size_t i = 0; i < sizeof recalled / sizeof *recalled; i++)
+        for (uint64_t p = 1; p < 16; p += 3) {
+            char want[33];
+            struct hr_train_options options = options_of(recalled[i], "continue", "", p);
+            options.batch_size = 32;
+            options.global_batch_size = 12;
+            resumed_with_one_less(options, p, want);
+            snprintf(options.inject, sizeof options.inject, "kill:2@step=%llu",
+                     (unsigned long long)p);
+            struct hr_run_result result = run_quietly(&options);
+            assert_string_equal(result.weights_digest, want);
+            hr_run_result_free(&result);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_that_die_anywhere_are_outlived),
         cmocka_unit_test(they_come_back_and_die_again),
+        cmocka_unit_test(servers_die_beside_workers),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(without_on_loss_a_death_ends_the_run),
         cmocka_unit_test(a_worker_dies_before_its_step),
+        cmocka_unit_test(with_repro_no_death_changes_the_weights),
+        cmocka_unit_test(where_all_are_recalled_a_loss_is_a_resume_with_one_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
