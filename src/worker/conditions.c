@@ -33,13 +33,19 @@ static enum hr_status open_links(struct hr_train_job *job)
 }
 
 /* Nothing is accepted and then not done. */
-static enum hr_status refuse_not_there(const struct hr_inject *inject)
+static enum hr_status refuse_not_there(const struct hr_inject *inject, bool simulated)
 {
-    static const enum hr_inject_kind not_there[] = {HR_INJECT_DROP_PUSH};
+    static const struct {
+        enum hr_inject_kind kind;
+        bool simulated; /* in virtual time alone */
+    } not_there[] = {
+        {HR_INJECT_DROP_PUSH, false}, {HR_INJECT_KILL, true}, {HR_INJECT_KILL_SERVER, true}};
     for (size_t i = 0; i < sizeof not_there / sizeof *not_there; i++)
-        if (hr_inject_has(inject, not_there[i]))
-            return hr_fail(HR_E_USAGE, "--inject %s is not there yet; expected the list without it",
-                           hr_inject_name(not_there[i]));
+        if (hr_inject_has(inject, not_there[i].kind) && (simulated || !not_there[i].simulated))
+            return hr_fail(HR_E_USAGE,
+                           "--inject %s is not there yet%s; expected the list without it",
+                           hr_inject_name(not_there[i].kind),
+                           not_there[i].simulated ? " with --clock virtual" : "");
     return HR_OK;
 }
 
@@ -53,7 +59,7 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
         HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
     HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, job->shared->servers,
                            &conditions->inject));
-    HR_TRY(refuse_not_there(&conditions->inject));
+    HR_TRY(refuse_not_there(&conditions->inject, simulated));
     if (!simulated && o->topology[0])
         return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
     if (!simulated && o->server_time[0])

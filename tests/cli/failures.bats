@@ -12,6 +12,9 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
   for command in train simulate; do
     refused 2 "is not there yet" $command "${quick[@]}" --workers 2 --strategy ps-sync --inject slow:1x2,drop-push:p=0.1
   done
+  for what in kill:1@step=3 kill:1@time=1s kill:server:0@step=3; do
+    refused 2 "is not there yet with --clock virtual" simulate "${quick[@]}" --workers 2 --strategy ps-sync --inject $what
+  done
   refused 2 "--inject kill:2@step=3: expected a worker from 0 to 1" train --workers 2 --inject kill:2@step=3
   refused 2 "kill:server:0@step=3: this strategy has no servers" train --workers 2 --strategy allreduce --inject kill:server:0@step=3
   refused 2 "kill:any means nothing with --schedule free" train --workers 2 --inject kill:any@p=0.1
