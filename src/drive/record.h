@@ -11,6 +11,7 @@
 #ifndef HR_DRIVE_RECORD_H
 #define HR_DRIVE_RECORD_H
 
+#include "strategy/server.h"
 #include "trace/trace.h"
 #include "drive/driver.h"
 
@@ -30,9 +31,10 @@ HR_CHECKED enum hr_status hr_record_open(const struct hr_drive *drive, size_t ow
 /* Returns `status`, or after a run that went well the log's error. Harmless on a zeroed log. */
 HR_CHECKED enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status);
 
+/* A duplicate changed nothing: there is nothing to repeat. */
 static inline void hr_record_taken(struct hr_trace_log *log, const struct hr_taken *taken)
 {
-    if (!log->buffer)
+    if (!log->buffer || taken->kind == HR_DUPLICATE)
         return;
     hr_trace_append(log, &(struct hr_trace_entry){.kind = taken->kind,
                                                   .rank = taken->worker,

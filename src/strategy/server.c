@@ -5,9 +5,10 @@
 #include "strategy/staleness.h"
 #include "strategy/strategies.h"
 
-static void send_to_all(struct hr_worker *worker, const struct hr_message *message)
+static void send_to_all(struct hr_worker *worker, struct hr_message *message)
 {
     const struct hr_shared_state *shared = worker->shared;
+    message->sequence = ++worker->requests;
     for (size_t k = 0; k < shared->servers; k++) { /* workers begin at different shards */
         const size_t s = (k + worker->rank) % shared->servers;
         const size_t slice = hr_server_slice(shared, s + 1) - hr_server_slice(shared, s);
@@ -46,6 +47,7 @@ static void join(struct hr_worker *worker)
 
 enum hr_status hr_server_start(struct hr_worker *worker)
 {
+    worker->requests = 0;
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
     if (worker->back && worker->shared->strategy->lose)
         join(worker);

@@ -29,6 +29,11 @@
  *            looks whether it can go on. So a colocated shard needs no processor of its own, but
  *            others wait for it while its worker computes. A shard's effects are the same in both
  *            placements.
+ *   Numbers  requests of a worker to a shard are numbered from 1 in hr_message.sequence, anew in
+ *            each life of the worker and when all begin again from the snapshot. A shard takes them
+ *            in turn: one that skips a number is a defect (asserted), and one whose number it has
+ *            taken already was sent twice. Such a DUPLICATE has no effect, and stands in no trace;
+ *            so a worker may repeat what it does not know to have arrived.
  *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the
@@ -64,6 +69,7 @@ enum hr_server_message {
     HR_CUT_DONE,
     HR_GONE, /* no message, but an input: the worker was lost */
     HR_JOIN,
+    HR_DUPLICATE, /* no message, but what hr_shard_next makes of a number that was taken before */
 };
 
 /* "pull", "push", "exchange", "cut", "done", "gone" or "join", as traces are shown; or "unknown".
@@ -154,7 +160,7 @@ void hr_shard_take(struct hr_shard *shard, size_t worker);
 bool hr_shard_over(const struct hr_shard *shard);
 /* Its parts. Take a worker's oldest message, and note it in shard->taken. */
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
-/* What is left: CUT, DONE, GONE and JOIN. */
+/* What is left: CUT, DONE, GONE, JOIN and DUPLICATE. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
 /* If all who live have arrived: export, and tell them (server_cut.c). */
 void hr_shard_finish_cut(struct hr_shard *shard);

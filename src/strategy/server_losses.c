@@ -33,7 +33,8 @@ bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker)
 
 void hr_shard_lose_begin(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_client *client = &shard->worker[worker];
+    struct hr_client *client = &shard->worker[worker];
+    client->number = 0; /* of its next life */
     hr_ring_drop_spsc(hr_server_requests(shard->shared, worker, shard->number));
     shard->taken = (struct hr_taken){
         .kind = HR_GONE,
@@ -159,6 +160,7 @@ void hr_shard_join(struct hr_shard *shard, size_t worker)
         .aside = true,
         .read = shard->version,
         .fresh = true,
+        .number = had.number,
         .step = had.step,
         .made = had.made,
         .lost = had.lost,

@@ -234,15 +234,27 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
         update_with_sum(shard);
 }
 
+/* Its number is the one after the last, or one that was taken before. */
+static bool is_new(struct hr_client *client, const struct hr_message *request)
+{
+    HR_ASSERT(request->sequence <= client->number + 1);
+    if (request->sequence <= client->number)
+        return false;
+    client->number = request->sequence;
+    return true;
+}
+
 /* Its loss comes before what the dead asked for. */
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 {
     struct hr_ring *ring = hr_server_requests(shard->shared, worker, shard->number);
     if (shard->loses && hr_shard_sees_loss(shard, worker))
         return (struct hr_message){.kind = HR_GONE};
-    const struct hr_message message = *hr_ring_peek_spsc(ring);
+    struct hr_message message = *hr_ring_peek_spsc(ring);
     const bool timed = hr_server_carries_slice(message.kind);
     hr_ring_release_spsc(ring);
+    if (!is_new(&shard->worker[worker], &message))
+        message.kind = HR_DUPLICATE;
     shard->worker[worker].step = message.word[HR_REQUEST_STEP];
     shard->taken = (struct hr_taken){
         .kind = message.kind,
@@ -265,6 +277,9 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
         break;
     case HR_JOIN:
         hr_shard_join(shard, worker);
+        break;
+    case HR_DUPLICATE:
+        shard->duplicates++;
         break;
     default:
         HR_ASSERT(kind == HR_DONE);

@@ -22,6 +22,7 @@ struct hr_client {
     uint64_t clock;     /* pushes taken since the last cut; of one that joined: those of the slowest
                            when it did, and its own */
     uint64_t applied;   /* of them, those in the weights */
+    uint64_t number;    /* of its last request that was taken: server.h */
     uint64_t read;      /* version it read last; UINT64_MAX: it is gone */
     uint64_t handed;    /* version that lies in its memory since its push; 0: none */
     uint64_t staleness; /* of its last push */
@@ -73,6 +74,7 @@ struct hr_shard {
     float *sum;                  /* (count) scratch for T(n) */
     uint64_t version;            /* updates applied in this run */
     uint64_t before;             /* updates made to state before it */
+    uint64_t duplicates;         /* requests taken twice: server.h */
     size_t ndone, ngone;
     bool loses;               /* losses are inputs: server_losses.h */
     bool joined;              /* some worker came back */

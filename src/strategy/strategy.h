@@ -49,6 +49,7 @@ struct hr_worker {
     uint64_t cut;           /* synchronous: the next cut */
     size_t samples;         /* in its gradient */
     double epoch_loss;      /* that of stats before it */
+    uint64_t requests;      /* sent to each server in this life: the last one's number */
     void *own;              /* strategy->worker_own bytes, zeroed before start */
 };
 
