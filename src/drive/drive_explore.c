@@ -167,5 +167,6 @@ enum hr_status hr_drive_explore(struct hr_drive *drive)
     enum hr_status status = hr_play_start(&explorer.play, drive);
     if (status == HR_OK)
         status = play_all(&explorer);
-    return hr_play_finish(&explorer.play, status);
+    hr_play_stop(&explorer.play);
+    return status;
 }

@@ -256,7 +256,7 @@ enum hr_status hr_drive_replay(struct hr_drive *drive)
             replay_log(&replayer, r)->recorded = &replayer.log[r];
         if (status == HR_OK)
             status = play_all(&replayer);
-        status = hr_play_finish(&replayer.play, status);
+        hr_play_stop(&replayer.play);
     }
     for (size_t s = 0; s < replayer.nlogs; s++) {
         drive->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;

@@ -257,15 +257,6 @@ static enum hr_status worker_loop(struct seat *seat)
     return HR_OK;
 }
 
-/* For strategies whose workers own the logs. */
-static enum hr_status logged_loop(struct seat *seat)
-{
-    struct hr_trace_log log;
-    HR_TRY(hr_record_open(seat->drive, seat->worker->rank, &log));
-    seat->strategy->replay_log(seat->worker)->log = &log;
-    return hr_record_close(&log, worker_loop(seat));
-}
-
 /* The worker's loop; then an owner of a shard serves it until all workers are done. */
 static enum hr_status work(struct seat *seat)
 {
@@ -276,15 +267,18 @@ static enum hr_status work(struct seat *seat)
     if (seat->owns_shard)
         status = hr_server_open(&seat->server, seat->drive, rank);
     seat->server.shard.account = &shared->stats[rank].account;
+    if (seat->strategy->replay_log) /* its workers own the logs */
+        seat->strategy->replay_log(seat->worker)->log = hr_record_log(seat->drive, rank);
     if (status == HR_OK)
-        status = seat->strategy->replay_log ? logged_loop(seat) : worker_loop(seat);
+        status = worker_loop(seat);
     if (status == HR_E_GONE)
         hr_train_worker_drop(&seat->trainer);
     else
         hr_train_worker_stop(&seat->trainer); /* says that it is done; sets no message of its own */
     if (status == HR_OK && seat->owns_shard)
         status = hr_serve(&seat->server);
-    return hr_server_close(&seat->server, status);
+    hr_server_close(&seat->server);
+    return status;
 }
 
 /* Owners have taken its loss; or all are recalled, and begin anew. */

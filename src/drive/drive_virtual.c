@@ -386,7 +386,7 @@ enum hr_status hr_drive_virtual(struct hr_drive *drive)
     if (status == HR_OK)
         status = simulate(&sim);
     drive->job->shared->posted = NULL; /* workers say that they are done when they stop */
-    status = hr_play_finish(&sim.play, status);
+    hr_play_stop(&sim.play);
     hr_message_queue_close(&sim.messages);
     hr_events_fini(&sim.events);
     free(sim.station);

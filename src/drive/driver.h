@@ -28,6 +28,7 @@ struct hr_drive {
     struct hr_losses losses;
     struct hr_calibration calibration;
     struct hr_recorder *recorder;   /* owned; NULL: nothing is recorded (record.h) */
+    void *record_tails;             /* of logs, in the segment */
     const struct hr_replay *replay; /* what is replayed; NULL: nothing */
     uint64_t explore_seed;
     int64_t now_ps;               /* virtual time */

@@ -133,7 +133,7 @@ void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
     play->played[play->shared->workers + shard].taken++;
     play->shared->strategy->take(&play->shard[shard], worker);
-    hr_record_taken(&play->log[shard], &play->shard[shard].taken);
+    hr_record_taken(hr_record_log(play->drive, shard), &play->shard[shard].taken);
 }
 
 enum hr_status hr_play_tick(struct hr_play *play)
@@ -159,8 +159,8 @@ enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool join
     HR_TRY(hr_train_worker_start(worker, play->drive->job, rank, joins));
     hr_play_hear(play, rank);
     play->played[rank].up = true;
-    if (play->shared->strategy->replay_log && play->drive->recorder)
-        play->shared->strategy->replay_log(&worker->worker)->log = &play->log[rank];
+    if (play->shared->strategy->replay_log)
+        play->shared->strategy->replay_log(&worker->worker)->log = hr_record_log(play->drive, rank);
     return HR_OK;
 }
 
@@ -175,8 +175,6 @@ enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard)
 static enum hr_status start_ranks(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
-    for (size_t i = 0; i < hr_log_count(shared); i++)
-        HR_TRY(hr_record_open(play->drive, i, &play->log[i]));
     for (size_t s = 0; s < shared->servers; s++)
         HR_TRY(hr_play_start_shard(play, s));
     for (size_t r = 0; r < shared->workers; r++)
@@ -197,8 +195,7 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
     play->state = calloc(workers + servers, sizeof *play->state);
     play->played = calloc(workers + servers, sizeof *play->played);
     play->task = calloc(workers, sizeof *play->task);
-    play->log = calloc(hr_record_owners(drive), sizeof *play->log);
-    if (!play->worker || !play->shard || !play->state || !play->played || !play->task || !play->log)
+    if (!play->worker || !play->shard || !play->state || !play->played || !play->task)
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", drive->job->nranks);
     HR_TRY(hr_pool_start(drive->job, threads, &play->pool));
     HR_TRY(start_ranks(play));
@@ -206,18 +203,8 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
     return HR_OK;
 }
 
-/* First of all: stopping ranks send messages that are not part of the run. */
-static enum hr_status close_logs(struct hr_play *play, enum hr_status status)
-{
-    for (size_t i = 0; play->log && i < hr_record_owners(play->drive); i++)
-        status = hr_record_close(&play->log[i], status);
-    return status;
-}
-
 void hr_play_stop(struct hr_play *play)
 {
-    const enum hr_status dropped = close_logs(play, HR_OK);
-    (void)dropped;
     hr_pool_stop(play->pool);
     const size_t workers = play->shared->workers;
     for (size_t r = 0; play->played && r < workers; r++)
@@ -226,17 +213,9 @@ void hr_play_stop(struct hr_play *play)
     for (size_t s = 0; play->played && s < play->shared->servers; s++)
         if (play->played[workers + s].up)
             play->shared->strategy->shard_stop(&play->shard[s]);
-    free(play->log);
     free(play->worker);
     free(play->shard);
     free(play->state);
     free(play->played);
     free(play->task);
-}
-
-enum hr_status hr_play_finish(struct hr_play *play, enum hr_status status)
-{
-    status = close_logs(play, status);
-    hr_play_stop(play);
-    return status;
 }

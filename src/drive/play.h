@@ -14,7 +14,6 @@
 #ifndef HR_DRIVE_PLAY_H
 #define HR_DRIVE_PLAY_H
 
-#include "trace/trace.h"
 #include "drive/gradient_pool.h"
 #include "drive/driver.h"
 #include "worker/worker.h"
@@ -50,15 +49,12 @@ struct hr_play {
     struct hr_played *played;       /* (workers, then servers) owned */
     struct hr_task *task;           /* (workers) owned: the current ones */
     struct hr_pool *pool;           /* owned */
-    struct hr_trace_log *log;       /* (owners) owned; zeroed when nothing is recorded */
     int64_t ticked_ns;
 };
 
 /* Start all ranks, and the threads that compute (this one among them). */
 HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive);
 void hr_play_stop(struct hr_play *play);
-/* Stop all of them. Returns `status`, or after a run that went well the trace's. */
-HR_CHECKED enum hr_status hr_play_finish(struct hr_play *play, enum hr_status status);
 
 /* Would an act of worker `rank` do anything? (A look may not.) */
 bool hr_play_may_act(struct hr_play *play, size_t rank);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
 #include "session/machine_bits.h"
@@ -12,12 +13,46 @@
 struct hr_recorder {
     struct hr_trace_recording file;
     char *header; /* owned */
+    size_t nlogs; /* open */
+    struct hr_trace_log log[];
 };
 
 size_t hr_record_owners(const struct hr_drive *drive)
 {
     const size_t logs = hr_log_count(drive->job->shared);
     return logs ? logs : 1;
+}
+
+/* --- memory --- */
+
+static size_t tail_bytes(const struct hr_drive *drive)
+{
+    return hr_round_up(hr_trace_tail_bytes(drive->job->shared->workers), HR_LINE);
+}
+
+size_t hr_record_bytes(const struct hr_drive *drive)
+{
+    return drive->job->options->record[0] ? hr_record_owners(drive) * tail_bytes(drive) : 0;
+}
+
+void hr_record_place(struct hr_drive *drive, void *memory)
+{
+    drive->record_tails = memory;
+}
+
+/* --- the launcher --- */
+
+/* All logs that are open; the first error. */
+static enum hr_status close_logs(struct hr_recorder *recorder)
+{
+    enum hr_status status = HR_OK;
+    while (recorder->nlogs > 0) {
+        struct hr_trace_log *log = &recorder->log[--recorder->nlogs];
+        hr_trace_log_mend(log);
+        const enum hr_status closed = hr_trace_log_close(log);
+        status = closed != HR_OK ? closed : status;
+    }
+    return status;
 }
 
 static void forget(struct hr_drive *drive)
@@ -28,12 +63,17 @@ static void forget(struct hr_drive *drive)
     drive->recorder = NULL;
 }
 
-/* A run without owners has one log, which stays empty. */
-static enum hr_status write_empty_log(const struct hr_drive *drive)
+static enum hr_status open_logs(struct hr_drive *drive)
 {
-    struct hr_trace_log log;
-    HR_TRY(hr_record_open(drive, 0, &log));
-    return hr_record_close(&log, HR_OK);
+    struct hr_recorder *recorder = drive->recorder;
+    const char *path = drive->job->options->record;
+    for (size_t owner = 0; owner < recorder->file.nowners; owner++) {
+        unsigned char *tail = (unsigned char *)drive->record_tails + owner * tail_bytes(drive);
+        HR_TRY(hr_trace_log_open(&recorder->log[owner], tail, path, owner,
+                                 drive->job->shared->workers));
+        recorder->nlogs++;
+    }
+    return HR_OK;
 }
 
 static enum hr_status begin(struct hr_drive *drive)
@@ -45,52 +85,52 @@ static enum hr_status begin(struct hr_drive *drive)
 
 enum hr_status hr_record_begin(struct hr_drive *drive)
 {
+    const size_t owners = hr_record_owners(drive);
     if (!drive->job->options->record[0])
         return HR_OK;
-    drive->recorder = calloc(1, sizeof *drive->recorder);
+    drive->recorder = calloc(1, sizeof *drive->recorder + owners * sizeof *drive->recorder->log);
     if (!drive->recorder)
         return hr_fail(HR_E_NOMEM, "no memory to record a run");
     const enum hr_status status = begin(drive);
     if (status != HR_OK)
         forget(drive);
     HR_TRY(status);
-    return hr_log_count(drive->job->shared) ? HR_OK : write_empty_log(drive);
+    return open_logs(drive);
 }
 
-enum hr_status hr_record_end(struct hr_drive *drive)
+static enum hr_status assemble(struct hr_drive *drive)
 {
     char *trailer;
-    if (!drive->recorder)
-        return HR_OK;
+    HR_TRY(close_logs(drive->recorder));
     HR_TRY(hr_trace_trailer_write(drive, &trailer));
     const enum hr_status status =
         hr_trace_assemble(&drive->recorder->file, drive->recorder->header, trailer);
     free(trailer);
-    forget(drive);
+    if (status == HR_OK)
+        forget(drive);
     return status;
+}
+
+enum hr_status hr_record_end(struct hr_drive *drive)
+{
+    return drive->recorder ? assemble(drive) : HR_OK;
 }
 
 void hr_record_abandon(struct hr_drive *drive)
 {
-    if (drive->recorder)
-        hr_trace_abandon(&drive->recorder->file);
+    if (!drive->recorder)
+        return;
+    hr_trace_abandon(&drive->recorder->file);
+    if (drive->stuck) /* a rank still writes */
+        return;
+    const enum hr_status dropped = close_logs(drive->recorder);
+    (void)dropped;
     forget(drive);
 }
 
-enum hr_status hr_record_open(const struct hr_drive *drive, size_t owner, struct hr_trace_log *log)
-{
-    *log = (struct hr_trace_log){0};
-    if (!drive->recorder)
-        return HR_OK;
-    return hr_trace_log_open(log, drive->job->options->record, owner, drive->job->shared->workers);
-}
+/* --- an owner --- */
 
-enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status)
+struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner)
 {
-    if (!log->buffer)
-        return status;
-    char message[512];
-    snprintf(message, sizeof message, "%s", status == HR_OK ? "" : hr_error_message());
-    const enum hr_status closed = hr_trace_log_close(log);
-    return status == HR_OK ? closed : hr_fail(status, "%s", message);
+    return drive->recorder ? &drive->recorder->log[owner] : NULL;
 }

@@ -1,18 +1,21 @@
 /* record.h - --record: the trace of a run, written while it goes on (the file: trace/trace.h).
  *
  *     launcher   hr_record_begin       after the state is initialised, before ranks start
- *     owner      hr_record_open, hr_record_taken after each input, hr_record_close
+ *     owner      hr_record_log, hr_record_taken after each input
  *     launcher   hr_record_end, or hr_record_abandon
  *
  * Owners: a parameter server's shards, each with the inputs that it took (strategy.h, hr_taken), or
  * the workers of hogwild. Other runs have one owner that takes nothing: their configuration alone
  * decides the bits. When the run is not recorded, all calls do nothing.
+ *
+ * The launcher opens all logs, and closes them; their tails lie in the segment, so that what an
+ * owner noted is there when it is not.
  */
 #ifndef HR_DRIVE_RECORD_H
 #define HR_DRIVE_RECORD_H
 
 #include "strategy/server.h"
-#include "trace/trace.h"
+#include "trace/trace_log.h"
 #include "drive/driver.h"
 
 HR_CHECKED enum hr_status hr_record_begin(struct hr_drive *drive);
@@ -23,18 +26,17 @@ void hr_record_abandon(struct hr_drive *drive);
 
 /* How many owners keep logs. */
 size_t hr_record_owners(const struct hr_drive *drive);
+/* Of the segment, for their tails; where they are. 0: nothing is recorded. */
+size_t hr_record_bytes(const struct hr_drive *drive);
+void hr_record_place(struct hr_drive *drive, void *memory);
 
-/* The log of one owner, in the thread or process that writes it; log zeroed when nothing
- * is recorded. */
-HR_CHECKED enum hr_status hr_record_open(const struct hr_drive *drive, size_t owner,
-                                         struct hr_trace_log *log);
-/* Returns `status`, or after a run that went well the log's error. Harmless on a zeroed log. */
-HR_CHECKED enum hr_status hr_record_close(struct hr_trace_log *log, enum hr_status status);
+/* The log of one owner; NULL: nothing is recorded. */
+struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner);
 
 /* A duplicate changed nothing: there is nothing to repeat. */
 static inline void hr_record_taken(struct hr_trace_log *log, const struct hr_taken *taken)
 {
-    if (!log->buffer || taken->kind == HR_DUPLICATE)
+    if (!log || taken->kind == HR_DUPLICATE)
         return;
     hr_trace_append(log, &(struct hr_trace_entry){.kind = taken->kind,
                                                   .rank = taken->worker,

@@ -40,7 +40,7 @@ void hr_server_take(struct hr_server *server)
     const struct hr_shared_state *shared = server->shard.shared;
     shared->strategy->take(&server->shard,
                            hr_pick(&server->shard.picker, server->enabled, shared->workers));
-    hr_record_taken(&server->log, &server->shard.taken);
+    hr_record_taken(server->log, &server->shard.taken);
 }
 
 /* Wait for an input, and take it. */
@@ -95,15 +95,14 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
                                         .spin_ns = drive->job->spin_ns,
                                         .timeout_ns = drive->job->timeout_ns};
     hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
-    HR_TRY(hr_record_open(drive, shard, &server->log));
+    server->log = hr_record_log(drive, shard);
     return shared->strategy->shard_start(&server->shard, shared, shard);
 }
 
-enum hr_status hr_server_close(struct hr_server *server, enum hr_status status)
+void hr_server_close(struct hr_server *server)
 {
     if (server->shard.shared)
         server->shard.shared->strategy->shard_stop(&server->shard);
-    return hr_record_close(&server->log, status);
 }
 
 /* One that was started again: all others are recalled, and the snapshot is that of the last cut. */
@@ -126,5 +125,6 @@ enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
         status = hr_serve(&server);
         hr_control_phase(control, rank, HR_PHASE_FINISHED);
     }
-    return hr_server_close(&server, status);
+    hr_server_close(&server);
+    return status;
 }

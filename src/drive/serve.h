@@ -12,7 +12,7 @@
 struct hr_server {
     const struct hr_drive *drive;
     struct hr_shard shard;
-    struct hr_trace_log log;             /* of its inputs, when the run is recorded */
+    struct hr_trace_log *log;            /* of its inputs, when the run is recorded */
     unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
     struct hr_waiter waiter;
     struct hr_rest rest;
@@ -21,8 +21,8 @@ struct hr_server {
 
 HR_CHECKED enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *drive,
                                          size_t shard);
-/* Returns `status`, or the log's error. Harmless on a zeroed one. */
-HR_CHECKED enum hr_status hr_server_close(struct hr_server *server, enum hr_status status);
+/* Harmless on a zeroed one. */
+void hr_server_close(struct hr_server *server);
 
 /* Is there an input that may be taken? (hr_ready_fn) */
 bool hr_server_has_input(void *server);

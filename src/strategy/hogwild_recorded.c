@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "trace/trace.h"
+#include "trace/trace_log.h"
 #include "strategy/hogwild_blocks.h"
 #include "strategy/hogwild_recorded.h"
 #include "strategy/pushes.h"

@@ -2,7 +2,7 @@
  *
  * The launcher                                  every owner (a thread or a process)
  *     hr_trace_begin(&recording, path, n)
- *                                               hr_trace_log_open(&log, path, owner, nranks)
+ *                                               hr_trace_log_open(&log, ...)      trace_log.h
  *                                               hr_trace_append(&log, &entry)      in its loop
  *                                               hr_trace_log_close(&log)
  *     hr_trace_assemble(&recording, header, trailer)      or hr_trace_abandon(&recording)
@@ -71,8 +71,8 @@ struct hr_trace_entry {
 /* The values that the next entry is written as differences to. */
 struct hr_trace_last {
     size_t nranks;
-    uint64_t *step; /* (nranks) owned */
-    uint64_t value[HR_TRACE_SLOTS];
+    uint64_t *value; /* (HR_TRACE_SLOTS), and behind them */
+    uint64_t *step;  /* (nranks) */
 };
 
 /* --- the launcher's side --- */
@@ -96,67 +96,6 @@ HR_CHECKED enum hr_status hr_trace_assemble(struct hr_trace_recording *recording
 
 /* Remove the parts: the run failed. */
 void hr_trace_abandon(struct hr_trace_recording *recording);
-
-/* --- an owner's side --- */
-
-struct hr_trace_log {
-    int fd;
-    int error; /* errno of the first write that failed; what follows is dropped */
-    uint32_t owner;
-    size_t used;           /* bytes in the buffer */
-    unsigned char *buffer; /* (HR_TRACE_BUFFER + HR_TRACE_ENTRY_MAX) owned */
-    uint64_t entries, bytes;
-    struct hr_trace_last last;
-    char *path; /* of the part, owned */
-};
-
-/* Open FILE.part<owner> for a log whose ranks are below nranks; `path` is FILE. In the process that
- * writes. All memory is taken here. On error the log is zeroed. */
-HR_CHECKED enum hr_status hr_trace_log_open(struct hr_trace_log *log, const char *path,
-                                            size_t owner, size_t nranks);
-
-/* Write what is buffered; an error is kept in the log. */
-void hr_trace_log_flush(struct hr_trace_log *log);
-
-/* Write the rest, close. HR_E_IO when any write of this log failed. */
-HR_CHECKED enum hr_status hr_trace_log_close(struct hr_trace_log *log);
-
-static inline unsigned char *hr_trace_put_varint(unsigned char *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (unsigned char)(value | 0x80);
-    *at++ = (unsigned char)value;
-    return at;
-}
-
-/* 0, -1, 1, -2, ... as 0, 1, 2, 3, ... */
-static inline uint64_t hr_trace_zigzag(uint64_t difference)
-{
-    return difference << 1 ^ -(difference >> 63);
-}
-
-/* One more entry, rank < nranks. No system call but a write(2) each HR_TRACE_BUFFER bytes. */
-static inline void hr_trace_append(struct hr_trace_log *log, const struct hr_trace_entry *entry)
-{
-    HR_ASSERT(entry->rank < log->last.nranks);
-    uint64_t *step = &log->last.step[entry->rank];
-    uint64_t *value = &log->last.value[entry->kind % HR_TRACE_SLOTS];
-    const uint64_t steps = entry->step - *step;
-    const unsigned coded = steps < 2 ? (unsigned)steps : 2;
-    unsigned char *at = log->buffer + log->used;
-    at = hr_trace_put_varint(at, (uint64_t)entry->kind << 2 | coded);
-    at = hr_trace_put_varint(at, entry->rank);
-    at = hr_trace_put_varint(at, hr_trace_zigzag(entry->value - *value));
-    at = hr_trace_put_varint(at, entry->duration_ns);
-    if (coded == 2)
-        at = hr_trace_put_varint(at, hr_trace_zigzag(steps));
-    *step = entry->step;
-    *value = entry->value;
-    log->entries++;
-    log->used = (size_t)(at - log->buffer);
-    if (log->used >= HR_TRACE_BUFFER)
-        hr_trace_log_flush(log);
-}
 
 /* --- who reads --- */
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "trace/trace.h"
+#include "trace/trace_log.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "trace files are little-endian"
@@ -37,8 +37,15 @@ struct hr_trace_part_end {
 };
 _Static_assert(sizeof(struct hr_trace_part_end) == 32, "as trace.h says");
 
-/* Memory for the differences of a new log, in which no rank has a step yet. HR_E_NOMEM. */
+/* The differences of a new log, in which no rank has a step yet, in so many bytes of the caller's
+ * or in their own (HR_E_NOMEM). */
+static inline size_t hr_trace_last_bytes(size_t nranks)
+{
+    return (HR_TRACE_SLOTS + nranks) * sizeof(uint64_t);
+}
+void hr_trace_last_place(struct hr_trace_last *last, size_t nranks, void *memory);
 HR_CHECKED enum hr_status hr_trace_last_init(struct hr_trace_last *last, size_t nranks);
+void hr_trace_last_free(struct hr_trace_last *last);
 void hr_trace_last_reset(struct hr_trace_last *last);
 
 /* out = the path of an owner's part of FILE. */

@@ -90,7 +90,7 @@ enum hr_status hr_trace_cursor_open(struct hr_trace_cursor *cursor, const struct
 
 void hr_trace_cursor_close(struct hr_trace_cursor *cursor)
 {
-    free(cursor->last.step);
+    hr_trace_last_free(&cursor->last);
     *cursor = (struct hr_trace_cursor){0};
 }
 
@@ -170,7 +170,7 @@ static enum hr_status check_entries(struct reader *reader, const struct hr_trace
     uint64_t n = 0;
     while (n < section->entries && take_entry(&reader->at, end, &last, &entry))
         n++;
-    free(last.step);
+    hr_trace_last_free(&last);
     if (n < section->entries)
         return COMPLAIN(reader, "no entry, expected number %llu of %llu", (unsigned long long)n,
                         (unsigned long long)section->entries);

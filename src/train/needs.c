@@ -7,10 +7,8 @@
 
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
-#include "trace/trace.h"
 #include "worker/compute_buffers.h"
 #include "worker/prefetch.h"
-#include "drive/record.h"
 #include "train/run.h"
 
 /* Received gradients that a collective keeps: none where ranks add in each other's memory. */
@@ -66,7 +64,5 @@ enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *chec
         hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(hr_memory_needs(run, needs));
     add_private(run, needs);
-    if (run->job.options->record[0])
-        hr_needs_add(needs, "trace", hr_record_owners(&run->drive), HR_TRACE_BUFFER);
     return HR_OK;
 }

@@ -3,6 +3,7 @@
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "drive/calibrate.h"
+#include "drive/record.h"
 #include "train/run.h"
 
 /* What a run needs to outlive the ranks that it loses. */
@@ -68,6 +69,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     if (shared->strategy->bytes)
         shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
                                shared->strategy->bytes(shared));
+    hr_record_place(&run->drive, hr_carve(to, "trace", hr_record_bytes(&run->drive)));
     hr_calibration_place(&run->drive, hr_carve(to, counts, hr_calibration_bytes(&run->job)));
     shared->segment = to->base;
     return HR_OK;

@@ -53,7 +53,7 @@ static void copy_log(const struct hr_trace *trace, size_t owner, const char *to,
     hr_trace_cursor_close(&cursor);
     if (edit->change && owner == edit->owner)
         edit->change(entries, n);
-    CHECK_OK(hr_trace_log_open(&log, to, owner, trace->owner[owner].nranks));
+    CHECK_OK(hr_trace_log_open(&log, NULL, to, owner, trace->owner[owner].nranks));
     for (size_t i = 0; i < n; i++)
         hr_trace_append(&log, &entries[i]);
     CHECK_OK(hr_trace_log_close(&log));

@@ -1,12 +1,13 @@
 /* Traces: what owners append is what cursors read, in eight bytes a usual entry; parts come and go;
  * what cannot be written is said once, in one line. */
-#include "trace/trace.h"
+#include "trace/trace_log.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,7 +49,7 @@ typedef struct hr_trace_entry (*entry_fn)(size_t owner, uint64_t number);
 static void write_log(const char *path, size_t owner, entry_fn make, uint64_t n)
 {
     struct hr_trace_log log;
-    CHECK_OK(hr_trace_log_open(&log, path, owner, 4096));
+    CHECK_OK(hr_trace_log_open(&log, NULL, path, owner, 4096));
     for (uint64_t number = 0; number < n; number++) {
         const struct hr_trace_entry entry = make(owner, number);
         hr_trace_append(&log, &entry);
@@ -134,7 +135,7 @@ static void files_are_what_the_header_says(void **state)
     struct hr_trace_log log;
     const char *path = scratch("run.trace");
     CHECK_OK(hr_trace_begin(&recording, path, 1));
-    CHECK_OK(hr_trace_log_open(&log, path, 0, 2));
+    CHECK_OK(hr_trace_log_open(&log, NULL, path, 0, 2));
     for (size_t i = 0; i < 4; i++)
         hr_trace_append(&log, &entries[i]);
     CHECK_OK(hr_trace_log_close(&log));
@@ -181,6 +182,53 @@ static void processes_and_threads_write_at_once(void **state)
     for (size_t owner = 0; owner < 3; owner++)
         check_log(&trace, owner, any_entry, 20000);
     hr_trace_fini(&trace);
+}
+
+/* --- a log outlives who writes it */
+
+/* A child appends entries, and is killed at any time; the log goes on behind its last one. */
+static void kill_who_appends(const char *path, void *tail, uint64_t least)
+{
+    struct hr_trace_recording recording;
+    struct hr_trace trace;
+    struct hr_trace_log log;
+    memset(tail, 0, hr_trace_tail_bytes(4096));
+    CHECK_OK(hr_trace_begin(&recording, path, 1));
+    CHECK_OK(hr_trace_log_open(&log, tail, path, 0, 4096));
+    const pid_t child = fork();
+    for (uint64_t number = 0; child == 0; number++) {
+        const struct hr_trace_entry entry = usual_entry(0, number);
+        hr_trace_append(&log, &entry);
+    }
+    while (hr_trace_log_entries(&log) < least)
+        continue;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    hr_trace_log_mend(&log);
+    const uint64_t n = hr_trace_log_entries(&log);
+    for (uint64_t number = n; number < n + 100; number++) {
+        const struct hr_trace_entry entry = usual_entry(0, number);
+        hr_trace_append(&log, &entry);
+    }
+    CHECK_OK(hr_trace_log_close(&log));
+    CHECK_OK(hr_trace_assemble(&recording, "", ""));
+    CHECK_OK(hr_trace_open(path, &trace));
+    assert_int_equal(trace.owner[0].entries, n + 100);
+    check_log(&trace, 0, usual_entry, n + 100);
+    hr_trace_fini(&trace);
+}
+
+static void a_log_goes_on_after_its_writer_was_killed(void **state)
+{
+    (void)state;
+    char path[300];
+    snprintf(path, sizeof path, "%s", scratch("run.trace"));
+    void *tail = mmap(NULL, hr_trace_tail_bytes(4096), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(tail != MAP_FAILED);
+    for (uint64_t kill = 0; kill < check_count(40, 2000); kill++)
+        kill_who_appends(path, tail, any_number(kill, 0) % 5000);
+    munmap(tail, hr_trace_tail_bytes(4096));
 }
 
 /* --- parts */
@@ -270,7 +318,7 @@ static void a_log_that_was_not_finished_is_refused(void **state)
     CHECK_MESSAGE("run.trace.part1: cannot be opened");
     CHECK_OK(hr_trace_begin(&recording, path, 2));
     write_log(path, 1, any_entry, 10000);
-    CHECK_OK(hr_trace_log_open(&log, path, 0, 4096));
+    CHECK_OK(hr_trace_log_open(&log, NULL, path, 0, 4096));
     const struct hr_trace_entry entry = any_entry(0, 0);
     hr_trace_append(&log, &entry);
     hr_trace_log_flush(&log);
@@ -301,7 +349,7 @@ static void a_write_that_fails_is_told_at_close(void **state)
     const char *path = scratch("run.trace");
     signal(SIGXFSZ, SIG_IGN);
     CHECK_OK(hr_trace_begin(&recording, path, 1));
-    CHECK_OK(hr_trace_log_open(&log, path, 0, 4096));
+    CHECK_OK(hr_trace_log_open(&log, NULL, path, 0, 4096));
     limit_files(100000);
     for (uint64_t number = 0; number < 50000; number++) {
         const struct hr_trace_entry entry = any_entry(0, number);
@@ -323,7 +371,7 @@ static void the_cost_of_an_append_is_printed(void **state)
     struct hr_trace_recording recording;
     struct hr_trace_log log;
     CHECK_OK(hr_trace_begin(&recording, scratch("run.trace"), 1));
-    CHECK_OK(hr_trace_log_open(&log, scratch("run.trace"), 0, 64));
+    CHECK_OK(hr_trace_log_open(&log, NULL, scratch("run.trace"), 0, 64));
     const uint64_t start = hr_clock_ns();
     for (uint64_t number = 0; number < N; number++)
         hr_trace_append(&log, &(struct hr_trace_entry){.kind = (uint32_t)(number & 1),
@@ -344,6 +392,7 @@ int main(void)
         WITH_SCRATCH(what_is_appended_is_read),
         WITH_SCRATCH(usual_entries_take_eight_bytes),
         WITH_SCRATCH(files_are_what_the_header_says),
+        WITH_SCRATCH(a_log_goes_on_after_its_writer_was_killed),
         WITH_SCRATCH(processes_and_threads_write_at_once),
         WITH_SCRATCH(two_runs_do_not_record_into_one_file),
         WITH_SCRATCH(parts_of_a_killed_run_are_replaced),

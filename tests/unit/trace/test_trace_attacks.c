@@ -5,7 +5,7 @@
 
 #include <xxhash.h>
 
-#include "trace/trace.h"
+#include "trace/trace_log.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -27,7 +27,7 @@ static size_t small_trace(unsigned char file[LARGEST])
     const char *path = scratch("run.trace");
     CHECK_OK(hr_trace_begin(&recording, path, 2));
     for (uint32_t owner = 0; owner < 2; owner++) {
-        CHECK_OK(hr_trace_log_open(&log, path, owner, 4));
+        CHECK_OK(hr_trace_log_open(&log, NULL, path, owner, 4));
         for (uint32_t i = 0; i < 5; i++)
             hr_trace_append(&log, &(struct hr_trace_entry){i, i % 4, i * owner * 100, i, 1000000});
         CHECK_OK(hr_trace_log_close(&log));
