@@ -17,7 +17,8 @@ static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
     return hr_atom32_load_acquire(&control_of(losses)->rank[rank].stage); /* partner: rest */
 }
 
-/* Do all who live rest, and at least one? Servers do only when they are recalled. */
+/* Do all who live rest, and a worker among them? Else all workers are being started again. Servers
+ * rest only when they are recalled. */
 static bool all_rest(const struct hr_losses *losses)
 {
     const struct hr_control *control = control_of(losses);
@@ -34,7 +35,7 @@ static bool all_rest(const struct hr_losses *losses)
         }
         if (!hr_roster_rests(control, r))
             return false;
-        resting++;
+        resting += r < workers;
     }
     return resting > 0;
 }
