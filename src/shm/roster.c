@@ -40,8 +40,16 @@ static void changed(struct hr_control *control, bool recall)
     tell_all(control);
 }
 
+/* A rank that died at rest does not rest when it is back. Relaxed: it is dead, its word is ours. */
+static void forget_rest(struct hr_control *control, size_t rank)
+{
+    hr_atom32_store_relaxed(&control->rank[rank].rest,
+                            hr_atom32_load_relaxed(&control->roster.rounds));
+}
+
 void hr_roster_lose(struct hr_control *control, size_t rank, bool recall)
 {
+    forget_rest(control, rank);
     add_one(&control->rank[rank].presence.lost);
     changed(control, recall);
 }

@@ -17,7 +17,7 @@
  * on in a term that others have left.
  *
  * Threads: lost, back, view, recall, rounds, over and term have one writer, the launcher; rest its
- *          rank.
+ *          rank, and after its death the launcher.
  * Source:  Bland et al., "Post-failure recovery of MPI communication capability" (ULFM), IJHPCA
  *          2013, for recalling all who wait; viewstamped replication's view changes for the terms.
  * Test:    tests/unit/shm/test_roster.c

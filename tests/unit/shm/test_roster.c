@@ -54,6 +54,22 @@ static void who_rests_does_so_for_one_round(void **state)
     free(control);
 }
 
+/* Else it would be awaited no more, while it waits for the others. */
+static void who_died_at_rest_does_not_rest_when_it_is_back(void **state)
+{
+    (void)state;
+    struct hr_control *control = control_of();
+    hr_roster_release(control);
+    hr_atom32_store_release(&control->rank[1].rest, 2);
+    assert_true(hr_roster_rests(control, 1));
+    hr_roster_lose(control, 1, true);
+    hr_roster_welcome(control, 1, true);
+    assert_false(hr_roster_rests(control, 1));
+    hr_atom32_store_release(&control->rank[1].rest, 2);
+    assert_true(hr_roster_rests(control, 1));
+    free(control);
+}
+
 static bool never(void *arg)
 {
     (void)arg;
@@ -100,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_rank_is_gone_until_it_is_welcome),
         cmocka_unit_test(who_rests_does_so_for_one_round),
+        cmocka_unit_test(who_died_at_rest_does_not_rest_when_it_is_back),
         cmocka_unit_test(a_recall_ends_a_wait_that_watches_it),
         cmocka_unit_test(a_recalled_wait_looks_once_more),
     };
