@@ -17,8 +17,7 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
     cut->train_ns = cut->before_ns + ended_ns - cut->span_began_ns;
     cut->index = index;
     cut->interrupted = stop == HR_STOP_INTERRUPTED;
-    cut->again = cut->again && stop == HR_STOP_NOT;
-    cut->halt = stop != HR_STOP_NOT || (over && !cut->again);
+    cut->halt = !cut->again && (stop != HR_STOP_NOT || over);
     /* Evaluate an epoch's end even when the run stops here: a resumed run does not repeat it. */
     cut->evaluate = !cut->again && (hr_batch_schedule_ends_epoch(cuts->schedule, index) || over ||
                                     (cut->halt && !cut->interrupted));

@@ -38,7 +38,8 @@ struct hr_cut {
     /* Writer: the leader, between the first and the second barrier. */
     alignas(HR_LINE) uint64_t index; /* at which all stand */
     bool evaluate, save, halt, interrupted;
-    bool again; /* not a cut yet: all go back for batches that are handed out again, and return */
+    bool again; /* not a cut yet: all go back for batches that are handed out again, and return,
+                   even where the run is asked to stop: each sample is accounted for */
     /* Writer: the leader, between the third and the fourth. */
     alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
     struct hr_atom64 saves_asked;             /* partner: the launcher */

@@ -215,6 +215,26 @@ static void a_run_that_was_interrupted_goes_on_where_it_stood(void **state)
     finish(&toy);
 }
 
+/* Batches of a lost worker wait to be handed out again: the run ends behind them. */
+static void who_is_asked_to_stop_first_goes_back_for_what_is_left(void **state)
+{
+    (void)state;
+    static struct toy toy;
+    prepare(&toy);
+    toy.options.overwrite = true;
+    begin(&toy, NULL);
+    struct hr_cut *cut = toy.cuts.cut;
+    cut->again = true;
+    hr_cut_decide(&toy.cuts, 1, HR_STOP_INTERRUPTED, toy.now_ns);
+    assert_false(cut->halt || cut->evaluate || cut->save);
+    hr_cut_decide(&toy.cuts, EPOCHS, HR_STOP_NOT, toy.now_ns);
+    assert_false(cut->halt || cut->evaluate || cut->save);
+    cut->again = false;
+    hr_cut_decide(&toy.cuts, 1, HR_STOP_INTERRUPTED, toy.now_ns);
+    assert_true(cut->halt && cut->interrupted && cut->save);
+    finish(&toy);
+}
+
 static void of_another_model_nothing_is_resumed(void **state)
 {
     (void)state;
@@ -251,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_run_that_was_interrupted_goes_on_where_it_stood),
         cmocka_unit_test(of_another_model_nothing_is_resumed),
         cmocka_unit_test(whoever_asks_twice_leaves_at_once),
+        cmocka_unit_test(who_is_asked_to_stop_first_goes_back_for_what_is_left),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
