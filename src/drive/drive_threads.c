@@ -225,6 +225,8 @@ static enum hr_status begin_term(struct seat *seat)
     struct hr_account *account = &seat->worker->stats->account;
     seat->rest.new_term = false;
     while (!hr_train_worker_seat(&seat->trainer)) {
+        if (seat->rest.recalled)
+            hr_worker_sit_out(seat->worker);
         const enum hr_status status = sit_out(seat);
         if (status != HR_E_RECALLED)
             return status;

@@ -163,8 +163,10 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
     worker->job = play->drive->job;
     worker->worker.rank = rank;
     play->state[rank] = hr_train_worker_seat(worker) ? HR_WANTS : HR_RESTS;
-    if (play->state[rank] == HR_RESTS)
+    if (play->state[rank] == HR_RESTS) {
+        hr_worker_sit_out(&worker->worker);
         return HR_OK;
+    }
     if (!played->up)
         return hr_play_start_worker(play, rank, false);
     hr_play_hear(play, rank);

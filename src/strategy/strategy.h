@@ -163,6 +163,8 @@ void hr_worker_stop(struct hr_worker *worker);
 void hr_worker_drop(struct hr_worker *worker);
 /* Start from the snapshot once more: after a recall. On failure there is nothing to stop. */
 HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
+/* After a recall: it has no seat. Servers, which began anew, have taken no request of it. */
+void hr_worker_sit_out(struct hr_worker *worker);
 
 /* strategy->at_cut, if there is one. */
 void hr_worker_at_cut(struct hr_worker *worker);
