@@ -83,7 +83,9 @@ struct hr_run_result {
     uint64_t dropped, dropped_samples; /* gradients that came too late (backup-workers) */
     size_t ndropped_by;                /* workers */
     uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
-    struct hr_asynchrony asynchrony;   /* NaN where no stale gradients were counted */
+    uint64_t resent, duplicates;     /* --inject drop-push: pushes to a server that were sent again;
+                                          of them, those that had arrived before */
+    struct hr_asynchrony asynchrony; /* NaN where no stale gradients were counted */
     uint64_t max_skew;    /* clocks between the fastest and the slowest worker, at most */
     size_t nworker_times; /* workers */
     struct hr_worker_time *worker_time; /* (nworker_times) owned */

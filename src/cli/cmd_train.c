@@ -30,6 +30,9 @@ static void print_end(FILE *out, const struct hr_run_result *result)
                 result->seconds, result->workers, result->workers == 1 ? "" : "s", result->wall_s);
     if (result->dropped)
         print_dropped(out, result);
+    if (result->resent)
+        fprintf(out, "resent          %llu pushes, lost or not answered; %llu had arrived before\n",
+                (unsigned long long)result->resent, (unsigned long long)result->duplicates);
     if (result->repro_cost > 0)
         fprintf(out,
                 "reduce repro    gradients took %.2f times as long as uncut (%zu shards a batch)\n",

@@ -9,7 +9,7 @@
  */
 #include "base/clock.h"
 #include "kernels/gemm.h"
-#include "strategy/server.h"
+#include "strategy/server_requests.h"
 #include "drive/record.h"
 #include "drive/roll_call.h"
 #include "drive/serve.h"
@@ -34,38 +34,30 @@ struct seat {
     uint32_t losses_seen;
 };
 
-/* What a worker waits for. */
-struct wanted {
-    struct hr_server *server;
-    hr_ready_fn ready;
-    void *arg;
-};
-
-/* Drain its shard, then look. The time is booked for the worker. */
-static bool serve_then_look(void *arg)
-{
-    const struct wanted *wanted = arg;
-    struct hr_server *server = wanted->server;
-    while (hr_server_has_input(server)) {
-        const enum hr_activity was = hr_account_turn(server->shard.account, HR_COMMUNICATE);
-        hr_server_take(server);
-        hr_account_turn(server->shard.account, was);
-    }
-    return wanted->ready(wanted->arg);
-}
-
 static enum hr_status wait_at(struct seat *seat, struct hr_bell *bell, hr_ready_fn ready, void *arg,
                               const char *what)
 {
-    struct wanted wanted = {&seat->server, ready, arg};
+    struct hr_wanted wanted = {&seat->server, ready, arg};
     const bool serves = seat->owns_shard;
     return hr_say_for_whom(seat->shared, seat->worker->rank,
                            hr_wait_until(&seat->trainer.waiter, bell,
-                                         serves ? serve_then_look : ready, serves ? &wanted : arg,
-                                         what));
+                                         serves ? hr_serve_then_look : ready,
+                                         serves ? &wanted : arg, what));
 }
 
 /* --- a step: ask for weights and a batch, compute its gradient, hand it in --- */
+
+/* Until all of its push is answered: channels keep order. */
+static enum hr_status push_again(struct seat *seat)
+{
+    while (hr_requests_unanswered(seat->worker)) {
+        struct hr_deadline deadline = hr_deadline_begin(&seat->trainer);
+        HR_TRY(wait_at(seat, seat->worker->bell, hr_deadline_has_passed, &deadline,
+                       "the time to send a lost push again"));
+        hr_requests_repeat(seat->worker);
+    }
+    return HR_OK;
+}
 
 static enum hr_status next_task(struct seat *seat, struct hr_task *task)
 {
@@ -76,7 +68,9 @@ static enum hr_status next_task(struct seat *seat, struct hr_task *task)
                   worked = worker->member.barrier.worked_ns;
     hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_COMMUNICATE);
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
+    HR_TRY(push_again(seat));
     strategy->request(worker);
+    HR_TRY(push_again(seat)); /* it may have been an exchange */
     HR_TRY(wait_at(seat, worker->bell, strategy->ready, worker,
                    strategy->served ? "a server's reply" : "the other workers' gradients"));
     hr_calibrate_replies(seat->drive, worker->rank);

@@ -6,14 +6,16 @@
 #include "base/cpus.h"
 #include "base/fpenv.h"
 #include "kernels/gemm.h"
-#include "strategy/server.h"
+#include "strategy/server_requests.h"
 #include "drive/record.h"
 
 bool hr_play_may_act(struct hr_play *play, size_t rank)
 {
+    const struct hr_worker *worker = &play->worker[rank].worker;
     switch (play->state[rank]) {
     case HR_WANTS:
     case HR_ASKED:
+        return !hr_requests_unanswered(worker) || hr_requests_are_taken(worker);
     case HR_HAS:
         return true;
     case HR_AT_CUT:
@@ -89,8 +91,11 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
     struct hr_worker *worker = &play->worker[rank].worker;
     const struct hr_strategy *strategy = play->shared->strategy;
     enum hr_play_state *state = &play->state[rank];
-    *idle = *state == HR_ASKED && !strategy->ready(worker);
-    if (*idle)
+    const bool repeats = hr_requests_unanswered(worker);
+    *idle = *state == HR_ASKED && !repeats && !strategy->ready(worker);
+    if (repeats)
+        hr_requests_repeat(worker);
+    if (repeats || *idle)
         return HR_OK;
     switch (*state) {
     case HR_WANTS:
@@ -126,7 +131,8 @@ bool hr_play_may_take(const struct hr_play *play, size_t shard)
     const enum hr_play_state state = play->state[hr_shard_rank(shared, shard)];
     if (!shared->colocated)
         return state == HR_WANTS;
-    return state != HR_WANTS && state != HR_HAS;
+    return hr_requests_unanswered(&play->worker[shard].worker) ||
+           (state != HR_WANTS && state != HR_HAS);
 }
 
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)

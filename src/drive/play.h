@@ -1,6 +1,7 @@
 /* play.h - one process plays all ranks: the common part of the drivers that do so.
  *
  *   worker r's acts:  request -> look, until ready -> accept -> gradient -> offer -> request ...
+ *                     after a push of which something was lost: repeat it, until it is answered
  *                     at a cut: arrive -> (when arrived) rest until all workers do: play_cut.h
  *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
  *   losses:           play_losses.h

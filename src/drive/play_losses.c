@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "strategy/server_requests.h"
+
 static const char how[] = "killed by --inject";
 
 static struct hr_losses *losses_of(const struct hr_play *play)
@@ -118,7 +120,7 @@ enum hr_status hr_play_join_at_cut(struct hr_play *play)
 /* As in real time it hears of a recall where it waits; a server, between two messages. */
 static bool waits(const struct hr_play *play, size_t rank)
 {
-    if (rank >= play->shared->workers)
+    if (rank >= play->shared->workers || hr_requests_unanswered(&play->worker[rank].worker))
         return true;
     switch (play->state[rank]) {
     case HR_ASKED:

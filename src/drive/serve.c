@@ -43,6 +43,18 @@ void hr_server_take(struct hr_server *server)
     hr_record_taken(server->log, &server->shard.taken);
 }
 
+bool hr_serve_then_look(void *arg)
+{
+    const struct hr_wanted *wanted = arg;
+    struct hr_server *server = wanted->server;
+    while (hr_server_has_input(server)) {
+        const enum hr_activity was = hr_account_turn(server->shard.account, HR_COMMUNICATE);
+        hr_server_take(server);
+        hr_account_turn(server->shard.account, was);
+    }
+    return wanted->ready(wanted->arg);
+}
+
 /* Wait for an input, and take it. */
 static enum hr_status take_next(struct hr_server *server)
 {

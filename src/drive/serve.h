@@ -29,6 +29,15 @@ bool hr_server_has_input(void *server);
 /* Take one. */
 void hr_server_take(struct hr_server *server);
 
+/* What the worker that owns it waits for. Drain the shard, then look; the time is booked for the
+ * worker. (hr_ready_fn) */
+struct hr_wanted {
+    struct hr_server *server;
+    hr_ready_fn ready;
+    void *arg;
+};
+bool hr_serve_then_look(void *wanted);
+
 /* Until all workers are done. HR_E_GONE: it was told to die. */
 HR_CHECKED enum hr_status hr_serve(struct hr_server *server);
 /* The whole life of a rank that is a server. */

@@ -128,21 +128,25 @@ bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_morta
     return block.v[0] * 0x1p-32 < entry->probability;
 }
 
-struct hr_inject_drops hr_inject_drops(const struct hr_inject *inject, uint64_t seed, size_t rank,
-                                       uint64_t step)
+enum hr_inject_loss hr_inject_drop(const struct hr_inject *inject, uint64_t seed,
+                                   const struct hr_inject_push *push)
 {
     const struct hr_inject_entry *entry = only(inject, HR_INJECT_DROP_PUSH);
-    struct hr_inject_drops drops = {0};
-    if (!entry)
-        return drops;
-    drops.deadline_ps = entry->ps;
-    for (; drops.times < HR_INJECT_MOST_DROPS; drops.times++) {
-        const uint32_t attempt = (uint32_t)rank << 8 | drops.times;
-        const struct hr_philox block = hr_random_block(seed, HR_STREAM_DROP, step, attempt);
-        if (block.v[0] * 0x1p-32 >= entry->probability)
-            break;
-    }
-    return drops;
+    if (!entry || push->attempt >= HR_INJECT_MOST_DROPS)
+        return HR_LOSS_NONE;
+    /* Ranks and servers are below 2^12, attempts below 2^6: no two share numbers. */
+    const uint32_t sequence =
+        (uint32_t)push->rank << 18 | (uint32_t)push->server << 6 | push->attempt;
+    const struct hr_philox block = hr_random_block(seed, HR_STREAM_DROP, push->step, sequence);
+    if (block.v[0] * 0x1p-32 >= entry->probability)
+        return HR_LOSS_NONE;
+    return block.v[1] & 1 ? HR_LOSS_MESSAGE : HR_LOSS_ANSWER;
+}
+
+int64_t hr_inject_deadline_ps(const struct hr_inject *inject)
+{
+    const struct hr_inject_entry *entry = only(inject, HR_INJECT_DROP_PUSH);
+    return entry ? entry->ps : HR_PS_NEVER;
 }
 
 bool hr_inject_nan(const struct hr_inject *inject, size_t rank, uint64_t step)

@@ -14,8 +14,9 @@
  *                                               dies with probability P, once in all
  *                kill:any@p=PxN                 ... at most N times in all
  *                kill:server:any@p=P, =PxN      ... some server
- *                drop-push:p=P                  each push is lost with probability P, and sent
- *                                               again after 50ms; each time anew
+ *                drop-push:p=P                  each push to a server, or the answer to it, is lost
+ *                                               with probability P, and sent again after 50ms; each
+ *                                               time anew
  *                drop-push:p=P+T                ... after T
  *                nan:RANK@step=N                a number in RANK's gradient of step N is NaN
  *                flip-bit:weights:RANK@step=N   one bit of RANK's copy of the weights flips before
@@ -25,7 +26,8 @@
  *            on counting. F 0.001 to 1000; P % up to 100, P less than 1; T a time, at most 24h. As
  *            slow:3x2,slow:*x3@10%,stall:1@step=50+3s. What slows one step is multiplied; stalls
  *            and loading come on top and are not stretched.
- * Draws:     Philox of (seed, rank, step, place in the list or attempt): the same everywhere.
+ * Draws:     Philox of (seed, rank, step, place in the list, or server and attempt): the same
+ *            everywhere.
  * Threads:   const after parse.
  * Test:      tests/unit/netsim/test_inject.c, test_inject_text.c
  */
@@ -81,8 +83,8 @@ HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, s
 const char *hr_inject_timed(const char *text);
 /* "kill:any" or "kill:server:any", where text has one that can be read; else NULL. */
 const char *hr_inject_explored(const char *text);
-/* The list without slow, stall and load: what is left decides the bits of a run. Not longer than
- * `text`; what cannot be read is kept. */
+/* The list without slow, stall, load and drop-push: what is left decides the bits of a run in which
+ * the order of inputs is given. Not longer than `text`; what cannot be read is kept. */
 void hr_inject_without_delays(const char *text, char *out, size_t size);
 /* "kill:server:": how entries of that kind begin. */
 const char *hr_inject_name(enum hr_inject_kind kind);
@@ -125,14 +127,21 @@ struct hr_inject_death {
 bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_mortal kind,
                     uint64_t event, size_t deaths, struct hr_inject_death *death);
 
-/* How often the push of that step is lost, at most HR_INJECT_MOST_DROPS times, and how long after
- * each loss it is sent again. */
-struct hr_inject_drops {
-    unsigned times;
-    int64_t deadline_ps;
+/* What is lost when a push is sent to a server: one half of the losses each. */
+enum hr_inject_loss {
+    HR_LOSS_NONE,
+    HR_LOSS_MESSAGE, /* it never arrives */
+    HR_LOSS_ANSWER,  /* it arrives, and its sender does not learn so */
 };
-struct hr_inject_drops hr_inject_drops(const struct hr_inject *inject, uint64_t seed, size_t rank,
-                                       uint64_t step);
+struct hr_inject_push {
+    size_t rank, server;
+    uint64_t step;    /* of the rank */
+    unsigned attempt; /* from 0; that of HR_INJECT_MOST_DROPS succeeds */
+};
+enum hr_inject_loss hr_inject_drop(const struct hr_inject *inject, uint64_t seed,
+                                   const struct hr_inject_push *push);
+/* How long after a loss it is sent again. */
+int64_t hr_inject_deadline_ps(const struct hr_inject *inject);
 
 /* Does the gradient of that step have a NaN in it? */
 bool hr_inject_nan(const struct hr_inject *inject, size_t rank, uint64_t step);

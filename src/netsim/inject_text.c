@@ -300,7 +300,7 @@ static bool begins_a_delay(const char *word)
 {
     for (const struct form *form = forms; form < forms + FORMS; form++)
         if (behind(word, form->name))
-            return is_delay(form->kind);
+            return is_delay(form->kind) || form->kind == HR_INJECT_DROP_PUSH;
     return false;
 }
 

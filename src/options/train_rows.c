@@ -196,7 +196,8 @@ static const struct hr_option times[] = {
         "trouble on purpose: slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, "
         "in "
         "a tenth of its steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms "
-        "later), nan:1@step=7 (in its gradient), flip-bit:weights:1@step=9; hogring help failures",
+        "later), nan:1@step=7 (in its gradient), flip-bit:weights:1@step=9, "
+        "drop-push:p=0.01+50ms (pushes are lost, and sent again); hogring help failures",
         .check = hr_check_inject),
     ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
         "virtual: how long a server takes a message", .said = "0s", .with = {{"clock", "virtual"}}),

@@ -94,15 +94,16 @@ static json_t *rising(const struct hr_run_result *run)
 /* Time, traffic, and the learning curve. */
 static json_t *run_account(const struct hr_run_result *run)
 {
-    return json_pack("{so so so so so so so so s{so so} s{so so} so so}", "losses",
-                     hr_json_losses(run), "restarts", hr_json_count(run->restarts), "samples_lost",
-                     hr_json_count(hr_run_lost_samples(run)), "dropped", hr_json_dropped(run),
-                     "asynchrony", hr_json_asynchrony(run), "lost_updates",
-                     hr_json_lost_updates(run), "staleness", hr_json_staleness(run), "time",
-                     hr_json_time(run), "prefetch", "hits", hr_json_count(run->prefetch_hits),
-                     "misses", hr_json_count(run->prefetch_misses), "bytes", "sent",
-                     hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
-                     "curve", curve(run), "divergence", rising(run));
+    return json_pack(
+        "{so so so so so so so so so so s{so so} s{so so} so so}", "losses", hr_json_losses(run),
+        "restarts", hr_json_count(run->restarts), "samples_lost",
+        hr_json_count(hr_run_lost_samples(run)), "dropped", hr_json_dropped(run), "resent",
+        hr_json_count(run->resent), "duplicates", hr_json_count(run->duplicates), "asynchrony",
+        hr_json_asynchrony(run), "lost_updates", hr_json_lost_updates(run), "staleness",
+        hr_json_staleness(run), "time", hr_json_time(run), "prefetch", "hits",
+        hr_json_count(run->prefetch_hits), "misses", hr_json_count(run->prefetch_misses), "bytes",
+        "sent", hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
+        "curve", curve(run), "divergence", rising(run));
 }
 
 /* Sparse models only; else null. */

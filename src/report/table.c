@@ -17,6 +17,7 @@ struct table {
     double target;                    /* 0: no such column */
     bool skews;                       /* some run had workers apart by clocks */
     bool drops;                       /* some run dropped gradients */
+    bool resent;                      /* some run sent pushes again */
 };
 
 /* --- cells */
@@ -115,6 +116,19 @@ static void cell_dropped(const struct hr_run_group *group, char *cell)
     snprintf(cell, HR_CELL_MAX, "%.4g", (double)dropped(group) / (double)group->n);
 }
 
+static uint64_t resent(const struct hr_run_group *group)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < group->n; i++)
+        sum += group->run[i]->resent;
+    return sum;
+}
+
+static void cell_resent(const struct hr_run_group *group, char *cell)
+{
+    snprintf(cell, HR_CELL_MAX, "%.4g", (double)resent(group) / (double)group->n);
+}
+
 /* Percent of the total; the four add up to 100, but for rounding. */
 static void cell_time(const struct hr_run_group *group, char *cell)
 {
@@ -168,6 +182,11 @@ static bool has_drops(const struct table *table)
     return table->drops;
 }
 
+static bool has_resent(const struct table *table)
+{
+    return table->resent;
+}
+
 static const struct column columns[] = {
     {{"", "strategy", cell_label}, NULL},
     {{"test", "accuracy %", cell_accuracy}, NULL},
@@ -180,6 +199,7 @@ static const struct column columns[] = {
     {{"staleness", "mean/max", cell_staleness}, NULL},
     {{"clock", "skew", cell_skew}, has_skews},
     {{"gradients", "dropped", cell_dropped}, has_drops},
+    {{"pushes", "resent", cell_resent}, has_resent},
     {{"time %", "l/c/c/w", cell_time}, NULL},
     {{"seconds", "to target", cell_target}, has_target},
 };
@@ -277,6 +297,7 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
     for (size_t g = 0; g < groups.n; g++) {
         rows[g] = &groups.group[g];
         table.drops |= dropped(rows[g]) > 0;
+        table.resent |= resent(rows[g]) > 0;
     }
     print_columns(out, &table);
     print_notes(out, &table);

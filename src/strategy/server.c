@@ -1,26 +1,10 @@
 /* Parameter servers, the worker's half: push, pull, and the table of the three strategies. */
 #include "strategy/server_losses.h"
+#include "strategy/server_requests.h"
 #include "strategy/server_settle.h"
 #include "strategy/settle.h"
 #include "strategy/staleness.h"
 #include "strategy/strategies.h"
-
-static void send_to_all(struct hr_worker *worker, struct hr_message *message)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    message->sequence = ++worker->requests;
-    for (size_t k = 0; k < shared->servers; k++) { /* workers begin at different shards */
-        const size_t s = (k + worker->rank) % shared->servers;
-        const size_t slice = hr_server_slice(shared, s + 1) - hr_server_slice(shared, s);
-        const struct hr_posted what = {
-            .from = worker->rank,
-            .to = shared->workers + s,
-            .bytes = sizeof *message +
-                     (hr_server_carries_slice(message->kind) ? slice * sizeof(float) : 0),
-        };
-        hr_server_send(shared, &what, message);
-    }
-}
 
 static struct hr_message request_of(const struct hr_worker *worker, enum hr_server_message kind)
 {
@@ -33,7 +17,7 @@ void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_
 {
     struct hr_message message = request_of(worker, kind);
     message.word[HR_REQUEST_TOOK] = (uint64_t)took_ns;
-    send_to_all(worker, &message);
+    hr_requests_send(worker, &message);
 }
 
 /* Replies to its earlier life are forgotten. */
@@ -47,7 +31,7 @@ static void join(struct hr_worker *worker)
 
 enum hr_status hr_server_start(struct hr_worker *worker)
 {
-    worker->requests = 0;
+    worker->requests = (struct hr_requests){0};
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
     if (worker->back && worker->shared->strategy->lose)
         join(worker);
@@ -116,7 +100,7 @@ void hr_server_push(struct hr_worker *worker, uint64_t index)
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
     worker->stats->bytes_sent += worker->shared->params * sizeof(float);
     ((struct hr_pushing *)worker->own)->pushed = true;
-    send_to_all(worker, &push);
+    hr_requests_send(worker, &push);
 }
 
 static void offer(struct hr_worker *worker)
@@ -137,9 +121,11 @@ void hr_server_at_cut(struct hr_worker *worker)
     hr_server_collect(worker);
 }
 
+/* In the middle of a push it leaves a run that has failed, and nobody waits for it. */
 void hr_server_leave(struct hr_worker *worker)
 {
-    hr_server_ask(worker, HR_DONE, 0);
+    if (!hr_requests_unanswered(worker))
+        hr_server_ask(worker, HR_DONE, 0);
 }
 
 #define SERVER_FUNCTIONS                                                                           \

@@ -33,7 +33,7 @@
  *            each life of the worker and when all begin again from the snapshot. A shard takes them
  *            in turn: one that skips a number is a defect (asserted), and one whose number it has
  *            taken already was sent twice. Such a DUPLICATE has no effect, and stands in no trace;
- *            so a worker may repeat what it does not know to have arrived.
+ *            so a worker may repeat what it does not know to have arrived (server_requests.h).
  *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the

@@ -279,7 +279,8 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
         hr_shard_join(shard, worker);
         break;
     case HR_DUPLICATE:
-        shard->duplicates++;
+        /* Partner: the result. */
+        hr_atom64_fetch_add_relaxed(&shard->shared->stats[worker].duplicates, 1);
         break;
     default:
         HR_ASSERT(kind == HR_DONE);

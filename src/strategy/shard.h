@@ -74,7 +74,6 @@ struct hr_shard {
     float *sum;                  /* (count) scratch for T(n) */
     uint64_t version;            /* updates applied in this run */
     uint64_t before;             /* updates made to state before it */
-    uint64_t duplicates;         /* requests taken twice: server.h */
     size_t ndone, ngone;
     bool loses;               /* losses are inputs: server_losses.h */
     bool joined;              /* some worker came back */

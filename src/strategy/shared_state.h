@@ -19,6 +19,7 @@
 #include "strategy/fate.h"
 
 struct hr_strategy;
+struct hr_inject;
 
 enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
 
@@ -40,8 +41,11 @@ struct hr_worker_stats {
     int64_t forward_ns, backward_ns; /* of what it computed */
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
-    int64_t repro_ns, whole_ns; /* gradients of the same batches by micro-shards, and at once */
-    uint64_t max_skew;          /* clocks ahead of the slowest when a read was granted */
+    int64_t repro_ns, whole_ns;  /* gradients of the same batches by micro-shards, and at once */
+    uint64_t resent;             /* parts of pushes sent again: server_requests.h */
+    struct hr_atom64 duplicates; /* of them, those that were taken before. Counted by shards; read
+                                    after the run */
+    uint64_t max_skew;           /* clocks ahead of the slowest when a read was granted */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
@@ -116,9 +120,10 @@ struct hr_shared_state {
     struct hr_batch_schedule schedule;
     struct hr_group_options group_options;
     size_t workers, servers, params;
-    bool outlives;  /* the run outlives ranks that are lost (--on-loss) */
-    bool reissues;  /* their batches are handed out again (--lost-batch) */
-    bool colocated; /* shard s belongs to worker s; else to a rank of its own */
+    bool outlives;                 /* the run outlives ranks that are lost (--on-loss) */
+    bool reissues;                 /* their batches are handed out again (--lost-batch) */
+    const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
+    bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
     struct hr_control *control;
     void *segment;
     /* In the segment: */

@@ -127,5 +127,5 @@ enum hr_status hr_worker_restart(struct hr_worker *worker)
 
 void hr_worker_sit_out(struct hr_worker *worker)
 {
-    worker->requests = 0;
+    worker->requests = (struct hr_requests){0};
 }

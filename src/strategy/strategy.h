@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shm/ring.h"
 #include "strategy/replay_log.h"
 #include "strategy/shard.h"
 #include "strategy/shared_state.h"
@@ -26,6 +27,13 @@ enum hr_task_kind { HR_TASK_BATCH, HR_TASK_CUT };
 struct hr_task {
     enum hr_task_kind kind;
     uint64_t index; /* of the batch */
+};
+
+/* What a worker has sent to servers in this life: server_requests.h. */
+struct hr_requests {
+    uint64_t sent;          /* to each: the number of the last */
+    unsigned attempts;      /* at its last push, where a part of it is unanswered; else 0 */
+    struct hr_message push; /* the last one; kept where pushes are lost on purpose */
 };
 
 /* A worker; private memory of its rank. */
@@ -49,8 +57,8 @@ struct hr_worker {
     uint64_t cut;           /* synchronous: the next cut */
     size_t samples;         /* in its gradient */
     double epoch_loss;      /* that of stats before it */
-    uint64_t requests;      /* sent to each server in this life: the last one's number */
-    void *own;              /* strategy->worker_own bytes, zeroed before start */
+    struct hr_requests requests;
+    void *own; /* strategy->worker_own bytes, zeroed before start */
 };
 
 struct hr_strategy {

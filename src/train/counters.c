@@ -102,6 +102,8 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->prefetch_misses += stats->prefetch_misses;
     result->bytes_sent += stats->bytes_sent;
     result->bytes_received += stats->bytes_received;
+    result->resent += stats->resent;
+    result->duplicates += hr_atom64_load_relaxed(&stats->duplicates); /* all have ended */
     result->stale_updates += stats->stale_updates;
     result->stale_sum += stats->stale_sum;
     result->first_samples += stats->first_samples;

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "strategy/strategy.h"
 #include "worker/job.h"
 
 /* Each use of random numbers has a seed of its own. */
@@ -33,19 +35,38 @@ static enum hr_status open_links(struct hr_train_job *job)
 }
 
 /* Nothing is accepted and then not done. */
-static enum hr_status refuse_not_there(const struct hr_inject *inject, bool simulated)
+static enum hr_status refuse_not_there(const struct hr_inject *inject)
 {
-    static const struct {
-        enum hr_inject_kind kind;
-        bool simulated; /* in virtual time alone */
-    } not_there[] = {
-        {HR_INJECT_DROP_PUSH, false}, {HR_INJECT_KILL, true}, {HR_INJECT_KILL_SERVER, true}};
+    static const enum hr_inject_kind not_there[] = {HR_INJECT_KILL, HR_INJECT_KILL_SERVER,
+                                                    HR_INJECT_DROP_PUSH};
     for (size_t i = 0; i < sizeof not_there / sizeof *not_there; i++)
-        if (hr_inject_has(inject, not_there[i].kind) && (simulated || !not_there[i].simulated))
+        if (hr_inject_has(inject, not_there[i]))
             return hr_fail(HR_E_USAGE,
-                           "--inject %s is not there yet%s; expected the list without it",
-                           hr_inject_name(not_there[i].kind),
-                           not_there[i].simulated ? " with --clock virtual" : "");
+                           "--inject %s is not there yet with --clock virtual; expected the list "
+                           "without it",
+                           hr_inject_name(not_there[i]));
+    return HR_OK;
+}
+
+/* Whose pushes are lost, and how long a worker waits: not as long as others wait for it. */
+static enum hr_status open_drops(struct hr_train_job *job)
+{
+    const struct hr_inject *inject = &job->conditions.inject;
+    const struct hr_strategy *strategy = job->shared->strategy;
+    const int64_t deadline_ps = hr_inject_deadline_ps(inject);
+    if (!hr_inject_has(inject, HR_INJECT_DROP_PUSH))
+        return HR_OK;
+    if (!strategy->served)
+        return hr_fail(HR_E_USAGE,
+                       "--inject drop-push: %s pushes to no servers; expected a strategy that does "
+                       "(hogring help strategies)",
+                       strategy->name);
+    if (!job->played && job->timeout_ns && deadline_ps / 1000 >= job->timeout_ns)
+        return hr_fail(HR_E_USAGE,
+                       "--inject drop-push: a push is sent again after %g s, but waits end after "
+                       "--timeout %g s; expected a shorter time, or a longer --timeout",
+                       hr_ps_seconds(deadline_ps), hr_seconds(job->timeout_ns));
+    job->shared->drops = inject;
     return HR_OK;
 }
 
@@ -59,7 +80,9 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
         HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
     HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, job->shared->servers,
                            &conditions->inject));
-    HR_TRY(refuse_not_there(&conditions->inject, simulated));
+    if (simulated)
+        HR_TRY(refuse_not_there(&conditions->inject));
+    HR_TRY(open_drops(job));
     if (!simulated && o->topology[0])
         return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
     if (!simulated && o->server_time[0])

@@ -1,6 +1,7 @@
 #include "worker/in_time.h"
 
 #include "base/clock.h"
+#include "strategy/server_requests.h"
 
 /* Sleep until the gradient, begun at began_ns with own_ns of processor time, has taken as long as
  * the conditions say. Only processor time is stretched, not waiting for a processor. A worker that
@@ -42,4 +43,29 @@ enum hr_status hr_gradient_in_time(struct hr_train_worker *self, const struct hr
     const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
     HR_TRY(hr_train_worker_gradient(self, task));
     return take_longer(self, step, began + self->slept_ns, hr_clock_thread_ns() - had);
+}
+
+static int64_t one_deadline_from_now(const struct hr_train_worker *self)
+{
+    return hr_clock_ns() + hr_inject_deadline_ps(&self->job->conditions.inject) / 1000;
+}
+
+struct hr_deadline hr_deadline_begin(struct hr_train_worker *self)
+{
+    return (struct hr_deadline){self, one_deadline_from_now(self)};
+}
+
+bool hr_deadline_has_passed(void *arg)
+{
+    struct hr_deadline *deadline = arg;
+    struct hr_train_worker *self = deadline->self;
+    const struct hr_atom32 *stop = &self->job->shared->dispenser->stop;
+    const bool passed = hr_clock_ns() >= deadline->until_ns;
+    if ((passed || hr_atom32_load_acquire(stop)) && /* partner: launcher.c */
+        hr_requests_are_taken(&self->worker))
+        return true;
+    if (passed)
+        deadline->until_ns = one_deadline_from_now(self);
+    self->waiter.alarm_ns = deadline->until_ns;
+    return false;
 }

@@ -9,10 +9,7 @@ flip=flip-bit:weights:1@step=3
 digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
 
 @test "a failure that is not carried out yet is refused, and a wrong one is said in one line" {
-  for command in train simulate; do
-    refused 2 "is not there yet" $command "${quick[@]}" --workers 2 --strategy ps-sync --inject slow:1x2,drop-push:p=0.1
-  done
-  for what in kill:1@step=3 kill:1@time=1s kill:server:0@step=3; do
+  for what in kill:1@step=3 kill:1@time=1s kill:server:0@step=3 slow:1x2,drop-push:p=0.1; do
     refused 2 "is not there yet with --clock virtual" simulate "${quick[@]}" --workers 2 --strategy ps-sync --inject $what
   done
   refused 2 "--inject kill:2@step=3: expected a worker from 0 to 1" train --workers 2 --inject kill:2@step=3
@@ -26,6 +23,25 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
     hogring train "${quick[@]}" --workers 2 --strategy hogwild --inject kill:1@step=3 $how --on-loss continue 2>"$TMP/stderr"
     grep -q "worker 1 was lost" "$TMP/stderr"
   done
+}
+
+@test "pushes that are lost are sent again, told, and change no synchronous weights" {
+  hogring train "${quick[@]}" --workers 3 --strategy ps-sync --json "$TMP/whole.json"
+  for how in "--launch thread" "--launch process" "--schedule explore:3"; do
+    hogring train "${quick[@]}" --workers 3 --strategy ps-sync $how --inject drop-push:p=0.4+1ms --json "$TMP/lossy.json" >"$TMP/stdout"
+    [ "$(digest "$TMP/lossy.json")" = "$(digest "$TMP/whole.json")" ]
+    [ "$(json "$TMP/lossy.json" '(lambda r: r["resent"] > r["duplicates"] > 0)(d["runs"][0])')" = True ]
+    grep -Eq "^resent +[0-9]+ pushes, lost or not answered; [0-9]+ had arrived before$" "$TMP/stdout"
+    grep -q "pushes" "$TMP/stdout"
+  done
+  [ "$(json "$TMP/whole.json" 'd["runs"][0]["resent"], d["runs"][0]["duplicates"]')" = "(0, 0)" ]
+}
+
+@test "where there are no pushes to servers none can be lost; nor for longer than others wait" {
+  for s in allreduce hogwild local-sgd gossip; do
+    refused 2 "--inject drop-push: $s pushes to no servers; expected a strategy that does" train --strategy $s --inject drop-push:p=0.1
+  done
+  refused 2 "a push is sent again after 2 s, but waits end after --timeout 1 s" train --strategy ps-async --timeout 1s --inject drop-push:p=0.1+2s
 }
 
 # The rank and the tensor; the step is that of the batch.

@@ -188,22 +188,41 @@ static void places_are_drawn_alike(void **state)
     assert_int_equal(hr_inject_place(check_seed(), 3, 5, 1), 0);
 }
 
-/* Lost k times with probability p^k (1 - p); each rank, step and attempt by itself. */
+/* Attempts until nothing is lost any more, less one; half of the losses are answers. */
+static unsigned times_lost(const struct hr_inject *inject, struct hr_inject_push push,
+                           size_t *answers)
+{
+    for (push.attempt = 0;; push.attempt++) {
+        const enum hr_inject_loss loss = hr_inject_drop(inject, check_seed(), &push);
+        *answers += loss == HR_LOSS_ANSWER;
+        if (loss == HR_LOSS_NONE)
+            return push.attempt;
+    }
+}
+
+/* Lost k times with probability p^k (1 - p); each rank, server, step and attempt by itself. */
 static void pushes_are_lost_as_often_as_it_says(void **state)
 {
     (void)state;
     const struct hr_inject inject = parsed("drop-push:p=0.1"), none = parsed("nan:1@step=7");
-    size_t count[HR_INJECT_MOST_DROPS + 1] = {0};
-    for (size_t rank = 0; rank < 8; rank++)
+    size_t count[HR_INJECT_MOST_DROPS + 1] = {0}, answers = 0, both = 0;
+    for (size_t rank = 0; rank < 4; rank++)
         for (uint64_t step = 0; step < 12500; step++) {
-            const struct hr_inject_drops drops = hr_inject_drops(&inject, check_seed(), rank, step);
-            count[drops.times]++;
-            assert_true(drops.deadline_ps == 50 * ms);
-            assert_int_equal(hr_inject_drops(&none, check_seed(), rank, step).times, 0);
+            const struct hr_inject_push first = {rank, 0, step, 0}, second = {rank, 1, step, 0};
+            const unsigned a = times_lost(&inject, first, &answers),
+                           b = times_lost(&inject, second, &answers);
+            count[a]++;
+            count[b]++;
+            both += a && b;
+            assert_int_equal(hr_inject_drop(&none, check_seed(), &first), HR_LOSS_NONE);
         }
     CHECK_NEAR((double)count[0], 90000, 0, 5 * 95);
     CHECK_NEAR((double)count[1], 9000, 0, 5 * 91);
     CHECK_NEAR((double)count[2], 900, 0, 5 * 30);
+    CHECK_NEAR((double)both, 500, 0, 5 * 23);
+    CHECK_NEAR((double)answers, 5556, 0, 5 * 75);
+    assert_true(hr_inject_deadline_ps(&inject) == 50 * ms);
+    assert_true(hr_inject_deadline_ps(&none) == HR_PS_NEVER);
 }
 
 static void a_push_arrives_at_last(void **state)
@@ -211,11 +230,13 @@ static void a_push_arrives_at_last(void **state)
     (void)state;
     const struct hr_inject never = parsed("drop-push:p=0"),
                            often = parsed("drop-push:p=0.999999+3ms");
+    size_t answers = 0;
     for (uint64_t step = 0; step < 100; step++) {
-        assert_int_equal(hr_inject_drops(&never, 1, 0, step).times, 0);
-        assert_int_equal(hr_inject_drops(&often, 1, 0, step).times, HR_INJECT_MOST_DROPS);
+        const struct hr_inject_push push = {0, 0, step, 0};
+        assert_int_equal(times_lost(&never, push, &answers), 0);
+        assert_int_equal(times_lost(&often, push, &answers), HR_INJECT_MOST_DROPS);
     }
-    assert_true(hr_inject_drops(&often, 1, 0, 0).deadline_ps == 3 * ms);
+    assert_true(hr_inject_deadline_ps(&often) == 3 * ms);
 }
 
 int main(void)

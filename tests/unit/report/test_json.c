@@ -63,6 +63,7 @@ static struct hr_run_result full_run(void)
     run.nworker_times = 2, run.worker_time = times;
     run.prefetch_hits = 40, run.prefetch_misses = 2;
     run.losses = losses, run.nlosses = 2, run.restarts = 1;
+    run.resent = 7, run.duplicates = 3;
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40;
     run.bytes_received = 12, run.wall_s = 2.5;
@@ -143,6 +144,8 @@ static const struct field run_fields[] = {
                   "{\"mean\":4.0,\"p50\":4,\"p99\":4,\"max\":4,\"histogram\":[0,0,0,0,2],"
                   "\"name\":\"1.bias\",\"updates\":2}]}"},
     {"dropped", "{\"gradients\":5,\"samples\":80,\"by_worker\":[4,1]}"},
+    {"resent", "7"},
+    {"duplicates", "3"},
     {"asynchrony", "{\"effective_lr\":0.125,\"explicit_momentum\":0.5,\"implicit_momentum\":0.75,"
                    "\"total_momentum\":0.875}"},
     {"lost_updates", "{\"sampled_lines\":100,\"sampled_pairs\":800,\"lost_pairs\":400,"
