@@ -11,6 +11,9 @@ struct explorer {
     struct hr_picker picker;
     size_t idle;              /* looks in a row that changed nothing */
     size_t deaths[HR_MORTAL]; /* that were drawn (--inject kill:any) */
+    size_t stalls;            /* the same (stall:any) */
+    uint64_t
+        until[HR_MAX_RANKS]; /* (workers, then servers) the event up to which it stands still */
 };
 
 /* A look either advances a collective by at least one row of its plan or does nothing. Plans have
@@ -29,24 +32,44 @@ static size_t ranks(const struct hr_play *play)
     return play->shared->workers + play->shared->servers;
 }
 
-static size_t list_events(struct hr_play *play, unsigned char *enabled)
+static bool stands_still(const struct explorer *explorer, size_t rank)
 {
+    return explorer->picker.taken < explorer->until[rank];
+}
+
+static size_t list_events(struct explorer *explorer, unsigned char *enabled)
+{
+    struct hr_play *play = &explorer->play;
     const struct hr_shared_state *shared = play->shared;
     size_t n = 0;
     for (size_t r = 0; r < shared->workers; r++)
-        enabled[n++] = hr_play_may_act(play, r);
+        enabled[n++] = hr_play_may_act(play, r) && !stands_still(explorer, r);
     for (size_t s = 0; s < shared->servers; s++, n += shared->workers) {
-        const bool takes = hr_play_may_take(play, s);
+        const bool takes =
+            hr_play_may_take(play, s) && !stands_still(explorer, shared->workers + s);
         memset(enabled + n, takes, shared->workers);
         if (takes)
             shared->strategy->enabled(&play->shard[s], enabled + n);
     }
     for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += RANK_EVENTS) {
         enabled[n + NOTICE] = play->state[r] == HR_DEAD;
-        enabled[n + REST] = hr_play_may_rest(play, r);
+        enabled[n + REST] = hr_play_may_rest(play, r) && !stands_still(explorer, r);
         enabled[n + COME_BACK] = hr_play_may_come_back(play, r);
     }
     return n;
+}
+
+/* Where only those who stand still can do anything, they do. */
+static size_t pick_event(struct explorer *explorer, size_t *n)
+{
+    unsigned char enabled[MOST_EVENTS];
+    *n = list_events(explorer, enabled);
+    size_t event = hr_pick(&explorer->picker, enabled, *n);
+    if (event < *n || !explorer->stalls)
+        return event;
+    memset(explorer->until, 0, sizeof explorer->until);
+    *n = list_events(explorer, enabled);
+    return hr_pick(&explorer->picker, enabled, *n);
 }
 
 /* --- what happens --- */
@@ -87,10 +110,8 @@ static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t eve
 static enum hr_status one_event(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
-    unsigned char enabled[MOST_EVENTS];
     const size_t workers = play->shared->workers, inputs = workers * play->shared->servers;
-    const size_t n = list_events(play, enabled);
-    size_t event = hr_pick(&explorer->picker, enabled, n);
+    size_t n, event = pick_event(explorer, &n);
     if (event == n || explorer->idle > IDLE_LOOKS * workers)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
     if (event < workers)
@@ -102,7 +123,7 @@ static enum hr_status one_event(struct explorer *explorer)
     return of_rank(explorer, event / RANK_EVENTS, event % RANK_EVENTS);
 }
 
-/* --- deaths --- */
+/* --- deaths and stalls --- */
 
 /* The `number`th of the workers, or of the servers, who live; there is one. */
 static size_t nth_who_lives(const struct hr_play *play, enum hr_mortal kind, uint64_t number)
@@ -140,6 +161,19 @@ static enum hr_status draw_death(struct explorer *explorer, enum hr_mortal kind)
     return hr_play_die(play, rank);
 }
 
+static void draw_stall(struct explorer *explorer)
+{
+    const struct hr_play *play = &explorer->play;
+    const struct hr_drive *drive = play->drive;
+    struct hr_inject_pause pause;
+    if (!hr_inject_stalls(&drive->job->conditions.inject, drive->explore_seed,
+                          explorer->picker.taken, explorer->stalls, &pause))
+        return;
+    explorer->until[pause.who % ranks(play)] = explorer->picker.taken + pause.events;
+    explorer->stalls++;
+    explorer->idle = 0;
+}
+
 static enum hr_status play_all(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
@@ -154,6 +188,7 @@ static enum hr_status play_all(struct explorer *explorer)
         }
         for (enum hr_mortal kind = 0; kind < HR_MORTAL; kind++)
             HR_TRY(draw_death(explorer, kind));
+        draw_stall(explorer);
         HR_TRY(one_event(explorer));
         HR_TRY(hr_play_tick(play));
     }

@@ -5,6 +5,11 @@
  *                slow:RANKxF                    every step of RANK takes F times as long
  *                slow:RANKxF@P%                 only with probability P %, drawn for each step
  *                stall:RANK@step=N+T            RANK waits T before its step N
+ *                stall:any@p=P, =PxN            under --schedule explore: at each event somebody
+ *                                               stands still with probability P, a worker or a
+ *                                               server, for at most HR_INJECT_LONGEST_STALL events,
+ *                                               or until nothing else can happen; once, or at most
+ *                                               N times in all
  *                load:RANK+T                    every batch of RANK takes T longer to load
  *                kill:RANK@step=N               RANK dies before the gradient of its step N
  *                kill:RANK@time=T               ... at time T of the run's clock
@@ -41,11 +46,12 @@
 #include "base/error.h"
 #include "netsim/link.h"
 
-enum { HR_INJECT_ENTRIES = 64, HR_INJECT_MOST_DROPS = 20 };
+enum { HR_INJECT_ENTRIES = 64, HR_INJECT_MOST_DROPS = 20, HR_INJECT_LONGEST_STALL = 200 };
 
 enum hr_inject_kind {
     HR_INJECT_SLOW,
     HR_INJECT_STALL,
+    HR_INJECT_STALL_ANY,
     HR_INJECT_LOAD,
     HR_INJECT_KILL,
     HR_INJECT_KILL_SERVER,
@@ -62,8 +68,8 @@ struct hr_inject_entry {
     enum hr_inject_kind kind;
     size_t rank;        /* a worker, or a server */
     double factor;      /* slow */
-    double probability; /* slow, drop-push, kill:any: 0 to 1 */
-    uint64_t step;      /* stall, kill, nan, flip-bit; kill:any: how often at most */
+    double probability; /* slow, drop-push, kill:any, stall:any: 0 to 1 */
+    uint64_t step;      /* stall, kill, nan, flip-bit; of any: how often at most */
     int64_t ps;         /* stall, load, drop-push; kill at a time */
     bool timed;         /* kill: at a time, not a step */
 };
@@ -81,7 +87,7 @@ HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, s
 /* The first entry that is about time (slow, stall, load, and what is to be at a time), where text
  * has one: how such entries begin. NULL: there is none, or the text cannot be read. */
 const char *hr_inject_timed(const char *text);
-/* "kill:any" or "kill:server:any", where text has one that can be read; else NULL. */
+/* "kill:any", "kill:server:any" or "stall:any", where text has one that can be read; else NULL. */
 const char *hr_inject_explored(const char *text);
 /* The list without slow, stall, load and drop-push: what is left decides the bits of a run in which
  * the order of inputs is given. Not longer than `text`; what cannot be read is kept. */
@@ -126,6 +132,15 @@ struct hr_inject_death {
 /* Does one die (kill:any) at event `event` of an explored schedule, when so many have died so? */
 bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_mortal kind,
                     uint64_t event, size_t deaths, struct hr_inject_death *death);
+
+/* A stall that was drawn: of whom, modulo those who live, and for how many events. */
+struct hr_inject_pause {
+    uint32_t who, events;
+};
+
+/* Does one stand still (stall:any) from that event on, when so many have? */
+bool hr_inject_stalls(const struct hr_inject *inject, uint64_t seed, uint64_t event, size_t stalls,
+                      struct hr_inject_pause *pause);
 
 /* What is lost when a push is sent to a server: one half of the losses each. */
 enum hr_inject_loss {

@@ -141,6 +141,9 @@ struct form {
 static const struct form forms[] = {
     {"slow:", HR_INJECT_SLOW, read_slow, "RANKxFACTOR[@P%]",
      "slow:3x2 or slow:*x3@10% (factor 0.001 to 1000)", NULL, false, NULL},
+    {"stall:any@", HR_INJECT_STALL_ANY, read_any, "p=P[xN]",
+     "stall:any@p=0.01 or stall:any@p=0.01x9 (p from 0 to less than 1)", NULL, false,
+     "it is of every rank"},
     {"stall:", HR_INJECT_STALL, read_stall, "RANK@step=N+TIME", "stall:1@step=50+3s (at most 24h)",
      NULL, false, NULL},
     {"load:", HR_INJECT_LOAD, read_load, "RANK+TIME", "load:1+5ms (at most 24h)", NULL, false,
@@ -293,6 +296,7 @@ const char *hr_inject_explored(const char *text)
         return NULL;
     return hr_inject_has(&inject, HR_INJECT_KILL_ANY)          ? "kill:any"
            : hr_inject_has(&inject, HR_INJECT_KILL_ANY_SERVER) ? "kill:server:any"
+           : hr_inject_has(&inject, HR_INJECT_STALL_ANY)       ? "stall:any"
                                                                : NULL;
 }
 
@@ -300,7 +304,8 @@ static bool begins_a_delay(const char *word)
 {
     for (const struct form *form = forms; form < forms + FORMS; form++)
         if (behind(word, form->name))
-            return is_delay(form->kind) || form->kind == HR_INJECT_DROP_PUSH;
+            return is_delay(form->kind) || form->kind == HR_INJECT_STALL_ANY ||
+                   form->kind == HR_INJECT_DROP_PUSH;
     return false;
 }
 

@@ -46,6 +46,11 @@ static const struct {
     [GOSSIP] = {"gossip", LOST, false, 0, 0},
 };
 
+/* What has happened in all runs. */
+static struct {
+    size_t runs, deaths, resent, duplicates;
+} tally;
+
 static struct hr_train_options options_of(size_t strategy, const char *on_loss, const char *inject,
                                           size_t seed)
 {
@@ -95,6 +100,10 @@ static void check_account(const struct hr_train_options *options, size_t strateg
     const uint64_t lost = lost_samples(result), all = (uint64_t)EPOCHS * EPOCH;
     const uint64_t known = result->samples + result->dropped_samples + lost;
     const enum account account = strategies[strategy].account;
+    tally.runs++;
+    tally.deaths += result->nlosses;
+    tally.resent += result->resent;
+    tally.duplicates += result->duplicates;
     const bool whole = account == TRAINED ? result->samples == all && lost == 0
                        : account == LOST  ? known == all
                                           : known <= all;
@@ -143,13 +152,30 @@ static void servers_die_beside_workers(void **state)
                 check_seed_of(s, "restart", "kill:server:any@p=0.02x3,kill:any@p=0.02x4", seed);
 }
 
+/* Deaths, stalls and lost pushes, of whoever there is; under continue one worker is left. */
+static void check_everything(size_t strategy, bool restart, size_t seed)
+{
+    char inject[128];
+    snprintf(inject, sizeof inject, "kill:any@p=0.04x%d,stall:any@p=0.02x9%s", restart ? 6 : 2,
+             strategies[strategy].servers ? ",kill:server:any@p=0.01x2,drop-push:p=0.2" : "");
+    check_seed_of(strategy, restart ? "restart" : "continue", inject, seed);
+}
+
+static void whatever_happens_every_sample_is_accounted_for(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < check_count(200, 10000); seed++)
+        for (size_t s = 0; s < STRATEGIES; s++)
+            check_everything(s, seed % 2, seed);
+}
+
 static void the_same_seed_is_the_same_run(void **state)
 {
     (void)state;
     for (size_t s = 0; s < STRATEGIES; s++)
         for (size_t seed = 0; seed < 10; seed++) {
             const struct hr_train_options options =
-                options_of(s, "restart", "kill:any@p=0.04x8", seed);
+                options_of(s, "restart", "kill:any@p=0.04x8,stall:any@p=0.02x9", seed);
             struct hr_run_result a = run_quietly(&options), b = run_quietly(&options);
             assert_string_equal(a.weights_digest, b.weights_digest);
             assert_int_equal(a.nlosses, b.nlosses);
@@ -258,11 +284,15 @@ int main(void)
         cmocka_unit_test(workers_that_die_anywhere_are_outlived),
         cmocka_unit_test(they_come_back_and_die_again),
         cmocka_unit_test(servers_die_beside_workers),
+        cmocka_unit_test(whatever_happens_every_sample_is_accounted_for),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(without_on_loss_a_death_ends_the_run),
         cmocka_unit_test(a_worker_dies_before_its_step),
         cmocka_unit_test(with_repro_no_death_changes_the_weights),
         cmocka_unit_test(where_all_are_recalled_a_loss_is_a_resume_with_one_less),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    printf("%zu runs; %zu ranks died, %zu pushes were sent again, %zu of them had arrived\n",
+           tally.runs, tally.deaths, tally.resent, tally.duplicates);
+    return failed;
 }

@@ -161,6 +161,27 @@ static void any_rank_dies_as_often_as_it_is_told_to(void **state)
     assert_null(hr_inject_explored("kill:1@step=2"));
 }
 
+static void any_rank_stands_still_for_some_events(void **state)
+{
+    (void)state;
+    enum { EVENTS = 100000 };
+    const struct hr_inject inject = parsed("stall:any@p=0.1x3"), none = parsed("kill:any@p=0.9");
+    struct hr_inject_pause pause;
+    size_t stalled = 0, events = 0;
+    for (uint64_t event = 0; event < EVENTS; event++) {
+        assert_false(hr_inject_stalls(&inject, 7, event, 3, &pause));
+        assert_false(hr_inject_stalls(&none, 7, event, 0, &pause));
+        if (!hr_inject_stalls(&inject, 7, event, 2, &pause))
+            continue;
+        assert_in_range(pause.events, 1, HR_INJECT_LONGEST_STALL);
+        stalled++;
+        events += pause.events;
+    }
+    CHECK_NEAR(stalled, 0.1 * EVENTS, 0.05, 0);
+    CHECK_NEAR((double)events / (double)stalled, 0.5 * HR_INJECT_LONGEST_STALL, 0.05, 0);
+    assert_string_equal(hr_inject_explored("nan:1@step=2,stall:any@p=0.1"), "stall:any");
+}
+
 static void numbers_go_wrong_in_their_step_alone(void **state)
 {
     (void)state;
@@ -251,6 +272,7 @@ int main(void)
         cmocka_unit_test(known_answers_are_kept),
         cmocka_unit_test(a_death_comes_at_its_step_or_its_time),
         cmocka_unit_test(any_rank_dies_as_often_as_it_is_told_to),
+        cmocka_unit_test(any_rank_stands_still_for_some_events),
         cmocka_unit_test(numbers_go_wrong_in_their_step_alone),
         cmocka_unit_test(places_are_drawn_alike),
         cmocka_unit_test(pushes_are_lost_as_often_as_it_says),

@@ -135,6 +135,7 @@ static void a_list_without_delays_keeps_the_rest(void **state)
         {"slow:3x2, nan:1@step=7,stall:*@step=3+1s,kill:1@time=3s,load:1+1ms",
          "nan:1@step=7,kill:1@time=3s"},
         {"nan:1@step=7,slow:3x2,drop-push:p=0.1+2ms", "nan:1@step=7"},
+        {"stall:any@p=0.1x2,nan:1@step=7", "nan:1@step=7"},
         {"nonsense,slow:1x2", "nonsense"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
