@@ -92,7 +92,7 @@ static const struct hr_option workers[] = {
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE, .models = HR_OF_ALL_MODELS,
         SPARSE_RANGE(1, HR_MAX_RANKS), .first = true),
     ROW("servers", COUNT, servers, DECIDES, "S", NULL, "shards of the parameter server",
-        .range = {1, INFINITY}, .said = "1; colocated: one a worker, at most 64",
+        RANGE(1, INFINITY), .said = "1; colocated: one a worker, at most 64",
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
