@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "shm/process.h"
@@ -24,8 +25,9 @@ static size_t count_living(struct hr_child_watch *watch)
 static void *watch_main(void *arg)
 {
     struct hr_child_watch *watch = arg;
-    while (count_living(watch) > 0) {
-        if (poll(watch->process, watch->count, -1) < 0 && errno != EINTR)
+    const struct pollfd *stop = &watch->process[watch->count];
+    while (count_living(watch) > 0 && !stop->revents) {
+        if (poll(watch->process, watch->count + 1, -1) < 0 && errno != EINTR)
             break;
         hr_bell_ring(watch->bell);
     }
@@ -36,20 +38,27 @@ void hr_child_watch_start(struct hr_child_watch *watch, struct hr_bell *bell, co
                           size_t count)
 {
     sigset_t all, before;
-    *watch = (struct hr_child_watch){.bell = bell, .count = count};
+    const int stop = eventfd(0, EFD_CLOEXEC);
+    *watch = (struct hr_child_watch){.bell = bell};
+    if (stop < 0)
+        return;
+    watch->count = count;
     for (size_t i = 0; i < count; i++)
         watch->process[i] = (struct pollfd){.fd = hr_process_open(pids[i]), .events = POLLIN};
+    watch->process[count] = (struct pollfd){.fd = stop, .events = POLLIN};
     sigfillset(&all); /* signals are for the threads that were there before */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     watch->runs = pthread_create(&watch->thread, NULL, watch_main, watch) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void hr_child_watch_join(struct hr_child_watch *watch)
+void hr_child_watch_stop(struct hr_child_watch *watch)
 {
-    if (watch->runs)
+    if (!watch->count)
+        return;
+    if (watch->runs && eventfd_write(watch->process[watch->count].fd, 1) == 0)
         pthread_join(watch->thread, NULL);
-    for (size_t i = 0; i < watch->count; i++)
+    for (size_t i = 0; i <= watch->count; i++)
         if (watch->process[i].fd >= 0)
             close(watch->process[i].fd);
     *watch = (struct hr_child_watch){0};

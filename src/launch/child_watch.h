@@ -1,10 +1,11 @@
 /* child_watch.h - rings a bell as soon as a process ends.
  *
- * One thread sleeps in poll on the processes' pidfds, rings whenever one of them ends, and is gone
- * when all have ended. Where there are no pidfds (before Linux 5.3) or no thread is to be had
- * nothing rings: whoever relies on it looks around from time to time as well.
+ * One thread sleeps in poll on the processes' pidfds, and rings whenever one of them ends. Where
+ * there are no pidfds (before Linux 5.3) or no thread is to be had nothing rings: whoever relies on
+ * it looks around from time to time as well.
  *
- * Threads: start and join by one thread; start after the last fork.
+ * Threads: start and stop by one thread. Nothing is forked while it runs: stop, fork, and start
+ *          again with the new process.
  * Test: tests/unit/launch/test_launch_lost.c
  */
 #ifndef HR_LAUNCH_CHILD_WATCH_H
@@ -19,18 +20,19 @@
 
 struct hr_child_watch {
     struct hr_bell *bell;
-    struct pollfd process[HR_MAX_RANKS]; /* events only while it lives; fd -1: not watched */
+    /* [0, count) events only while it lives, fd -1: not watched; [count] it is to stop */
+    struct pollfd process[HR_MAX_RANKS + 1];
     size_t count;
     pthread_t thread;
     bool runs;
 };
 
-/* Watch these processes, children or not, from now on. The struct stays where it is until the
- * join. */
+/* Watch these processes, children or not, from now on; a pid of -1: none. The struct stays where it
+ * is until the stop. */
 void hr_child_watch_start(struct hr_child_watch *watch, struct hr_bell *bell, const pid_t *pids,
                           size_t count);
 
-/* All processes have ended. Harmless on a zeroed struct. */
-void hr_child_watch_join(struct hr_child_watch *watch);
+/* Harmless on a zeroed struct. */
+void hr_child_watch_stop(struct hr_child_watch *watch);
 
 #endif

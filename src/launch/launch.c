@@ -183,26 +183,44 @@ static bool is_over(struct seat *seat)
     return seat->over;
 }
 
-/* Start again who may be. Returns whether somebody was, or will be. */
-static bool start_again(struct seat *seats, const struct hr_launch_options *options)
+/* Be told at once when one of those that run ends. */
+static void watch_deaths(struct hr_child_watch *children, const struct seat *seats, size_t started)
 {
+    const struct hr_launch_options *options = seats[0].options;
+    pid_t pids[HR_MAX_RANKS];
+    if (started == 0 || options->launch != HR_LAUNCH_PROCESS)
+        return;
+    for (size_t r = 0; r < started; r++)
+        pids[r] = seats[r].over ? -1 : seats[r].pid;
+    hr_child_watch_start(children, &options->control->launcher_bell, pids, started);
+}
+
+static void start_one_again(struct seat *seat)
+{
+    struct hr_control *control = seat->options->control;
+    hr_atom32_store_release(&control->rank[seat->rank].result, HR_RUNNING); /* partner: is_over */
+    hr_control_phase(control, seat->rank, HR_PHASE_STARTING);
+    const enum hr_status status = start_rank(seat);
+    seat->over = status != HR_OK;
+    if (seat->over)
+        hr_control_abort(control, HR_MAX_RANKS, status, hr_error_message());
+}
+
+/* Start again who may be. Returns whether somebody was, or will be. */
+static bool start_again(struct seat *seats, size_t started, struct hr_child_watch *children)
+{
+    const struct hr_launch_options *options = seats[0].options;
+    size_t r = options->nranks;
     bool was = false;
-    while (options->again && !hr_atom32_load_acquire(&options->control->abort_claimed)) {
-        const size_t r = options->again(options->losses);
-        if (r >= options->nranks)
-            return was || r == HR_LATER;
-        struct hr_rank_status *line = &options->control->rank[r];
-        hr_atom32_store_release(&line->result, HR_RUNNING); /* partner: is_over */
-        hr_control_phase(options->control, r, HR_PHASE_STARTING);
-        seats[r].over = false;
-        const enum hr_status status = start_rank(&seats[r]);
+    while (options->again && !hr_atom32_load_acquire(&options->control->abort_claimed) &&
+           (r = options->again(options->losses)) < options->nranks) {
+        hr_child_watch_stop(children); /* it has a thread, and we fork */
+        start_one_again(&seats[r]);
         was = true;
-        if (status == HR_OK)
-            continue;
-        seats[r].over = true;
-        hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
     }
-    return was;
+    if (was)
+        watch_deaths(children, seats, started);
+    return was || r == HR_LATER;
 }
 
 static size_t count_running(struct seat *seats, size_t started)
@@ -306,7 +324,8 @@ static void run_tick(const struct hr_launch_options *options)
 }
 
 /* Returns whether threads are stuck. */
-static bool watch(const struct hr_launch_options *options, struct seat *seats, size_t started)
+static bool watch(const struct hr_launch_options *options, struct seat *seats, size_t started,
+                  struct hr_child_watch *children)
 {
     const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
     struct hr_control *control = options->control;
@@ -319,7 +338,7 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
         struct rung rung = {&control->launcher_bell,
                             hr_atom32_load_acquire(&control->launcher_bell.word)};
         const size_t running = count_running(seats, started); /* which sees who is lost */
-        if (!start_again(seats, options) && running == 0)
+        if (!start_again(seats, started, children) && running == 0)
             return false;
         if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
             wait_for_stopped(options, seats, started, running, &stopped_since);
@@ -342,15 +361,6 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
     }
 }
 
-static void watch_deaths(const struct hr_launch_options *options, const struct seat *seats,
-                         size_t started, struct hr_child_watch *watch)
-{
-    pid_t pids[HR_MAX_RANKS];
-    for (size_t r = 0; r < started; r++)
-        pids[r] = seats[r].pid;
-    hr_child_watch_start(watch, &options->control->launcher_bell, pids, started);
-}
-
 enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
 {
     struct seat seats[HR_MAX_RANKS] = {0};
@@ -365,9 +375,8 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
             break;
         }
     }
-    if (options->launch == HR_LAUNCH_PROCESS)
-        watch_deaths(options, seats, started, &children);
-    *stuck = watch(options, seats, started);
-    hr_child_watch_join(&children);
+    watch_deaths(&children, seats, started);
+    *stuck = watch(options, seats, started, &children);
+    hr_child_watch_stop(&children);
     return hr_control_failure(options->control);
 }
