@@ -108,6 +108,10 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
                                         .timeout_ns = drive->job->timeout_ns};
     hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
     server->log = hr_record_log(drive, shard);
+    if (hr_roster_is_gone(shared->control, rank)) { /* it begins with all others: come_back */
+        server->shard = (struct hr_shard){.shared = shared, .number = shard};
+        return HR_OK;
+    }
     return shared->strategy->shard_start(&server->shard, shared, shard);
 }
 
