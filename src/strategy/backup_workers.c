@@ -301,7 +301,8 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
         hr_stats_take_back(stats);
     else if (client->fate == DROPPED && stats->last.any && stats->last.index == client->index)
         hr_stats_drop(stats);
-    stats->updates = client->made;
+    if (stats->updates != client->made)
+        stats->updates = client->made;
 }
 
 /* Its shares: the one in its hands, and that of the step in hand which it did not ask for yet. */
@@ -311,6 +312,8 @@ static void count_lost(struct hr_shard *shard, size_t worker)
     struct hr_fate *fate = hr_fate_of(shard->shared->fates, worker);
     const bool misses = shard->open && client->seated && !client->in &&
                         (!client->batches || client->batch != step_in_hand(shard));
+    if (!client->batches && !misses) /* as at a cut, where the leader reads fates */
+        return;
     fate->lost_batches += client->batches + misses;
     fate->lost_samples += client->batches ? client->share : 0;
     fate->lost_samples += misses ? share_of(shard, client) : 0;

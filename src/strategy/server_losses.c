@@ -44,7 +44,8 @@ void hr_shard_lose_begin(struct hr_shard *shard, size_t worker)
     };
 }
 
-/* Its counters, as if it had never begun what it did not push. */
+/* Its counters, as if it had never begun what it did not push. Of one that died at a cut they are
+ * right already, and the leader may be reading them: nothing is written. */
 static void settle_counters(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
@@ -52,7 +53,9 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
     hr_stats_mend(stats);
     if (client->batches && stats->last.any && stats->last.index == client->batch)
         hr_stats_take_back(stats);
-    stats->updates = client->made + client->pushes + (client->clock - client->began);
+    const uint64_t updates = client->made + client->pushes + (client->clock - client->began);
+    if (stats->updates != updates)
+        stats->updates = updates;
 }
 
 void hr_shard_give_back(struct hr_shard *shard, size_t worker)
@@ -62,6 +65,8 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
     struct hr_fate *fate = hr_fate_of(shared->fates, worker);
     uint64_t *batches = shared->reissues ? &fate->again_batches : &fate->lost_batches;
     uint64_t *samples = shared->reissues ? &fate->again_samples : &fate->lost_samples;
+    if (!client->batches) /* as at a cut, where the leader reads fates */
+        return;
     for (uint64_t i = client->batch; i < client->batch + client->batches; i++) {
         *samples += hr_batch_schedule_batch(&shared->schedule, i).count;
         if (shared->reissues)
