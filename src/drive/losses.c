@@ -46,6 +46,14 @@ static bool is_last_worker(const struct hr_losses *losses, size_t rank)
     return is_worker(losses, rank) && others == 0;
 }
 
+static bool a_worker_comes(const struct hr_losses *losses)
+{
+    bool comes = false;
+    for (size_t w = 0; w < shared_of(losses)->workers; w++)
+        comes |= losses->comes[w];
+    return comes;
+}
+
 static bool may_restart(const struct hr_losses *losses)
 {
     const struct hr_train_options *o = losses->leader->job->options;
@@ -56,12 +64,12 @@ static bool may_restart(const struct hr_losses *losses)
 static const char *hindrance(const struct hr_losses *losses, size_t rank)
 {
     const struct hr_train_options *o = losses->leader->job->options;
-    const bool restarts = !strcmp(o->on_loss, "restart");
+    const bool restarts = !strcmp(o->on_loss, "restart") && may_restart(losses);
     if (losses->n == HR_LOSSES_MOST)
         return "; more losses than are counted";
     if (!is_worker(losses, rank) && !may_restart(losses))
         return "; a server is needed, and --max-restarts are used up";
-    if (!(restarts && may_restart(losses)) && is_last_worker(losses, rank))
+    if (!restarts && is_last_worker(losses, rank) && !a_worker_comes(losses))
         return "; no worker is left";
     return NULL;
 }
@@ -103,6 +111,7 @@ static void plan_restart(struct hr_losses *losses, size_t rank)
     const uint32_t before = hr_roster_lost(shared->control, rank) - 1;
     const uint32_t doublings = before < 10 ? before : 10;
     losses->restarts++;
+    losses->comes[rank] = true;
     losses->again_ns[rank] =
         losses->now_ns(losses->clock) + (before ? first_pause_ns << (doublings - 1) : 0);
 }
@@ -123,6 +132,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     struct hr_shared_state *shared = shared_of(losses);
     const struct hr_train_options *o = losses->leader->job->options;
     const bool worker = is_worker(losses, rank);
+    losses->comes[rank] = false;
     const char *why_not = hindrance(losses, rank);
     const bool restarts =
         !losses->halted && (!worker || (!strcmp(o->on_loss, "restart") && may_restart(losses)));
@@ -191,6 +201,7 @@ void hr_losses_welcome(struct hr_losses *losses, size_t rank)
     const struct hr_shared_state *shared = shared_of(losses);
     const bool recall = shared->strategy->recalls || shared->strategy->joins_at_cut;
     last_of(losses, rank)->back = true;
+    losses->comes[rank] = false;
     hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && recall);
 }
 

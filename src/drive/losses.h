@@ -46,6 +46,7 @@ struct hr_losses {
     int64_t began_ns;
     size_t restarts;                /* so far */
     int64_t again_ns[HR_MAX_RANKS]; /* when a rank may be started again; 0: it need not */
+    bool comes[HR_MAX_RANKS];       /* it is gone, and will be back */
     struct hr_loss *loss;           /* (n) owned */
     size_t n;
 };

@@ -76,6 +76,25 @@ static void all_may_be_away_at_once(void **state)
     }
 }
 
+/* Worker 0 has used the last of the restarts, and is still away. */
+static void one_who_comes_back_is_waited_for(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"allreduce", "ps-sync", "ps-async", "gossip"};
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        struct hr_train_options options =
+            options_of(strategies[i], "restart", "kill:0@step=2,kill:0@step=4,kill:1@step=5");
+        options.workers = 2;
+        options.max_restarts = 2;
+        options.epochs = 2;
+        struct hr_run_result result = run_train(&options);
+        assert_int_equal(result.nlosses, 3);
+        assert_int_equal(result.restarts, 2);
+        assert_true(result.losses[1].back && !result.losses[2].back);
+        hr_run_result_free(&result);
+    }
+}
+
 /* Who is left shares the same micro-shards: the bits are those of a run without losses. Three of
  * four cannot: one of them sits out. */
 static void repro_gives_the_same_bits_whoever_is_lost(void **state)
@@ -108,6 +127,7 @@ int main(void)
         cmocka_unit_test(without_the_option_a_loss_ends_the_run),
         cmocka_unit_test(the_last_worker_ends_it_too),
         cmocka_unit_test(all_may_be_away_at_once),
+        cmocka_unit_test(one_who_comes_back_is_waited_for),
         cmocka_unit_test(repro_gives_the_same_bits_whoever_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
