@@ -9,7 +9,7 @@
  * places and the count of those that left of launch/join.c, the abort record and who speaks for the
  * dead (control.h), the batch dispenser, claims and the lock of sparse/run.h, emulated links
  * (netsim/emulated_links.h), the words of strategy/tickets.h, the histograms of
- * strategy/staleness.h, the rounds of strategy/server_losses.h, and Hogwild's weights, which go
+ * strategy/staleness.h, the lines of strategy/server_losses.h, and Hogwild's weights, which go
  * through the last functions of this file and through nothing else.
  */
 #ifndef HR_SHM_ATOM_H
@@ -59,6 +59,11 @@ static inline uint32_t hr_atom32_fetch_add_release(struct hr_atom32 *a, uint32_t
     return atomic_fetch_add_explicit(&a->word, value, memory_order_release);
 }
 
+static inline uint32_t hr_atom32_fetch_add_acq_rel(struct hr_atom32 *a, uint32_t value)
+{
+    return atomic_fetch_add_explicit(&a->word, value, memory_order_acq_rel);
+}
+
 static inline uint32_t hr_atom32_fetch_or_acquire(struct hr_atom32 *a, uint32_t bits)
 {
     return atomic_fetch_or_explicit(&a->word, bits, memory_order_acquire);
@@ -75,6 +80,13 @@ static inline int hr_atom32_replace_relaxed(struct hr_atom32 *a, uint32_t expect
 {
     return atomic_compare_exchange_strong_explicit(&a->word, &expected, desired,
                                                    memory_order_relaxed, memory_order_relaxed);
+}
+
+static inline int hr_atom32_replace_acq_rel(struct hr_atom32 *a, uint32_t expected,
+                                            uint32_t desired)
+{
+    return atomic_compare_exchange_strong_explicit(&a->word, &expected, desired,
+                                                   memory_order_acq_rel, memory_order_acquire);
 }
 
 static inline int hr_atom64_replace_acq_rel(struct hr_atom64 *a, uint64_t expected,

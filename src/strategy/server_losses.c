@@ -75,37 +75,45 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
     *batches += client->batches;
 }
 
-/* One more shard has taken a loss, with so many pushes before it. In a round: how many shards have
- * (the low byte), whether they differ, and the pushes of the first. Returns: it was the last. */
-static bool gather(const struct hr_shared_state *shared, struct hr_atom64 *round, uint64_t pushes,
-                   bool *differ)
+/* Have all shards taken that loss, and as many pushes before it? */
+static bool all_have_taken(const struct hr_shared_state *shared, size_t worker, uint32_t loss,
+                           bool *differ)
 {
-    const uint64_t COUNT = 0xff, DIFFER = 0x100;
-    const unsigned PUSHES = 16;
-    for (;;) {
-        const uint64_t had = hr_atom64_load_acquire(round);
-        const uint64_t first = had & COUNT ? had >> PUSHES : pushes;
-        const bool differs = had & DIFFER || first != pushes;
-        const uint64_t has = first << PUSHES | (differs ? DIFFER : 0) | ((had & COUNT) + 1);
-        const bool last = (has & COUNT) == shared->servers;
-        *differ = differs;
-        if (hr_atom64_replace_acq_rel(round, had, last ? 0 : has)) /* partner: other shards */
-            return last;
+    const struct hr_loss_at_shard *first = hr_loss_at_shard(shared, worker, 0);
+    *differ = false;
+    for (size_t s = 0; s < shared->servers; s++) {
+        const struct hr_loss_at_shard *at = hr_loss_at_shard(shared, worker, s);
+        if ((int32_t)(hr_atom32_load_acquire(&at->taken) - loss) < 0) /* partner: publish */
+            return false;
+        *differ |= at->pushes[loss % HR_LOSS_ROUNDS] != first->pushes[loss % HR_LOSS_ROUNDS];
     }
+    return true;
 }
 
-/* Losses of a worker are completed one after another: a shard takes them in order. */
-static void publish(struct hr_shard *shard, size_t worker, uint32_t loss, uint64_t pushes)
+/* Losses of a worker are completed one after another: a shard takes them in order. Whoever looks
+ * after another has looked sees what that one has said. */
+static void complete(const struct hr_shared_state *shared, size_t worker)
 {
-    const struct hr_shared_state *shared = shard->shared;
     struct hr_server_loss *line = &hr_server_losses(shared)[worker];
     bool differ;
-    if (!gather(shared, &line->round[loss % HR_LOSS_ROUNDS], pushes, &differ))
-        return;
-    hr_fate_of(shared->fates, worker)->partial += differ;
-    hr_atom32_store_release(&line->taken, loss); /* partner: hr_server_may_join */
+    hr_atom32_fetch_add_acq_rel(&line->looks, 1); /* partner: itself */
+    for (;;) {
+        const uint32_t had = hr_atom32_load_acquire(&line->taken);
+        if (!all_have_taken(shared, worker, had + 1, &differ))
+            break;
+        if (hr_atom32_replace_acq_rel(&line->taken, had, had + 1)) /* partner: may_join */
+            hr_fate_of(shared->fates, worker)->partial += differ;
+    }
     hr_bell_ring(&shared->control->rank[worker].bell);
     hr_bell_ring(&shared->control->launcher_bell); /* it may wait for that at a cut */
+}
+
+static void publish(struct hr_shard *shard, size_t worker, uint32_t loss, uint64_t pushes)
+{
+    struct hr_loss_at_shard *at = hr_loss_at_shard(shard->shared, worker, shard->number);
+    at->pushes[loss % HR_LOSS_ROUNDS] = pushes;
+    hr_atom32_store_release(&at->taken, loss); /* partner: all_have_taken */
+    complete(shard->shared, worker);
 }
 
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker)

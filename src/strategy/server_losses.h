@@ -21,8 +21,9 @@
  *            with the slowest, as who joins does. They may leave the cut when all shards have taken
  *            all losses (may_join): the dead may have worked while they rested.
  *
- * Memory:  a line for each worker, last in the servers' memory; none where losses are no inputs.
- * Threads: a shard's; the line of a worker is changed by all shards, see struct hr_server_loss.
+ * Memory:  a line for each worker, and for each of its shards, in the servers' memory; none where
+ *          losses are no inputs.
+ * Threads: a shard's; who is the last to take a loss writes struct hr_server_loss.
  * Test:    tests/unit/strategy/test_served_losses.c, test_served_orders.c
  */
 #ifndef HR_STRATEGY_SERVER_LOSSES_H
@@ -32,19 +33,25 @@
 
 enum { HR_LOSS_ROUNDS = 4 };
 
-/* What shards know of a worker's losses. */
+/* What all shards know of a worker's losses. */
 struct hr_server_loss {
-    /* Loss k is gathered in k % HR_LOSS_ROUNDS: who is the last shard to take it, and had all taken
-     * as many pushes? Changed by all shards; partner: itself. */
-    alignas(HR_LINE) struct hr_atom64 round[HR_LOSS_ROUNDS];
-    struct hr_atom32 taken; /* losses that all shards have taken. Writer: the last; partner:
-                               hr_server_may_join */
+    alignas(HR_LINE) struct hr_atom32 taken; /* losses that all shards have taken. Writer: the last;
+                                                partner: hr_server_may_join */
+    struct hr_atom32 looks; /* at who is the last. Changed by all shards; partner: itself */
     bool gone;              /* when servers began. Writer: the launcher */
 };
 
-/* (workers) lines (server_memory.c). */
+/* What one shard says of them. Writer: the shard; partner: the last to take a loss. */
+struct hr_loss_at_shard {
+    alignas(HR_LINE) struct hr_atom32 taken;
+    uint64_t pushes[HR_LOSS_ROUNDS]; /* that it had taken before loss k, in k % HR_LOSS_ROUNDS */
+};
+
+/* (workers) lines; behind them (workers, servers) of shards (server_memory.c). */
 size_t hr_server_losses_bytes(const struct hr_shared_state *shared);
 struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared);
+struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, size_t worker,
+                                          size_t shard);
 
 /* --- a shard's; only where shard->loses --- */
 

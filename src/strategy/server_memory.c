@@ -26,7 +26,9 @@ static size_t served_state_floats(const struct hr_shared_state *shared)
 size_t hr_server_losses_bytes(const struct hr_shared_state *shared)
 {
     const bool inputs = shared->outlives && shared->strategy->lose;
-    return inputs ? shared->workers * sizeof(struct hr_server_loss) : 0;
+    return inputs ? shared->workers * (sizeof(struct hr_server_loss) +
+                                       shared->servers * sizeof(struct hr_loss_at_shard))
+                  : 0;
 }
 
 size_t hr_server_bytes(const struct hr_shared_state *shared)
@@ -84,13 +86,23 @@ struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared)
     return (void *)behind(hr_server_state(shared), served_state_floats(shared));
 }
 
+struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, size_t worker,
+                                          size_t shard)
+{
+    struct hr_loss_at_shard *all = (void *)(hr_server_losses(shared) + shared->workers);
+    return &all[worker * shared->servers + shard];
+}
+
 /* Servers may begin after losses: all went back to a cut. */
 static void init_losses(const struct hr_shared_state *shared)
 {
     struct hr_server_loss *lines = hr_server_losses(shared);
     for (size_t w = 0; w < shared->workers; w++) {
-        hr_atom32_store_release(&lines[w].taken, hr_roster_lost(shared->control, w));
+        const uint32_t lost = hr_roster_lost(shared->control, w);
+        hr_atom32_store_release(&lines[w].taken, lost);
         lines[w].gone = hr_roster_is_gone(shared->control, w);
+        for (size_t s = 0; s < shared->servers; s++)
+            hr_atom32_store_release(&hr_loss_at_shard(shared, w, s)->taken, lost);
     }
 }
 
