@@ -38,6 +38,8 @@ struct hr_loss {
     uint64_t again_samples; /* handed out to others, or computed once more */
     uint64_t partial;       /* pushes of its that reached the weights in part */
     bool back;              /* it was started again, and took part again */
+    bool replaced;          /* a server: its replica went on without it */
+    bool rolled_back;       /* all went back to the last cut */
     char how[160];
 };
 
@@ -49,6 +51,7 @@ struct hr_run_result {
     char manner[96];   /* as in struct hr_run_info */
     char setting[160]; /* other options in which it differs from runs compared with it; "" */
     size_t workers, servers, batch_size, global_batch, params;
+    size_t server_replicas; /* ranks of each server; 0: it has none */
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
     double repro_cost; /* time of gradients by micro-shards over that of whole ones; 0: not known */

@@ -44,7 +44,8 @@ struct hr_train_options {
     char schedule[32];       /* free; explore:SEED: one thread plays all ranks, in a drawn order */
     char kernels[16];        /* fast, reference */
     size_t workers;          /* 1 to 64; default: the processors allowed, at least 2 */
-    size_t servers;     /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
+    size_t servers; /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
+    size_t server_replicas; /* ranks of each server: 1, or 2, of which one may be lost */
     char placement[16]; /* dedicated: each shard is a rank; colocated: worker s serves shard s */
     uint64_t staleness; /* of ssp, in clocks */
     size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */
@@ -131,7 +132,7 @@ struct hr_run_info {
     const char *times;       /* models of the times of gradients and messages; "": real times */
     const char *memory;      /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
     const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */
-    size_t workers, servers, processors, batch_size, global_batch, params;
+    size_t workers, servers, server_replicas, processors, batch_size, global_batch, params;
     size_t threads_per_worker;
     size_t micro_shards; /* 0: reduce sum */
     double lr;           /* of the first update */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "drive/play_cut.h"
+#include "strategy/server_replica.h"
 
 struct explorer {
     struct hr_play play;
@@ -29,7 +30,7 @@ enum { NOTICE, REST, COME_BACK };
 
 static size_t ranks(const struct hr_play *play)
 {
-    return play->shared->workers + play->shared->servers;
+    return play->shared->workers + hr_owners(play->shared);
 }
 
 static bool stands_still(const struct explorer *explorer, size_t rank)
@@ -42,14 +43,17 @@ static size_t list_events(struct explorer *explorer, unsigned char *enabled)
     struct hr_play *play = &explorer->play;
     const struct hr_shared_state *shared = play->shared;
     size_t n = 0;
+    for (size_t s = 0; s < hr_owners(shared); s++)
+        if (hr_play_may_take(play, s))
+            hr_replica_look(&play->shard[s]);
     for (size_t r = 0; r < shared->workers; r++)
         enabled[n++] = hr_play_may_act(play, r) && !stands_still(explorer, r);
-    for (size_t s = 0; s < shared->servers; s++, n += shared->workers) {
+    for (size_t s = 0; s < hr_owners(shared); s++, n += shared->workers) {
         const bool takes =
             hr_play_may_take(play, s) && !stands_still(explorer, shared->workers + s);
         memset(enabled + n, takes, shared->workers);
         if (takes)
-            shared->strategy->enabled(&play->shard[s], enabled + n);
+            hr_replica_enabled(&play->shard[s], enabled + n);
     }
     for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += RANK_EVENTS) {
         enabled[n + NOTICE] = play->state[r] == HR_DEAD;
@@ -92,7 +96,7 @@ static enum hr_status take(struct explorer *explorer, size_t shard, size_t worke
     if (hr_play_server_is_killed(play, shard))
         return hr_play_die(play, play->shared->workers + shard);
     hr_play_take(play, shard, worker);
-    return HR_OK;
+    return hr_control_failure(play->shared->control);
 }
 
 static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t event)
@@ -110,7 +114,7 @@ static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t eve
 static enum hr_status one_event(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
-    const size_t workers = play->shared->workers, inputs = workers * play->shared->servers;
+    const size_t workers = play->shared->workers, inputs = workers * hr_owners(play->shared);
     size_t n, event = pick_event(explorer, &n);
     if (event == n || explorer->idle > IDLE_LOOKS * workers)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");

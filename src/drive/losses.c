@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "drive/terms.h"
 #include "strategy/last_cut.h"
-#include "strategy/server.h"
+#include "strategy/server_replica.h"
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
 
@@ -60,6 +60,17 @@ static bool may_restart(const struct hr_losses *losses)
     return losses->restarts < o->max_restarts;
 }
 
+/* Is what has been trained since the last cut gone with it: a server's part, or the last replica of
+ * those who could not come back before the next one? */
+static bool takes_all_back(const struct hr_losses *losses, size_t rank)
+{
+    if (losses->halted)
+        return false;
+    if (!is_worker(losses, rank))
+        return !hr_replica_lives(shared_of(losses), rank);
+    return shared_of(losses)->strategy->joins_at_cut && is_last_worker(losses, rank);
+}
+
 /* Why the run cannot outlive this loss; NULL: it can. */
 static const char *hindrance(const struct hr_losses *losses, size_t rank)
 {
@@ -67,7 +78,7 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
     const bool restarts = !strcmp(o->on_loss, "restart") && may_restart(losses);
     if (losses->n == HR_LOSSES_MOST)
         return "; more losses than are counted";
-    if (!is_worker(losses, rank) && !may_restart(losses))
+    if (!is_worker(losses, rank) && takes_all_back(losses, rank) && !may_restart(losses))
         return "; a server is needed, and --max-restarts are used up";
     if (!restarts && is_last_worker(losses, rank) && !a_worker_comes(losses))
         return "; no worker is left";
@@ -83,6 +94,8 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
     losses->loss = loss;
     loss = &losses->loss[losses->n];
     *loss = (struct hr_loss){
+        .rolled_back = takes_all_back(losses, rank),
+        .replaced = hr_replica_lives(shared, rank),
         .server = !is_worker(losses, rank),
         .rank = is_worker(losses, rank) ? rank : rank - shared->workers,
         .step = is_worker(losses, rank) ? shared->stats[rank].steps : 0,
@@ -116,16 +129,6 @@ static void plan_restart(struct hr_losses *losses, size_t rank)
         losses->now_ns(losses->clock) + (before ? first_pause_ns << (doublings - 1) : 0);
 }
 
-/* Is what has been trained since the last cut gone with it: a server's part, or the last replica of
- * those who could not come back before the next one? */
-static bool takes_all_back(const struct hr_losses *losses, size_t rank)
-{
-    if (losses->halted)
-        return false;
-    return !is_worker(losses, rank) ||
-           (shared_of(losses)->strategy->joins_at_cut && is_last_worker(losses, rank));
-}
-
 bool hr_losses_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
@@ -134,9 +137,9 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     const bool worker = is_worker(losses, rank);
     losses->comes[rank] = false;
     const char *why_not = hindrance(losses, rank);
-    const bool restarts =
-        !losses->halted && (!worker || (!strcmp(o->on_loss, "restart") && may_restart(losses)));
     const bool back = takes_all_back(losses, rank);
+    const bool restarts =
+        worker ? !losses->halted && !strcmp(o->on_loss, "restart") && may_restart(losses) : back;
     if (why_not || !note(losses, rank, how))
         return false;
     if (worker && !shared->strategy->recalls)
@@ -153,9 +156,10 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
         plan_restart(losses, rank);
     hr_log(HR_LOG_WARNING, "%s %zu was lost: %s; %s", worker ? "worker" : "server",
            losses->loss[losses->n - 1].rank, how,
-           back       ? "all go back to the last cut"
-           : restarts ? "it is started again"
-                      : "the others go on");
+           back                                   ? "all go back to the last cut"
+           : restarts                             ? "it is started again"
+           : losses->loss[losses->n - 1].replaced ? "its replica goes on"
+                                                  : "the others go on");
     return true;
 }
 
@@ -227,6 +231,15 @@ bool hr_losses_are_taken(const struct hr_losses *losses)
     return true;
 }
 
+/* The last loss; the last that took all back, where they went. */
+static struct hr_loss *why_recalled(const struct hr_losses *losses)
+{
+    struct hr_loss *loss = &losses->loss[losses->n - 1];
+    while (losses->rolls && !loss->rolled_back)
+        loss--;
+    return loss;
+}
+
 enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
 {
     struct hr_control *control = shared_of(losses)->control;
@@ -235,7 +248,7 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     uint64_t again;
     HR_TRY(hr_term_begin(losses->leader, how, &again));
     if (losses->n)
-        losses->loss[losses->n - 1].again_samples += again;
+        why_recalled(losses)->again_samples += again;
     losses->rolls = false;
     losses->view = hr_atom32_load_relaxed(&control->roster.view);
     hr_roster_begin_term(control, hr_atom32_load_relaxed(&control->roster.recall), begins);

@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "base/fpenv.h"
 #include "kernels/gemm.h"
+#include "strategy/server_replica.h"
 #include "strategy/server_requests.h"
 #include "drive/record.h"
 
@@ -138,7 +139,7 @@ bool hr_play_may_take(const struct hr_play *play, size_t shard)
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
     play->played[play->shared->workers + shard].taken++;
-    play->shared->strategy->take(&play->shard[shard], worker);
+    hr_replica_take(&play->shard[shard], worker);
     hr_record_taken(hr_record_log(play->drive, shard), &play->shard[shard].taken);
 }
 
@@ -181,7 +182,7 @@ enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard)
 static enum hr_status start_ranks(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
-    for (size_t s = 0; s < shared->servers; s++)
+    for (size_t s = 0; s < hr_owners(shared); s++)
         HR_TRY(hr_play_start_shard(play, s));
     for (size_t r = 0; r < shared->workers; r++)
         HR_TRY(hr_play_start_worker(play, r, false));
@@ -191,7 +192,7 @@ static enum hr_status start_ranks(struct hr_play *play)
 enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
 {
     const size_t threads = drive->driver->threads(drive->job->options);
-    const size_t workers = drive->job->shared->workers, servers = drive->job->shared->servers;
+    const size_t workers = drive->job->shared->workers, servers = hr_owners(drive->job->shared);
     *play =
         (struct hr_play){.drive = drive, .shared = drive->job->shared, .ticked_ns = hr_clock_ns()};
     HR_TRY(hr_kernels_init_process(threads));
@@ -216,7 +217,7 @@ void hr_play_stop(struct hr_play *play)
     for (size_t r = 0; play->played && r < workers; r++)
         if (play->played[r].up)
             hr_train_worker_stop(&play->worker[r]);
-    for (size_t s = 0; play->played && s < play->shared->servers; s++)
+    for (size_t s = 0; play->played && s < hr_owners(play->shared); s++)
         if (play->played[workers + s].up)
             play->shared->strategy->shard_stop(&play->shard[s]);
     free(play->worker);

@@ -44,10 +44,10 @@ struct hr_play {
     struct hr_drive *drive;
     struct hr_shared_state *shared;
     struct hr_train_worker *worker; /* (workers) owned */
-    struct hr_shard *shard;         /* (servers) owned */
-    enum hr_play_state *state;      /* (workers, then servers) owned; of servers: HR_WANTS, HR_DEAD,
+    struct hr_shard *shard;         /* (owners) owned */
+    enum hr_play_state *state;      /* (workers, then owners) owned; of owners: HR_WANTS, HR_DEAD,
                                        HR_LOST, HR_RESTS */
-    struct hr_played *played;       /* (workers, then servers) owned */
+    struct hr_played *played;       /* (workers, then owners) owned */
     struct hr_task *task;           /* (workers) owned: the current ones */
     struct hr_pool *pool;           /* owned */
     int64_t ticked_ns;

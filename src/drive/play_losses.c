@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "strategy/server_replica.h"
 #include "strategy/server_requests.h"
 
 static const char how[] = "killed by --inject";
@@ -13,7 +14,7 @@ static struct hr_losses *losses_of(const struct hr_play *play)
 
 static size_t ranks(const struct hr_play *play)
 {
-    return play->shared->workers + play->shared->servers;
+    return play->shared->workers + hr_owners(play->shared);
 }
 
 bool hr_play_is_killed(const struct hr_play *play, size_t rank)
@@ -43,8 +44,13 @@ static void die_as_worker(struct hr_play *play, size_t rank)
 /* Nobody may read what a dead server had: let it be no number. */
 static void die_as_server(struct hr_play *play, size_t shard)
 {
+    const struct hr_shared_state *shared = play->shared;
     struct hr_shard *it = &play->shard[shard];
+    const size_t states = shared->strategy->private_state ? 0 : hr_state_floats(shared);
     memset(it->weights, 0xff, it->count * sizeof *it->weights);
+    memset(it->sum, 0xff, it->count * sizeof *it->sum);
+    for (size_t at = it->first; at < states; at += shared->params)
+        memset(it->state + at, 0xff, it->count * sizeof *it->state);
     if (play->played[play->shared->workers + shard].up)
         play->shared->strategy->shard_stop(it);
 }
@@ -150,7 +156,9 @@ bool hr_play_all_rest(const struct hr_play *play)
         return false;
     for (size_t r = 0; r < ranks(play); r++) {
         const bool worker = r < play->shared->workers, lost = play->state[r] == HR_LOST;
-        if (worker ? !lost && play->state[r] != HR_RESTS : !hr_play_lives(play, r))
+        if (play->state[r] == HR_DEAD || (worker && !lost && play->state[r] != HR_RESTS))
+            return false;
+        if (!worker && lost && !hr_replica_lives(play->shared, r))
             return false;
         resting += worker && !lost;
     }
@@ -180,7 +188,9 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
 static enum hr_status begin_all_again(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
-    for (size_t s = 0; s < shared->servers; s++) {
+    for (size_t s = 0; s < hr_owners(shared); s++) {
+        if (!hr_play_lives(play, shared->workers + s))
+            continue;
         if (play->played[shared->workers + s].up)
             shared->strategy->shard_stop(&play->shard[s]);
         play->played[shared->workers + s].up = false;

@@ -1,6 +1,7 @@
 #include "drive/roll_call.h"
 
 #include "drive/rest.h"
+#include "strategy/server_replica.h"
 
 static const struct hr_train_job *job_of(const struct hr_losses *losses)
 {
@@ -29,7 +30,7 @@ static bool all_rest(const struct hr_losses *losses)
         return false;
     for (size_t r = 0; r < n; r++) {
         if (hr_roster_is_gone(control, r)) {
-            if (r >= workers) /* nothing goes on without a server */
+            if (r >= workers && !hr_replica_lives(job_of(losses)->shared, r)) /* nothing goes on */
                 return false;
             continue;
         }

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "drive/record.h"
-#include "strategy/server.h"
+#include "strategy/server_replica.h"
 #include "worker/conditions.h"
 
 enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank,
@@ -27,8 +27,9 @@ enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank
 bool hr_server_has_input(void *arg)
 {
     struct hr_server *server = arg;
+    hr_replica_look(&server->shard);
     memset(server->enabled, 1, server->shard.shared->workers);
-    server->shard.shared->strategy->enabled(&server->shard, server->enabled);
+    hr_replica_enabled(&server->shard, server->enabled);
     for (size_t w = 0; w < server->shard.shared->workers; w++)
         if (server->enabled[w])
             return true;
@@ -38,8 +39,8 @@ bool hr_server_has_input(void *arg)
 void hr_server_take(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
-    shared->strategy->take(&server->shard,
-                           hr_pick(&server->shard.picker, server->enabled, shared->workers));
+    hr_replica_take(&server->shard,
+                    hr_pick(&server->shard.picker, server->enabled, shared->workers));
     hr_record_taken(server->log, &server->shard.taken);
 }
 
@@ -60,12 +61,12 @@ static enum hr_status take_next(struct hr_server *server)
 {
     const struct hr_drive *drive = server->drive;
     const struct hr_shared_state *shared = drive->job->shared;
-    const size_t rank = hr_shard_rank(shared, server->shard.number);
+    const size_t rank = hr_shard_rank(shared, server->shard.owner);
     const bool measures = drive->calibration.compute;
     const int64_t since = measures ? hr_clock_ns() : 0;
     HR_TRY(hr_wait_until(&server->waiter, &shared->control->rank[rank].bell, hr_server_has_input,
                          server, "the workers"));
-    if (hr_conditions_kill_server(drive->job, server->shard.number, server->taken++,
+    if (hr_conditions_kill_server(drive->job, server->shard.owner, server->taken++,
                                   hr_launcher_ps(drive->launcher)))
         return hr_conditions_die(drive->job);
     const int64_t began = measures ? hr_clock_ns() : 0;
@@ -82,13 +83,13 @@ static enum hr_status rest(struct hr_server *server)
     if (rested != HR_E_RECALLED)
         return rested;
     shared->strategy->shard_stop(&server->shard);
-    return shared->strategy->shard_start(&server->shard, shared, server->shard.number);
+    return shared->strategy->shard_start(&server->shard, shared, server->shard.owner);
 }
 
 enum hr_status hr_serve(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
-    const size_t rank = hr_shard_rank(shared, server->shard.number);
+    const size_t rank = hr_shard_rank(shared, server->shard.owner);
     while (!shared->strategy->over(&server->shard)) {
         enum hr_status status = take_next(server);
         if (status == HR_E_RECALLED)
@@ -109,7 +110,7 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
     hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
     server->log = hr_record_log(drive, shard);
     if (hr_roster_is_gone(shared->control, rank)) { /* it begins with all others: come_back */
-        server->shard = (struct hr_shard){.shared = shared, .number = shard};
+        server->shard = (struct hr_shard){.shared = shared, .owner = shard};
         return HR_OK;
     }
     return shared->strategy->shard_start(&server->shard, shared, shard);

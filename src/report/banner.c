@@ -34,7 +34,9 @@ static void print_head(FILE *out, const struct hr_run_info *info)
     fprintf(out, ", %zu worker%s", info->workers, plural(info->workers));
     if (info->served)
         fprintf(out, " and %zu server%s%s", info->servers, plural(info->servers),
-                info->colocated ? " colocated in them" : "");
+                info->colocated             ? " colocated in them"
+                : info->server_replicas > 1 ? ", each with a replica,"
+                                            : "");
     print_launch(out, info);
 }
 

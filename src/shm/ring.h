@@ -116,6 +116,20 @@ static inline void hr_ring_release_spsc(struct hr_ring *ring)
     hr_atom64_store_release(&ring->head, head + 1); /* partner: reserve, drained */
 }
 
+/* How many messages were released: the number, from 0, of the oldest. Consumer only. */
+static inline uint64_t hr_ring_taken_spsc(const struct hr_ring *ring)
+{
+    return hr_atom64_load_relaxed(&ring->head); /* our own word */
+}
+
+/* Whoever consumed is no more, and another takes its place: the oldest message is number `place`,
+ * which the producer has not overwritten. */
+static inline void hr_ring_rewind_spsc(struct hr_ring *ring, uint64_t place)
+{
+    ring->tail_seen = place;                     /* peek looks again */
+    hr_atom64_store_release(&ring->head, place); /* partner: reserve, drained */
+}
+
 /* Drop all messages that are there. Consumer only. */
 static inline void hr_ring_drop_spsc(struct hr_ring *ring)
 {

@@ -167,7 +167,7 @@ static uint64_t skew(const struct hr_shard *shard)
 
 static uint64_t step_in_hand(const struct hr_shard *shard)
 {
-    return hr_atom64_load_relaxed(&shard->shared->dispenser->next) - 1; /* our own word */
+    return shard->next - 1;
 }
 
 /* Those who live share the batch, in rank order. */
@@ -183,8 +183,7 @@ static void begin_step(struct hr_shard *shard)
     }
     shard->seats = shard->expected = shard->loses ? seats : workers;
     shard->open = true;
-    hr_atom64_store_release(&shard->shared->dispenser->next,
-                            step_in_hand(shard) + 2); /* partner: the leader at a cut */
+    hr_shard_handed_out(shard, shard->next + 1);
 }
 
 /* Samples of its share of the step in hand. */
@@ -309,7 +308,7 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
 static void count_lost(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
-    struct hr_fate *fate = hr_fate_of(shard->shared->fates, worker);
+    struct hr_fate *fate = hr_fate_of(shard->fates, worker);
     const bool misses = shard->open && client->seated && !client->in &&
                         (!client->batches || client->batch != step_in_hand(shard));
     if (!client->batches && !misses) /* as at a cut, where the leader reads fates */

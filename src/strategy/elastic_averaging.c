@@ -197,7 +197,7 @@ static void exchange(struct hr_shard *shard, size_t worker)
 /* Batches that came back, as many as follow each other. */
 static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
 {
-    struct hr_fates *fates = shard->shared->fates;
+    struct hr_fates *fates = shard->fates;
     uint64_t n = 0, index;
     if (!shard->loses || !hr_fates_take(fates, first))
         return 0;
@@ -209,16 +209,14 @@ static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
 /* The next batches, up to the cut; none when there are none left. */
 static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr_message *message)
 {
-    struct hr_dispenser *dispenser = shard->shared->dispenser;
-    uint64_t next = hr_atom64_load_relaxed(&dispenser->next);     /* our own word */
-    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut); /* partner: the leader */
-    const uint64_t most = shard->shared->options->sync_every;
+    const uint64_t most = shard->shared->options->sync_every, cut = shard->note.cut;
+    uint64_t next = shard->next;
     if (!hr_shard_has_batch(shard))
         return;
     uint64_t count = again(shard, most, &next);
     if (!count) {
         count = cut - next < most ? cut - next : most;
-        hr_atom64_store_release(&dispenser->next, next + count); /* partner: the leader at a cut */
+        hr_shard_handed_out(shard, next + count);
     }
     message->word[HR_REPLY_INDEX] = client->batch = next;
     message->word[HR_REPLY_COUNT] = client->batches = count;

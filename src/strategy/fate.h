@@ -76,6 +76,9 @@ bool hr_fates_next(const struct hr_fates *fates, uint64_t *index);
 void hr_fates_leave_cut(struct hr_fates *fates);
 void hr_fates_roll_back(struct hr_fates *fates);
 
+/* What whoever hands out batches has written, from a copy of its own. */
+void hr_fates_copy(struct hr_fates *to, const struct hr_fates *from);
+
 struct hr_worker_stats;
 
 /* The worker counts one more gradient: between these two its counters may be torn. */

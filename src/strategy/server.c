@@ -159,8 +159,8 @@ const struct hr_strategy hr_strategy_ps_async = {
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
     .order = hr_order_of_arrival,
     .options =
-        (const char *const[]){"servers", "placement", "server-time", "async-lr", "staleness-lr",
-                              "delay-compensation", "link", "topology", NULL},
+        (const char *const[]){"servers", "server-replicas", "placement", "server-time", "async-lr",
+                              "staleness-lr", "delay-compensation", "link", "topology", NULL},
     .prepare = hr_stale_prepare,
     .describe = hr_stale_describe,
     SERVER_FUNCTIONS,
@@ -177,9 +177,9 @@ const struct hr_strategy hr_strategy_ssp = {
     .name = "ssp",
     .guarantee = "each push applied once, whole; fastest - slowest <= staleness",
     .order = hr_order_of_arrival,
-    .options =
-        (const char *const[]){"staleness", "servers", "placement", "server-time", "async-lr",
-                              "staleness-lr", "delay-compensation", "link", "topology", NULL},
+    .options = (const char *const[]){"staleness", "servers", "server-replicas", "placement",
+                                     "server-time", "async-lr", "staleness-lr",
+                                     "delay-compensation", "link", "topology", NULL},
     .in_step = &hr_strategy_ps_sync,
     .prepare = prepare_ssp,
     .describe = hr_stale_describe,

@@ -93,17 +93,17 @@ enum {
 /* Words of a request. */
 enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
 
-/* The rank that owns a shard: a worker, or one behind the workers. */
-static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t shard)
+/* The rank of an owner (of a shard, or of its second copy): a worker, or one behind the workers. */
+static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t owner)
 {
-    return shared->colocated ? shard : shared->workers + shard;
+    return shared->colocated ? owner : shared->workers + owner;
 }
 
+/* The rank that takes the messages to a shard. */
+size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard);
+
 /* The rank of a party of a message. */
-static inline size_t hr_party_rank(const struct hr_shared_state *shared, size_t party)
-{
-    return party < shared->workers ? party : hr_shard_rank(shared, party - shared->workers);
-}
+size_t hr_party_rank(const struct hr_shared_state *shared, size_t party);
 
 /* Memory and messages (server_memory.c). */
 size_t hr_server_bytes(const struct hr_shared_state *shared);
@@ -114,12 +114,12 @@ struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t 
 struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t worker,
                                   size_t shard);
 
-/* The servers' weights and scratch, (params) each; ratio (tensors), used where there is one shard;
- * state (nstates, params). */
-float *hr_server_weights(const struct hr_shared_state *shared);
-float *hr_server_scratch(const struct hr_shared_state *shared);
-float *hr_server_ratio(const struct hr_shared_state *shared);
-float *hr_server_state(const struct hr_shared_state *shared);
+/* A copy of the servers' arrays: weights and scratch, (params) each; ratio (tensors), used where
+ * there is one shard; state (nstates, params). */
+float *hr_server_weights(const struct hr_shared_state *shared, size_t copy);
+float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy);
+float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy);
+float *hr_server_state(const struct hr_shared_state *shared, size_t copy);
 
 /* Where a shard's slice of the parameters begins; that of the next is its end. */
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
@@ -128,8 +128,10 @@ size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
  * rung. */
 void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
                     const struct hr_message *message);
-/* A shard's reply; it says who and what version sends it, and how stale the worker's push was. */
+/* A shard's reply; it says who and what version sends it, and how stale the worker's push was. The
+ * same reply once more: the one who spoke for the shard is lost. */
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
+void hr_shard_reply_again(struct hr_shard *shard, size_t worker);
 
 /* A worker's own, where it pushes. */
 struct hr_pushing {
@@ -152,8 +154,7 @@ void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_
 void hr_server_push(struct hr_worker *worker, uint64_t index);
 
 /* The shard's half (server_shard.c). */
-enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared,
-                              size_t number);
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner);
 void hr_shard_stop(struct hr_shard *shard);
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);
@@ -164,9 +165,16 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
 /* If all who live have arrived: export, and tell them (server_cut.c). */
 void hr_shard_finish_cut(struct hr_shard *shard);
+void hr_shard_export(struct hr_shard *shard);
 /* Is there a batch to be handed out before the cut? Shard 0 only. One that came back goes out even
  * after a request to stop: the cut has all before it. */
 bool hr_shard_has_batch(const struct hr_shard *shard);
+/* Batches before that may be handed out now. */
+uint64_t hr_shard_cut(const struct hr_shard *shard);
+/* Batches before `next` have been handed out. */
+void hr_shard_handed_out(struct hr_shard *shard, uint64_t next);
+/* Copy the slice to a worker that waits. */
+void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
 /* The one update expression, with the gradient sum g (count); the number of the next. */
 void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);
 uint64_t hr_shard_next_number(const struct hr_shard *shard);

@@ -1,19 +1,25 @@
 /* Parameter servers at a cut: when all who live have arrived, a shard exports its slice. */
 #include <string.h>
 
-#include "strategy/server.h"
+#include "strategy/server_replica.h"
 
-static void export(struct hr_shard *shard)
+void hr_shard_export(struct hr_shard *shard)
 {
     const struct hr_shared_state *shared = shard->shared;
-    if (shard->joined && shard->exported == shard->version + 1) /* somebody may be reading it */
-        return;
-    shard->exported = shard->version + 1;
     memcpy(shared->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
     if (!shared->strategy->private_state)
         hr_export_state(shared, shard->state, shard->first, shard->count);
     if (!shared->strategy->private_state && shard->number == 0)
         shared->snapshot.applied[0] = shard->before + shard->version;
+}
+
+static void export(struct hr_shard *shard)
+{
+    if (shard->joined && shard->exported == shard->version + 1) /* somebody may be reading it */
+        return;
+    shard->exported = shard->version + 1;
+    if (shard->speaks)
+        hr_shard_export(shard);
 }
 
 /* From the first return on, some may have rested while another worked, who may be gone by now. */
@@ -33,7 +39,7 @@ static bool cut_is_complete(const struct hr_shard *shard)
 /* All have the same weights: no worker is ahead. */
 void hr_shard_finish_cut(struct hr_shard *shard)
 {
-    if (!cut_is_complete(shard))
+    if (!cut_is_complete(shard) || !hr_replica_agrees(shard))
         return;
     export(shard);
     for (size_t w = 0; w < shard->shared->workers; w++) {

@@ -1,6 +1,8 @@
 /* Parameter servers outlive workers: what a shard does when one is lost, and when it comes back. */
 #include "strategy/server_losses.h"
 
+#include <string.h>
+
 #include "shm/control.h"
 #include "strategy/ssp_gate.h"
 
@@ -35,7 +37,9 @@ void hr_shard_lose_begin(struct hr_shard *shard, size_t worker)
 {
     struct hr_client *client = &shard->worker[worker];
     client->number = 0; /* of its next life */
-    hr_ring_drop_spsc(hr_server_requests(shard->shared, worker, shard->number));
+    client->held |= client->batches > 0;
+    if (shard->leads)
+        hr_ring_drop_spsc(hr_server_requests(shard->shared, worker, shard->number));
     shard->taken = (struct hr_taken){
         .kind = HR_GONE,
         .worker = (uint32_t)worker,
@@ -45,13 +49,13 @@ void hr_shard_lose_begin(struct hr_shard *shard, size_t worker)
 }
 
 /* Its counters, as if it had never begun what it did not push. Of one that died at a cut they are
- * right already, and the leader may be reading them: nothing is written. */
+ * right already, and the leader may be reading them: nothing is written. May be repeated. */
 static void settle_counters(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
     struct hr_worker_stats *stats = &shard->shared->stats[worker];
     hr_stats_mend(stats);
-    if (client->batches && stats->last.any && stats->last.index == client->batch)
+    if (client->held && stats->last.any && stats->last.index == client->batch)
         hr_stats_take_back(stats);
     const uint64_t updates = client->made + client->pushes + (client->clock - client->began);
     if (stats->updates != updates)
@@ -62,7 +66,7 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
-    struct hr_fate *fate = hr_fate_of(shared->fates, worker);
+    struct hr_fate *fate = hr_fate_of(shard->fates, worker);
     uint64_t *batches = shared->reissues ? &fate->again_batches : &fate->lost_batches;
     uint64_t *samples = shared->reissues ? &fate->again_samples : &fate->lost_samples;
     if (!client->batches) /* as at a cut, where the leader reads fates */
@@ -70,7 +74,7 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
     for (uint64_t i = client->batch; i < client->batch + client->batches; i++) {
         *samples += hr_batch_schedule_batch(&shared->schedule, i).count;
         if (shared->reissues)
-            hr_fates_return(shared->fates, i);
+            hr_fates_return(shard->fates, i);
     }
     *batches += client->batches;
 }
@@ -108,11 +112,13 @@ static void complete(const struct hr_shared_state *shared, size_t worker)
     hr_bell_ring(&shared->control->launcher_bell); /* it may wait for that at a cut */
 }
 
-static void publish(struct hr_shard *shard, size_t worker, uint32_t loss, uint64_t pushes)
+/* May be repeated. */
+static void publish(struct hr_shard *shard, size_t worker)
 {
+    const struct hr_client *client = &shard->worker[worker];
     struct hr_loss_at_shard *at = hr_loss_at_shard(shard->shared, worker, shard->number);
-    at->pushes[loss % HR_LOSS_ROUNDS] = pushes;
-    hr_atom32_store_release(&at->taken, loss); /* partner: all_have_taken */
+    memcpy(at->pushes, client->before, sizeof at->pushes);
+    hr_atom32_store_release(&at->taken, client->lost); /* partner: all_have_taken */
     complete(shard->shared, worker);
 }
 
@@ -131,17 +137,32 @@ void hr_shard_lose_end(struct hr_shard *shard, size_t worker)
     client->arrived = client->rests = false;
     client->read = UINT64_MAX;
     hr_shard_finish_cut(shard);
-    publish(shard, worker, ++client->lost, pushes);
+    client->lost++;
+    client->before[client->lost % HR_LOSS_ROUNDS] = pushes;
+    if (shard->speaks)
+        publish(shard, worker);
 }
 
 void hr_shard_lose(struct hr_shard *shard, size_t worker)
 {
     hr_shard_lose_begin(shard, worker);
     if (shard->number == 0) {
-        settle_counters(shard, worker);
         hr_shard_give_back(shard, worker);
+        if (shard->speaks)
+            settle_counters(shard, worker);
     }
     hr_shard_lose_end(shard, worker);
+}
+
+void hr_shard_say_losses(struct hr_shard *shard)
+{
+    for (size_t w = 0; w < shard->shared->workers; w++) {
+        if (!shard->worker[w].lost)
+            continue;
+        if (shard->number == 0 && shard->worker[w].left == HR_LEFT_GONE)
+            settle_counters(shard, w);
+        publish(shard, w);
+    }
 }
 
 /* --- a return --- */
@@ -177,6 +198,8 @@ void hr_shard_join(struct hr_shard *shard, size_t worker)
         .step = had.step,
         .made = had.made,
         .lost = had.lost,
+        .place = had.place,
+        .replies = had.replies,
         .in = had.in, /* what it had delivered is still to be summed */
         .index = had.index,
         .samples = had.samples,

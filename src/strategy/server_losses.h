@@ -31,8 +31,6 @@
 
 #include "strategy/server.h"
 
-enum { HR_LOSS_ROUNDS = 4 };
-
 /* What all shards know of a worker's losses. */
 struct hr_server_loss {
     alignas(HR_LINE) struct hr_atom32 taken; /* losses that all shards have taken. Writer: the last;
@@ -65,6 +63,8 @@ void hr_shard_lose(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
 void hr_shard_give_back(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
+/* It speaks from now on: what others see of losses, once more. */
+void hr_shard_say_losses(struct hr_shard *shard);
 /* It has joined. */
 void hr_shard_join(struct hr_shard *shard, size_t worker);
 

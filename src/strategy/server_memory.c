@@ -4,8 +4,9 @@
 #include "base/size.h"
 #include "shm/pair.h"
 #include "strategy/server_losses.h"
+#include "strategy/server_replica.h"
 
-/* --- memory: [requests and replies | weights | scratch | ratio | state | losses] --- */
+/* --- memory: [rings | copies: weights, scratch, ratio, state | losses | logs] --- */
 
 static size_t rings_bytes(const struct hr_shared_state *shared)
 {
@@ -31,11 +32,51 @@ size_t hr_server_losses_bytes(const struct hr_shared_state *shared)
                   : 0;
 }
 
+static size_t copy_bytes(const struct hr_shared_state *shared)
+{
+    return 2 * array_bytes(shared->params) + array_bytes(hr_ratio_floats(shared)) +
+           array_bytes(served_state_floats(shared));
+}
+
+/* --- logs: for each shard [a line | ring | notes] --- */
+
+/* A PUSH and what its worker waits for, its loss, and, when that has been said, its return. */
+enum { ENTRIES_A_WORKER = 4 };
+
+static size_t log_slots(const struct hr_shared_state *shared)
+{
+    size_t slots = 1;
+    while (slots < ENTRIES_A_WORKER * shared->workers)
+        slots *= 2;
+    return slots;
+}
+
+static size_t log_bytes(const struct hr_shared_state *shared)
+{
+    const size_t slots = log_slots(shared);
+    return HR_LINE + hr_ring_bytes(slots) +
+           hr_round_up(slots * sizeof(struct hr_log_note), HR_LINE);
+}
+
+static size_t logs_bytes(const struct hr_shared_state *shared)
+{
+    return shared->copies > 1 ? shared->servers * log_bytes(shared) : 0;
+}
+
+struct hr_server_log hr_server_log(const struct hr_shared_state *shared, size_t shard)
+{
+    unsigned char *line = (unsigned char *)hr_server_losses(shared) +
+                          hr_server_losses_bytes(shared) + shard * log_bytes(shared);
+    unsigned char *ring = line + HR_LINE, *notes = ring + hr_ring_bytes(log_slots(shared));
+    return (struct hr_server_log){(void *)line, (void *)ring, (void *)notes};
+}
+
+/* --- all of it --- */
+
 size_t hr_server_bytes(const struct hr_shared_state *shared)
 {
-    return rings_bytes(shared) + 2 * array_bytes(shared->params) +
-           array_bytes(hr_ratio_floats(shared)) + array_bytes(served_state_floats(shared)) +
-           hr_server_losses_bytes(shared);
+    return rings_bytes(shared) + shared->copies * copy_bytes(shared) +
+           hr_server_losses_bytes(shared) + logs_bytes(shared);
 }
 
 static struct hr_ring *ring_at(const struct hr_shared_state *shared, size_t worker, size_t shard,
@@ -55,9 +96,10 @@ struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t w
     return ring_at(shared, worker, shard, HR_REPLIES);
 }
 
-float *hr_server_weights(const struct hr_shared_state *shared)
+float *hr_server_weights(const struct hr_shared_state *shared, size_t copy)
 {
-    return (float *)(void *)((unsigned char *)shared->own + rings_bytes(shared));
+    const size_t at = rings_bytes(shared) + copy * copy_bytes(shared);
+    return (float *)(void *)((unsigned char *)shared->own + at);
 }
 
 /* The array after one of so many floats. */
@@ -66,24 +108,24 @@ static float *behind(float *array, size_t floats)
     return (float *)(void *)((unsigned char *)array + array_bytes(floats));
 }
 
-float *hr_server_scratch(const struct hr_shared_state *shared)
+float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy)
 {
-    return behind(hr_server_weights(shared), shared->params);
+    return behind(hr_server_weights(shared, copy), shared->params);
 }
 
-float *hr_server_ratio(const struct hr_shared_state *shared)
+float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy)
 {
-    return behind(hr_server_scratch(shared), shared->params);
+    return behind(hr_server_scratch(shared, copy), shared->params);
 }
 
-float *hr_server_state(const struct hr_shared_state *shared)
+float *hr_server_state(const struct hr_shared_state *shared, size_t copy)
 {
-    return behind(hr_server_ratio(shared), hr_ratio_floats(shared));
+    return behind(hr_server_ratio(shared, copy), hr_ratio_floats(shared));
 }
 
 struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared)
 {
-    return (void *)behind(hr_server_state(shared), served_state_floats(shared));
+    return (void *)hr_server_weights(shared, shared->copies);
 }
 
 struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, size_t worker,
@@ -106,11 +148,22 @@ static void init_losses(const struct hr_shared_state *shared)
     }
 }
 
+static void init_logs(const struct hr_shared_state *shared)
+{
+    for (size_t s = 0; shared->copies > 1 && s < shared->servers; s++) {
+        const struct hr_server_log log = hr_server_log(shared, s);
+        const size_t rank = hr_shard_rank(shared, s);
+        *log.alone = hr_roster_is_gone(shared->control, rank) || !hr_replica_lives(shared, rank);
+        hr_ring_init(log.ring, log_slots(shared), 0);
+    }
+}
+
 void hr_server_init(struct hr_shared_state *shared)
 {
     hr_pairs_init(shared->own, HR_SERVER_SLOTS, shared->workers * shared->servers);
     if (hr_server_losses_bytes(shared))
         init_losses(shared);
+    init_logs(shared);
 }
 
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
@@ -132,27 +185,77 @@ const char *hr_server_request_name(uint32_t kind)
     return name ? name : "unknown";
 }
 
+bool hr_replica_lives(const struct hr_shared_state *shared, size_t rank)
+{
+    if (shared->copies < 2 || rank < shared->workers)
+        return false;
+    const bool first = rank < shared->workers + shared->servers;
+    return !hr_roster_is_gone(shared->control,
+                              first ? rank + shared->servers : rank - shared->servers);
+}
+
+size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard)
+{
+    const size_t first = hr_shard_rank(shared, shard);
+    const bool gone = shared->copies > 1 && hr_roster_is_gone(shared->control, first);
+    return gone ? first + shared->servers : first;
+}
+
+size_t hr_party_rank(const struct hr_shared_state *shared, size_t party)
+{
+    return party < shared->workers ? party : hr_shard_leader(shared, party - shared->workers);
+}
+
 void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
                     const struct hr_message *message)
 {
+    const size_t to = hr_party_rank(shared, what->to);
     const bool request = what->from < shared->workers;
     const size_t worker = request ? what->from : what->to;
     const size_t shard = (request ? what->to : what->from) - shared->workers;
     if (shared->posted)
         shared->posted(shared->posted_arg, what);
     hr_pair_send(ring_at(shared, worker, shard, request ? HR_REQUESTS : HR_REPLIES),
-                 &shared->control->rank[hr_party_rank(shared, what->to)].bell, message);
+                 &shared->control->rank[to].bell, message);
+    if (hr_party_rank(shared, what->to) != to) /* it may have died before it looked */
+        hr_bell_ring(&shared->control->rank[hr_party_rank(shared, what->to)].bell);
+}
+
+static void send_reply(const struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message *reply = &shard->worker[worker].reply;
+    const struct hr_posted what = {
+        .from = shard->shared->workers + shard->number,
+        .to = worker,
+        .bytes = sizeof *reply + (reply->kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
+    };
+    hr_server_send(shard->shared, &what, reply);
 }
 
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message)
 {
-    message.from = (uint32_t)hr_shard_rank(shard->shared, shard->number);
+    struct hr_client *client = &shard->worker[worker];
+    message.from = (uint32_t)hr_shard_rank(shard->shared, shard->owner);
     message.sequence = shard->version;
-    message.word[HR_REPLY_STALENESS] = shard->worker[worker].staleness;
-    const struct hr_posted what = {
-        .from = shard->shared->workers + shard->number,
-        .to = worker,
-        .bytes = sizeof message + (message.kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
-    };
-    hr_server_send(shard->shared, &what, &message);
+    message.word[HR_REPLY_STALENESS] = client->staleness;
+    client->reply = message;
+    client->replies++;
+    if (shard->speaks)
+        send_reply(shard, worker);
+}
+
+void hr_shard_copy_out(struct hr_shard *shard, size_t worker)
+{
+    memcpy(shard->shared->weights[worker] + shard->first, shard->weights,
+           shard->count * sizeof(float));
+}
+
+void hr_shard_reply_again(struct hr_shard *shard, size_t worker)
+{
+    struct hr_client *client = &shard->worker[worker];
+    if (client->reply.kind == HR_WEIGHTS) {
+        hr_shard_copy_out(shard, worker);
+        client->read = client->reply.sequence = shard->version;
+    }
+    send_reply(shard, worker);
 }

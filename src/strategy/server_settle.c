@@ -99,9 +99,9 @@ uint64_t hr_server_settle(struct hr_shared_state *shared)
             hr_before_image_restore(&image, slice);
             continue;
         }
-        memcpy(shared->snapshot.weights + first, hr_server_weights(shared) + first,
+        memcpy(shared->snapshot.weights + first, hr_server_weights(shared, 0) + first,
                slice.count * sizeof(float));
-        hr_export_state(shared, hr_server_state(shared), first, slice.count);
+        hr_export_state(shared, hr_server_state(shared, 0), first, slice.count);
     }
     hr_term_settled(shared, record_of(shared), index);
     return index;

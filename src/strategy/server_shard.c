@@ -6,27 +6,31 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "strategy/server_losses.h"
+#include "strategy/server_replica.h"
 #include "strategy/server_settle.h"
 #include "strategy/ssp_gate.h"
 
-enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner)
 {
+    const size_t number = owner % shared->servers, copy = owner / shared->servers;
     const size_t first = hr_server_slice(shared, number);
     *shard = (struct hr_shard){
         .shared = shared,
         .number = number,
+        .owner = owner,
         .first = first,
         .count = hr_server_slice(shared, number + 1) - first,
-        .weights = hr_server_weights(shared) + first,
-        .state = hr_server_state(shared),
-        .ratio = hr_server_ratio(shared),
-        .sum = hr_server_scratch(shared) + first,
+        .weights = hr_server_weights(shared, copy) + first,
+        .state = hr_server_state(shared, copy),
+        .ratio = hr_server_ratio(shared, copy),
+        .sum = hr_server_scratch(shared, copy) + first,
         .before = shared->snapshot.applied[0],
+        .next = hr_atom64_load_acquire(&shared->dispenser->next), /* partner: who began the term */
         .loses = shared->outlives && shared->strategy->lose,
         .worker = calloc(shared->workers, sizeof *shard->worker),
         .grads = calloc(shared->workers, sizeof *shard->grads),
     };
-    if (!shard->worker || !shard->grads) {
+    if (!shard->worker || !shard->grads || hr_replica_start(shard) != HR_OK) {
         hr_shard_stop(shard);
         return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", shared->workers);
     }
@@ -43,6 +47,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
 
 void hr_shard_stop(struct hr_shard *shard)
 {
+    hr_replica_stop(shard);
     free(shard->worker);
     free(shard->grads);
     shard->worker = NULL;
@@ -55,13 +60,27 @@ bool hr_shard_over(const struct hr_shard *shard)
     return shard->ndone && shard->ndone + shard->ngone == shard->shared->workers;
 }
 
-bool hr_shard_has_batch(const struct hr_shard *shard)
+uint64_t hr_shard_cut(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->shared->dispenser;
-    if (shard->loses && hr_fates_waiting(shard->shared->fates))
-        return true;
-    return !hr_atom32_load_acquire(&dispenser->stop) &&
-           hr_atom64_load_relaxed(&dispenser->next) < hr_atom64_load_acquire(&dispenser->cut);
+    return hr_atom32_load_acquire(&dispenser->stop) ? 0 : hr_atom64_load_acquire(&dispenser->cut);
+}
+
+static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)
+{
+    return (shard->loses && hr_fates_waiting(shard->fates)) || shard->next < cut;
+}
+
+bool hr_shard_has_batch(const struct hr_shard *shard)
+{
+    return has_batch_before(shard, shard->note.cut);
+}
+
+void hr_shard_handed_out(struct hr_shard *shard, uint64_t next)
+{
+    shard->next = next;
+    if (shard->speaks) /* partner: the leader at a cut */
+        hr_atom64_store_release(&shard->shared->dispenser->next, next);
 }
 
 /* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
@@ -69,7 +88,8 @@ static bool may_read(const struct hr_shard *shard, size_t worker, uint64_t slowe
 {
     if (shard->ndone) /* a worker has left: the run is over, or has failed */
         return false;
-    if (!shard->shared->strategy->synchronous && shard->number == 0 && !hr_shard_has_batch(shard))
+    if (!shard->shared->strategy->synchronous && shard->number == 0 &&
+        !has_batch_before(shard, hr_shard_cut(shard)))
         return true; /* the answer will be NO_BATCH, which needs no gate */
     return hr_ssp_gate_is_open(shard, worker, slowest);
 }
@@ -92,12 +112,11 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
 /* The next batch: one that came back, or a new one. False: none is left. */
 static bool hand_out(struct hr_shard *shard, size_t worker)
 {
-    struct hr_dispenser *dispenser = shard->shared->dispenser;
-    uint64_t next = hr_atom64_load_relaxed(&dispenser->next); /* our own word */
+    uint64_t next = shard->next;
     if (!hr_shard_has_batch(shard))
         return false;
-    if (!shard->loses || !hr_fates_take(shard->shared->fates, &next))
-        hr_atom64_store_release(&dispenser->next, next + 1); /* partner: the leader at a cut */
+    if (!shard->loses || !hr_fates_take(shard->fates, &next))
+        hr_shard_handed_out(shard, next + 1);
     shard->worker[worker].batch = shard->taken.value = next;
     shard->worker[worker].batches = 1;
     return true;
@@ -119,9 +138,8 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
     hr_ssp_gate_check(shard, worker);
-    if (!shard->version || shard->worker[worker].handed != shard->version)
-        memcpy(shared->weights[worker] + shard->first, shard->weights,
-               shard->count * sizeof(float));
+    if (shard->speaks && (!shard->version || shard->worker[worker].handed != shard->version))
+        hr_shard_copy_out(shard, worker);
     shard->worker[worker].read = shard->version;
     hr_shard_reply(shard, worker, message);
 }
@@ -151,11 +169,14 @@ void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
 
 /* If a PULL follows the push, the update also writes the new weights to the worker. When the PULL
  * is taken, nothing is left to copy unless others have pushed since. */
-static bool asks_for_weights(const struct hr_shard *shard, size_t worker)
+static bool asks_for_weights(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_message *next =
-        hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
-    return next && next->kind == HR_PULL;
+    if (shard->leads) {
+        const struct hr_message *next =
+            hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
+        shard->note.pulls = next && next->kind == HR_PULL;
+    }
+    return shard->note.pulls && shard->speaks;
 }
 
 uint64_t hr_shard_next_number(const struct hr_shard *shard)
@@ -245,14 +266,25 @@ static bool is_new(struct hr_client *client, const struct hr_message *request)
 }
 
 /* Its loss comes before what the dead asked for. */
-struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
+static struct hr_message next_request(struct hr_shard *shard, size_t worker)
 {
     struct hr_ring *ring = hr_server_requests(shard->shared, worker, shard->number);
-    if (shard->loses && hr_shard_sees_loss(shard, worker))
-        return (struct hr_message){.kind = HR_GONE};
-    struct hr_message message = *hr_ring_peek_spsc(ring);
+    shard->note = (struct hr_log_note){.cut = hr_shard_cut(shard)};
+    if (shard->loses && hr_shard_sees_loss(shard, worker)) {
+        shard->in_hand = (struct hr_message){.kind = HR_GONE, .from = (uint32_t)worker};
+    } else {
+        shard->in_hand = *hr_ring_peek_spsc(ring);
+        hr_ring_release_spsc(ring);
+    }
+    return shard->in_hand;
+}
+
+struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
+{
+    struct hr_message message = shard->leads ? next_request(shard, worker) : hr_replica_next(shard);
     const bool timed = hr_server_carries_slice(message.kind);
-    hr_ring_release_spsc(ring);
+    if (message.kind == HR_GONE)
+        return message;
     if (!is_new(&shard->worker[worker], &message))
         message.kind = HR_DUPLICATE;
     shard->worker[worker].step = message.word[HR_REQUEST_STEP];

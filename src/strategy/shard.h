@@ -10,9 +10,13 @@
 #include <stdint.h>
 
 #include "base/account.h"
+#include "shm/ring.h"
 #include "trace/pick.h"
 
 struct hr_shared_state;
+struct hr_fates;
+
+enum { HR_LOSS_ROUNDS = 4 };
 
 /* Has a worker left, and how? */
 enum hr_left { HR_LEFT_NOT, HR_LEFT_DONE, HR_LEFT_GONE /* it was lost */ };
@@ -46,6 +50,12 @@ struct hr_client {
     uint64_t pushes; /* taken before the last cut, since it joined */
     uint64_t made;   /* updates that it made before it joined; backup-workers: all it made */
     uint32_t lost;   /* how often it was */
+    uint64_t before[HR_LOSS_ROUNDS]; /* pushes before loss k, in k % HR_LOSS_ROUNDS */
+    bool held;                       /* it was lost with a batch in its hands: `batch` */
+    /* For the day that the shard's replica is lost: server_replica.h. */
+    uint64_t place;          /* in its ring: of the message after the last that was taken */
+    uint64_t replies;        /* to it so far, sent or not */
+    struct hr_message reply; /* the last */
 };
 
 static inline void hr_client_leave(struct hr_client *client, enum hr_left left)
@@ -64,10 +74,19 @@ struct hr_taken {
     int64_t took_ns; /* a push: how long its gradient took */
 };
 
+/* What the one who leads knew when it took a message: server_replica.h. */
+struct hr_log_note {
+    uint64_t place;  /* as in struct hr_client */
+    uint64_t cut;    /* batches before it may be handed out */
+    uint64_t digest; /* of its slice, where the message completes a cut */
+    bool pulls;      /* a PULL follows the PUSH */
+};
+
 /* A parameter server's shard; private memory of its rank. */
 struct hr_shard {
     struct hr_shared_state *shared;
     size_t number, first, count; /* parameters [first, first + count) */
+    size_t owner;                /* of its copy: number, or servers + number */
     float *weights;              /* (count) in the segment */
     float *state;                /* (nstates, params) in the segment: that of all shards */
     float *ratio;                /* (tensors) for hr_step_measure */
@@ -86,6 +105,16 @@ struct hr_shard {
     const float **grads;      /* (workers) owned; scratch of a sum */
     struct hr_taken taken;
     struct hr_picker picker;
+    uint64_t next;           /* shard 0: the batch after those that were handed out */
+    struct hr_fates *fates;  /* shared, or its own where it does not speak */
+    struct hr_log_note note; /* of the message in hand */
+    /* Of a shard with a replica; one without leads and speaks. */
+    bool leads;                 /* it takes messages of workers; else those in the log */
+    bool speaks;                /* what others see of the shard is its work */
+    struct hr_ring *log;        /* NULL: it is alone */
+    struct hr_log_note *notes;  /* (slots of the log) */
+    struct hr_fates *own_fates; /* owned; NULL: it has none */
+    struct hr_message in_hand;
     struct hr_account *account; /* colocated: of the worker whose time it takes; else NULL */
 };
 

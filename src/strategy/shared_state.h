@@ -120,8 +120,9 @@ struct hr_shared_state {
     struct hr_batch_schedule schedule;
     struct hr_group_options group_options;
     size_t workers, servers, params;
-    bool outlives;                 /* the run outlives ranks that are lost (--on-loss) */
-    bool reissues;                 /* their batches are handed out again (--lost-batch) */
+    size_t copies; /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */
+    bool outlives; /* the run outlives ranks that are lost (--on-loss) */
+    bool reissues; /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
     struct hr_control *control;
@@ -146,5 +147,11 @@ struct hr_shared_state {
     bool (*posted)(void *arg, const struct hr_posted *what);
     void *posted_arg;
 };
+
+/* Parameter servers' ranks: shards, and behind them their second copies. */
+static inline size_t hr_owners(const struct hr_shared_state *shared)
+{
+    return shared->servers * shared->copies;
+}
 
 #endif

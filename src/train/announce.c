@@ -62,6 +62,7 @@ void hr_announce(const struct hr_run *run)
         .memory = memory,
         .workers = shared->workers,
         .servers = shared->servers,
+        .server_replicas = shared->copies,
         .processors = hr_cpus_allowed(),
         .batch_size = run->job.batch_size,
         .global_batch = run->job.global_batch,

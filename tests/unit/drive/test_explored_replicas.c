@@ -1,0 +1,145 @@
+/* Explored schedules in which servers with replicas die, at any event: nothing that a worker was
+ * told is lost, and nobody goes back. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/runs.h"
+
+enum { EPOCH = 96, EPOCHS = 2, BATCH = 4 };
+
+static const char *const strategies[] = {"ps-async", "ssp"};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+static struct hr_train_options options_of(size_t strategy, const char *on_loss, const char *inject,
+                                          size_t seed)
+{
+    struct hr_train_options options = run_options(strategies[strategy], 3);
+    snprintf(options.model, sizeof options.model, "flatten, dense 10");
+    snprintf(options.on_loss, sizeof options.on_loss, "%s", on_loss);
+    snprintf(options.inject, sizeof options.inject, "%s", inject);
+    snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
+    options.epochs = EPOCHS;
+    options.epoch_size = EPOCH;
+    options.batch_size = BATCH;
+    options.max_restarts = 1000;
+    options.servers = 1 + seed % 2;
+    options.server_replicas = 2;
+    options.momentum = 0.9;
+    return options;
+}
+
+/* A launcher says each loss on stderr. */
+static struct hr_run_result run_quietly(const struct hr_train_options *options)
+{
+    const int stderr_was = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDERR_FILENO);
+    struct hr_run_result result;
+    const enum hr_status status = hr_train(options, run_digits(), NULL, &result);
+    dup2(stderr_was, STDERR_FILENO);
+    close(stderr_was);
+    close(nowhere);
+    if (status != HR_OK)
+        print_error("%s, %s, %s, %s:\n", options->strategy, options->schedule, options->on_loss,
+                    options->inject);
+    CHECK_OK(status);
+    return result;
+}
+
+/* Each sample is in an update that counts, once. */
+static void check_account(const struct hr_train_options *options,
+                          const struct hr_run_result *result)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < result->nlosses; i++)
+        lost += result->losses[i].lost_samples;
+    if (lost == 0 && result->samples == EPOCHS * EPOCH &&
+        BATCH * result->updates == result->samples)
+        return;
+    print_error("%s, %s, %s: %llu samples trained on, %llu lost, %llu updates\n", options->strategy,
+                options->schedule, options->on_loss, (unsigned long long)result->samples,
+                (unsigned long long)lost, (unsigned long long)result->updates);
+    fail();
+}
+
+/* Returns how many losses took all back. */
+static size_t check_seed_of(size_t strategy, const char *on_loss, const char *inject, size_t seed)
+{
+    const struct hr_train_options options = options_of(strategy, on_loss, inject, seed);
+    struct hr_run_result result = run_quietly(&options);
+    size_t back = 0;
+    check_account(&options, &result);
+    for (size_t i = 0; i < result.nlosses; i++) {
+        back += result.losses[i].rolled_back;
+        assert_false(result.losses[i].rolled_back && result.losses[i].replaced);
+        assert_int_equal(result.losses[i].again_samples > 0 && result.losses[i].server,
+                         result.losses[i].again_samples > 0 && result.losses[i].rolled_back);
+    }
+    hr_run_result_free(&result);
+    return back;
+}
+
+static void one_of_two_is_outlived_without_going_back(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < check_count(200, 20000); seed++)
+        for (size_t s = 0; s < STRATEGIES; s++)
+            assert_int_equal(check_seed_of(s, "continue", "kill:server:any@p=0.02x1", seed), 0);
+}
+
+/* Whoever is left of a pair takes all back when it is lost, too. */
+static void servers_die_beside_their_replicas_and_workers(void **state)
+{
+    (void)state;
+    size_t back = 0;
+    for (size_t seed = 0; seed < check_count(200, 20000); seed++)
+        for (size_t s = 0; s < STRATEGIES; s++)
+            back += check_seed_of(s, seed % 2 ? "restart" : "continue",
+                                  "kill:server:any@p=0.01x4,kill:any@p=0.01x2", seed);
+    assert_true(back > 0);
+}
+
+static void the_same_seed_is_the_same_run(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < STRATEGIES; s++)
+        for (size_t seed = 0; seed < 10; seed++) {
+            const struct hr_train_options options =
+                options_of(s, "restart", "kill:server:any@p=0.02x3,kill:any@p=0.02x3", seed);
+            struct hr_run_result a = run_quietly(&options), b = run_quietly(&options);
+            assert_string_equal(a.weights_digest, b.weights_digest);
+            assert_int_equal(a.nlosses, b.nlosses);
+            hr_run_result_free(&a);
+            hr_run_result_free(&b);
+        }
+}
+
+/* Servers are numbered behind the first copies: 1 is the replica of 0, which speaks for both. */
+static void either_of_a_pair_may_be_named(void **state)
+{
+    (void)state;
+    for (size_t server = 0; server < 2; server++) {
+        char inject[64];
+        snprintf(inject, sizeof inject, "kill:server:%zu@step=20", server);
+        struct hr_train_options options = options_of(0, "continue", inject, 4);
+        struct hr_run_result result = run_quietly(&options);
+        assert_int_equal(result.nlosses, 1);
+        assert_true(result.losses[0].server && result.losses[0].replaced);
+        assert_int_equal(result.losses[0].rank, server);
+        check_account(&options, &result);
+        hr_run_result_free(&result);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_of_two_is_outlived_without_going_back),
+        cmocka_unit_test(servers_die_beside_their_replicas_and_workers),
+        cmocka_unit_test(the_same_seed_is_the_same_run),
+        cmocka_unit_test(either_of_a_pair_may_be_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
