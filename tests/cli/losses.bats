@@ -48,12 +48,9 @@ losses() { json "$TMP/run.json" "[(l['rank'], l['server'], l['back']) for l in d
 for_each() {
   for s in $strategies; do
     for how in continue restart; do
-      for launch in thread process; do
-        echo "$s $how $launch"
-        $1 $s $how $launch || return 1
-      done
+      printf "%s\n" "$s $how thread" "$s $how process"
     done
-  done
+  done | together $1
 }
 
 dies() {
@@ -106,6 +103,23 @@ is_killed() {
     [ "$(losses)" = "([(0, True, True)], 1)" ]
     grep -q "^lost: server 0 at " "$TMP/said"
   done
+}
+
+# The third of the processes is server 0.
+server_is_killed() {
+  for epochs in 40 200 1000; do
+    started train --model softmax --compute-time 1ms --strategy $1 --on-loss $2 --launch process --workers 2 --epochs $epochs
+    await "^epoch 2/"
+    victim=$(pgrep -P $pid | sed -n 3p)
+    kill -KILL $victim 2>/dev/null && break
+    wait $pid
+  done
+  ended 0 && accounted "$TMP/run.json" $epochs && [ "$(losses)" = "([(0, True, True)], 1)" ] || return 1
+  grep -q "server 0 was lost: pid $victim was killed by signal 9 .*; all go back to the last cut" "$TMP/stderr" || { cat "$TMP/stderr"; return 1; }
+}
+
+@test "a server process that is killed from outside is started again, whatever the strategy" {
+  printf "%s\n" "ps-sync continue" "ps-async restart" "ssp continue" "elastic-averaging restart" "backup-workers continue" | together server_is_killed
 }
 
 @test "without --on-loss the first loss ends the run with 4" {

@@ -41,15 +41,30 @@ signalled() {
   ! ls "$TMP"/*.tmp 2>/dev/null
 }
 
+# refuses_or_ends WORDS...: with each of these as the file @.
+refuses_or_ends() {
+  mkfifo "$TMP/fifo"
+  for file in "$TMP/fifo" /dev/zero /dev/urandom; do signalled 0.2 "${@//@/$file}" || return 1; done
+}
+
 @test "FIFOs and devices in the place of files are refused, or given up at a signal" {
+  together refuses_or_ends <<END
+train --config @
+train --data @
+train --init-weights @
+train --resume @
+train --compute-time trace:@
+train --topology @
+compare --config @
+eval @
+inspect @
+replay @
+data info @
+data verify @
+data pack --out @
+bench links --topology @
+END
   mkfifo "$TMP/fifo" "$TMP/fifo.svg"
-  for file in "$TMP/fifo" /dev/zero /dev/urandom; do
-    for words in "train --config " "train --data " "train --init-weights " "train --resume " "train --compute-time trace:" \
-      "train --topology " "compare --config " "eval " "inspect " "replay " "data info " "data verify " "data pack --out " \
-      "bench links --topology "; do
-      signalled 0.2 $words"$file" || return 1
-    done
-  done
   for words in "--json $TMP/fifo" "--plot $TMP/fifo.svg" "--record $TMP/fifo" "--checkpoint-dir $TMP/fifo"; do
     signalled 0.5 train "${quick[@]}" $words || return 1
   done

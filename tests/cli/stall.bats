@@ -15,6 +15,7 @@ begin() {
   [ -n "$victim" ]
 }
 
+# stopped_and_continued ARGUMENTS...
 stopped_and_continued() {
   begin --stall-warn 500ms --timeout 60s "$@"
   kill -STOP "$victim"
@@ -29,9 +30,7 @@ stopped_and_continued() {
 }
 
 @test "a stopped process is named once, as stopped, and again when it goes on" {
-  for strategy in allreduce ssp hogwild elastic-averaging; do
-    stopped_and_continued --model softmax --strategy $strategy || return 1
-  done
+  printf -- "--model softmax --strategy %s\n" allreduce ssp hogwild elastic-averaging | together stopped_and_continued
 }
 
 @test "so it is in a sparse model's run" {
@@ -48,13 +47,15 @@ stopped_and_continued() {
   grep -q "pid $victim is stopped, while .*(--timeout)" "$TMP/err"
 }
 
+sleeper_is_named() {
+  hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategy "$@" 2>"$TMP/err" >/dev/null
+  grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err" || { cat "$TMP/err"; return 1; }
+  [ "$(grep -c "(--stall-warn)" "$TMP/err")" = 1 ] || { cat "$TMP/err"; return 1; }
+}
+
 @test "a worker that sleeps is named by rank, pid and phase, whatever the strategy" {
-  for how in allreduce ps-sync ps-async ssp hogwild local-sgd gossip elastic-averaging "backup-workers --backups 0" \
-    "ps-async --placement colocated" "allreduce --launch process"; do
-    hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategy $how 2>"$TMP/err" >/dev/null
-    grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err" || { echo "$how"; cat "$TMP/err"; return 1; }
-    [ "$(grep -c "(--stall-warn)" "$TMP/err")" = 1 ] || { echo "$how"; cat "$TMP/err"; return 1; }
-  done
+  printf "%s\n" allreduce ps-sync ps-async ssp hogwild local-sgd gossip elastic-averaging "backup-workers --backups 0" \
+    "ps-async --placement colocated" "allreduce --launch process" | together sleeper_is_named
 }
 
 @test "so it is in a comparison, and beside others" {
@@ -64,13 +65,18 @@ stopped_and_continued() {
   done
 }
 
-@test "gradients that take longer for all are no stall, and 0 says nothing" {
-  for how in allreduce hogwild "ps-async --placement colocated"; do
-    hogring train "${quick[@]}" --workers 2 --max-steps 4 --compute-time 3s --stall-warn 2s --strategy $how 2>"$TMP/err" >/dev/null
-    [ ! -s "$TMP/err" ] || { echo "$how"; cat "$TMP/err"; return 1; }
-  done
-  hogring train "${quick[@]}" --workers 2 --inject stall:1@step=5+3s --stall-warn 0 2>"$TMP/err" >/dev/null
+says_nothing() {
+  hogring train "${quick[@]}" --workers 2 "$@" 2>"$TMP/err" >/dev/null
   [ ! -s "$TMP/err" ] || { cat "$TMP/err"; return 1; }
+}
+
+@test "gradients that take longer for all are no stall, and 0 says nothing" {
+  together says_nothing <<END
+--max-steps 4 --compute-time 3s --stall-warn 2s --strategy allreduce
+--max-steps 4 --compute-time 3s --stall-warn 2s --strategy hogwild
+--max-steps 4 --compute-time 3s --stall-warn 2s --strategy ps-async --placement colocated
+--inject stall:1@step=5+3s --stall-warn 0
+END
 }
 
 @test "a limit that --timeout never lets come is refused where it is given" {
