@@ -12,6 +12,10 @@
  * train on the same samples from the same initial weights and are evaluated at the same places.
  * Synchronous ones give the same bits from run to run, as threads and as processes.
  *
+ * A rank that is lost ends the run with HR_E_LOST, or (on_loss) the others go on: what became of it
+ * and of its samples is in the result, hr_run_result.losses; samples, those lost and those dropped
+ * are all that were to be trained on.
+ *
  * Threads: one hr_train at a time a process; it starts the ranks itself. With HR_LAUNCH_PROCESS the
  * caller must not have used BLAS, or trained with threads_per_worker, in this process before.
  */

@@ -109,6 +109,7 @@ struct hr_strategy {
     void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
     void (*request)(struct hr_worker *worker);
     bool (*ready)(void *worker);
+    /* HR_E_RECALLED: all are recalled, and it need not begin another batch. */
     enum hr_status (*accept)(struct hr_worker *worker, struct hr_task *task);
     /* During backward: grads [offset, params) are final; NULL: not called. */
     void (*final)(struct hr_worker *worker, size_t offset);
