@@ -79,10 +79,15 @@ static bool ends_epoch(const struct hr_leader *leader)
     return !cut->again && hr_batch_schedule_ends_epoch(&leader->job->shared->schedule, cut->index);
 }
 
-/* For all, who rest: with the cut's index their counters become those that a rollback goes to. */
+/* For all, who rest: with the cut's index their counters become those that a rollback goes to. Not
+ * where batches wait to be handed out again: none of them is trained on yet. */
 static void leave_cut(const struct hr_leader *leader)
 {
     const struct hr_shared_state *shared = leader->job->shared;
+    for (size_t w = 0; w < shared->workers; w++)
+        shared->stats[w].last.any = false;
+    if (leader->cuts.cut->again)
+        return;
     for (size_t w = 0; w < shared->workers; w++)
         hr_stats_leave_cut(&shared->stats[w], ends_epoch(leader));
     if (shared->outlives)

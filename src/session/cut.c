@@ -40,7 +40,8 @@ void hr_cut_conclude(const struct hr_cuts *cuts)
 {
     struct hr_cut *cut = cuts->cut;
     cut->concluded++;
-    cut->begins = cut->index;
+    if (!cut->again)
+        cut->begins = cut->index;
     cut->before_ns = cut->train_ns;
     if (cut->save) /* partner: hr_launcher_tick */
         hr_atom64_store_release(&cut->saves_asked, hr_atom64_load_relaxed(&cut->saves_asked) + 1);

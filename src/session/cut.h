@@ -45,8 +45,8 @@ struct hr_cut {
     struct hr_atom64 saves_asked;             /* partner: the launcher */
     int64_t train_ns, span_began_ns; /* of training so far; start of this span, set by the driver */
     uint64_t concluded;              /* cuts; */
-    uint64_t begins;                 /* the index of the last one, */
-    int64_t before_ns;               /* and train_ns there: a cut may be repeated until then */
+    uint64_t begins;                 /* the index of the last one to which a run may go back */
+    int64_t before_ns;               /* train_ns at the last: a cut may be repeated until then */
     struct hr_trained trained;
     /* Writer: the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */

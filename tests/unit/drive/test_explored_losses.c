@@ -152,6 +152,16 @@ static void servers_die_beside_workers(void **state)
                 check_seed_of(s, "restart", "kill:server:any@p=0.02x3,kill:any@p=0.02x4", seed);
 }
 
+/* What waits at a cut to be handed out again is not trained on: a run that goes back does not go
+ * back to there. */
+static void servers_die_while_batches_wait_to_be_handed_out_again(void **state)
+{
+    (void)state;
+    for (size_t seed = 100; seed < check_count(250, 20000); seed++)
+        check_seed_of(ELASTIC_AVERAGING, "continue", "kill:any@p=0.04x2,kill:server:any@p=0.01x2",
+                      seed);
+}
+
 /* Deaths, stalls and lost pushes, of whoever there is; under continue one worker is left. */
 static void check_everything(size_t strategy, bool restart, size_t seed)
 {
@@ -284,6 +294,7 @@ int main(void)
         cmocka_unit_test(workers_that_die_anywhere_are_outlived),
         cmocka_unit_test(they_come_back_and_die_again),
         cmocka_unit_test(servers_die_beside_workers),
+        cmocka_unit_test(servers_die_while_batches_wait_to_be_handed_out_again),
         cmocka_unit_test(whatever_happens_every_sample_is_accounted_for),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(without_on_loss_a_death_ends_the_run),
