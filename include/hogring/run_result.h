@@ -97,6 +97,9 @@ struct hr_run_result {
     double forward_s, backward_s;            /* parts of compute_s; the rest of it is updating */
     uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, or were not */
     uint64_t bytes_sent, bytes_received;     /* by workers */
+    uint64_t bytes_replicated; /* of those sent: what servers' replicas took as well */
+    bool counts_applied;       /* servers have the state: `updates` again, as they counted them, */
+    uint64_t applied;          /* those that are in the weights */
     size_t ncurve;
     struct hr_curve_point *curve;  /* owned */
     struct hr_conflicts conflicts; /* of sparse models */

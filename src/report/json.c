@@ -62,8 +62,9 @@ static json_t *run_setting(const struct hr_run_result *run)
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so so so so so so so so so so}", "steps",
-        hr_json_count(run->steps), "updates", hr_json_count(run->updates), "samples",
+        "{so so so so so so so so so so so so so so so so so so so so so so so}", "steps",
+        hr_json_count(run->steps), "updates", hr_json_count(run->updates), "applied",
+        run->counts_applied ? hr_json_count(run->applied) : json_null(), "samples",
         hr_json_count(run->samples), "seconds", hr_json_number(run->seconds), "samples_per_s",
         hr_json_number(run->samples_per_s), "train_loss", hr_json_number(run->train_loss),
         "test_loss", hr_json_number(run->test_loss), "test_accuracy",
@@ -95,7 +96,7 @@ static json_t *rising(const struct hr_run_result *run)
 static json_t *run_account(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so s{so so} s{so so} so so}", "losses", hr_json_losses(run),
+        "{so so so so so so so so so so s{so so} s{so so so} so so}", "losses", hr_json_losses(run),
         "restarts", hr_json_count(run->restarts), "samples_lost",
         hr_json_count(hr_run_lost_samples(run)), "dropped", hr_json_dropped(run), "resent",
         hr_json_count(run->resent), "duplicates", hr_json_count(run->duplicates), "asynchrony",
@@ -103,7 +104,8 @@ static json_t *run_account(const struct hr_run_result *run)
         hr_json_staleness(run), "time", hr_json_time(run), "prefetch", "hits",
         hr_json_count(run->prefetch_hits), "misses", hr_json_count(run->prefetch_misses), "bytes",
         "sent", hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
-        "curve", curve(run), "divergence", rising(run));
+        "replicated", hr_json_count(run->bytes_replicated), "curve", curve(run), "divergence",
+        rising(run));
 }
 
 /* Sparse models only; else null. */

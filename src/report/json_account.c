@@ -135,13 +135,15 @@ json_t *hr_json_lost_updates(const struct hr_run_result *run)
 
 static json_t *loss_object(const struct hr_loss *loss)
 {
-    return json_pack("{so so so so so so so so so so}", "rank", hr_json_count(loss->rank), "server",
-                     json_boolean(loss->server), "step", hr_json_count(loss->step), "seconds",
-                     hr_json_number(loss->seconds), "pause_s",
-                     loss->pause_s < 0 ? json_null() : hr_json_number(loss->pause_s),
-                     "samples_lost", hr_json_count(loss->lost_samples), "samples_again",
-                     hr_json_count(loss->again_samples), "partial", hr_json_count(loss->partial),
-                     "back", json_boolean(loss->back), "how", hr_json_text(loss->how));
+    const char *followed = loss->replaced ? "replica" : loss->rolled_back ? "rollback" : NULL;
+    return json_pack(
+        "{so so so so so so so so so so so}", "rank", hr_json_count(loss->rank), "server",
+        json_boolean(loss->server), "step", hr_json_count(loss->step), "seconds",
+        hr_json_number(loss->seconds), "pause_s",
+        loss->pause_s < 0 ? json_null() : hr_json_number(loss->pause_s), "samples_lost",
+        hr_json_count(loss->lost_samples), "samples_again", hr_json_count(loss->again_samples),
+        "partial", hr_json_count(loss->partial), "back", json_boolean(loss->back), "followed",
+        followed ? hr_json_text(followed) : json_null(), "how", hr_json_text(loss->how));
 }
 
 json_t *hr_json_losses(const struct hr_run_result *run)

@@ -1,5 +1,6 @@
 /* Parameter servers, the worker's half: push, pull, and the table of the three strategies. */
 #include "strategy/server_losses.h"
+#include "strategy/server_replica.h"
 #include "strategy/server_requests.h"
 #include "strategy/server_settle.h"
 #include "strategy/settle.h"
@@ -99,6 +100,7 @@ void hr_server_push(struct hr_worker *worker, uint64_t index)
     push.word[HR_REQUEST_SAMPLES] = worker->samples;
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
     worker->stats->bytes_sent += worker->shared->params * sizeof(float);
+    worker->stats->bytes_replicated += hr_replicated_bytes(worker->shared);
     ((struct hr_pushing *)worker->own)->pushed = true;
     hr_requests_send(worker, &push);
 }

@@ -194,6 +194,17 @@ bool hr_replica_lives(const struct hr_shared_state *shared, size_t rank)
                               first ? rank + shared->servers : rank - shared->servers);
 }
 
+uint64_t hr_replicated_bytes(const struct hr_shared_state *shared)
+{
+    uint64_t floats = 0;
+    for (size_t s = 0; shared->copies > 1 && s < shared->servers; s++) {
+        const size_t rank = hr_shard_rank(shared, s);
+        if (hr_replica_lives(shared, rank) && !hr_roster_is_gone(shared->control, rank))
+            floats += hr_server_slice(shared, s + 1) - hr_server_slice(shared, s);
+    }
+    return floats * sizeof(float);
+}
+
 size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard)
 {
     const size_t first = hr_shard_rank(shared, shard);

@@ -48,6 +48,9 @@ struct hr_server_log hr_server_log(const struct hr_shared_state *shared, size_t 
 /* Is the other rank of the pair that `rank` belongs to there? (False: it has none.) */
 bool hr_replica_lives(const struct hr_shared_state *shared, size_t rank);
 
+/* Of a gradient that is pushed now: what reaches the replicas that there are. */
+uint64_t hr_replicated_bytes(const struct hr_shared_state *shared);
+
 /* --- a shard's --- */
 
 /* It begins, or ends: does it lead, does it speak? */

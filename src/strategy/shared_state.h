@@ -41,6 +41,7 @@ struct hr_worker_stats {
     int64_t forward_ns, backward_ns; /* of what it computed */
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
+    uint64_t bytes_replicated;   /* of those sent: what a server's replica takes as well */
     int64_t repro_ns, whole_ns;  /* gradients of the same batches by micro-shards, and at once */
     uint64_t resent;             /* parts of pushes sent again: server_requests.h */
     struct hr_atom64 duplicates; /* of them, those that were taken before. Counted by shards; read

@@ -101,6 +101,7 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->prefetch_hits += stats->prefetch_hits;
     result->prefetch_misses += stats->prefetch_misses;
     result->bytes_sent += stats->bytes_sent;
+    result->bytes_replicated += stats->bytes_replicated;
     result->bytes_received += stats->bytes_received;
     result->resent += stats->resent;
     result->duplicates += hr_atom64_load_relaxed(&stats->duplicates); /* all have ended */

@@ -95,6 +95,8 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_divergence_cure(run, result);
     hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);
+    result->counts_applied = run->shared.servers && !run->shared.strategy->private_state;
+    result->applied = run->shared.snapshot.applied[0] - run->applied;
     name_trace(run, result);
     if (run->shared.strategy->report)
         run->shared.strategy->report(&run->shared, result);

@@ -47,6 +47,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
         HR_TRY(hr_init_weights(&run->job, shared->snapshot.weights));
     if (!checkpoint) /* else they are restored */
         hr_state_share(run);
+    run->applied = shared->snapshot.applied[0];
     if (shared->strategy->init)
         shared->strategy->init(shared);
     hr_staleness_init(shared);

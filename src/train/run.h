@@ -35,6 +35,7 @@ struct hr_run {
     struct hr_resume resume;
     int64_t batches_saved; /* batchnorm's counter in a checkpoint */
     int64_t wall_began_ns; /* by the machine's clock */
+    uint64_t applied;      /* updates ever made to the first copy of the state before this run */
 };
 
 /* Arguments of hr_train, hr_replay_run and hr_replay_what_if. */

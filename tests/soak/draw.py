@@ -2,6 +2,7 @@
 import random
 
 STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "elastic-averaging", "backup-workers", "gossip"]
+REPLICATED = {"ps-async", "ssp"}
 SERVED = {"ps-sync", "ps-async", "ssp", "elastic-averaging", "backup-workers"}
 ONE_SERVER = {"backup-workers"}
 EPOCH = 1438  # training samples of --data digits
@@ -9,7 +10,7 @@ EPOCH = 1438  # training samples of --data digits
 
 class Draw:
     """options: of `hogring train`. inside: --inject entries; outside: (seconds, who) of real SIGKILLs,
-    who being the number of a child, workers first. deaths: how many may happen."""
+    who being the number of a child: workers, servers, their replicas. deaths: how many may happen."""
 
     def __init__(self, seed, strategies=STRATEGIES, servers_die=True, launches=("thread", "process")):
         r = random.Random(seed)
@@ -19,6 +20,7 @@ class Draw:
         self.workers = r.randint(2, 5)
         self.served = self.strategy in SERVED
         self.servers = 1 if self.strategy in ONE_SERVER else r.randint(1, 3) if self.served else 0
+        self.replicas = self.servers if self.strategy in REPLICATED and r.random() < 0.5 else 0
         self.on_loss = r.choice(["continue", "restart"])
         self.epochs = r.randint(2, 4)
         self.restarts = 8
@@ -28,6 +30,8 @@ class Draw:
                         "--compute-time", r.choice(["1ms", "2ms", "lognormal(2ms, 0.5)"]), "--timeout", "20s"]
         if self.served:
             self.options += ["--servers", str(self.servers)]
+        if self.replicas:
+            self.options += ["--server-replicas", "2"]
         if self.strategy == "allreduce" and r.random() < 0.5:
             self.options += ["--algorithm", r.choice(["direct", "ring", "tree", "master-worker", "bidirectional-ring"])]
         if r.random() < 0.3 and not (self.served and self.servers > 1):
@@ -41,8 +45,10 @@ class Draw:
     def draw_deaths(self, r, servers_die):
         most = self.workers - 1 if self.on_loss == "continue" else min(4, self.restarts)
         self.deaths = r.randint(1, max(1, most))
-        servers = self.servers if servers_die else 0
+        servers = self.servers + self.replicas if servers_die else 0
         victims = [r.randrange(self.workers + servers) for _ in range(self.deaths)]
+        if self.replicas and servers_die:
+            victims[0] = self.workers + r.randrange(servers)
         if self.on_loss == "continue":  # each once, and never the last worker
             victims = list(dict.fromkeys(victims))
         self.inside, self.outside = [], []

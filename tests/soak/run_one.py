@@ -27,7 +27,7 @@ def kill_when_due(process, draw, judged):
     began, ranks = time.monotonic(), []
     for at, who in sorted(draw.outside):
         while time.monotonic() - began < at and process.poll() is None:
-            if len(ranks) < draw.workers + draw.servers:
+            if len(ranks) < draw.workers + draw.servers + draw.replicas:
                 ranks = children_of(process.pid)
             time.sleep(0.002)
         if process.poll() is None and who < len(ranks) and ranks[who] in children_of(process.pid):
@@ -48,6 +48,22 @@ def account(draw, run, judged):
         return
     if run["samples"] + lost + dropped != scheduled:
         judged.wrong.append(f"{run['samples']} samples trained, {lost} lost, {dropped} dropped: not {scheduled}")
+
+
+def replicas(draw, run, judged):
+    """What workers were told is in the weights; and nobody goes back but for whoever was left of a pair."""
+    if run["applied"] is not None and run["applied"] != run["updates"]:
+        judged.wrong.append(f"{run['updates']} updates acknowledged, {run['applied']} in the weights")
+    lost = set()
+    for loss in run["losses"]:
+        if not draw.replicas or not loss["server"]:
+            continue
+        pair = loss["rank"] % draw.servers
+        if (loss["followed"] == "replica") != (pair not in lost):
+            judged.wrong.append(f"server {loss['rank']}: followed by {loss['followed']}")
+        if loss["followed"] == "replica" and (loss["samples_again"] or loss["samples_lost"]):
+            judged.wrong.append(f"server {loss['rank']} had a replica, and {loss['samples_again']} samples were computed again")
+        lost.add(pair)
 
 
 def replay(binary, trace, digest, judged):
@@ -80,6 +96,7 @@ def run_one(binary, draw, record=False):
             run = json.load(f)["runs"][0]
         judged.losses, judged.restarts = run["losses"], run["restarts"]
         account(draw, run, judged)
+        replicas(draw, run, judged)
         if record:
             replay(binary, trace, run["weights_digest"], judged)
     if segments(process.pid):

@@ -56,11 +56,12 @@ static void check_account(const struct hr_train_options *options,
     for (size_t i = 0; i < result->nlosses; i++)
         lost += result->losses[i].lost_samples;
     if (lost == 0 && result->samples == EPOCHS * EPOCH &&
-        BATCH * result->updates == result->samples)
+        BATCH * result->updates == result->samples && result->applied == result->updates)
         return;
-    print_error("%s, %s, %s: %llu samples trained on, %llu lost, %llu updates\n", options->strategy,
-                options->schedule, options->on_loss, (unsigned long long)result->samples,
-                (unsigned long long)lost, (unsigned long long)result->updates);
+    print_error("%s, %s, %s: %llu samples trained on, %llu lost, %llu updates, %llu applied\n",
+                options->strategy, options->schedule, options->on_loss,
+                (unsigned long long)result->samples, (unsigned long long)lost,
+                (unsigned long long)result->updates, (unsigned long long)result->applied);
     fail();
 }
 

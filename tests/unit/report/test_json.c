@@ -32,7 +32,13 @@ static struct hr_loss losses[] = {
      .partial = 1,
      .back = true,
      .how = "killed"},
-    {.server = true, .rank = 2, .seconds = 1.25, .pause_s = -1, .lost_samples = 8, .how = "gone"},
+    {.server = true,
+     .rolled_back = true,
+     .rank = 2,
+     .seconds = 1.25,
+     .pause_s = -1,
+     .lost_samples = 8,
+     .how = "gone"},
 };
 
 static struct hr_run_result full_run(void)
@@ -65,7 +71,7 @@ static struct hr_run_result full_run(void)
     run.losses = losses, run.nlosses = 2, run.restarts = 1;
     run.resent = 7, run.duplicates = 3;
     run.target_seconds = 0.75;
-    run.bytes_sent = 1ull << 40;
+    run.bytes_sent = 1ull << 40, run.bytes_replicated = 9;
     run.bytes_received = 12, run.wall_s = 2.5;
     run.resumed = true, run.resumed_step = 40;
     run.past_samples = 1000, run.past_updates = 40, run.past_seconds = 0.5;
@@ -115,6 +121,7 @@ static const struct field run_fields[] = {
     {"repro_cost", "1.25"},
     {"steps", "460"},
     {"updates", "460"},
+    {"applied", "null"},
     {"samples", "14700"},
     {"seconds", "1.5"},
     {"samples_per_s", "9800.0"},
@@ -158,16 +165,18 @@ static const struct field run_fields[] = {
              "\"absent\":0.3125},"
              "{\"load\":0.5,\"compute\":0.75,\"communicate\":0.0,\"wait\":0.25,"
              "\"absent\":0.0}]}"},
-    {"losses", "[{\"rank\":0,\"server\":false,\"step\":100,\"seconds\":0.5,\"pause_s\":0.125,"
-               "\"samples_lost\":32,\"samples_again\":16,\"partial\":1,\"back\":true,"
-               "\"how\":\"killed\"},"
-               "{\"rank\":2,\"server\":true,\"step\":0,\"seconds\":1.25,\"pause_s\":null,"
-               "\"samples_lost\":8,\"samples_again\":0,\"partial\":0,\"back\":false,"
-               "\"how\":\"gone\"}]"},
+    {"losses",
+     "[{\"rank\":0,\"server\":false,\"step\":100,\"seconds\":0.5,\"pause_s\":0.125,"
+     "\"samples_lost\":32,\"samples_again\":16,\"partial\":1,\"back\":true,\"followed\":null,"
+     "\"how\":\"killed\"},"
+     "{\"rank\":2,\"server\":true,\"step\":0,\"seconds\":1.25,\"pause_s\":null,"
+     "\"samples_lost\":8,\"samples_again\":0,\"partial\":0,\"back\":false,\"followed\":"
+     "\"rollback\","
+     "\"how\":\"gone\"}]"},
     {"restarts", "1"},
     {"samples_lost", "40"},
     {"prefetch", "{\"hits\":40,\"misses\":2}"},
-    {"bytes", "{\"sent\":1099511627776,\"received\":12}"},
+    {"bytes", "{\"sent\":1099511627776,\"received\":12,\"replicated\":9}"},
     {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
               "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
               "0.59999999999999998},"

@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# --server-replicas 2: one of each pair of servers may die, and nothing that a worker was told is lost.
+load support
+
+samples=1438 # of the digits, an epoch
+run=(train --model softmax --compute-time 1ms --workers 3 --server-replicas 2 --on-loss continue)
+
+# whole FILE EPOCHS FOLLOWED...: every sample was trained on, every update acknowledged is in the weights, once; and
+# that is what followed the losses of servers.
+whole() {
+  python3 - "$@" "$samples" <<'PY'
+import json, sys
+run, epochs, followed, samples = json.load(open(sys.argv[1]))["runs"][0], int(sys.argv[2]), sys.argv[3:-1], int(sys.argv[-1])
+assert run["samples"] == epochs * samples, run["samples"]
+assert run["applied"] == run["updates"], (run["applied"], run["updates"])
+assert [str(loss["followed"]) for loss in run["losses"]] == followed, run["losses"]
+PY
+}
+
+# The processes are workers, servers and their replicas, in this order. A run that is over before is too short.
+killed() { # STRATEGY CHILD
+  for epochs in 40 200 1000; do
+    build/hogring "${run[@]}" --strategy $1 --launch process --epochs $epochs --json "$TMP/run.json" >/dev/null 2>"$TMP/said" & pid=$!
+    for _ in $(seq 1000); do grep -q "^epoch 2/" "$TMP/said" && break; sleep 0.01; done
+    victim=$(pgrep -P $pid | sed -n $2p)
+    kill -KILL $victim 2>/dev/null && break
+    wait $pid
+  done
+  wait $pid && grep -q "server $(($2 - 4)) was lost: pid $victim was killed by signal 9 .*; its replica goes on" "$TMP/said" &&
+    whole "$TMP/run.json" $epochs replica || { cat "$TMP/said"; return 1; }
+}
+
+@test "the process of a server, or of its replica, is killed" {
+  for s in ps-async ssp; do
+    killed $s 4 && killed $s 5 || return 1
+  done
+}
+
+@test "a server dies on purpose, as a thread and as a process" {
+  for launch in thread process; do
+    for s in 0 1 2 3; do
+      build/hogring "${run[@]}" --strategy ps-async --servers 2 --launch $launch --epochs 3 --inject kill:server:$s@step=50 --json "$TMP/run.json"
+      whole "$TMP/run.json" 3 replica
+    done
+  done
+}
+
+@test "whoever is left of a pair takes all back" {
+  build/hogring "${run[@]}" --strategy ssp --launch process --epochs 6 --inject kill:server:0@step=100,kill:server:1@step=300 --json "$TMP/run.json"
+  whole "$TMP/run.json" 6 replica rollback
+}
+
+@test "a worker dies beside a server" {
+  build/hogring "${run[@]}" --strategy ssp --launch process --epochs 4 --inject kill:server:1@step=100,kill:2@step=20 --json "$TMP/run.json"
+  [ "$(json "$TMP/run.json" '(lambda r: (r["samples"], r["applied"] == r["updates"]))(d["runs"][0])')" = "($((4 * samples)), True)" ]
+}
+
+@test "it is said in the banner, in the table and in JSON" {
+  run build/hogring train --model softmax --compute-time 1ms --workers 2 --server-replicas 2 --on-loss continue --strategy ps-async --epochs 2 --inject kill:server:0@step=40 --json "$TMP/run.json"
+  [ $status -eq 0 ]
+  [[ "$output" == *"2 workers and 1 server, each with a replica,"* ]]
+  [[ "$(tr -s '\n ' ' ' <<<"$output")" == *"; its replica went on"* ]]
+  [ "$(json "$TMP/run.json" 'd["config"]["server-replicas"], d["runs"][0]["bytes"]["replicated"] > 0')" = "(2, True)" ]
+}
+
+# refused TEXT OPTION...
+refused() {
+  run build/hogring train --server-replicas 2 "${@:2}"
+  [ $status -eq 2 ] && [[ "$output" == *"--server-replicas"*"$1"* ]] || { echo "$output"; return 1; }
+}
+
+@test "what it does not do is refused" {
+  refused "stop" --strategy ps-async
+  refused "allreduce" --strategy allreduce --on-loss continue
+  refused "virtual" --strategy ps-async --on-loss continue --clock virtual
+  refused "--record" --strategy ps-async --on-loss continue --record "$TMP/t.trace"
+  refused "--staleness 1 or more" --strategy ssp --staleness 0 --on-loss continue
+  run build/hogring train --server-replicas 3 --strategy ps-async --on-loss continue
+  [ $status -eq 2 ] && [[ "$output" == *"expected 1 to 2"* ]]
+}
