@@ -106,14 +106,25 @@ static void note_epoch_loss(const struct hr_leader *leader)
         losses->first = losses->last;
 }
 
-void hr_leader_conclude(const struct hr_leader *leader)
+/* Once: behind it counters may change. */
+static void count(const struct hr_leader *leader)
 {
-    const struct hr_cut *cut = leader->cuts.cut;
-    const struct hr_shared_state *shared = leader->job->shared;
+    struct hr_cut *cut = leader->cuts.cut;
+    if (cut->counted)
+        return;
     fold_training(leader);
     note_epoch_loss(leader);
     if (cut->evaluate)
         add_curve_point(leader);
+    cut->counted = true;
+    hr_fence_of_death();
+}
+
+void hr_leader_conclude(const struct hr_leader *leader)
+{
+    const struct hr_cut *cut = leader->cuts.cut;
+    const struct hr_shared_state *shared = leader->job->shared;
+    count(leader);
     if (!cut->halt && !shared->strategy->synchronous) {
         hr_atom64_store_release(&shared->dispenser->next, cut->index); /* hogwild has drawn more */
         hr_atom64_store_release(

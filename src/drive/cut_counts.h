@@ -15,6 +15,7 @@ struct hr_leader {
 
 /* ended_ns: when the last worker came, by the run's clock. */
 void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns);
+/* May be done once more by another, where the first has died in it. */
 void hr_leader_conclude(const struct hr_leader *leader);
 
 #endif

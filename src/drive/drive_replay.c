@@ -14,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive/play_cut.h"
-#include "drive/replay.h"
+#include "strategy/server_losses.h"
+#include "drive/replay_losses.h"
 
 struct replayer {
     struct hr_play play;
     struct hr_trace_cursor *log; /* (owners) owned */
     size_t nlogs;
+    struct hr_replay_losses losses;
     unsigned char *enabled; /* (workers) owned; scratch */
     int64_t submitted;      /* gradients, in the order in which they are due */
     size_t idle;            /* looks in a row that changed nothing */
@@ -47,6 +48,19 @@ static bool is_enabled(struct replayer *replayer, size_t shard, size_t worker)
     replayer->enabled[worker] = 1;
     play->shared->strategy->enabled(&play->shard[shard], replayer->enabled);
     return replayer->enabled[worker];
+}
+
+/* A loss is taken where the log has it, whatever the dead worker has sent beyond. */
+static bool may_take(struct replayer *replayer, size_t shard, const struct hr_trace_entry *entry)
+{
+    struct hr_play *play = &replayer->play;
+    const bool gone = play->shared->outlives && entry->kind == HR_GONE;
+    if (play->state[play->shared->workers + shard] != HR_WANTS ||
+        !hr_replay_may_take(&replayer->losses, shard))
+        return false;
+    play->shard[shard].told = gone ? entry->rank + 1 : 0;
+    return gone ? hr_shard_sees_loss(&play->shard[shard], entry->rank)
+                : is_enabled(replayer, shard, entry->rank);
 }
 
 static enum hr_status take_entry(struct replayer *replayer, size_t shard,
@@ -88,7 +102,7 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
     struct hr_trace_cursor *log = &replayer->log[shard];
     const struct hr_trace_entry *entry;
     while (!has_left_the_log(replayer) && (entry = hr_trace_peek(log)) &&
-           is_enabled(replayer, shard, entry->rank)) {
+           may_take(replayer, shard, entry)) {
         HR_TRY(take_entry(replayer, shard, entry));
         hr_trace_next(log);
         *moved = true;
@@ -137,6 +151,8 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 {
     const struct hr_shared_state *shared = replayer->play.shared;
     HR_TRY(leave_the_log(replayer));
+    HR_TRY(replayer->off ? hr_replay_losses_leave(&replayer->losses, moved)
+                         : hr_replay_losses_go_on(&replayer->losses, moved));
     for (size_t s = 0; s < shared->servers; s++) {
         if (replayer->off)
             take_any(replayer, s, moved);
@@ -156,7 +172,7 @@ static uint64_t operations(struct replayer *replayer, size_t rank)
 static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
     struct hr_play *play = &replayer->play;
-    while (hr_play_may_act(play, rank)) {
+    while (hr_play_may_act(play, rank) && !hr_replay_holds(&replayer->losses, rank)) {
         const uint64_t before = operations(replayer, rank);
         bool idle;
         if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
@@ -171,33 +187,41 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
     return HR_OK;
 }
 
+static bool computes(struct replayer *replayer, size_t rank)
+{
+    return replayer->play.state[rank] == HR_HAS && !hr_replay_holds(&replayer->losses, rank);
+}
+
 /* The worker whose gradient to wait for: preferably one that a log needs next. */
-static size_t awaited(const struct replayer *replayer)
+static size_t awaited(struct replayer *replayer)
 {
     const struct hr_play *play = &replayer->play;
     const size_t workers = play->shared->workers;
     for (size_t s = 0; s < play->shared->servers && !replayer->off; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
-        if (entry && play->state[entry->rank] == HR_HAS)
+        if (entry && computes(replayer, entry->rank))
             return entry->rank;
     }
     for (size_t r = 0; r < workers; r++)
-        if (play->state[r] == HR_HAS)
+        if (computes(replayer, r))
             return r;
     return workers;
 }
 
 static enum hr_status stuck(const struct replayer *replayer)
 {
-    for (size_t s = 0; s < replayer->play.shared->servers; s++) {
+    char event[120];
+    hr_replay_losses_awaited(&replayer->losses, event, sizeof event);
+    for (size_t s = 0; s < replayer->play.shared->servers && !event[0]; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry)
             return misfit(replayer, s, entry, "that will never be there");
     }
     return hr_fail(HR_E_FORMAT,
                    "%s: does not fit the run that it describes: nothing can happen any more, "
-                   "and the run is not over",
-                   replayer->play.drive->replay->path);
+                   "and the run is not over%s%s",
+                   replayer->play.drive->replay->path,
+                   event[0] ? "; the launcher's log next has " : "", event);
 }
 
 static enum hr_status one_round(struct replayer *replayer)
@@ -209,14 +233,15 @@ static enum hr_status one_round(struct replayer *replayer)
     for (size_t r = 0; r < workers; r++)
         HR_TRY(act(replayer, r, &moved));
     replayer->idle = moved ? 0 : replayer->idle + 1;
-    if (moved || hr_play_at_cut(play))
+    if (moved || hr_replay_at_cut(&replayer->losses))
         return HR_OK;
     const size_t rank = awaited(replayer);
     if (rank < workers)
         return hr_play_act(play, rank, &idle); /* joins */
     /* Without servers only collectives make progress, by looks. */
-    return replayer->idle > (play->shared->servers ? 0 : IDLE_LOOKS * workers) ? stuck(replayer)
-                                                                               : HR_OK;
+    if (replayer->idle <= (play->shared->servers ? 0 : IDLE_LOOKS * workers))
+        return HR_OK;
+    return hr_replay_force(&replayer->losses) ? HR_OK : stuck(replayer);
 }
 
 static enum hr_status play_all(struct replayer *replayer)
@@ -225,12 +250,12 @@ static enum hr_status play_all(struct replayer *replayer)
     for (;;) {
         HR_TRY(one_round(replayer));
         HR_TRY(hr_play_tick(play));
-        if (!hr_play_at_cut(play))
+        if (!hr_replay_at_cut(&replayer->losses))
             continue;
         HR_TRY(leave_the_log(replayer)); /* if the run has left it */
-        HR_TRY(hr_play_cut(play));
+        HR_TRY(hr_replay_cut(&replayer->losses));
         if (play->drive->leader->cuts.cut->halt)
-            return HR_OK;
+            return hr_replay_losses_end(&replayer->losses);
     }
 }
 
@@ -251,11 +276,15 @@ enum hr_status hr_drive_replay(struct hr_drive *drive)
     enum hr_status status = open_logs(&replayer, &hr_replay_own(drive->replay)->trace);
     if (status == HR_OK) {
         status = hr_play_start(&replayer.play, drive);
+        if (status == HR_OK)
+            status = hr_replay_losses_open(&replayer.losses, &replayer.play, drive->replay,
+                                           replayer.log);
         for (size_t r = 0;
              status == HR_OK && drive->job->shared->strategy->replay_log && r < replayer.nlogs; r++)
             replay_log(&replayer, r)->recorded = &replayer.log[r];
         if (status == HR_OK)
             status = play_all(&replayer);
+        hr_replay_losses_close(&replayer.losses);
         hr_play_stop(&replayer.play);
     }
     for (size_t s = 0; s < replayer.nlogs; s++) {

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "drive/roll.h"
 #include "drive/terms.h"
 #include "strategy/last_cut.h"
 #include "strategy/server_replica.h"
@@ -140,10 +141,11 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     const bool back = takes_all_back(losses, rank);
     const bool restarts =
         worker ? !losses->halted && !strcmp(o->on_loss, "restart") && may_restart(losses) : back;
+    if (worker)
+        hr_stats_mend(&shared->stats[rank]);
     if (why_not || !note(losses, rank, how))
         return false;
-    if (worker && !shared->strategy->recalls)
-        hr_stats_mend(&shared->stats[rank]);
+    hr_roll_lost(losses->drive, rank);
     if (worker)
         close_account(shared, rank);
     if (worker && shared->strategy->lost)
@@ -206,6 +208,7 @@ void hr_losses_welcome(struct hr_losses *losses, size_t rank)
     const bool recall = shared->strategy->recalls || shared->strategy->joins_at_cut;
     last_of(losses, rank)->back = true;
     losses->comes[rank] = false;
+    hr_roll_back(losses->drive, rank);
     hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && recall);
 }
 
@@ -246,9 +249,15 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     const struct hr_term_begin how = {.recalled = hr_losses_recalled(losses),
                                       .rolled = losses->rolls};
     uint64_t again;
+    if (how.recalled)
+        hr_roll_stand(losses->drive);
     HR_TRY(hr_term_begin(losses->leader, how, &again));
+    if (how.recalled)
+        hr_roll_term(losses->drive, shared_of(losses)->seats->index, how.rolled, again);
+    losses->again = again;
+    losses->recalled_by = losses->n ? (size_t)(why_recalled(losses) - losses->loss) : 0;
     if (losses->n)
-        why_recalled(losses)->again_samples += again;
+        losses->loss[losses->recalled_by].again_samples += again;
     losses->rolls = false;
     losses->view = hr_atom32_load_relaxed(&control->roster.view);
     hr_roster_begin_term(control, hr_atom32_load_relaxed(&control->roster.recall), begins);

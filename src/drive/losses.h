@@ -34,8 +34,11 @@ struct hr_resumptions {
     struct hr_resumption loss[HR_LOSSES_MOST];
 };
 
+struct hr_drive;
+
 struct hr_losses {
     struct hr_leader *leader;
+    const struct hr_drive *drive; /* for what is recorded (roll.h) */
     int64_t (*now_ns)(const void *clock);
     const void *clock;
     struct hr_resumptions *resumptions; /* in the segment */
@@ -43,10 +46,13 @@ struct hr_losses {
     bool rolls;                         /* the next term goes back to the last cut */
     bool in_span;                       /* the last cut is left, or the next one not concluded */
     bool halted;                        /* the last cut has passed: ranks leave */
+    uint64_t concludes;                 /* cuts that the leader has concluded when all rest again */
     int64_t began_ns;
     size_t restarts;                /* so far */
     int64_t again_ns[HR_MAX_RANKS]; /* when a rank may be started again; 0: it need not */
     bool comes[HR_MAX_RANKS];       /* it is gone, and will be back */
+    uint64_t again;                 /* samples that the last term computes once more, */
+    size_t recalled_by;             /* put down to this loss */
     struct hr_loss *loss;           /* (n) owned */
     size_t n;
 };

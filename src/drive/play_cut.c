@@ -1,5 +1,7 @@
 #include "drive/play_cut.h"
 
+#include "drive/roll.h"
+
 bool hr_play_at_cut(const struct hr_play *play)
 {
     const struct hr_losses *losses = &play->drive->losses;
@@ -61,6 +63,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
     const size_t workers = play->shared->workers;
     HR_TRY(take_seats(play));
     hr_leader_decide(drive->leader, drive->driver->now_ns(drive));
+    hr_roll_cut(drive, drive->leader->cuts.cut->halt);
     for (size_t r = 0; r < workers; r++)
         if (play->state[r] == HR_ARRIVED)
             strategy->export_part(&play->worker[r].worker);

@@ -20,14 +20,21 @@ struct hr_recorder {
 size_t hr_record_owners(const struct hr_drive *drive)
 {
     const size_t logs = hr_log_count(drive->job->shared);
-    return logs ? logs : 1;
+    return (logs ? logs : 1) + drive->job->shared->outlives;
+}
+
+size_t hr_record_ranks(const struct hr_drive *drive, size_t owner)
+{
+    const struct hr_train_job *job = drive->job;
+    const bool launcher = job->shared->outlives && owner + 1 == hr_record_owners(drive);
+    return launcher ? job->nranks : job->shared->workers;
 }
 
 /* --- memory --- */
 
 static size_t tail_bytes(const struct hr_drive *drive)
 {
-    return hr_round_up(hr_trace_tail_bytes(drive->job->shared->workers), HR_LINE);
+    return hr_round_up(hr_trace_tail_bytes(drive->job->nranks), HR_LINE);
 }
 
 size_t hr_record_bytes(const struct hr_drive *drive)
@@ -70,7 +77,7 @@ static enum hr_status open_logs(struct hr_drive *drive)
     for (size_t owner = 0; owner < recorder->file.nowners; owner++) {
         unsigned char *tail = (unsigned char *)drive->record_tails + owner * tail_bytes(drive);
         HR_TRY(hr_trace_log_open(&recorder->log[owner], tail, path, owner,
-                                 drive->job->shared->workers));
+                                 hr_record_ranks(drive, owner)));
         recorder->nlogs++;
     }
     return HR_OK;
@@ -133,4 +140,10 @@ void hr_record_abandon(struct hr_drive *drive)
 struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner)
 {
     return drive->recorder ? &drive->recorder->log[owner] : NULL;
+}
+
+struct hr_trace_log *hr_record_roll(const struct hr_drive *drive)
+{
+    const bool outlives = drive->job->shared->outlives;
+    return outlives ? hr_record_log(drive, hr_record_owners(drive) - 1) : NULL;
 }

@@ -24,14 +24,18 @@ HR_CHECKED enum hr_status hr_record_end(struct hr_drive *drive);
 /* Drop a trace that was not ended; harmless without one. */
 void hr_record_abandon(struct hr_drive *drive);
 
-/* How many owners keep logs. */
+/* How many owners keep logs; the launcher (roll.h) is the last, where losses are outlived. */
 size_t hr_record_owners(const struct hr_drive *drive);
+/* Ranks in the log of that owner are below this. */
+size_t hr_record_ranks(const struct hr_drive *drive, size_t owner);
 /* Of the segment, for their tails; where they are. 0: nothing is recorded. */
 size_t hr_record_bytes(const struct hr_drive *drive);
 void hr_record_place(struct hr_drive *drive, void *memory);
 
 /* The log of one owner; NULL: nothing is recorded. */
 struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner);
+/* The launcher's; NULL: there is none. */
+struct hr_trace_log *hr_record_roll(const struct hr_drive *drive);
 
 /* A duplicate changed nothing: there is nothing to repeat. */
 static inline void hr_record_taken(struct hr_trace_log *log, const struct hr_taken *taken)

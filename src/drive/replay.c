@@ -13,8 +13,8 @@ static enum hr_status open_into(const char *path, struct hr_replay *replay,
                                 struct hr_replay_own *own)
 {
     HR_TRY(hr_trace_open(path, &own->trace));
-    const enum hr_status status = hr_trace_text_read(own->trace.header, own->trace.trailer, replay,
-                                                     &own->machine, &own->begin);
+    const enum hr_status status =
+        hr_trace_text_read(own->trace.header, own->trace.trailer, replay, &own->texts);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "%s", path);
 }
 
@@ -43,7 +43,7 @@ void hr_replay_close(struct hr_replay *replay)
         return;
     struct hr_replay_own *own = replay->own;
     hr_trace_fini(&own->trace);
-    json_decref(own->machine);
+    hr_trace_texts_free(&own->texts);
     free(own);
     free(replay);
 }
@@ -68,15 +68,15 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
     HR_TRY(check_data(replay, drive->job->dataset));
     HR_TRY(hr_strategy_same_graph(drive->job->shared, replay->options.gossip_graph,
                                   replay->graph_digest));
-    HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->machine, replay->path));
+    HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->texts.machine, replay->path));
     if (trace->nowners != owners)
         return hr_fail(HR_E_FORMAT, "%s: has logs of %zu owners, expected %zu", replay->path,
                        trace->nowners, owners);
     for (size_t s = 0; s < owners; s++)
-        if (trace->owner[s].nranks != drive->job->shared->workers)
-            return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu worker%s, expected %zu",
+        if (trace->owner[s].nranks != hr_record_ranks(drive, s))
+            return hr_fail(HR_E_FORMAT, "%s: the log of owner %zu is of %zu rank%s, expected %zu",
                            replay->path, s, trace->owner[s].nranks,
-                           trace->owner[s].nranks == 1 ? "" : "s", drive->job->shared->workers);
+                           trace->owner[s].nranks == 1 ? "" : "s", hr_record_ranks(drive, s));
     schedule->checkpoint_every = drive->job->options->checkpoint_every;
     if (replay->end < schedule->end)
         schedule->end = replay->end;
@@ -86,7 +86,7 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
 enum hr_status hr_replay_check_state(const struct hr_drive *drive)
 {
     const struct hr_replay *replay = drive->replay;
-    const struct hr_trace_begin_state *there = &hr_replay_own(replay)->begin;
+    const struct hr_trace_begin_state *there = &hr_replay_own(replay)->texts.begin;
     struct hr_trace_begin_state here;
     hr_trace_begin_state(drive, &here);
     if (there->index == here.index && !strcmp(there->weights, here.weights) &&

@@ -15,8 +15,7 @@
 /* hr_replay.own */
 struct hr_replay_own {
     struct hr_trace trace;
-    json_t *machine;
-    struct hr_trace_begin_state begin;
+    struct hr_trace_texts texts;
 };
 
 static inline const struct hr_replay_own *hr_replay_own(const struct hr_replay *replay)

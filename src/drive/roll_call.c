@@ -1,6 +1,7 @@
 #include "drive/roll_call.h"
 
 #include "drive/rest.h"
+#include "drive/roll.h"
 #include "strategy/server_replica.h"
 
 static const struct hr_train_job *job_of(const struct hr_losses *losses)
@@ -81,8 +82,11 @@ static void release(struct hr_losses *losses)
     struct hr_shared_state *shared = job_of(losses)->shared;
     if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
         shared->strategy->missing(shared);
-    if (rest_at(losses, HR_STAGE_EVALUATED))
+    if (rest_at(losses, HR_STAGE_EVALUATED)) {
+        hr_roll_cut(losses->drive, losses->leader->cuts.cut->halt);
         losses->in_span = false;
+        losses->concludes = losses->leader->cuts.cut->concluded + 1;
+    }
     if (rest_at(losses, HR_STAGE_BEGINS)) {
         losses->in_span = true;
         losses->halted = losses->leader->cuts.cut->halt;
@@ -92,11 +96,19 @@ static void release(struct hr_losses *losses)
     hr_roster_release(shared->control);
 }
 
+/* A leader that died before it had concluded the cut: all others have left it. */
+static void conclude(const struct hr_losses *losses)
+{
+    if (losses->leader->cuts.cut->concluded < losses->concludes && rest_at(losses, HR_STAGE_BEGINS))
+        hr_leader_conclude(losses->leader);
+}
+
 enum hr_status hr_roll_call(struct hr_losses *losses)
 {
     welcome_who_is_back(losses);
     if (!all_rest(losses))
         return HR_OK;
+    conclude(losses);
     if (hr_losses_changed(losses))
         return hr_losses_begin_term(losses, rest_at(losses, HR_STAGE_BEGINS));
     release(losses);

@@ -48,22 +48,33 @@ static const char *owners_name(const struct hr_shared_state *shared)
     return shared->strategy->replay_log ? "workers" : shared->servers ? "shards" : "none";
 }
 
+/* Of --on-loss: NULL where nothing is outlived. */
+static json_t *how_losses_are_outlived(const struct hr_drive *drive)
+{
+    const struct hr_train_options *o = drive->job->options;
+    return drive->job->shared->outlives
+               ? json_pack("{ss ss so}", "on-loss", o->on_loss, "lost-batch", o->lost_batch,
+                           "max-restarts", count(o->max_restarts))
+               : NULL;
+}
+
 enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text)
 {
     struct hr_train_options options = *drive->job->options;
     struct hr_trace_begin_state begin;
     hr_trace_begin_state(drive, &begin);
-    hr_inject_without_delays(drive->job->options->inject, options.inject, sizeof options.inject);
+    hr_inject_to_repeat(drive->job->options->inject, options.inject, sizeof options.inject);
     options.checkpoint_every = drive->job->shared->schedule.checkpoint_every; /* cuts decide bits */
     const char *graph = drive->job->shared->graph_digest.hex;
-    return dump(
-        json_pack("{ss so so so ss so ss ss* s{so ss ss}}", "hogring", HR_VERSION, "options",
-                  hr_train_options_json(&options), "data", data_json(drive->job->dataset),
-                  "machine", hr_machine_bits_json(), "model", hr_model_text(drive->job->model),
-                  "params", count(drive->job->shared->params), "owners",
-                  owners_name(drive->job->shared), "gossip_graph", graph[0] ? graph : NULL, "begin",
-                  "index", count(begin.index), "weights", begin.weights, "state", begin.state),
-        "header", text);
+    return dump(json_pack("{ss so so so ss so ss ss* so* s{so ss ss}}", "hogring", HR_VERSION,
+                          "options", hr_train_options_json(&options), "data",
+                          data_json(drive->job->dataset), "machine", hr_machine_bits_json(),
+                          "model", hr_model_text(drive->job->model), "params",
+                          count(drive->job->shared->params), "owners",
+                          owners_name(drive->job->shared), "gossip_graph", graph[0] ? graph : NULL,
+                          "losses", how_losses_are_outlived(drive), "begin", "index",
+                          count(begin.index), "weights", begin.weights, "state", begin.state),
+                "header", text);
 }
 
 /* Of each worker; none where one process played all. */
@@ -79,15 +90,34 @@ static json_t *time_json(const struct hr_run_result *r)
     return workers;
 }
 
+static json_t *loss_json(const struct hr_loss *loss)
+{
+    return json_pack("{sb so so sf sf so so so sb ss}", "server", loss->server, "rank",
+                     count(loss->rank), "step", count(loss->step), "seconds", loss->seconds,
+                     "pause_s", loss->pause_s, "samples_lost", count(loss->lost_samples),
+                     "samples_again", count(loss->again_samples), "partial", count(loss->partial),
+                     "back", loss->back, "how", loss->how);
+}
+
+static json_t *losses_json(const struct hr_drive *drive)
+{
+    const struct hr_run_result *r = drive->result;
+    json_t *losses = drive->job->shared->outlives ? json_array() : NULL;
+    for (size_t i = 0; losses && i < r->nlosses; i++)
+        json_array_append_new(losses, loss_json(&r->losses[i]));
+    return losses;
+}
+
 enum hr_status hr_trace_trailer_write(const struct hr_drive *drive, char **text)
 {
     const struct hr_run_result *r = drive->result;
-    return dump(json_pack("{so ss sb so so sf so s{so so so}}", "index",
+    return dump(json_pack("{so ss sb so so sf so s{so so so} so*}", "index",
                           count(drive->leader->cuts.cut->index), "weights_digest",
                           r->weights_digest, "interrupted", r->interrupted, "updates",
                           count(r->updates), "samples", count(r->samples), "seconds", r->seconds,
                           "time", time_json(r), "staleness", "updates", count(r->stale_updates),
-                          "sum", count(r->stale_sum), "max", count(r->stale_max)),
+                          "sum", count(r->stale_sum), "max", count(r->stale_max), "losses",
+                          losses_json(drive)),
                 "trailer", text);
 }
 
@@ -122,11 +152,27 @@ static enum hr_status take_count(const json_t *object, const char *name, uint64_
     return HR_OK;
 }
 
-static enum hr_status take_header(const json_t *header, struct hr_replay *replay, json_t **machine,
-                                  struct hr_trace_begin_state *begin)
+/* No "losses": the run ended with the first. */
+static enum hr_status take_how_losses_are_outlived(const json_t *losses,
+                                                   struct hr_train_options *options)
+{
+    uint64_t restarts = 0;
+    if (!losses)
+        return HR_OK;
+    HR_TRY(take_text(losses, "on-loss", options->on_loss, sizeof options->on_loss));
+    HR_TRY(take_text(losses, "lost-batch", options->lost_batch, sizeof options->lost_batch));
+    HR_TRY(take_count(losses, "max-restarts", &restarts));
+    options->max_restarts = restarts;
+    return HR_OK;
+}
+
+static enum hr_status take_header(const json_t *header, struct hr_replay *replay,
+                                  struct hr_trace_texts *texts)
 {
     const json_t *data = json_object_get(header, "data"), *start = json_object_get(header, "begin");
+    struct hr_trace_begin_state *begin = &texts->begin;
     HR_TRY(hr_train_options_from_json(json_object_get(header, "options"), &replay->options));
+    HR_TRY(take_how_losses_are_outlived(json_object_get(header, "losses"), &replay->options));
     HR_TRY(take_text(data, "name", replay->data, sizeof replay->data));
     HR_TRY(take_text(data, "digest", replay->data_digest, sizeof replay->data_digest));
     HR_TRY(hr_data_options_from_json(json_object_get(data, "options"), &replay->data_options));
@@ -136,35 +182,60 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
     if (json_object_get(header, "gossip_graph"))
         HR_TRY(
             take_text(header, "gossip_graph", replay->graph_digest, sizeof replay->graph_digest));
-    *machine = json_incref(json_object_get(header, "machine"));
-    return json_is_object(*machine) ? HR_OK : hr_fail(HR_E_FORMAT, "expected a \"machine\"");
+    texts->machine = json_incref(json_object_get(header, "machine"));
+    return json_is_object(texts->machine) ? HR_OK : hr_fail(HR_E_FORMAT, "expected a \"machine\"");
+}
+
+static enum hr_status take_trailer(const json_t *trailer, struct hr_replay *replay,
+                                   struct hr_trace_texts *texts)
+{
+    HR_TRY(take_count(trailer, "index", &replay->end));
+    HR_TRY(take_text(trailer, "weights_digest", replay->weights_digest,
+                     sizeof replay->weights_digest));
+    replay->seconds = json_number_value(json_object_get(trailer, "seconds"));
+    texts->losses = json_incref(json_object_get(trailer, "losses"));
+    return strlen(replay->weights_digest) == 32
+               ? HR_OK
+               : hr_fail(HR_E_FORMAT, "expected \"weights_digest\" to have 32 digits");
+}
+
+void hr_trace_texts_free(struct hr_trace_texts *texts)
+{
+    json_decref(texts->machine);
+    json_decref(texts->losses);
+    *texts = (struct hr_trace_texts){0};
 }
 
 enum hr_status hr_trace_text_read(const char *header_text, const char *trailer_text,
-                                  struct hr_replay *replay, json_t **machine,
-                                  struct hr_trace_begin_state *begin)
+                                  struct hr_replay *replay, struct hr_trace_texts *texts)
 {
     json_t *header = NULL, *trailer = NULL;
     enum hr_status status;
-    *machine = NULL;
+    *texts = (struct hr_trace_texts){0};
     hr_train_defaults(&replay->options);
     hr_data_defaults(&replay->data_options);
     HR_TRY_GOTO(parse(header_text, "header", &header), status, out);
     HR_TRY_GOTO(parse(trailer_text, "trailer", &trailer), status, out);
-    HR_TRY_GOTO(take_header(header, replay, machine, begin), status, out);
-    HR_TRY_GOTO(take_count(trailer, "index", &replay->end), status, out);
-    HR_TRY_GOTO(
-        take_text(trailer, "weights_digest", replay->weights_digest, sizeof replay->weights_digest),
-        status, out);
-    replay->seconds = json_number_value(json_object_get(trailer, "seconds"));
-    if (strlen(replay->weights_digest) != 32)
-        status = hr_fail(HR_E_FORMAT, "expected \"weights_digest\" to have 32 digits");
+    HR_TRY_GOTO(take_header(header, replay, texts), status, out);
+    HR_TRY_GOTO(take_trailer(trailer, replay, texts), status, out);
 out:
-    if (status != HR_OK) {
-        json_decref(*machine);
-        *machine = NULL;
-    }
+    if (status != HR_OK)
+        hr_trace_texts_free(texts);
     json_decref(header);
     json_decref(trailer);
     return status;
+}
+
+enum hr_status hr_trace_texts_loss(const struct hr_trace_texts *texts, size_t number,
+                                   struct hr_loss *loss)
+{
+    const json_t *said = json_array_get(texts->losses, number);
+    if (!json_is_object(said))
+        return hr_fail(HR_E_FORMAT, "the trailer does not tell loss %zu", number);
+    char how[sizeof loss->how];
+    HR_TRY(take_text(said, "how", how, sizeof how));
+    snprintf(loss->how, sizeof loss->how, "%s", hr_printable(how).text);
+    loss->seconds = json_number_value(json_object_get(said, "seconds"));
+    loss->pause_s = json_number_value(json_object_get(said, "pause_s"));
+    return HR_OK;
 }

@@ -3,9 +3,12 @@
  *     header   {"hogring": "0.1.0", "options": {...}, "data": {"name", "digest", "options": {...}},
  *               "machine": {...}, "model": "...", "params": n, "owners": "shards",
  *               "gossip_graph": digest of the links, where it is a file,
+ *               "losses": {"on-loss", "lost-batch", "max-restarts"} where they are outlived,
  *               "begin": {"index": 0, "weights": digest, "state": digest}}
  *     trailer  {"index" of the end, "weights_digest", "interrupted", "updates", "samples",
- *               "seconds", "staleness": {"updates", "sum", "max"}}
+ *               "seconds", "staleness": {"updates", "sum", "max"},
+ *               "losses": [{"rank", "server", "how", "seconds", "pause_s", "step", ...}, ...] where
+ *               they are outlived}
  *
  * A trace is not trusted: types, lengths and names are checked here, values where those of a
  * command line are (hr_train).
@@ -26,12 +29,24 @@ struct hr_trace_begin_state {
     char weights[33], state[33];
 };
 
-/* Into the public fields of *replay (path is set), the machine (a new reference) and *begin.
- * HR_E_FORMAT, HR_E_NOMEM. */
+/* What they say besides. */
 struct json_t;
+struct hr_trace_texts {
+    struct json_t *machine; /* owned */
+    struct json_t *losses;  /* owned; NULL: none are outlived */
+    struct hr_trace_begin_state begin;
+};
+
+/* Into the public fields of *replay (path is set), and *texts. HR_E_FORMAT, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_trace_text_read(const char *header, const char *trailer,
-                                             struct hr_replay *replay, struct json_t **machine,
-                                             struct hr_trace_begin_state *begin);
+                                             struct hr_replay *replay,
+                                             struct hr_trace_texts *texts);
+/* Harmless on a zeroed one. */
+void hr_trace_texts_free(struct hr_trace_texts *texts);
+/* When loss `number` was noticed, how it came, and its pause, into *loss. HR_E_FORMAT: it does not
+ * say. */
+HR_CHECKED enum hr_status hr_trace_texts_loss(const struct hr_trace_texts *texts, size_t number,
+                                              struct hr_loss *loss);
 
 /* Where this run begins. */
 void hr_trace_begin_state(const struct hr_drive *drive, struct hr_trace_begin_state *out);

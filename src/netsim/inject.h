@@ -89,9 +89,10 @@ HR_CHECKED enum hr_status hr_inject_parse(const char *where, const char *text, s
 const char *hr_inject_timed(const char *text);
 /* "kill:any", "kill:server:any" or "stall:any", where text has one that can be read; else NULL. */
 const char *hr_inject_explored(const char *text);
-/* The list without slow, stall, load and drop-push: what is left decides the bits of a run in which
- * the order of inputs is given. Not longer than `text`; what cannot be read is kept. */
-void hr_inject_without_delays(const char *text, char *out, size_t size);
+/* The list without slow, stall, load and drop-push, which decide no bit of a run in which the order
+ * of inputs is given, and without deaths, which a trace has itself. Not longer than `text`; what
+ * cannot be read is kept. */
+void hr_inject_to_repeat(const char *text, char *out, size_t size);
 /* "kill:server:": how entries of that kind begin. */
 const char *hr_inject_name(enum hr_inject_kind kind);
 /* Is there an entry of that kind? */

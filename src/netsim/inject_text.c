@@ -300,23 +300,29 @@ const char *hr_inject_explored(const char *text)
                                                                : NULL;
 }
 
-static bool begins_a_delay(const char *word)
+static bool is_death(enum hr_inject_kind kind)
+{
+    return kind == HR_INJECT_KILL || kind == HR_INJECT_KILL_SERVER || kind == HR_INJECT_KILL_ANY ||
+           kind == HR_INJECT_KILL_ANY_SERVER;
+}
+
+static bool is_not_repeated(const char *word)
 {
     for (const struct form *form = forms; form < forms + FORMS; form++)
         if (behind(word, form->name))
-            return is_delay(form->kind) || form->kind == HR_INJECT_STALL_ANY ||
-                   form->kind == HR_INJECT_DROP_PUSH;
+            return is_delay(form->kind) || is_death(form->kind) ||
+                   form->kind == HR_INJECT_STALL_ANY || form->kind == HR_INJECT_DROP_PUSH;
     return false;
 }
 
-void hr_inject_without_delays(const char *text, char *out, size_t size)
+void hr_inject_to_repeat(const char *text, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
     while (*text) {
         text += strspn(text, " ");
         const size_t length = strcspn(text, ",");
-        if (!begins_a_delay(text) && used < size)
+        if (!is_not_repeated(text) && used < size)
             used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "," : "",
                                      (int)length, text);
         text += length + (text[length] == ',');

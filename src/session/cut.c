@@ -39,6 +39,7 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
 void hr_cut_conclude(const struct hr_cuts *cuts)
 {
     struct hr_cut *cut = cuts->cut;
+    cut->counted = false;
     cut->concluded++;
     if (!cut->again)
         cut->begins = cut->index;

@@ -44,6 +44,7 @@ struct hr_cut {
     alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
     struct hr_atom64 saves_asked;             /* partner: the launcher */
     int64_t train_ns, span_began_ns; /* of training so far; start of this span, set by the driver */
+    bool counted;                    /* what the cut under way adds to what follows is added */
     uint64_t concluded;              /* cuts; */
     uint64_t begins;                 /* the index of the last one to which a run may go back */
     int64_t before_ns;               /* train_ns at the last: a cut may be repeated until then */

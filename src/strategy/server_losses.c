@@ -28,6 +28,8 @@ bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker)
     const uint32_t lost = hr_roster_lost(shard->shared->control, worker);
     if ((int32_t)(lost - shard->worker[worker].lost) <= 0)
         return false;
+    if (shard->shared->repeats)
+        return shard->told == worker + 1;
     const struct hr_message *message =
         hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
     return !message || !hr_server_carries_slice(message->kind);

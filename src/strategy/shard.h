@@ -95,6 +95,7 @@ struct hr_shard {
     uint64_t before;             /* updates made to state before it */
     size_t ndone, ngone;
     bool loses;               /* losses are inputs: server_losses.h */
+    size_t told;              /* shared->repeats: of whose loss, + 1; 0: of none */
     bool joined;              /* some worker came back */
     uint64_t exported;        /* 1 + the version in the snapshot; 0: it was not exported yet */
     size_t nin;               /* backup-workers: gradients of the current step that are in */

@@ -126,6 +126,7 @@ struct hr_shared_state {
     bool reissues; /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
+    bool repeats;                  /* a replay: shards take losses when they are told to */
     struct hr_control *control;
     void *segment;
     /* In the segment: */

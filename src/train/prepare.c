@@ -126,10 +126,12 @@ static enum hr_status parse_names(struct hr_run *run)
     if (shared->outlives && !there)
         return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
                        o->strategy);
-    const bool played = run->drive.driver->played && run->drive.driver != &hr_driver_explore;
-    if (shared->outlives && (played || o->record[0]))
-        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with %s", o->on_loss,
-                       played ? "--clock virtual" : "--record");
+    shared->repeats = run->drive.replay;
+    if (shared->outlives && run->drive.driver->simulated)
+        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --clock virtual", o->on_loss);
+    if (shared->outlives && (o->record[0] || run->drive.replay) && !strategy->lose)
+        return hr_fail(HR_E_USAGE, "--record: not there yet with --on-loss %s and --strategy %s",
+                       o->on_loss, o->strategy);
     run->job.played = run->drive.driver->played;
     run->job.simulated = run->drive.driver->simulated;
     return hr_kernels_select_named(o->kernels);

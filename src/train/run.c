@@ -87,7 +87,7 @@ static void begin_losses(struct hr_run *run)
 {
     struct hr_losses *losses = &run->drive.losses;
     losses->now_ns = run->drive.driver->now_ns;
-    losses->clock = &run->drive;
+    losses->clock = losses->drive = &run->drive;
     hr_losses_begin(losses, &run->leader);
 }
 

@@ -125,7 +125,7 @@ static void what_is_about_time_is_told_from_what_is_not(void **state)
     assert_null(hr_inject_timed("slow:1x2,nonsense"));
 }
 
-static void a_list_without_delays_keeps_the_rest(void **state)
+static void a_list_to_repeat_has_neither_delays_nor_deaths(void **state)
 {
     (void)state;
     static const char *const texts[][2] = {
@@ -133,14 +133,16 @@ static void a_list_without_delays_keeps_the_rest(void **state)
         {"slow:3x2", ""},
         {"nan:1@step=7", "nan:1@step=7"},
         {"slow:3x2, nan:1@step=7,stall:*@step=3+1s,kill:1@time=3s,load:1+1ms",
-         "nan:1@step=7,kill:1@time=3s"},
+         "nan:1@step=7"},
+        {"kill:1@step=3,kill:server:0@step=7,kill:any@p=0.1,kill:server:any@p=0.1,nan:1@step=7",
+         "nan:1@step=7"},
         {"nan:1@step=7,slow:3x2,drop-push:p=0.1+2ms", "nan:1@step=7"},
         {"stall:any@p=0.1x2,nan:1@step=7", "nan:1@step=7"},
         {"nonsense,slow:1x2", "nonsense"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char out[100];
-        hr_inject_without_delays(texts[i][0], out, sizeof out);
+        hr_inject_to_repeat(texts[i][0], out, sizeof out);
         assert_string_equal(out, texts[i][1]);
     }
 }
@@ -168,7 +170,7 @@ int main(void)
         cmocka_unit_test(wrong_text_is_refused_in_one_line),
         cmocka_unit_test(servers_are_refused_where_there_are_none),
         cmocka_unit_test(what_is_about_time_is_told_from_what_is_not),
-        cmocka_unit_test(a_list_without_delays_keeps_the_rest),
+        cmocka_unit_test(a_list_to_repeat_has_neither_delays_nor_deaths),
         cmocka_unit_test(no_more_entries_are_taken_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void a_header_is_read_like_a_command_line(void **state)
     refuse_header("\"ssp\"", "\"012345678901234567890123456789012\"", HR_E_FORMAT,
                   "option \"strategy\" has no fitting value");
     refuse_header("\"ssp\"", "\"sps\"", HR_E_USAGE, "--strategy sps: there is no such strategy");
-    refuse_header("\"workers\": 3", "\"workers\": 4", HR_E_FORMAT, "is of 3 workers, expected 4");
+    refuse_header("\"workers\": 3", "\"workers\": 4", HR_E_FORMAT, "is of 3 ranks, expected 4");
     refuse_header("\"workers\": 3", "\"workers\": -3", HR_E_FORMAT, "option \"workers\"");
     refuse_header("\"workers\": 3", "\"workers\": 1000000", HR_E_USAGE, "--workers 1000000");
     refuse_header("\"servers\": 2", "\"servers\": 1", HR_E_FORMAT, "has logs of 2 owners");

@@ -1,0 +1,71 @@
+/* roll.h - the launcher's log of a recorded run that outlives losses: who was lost and came back,
+ * which cuts all left, and which terms began, each with where the ranks stood. It is the last owner
+ * of such a trace; with the others' logs it decides the run's bits (--on-loss).
+ *
+ *     kind   rank    step                       value
+ *     AT     worker  gradients it had computed  0
+ *     AT     server  0                          entries in its log; before LOST: messages to it
+ *     LOST   worker  gradients it had computed  0
+ *     LOST   server  0                          entries in its log
+ *     BACK   rank    0                          0
+ *     CUT    0       0                          2 x its index + 1 where the run ends there
+ *     TERM   0       samples that will be       2 x the index it begins with + 1 where all went
+ *                    computed once more         back to the last cut
+ *
+ *   AT stands before what it belongs to: all servers before LOST of a worker, all ranks before a
+ *   TERM. Only terms that recall all are there. Durations: of LOST and CUT, when, on the clock of
+ *   the run, since it began.
+ *
+ * Why that is enough: what an owner takes, a loss and a return among it, stands in its own log. The
+ * launcher acts only where all who live rest, or (LOST, BACK) in a way that others learn by an
+ * input of theirs.
+ *
+ * Threads: the launcher's.
+ * Test:    tests/unit/train/test_replay_losses.c
+ */
+#ifndef HR_DRIVE_ROLL_H
+#define HR_DRIVE_ROLL_H
+
+#include "trace/trace.h"
+#include "drive/driver.h"
+
+enum hr_roll_kind { HR_ROLL_AT, HR_ROLL_LOST, HR_ROLL_BACK, HR_ROLL_CUT, HR_ROLL_TERM };
+
+/* --- written; nothing where the run is not recorded, or outlives no losses --- */
+
+/* Rank `rank` is gone, and its counters are whole; it is welcome again. */
+void hr_roll_lost(const struct hr_drive *drive, size_t rank);
+void hr_roll_back(const struct hr_drive *drive, size_t rank);
+/* All rest at a cut, and will leave it; halts: the run. */
+void hr_roll_cut(const struct hr_drive *drive, bool halts);
+/* All rest, and are recalled; then: what has begun. */
+void hr_roll_stand(const struct hr_drive *drive);
+void hr_roll_term(const struct hr_drive *drive, uint64_t index, bool rolled, uint64_t again);
+
+/* --- read --- */
+
+struct hr_roll_place {
+    uint32_t rank;
+    uint64_t step, value;
+};
+
+struct hr_roll_event {
+    enum hr_roll_kind kind; /* not AT */
+    uint32_t rank;
+    uint64_t step, value;
+    const struct hr_roll_place *at; /* (n) */
+    size_t n;
+};
+
+struct hr_roll {
+    struct hr_roll_event *event; /* (n) owned */
+    size_t n;
+    struct hr_roll_place *place; /* owned */
+};
+
+/* The last owner's log. HR_E_FORMAT: what it says cannot be; HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_roll_read(const struct hr_trace *trace, struct hr_roll *roll);
+/* Harmless on a zeroed one. */
+void hr_roll_free(struct hr_roll *roll);
+
+#endif

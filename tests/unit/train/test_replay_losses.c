@@ -1,0 +1,231 @@
+/* Recorded runs that lose ranks, and go on: a replay has the same bits, and the same account. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/philox.h"
+#include "support/ranks.h"
+#include "support/traces.h"
+
+static const char *const strategies[] = {"ps-async", "ssp", "elastic-averaging", "backup-workers"};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+static bool has_servers(const char *strategy)
+{
+    return !strcmp(strategy, "ps-async") || !strcmp(strategy, "ssp") ||
+           !strcmp(strategy, "elastic-averaging");
+}
+
+static struct hr_train_options options_of(const char *strategy, const char *inject, size_t number)
+{
+    static const char *const how[] = {"restart", "continue", "restart"};
+    struct hr_train_options options = run_options(strategy, 3);
+    snprintf(options.model, sizeof options.model, "flatten, dense 10");
+    snprintf(options.on_loss, sizeof options.on_loss, "%s", how[number % 3]);
+    snprintf(options.lost_batch, sizeof options.lost_batch, "%s", number % 4 ? "reissue" : "count");
+    snprintf(options.inject, sizeof options.inject, "%s", inject);
+    snprintf(options.record, sizeof options.record, "%s", scratch("run.trace"));
+    options.epochs = 2;
+    options.epoch_size = 192;
+    options.batch_size = 4;
+    options.momentum = 0.9;
+    options.max_restarts = 100;
+    options.servers = has_servers(strategy) ? 2 : 1;
+    return options;
+}
+
+static void check_loss(const struct hr_loss *again, const struct hr_loss *loss)
+{
+    assert_int_equal(again->server, loss->server);
+    assert_int_equal(again->rank, loss->rank);
+    assert_int_equal(again->step, loss->step);
+    assert_int_equal(again->lost_samples, loss->lost_samples);
+    assert_int_equal(again->again_samples, loss->again_samples);
+    assert_int_equal(again->partial, loss->partial);
+    assert_int_equal(again->back, loss->back);
+    assert_string_equal(again->how, loss->how);
+    assert_true(again->seconds == loss->seconds && again->pause_s - loss->pause_s < 1e-9 &&
+                loss->pause_s - again->pause_s < 1e-9);
+}
+
+/* What was recorded is replayed. */
+static void check_replay_of(const struct hr_run_result *result)
+{
+    struct hr_replay *replay;
+    struct hr_run_result again;
+    CHECK_OK(hr_replay_open(scratch("run.trace"), &replay));
+    CHECK_OK(hr_replay_run(replay, run_digits(), NULL, &again));
+    assert_string_equal(again.weights_digest, result->weights_digest);
+    assert_int_equal(again.samples, result->samples);
+    assert_int_equal(again.updates, result->updates);
+    assert_int_equal(again.dropped_samples, result->dropped_samples);
+    assert_int_equal(again.restarts, result->restarts);
+    assert_int_equal(again.nlosses, result->nlosses);
+    for (size_t i = 0; i < result->nlosses; i++)
+        check_loss(&again.losses[i], &result->losses[i]);
+    hr_run_result_free(&again);
+    hr_replay_close(replay);
+}
+
+/* Returns how many were lost. */
+static size_t check_run(const struct hr_train_options *options)
+{
+    struct hr_run_result result;
+    scratch_stderr_begin(); /* a launcher says each loss */
+    CHECK_OK(hr_train(options, run_digits(), NULL, &result));
+    check_replay_of(&result);
+    scratch_stderr_end();
+    const size_t n = result.nlosses;
+    hr_run_result_free(&result);
+    return n;
+}
+
+/* --- in all orders --- */
+
+static void explored_deaths_are_replayed(void **state)
+{
+    (void)state;
+    size_t lost = 0;
+    for (size_t i = 0; i < check_count(24, 400); i++) {
+        const char *strategy = strategies[i % STRATEGIES];
+        struct hr_train_options options = options_of(strategy, "kill:any@p=0.006x3", i);
+        snprintf(options.on_loss, sizeof options.on_loss, "restart");
+        if (has_servers(strategy))
+            strcat(options.inject, ",kill:server:any@p=0.002x2");
+        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", i);
+        lost += check_run(&options);
+    }
+    assert_true(lost > 10);
+}
+
+/* --- in real time --- */
+
+static void deaths_in_real_time(const char *launch)
+{
+    for (size_t i = 0; i < 3 * STRATEGIES; i++) {
+        const char *strategy = strategies[i % STRATEGIES];
+        struct hr_train_options options = options_of(strategy, "kill:2@step=5,kill:1@step=9", i);
+        if (has_servers(strategy) && i >= STRATEGIES)
+            strcat(options.inject, ",kill:server:1@step=60");
+        snprintf(options.compute_time, sizeof options.compute_time, "uniform(0.5ms, 1.5ms)");
+        snprintf(options.launch, sizeof options.launch, "%s", launch);
+        assert_true(check_run(&options) >= 2);
+    }
+}
+
+static void threads_that_die_are_replayed(void **state)
+{
+    (void)state;
+    deaths_in_real_time("thread");
+}
+
+static void processes_that_die_are_replayed(void **state)
+{
+    (void)state;
+    if (ranks_can_fork())
+        deaths_in_real_time("process");
+}
+
+/* --- a trace may say anything --- */
+
+static uint32_t any_word(uint64_t number, uint32_t lane)
+{
+    return hr_random_block(check_seed(), HR_STREAM_TEST, number, lane).v[0];
+}
+
+/* Of the launcher's log; the run has three workers and two servers. */
+static uint64_t edits;
+static void something_else(struct hr_trace_entry *entries, size_t n)
+{
+    struct hr_trace_entry *entry = &entries[any_word(edits, 0) % n];
+    const uint32_t by = any_word(edits, 2) % 5;
+    switch (any_word(edits, 1) % 4) {
+    case 0:
+        entry->kind = by;
+        break;
+    case 1:
+        entry->rank = by;
+        break;
+    case 2:
+        entry->step += by - 2;
+        break;
+    default:
+        entry->value += by - 2;
+    }
+}
+
+static void a_kind_that_is_none(struct hr_trace_entry *entries, size_t n)
+{
+    entries[n / 2].kind = 40;
+}
+
+static void any_launchers_log_is_replayed_or_refused(void **state)
+{
+    (void)state;
+    const struct trace_edit wrong_kind = {.change = a_kind_that_is_none, .owner = 2};
+    struct hr_train_options options = options_of("ps-async", "kill:any@p=0.01x4", 0);
+    strcat(options.inject, ",kill:server:any@p=0.004x2");
+    snprintf(options.schedule, sizeof options.schedule, "explore:7");
+    assert_true(check_run(&options) >= 4);
+    trace_rewrite("run.trace", "wrong", &wrong_kind);
+    trace_refused("wrong", HR_E_FORMAT, "the launcher's log has an entry of kind 40");
+    for (edits = 0; edits < check_count(60, 3000); edits++) {
+        const struct trace_edit edit = {.change = something_else, .owner = 2};
+        struct hr_replay *replay = NULL;
+        struct hr_run_result result;
+        trace_rewrite("run.trace", "wrong", &edit);
+        CHECK_OK(hr_replay_open(scratch("wrong"), &replay));
+        scratch_stderr_begin();
+        const enum hr_status status = hr_replay_run(replay, run_digits(), NULL, &result);
+        scratch_stderr_end();
+        assert_true(status == HR_OK || status == HR_E_FORMAT);
+        if (status == HR_OK)
+            hr_run_result_free(&result);
+        hr_replay_close(replay);
+    }
+}
+
+static void what_is_said_of_losses_is_checked(void **state)
+{
+    (void)state;
+    static const char *const edits_of[][3] = {
+        {"\"on-loss\": \"restart\"", "\"on-loss\": 3", "expected \"on-loss\" to be a text"},
+        {"\"on-loss\": \"restart\"", "\"on-loss\": \"hope\"", "--on-loss hope"},
+        {"\"max-restarts\": 100", "\"max-restarts\": -1", "\"max-restarts\""},
+        {"\"losses\"", "\"lasses\"", "has logs of 3 owners, expected 2"},
+    };
+    struct hr_train_options options = options_of("ps-async", "kill:1@step=3", 0);
+    snprintf(options.schedule, sizeof options.schedule, "explore:7");
+    assert_int_equal(check_run(&options), 1);
+    for (size_t i = 0; i < sizeof edits_of / sizeof *edits_of; i++) {
+        char *header = trace_header_with("run.trace", edits_of[i][0], edits_of[i][1]);
+        const struct trace_edit edit = {.header = header};
+        trace_rewrite("run.trace", "wrong", &edit);
+        trace_refused("wrong", i == 1 ? HR_E_USAGE : HR_E_FORMAT, edits_of[i][2]);
+        free(header);
+    }
+    char *trailer = trace_trailer_with("run.trace", "\"losses\"", "\"lasses\"");
+    const struct trace_edit edit = {.trailer = trailer};
+    trace_rewrite("run.trace", "wrong", &edit);
+    scratch_stderr_begin();
+    trace_refused("wrong", HR_E_FORMAT, "the trailer does not tell loss 0");
+    scratch_stderr_end();
+    free(trailer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(processes_that_die_are_replayed, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(threads_that_die_are_replayed, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(any_launchers_log_is_replayed_or_refused, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(what_is_said_of_losses_is_checked, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(explored_deaths_are_replayed, scratch_setup,
+                                        scratch_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
