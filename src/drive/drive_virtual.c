@@ -1,29 +1,40 @@
 /* The driver for virtual time: a heap of events, ordered by (time, insertion number); what they
  * mean is told in simulator.h. */
 #include "drive/play_cut.h"
+#include "drive/virtual_losses.h"
 #include "drive/virtual_ranks.h"
 #include "drive/virtual_traffic.h"
 
-static enum hr_status happen(struct hr_simulator *sim, struct hr_happening what)
+static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening *what)
 {
-    switch (what.kind) {
+    if (hr_simulator_is_over(sim, what))
+        return HR_OK;
+    switch (what->kind) {
     case HR_EVENT_COMPUTED:
-        return hr_virtual_computed(sim, what.worker);
+        return hr_virtual_computed(sim, what->worker);
     case HR_EVENT_ARRIVED:
-        return hr_virtual_arrive(sim, what.shard, what.worker);
+        HR_TRY(hr_virtual_arrive(sim, what->shard, what->worker));
+        return hr_virtual_notice_late(sim, what->worker);
     case HR_EVENT_REPLIED:
-        sim->seat[what.worker].coming--;
-        return hr_virtual_look(sim, what.worker);
+        sim->seat[what->worker].coming--;
+        return hr_virtual_look(sim, what->worker);
     case HR_EVENT_SERVED:
-        return hr_virtual_served(sim, what.shard);
+        return hr_virtual_served(sim, what->shard);
     case HR_EVENT_SUMMED:
         hr_virtual_release(sim);
         return hr_virtual_look_at_all(sim);
     case HR_EVENT_FREED:
         return hr_virtual_depart(sim);
     case HR_EVENT_DELIVERED:
-        hr_virtual_deliver(sim, what.shard, what.worker);
-        return hr_virtual_look(sim, what.worker);
+        hr_virtual_deliver(sim, what->shard, what->worker);
+        HR_TRY(hr_virtual_look(sim, what->worker));
+        return hr_virtual_notice_late(sim, what->shard);
+    case HR_EVENT_DIES:
+        return hr_virtual_die_in_time(sim, what->worker);
+    case HR_EVENT_NOTICED:
+        return hr_virtual_notice(sim, what->worker);
+    case HR_EVENT_AGAIN:
+        return HR_OK; /* it has become late enough */
     }
     return HR_OK;
 }
@@ -45,28 +56,43 @@ static void stop_in_time(const struct hr_drive *drive)
         hr_atom32_store_release(drive->launcher->stop, HR_STOP_DONE);
 }
 
-static enum hr_status simulate(struct hr_simulator *sim)
+static enum hr_status cut(struct hr_simulator *sim)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    for (size_t r = 0; r < shared->workers; r++)
+        hr_simulator_settle(sim, r); /* for the last to come */
+    HR_TRY(hr_play_cut(&sim->play));
+    if (sim->play.drive->leader->cuts.cut->halt)
+        return HR_OK;
+    if (shared->outlives)
+        hr_virtual_begin_anew(sim);
+    return begin(sim);
+}
+
+/* The next event. */
+static enum hr_status step(struct hr_simulator *sim)
 {
     struct hr_drive *drive = sim->play.drive;
-    uint64_t what;
+    uint64_t packed;
+    if (!hr_events_pop(&sim->events, &drive->now_ps, &packed))
+        return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
+    const struct hr_happening what = hr_event_unpack(packed);
+    stop_in_time(drive);
+    HR_TRY(happen(sim, &what));
+    if (sim->play.shared->outlives)
+        HR_TRY(hr_virtual_mind_losses(sim, &what));
+    HR_TRY(sim->status);
+    return hr_play_tick(&sim->play);
+}
+
+static enum hr_status simulate(struct hr_simulator *sim)
+{
+    const struct hr_cut *at = sim->play.drive->leader->cuts.cut;
+    HR_TRY(hr_virtual_plan_deaths(sim));
     HR_TRY(begin(sim));
-    for (;;) {
-        if (hr_play_at_cut(&sim->play)) {
-            for (size_t r = 0; r < drive->job->shared->workers; r++)
-                hr_simulator_settle(sim, r); /* for the last to come */
-            HR_TRY(hr_play_cut(&sim->play));
-            if (drive->leader->cuts.cut->halt)
-                return HR_OK;
-            HR_TRY(begin(sim));
-            continue;
-        }
-        if (!hr_events_pop(&sim->events, &drive->now_ps, &what))
-            return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
-        stop_in_time(drive);
-        HR_TRY(happen(sim, hr_event_unpack(what)));
-        HR_TRY(sim->status);
-        HR_TRY(hr_play_tick(&sim->play));
-    }
+    while (!at->halt)
+        HR_TRY(hr_play_at_cut(&sim->play) ? cut(sim) : step(sim));
+    return HR_OK;
 }
 
 static enum hr_status set_up(struct hr_simulator *sim, struct hr_drive *drive)

@@ -48,12 +48,13 @@ struct hr_losses {
     bool halted;                        /* the last cut has passed: ranks leave */
     uint64_t concludes;                 /* cuts that the leader has concluded when all rest again */
     int64_t began_ns;
-    size_t restarts;                /* so far */
-    int64_t again_ns[HR_MAX_RANKS]; /* when a rank may be started again; 0: it need not */
-    bool comes[HR_MAX_RANKS];       /* it is gone, and will be back */
-    uint64_t again;                 /* samples that the last term computes once more, */
-    size_t recalled_by;             /* put down to this loss */
-    struct hr_loss *loss;           /* (n) owned */
+    size_t restarts; /* so far */
+    /* (ranks) each, in the segment: */
+    int64_t *again_ns;    /* when one may be started again; 0: it need not */
+    bool *comes;          /* it is gone, and will be back */
+    uint64_t again;       /* samples that the last term computes once more, */
+    size_t recalled_by;   /* put down to this loss */
+    struct hr_loss *loss; /* (n) owned */
     size_t n;
 };
 

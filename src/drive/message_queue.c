@@ -33,14 +33,39 @@ enum hr_status hr_message_queue_open(struct hr_message_queue *queue,
     return queue->line ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for the links of a network");
 }
 
+/* All places from `first` on are free; nobody has one of them, nor is there another free one. */
+static void free_places(struct hr_message_queue *queue, size_t first)
+{
+    for (size_t i = first; i < queue->nwaiting; i++)
+        queue->waiting[i].next = i + 1 < queue->nwaiting ? i + 1 : 0;
+    queue->unused = first < queue->nwaiting ? first : 0;
+}
+
+static void forget_sums(struct hr_message_queue *queue)
+{
+    for (size_t i = 0; i < queue->nwalked; i++)
+        free(queue->walked[i].moving_ps);
+    queue->nwalked = 0;
+}
+
+void hr_message_queue_drop(struct hr_message_queue *queue)
+{
+    for (size_t i = 0; queue->line && i < queue->links.nchannels; i++) {
+        queue->line[i].waiting.n = 0;
+        queue->line[i].alarm_ps = 0;
+    }
+    queue->alarms.n = queue->ready.n = 0;
+    free_places(queue, 1);
+    forget_sums(queue);
+}
+
 void hr_message_queue_close(struct hr_message_queue *queue)
 {
     for (size_t i = 0; queue->line && i < queue->links.nchannels; i++)
         hr_events_fini(&queue->line[i].waiting);
     hr_events_fini(&queue->alarms);
     hr_events_fini(&queue->ready);
-    for (size_t i = 0; i < queue->nwalked; i++)
-        free(queue->walked[i].moving_ps);
+    forget_sums(queue);
     free(queue->line);
     free(queue->waiting);
     free(queue->walked);
@@ -58,11 +83,9 @@ static enum hr_status take_place(struct hr_message_queue *queue, size_t *place)
         struct hr_waiting *more = realloc(queue->waiting, n * sizeof *more);
         if (!more)
             return hr_fail(HR_E_NOMEM, "no memory for %zu messages on their way", n);
-        for (size_t i = have; i < n; i++)
-            more[i].next = i + 1 < n ? i + 1 : 0;
-        queue->unused = have;
         queue->waiting = more;
         queue->nwaiting = n;
+        free_places(queue, have);
     }
     *place = queue->unused;
     queue->unused = queue->waiting[*place].next;
@@ -170,13 +193,16 @@ enum hr_status hr_message_queue_depart(struct hr_message_queue *queue, int64_t n
 /* --- sums --- */
 
 static enum hr_status walk(const struct hr_message_queue *queue,
-                           const struct hr_local_group_sum *sum, size_t nranks,
+                           const struct hr_local_group_sum *sum, const uint16_t *rank, size_t n,
                            struct hr_walked *out)
 {
+    uint16_t node[HR_LOCAL_GROUP_RANKS];
+    for (size_t i = 0; i < n; i++)
+        node[i] = queue->topology->rank_node[rank[i]];
     const struct hr_walk_options options = {
         .topology = queue->topology,
-        .node = queue->topology->rank_node,
-        .n = nranks,
+        .node = node,
+        .n = n,
         .plan = sum->algorithm->plan,
         .group_size = queue->group_size,
         .bytes = sum->bytes,
@@ -203,21 +229,22 @@ static const struct hr_walked *find_walked(const struct hr_message_queue *queue,
 }
 
 static enum hr_status add_walked(struct hr_message_queue *queue,
-                                 const struct hr_local_group_sum *sum, size_t nranks,
-                                 const struct hr_walked **out)
+                                 const struct hr_local_group_sum *sum, const uint16_t *rank,
+                                 size_t n, const struct hr_walked **out)
 {
     struct hr_walked *more = realloc(queue->walked, (queue->nwalked + 1) * sizeof *queue->walked);
     if (!more)
         return hr_fail(HR_E_NOMEM, "no memory to remember how long sums take");
     queue->walked = more;
-    HR_TRY(walk(queue, sum, nranks, &more[queue->nwalked]));
+    HR_TRY(walk(queue, sum, rank, n, &more[queue->nwalked]));
     *out = &more[queue->nwalked++];
     return HR_OK;
 }
 
 enum hr_status hr_message_queue_all_reduce(struct hr_message_queue *queue,
-                                           const struct hr_local_group_sum *sum, size_t nranks,
-                                           int64_t *ps, const int64_t **moving_ps)
+                                           const struct hr_local_group_sum *sum,
+                                           const uint16_t *rank, size_t n, int64_t *ps,
+                                           const int64_t **moving_ps)
 {
     *ps = 0;
     *moving_ps = NULL;
@@ -225,7 +252,7 @@ enum hr_status hr_message_queue_all_reduce(struct hr_message_queue *queue,
         return HR_OK;
     const struct hr_walked *walked = find_walked(queue, sum);
     if (!walked)
-        HR_TRY(add_walked(queue, sum, nranks, &walked));
+        HR_TRY(add_walked(queue, sum, rank, n, &walked));
     *ps = walked->ps;
     *moving_ps = walked->moving_ps;
     return HR_OK;

@@ -73,11 +73,13 @@ HR_CHECKED enum hr_status hr_message_queue_post(struct hr_message_queue *queue,
 HR_CHECKED enum hr_status hr_message_queue_depart(struct hr_message_queue *queue, int64_t now_ps,
                                                   struct hr_departure *out);
 
-/* How long this sum takes among the first nranks ranks. moving_ps (nranks): how long each of them
- * has messages under way; borrowed; NULL: none has. */
+/* How long this sum takes among those ranks (n), the same as before since the last drop. moving_ps
+ * (n): how long each of them has messages under way; borrowed; NULL: none has. */
 HR_CHECKED enum hr_status hr_message_queue_all_reduce(struct hr_message_queue *queue,
                                                       const struct hr_local_group_sum *sum,
-                                                      size_t nranks, int64_t *ps,
+                                                      const uint16_t *rank, size_t n, int64_t *ps,
                                                       const int64_t **moving_ps);
+/* Messages that have not left never will, and others will sum. What has left keeps its links. */
+void hr_message_queue_drop(struct hr_message_queue *queue);
 
 #endif

@@ -45,6 +45,7 @@ enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
 {
     hr_control_step(play->shared->control, rank, play->task[rank].index);
     play->played[rank].last = play->shared->stats[rank].last;
+    play->played[rank].step = play->worker[rank].worker.steps;
     return hr_pool_submit(play->pool, gradient, play, rank, due);
 }
 

@@ -34,7 +34,8 @@ enum hr_play_state {
 /* A rank's, for losses. */
 struct hr_played {
     bool up;                      /* it has private memory */
-    struct hr_last_gradient last; /* its counters, when its gradient was submitted to the pool */
+    struct hr_last_gradient last; /* its counters, when its gradient was submitted to the pool, */
+    uint64_t step;                /* and the number of that */
     int64_t offered_ns;           /* when it handed in its last gradient */
     uint32_t losses_seen;
     uint64_t taken; /* a server: inputs */

@@ -20,8 +20,9 @@ static size_t ranks(const struct hr_play *play)
 bool hr_play_is_killed(const struct hr_play *play, size_t rank)
 {
     const struct hr_drive *drive = play->drive;
-    return hr_conditions_kill(drive->job, rank, play->worker[rank].worker.steps,
-                              hr_launcher_ps(drive->launcher));
+    const bool computes = hr_pool_has(play->pool, rank); /* perhaps now: its counters change */
+    const uint64_t step = computes ? play->played[rank].step : play->worker[rank].worker.steps;
+    return hr_conditions_kill(drive->job, rank, step, hr_launcher_ps(drive->launcher));
 }
 
 bool hr_play_server_is_killed(const struct hr_play *play, size_t shard)
@@ -83,16 +84,30 @@ enum hr_status hr_play_notice(struct hr_play *play, size_t rank)
 
 /* --- return --- */
 
-bool hr_play_may_come_back(struct hr_play *play, size_t rank)
+/* Explored schedules have no time. */
+static bool may_start_again(const struct hr_play *play, size_t rank)
+{
+    const struct hr_drive *drive = play->drive;
+    const int64_t again_ns = drive->losses.again_ns[rank];
+    if (play->state[rank] != HR_LOST || !again_ns)
+        return false;
+    return !drive->driver->simulated || again_ns <= drive->driver->now_ns(drive);
+}
+
+/* Have owners taken its loss, where there are any? */
+static bool may_join(const struct hr_play *play, size_t rank)
 {
     const struct hr_strategy *strategy = play->shared->strategy;
     struct hr_worker nobody = {.shared = play->shared, .rank = rank, .back = true};
-    if (play->state[rank] != HR_LOST || !losses_of(play)->again_ns[rank])
+    return !strategy->may_join || strategy->may_join(&nobody);
+}
+
+bool hr_play_may_come_back(struct hr_play *play, size_t rank)
+{
+    if (!may_start_again(play, rank))
         return false;
-    if (rank >= play->shared->workers)
-        return true;
-    return hr_losses_recalled(losses_of(play)) ||
-           (!strategy->joins_at_cut && (!strategy->may_join || strategy->may_join(&nobody)));
+    return rank >= play->shared->workers || hr_losses_recalled(losses_of(play)) ||
+           (!play->shared->strategy->joins_at_cut && may_join(play, rank));
 }
 
 enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
@@ -111,7 +126,7 @@ enum hr_status hr_play_join_at_cut(struct hr_play *play)
     struct hr_losses *losses = losses_of(play);
     bool any = false;
     for (size_t r = 0; r < play->shared->workers; r++) {
-        if (play->state[r] != HR_LOST || !losses->again_ns[r])
+        if (!may_start_again(play, r))
             continue;
         hr_losses_start(losses, r);
         hr_losses_welcome(losses, r);

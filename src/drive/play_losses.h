@@ -25,8 +25,8 @@ static inline bool hr_play_lives(const struct hr_play *play, size_t rank)
     return play->state[rank] != HR_DEAD && play->state[rank] != HR_LOST;
 }
 
-/* Does --inject kill worker `rank` before the gradient that it is about to compute? Shard `shard`
- * before its next input? */
+/* Does --inject kill worker `rank` before the gradient that it is about to compute, or while it
+ * does? Shard `shard` before its next input? */
 bool hr_play_is_killed(const struct hr_play *play, size_t rank);
 bool hr_play_server_is_killed(const struct hr_play *play, size_t shard);
 
@@ -34,7 +34,8 @@ bool hr_play_server_is_killed(const struct hr_play *play, size_t shard);
 HR_CHECKED enum hr_status hr_play_die(struct hr_play *play, size_t rank);
 /* A dead rank is known to be. HR_E_LOST: the run cannot go on without it. */
 HR_CHECKED enum hr_status hr_play_notice(struct hr_play *play, size_t rank);
-/* May a lost rank be started again, and would it be ready? When: again_ns of losses.h. */
+/* May a lost rank be started again, and would it be ready? Where nothing takes time: at once, else
+ * from again_ns of losses.h on. */
 bool hr_play_may_come_back(struct hr_play *play, size_t rank);
 HR_CHECKED enum hr_status hr_play_come_back(struct hr_play *play, size_t rank);
 

@@ -9,6 +9,9 @@
  *            shard takes what has arrived and what arrives from then on; the worker continues
  *            when its replies are there and its shard has nothing left that it may take.
  *   Sum      of all replicas: made when the last has come, seen when the links have carried it.
+ *   Death    (--inject kill) of a rank: it computes and takes nothing more. What a worker has sent
+ *            arrives. It is noticed HR_NOTICE_PS later, and not before its last message is there:
+ *            virtual_losses.h. Events of a life that is over, or of a term, are dropped.
  *
  * Nothing here looks at the machine's clock, so the run is the same again, bit for bit, on any
  * number of processors. Evaluations and checkpoints take no virtual time.
@@ -16,10 +19,12 @@
  * Files:   simulator.c        memory, events
  *          virtual_traffic.c  messages and sums on their way
  *          virtual_ranks.c    what shards and workers do when something has come
+ *          virtual_losses.c   a death is noticed; who was lost comes back; terms
  *          drive_virtual.c    one event after the other
  *
  * Threads: a simulator belongs to one.
- * Test:    tests/unit/train/test_virtual.c
+ * Test:    tests/unit/train/test_virtual.c, tests/unit/train/test_virtual_losses.c,
+ *          tests/unit/drive/test_virtual_deaths.c
  */
 #ifndef HR_DRIVE_SIMULATOR_H
 #define HR_DRIVE_SIMULATOR_H
@@ -27,7 +32,7 @@
 #include "group/local_group.h"
 #include "netsim/events.h"
 #include "drive/message_queue.h"
-#include "drive/play.h"
+#include "drive/play_losses.h"
 #include "drive/virtual_account.h"
 #include "drive/virtual_inbox.h"
 
@@ -39,23 +44,31 @@ enum hr_event_kind {
     HR_EVENT_SUMMED,    /* all workers' buffers */
     HR_EVENT_FREED,     /* a link: others may leave */
     HR_EVENT_DELIVERED, /* a message of worker `shard`, at worker `worker` */
+    HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
+    HR_EVENT_NOTICED,   /* its death */
+    HR_EVENT_AGAIN,     /* it may be started again */
 };
 
-/* What happens, as the heap has it: kind, worker and shard in one word. */
-static inline uint64_t hr_event_pack(enum hr_event_kind kind, size_t worker, size_t shard)
+/* Does it change what one worker and one shard do, and no others? */
+static inline bool hr_event_is_of_ranks(enum hr_event_kind kind)
 {
-    return (uint64_t)kind | (uint64_t)worker << 4 | (uint64_t)shard << 16;
+    return kind <= HR_EVENT_DELIVERED && kind != HR_EVENT_SUMMED && kind != HR_EVENT_FREED;
 }
 
+/* How long nobody knows of a death. */
+#define HR_NOTICE_PS INT64_C(3000000000)
+
+/* What happens, as the heap has it: all of it in one word (hr_simulator_event). */
 struct hr_happening {
     enum hr_event_kind kind;
     size_t worker, shard;
+    uint32_t stamp; /* the worker's life, or the term, in which it began */
 };
 
 static inline struct hr_happening hr_event_unpack(uint64_t what)
 {
     return (struct hr_happening){(enum hr_event_kind)(what & 15), what >> 4 & 0xfff,
-                                 what >> 16 & 0xfff};
+                                 what >> 16 & 0xfff, (uint32_t)(what >> 32)};
 }
 
 /* A shard. */
@@ -69,8 +82,12 @@ struct hr_virtual_station {
 /* A worker. */
 struct hr_virtual_seat {
     struct hr_virtual_account account;
-    size_t coming;   /* messages of shards on their way to it */
-    int64_t took_ps; /* its gradient, with stalls and loading */
+    size_t coming;                         /* messages of shards on their way to it */
+    size_t sent;                           /* its own on their way */
+    int64_t stall_ps, load_ps, compute_ps; /* its gradient takes all of them */
+    bool absent;                           /* dead, lost, or without a seat: its time is nobody's */
+    bool overdue;  /* its death is noticed when its last message has arrived */
+    uint32_t life; /* counts its deaths, its returns, and terms */
 };
 
 struct hr_simulator {
@@ -82,7 +99,9 @@ struct hr_simulator {
     int64_t *moving_ps;                          /* (workers, max(servers, 1) + 1) owned */
     uint32_t *queue;                             /* owned */
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
-    const int64_t *sum_moving_ps; /* (workers) of the sum under way, borrowed; or NULL */
+    uint32_t term;
+    uint32_t recalls;             /* for which all who wait have come to rest */
+    const int64_t *sum_moving_ps; /* (seats) of the sum under way, borrowed; or NULL */
     enum hr_status status;        /* first error of a callback */
 };
 
@@ -96,14 +115,19 @@ static inline int64_t hr_simulator_now(const struct hr_simulator *sim)
     return sim->play.drive->now_ps;
 }
 
-/* Something will happen then. HR_E_USAGE: later than the heap can say; HR_E_NOMEM. */
+/* An event of the present term, and of the worker's present life. */
+uint64_t hr_simulator_event(const struct hr_simulator *sim, enum hr_event_kind kind, size_t worker,
+                            size_t shard);
+/* Is the life or the term over in which it began, or the shard gone that was to be done? */
+bool hr_simulator_is_over(const struct hr_simulator *sim, const struct hr_happening *what);
+/* It will happen then. HR_E_USAGE: later than the heap can say; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_simulator_push(struct hr_simulator *sim, int64_t time_ps,
                                             uint64_t what);
 
-/* Book the time of worker `rank` until now. */
-static inline void hr_simulator_settle(struct hr_simulator *sim, size_t rank)
-{
-    hr_virtual_settle(&sim->seat[rank].account, hr_simulator_now(sim));
-}
+/* Book the time of worker `rank` until now, if it is there. */
+void hr_simulator_settle(struct hr_simulator *sim, size_t rank);
+
+/* A rank that lives dies now. HR_E_LOST: the run outlives no losses. */
+HR_CHECKED enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank);
 
 #endif

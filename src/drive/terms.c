@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "group/local_group.h"
 #include "strategy/last_cut.h"
 #include "strategy/shared.h"
 
@@ -81,7 +82,7 @@ static enum hr_status begin_group(const struct hr_train_job *job)
     struct hr_group_options options = job->shared->group_options;
     size_t bytes;
     if (job->local)
-        return HR_OK;
+        return hr_local_group_begin(job->local, job->shared->seats->n);
     HR_TRY(hr_group_bytes(&options, &bytes));
     memset(job->shared->group, 0, bytes);
     options.nranks = job->shared->seats->n;

@@ -1,5 +1,13 @@
 #include "drive/virtual_account.h"
 
+void hr_virtual_begin(struct hr_virtual_account *account, int64_t now_ps)
+{
+    account->since_ps = account->looked_ps = now_ps;
+    account->under_way = 0;
+    for (size_t i = 0; i < account->nmoving; i++)
+        account->moving_ps[i] = 0;
+}
+
 void hr_virtual_spend(struct hr_virtual_account *account, enum hr_activity activity, int64_t ps)
 {
     account->spent_ps[activity] += ps;

@@ -26,6 +26,8 @@ struct hr_virtual_account {
     size_t nmoving;                  /* shards, at least 1; and one more for its own */
 };
 
+/* It takes part from now on; no message of its is under way. */
+void hr_virtual_begin(struct hr_virtual_account *account, int64_t now_ps);
 void hr_virtual_spend(struct hr_virtual_account *account, enum hr_activity activity, int64_t ps);
 /* A message between two workers has left, or arrived. */
 void hr_virtual_move(struct hr_virtual_account *from, struct hr_virtual_account *to, bool leaves,

@@ -24,6 +24,8 @@ static void take(struct hr_simulator *sim, size_t shard)
     struct hr_virtual_station *station = &sim->station[shard];
     station->busy = false;
     hr_play_take(&sim->play, shard, station->serving);
+    if (sim->play.shard[shard].taken.kind == HR_GONE) /* with all that it had sent */
+        hr_virtual_inbox_drop(&station->inbox, station->serving);
 }
 
 /* Take messages until one takes time. */
@@ -32,6 +34,8 @@ static enum hr_status serve(struct hr_simulator *sim, size_t shard)
     const struct hr_shared_state *shared = sim->play.shared;
     struct hr_virtual_station *station = &sim->station[shard];
     while (!station->busy && next_in_queue(sim, shard)) {
+        if (hr_play_server_is_killed(&sim->play, shard))
+            return hr_simulator_die(sim, shared->workers + shard);
         const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, shard, station->served++);
         sim->seat[station->serving].account.moving_ps[shard] += ps;
         if (shared->colocated)
@@ -39,19 +43,25 @@ static enum hr_status serve(struct hr_simulator *sim, size_t shard)
         if (ps > 0) {
             station->busy = true;
             return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), ps),
-                                     hr_event_pack(HR_EVENT_SERVED, 0, shard));
+                                     hr_simulator_event(sim, HR_EVENT_SERVED, 0, shard));
         }
         take(sim, shard);
     }
     return HR_OK;
 }
 
-enum hr_status hr_virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker)
+enum hr_status hr_virtual_input(struct hr_simulator *sim, size_t shard, size_t worker)
 {
     struct hr_virtual_station *station = &sim->station[shard];
     HR_ASSERT(station->inbox.n < sim->play.shared->workers * HR_SERVER_SLOTS);
     hr_virtual_inbox_add(&station->inbox, worker);
     return serve(sim, shard);
+}
+
+enum hr_status hr_virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker)
+{
+    sim->seat[worker].sent--;
+    return hr_virtual_input(sim, shard, worker);
 }
 
 /* --- a worker --- */
@@ -62,21 +72,28 @@ static bool owns_shard(const struct hr_simulator *sim, size_t rank)
     return sim->play.shared->colocated && rank < sim->play.shared->servers;
 }
 
+/* Its gradient, with what comes before it. */
+static int64_t took_ps(const struct hr_virtual_seat *seat)
+{
+    return hr_ps_add(seat->compute_ps, hr_ps_add(seat->load_ps, seat->stall_ps));
+}
+
 static enum hr_status compute(struct hr_simulator *sim, size_t rank)
 {
     const struct hr_train_job *job = sim->play.drive->job;
     struct hr_virtual_seat *seat = &sim->seat[rank];
     const uint64_t step = sim->play.worker[rank].worker.steps;
-    const int64_t stall_ps = hr_conditions_stall_ps(job, rank, step);
-    const int64_t load_ps = hr_conditions_load_ps(job, rank);
-    const int64_t compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
-    seat->took_ps = hr_ps_add(compute_ps, hr_ps_add(load_ps, stall_ps));
-    const int64_t due = hr_ps_add(hr_simulator_now(sim), seat->took_ps);
-    HR_TRY(hr_simulator_push(sim, due, hr_event_pack(HR_EVENT_COMPUTED, rank, 0)));
+    if (hr_play_is_killed(&sim->play, rank))
+        return hr_simulator_die(sim, rank);
+    seat->stall_ps = hr_conditions_stall_ps(job, rank, step);
+    seat->load_ps = hr_conditions_load_ps(job, rank);
+    seat->compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
+    const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(seat));
+    HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
     seat->account.since_ps = due;
-    hr_virtual_spend(&seat->account, HR_WAIT, stall_ps);
-    hr_virtual_spend(&seat->account, HR_LOAD, load_ps);
-    hr_virtual_spend(&seat->account, HR_COMPUTE, compute_ps);
+    hr_virtual_spend(&seat->account, HR_WAIT, seat->stall_ps);
+    hr_virtual_spend(&seat->account, HR_LOAD, seat->load_ps);
+    hr_virtual_spend(&seat->account, HR_COMPUTE, seat->compute_ps);
     return hr_play_compute(&sim->play, rank, due);
 }
 
@@ -120,7 +137,7 @@ enum hr_status hr_virtual_computed(struct hr_simulator *sim, size_t rank)
 {
     struct hr_virtual_seat *seat = &sim->seat[rank];
     bool idle;
-    sim->play.worker[rank].worker.took_ns = seat->took_ps / 1000;
+    sim->play.worker[rank].worker.took_ns = took_ps(seat) / 1000;
     seat->account.since_ps = hr_simulator_now(sim);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
     return hr_virtual_look(sim, rank);

@@ -9,6 +9,8 @@
 
 /* --- a shard --- */
 
+/* It may take an input of that worker: a message, or its loss. */
+HR_CHECKED enum hr_status hr_virtual_input(struct hr_simulator *sim, size_t shard, size_t worker);
 /* A worker's message has arrived. */
 HR_CHECKED enum hr_status hr_virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker);
 /* It has taken the message that it was busy with. */

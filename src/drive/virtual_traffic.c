@@ -22,7 +22,8 @@ static enum hr_status departed(struct hr_simulator *sim, const struct hr_departu
         sim->seat[what.worker].account.moving_ps[what.shard] +=
             passage->arrival_ps - passage->start_ps;
     if (passage->free_ps > hr_simulator_now(sim))
-        HR_TRY(hr_simulator_push(sim, passage->free_ps, hr_event_pack(HR_EVENT_FREED, 0, 0)));
+        HR_TRY(hr_simulator_push(sim, passage->free_ps,
+                                 hr_simulator_event(sim, HR_EVENT_FREED, 0, 0)));
     return hr_simulator_push(sim, passage->arrival_ps, departure->tag);
 }
 
@@ -48,12 +49,14 @@ static bool posted(void *arg, const struct hr_posted *what)
         .from = hr_party_rank(sim->play.shared, what->from),
         .to = hr_party_rank(sim->play.shared, what->to),
         .bytes = what->bytes,
-        .tag = request ? hr_event_pack(HR_EVENT_ARRIVED, what->from, what->to - workers)
-               : reply ? hr_event_pack(HR_EVENT_REPLIED, what->to, what->from - workers)
-                       : hr_event_pack(HR_EVENT_DELIVERED, what->to, what->from),
+        .tag = request ? hr_simulator_event(sim, HR_EVENT_ARRIVED, what->from, what->to - workers)
+               : reply ? hr_simulator_event(sim, HR_EVENT_REPLIED, what->to, what->from - workers)
+                       : hr_simulator_event(sim, HR_EVENT_DELIVERED, what->to, what->from),
     };
     if (reply)
         sim->seat[what->to].coming++;
+    else
+        sim->seat[what->from].sent++;
     enum hr_status status = hr_message_queue_post(&sim->messages, &parcel);
     if (status == HR_OK)
         status = hr_virtual_depart(sim);
@@ -65,6 +68,7 @@ static bool posted(void *arg, const struct hr_posted *what)
 void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
 {
     move_between(sim, from, to, false);
+    sim->seat[from].sent--;
     sim->play.shared->strategy->deliver(sim->play.shared, from, to);
 }
 
@@ -73,20 +77,22 @@ void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
 static void summed(void *arg, const struct hr_local_group_sum *what)
 {
     struct hr_simulator *sim = arg;
+    const struct hr_seats *seats = sim->play.shared->seats;
     int64_t sum_ps;
-    enum hr_status status = hr_message_queue_all_reduce(
-        &sim->messages, what, sim->play.shared->workers, &sum_ps, &sim->sum_moving_ps);
+    enum hr_status status = hr_message_queue_all_reduce(&sim->messages, what, seats->rank, seats->n,
+                                                        &sum_ps, &sim->sum_moving_ps);
     if (status == HR_OK)
         status = hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), sum_ps),
-                                   hr_event_pack(HR_EVENT_SUMMED, 0, 0));
+                                   hr_simulator_event(sim, HR_EVENT_SUMMED, 0, 0));
     if (sim->status == HR_OK)
         sim->status = status;
 }
 
 void hr_virtual_release(struct hr_simulator *sim)
 {
-    for (size_t r = 0; sim->sum_moving_ps && r < sim->play.shared->workers; r++)
-        sim->seat[r].account.moving_ps[0] += sim->sum_moving_ps[r];
+    const struct hr_seats *seats = sim->play.shared->seats;
+    for (size_t s = 0; sim->sum_moving_ps && s < seats->n; s++)
+        sim->seat[seats->rank[s]].account.moving_ps[0] += sim->sum_moving_ps[s];
     hr_local_group_release(sim->play.drive->job->local);
 }
 

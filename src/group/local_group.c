@@ -20,10 +20,11 @@ struct place {
 
 struct hr_local_group {
     struct hr_group_options options;
-    struct place *place;           /* (nranks) */
-    const void **in;               /* (nranks) of the sum in hand */
-    void **out;                    /* (nranks) */
-    struct hr_traffic *traffic;    /* (nranks) so far */
+    size_t room;                   /* ranks that it was created for */
+    struct place *place;           /* (room) */
+    const void **in;               /* (room) of the sum in hand */
+    void **out;                    /* (room) */
+    struct hr_traffic *traffic;    /* (room) so far */
     struct hr_merged_plan *merged; /* NULL: the algorithm needs none */
     size_t arrived;                /* ranks that have started the current sum */
     size_t first_rank;             /* who came first */
@@ -49,6 +50,14 @@ static bool adds_in_tree(const struct hr_algorithm *algorithm)
 
 /* --- set-up --- */
 
+static enum hr_status make_plan(struct hr_local_group *local)
+{
+    const struct hr_group_options *o = &local->options;
+    return is_counted_by_formula(o->algorithm)
+               ? HR_OK
+               : hr_merged_plan_create(o->algorithm, o->nranks, o->group_size, &local->merged);
+}
+
 static enum hr_status take_memory(struct hr_local_group *local)
 {
     const struct hr_group_options *o = &local->options;
@@ -58,9 +67,7 @@ static enum hr_status take_memory(struct hr_local_group *local)
     local->traffic = calloc(o->nranks, sizeof *local->traffic);
     if (!local->place || !local->in || !local->out || !local->traffic)
         return hr_fail(HR_E_NOMEM, "no memory for a local group of %zu ranks", o->nranks);
-    return is_counted_by_formula(o->algorithm)
-               ? HR_OK
-               : hr_merged_plan_create(o->algorithm, o->nranks, o->group_size, &local->merged);
+    return make_plan(local);
 }
 
 enum hr_status hr_local_group_create(const struct hr_group_options *options,
@@ -71,12 +78,28 @@ enum hr_status hr_local_group_create(const struct hr_group_options *options,
     if (!local)
         return hr_fail(HR_E_NOMEM, "no memory for a local group of %zu ranks", options->nranks);
     local->options = *options;
+    local->room = options->nranks;
     const enum hr_status status = take_memory(local);
     if (status == HR_OK)
         *out = local;
     else
         hr_local_group_destroy(local);
     return status;
+}
+
+enum hr_status hr_local_group_begin(struct hr_local_group *local, size_t nranks)
+{
+    HR_ASSERT(nranks >= 1 && nranks <= local->room);
+    memset(local->traffic, 0, local->room * sizeof *local->traffic);
+    local->arrived = 0;
+    local->contradicted = false;
+    local->summed = local->released = 0;
+    if (nranks == local->options.nranks)
+        return HR_OK;
+    hr_merged_plan_destroy(local->merged);
+    local->merged = NULL;
+    local->options.nranks = nranks;
+    return make_plan(local);
 }
 
 void hr_local_group_destroy(struct hr_local_group *local)

@@ -6,6 +6,7 @@
  *     hr_member_all_reduce_start(&member[r], ...);             the last one sums, calls summed()
  *     hr_local_group_release(local);                           when the time has come
  *     hr_member_test(&member[r]) -> true, hr_member_finish, hr_member_fini
+ *     hr_local_group_begin(local, n);                          anew, where some are lost, or back
  *
  *   Story    every rank that starts an all-reduce leaves in its seat what it calls and where its
  *            buffer lies. The last to come finds them all, does for all ranks what they would have
@@ -28,7 +29,8 @@
  *            before, while others have still to look.
  *   Errors   as in any group: ranks whose calls differ all get HR_E_MISMATCH with both calls, those
  *            that had come when they test. Such a local group is good for nothing any more.
- *   Memory   all of it is taken by hr_local_group_create; 1024 ranks need 0.1 MB, and a plan.
+ *   Memory   taken by hr_local_group_create: 1024 ranks need 0.1 MB, and a plan, which is made anew
+ *            when a local group begins with another number of them.
  *
  * Only all_reduce and reduce_apply; nothing waits here, so hr_member_wait is for collectives that
  * are over already, and hr_member_bell is NULL.
@@ -61,6 +63,9 @@ typedef void (*hr_local_group_summed_fn)(void *arg, const struct hr_local_group_
 /* A local group for options->nranks (1 .. HR_LOCAL_GROUP_RANKS). HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_local_group_create(const struct hr_group_options *options,
                                                 struct hr_local_group **out);
+/* From now on it is one of nranks (1 to what it was created for), as if it had just been created:
+ * whatever members there were must be initialised again. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_local_group_begin(struct hr_local_group *local, size_t nranks);
 /* After its members; NULL is harmless. */
 void hr_local_group_destroy(struct hr_local_group *local);
 

@@ -127,8 +127,9 @@ static enum hr_status parse_names(struct hr_run *run)
         return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
                        o->strategy);
     shared->repeats = run->drive.replay;
-    if (shared->outlives && run->drive.driver->simulated)
-        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --clock virtual", o->on_loss);
+    if (shared->outlives && run->drive.driver->simulated && o->record[0])
+        return hr_fail(HR_E_USAGE, "--record: not there yet with --on-loss %s and --clock virtual",
+                       o->on_loss);
     if (shared->outlives && (o->record[0] || run->drive.replay) && !strategy->lose)
         return hr_fail(HR_E_USAGE, "--record: not there yet with --on-loss %s and --strategy %s",
                        o->on_loss, o->strategy);

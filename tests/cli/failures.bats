@@ -9,16 +9,14 @@ flip=flip-bit:weights:1@step=3
 digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
 
 @test "a failure that is not carried out yet is refused, and a wrong one is said in one line" {
-  for what in kill:1@step=3 kill:1@time=1s kill:server:0@step=3 slow:1x2,drop-push:p=0.1; do
-    refused 2 "is not there yet with --clock virtual" simulate "${quick[@]}" --workers 2 --strategy ps-sync --inject $what
-  done
+  refused 2 "is not there yet with --clock virtual" simulate "${quick[@]}" --workers 2 --strategy ps-sync --inject slow:1x2,drop-push:p=0.1
   refused 2 "--inject kill:2@step=3: expected a worker from 0 to 1" train --workers 2 --inject kill:2@step=3
   refused 2 "kill:server:0@step=3: this strategy has no servers" train --workers 2 --strategy allreduce --inject kill:server:0@step=3
   refused 2 "kill:any means nothing with --schedule free" train --workers 2 --inject kill:any@p=0.1
 }
 
 @test "a worker that is told to die ends the run with 4 and its rank, unless --on-loss says otherwise" {
-  for how in "--compute-time 1ms" "--compute-time 1ms --launch process" "--schedule explore:3"; do
+  for how in "--compute-time 1ms" "--compute-time 1ms --launch process" "--schedule explore:3" "--clock virtual"; do
     refused 4 "rank 1" train "${quick[@]}" --workers 2 --strategy hogwild --inject kill:1@step=3 $how
     hogring train "${quick[@]}" --workers 2 --strategy hogwild --inject kill:1@step=3 $how --on-loss continue 2>"$TMP/stderr"
     grep -q "worker 1 was lost" "$TMP/stderr"

@@ -213,3 +213,50 @@ server_is_killed() {
     [ "$(json "$TMP/runs.json" '[[len(r["losses"]) for r in d["runs"]], [s["runs_with_losses"] for s in d["comparison"]["strategies"]], d["comparison"]["lost_alike"]]')" = "[[1, 0, 1, 0], [2, 0], False]" ]
   done
 }
+
+# virtually STRATEGY HOW: two at once and one at a time, on one processor and on two: the same run, told and accounted for.
+virtually() {
+  local words=(simulate --model softmax --quiet --strategy $1 --on-loss $2 --workers 4 --epochs 4 --inject kill:2@step=8,kill:1@step=8,kill:3@time=0.1s)
+  for cpus in 1 2; do
+    HOGRING_CPUS=$cpus hogring "${words[@]}" --json "$TMP/$cpus.json" >"$TMP/said" 2>"$TMP/stderr" || { cat "$TMP/stderr"; return 1; }
+    accounted "$TMP/$cpus.json" 4 || return 1
+    [ "$(grep -c "^lost: worker [123] after " "$TMP/said")" = 3 ] && [ "$(grep -c "warning: worker [123] was lost" "$TMP/stderr")" = 3 ] || return 1
+  done
+  python3 - "$TMP/1.json" "$TMP/2.json" <<'PY'
+import json, sys
+a, b = (json.load(open(path))["runs"][0] for path in sys.argv[1:])
+a.pop("wall_seconds"), b.pop("wall_seconds")
+assert a == b
+assert a["test_accuracy"] > 0.8 and any(abs(l["seconds"] - 0.103) < 1e-9 for l in a["losses"]), a
+PY
+}
+
+@test "in virtual time a run with losses is the same again, to the last digit of its JSON, on any number of processors" {
+  for s in $strategies; do
+    for how in continue restart; do
+      echo "$s $how"
+      virtually $s $how
+    done
+  done
+}
+
+@test "in virtual time, too, a lost server takes all back, and a comparison marks who lost one" {
+  hogring simulate --model softmax --quiet --strategy ps-async --on-loss continue --workers 3 --epochs 4 --inject kill:server:0@step=150 --json "$TMP/run.json" >"$TMP/said" 2>/dev/null
+  accounted "$TMP/run.json" 4
+  [ "$(losses)" = "([(0, True, True)], 1)" ]
+  grep -q "^lost: server 0 at " "$TMP/said"
+  hogring compare --clock virtual --model softmax --quiet --workers 3 --epochs 4 --seeds 2 --json "$TMP/runs.json" --on-loss continue \
+    --strategies "hogwild:inject=(kill:2@step=8),allreduce:on-loss=stop" >"$TMP/said" 2>/dev/null
+  grep -q "^hogwild.*~  " "$TMP/said"
+  grep -q "^  Not like for like" "$TMP/said"
+  [ "$(json "$TMP/runs.json" '[len(r["losses"]) for r in d["runs"]], d["comparison"]["lost_alike"]')" = "([1, 0, 1, 0], False)" ]
+}
+
+@test "in virtual time 256 workers outlive several of them, a server at a time and the last of its kind" {
+  hogring simulate --model softmax --quiet --strategy ps-async --on-loss restart --max-restarts 5 --workers 256 --batch-size 4 --lr 0.002 --momentum 0 --epochs 3 \
+    --inject kill:0@step=0,kill:255@step=1,kill:17@time=12ms,kill:18@time=12ms,kill:server:0@time=30ms --json "$TMP/run.json" >/dev/null 2>&1
+  accounted "$TMP/run.json" 3
+  [ "$(json "$TMP/run.json" 'len(d["runs"][0]["losses"]), d["runs"][0]["restarts"]')" = "(5, 5)" ]
+  run hogring simulate "${quick[@]}" --strategy hogwild --workers 2 --on-loss continue --inject kill:0@step=2,kill:1@step=2
+  [ "$status" = 4 ]
+}

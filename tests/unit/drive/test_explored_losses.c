@@ -1,50 +1,10 @@
 /* Explored schedules in which ranks die, at any event: the run goes on, each sample is accounted
  * for, and it is the same run again. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/check.h"
-#include "support/runs.h"
-
-enum { EPOCH = 96, EPOCHS = 2, BATCH = 4 };
-
-/* What becomes of the samples that are handed out: all are trained on; or some are lost with their
- * worker; or some are skipped by who is late, too. */
-enum account { TRAINED, LOST, SKIPPED };
-
-enum which {
-    HOGWILD,
-    PS_ASYNC,
-    SSP,
-    ELASTIC_AVERAGING,
-    BACKUP_WORKERS,
-    WITH_BACKUPS,
-    ALLREDUCE,
-    PS_SYNC,
-    LOCAL_SGD,
-    GOSSIP,
-    STRATEGIES
-};
-
-static const struct {
-    const char *name;
-    enum account account;
-    bool a_push_is_an_update;
-    size_t servers, backups;
-} strategies[] = {
-    [HOGWILD] = {"hogwild", TRAINED, true, 0, 0},
-    [PS_ASYNC] = {"ps-async", TRAINED, true, 2, 0},
-    [SSP] = {"ssp", TRAINED, true, 2, 0},
-    [ELASTIC_AVERAGING] = {"elastic-averaging", TRAINED, false, 2, 0},
-    [BACKUP_WORKERS] = {"backup-workers", LOST, false, 1, 0},
-    [WITH_BACKUPS] = {"backup-workers", SKIPPED, false, 1, 1},
-    [ALLREDUCE] = {"allreduce", TRAINED, false, 0, 0},
-    [PS_SYNC] = {"ps-sync", TRAINED, false, 2, 0},
-    [LOCAL_SGD] = {"local-sgd", LOST, false, 0, 0},
-    [GOSSIP] = {"gossip", LOST, false, 0, 0},
-};
+#include "support/losing_runs.h"
 
 /* What has happened in all runs. */
 static struct {
@@ -54,74 +14,25 @@ static struct {
 static struct hr_train_options options_of(size_t strategy, const char *on_loss, const char *inject,
                                           size_t seed)
 {
-    struct hr_train_options options = run_options(strategies[strategy].name, 3);
-    snprintf(options.model, sizeof options.model, "flatten, dense 10");
-    snprintf(options.on_loss, sizeof options.on_loss, "%s", on_loss);
-    snprintf(options.inject, sizeof options.inject, "%s", inject);
+    struct hr_train_options options = losing_options(strategy, 3, on_loss, inject);
     snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
-    options.epochs = EPOCHS;
-    options.epoch_size = EPOCH;
-    options.batch_size = BATCH;
-    options.max_restarts = 1000;
-    if (strategies[strategy].servers)
-        options.servers = strategies[strategy].servers;
-    options.backups = strategies[strategy].backups;
     return options;
-}
-
-/* A launcher says each loss on stderr. */
-static struct hr_run_result run_quietly(const struct hr_train_options *options)
-{
-    const int stderr_was = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
-    dup2(nowhere, STDERR_FILENO);
-    struct hr_run_result result;
-    const enum hr_status status = hr_train(options, run_digits(), NULL, &result);
-    dup2(stderr_was, STDERR_FILENO);
-    close(stderr_was);
-    close(nowhere);
-    if (status != HR_OK)
-        print_error("%s, %s, %s, %s:\n", options->strategy, options->schedule, options->on_loss,
-                    options->inject);
-    CHECK_OK(status);
-    return result;
-}
-
-static uint64_t lost_samples(const struct hr_run_result *result)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < result->nlosses; i++)
-        sum += result->losses[i].lost_samples;
-    return sum;
 }
 
 static void check_account(const struct hr_train_options *options, size_t strategy,
                           const struct hr_run_result *result)
 {
-    const uint64_t lost = lost_samples(result), all = (uint64_t)EPOCHS * EPOCH;
-    const uint64_t known = result->samples + result->dropped_samples + lost;
-    const enum account account = strategies[strategy].account;
     tally.runs++;
     tally.deaths += result->nlosses;
     tally.resent += result->resent;
     tally.duplicates += result->duplicates;
-    const bool whole = account == TRAINED ? result->samples == all && lost == 0
-                       : account == LOST  ? known == all
-                                          : known <= all;
-    const bool updated =
-        !strategies[strategy].a_push_is_an_update || BATCH * result->updates == result->samples;
-    if (whole && updated)
-        return;
-    print_error("%s, %s, %s: %llu samples trained on, %llu dropped, %llu lost, %llu updates\n",
-                options->strategy, options->schedule, options->on_loss,
-                (unsigned long long)result->samples, (unsigned long long)result->dropped_samples,
-                (unsigned long long)lost, (unsigned long long)result->updates);
-    fail();
+    losing_check(options, strategy, result);
 }
 
 static void check_seed_of(size_t strategy, const char *on_loss, const char *inject, size_t seed)
 {
     const struct hr_train_options options = options_of(strategy, on_loss, inject, seed);
-    struct hr_run_result result = run_quietly(&options);
+    struct hr_run_result result = losing_run(&options);
     check_account(&options, strategy, &result);
     hr_run_result_free(&result);
 }
@@ -130,7 +41,7 @@ static void workers_that_die_anywhere_are_outlived(void **state)
 {
     (void)state;
     for (size_t seed = 0; seed < check_count(100, 20000); seed++)
-        for (size_t s = 0; s < STRATEGIES; s++)
+        for (size_t s = 0; s < LOSING_STRATEGIES; s++)
             check_seed_of(s, "continue", "kill:any@p=0.02x2", seed);
 }
 
@@ -138,7 +49,7 @@ static void they_come_back_and_die_again(void **state)
 {
     (void)state;
     for (size_t seed = 0; seed < check_count(100, 20000); seed++)
-        for (size_t s = 0; s < STRATEGIES; s++)
+        for (size_t s = 0; s < LOSING_STRATEGIES; s++)
             check_seed_of(s, "restart", "kill:any@p=0.04x8", seed);
 }
 
@@ -147,8 +58,8 @@ static void servers_die_beside_workers(void **state)
 {
     (void)state;
     for (size_t seed = 0; seed < check_count(100, 20000); seed++)
-        for (size_t s = 0; s < STRATEGIES; s++)
-            if (strategies[s].servers)
+        for (size_t s = 0; s < LOSING_STRATEGIES; s++)
+            if (losing_kinds[s].servers)
                 check_seed_of(s, "restart", "kill:server:any@p=0.02x3,kill:any@p=0.02x4", seed);
 }
 
@@ -167,7 +78,7 @@ static void check_everything(size_t strategy, bool restart, size_t seed)
 {
     char inject[128];
     snprintf(inject, sizeof inject, "kill:any@p=0.04x%d,stall:any@p=0.02x9%s", restart ? 6 : 2,
-             strategies[strategy].servers ? ",kill:server:any@p=0.01x2,drop-push:p=0.2" : "");
+             losing_kinds[strategy].servers ? ",kill:server:any@p=0.01x2,drop-push:p=0.2" : "");
     check_seed_of(strategy, restart ? "restart" : "continue", inject, seed);
 }
 
@@ -175,18 +86,18 @@ static void whatever_happens_every_sample_is_accounted_for(void **state)
 {
     (void)state;
     for (size_t seed = 0; seed < check_count(200, 10000); seed++)
-        for (size_t s = 0; s < STRATEGIES; s++)
+        for (size_t s = 0; s < LOSING_STRATEGIES; s++)
             check_everything(s, seed % 2, seed);
 }
 
 static void the_same_seed_is_the_same_run(void **state)
 {
     (void)state;
-    for (size_t s = 0; s < STRATEGIES; s++)
+    for (size_t s = 0; s < LOSING_STRATEGIES; s++)
         for (size_t seed = 0; seed < 10; seed++) {
             const struct hr_train_options options =
                 options_of(s, "restart", "kill:any@p=0.04x8,stall:any@p=0.02x9", seed);
-            struct hr_run_result a = run_quietly(&options), b = run_quietly(&options);
+            struct hr_run_result a = losing_run(&options), b = losing_run(&options);
             assert_string_equal(a.weights_digest, b.weights_digest);
             assert_int_equal(a.nlosses, b.nlosses);
             hr_run_result_free(&a);
@@ -198,7 +109,7 @@ static void without_on_loss_a_death_ends_the_run(void **state)
 {
     (void)state;
     struct hr_run_result result;
-    for (size_t s = 0; s < STRATEGIES; s++) {
+    for (size_t s = 0; s < LOSING_STRATEGIES; s++) {
         const struct hr_train_options options = options_of(s, "stop", "kill:1@step=1", 7);
         CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_LOST);
         CHECK_MESSAGE("rank 1: killed by --inject");
@@ -209,13 +120,13 @@ static void without_on_loss_a_death_ends_the_run(void **state)
 static void a_worker_dies_before_its_step(void **state)
 {
     (void)state;
-    for (size_t s = 0; s < STRATEGIES; s++) {
+    for (size_t s = 0; s < LOSING_STRATEGIES; s++) {
         const struct hr_train_options options =
             options_of(s, "restart", "kill:1@step=3,kill:1@step=5", 7);
-        struct hr_run_result result = run_quietly(&options);
+        struct hr_run_result result = losing_run(&options);
         assert_int_equal(result.nlosses, 2);
         assert_int_equal(result.restarts, 2);
-        const bool joins_at_cut = !strcmp(strategies[s].name, "gossip");
+        const bool joins_at_cut = !strcmp(losing_kinds[s].name, "gossip");
         for (size_t i = 0; i < 2; i++) {
             assert_int_equal(result.losses[i].rank, 1);
             assert_int_equal(result.losses[i].step, 3 + 2 * i);
@@ -242,7 +153,7 @@ static void with_repro_no_death_changes_the_weights(void **state)
     snprintf(options.inject, sizeof options.inject, "kill:any@p=0.02x4");
     for (size_t seed = 0; seed < check_count(100, 10000); seed++) {
         snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
-        struct hr_run_result result = run_quietly(&options);
+        struct hr_run_result result = losing_run(&options);
         assert_string_equal(result.weights_digest, want);
         hr_run_result_free(&result);
     }
@@ -282,7 +193,7 @@ static void where_all_are_recalled_a_loss_is_a_resume_with_one_less(void **state
             resumed_with_one_less(options, p, want);
             snprintf(options.inject, sizeof options.inject, "kill:2@step=%llu",
                      (unsigned long long)p);
-            struct hr_run_result result = run_quietly(&options);
+            struct hr_run_result result = losing_run(&options);
             assert_string_equal(result.weights_digest, want);
             hr_run_result_free(&result);
         }
