@@ -5,7 +5,7 @@
 
 size_t hr_fates_bytes(size_t workers, size_t room)
 {
-    return sizeof(struct hr_fates) + workers * sizeof(struct hr_fate) + 2 * room * sizeof(uint64_t);
+    return sizeof(struct hr_fates) + workers * sizeof(struct hr_fate) + room * sizeof(uint64_t);
 }
 
 void hr_fates_init(struct hr_fates *fates, size_t workers, size_t room)
@@ -23,12 +23,6 @@ static uint64_t *slot(const struct hr_fates *fates, uint64_t number)
 {
     return (uint64_t *)(void *)&((struct hr_fates *)fates)->fate[fates->workers] +
            number % fates->room;
-}
-
-/* (room) that waited at the last cut. */
-static uint64_t *waited(const struct hr_fates *fates)
-{
-    return slot(fates, 0) + fates->room;
 }
 
 void hr_fates_return(struct hr_fates *fates, uint64_t index)
@@ -58,10 +52,6 @@ bool hr_fates_take(struct hr_fates *fates, uint64_t *index)
 
 void hr_fates_leave_cut(struct hr_fates *fates)
 {
-    const uint64_t taken = hr_atom64_load_acquire(&fates->taken); /* all rest */
-    fates->cut_waiting = hr_atom64_load_acquire(&fates->returned) - taken;
-    for (uint64_t i = 0; i < fates->cut_waiting; i++)
-        waited(fates)[i] = *slot(fates, taken + i);
     for (size_t w = 0; w < fates->workers; w++) {
         fates->fate[w].cut_batches = fates->fate[w].lost_batches;
         fates->fate[w].cut_samples = fates->fate[w].lost_samples;
@@ -73,8 +63,6 @@ void hr_fates_roll_back(struct hr_fates *fates)
     uint64_t index;
     while (hr_fates_take(fates, &index))
         continue;
-    for (uint64_t i = 0; i < fates->cut_waiting; i++)
-        hr_fates_return(fates, waited(fates)[i]);
     for (size_t w = 0; w < fates->workers; w++) {
         fates->fate[w].lost_batches = fates->fate[w].cut_batches;
         fates->fate[w].lost_samples = fates->fate[w].cut_samples;

@@ -51,14 +51,12 @@ struct hr_fate {
 };
 
 /* Batches to be handed out again, a queue. Writer of `returned`: who hands out batches; `taken` is
- * also counted up by whoever takes one. Of the rest: the leader, while all rest. */
+ * also counted up by whoever takes one. */
 struct hr_fates {
     alignas(HR_LINE) struct hr_atom64 returned; /* partner: hr_fates_take */
     alignas(HR_LINE) struct hr_atom64 taken;    /* partner: itself */
     uint64_t workers, room;
-    uint64_t cut_waiting;  /* how many waited at the last cut */
-    struct hr_fate fate[]; /* (workers), and behind them the queue: (room) indices; and those that
-                              waited at the last cut: (room) */
+    struct hr_fate fate[]; /* (workers), and behind them the queue: (room) indices */
 };
 
 /* room: batches that all workers together may have in their hands. */
@@ -74,7 +72,7 @@ bool hr_fates_take(struct hr_fates *fates, uint64_t *index);
 /* Look at the one that would be taken; false: there is none. Where one thread takes them all. */
 bool hr_fates_next(const struct hr_fates *fates, uint64_t *index);
 
-/* All stand at a cut; all go back to it: what was lost since is not, and what waited then waits. */
+/* All stand at a cut; all go back to it: what was lost since is not, nor waits to be handed out. */
 void hr_fates_leave_cut(struct hr_fates *fates);
 void hr_fates_roll_back(struct hr_fates *fates);
 

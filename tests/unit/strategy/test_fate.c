@@ -31,35 +31,6 @@ static void batches_come_back_once_and_in_order(void **state)
     free(fates);
 }
 
-static void those_that_waited_at_a_cut_wait_again_when_all_go_back(void **state)
-{
-    (void)state;
-    enum { ROOM = 2 };
-    const size_t bytes = (hr_fates_bytes(1, ROOM) + HR_LINE - 1) / HR_LINE * HR_LINE;
-    struct hr_fates *fates = aligned_alloc(HR_LINE, bytes);
-    uint64_t index;
-    memset(fates, 0, bytes);
-    hr_fates_init(fates, 1, ROOM);
-    hr_fates_return(fates, 7);
-    hr_fates_leave_cut(fates);
-    assert_true(hr_fates_take(fates, &index));
-    for (uint64_t later = 8; later < 12; later++) { /* the queue goes round */
-        hr_fates_return(fates, later);
-        assert_true(hr_fates_take(fates, &index));
-    }
-    hr_fates_return(fates, 12);
-    for (int back = 0; back < 2; back++) {
-        hr_fates_roll_back(fates);
-        assert_true(hr_fates_take(fates, &index));
-        assert_int_equal(index, 7);
-        assert_false(hr_fates_waiting(fates));
-    }
-    hr_fates_leave_cut(fates);
-    hr_fates_roll_back(fates);
-    assert_false(hr_fates_waiting(fates));
-    free(fates);
-}
-
 static struct hr_worker_stats *counted(uint64_t samples)
 {
     static struct hr_worker_stats stats;
@@ -102,7 +73,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_come_back_once_and_in_order),
-        cmocka_unit_test(those_that_waited_at_a_cut_wait_again_when_all_go_back),
         cmocka_unit_test(a_gradient_is_taken_back_once),
         cmocka_unit_test(a_death_while_counting_undoes_that_gradient_alone),
     };
