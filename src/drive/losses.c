@@ -234,11 +234,11 @@ bool hr_losses_are_taken(const struct hr_losses *losses)
     return true;
 }
 
-/* The last loss; the last that took all back, where they went. */
+/* The last loss that recalled; that took all back, where they went. (Any, if none did.) */
 static struct hr_loss *why_recalled(const struct hr_losses *losses)
 {
     struct hr_loss *loss = &losses->loss[losses->n - 1];
-    while (losses->rolls && !loss->rolled_back)
+    while (loss > losses->loss && (losses->rolls ? !loss->rolled_back : loss->replaced))
         loss--;
     return loss;
 }

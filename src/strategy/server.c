@@ -145,8 +145,8 @@ const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",
     .order = "T(n), leaves in rank order",
-    .options =
-        (const char *const[]){"servers", "placement", "server-time", "link", "topology", NULL},
+    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
+                                     "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     .recalls = true,

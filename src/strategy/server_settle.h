@@ -10,6 +10,7 @@
  *            kept its slice for k has begun that update, and perhaps ended it: the image is the
  *            state before k. Whoever has not has its slice in that state. So it does not matter
  *            either whether a shard has died in the middle (colocated).
+ *   Replicas both ranks of a pair do so, each for its own copy; who leads counts.
  *   Cost     memory: weights and the optimiser's state once more; a step: they are once read and
  *            written, 8 (1 + states) bytes a parameter.
  *

@@ -8,15 +8,18 @@
 #include "support/check.h"
 #include "support/runs.h"
 
-enum { EPOCH = 96, EPOCHS = 2, BATCH = 4 };
+enum { EPOCH = 96, EPOCHS = 2, BATCH = 4, WORKERS = 3 };
 
-static const char *const strategies[] = {"ps-async", "ssp"};
+static const struct {
+    const char *name;
+    uint64_t samples; /* of an update */
+} strategies[] = {{"ps-async", BATCH}, {"ssp", BATCH}, {"ps-sync", WORKERS *BATCH}};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 static struct hr_train_options options_of(size_t strategy, const char *on_loss, const char *inject,
                                           size_t seed)
 {
-    struct hr_train_options options = run_options(strategies[strategy], 3);
+    struct hr_train_options options = run_options(strategies[strategy].name, WORKERS);
     snprintf(options.model, sizeof options.model, "flatten, dense 10");
     snprintf(options.on_loss, sizeof options.on_loss, "%s", on_loss);
     snprintf(options.inject, sizeof options.inject, "%s", inject);
@@ -49,14 +52,14 @@ static struct hr_run_result run_quietly(const struct hr_train_options *options)
 }
 
 /* Each sample is in an update that counts, once. */
-static void check_account(const struct hr_train_options *options,
+static void check_account(const struct hr_train_options *options, uint64_t samples,
                           const struct hr_run_result *result)
 {
     uint64_t lost = 0;
     for (size_t i = 0; i < result->nlosses; i++)
         lost += result->losses[i].lost_samples;
     if (lost == 0 && result->samples == EPOCHS * EPOCH &&
-        BATCH * result->updates == result->samples && result->applied == result->updates)
+        samples * result->updates == result->samples && result->applied == result->updates)
         return;
     print_error("%s, %s, %s: %llu samples trained on, %llu lost, %llu updates, %llu applied\n",
                 options->strategy, options->schedule, options->on_loss,
@@ -71,7 +74,7 @@ static size_t check_seed_of(size_t strategy, const char *on_loss, const char *in
     const struct hr_train_options options = options_of(strategy, on_loss, inject, seed);
     struct hr_run_result result = run_quietly(&options);
     size_t back = 0;
-    check_account(&options, &result);
+    check_account(&options, strategies[strategy].samples, &result);
     for (size_t i = 0; i < result.nlosses; i++) {
         back += result.losses[i].rolled_back;
         assert_false(result.losses[i].rolled_back && result.losses[i].replaced);
@@ -129,7 +132,22 @@ static void either_of_a_pair_may_be_named(void **state)
         assert_int_equal(result.nlosses, 1);
         assert_true(result.losses[0].server && result.losses[0].replaced);
         assert_int_equal(result.losses[0].rank, server);
-        check_account(&options, &result);
+        check_account(&options, BATCH, &result);
+        hr_run_result_free(&result);
+    }
+}
+
+/* Where the order of messages changes no bit, neither does a death. */
+static void with_ps_sync_no_death_changes_the_weights(void **state)
+{
+    (void)state;
+    char want[33];
+    struct hr_train_options options = options_of(2, "continue", "", 0);
+    run_digest(&options, want);
+    for (size_t seed = 0; seed < check_count(100, 10000); seed++) {
+        options = options_of(2, "continue", "kill:server:any@p=0.02x3", seed);
+        struct hr_run_result result = run_quietly(&options);
+        assert_string_equal(result.weights_digest, want);
         hr_run_result_free(&result);
     }
 }
@@ -141,6 +159,7 @@ int main(void)
         cmocka_unit_test(servers_die_beside_their_replicas_and_workers),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(either_of_a_pair_may_be_named),
+        cmocka_unit_test(with_ps_sync_no_death_changes_the_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
