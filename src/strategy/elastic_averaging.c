@@ -182,6 +182,16 @@ static enum hr_status begin_again(struct hr_worker *worker)
 
 /* --- the shard --- */
 
+/* The worker's slice, which it is to have afterwards; where the shard does not speak a copy. */
+static float *slice_of(struct hr_shard *shard, size_t worker)
+{
+    float *slice = shard->shared->weights[worker] + shard->first;
+    if (shard->speaks)
+        return slice;
+    shard->worker[worker].given = true;
+    return memcpy(shard->given + worker * shard->count, slice, shard->count * sizeof *slice);
+}
+
 static void exchange(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
@@ -189,7 +199,7 @@ static void exchange(struct hr_shard *shard, size_t worker)
     client->clock++;
     client->batches = 0;
     client->staleness = shard->taken.value = shard->version - client->read;
-    hr_vec()->exchange(shared->weights[worker] + shard->first, shard->weights,
+    hr_vec()->exchange(slice_of(shard, worker), shard->weights,
                        (float)((const struct setup *)shared->setup)->rate, shard->count);
     client->read = ++shard->version;
 }
@@ -225,8 +235,7 @@ static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr
 /* A worker that has just joined begins at the center. */
 static void welcome(struct hr_shard *shard, size_t worker)
 {
-    memcpy(shard->shared->weights[worker] + shard->first, shard->weights,
-           shard->count * sizeof(float));
+    hr_shard_copy_out(shard, worker);
     shard->worker[worker].read = shard->version;
     shard->worker[worker].fresh = false;
 }
@@ -236,6 +245,7 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
     struct hr_client *client = &shard->worker[worker];
     struct hr_message message = {.kind = exchanges || client->fresh ? HR_WEIGHTS : HR_RANGE};
     hr_shard_asks(shard, worker);
+    client->given = false;
     if (exchanges)
         exchange(shard, worker);
     else if (client->fresh)
@@ -249,18 +259,31 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
     hr_shard_reply(shard, worker, message);
 }
 
-static void lose(struct hr_shard *shard, size_t worker)
+/* May be repeated. */
+static void settle_counters(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
     const struct hr_client *client = &shard->worker[worker];
+    hr_stats_mend(&shared->stats[worker]);
+    if (client->held)
+        go_back(mark_of(shared, worker), &shared->stats[worker], client->batch);
+}
+
+static void lose(struct hr_shard *shard, size_t worker)
+{
     hr_shard_lose_begin(shard, worker);
     if (shard->number == 0) {
-        hr_stats_mend(&shared->stats[worker]);
-        if (client->batches)
-            go_back(mark_of(shared, worker), &shared->stats[worker], client->batch);
+        if (shard->speaks)
+            settle_counters(shard, worker);
         hr_shard_give_back(shard, worker);
     }
     hr_shard_lose_end(shard, worker);
+}
+
+static void restate(struct hr_shard *shard, size_t worker)
+{
+    if (shard->worker[worker].left == HR_LEFT_GONE)
+        settle_counters(shard, worker);
 }
 
 static void take(struct hr_shard *shard, size_t worker)
@@ -275,8 +298,8 @@ static void take(struct hr_shard *shard, size_t worker)
 const struct hr_strategy hr_strategy_elastic_averaging = {
     .name = "elastic-averaging",
     .guarantee = "each exchange with the center whole, once; staleness unbounded, measured",
-    .options = (const char *const[]){"servers", "placement", "server-time", "sync-every",
-                                     "moving-rate", "link", "topology", NULL},
+    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
+                                     "sync-every", "moving-rate", "link", "topology", NULL},
     .served = true,
     .private_state = true,
     .order = hr_order_of_arrival,
@@ -304,5 +327,6 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .take = take,
     .over = hr_shard_over,
     .lose = lose,
+    .restate = restate,
     .may_join = hr_server_may_join,
 };

@@ -173,7 +173,7 @@ bool hr_shard_has_batch(const struct hr_shard *shard);
 uint64_t hr_shard_cut(const struct hr_shard *shard);
 /* Batches before `next` have been handed out. */
 void hr_shard_handed_out(struct hr_shard *shard, uint64_t next);
-/* Copy the slice to a worker that waits. */
+/* Copy the slice to a worker that waits; where it does not speak, nothing. */
 void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
 /* The one update expression, with the gradient sum g (count); the number of the next. */
 void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);

@@ -35,13 +35,19 @@ enum hr_status hr_replica_start(struct hr_shard *shard)
     shard->speaks = !shard->leads;
     shard->log = log.ring;
     shard->notes = log.notes;
-    return shard->leads && shard->loses ? keep_own_fates(shard) : HR_OK;
+    if (shard->speaks || !shard->loses)
+        return HR_OK;
+    if (shared->strategy->private_state)
+        shard->given = calloc(shared->workers, shard->count * sizeof *shard->given);
+    return shared->strategy->private_state && !shard->given ? HR_E_NOMEM : keep_own_fates(shard);
 }
 
 void hr_replica_stop(struct hr_shard *shard)
 {
     free(shard->own_fates);
+    free(shard->given);
     shard->own_fates = NULL;
+    shard->given = NULL;
 }
 
 /* --- the log --- */

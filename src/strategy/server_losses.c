@@ -156,14 +156,19 @@ void hr_shard_lose(struct hr_shard *shard, size_t worker)
     hr_shard_lose_end(shard, worker);
 }
 
+void hr_shard_restate(struct hr_shard *shard, size_t worker)
+{
+    if (shard->worker[worker].left == HR_LEFT_GONE)
+        settle_counters(shard, worker);
+}
+
 void hr_shard_say_losses(struct hr_shard *shard)
 {
     for (size_t w = 0; w < shard->shared->workers; w++) {
-        if (!shard->worker[w].lost)
-            continue;
-        if (shard->number == 0 && shard->worker[w].left == HR_LEFT_GONE)
-            settle_counters(shard, w);
-        publish(shard, w);
+        if (shard->number == 0)
+            shard->shared->strategy->restate(shard, w);
+        if (shard->worker[w].lost)
+            publish(shard, w);
     }
 }
 
@@ -200,6 +205,8 @@ void hr_shard_join(struct hr_shard *shard, size_t worker)
         .step = had.step,
         .made = had.made,
         .lost = had.lost,
+        .dropped = had.dropped,
+        .dropped_samples = had.dropped_samples,
         .place = had.place,
         .replies = had.replies,
         .in = had.in, /* what it had delivered is still to be summed */

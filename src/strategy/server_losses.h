@@ -63,6 +63,8 @@ void hr_shard_lose(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
 void hr_shard_give_back(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
+/* strategy->restate. */
+void hr_shard_restate(struct hr_shard *shard, size_t worker);
 /* It speaks from now on: what others see of losses, once more. */
 void hr_shard_say_losses(struct hr_shard *shard);
 /* It has joined. */

@@ -257,14 +257,18 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
 
 void hr_shard_copy_out(struct hr_shard *shard, size_t worker)
 {
-    memcpy(shard->shared->weights[worker] + shard->first, shard->weights,
-           shard->count * sizeof(float));
+    if (shard->speaks)
+        memcpy(shard->shared->weights[worker] + shard->first, shard->weights,
+               shard->count * sizeof(float));
 }
 
 void hr_shard_reply_again(struct hr_shard *shard, size_t worker)
 {
     struct hr_client *client = &shard->worker[worker];
-    if (client->reply.kind == HR_WEIGHTS) {
+    if (client->reply.kind == HR_WEIGHTS && client->given) {
+        memcpy(shard->shared->weights[worker] + shard->first, shard->given + worker * shard->count,
+               shard->count * sizeof(float));
+    } else if (client->reply.kind == HR_WEIGHTS) {
         hr_shard_copy_out(shard, worker);
         client->read = client->reply.sequence = shard->version;
     }

@@ -138,7 +138,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
     hr_ssp_gate_check(shard, worker);
-    if (shard->speaks && (!shard->version || shard->worker[worker].handed != shard->version))
+    if (!shard->version || shard->worker[worker].handed != shard->version)
         hr_shard_copy_out(shard, worker);
     shard->worker[worker].read = shard->version;
     hr_shard_reply(shard, worker, message);

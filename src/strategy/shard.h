@@ -38,6 +38,7 @@ struct hr_client {
     bool fresh;         /* it has joined, and has no weights yet */
     uint64_t index;     /* of the last push: synchronous, backup-workers */
     uint64_t fate;      /* backup-workers: of its last push */
+    uint64_t dropped, dropped_samples; /* backup-workers: gradients that came too late */
     size_t samples;
     /* In its hands, shard 0: handed out, and no push of them taken. */
     uint64_t batch, batches; /* [batch, batch + batches) */
@@ -56,6 +57,7 @@ struct hr_client {
     uint64_t place;          /* in its ring: of the message after the last that was taken */
     uint64_t replies;        /* to it so far, sent or not */
     struct hr_message reply; /* the last */
+    bool given;              /* its weights are in hr_shard.given */
 };
 
 static inline void hr_client_leave(struct hr_client *client, enum hr_left left)
@@ -115,6 +117,8 @@ struct hr_shard {
     struct hr_ring *log;        /* NULL: it is alone */
     struct hr_log_note *notes;  /* (slots of the log) */
     struct hr_fates *own_fates; /* owned; NULL: it has none */
+    float *given; /* (workers, count) owned; elastic-averaging: what it would have written to its
+                     workers; NULL: it speaks */
     struct hr_message in_hand;
     struct hr_account *account; /* colocated: of the worker whose time it takes; else NULL */
 };

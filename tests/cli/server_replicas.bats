@@ -36,6 +36,17 @@ killed() { # STRATEGY CHILD
   done
 }
 
+@test "every strategy with servers goes on, and ps-sync to the same weights" {
+  build/hogring "${run[@]}" --strategy ps-sync --epochs 3 --json "$TMP/whole.json"
+  for s in ps-sync ps-async ssp elastic-averaging backup-workers; do
+    for server in 0 1; do
+      build/hogring "${run[@]}" --strategy $s --launch process --epochs 3 --inject kill:server:$server@step=20 --json "$TMP/run.json"
+      [ "$(json "$TMP/run.json" '[l["followed"] for l in d["runs"][0]["losses"]]')" = "['replica']" ]
+      [ $s != ps-sync ] || [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"]')" ]
+    done
+  done
+}
+
 @test "a server dies on purpose, as a thread and as a process" {
   for launch in thread process; do
     for s in 0 1 2 3; do
@@ -74,7 +85,8 @@ refused() {
   refused "allreduce" --strategy allreduce --on-loss continue
   refused "virtual" --strategy ps-async --on-loss continue --clock virtual
   refused "--record" --strategy ps-async --on-loss continue --record "$TMP/t.trace"
-  refused "--staleness 1 or more" --strategy ssp --staleness 0 --on-loss continue
+  run build/hogring train --server-replicas 2 --strategy ps-sync --on-loss continue --placement colocated
+  [ $status -eq 2 ] && [[ "$output" == *"colocated; expected one of them alone"* ]]
   run build/hogring train --server-replicas 3 --strategy ps-async --on-loss continue
   [ $status -eq 2 ] && [[ "$output" == *"expected 1 to 2"* ]]
 }

@@ -2,7 +2,6 @@
 import random
 
 STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "elastic-averaging", "backup-workers", "gossip"]
-REPLICATED = {"ps-async", "ssp"}
 SERVED = {"ps-sync", "ps-async", "ssp", "elastic-averaging", "backup-workers"}
 ONE_SERVER = {"backup-workers"}
 EPOCH = 1438  # training samples of --data digits
@@ -20,7 +19,7 @@ class Draw:
         self.workers = r.randint(2, 5)
         self.served = self.strategy in SERVED
         self.servers = 1 if self.strategy in ONE_SERVER else r.randint(1, 3) if self.served else 0
-        self.replicas = self.servers if self.strategy in REPLICATED and r.random() < 0.5 else 0
+        self.replicas = self.servers if self.served and r.random() < 0.5 else 0
         self.on_loss = r.choice(["continue", "restart"])
         self.epochs = r.randint(2, 4)
         self.restarts = 8
