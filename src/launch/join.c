@@ -237,6 +237,7 @@ static enum hr_status found(struct hr_join *join, int64_t start)
     HR_TRY(create(options->segment_bytes, &join->segment));
     join->control = join->control_segment.base;
     hr_control_init(join->control, options->nranks);
+    join->control->about.seating = HR_SEATS_JOINED;
     join->rendezvous = rendezvous_of(join->control);
     snprintf(join->rendezvous->run, sizeof join->rendezvous->run, "%s", options->name);
     snprintf(join->rendezvous->segment, sizeof join->rendezvous->segment, "%s", join->segment.name);

@@ -361,12 +361,23 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
     }
 }
 
+/* For who looks from outside. */
+static void describe(const struct hr_launch_options *options)
+{
+    struct hr_about *about = &options->control->about;
+    about->seating = options->launch == HR_LAUNCH_THREAD ? HR_SEATS_THREADS : HR_SEATS_PROCESSES;
+    about->workers = (uint32_t)options->stall.workers;
+    about->owners = (uint32_t)options->stall.owners;
+    about->waits = (uint32_t)options->stall.waits;
+}
+
 enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
 {
     struct seat seats[HR_MAX_RANKS] = {0};
     struct hr_child_watch children = {0};
     size_t started = 0;
     HR_ASSERT(options->nranks <= HR_MAX_RANKS);
+    describe(options);
     for (; started < options->nranks; started++) {
         seats[started] = (struct seat){.options = options, .rank = started};
         const enum hr_status status = start_rank(&seats[started]);

@@ -38,9 +38,9 @@ struct hr_launch_options {
     int64_t tick_ns;    /* 0: 50 ms */
     int64_t grace_ns;   /* for ranks to react to an abort; 0: 10 s, processes 1 s */
     int64_t timeout_ns; /* for a stopped process, if no rank has waited as long; 0: for ever */
-    struct hr_stall_rules stall; /* who is named when others wait for it; zeroed: nobody */
-    void *arg;                   /* of main, */
-    void *tick_arg;              /* and of tick; NULL: the same */
+    struct hr_wait_rules stall; /* who is named when others wait for it; zeroed: nobody */
+    void *arg;                  /* of main, */
+    void *tick_arg;             /* and of tick; NULL: the same */
 };
 
 /* Run all ranks to their end. HR_OK, or the first failure with its message. When a rank does not

@@ -23,6 +23,7 @@ void hr_control_init(struct hr_control *control, size_t nranks)
     control->version = HR_CONTROL_VERSION;
     control->nranks = (uint32_t)nranks;
     control->launcher_pid = (uint64_t)getpid();
+    hr_about_fill(&control->about);
 }
 
 bool hr_control_claim(struct hr_control *control, size_t rank)

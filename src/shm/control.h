@@ -5,19 +5,20 @@
  *   behind the ranks: [ flight recorder of rank 0 | of rank 1 | ... ]: writer rank r
  *
  * It is small and keeps its name while the run lives, so that a monitor can attach and a crash can
- * be read afterwards. It holds no pointers.
+ * be read afterwards (hogring doctor). It holds no pointers. Times are those of hr_clock_ns.
  *
  * Test: tests/unit/shm/test_control.c
  */
 #ifndef HR_SHM_CONTROL_H
 #define HR_SHM_CONTROL_H
 
+#include "base/clock.h"
 #include "shm/flight.h"
 #include "shm/roster.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
 
-enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 3 };
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 4 };
 
 /* What a rank is doing; the words appear in messages. */
 #define HR_PHASE_LIST(X)                                                                           \
@@ -46,6 +47,7 @@ struct hr_rank_status {
     struct hr_atom32 result; /* enum hr_result */
     struct hr_atom32 rest;   /* 1 + the round it rests in (roster.h); partner: the launcher */
     struct hr_atom32 stage;  /* what it rests at: the driver's number */
+    struct hr_atom64 since;  /* it has had this phase; partner: hogring doctor */
     struct hr_presence presence;
     alignas(HR_LINE) struct hr_bell bell;
 };
@@ -56,16 +58,30 @@ struct hr_failure {
     char message[480];
 };
 
+/* How a run's ranks came about. */
+enum hr_seating { HR_SEATS_PLAYED, HR_SEATS_THREADS, HR_SEATS_PROCESSES, HR_SEATS_JOINED };
+
+/* What a run is, for who looks from outside: written once, before its ranks begin. */
+struct hr_about {
+    int64_t began;                   /* when the segment was made */
+    int64_t began_s;                 /* the same, in seconds since 1970 */
+    uint32_t seating;                /* enum hr_seating; played: one process acts for all ranks */
+    uint32_t workers, owners, waits; /* who waits for whom: struct hr_wait_rules */
+    char command[256];               /* of the process, words apart by blanks; cut to what fits */
+};
+
 struct hr_control {
     char magic[8]; /* "HOGRING" */
     uint32_t version, nranks;
     uint64_t launcher_pid;
+    struct hr_about about;
     /* The first failure: claimed by compare-exchange, then written, then published by `abort`. */
     alignas(HR_LINE) struct hr_atom32 abort; /* nonzero: everybody gives up */
     struct hr_atom32 abort_claimed;          /* 1 + the rank that writes the record; 0: nobody */
     struct hr_failure failure;
     struct hr_atom32 speaker; /* without a launcher: 1 + the rank that speaks for the dead; or 0 */
     struct hr_roster roster;
+    alignas(HR_LINE) struct hr_atom64 looked; /* the launcher, last; partner: hogring doctor */
     alignas(HR_LINE) struct hr_bell launcher_bell;
     struct hr_rank_status rank[];
 };
@@ -75,6 +91,9 @@ size_t hr_control_bytes(size_t nranks);
 
 /* Initialise zeroed memory of that size. */
 void hr_control_init(struct hr_control *control, size_t nranks);
+
+/* What this process is called, and that it begins now. */
+void hr_about_fill(struct hr_about *about);
 
 /* The recorder of rank `rank`. It alone writes; others read, any time. */
 struct hr_flight *hr_control_flight(struct hr_control *control, size_t rank);
@@ -102,10 +121,12 @@ void hr_control_blame_stopped(const struct hr_control *control, struct hr_failur
  * before it. */
 HR_CHECKED enum hr_status hr_control_failure(const struct hr_control *control);
 
-/* Say what rank `rank` is doing. Only that rank calls it. */
+/* Say what rank `rank` is doing, from now on. Only that rank calls it. */
 static inline void hr_control_phase(struct hr_control *control, size_t rank, enum hr_phase phase)
 {
-    hr_atom32_store_relaxed(&control->rank[rank].phase, (uint32_t)phase); /* partner: launcher */
+    struct hr_rank_status *line = &control->rank[rank];
+    hr_atom32_store_relaxed(&line->phase, (uint32_t)phase);                /* partner: launcher */
+    hr_atom64_store_relaxed(&line->since, (uint64_t)hr_clock_coarse_ns()); /* partner: doctor */
 }
 
 static inline void hr_control_step(struct hr_control *control, size_t rank, uint64_t step)

@@ -48,7 +48,8 @@ struct hr_roster {
 struct hr_presence {
     alignas(HR_LINE) struct hr_atom32 lost; /* partner: shards, which take it as an input */
     struct hr_atom32 back;
-    struct hr_atom32 begins; /* published by `back`: all others stand at the beginning of a span */
+    struct hr_atom32 begins;  /* published by `back`: all others stand at the beginning of a span */
+    struct hr_atom64 stopped; /* since when it is seen stopped; 0: it is not. Partner: doctor */
 };
 
 /* Are all recalled, and has no term begun since? */

@@ -217,7 +217,7 @@ static int64_t now_ns(const void *clock)
 
 static enum hr_status launch(struct hr_sparse_run *run)
 {
-    const struct hr_stall_rules stall = {
+    const struct hr_wait_rules stall = {
         .warn_ns = hr_stall_limit_ns(run->options.stall_warn, run->options.timeout),
         .workers = run->options.workers};
     const struct hr_launch_options options = {.launch = run->launch,

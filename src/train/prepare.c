@@ -191,7 +191,7 @@ static void settle_stalls(struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
     const bool bounded = shared->staleness_bound < UINT64_MAX;
-    run->job.stall = (struct hr_stall_rules){
+    run->job.stall = (struct hr_wait_rules){
         .warn_ns = hr_stall_limit_ns(run->options.stall_warn, run->options.timeout),
         .workers = shared->workers,
         .owners = shared->colocated ? shared->servers : 0,

@@ -41,7 +41,7 @@ struct hr_train_job {
     bool played;                           /* one process plays all ranks, and none of them waits */
     bool simulated;                        /* in virtual time */
     int64_t spin_ns, yield_ns, timeout_ns; /* of ranks that wait */
-    struct hr_stall_rules stall;           /* who is named when others wait for it */
+    struct hr_wait_rules stall;           /* who is named when others wait for it */
     struct hr_conditions conditions;
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
     struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "support/check.h"
@@ -19,7 +18,7 @@ struct run {
 
 static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20;
 
-static void begin(struct run *run, size_t nranks, struct hr_stall_rules rules)
+static void begin(struct run *run, size_t nranks, struct hr_wait_rules rules)
 {
     memset(run, 0, sizeof *run);
     run->clock = 1000 * HR_NS_PER_SECOND;
@@ -30,7 +29,7 @@ static void begin(struct run *run, size_t nranks, struct hr_stall_rules rules)
 /* "i": it starts; "c40": computes step 40; "w40": communicates; "k40": is at a cut; "s": serves;
  * "-": is over; "x40": has failed in step 40. With "!" its process is stopped. Returns what is
  * behind it. */
-static const char *read_view(const char *text, struct hr_stall_view *view)
+static const char *read_view(const char *text, struct hr_rank_view *view)
 {
     static const char letters[] = "icwskx-";
     static const enum hr_phase phases[] = {
@@ -49,10 +48,10 @@ static const char *read_view(const char *text, struct hr_stall_view *view)
 
 static void look(struct run *run, const char *ranks)
 {
-    struct hr_stall_view view[8];
+    struct hr_rank_view view[8];
     char line[900];
     enum hr_stall_word word;
-    for (size_t r = 0; r < run->stall.nranks; r++) {
+    for (size_t r = 0; r < run->stall.waits.nranks; r++) {
         ranks = read_view(ranks, &view[r]);
         view[r].pid = 100 + (long)r;
     }
@@ -81,7 +80,7 @@ static void check_said(struct run *run, const char *expected)
 #define COMPUTES(r, pid, step, time)                                                               \
     "rank " r " (pid " pid ") has been computing a gradient at step " step " for " time " s"
 
-static const struct hr_stall_rules steps4 = {.workers = 4, .waits = HR_WAITS_FOR_STEP};
+static const struct hr_wait_rules steps4 = {.workers = 4, .waits = HR_WAITS_FOR_STEP};
 
 static void who_computes_while_the_others_wait_is_named_once(void **state)
 {
@@ -150,7 +149,7 @@ static void several_are_named_in_one_line_and_others_when_they_join(void **state
 {
     struct run run;
     (void)state;
-    begin(&run, 8, (struct hr_stall_rules){.workers = 8, .waits = HR_WAITS_FOR_STEP});
+    begin(&run, 8, (struct hr_wait_rules){.workers = 8, .waits = HR_WAITS_FOR_STEP});
     pass(&run, 11, "w7 c7 c7 c6 i c5 w7 w7");
     check_said(
         &run,
@@ -170,7 +169,7 @@ static void who_is_behind_is_named_though_it_gets_on(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 2, (struct hr_stall_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
     pass(&run, 4, "w8 c5");
     pass(&run, 4, "w8 c6");
     pass(&run, 4, "w8 c7");
@@ -184,14 +183,14 @@ static void who_waits_for_a_server_does_not_wait_for_who_computes(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 3, (struct hr_stall_rules){.workers = 2});
+    begin(&run, 3, (struct hr_wait_rules){.workers = 2});
     pass(&run, 60, "w3 c4 s");
     check_said(&run, "");
-    begin(&run, 2, (struct hr_stall_rules){.workers = 2, .owners = 1});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2, .owners = 1});
     pass(&run, 60, "c4 w3"); /* rank 0 owns the shard, and does not serve it while it computes */
     check_said(&run, COMPUTES("0", "100", "4", "10.0") "; rank 1 has waited 10.0 s for it "
                                                        "(--stall-warn)\n");
-    begin(&run, 2, (struct hr_stall_rules){.workers = 2, .owners = 1});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2, .owners = 1});
     pass(&run, 60, "w3 c4");
     check_said(&run, "");
 }
@@ -200,7 +199,7 @@ static void at_a_cut_all_wait_for_who_computes(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 3, (struct hr_stall_rules){.workers = 3});
+    begin(&run, 3, (struct hr_wait_rules){.workers = 3});
     pass(&run, 5, "k7 c9 c8");
     pass(&run, 6, "k7 c9 k8");
     check_said(&run, COMPUTES("1", "101", "9", "10.0") "; rank 0 and 1 more have waited up to "
@@ -211,7 +210,7 @@ static void behind_a_gate_wait_is_for_who_has_computed_as_long(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 3, (struct hr_stall_rules){.workers = 3, .waits = HR_WAITS_FOR_SLOWEST});
+    begin(&run, 3, (struct hr_wait_rules){.workers = 3, .waits = HR_WAITS_FOR_SLOWEST});
     pass(&run, 5, "w9 c11 c3");
     pass(&run, 8, "w9 c12 c3"); /* rank 1 gets on: the gate waits for rank 2 */
     check_said(&run, COMPUTES("2", "102", "3", "10.0") "; rank 0 has waited 10.0 s for it "
@@ -222,7 +221,7 @@ static void a_server_waits_when_all_workers_compute(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 3, (struct hr_stall_rules){.workers = 2});
+    begin(&run, 3, (struct hr_wait_rules){.workers = 2});
     pass(&run, 3, "c1 w0 s");
     pass(&run, 8, "c1 c2 s");
     check_said(&run, "");
@@ -236,15 +235,15 @@ static void who_starts_is_waited_for_by_all(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 3, (struct hr_stall_rules){.workers = 2});
+    begin(&run, 3, (struct hr_wait_rules){.workers = 2});
     pass(&run, 11, "w0 i s");
     check_said(&run, "rank 1 (pid 101) has been starting for 10.0 s; rank 0 has waited 10.0 s for "
                      "it (--stall-warn)\n");
-    begin(&run, 3, (struct hr_stall_rules){.workers = 2});
+    begin(&run, 3, (struct hr_wait_rules){.workers = 2});
     pass(&run, 11, "w0 w0 i");
     check_said(&run, "rank 2 (pid 102) has been starting for 10.0 s; rank 0 and 1 more have waited "
                      "up to 10.0 s for it (--stall-warn)\n");
-    begin(&run, 2, (struct hr_stall_rules){.workers = 2});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2});
     pass(&run, 60, "i i");
     check_said(&run, "");
 }
@@ -271,7 +270,7 @@ static void who_is_stopped_again_is_named_again(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 2, (struct hr_stall_rules){.workers = 1});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 1});
     for (int time = 0; time < 2; time++) {
         pass(&run, 12, "c7 s!");
         check_said(&run, "rank 1 (pid 101) has been stopped for 10.0 s, while serving "
@@ -285,11 +284,11 @@ static void who_is_stopped_does_not_wait(void **state)
 {
     struct run run;
     (void)state;
-    begin(&run, 2, (struct hr_stall_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
     pass(&run, 12, "w1! w1");
     check_said(&run, "rank 0 (pid 100) has been stopped for 10.0 s, while communicating at step 1; "
                      "rank 1 has waited 10.0 s for it (--stall-warn)\n");
-    begin(&run, 2, (struct hr_stall_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
     pass(&run, 9, "w1! c1!");
     check_said(&run, "");
 }
@@ -327,7 +326,7 @@ static void without_a_limit_nothing_is_said(void **state)
     struct run run;
     (void)state;
     begin(&run, 4, steps4);
-    run.stall.rules.warn_ns = 0;
+    run.stall.waits.rules.warn_ns = 0;
     pass(&run, 60, "w40 w40 c40 w40!");
     check_said(&run, "");
 }
@@ -337,65 +336,15 @@ static void line_is_cut_where_there_is_no_room(void **state)
 {
     struct run run;
     char text[20];
-    struct hr_stall_view view[2] = {{.pid = 1, .phase = HR_PHASE_COMPUTE},
-                                    {.pid = 2, .phase = HR_PHASE_CUT}};
+    struct hr_rank_view view[2] = {{.pid = 1, .phase = HR_PHASE_COMPUTE},
+                                   {.pid = 2, .phase = HR_PHASE_CUT}};
     (void)state;
-    begin(&run, 2, (struct hr_stall_rules){.workers = 2, .warn_ns = LOOK_NS});
+    begin(&run, 2, (struct hr_wait_rules){.workers = 2, .warn_ns = LOOK_NS});
     hr_stall_see(&run.stall, 1000, view);
     hr_stall_see(&run.stall, 1000 + 2 * LOOK_NS, view);
     hr_stall_see(&run.stall, 1000 + 4 * LOOK_NS, view);
     assert_int_equal(hr_stall_next(&run.stall, text, sizeof text), HR_STALL_WAITS);
     assert_string_equal(text, "rank 0 (pid 1) has ");
-}
-
-/* --- the control block --- */
-
-/* What three looks say of rank 0, who communicates, and rank 1, who computes the same step. */
-static void look_thrice(const struct hr_control *control, char *said, size_t size)
-{
-    const struct hr_stall_rules rules = {.workers = 2, .waits = HR_WAITS_FOR_STEP, .warn_ns = 1};
-    struct hr_stall stall;
-    FILE *file = tmpfile();
-    const int before = dup(STDERR_FILENO);
-    assert_true(file && before >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
-    hr_stall_begin(&stall, &rules, 2);
-    for (int looks = 0; looks < 3; looks++)
-        hr_stall_look(&stall, control);
-    dup2(before, STDERR_FILENO);
-    close(before);
-    rewind(file);
-    said[fread(said, 1, size - 1, file)] = '\0';
-    fclose(file);
-}
-
-static void control_block_says_who_waits_unless_one_is_lost_or_the_run_is_over(void **state)
-{
-    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(2));
-    char said[2000], expected[100];
-    (void)state;
-    assert_non_null(control);
-    memset(control, 0, hr_control_bytes(2));
-    hr_control_init(control, 2);
-    for (size_t r = 0; r < 2; r++) {
-        hr_atom64_store_release(&control->rank[r].pid, (uint64_t)getpid());
-        hr_control_step(control, r, 7);
-        hr_control_phase(control, r, r ? HR_PHASE_COMPUTE : HR_PHASE_COMMUNICATE);
-    }
-    look_thrice(control, said, sizeof said);
-    snprintf(expected, sizeof expected,
-             "hogring: warning: rank 1 (pid %ld) has been computing a gradient at step 7 for ",
-             (long)getpid());
-    assert_memory_equal(said, expected, strlen(expected));
-    hr_roster_lose(control, 1, false);
-    look_thrice(control, said, sizeof said);
-    assert_string_equal(said, "");
-    hr_roster_welcome(control, 1, false);
-    look_thrice(control, said, sizeof said);
-    assert_memory_equal(said, expected, strlen(expected));
-    hr_control_abort(control, 0, HR_E_FAILED, "disk full");
-    look_thrice(control, said, sizeof said);
-    assert_string_equal(said, "");
-    free(control);
 }
 
 int main(void)
@@ -419,7 +368,6 @@ int main(void)
         cmocka_unit_test(limit_is_off_where_a_timeout_comes_first),
         cmocka_unit_test(without_a_limit_nothing_is_said),
         cmocka_unit_test(line_is_cut_where_there_is_no_room),
-        cmocka_unit_test(control_block_says_who_waits_unless_one_is_lost_or_the_run_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

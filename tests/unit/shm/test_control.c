@@ -35,6 +35,9 @@ static void block_says_what_it_is(void **state)
     assert_int_equal(control->version, HR_CONTROL_VERSION);
     assert_int_equal(control->nranks, NRANKS);
     assert_int_equal(control->launcher_pid, getpid());
+    assert_non_null(strstr(control->about.command, "test_control"));
+    assert_true(control->about.began > 0 && control->about.began <= hr_clock_ns());
+    assert_true(control->about.began_s > 1600000000);
     CHECK_OK(hr_control_failure(control));
 }
 
@@ -54,8 +57,12 @@ static void every_rank_writes_lines_of_its_own(void **state)
 static void phases_and_steps_belong_to_their_rank(void **state)
 {
     struct hr_control *control = *state;
+    const int64_t before = hr_clock_coarse_ns();
     hr_control_phase(control, 1, HR_PHASE_COMMUNICATE);
     hr_control_step(control, 1, 42);
+    const int64_t since = (int64_t)hr_atom64_load_acquire(&control->rank[1].since); /* it */
+    assert_true(since >= before && since <= hr_clock_ns());
+    assert_int_equal(hr_atom64_load_acquire(&control->rank[0].since), 0);
     assert_int_equal(hr_atom32_load_acquire(&control->rank[0].phase), HR_PHASE_STARTING);
     assert_int_equal(hr_atom32_load_acquire(&control->rank[1].phase), HR_PHASE_COMMUNICATE);
     assert_int_equal(hr_atom64_load_relaxed(&control->rank[1].step), 42);
