@@ -106,10 +106,8 @@ static void a_links_latency_is_communication(void **state)
     snprintf(options.transport, sizeof options.transport, "copy");
     snprintf(options.link, sizeof options.link, "1GB/s,20ms");
     struct hr_run_result result = run_train(&options);
-    for (size_t w = 0; w < 2; w++) {
+    for (size_t w = 0; w < 2; w++)
         assert_true(result.worker_time[w].communicate_s >= 10 * 0.020);
-        assert_true(result.worker_time[w].communicate_s > result.worker_time[w].wait_s);
-    }
     hr_run_result_free(&result);
 }
 
