@@ -62,5 +62,7 @@ class Draw:
             self.inside.append(f"stall:{r.randrange(self.workers)}@step={r.randint(0, 30)}+{r.randint(5, 50)}ms")
         if r.random() < 0.3:
             self.inside.append(f"slow:{r.randrange(self.workers)}x{r.randint(2, 4)}")
+        if self.served and r.random() < 0.3:
+            self.inside.append("drop-push:p=0.02+5ms")
         if self.inside:
             self.options += ["--inject", ",".join(self.inside)]
