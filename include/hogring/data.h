@@ -45,7 +45,16 @@ struct hr_split {
     const uint64_t *rows;  /* SPARSE: (count + 1); sample i has pairs rows[i] .. rows[i + 1] - 1 */
     const uint32_t *columns; /* SPARSE: (rows[count]), ascending in a row */
     const uint32_t *labels;  /* (count), each < classes */
+    /* (count) where it is a part of another split: the rows of the arrays above that are its
+     * samples; NULL: its samples are the rows. */
+    const uint32_t *chosen;
 };
+
+/* The row of the arrays that is this sample. */
+static inline size_t hr_split_row(const struct hr_split *split, size_t sample)
+{
+    return split->chosen ? split->chosen[sample] : sample;
+}
 
 enum { HR_MAX_CLASSES = 1 << 24, HR_DATA_NOTE = 400 };
 

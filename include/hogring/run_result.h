@@ -24,8 +24,21 @@ struct hr_curve_point {
     double seconds; /* of training, without evaluation */
     double epoch;
     double train_loss; /* mean over the samples of the epoch so far, as they were trained on */
-    double test_loss, test_accuracy;
+    double test_loss, test_accuracy; /* NaN where it was measured on a validation split */
+    bool validated;                  /* it was: validation_loss and validation_accuracy hold it */
+    double validation_loss, validation_accuracy;
 };
+
+/* What was measured while training: on the validation split, or without one on the test set. */
+static inline double hr_curve_loss(const struct hr_curve_point *point)
+{
+    return point->validated ? point->validation_loss : point->test_loss;
+}
+
+static inline double hr_curve_accuracy(const struct hr_curve_point *point)
+{
+    return point->validated ? point->validation_accuracy : point->test_accuracy;
+}
 
 /* A rank that was lost, and that the run outlived. */
 struct hr_loss {
@@ -68,12 +81,17 @@ struct hr_run_result {
     double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;
     double train_loss, test_loss, test_accuracy; /* of the last evaluation */
-    size_t classes;                              /* of the labels; 0: it predicts no classes */
-    uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
-    double first_loss;      /* the sum of their losses, before anything was learned */
-    char cure[120];         /* what to change first if the loss rose */
-    double lr;              /* of the last update */
-    double target_seconds;  /* when the target accuracy was reached; < 0: never */
+    size_t
+        validation_samples; /* that were held out; the test set is then read once, at the end, and
+                                  not by a run that was interrupted: NaN. 0: none were */
+    double validation_loss, validation_accuracy; /* of the last evaluation */
+    uint64_t test_evaluations; /* how often the test set was read, in the whole training */
+    size_t classes;            /* of the labels; 0: it predicts no classes */
+    uint64_t first_samples;    /* of gradients at the initial weights; 0: they were not random */
+    double first_loss;         /* the sum of their losses, before anything was learned */
+    char cure[120];            /* what to change first if the loss rose */
+    double lr;                 /* of the last update */
+    double target_seconds;     /* when the target accuracy was reached; < 0: never */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t
         stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */

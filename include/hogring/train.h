@@ -79,8 +79,10 @@ struct hr_train_options {
     size_t micro_shards; /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
-    size_t epoch_size;  /* samples an epoch; 0: those of the training split */
-    char augment[64];   /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
+    size_t epoch_size;          /* samples an epoch; 0: those of the training split */
+    double validation_fraction; /* of the training samples, held out; what is measured meanwhile is
+                                   measured on them, and the test set once, at the end; 0: none */
+    char augment[64];           /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
     bool normalize;     /* (x - mean) / std of each channel, measured over the training split */
     size_t prefetch;    /* batches that a thread decodes ahead, for each worker; 0: none */
     char optimizer[32]; /* sgd, adagrad, adam, adamw, lars, lamb */
@@ -141,8 +143,9 @@ struct hr_run_info {
     size_t micro_shards; /* 0: reduce sum */
     double lr;           /* of the first update */
     size_t epochs;
-    uint64_t steps; /* in the whole run */
-    uint64_t first; /* step it begins at */
+    size_t validation_samples; /* held out of the training samples; 0: none */
+    uint64_t steps;            /* in the whole run */
+    uint64_t first;            /* step it begins at */
     uint64_t seed, staleness;
     bool synchronous, served, colocated, bounded;
     bool played;                          /* one process plays all ranks */

@@ -15,8 +15,9 @@ static const char prefix[] = "option."; /* of keys: train/kept.c */
 /* Where these differ, the run is refused, in words of their own. */
 static bool is_refused_later(const char *name)
 {
-    static const char *const names[] = {"model", "loss",   "data", "normalize", "optimizer",
-                                        "seed",  "solver", "cost", "factors"};
+    static const char *const names[] = {
+        "model", "loss",   "data", "normalize", "optimizer",
+        "seed",  "solver", "cost", "factors",   "validation-fraction"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name))
             return true;

@@ -40,12 +40,12 @@ void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *
     const size_t features = hr_shape_elems(dataset->shape);
     for (size_t i = 0; i < n; i++) { /* a loop of its own: many of these loads overlap */
         HR_ASSERT(samples[i] < split->count);
-        y[i] = split->labels[samples[i]];
+        y[i] = split->labels[hr_split_row(split, samples[i])];
     }
     for (size_t i = 0; i < n; i++, x += features) {
-        const size_t sample = samples[i];
+        const size_t sample = hr_split_row(split, samples[i]);
         if (i + AHEAD < n)
-            ask_for_sample(dataset, split, samples[i + AHEAD], features);
+            ask_for_sample(dataset, split, hr_split_row(split, samples[i + AHEAD]), features);
         switch (dataset->features) {
         case HR_FEATURES_BYTES:
             pixels->to_floats(x, split->pixels + sample * features, dataset->scale, features);

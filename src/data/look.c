@@ -18,7 +18,7 @@ static const float unlike_scales = 1000, large_scale = 100;
 static void mark(const struct hr_split *split, uint8_t *seen, uint8_t bit)
 {
     for (size_t i = 0; i < split->count; i++)
-        seen[split->labels[i]] |= bit;
+        seen[split->labels[hr_split_row(split, i)]] |= bit;
 }
 
 static enum hr_status mark_splits(const struct hr_dataset *dataset, uint8_t **seen)
@@ -137,7 +137,8 @@ enum hr_status hr_look_at_scales(const struct hr_dataset *dataset, struct hr_sca
     HR_TRY(hr_take(dataset->name, n * sizeof(struct feature_look), &taken));
     struct feature_look *features = taken;
     for (size_t i = 0; i < looks; i++) {
-        const float *row = dataset->train.values + i * rows / looks * n;
+        const size_t at = hr_split_row(&dataset->train, i * rows / looks);
+        const float *row = dataset->train.values + at * n;
         for (size_t f = 0; f < n; f++) {
             features[f].largest = fmaxf(features[f].largest, fabsf(row[f]));
             features[f].values += fabsf(row[f]) > 0;
@@ -166,6 +167,7 @@ float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split
     const size_t looks = hr_min_size(split->count, ROWS_LOOKED_AT);
     float largest = 0;
     for (size_t i = 0; i < looks; i++)
-        largest = fmaxf(largest, largest_of_row(dataset, split, i * split->count / looks));
+        largest = fmaxf(
+            largest, largest_of_row(dataset, split, hr_split_row(split, i * split->count / looks)));
     return largest * dataset->scale;
 }

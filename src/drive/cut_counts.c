@@ -56,21 +56,12 @@ static double mean_epoch_loss(const struct hr_trained *trained)
 static void add_curve_point(const struct hr_leader *leader)
 {
     const struct hr_cut *cut = leader->cuts.cut;
-    const double tests = (double)leader->job->dataset->test.count;
-    double loss = 0;
-    uint64_t correct = 0;
-    for (size_t block = 0; block < leader->job->neval; block++) {
-        loss += leader->job->cells[block].loss_sum;
-        correct += leader->job->cells[block].correct;
-    }
-    hr_cut_add_point(
-        &leader->cuts,
-        (struct hr_curve_point){
-            .epoch = (double)cut->index / (double)leader->job->shared->schedule.batches_per_epoch,
-            .train_loss = mean_epoch_loss(&cut->trained),
-            .test_loss = loss / tests,
-            .test_accuracy = (double)correct / tests,
-        });
+    struct hr_curve_point point = {
+        .epoch = (double)cut->index / (double)leader->job->shared->schedule.batches_per_epoch,
+        .train_loss = mean_epoch_loss(&cut->trained),
+    };
+    hr_train_job_measured(leader->job, &point.test_loss, &point.test_accuracy);
+    hr_cut_add_point(&leader->cuts, point);
 }
 
 static bool ends_epoch(const struct hr_leader *leader)

@@ -141,6 +141,10 @@ static const struct hr_option training[] = {
     ROW("epoch-size", COUNT, epoch_size, DECIDES, "N", NULL,
         "samples an epoch; passes run on through epochs", .said = "the training set",
         RANGE(0, 0x1p40)),
+    ROW("validation-fraction", NUMBER, validation_fraction, DECIDES, "X", "0",
+        "of the training samples, drawn by the seed: they are not trained on; what is measured "
+        "while training is measured on them, and the test set is read once, at the end",
+        RANGE(0, 1), .range.below = true),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
         RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH_NETS | HR_INSPECT, .sparse_usual = "1",
         .check = hr_check_batch, .first = true),

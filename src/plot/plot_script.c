@@ -28,9 +28,9 @@ static double field_of(const struct hr_curve_point *point, enum field field)
     case SECONDS:
         return point->seconds;
     case LOSS:
-        return point->test_loss;
+        return hr_curve_loss(point);
     case ACCURACY:
-        return 100 * point->test_accuracy;
+        return 100 * hr_curve_accuracy(point);
     }
     return NAN;
 }
@@ -238,7 +238,9 @@ static void write_panel(FILE *out, const struct hr_groups *groups, const struct 
         fputs("set yrange [*:*]\n", out);
     fprintf(out, "set xlabel '%s%s'\n", panel->x == 1 ? "samples" : seconds_of(groups),
             panel->x == 1 ? scale->unit : "");
-    fprintf(out, "set ylabel '%s'\n", is_loss ? "test loss" : "test accuracy (%)");
+    fprintf(out, "set ylabel '%s %s'\n",
+            groups->group[0].run[0]->validation_samples ? "validation" : "test",
+            is_loss ? "loss" : "accuracy (%)");
     write_curves(out, groups, panel);
 }
 

@@ -116,6 +116,11 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     fprintf(out, "  model    %s (%s parameters)\n", info->model,
             hr_human_count(count, info->params));
     fprintf(out, "  data     %s\n", data);
+    if (info->validation_samples)
+        fprintf(out,
+                "  split    %s training sample%s held out to validate; the test set is read once, "
+                "at the end\n",
+                hr_human_count(count, info->validation_samples), plural(info->validation_samples));
     print_batch(out, info);
     if (info->conflicts)
         print_conflicts(out, info);

@@ -263,6 +263,16 @@ double hr_measure_test_loss(const struct hr_run_result *run)
     return run->test_loss;
 }
 
+double hr_measure_validation_accuracy(const struct hr_run_result *run)
+{
+    return run->validation_samples ? run->validation_accuracy : (double)NAN;
+}
+
+double hr_measure_validation_loss(const struct hr_run_result *run)
+{
+    return run->validation_samples ? run->validation_loss : (double)NAN;
+}
+
 double hr_measure_train_loss(const struct hr_run_result *run)
 {
     return run->train_loss;

@@ -42,6 +42,8 @@ struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measur
 
 double hr_measure_accuracy(const struct hr_run_result *run); /* 0..1 */
 double hr_measure_test_loss(const struct hr_run_result *run);
+double hr_measure_validation_accuracy(const struct hr_run_result *run);
+double hr_measure_validation_loss(const struct hr_run_result *run);
 double hr_measure_train_loss(const struct hr_run_result *run);
 double hr_measure_seconds(const struct hr_run_result *run);
 double hr_measure_rate(const struct hr_run_result *run); /* samples/s */

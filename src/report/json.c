@@ -10,6 +10,7 @@
  *
  * "staleness", "asynchrony", "lost_updates", "losses": json_account.h
  */
+#include <math.h>
 #include <string.h>
 
 #include "report/groups.h"
@@ -27,11 +28,13 @@ static json_t *curve(const struct hr_run_result *run)
     json_t *array = json_array();
     for (size_t i = 0; i < run->ncurve; i++) {
         const struct hr_curve_point *p = &run->curve[i];
-        json_t *point =
-            json_pack("{so so so so so so}", "samples", hr_json_count(p->samples), "seconds",
-                      hr_json_number(p->seconds), "epoch", hr_json_number(p->epoch), "train_loss",
-                      hr_json_number(p->train_loss), "test_loss", hr_json_number(p->test_loss),
-                      "test_accuracy", hr_json_number(p->test_accuracy));
+        json_t *point = json_pack(
+            "{so so so so so so so so}", "samples", hr_json_count(p->samples), "seconds",
+            hr_json_number(p->seconds), "epoch", hr_json_number(p->epoch), "train_loss",
+            hr_json_number(p->train_loss), "test_loss", hr_json_number(p->test_loss),
+            "test_accuracy", hr_json_number(p->test_accuracy), "validation_loss",
+            hr_json_number(p->validated ? p->validation_loss : (double)NAN), "validation_accuracy",
+            hr_json_number(p->validated ? p->validation_accuracy : (double)NAN));
         if (json_array_append_new(array, point) != 0) {
             json_decref(array);
             return NULL;
@@ -92,6 +95,17 @@ static json_t *rising(const struct hr_run_result *run)
                      json_boolean(rose), "cure", hr_json_text_or_null(rose ? run->cure : ""));
 }
 
+/* Of a validation split, and how often the test set was read. */
+static json_t *run_validation(const struct hr_run_result *run)
+{
+    const bool validated = run->validation_samples > 0;
+    return json_pack(
+        "{so so so so}", "validation_samples", hr_json_count(run->validation_samples),
+        "validation_loss", hr_json_number(validated ? run->validation_loss : (double)NAN),
+        "validation_accuracy", hr_json_number(validated ? run->validation_accuracy : (double)NAN),
+        "test_evaluations", hr_json_count(run->test_evaluations));
+}
+
 /* Time, traffic, and the learning curve. */
 static json_t *run_account(const struct hr_run_result *run)
 {
@@ -122,13 +136,15 @@ static json_t *conflicts(const struct hr_run_result *run)
 
 static json_t *run_object(const struct hr_run_result *run)
 {
-    json_t *object = run_setting(run), *outcome = run_outcome(run), *account = run_account(run);
-    if (json_object_update(object, outcome) != 0 || json_object_update(object, account) != 0) {
-        json_decref(object);
-        object = NULL;
+    json_t *object = run_setting(run), *const parts[] = {run_outcome(run), run_account(run),
+                                                         run_validation(run)};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (object && json_object_update(object, parts[i]) != 0) {
+            json_decref(object);
+            object = NULL;
+        }
+        json_decref(parts[i]);
     }
-    json_decref(outcome);
-    json_decref(account);
     if (object && json_object_set_new(object, "conflicts", conflicts(run)) != 0) {
         json_decref(object);
         object = NULL;

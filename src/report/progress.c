@@ -124,10 +124,11 @@ void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve
         return;
     hr_progress_view_end(view);
     begin(&line, view);
-    add(&line, "epoch %.4g/%g  loss %s  test loss %s", point->epoch, view->epochs,
-        hr_human_loss(a, point->train_loss), hr_human_loss(b, point->test_loss));
-    if (isfinite(point->test_accuracy)) /* mf has none */
-        add(&line, "  accuracy %.2f %%", 100 * point->test_accuracy);
+    add(&line, "epoch %.4g/%g  loss %s  %s loss %s", point->epoch, view->epochs,
+        hr_human_loss(a, point->train_loss), point->validated ? "validation" : "test",
+        hr_human_loss(b, hr_curve_loss(point)));
+    if (isfinite(hr_curve_accuracy(point))) /* mf has none */
+        add(&line, "  accuracy %.2f %%", 100 * hr_curve_accuracy(point));
     if (point->seconds > 0)
         add(&line, "  %s samples/s", hr_human_short(a, (double)point->samples / point->seconds));
     fprintf(view->out, "%s\n", line.text);

@@ -18,6 +18,7 @@ struct table {
     bool skews;                       /* some run had workers apart by clocks */
     bool drops;                       /* some run dropped gradients */
     bool resent;                      /* some run sent pushes again */
+    bool validates;                   /* some run held out a validation split */
 };
 
 /* --- cells */
@@ -28,19 +29,39 @@ static void cell_label(const struct hr_run_group *group, char *cell)
              group->interrupted ? "*" : "");
 }
 
-static void cell_accuracy(const struct hr_run_group *group, char *cell)
+static void put_accuracy(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
 {
-    const struct hr_spread spread = hr_run_group_spread(group, hr_measure_accuracy);
+    const struct hr_spread spread = hr_run_group_spread(group, measure);
     if (isfinite(spread.mean))
         hr_human_spread(cell, &spread, 100, 2);
     else
         snprintf(cell, HR_CELL_MAX, "-"); /* mf predicts numbers */
 }
 
+static void put_loss(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+{
+    const struct hr_spread spread = hr_run_group_spread(group, measure);
+    hr_human_spread(cell, &spread, 1, spread.n > 1 ? 3 : 4);
+}
+
+static void cell_accuracy(const struct hr_run_group *group, char *cell)
+{
+    put_accuracy(group, hr_measure_accuracy, cell);
+}
+
 static void cell_test_loss(const struct hr_run_group *group, char *cell)
 {
-    const struct hr_spread spread = hr_run_group_spread(group, hr_measure_test_loss);
-    hr_human_spread(cell, &spread, 1, spread.n > 1 ? 3 : 4);
+    put_loss(group, hr_measure_test_loss, cell);
+}
+
+static void cell_validation_accuracy(const struct hr_run_group *group, char *cell)
+{
+    put_accuracy(group, hr_measure_validation_accuracy, cell);
+}
+
+static void cell_validation_loss(const struct hr_run_group *group, char *cell)
+{
+    put_loss(group, hr_measure_validation_loss, cell);
 }
 
 /* The mean alone: there is no room for its spread. */
@@ -187,10 +208,17 @@ static bool has_resent(const struct table *table)
     return table->resent;
 }
 
+static bool has_validation(const struct table *table)
+{
+    return table->validates;
+}
+
 static const struct column columns[] = {
     {{"", "strategy", cell_label}, NULL},
     {{"test", "accuracy %", cell_accuracy}, NULL},
     {{"test", "loss", cell_test_loss}, NULL},
+    {{"valid.", "acc. %", cell_validation_accuracy}, has_validation},
+    {{"valid.", "loss", cell_validation_loss}, has_validation},
     {{"train", "loss", cell_train_loss}, NULL},
     {{"", "seconds", cell_seconds}, NULL},
     {{"", "samples/s", cell_rate}, NULL},
@@ -268,7 +296,8 @@ static void print_notes(FILE *out, const struct table *table)
     if (table->skews)
         fputs("; skew: most clocks between two workers", out);
     if (table->target > 0)
-        fprintf(out, "; target: test accuracy %.4g %%", 100 * table->target);
+        fprintf(out, "; target: %s accuracy %.4g %%", table->validates ? "validation" : "test",
+                100 * table->target);
     if (table->groups->most > 1)
         print_seeds(out, table->groups);
     fputs(interrupted ? "\n* interrupted before its end\n" : "\n", out);
@@ -292,8 +321,10 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
         return;
     }
     struct table table = {.groups = &groups, .rows = rows, .target = target};
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         table.skews |= runs[i].max_skew > 0;
+        table.validates |= runs[i].validation_samples > 0;
+    }
     for (size_t g = 0; g < groups.n; g++) {
         rows[g] = &groups.group[g];
         table.drops |= dropped(rows[g]) > 0;

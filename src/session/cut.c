@@ -1,5 +1,7 @@
 #include "session/cut.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -25,6 +27,17 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
         cuts->saves && !cut->again && (cut->halt || hr_batch_schedule_saves(cuts->schedule, index));
 }
 
+struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curve_point point)
+{
+    if (!cuts->validates)
+        return point;
+    point.validated = true;
+    point.validation_loss = point.test_loss;
+    point.validation_accuracy = point.test_accuracy;
+    point.test_loss = point.test_accuracy = (double)NAN;
+    return point;
+}
+
 void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
 {
     struct hr_cut *cut = cuts->cut;
@@ -32,7 +45,7 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
     HR_ASSERT(number < cuts->curve_room);
     point.samples = cuts->past.samples + cut->trained.samples;
     point.seconds = cuts->past.seconds + hr_seconds(cut->train_ns);
-    cuts->curve[number] = point;
+    cuts->curve[number] = hr_cut_measured(cuts, point);
     hr_atom64_store_release(&cut->ncurve, number + 1); /* partner: hr_launcher_tick */
 }
 

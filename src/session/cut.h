@@ -69,6 +69,7 @@ struct hr_cuts {
     const struct hr_batch_schedule *schedule;
     struct hr_control *control; /* its launcher hears of every cut */
     bool saves;                 /* checkpoints are wanted */
+    bool validates;             /* what is measured is of a validation split (data/held_out.h) */
     struct hr_past past;
 };
 
@@ -79,8 +80,11 @@ bool hr_cut_may_arrive(void *cut);
  * caller has set cut->again. */
 void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns);
 
-/* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here. The leader
- * has written cut->trained before. */
+/* What was measured, as the test split's, is the validation split's where there is one. */
+struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curve_point point);
+
+/* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here, and whose
+ * the measures are. The leader has written cut->trained before. */
 void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point);
 
 /* Ask the launcher to save, if that was decided, and wake it. */

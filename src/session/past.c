@@ -26,8 +26,9 @@ void hr_past_put(const struct hr_cuts *cuts, double *curve, struct hr_tensor_fil
     const size_t points = points_of(cuts);
     for (size_t i = 0; i < points; i++) {
         const struct hr_curve_point *p = &cuts->curve[i];
-        const double row[HR_PAST_POINT] = {(double)p->samples, p->seconds,   p->epoch,
-                                           p->train_loss,      p->test_loss, p->test_accuracy};
+        const double row[HR_PAST_POINT] = {(double)p->samples, p->seconds,
+                                           p->epoch,           p->train_loss,
+                                           hr_curve_loss(p),   hr_curve_accuracy(p)};
         memcpy(curve + HR_PAST_POINT * i, row, sizeof row);
     }
     hr_saved_put_table(file, curve_name, points, HR_PAST_POINT, curve);
@@ -65,11 +66,11 @@ enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint, const str
     for (size_t i = 0; i < cuts->past.points; i++) {
         const double *row = curve + HR_PAST_POINT * i;
         struct hr_curve_point *point = &cuts->curve[i];
-        *point = (struct hr_curve_point){.seconds = row[1],
-                                         .epoch = row[2],
-                                         .train_loss = row[3],
-                                         .test_loss = row[4],
-                                         .test_accuracy = row[5]};
+        *point = hr_cut_measured(cuts, (struct hr_curve_point){.seconds = row[1],
+                                                               .epoch = row[2],
+                                                               .train_loss = row[3],
+                                                               .test_loss = row[4],
+                                                               .test_accuracy = row[5]});
         HR_TRY(hr_saved_samples(checkpoint, curve_name, row[0], &point->samples));
     }
     hr_atom64_store_release(&cuts->cut->ncurve, cuts->past.points); /* partner: the launcher */

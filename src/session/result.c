@@ -32,7 +32,7 @@ static enum hr_status copy_curve(const struct hr_cuts *cuts, double target,
     memcpy(result->curve, cuts->curve, result->ncurve * sizeof *result->curve);
     result->target_seconds = -1;
     for (size_t i = result->ncurve; target > 0 && i-- > 0;)
-        if (result->curve[i].test_accuracy >= target)
+        if (hr_curve_accuracy(&result->curve[i]) >= target)
             result->target_seconds = result->curve[i].seconds;
     if (!result->ncurve)
         return HR_OK;
@@ -40,6 +40,9 @@ static enum hr_status copy_curve(const struct hr_cuts *cuts, double target,
     result->train_loss = last->train_loss;
     result->test_loss = last->test_loss;
     result->test_accuracy = last->test_accuracy;
+    result->validation_loss = last->validation_loss;
+    result->validation_accuracy = last->validation_accuracy;
+    result->test_evaluations = cuts->validates ? 0 : result->ncurve;
     return HR_OK;
 }
 

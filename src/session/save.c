@@ -114,6 +114,20 @@ enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoin
 
 /* --- going on --- */
 
+/* Else samples that it has learned from would be held out. Earlier versions held out none. */
+static enum hr_status check_held_out(const struct hr_saver *saver,
+                                     const struct hr_checkpoint *checkpoint)
+{
+    const double is = saver->options->validation_fraction;
+    const double was = hr_saved_number(checkpoint, HR_KEPT_OPTION "validation-fraction");
+    if (!(is < was || is > was))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--resume %s: it was trained with --validation-fraction %g, this run has %g; "
+                   "expected the same",
+                   checkpoint->path, was, is);
+}
+
 static enum hr_status check_same(const struct hr_saver *saver,
                                  const struct hr_checkpoint *checkpoint)
 {
@@ -126,7 +140,8 @@ static enum hr_status check_same(const struct hr_saver *saver,
                          saver->dataset->digest));
     HR_TRY(hr_saved_count(checkpoint, "seed", &seed));
     snprintf(ours, sizeof ours, "%" PRIu64, saver->options->seed);
-    return hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours);
+    HR_TRY(hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours));
+    return check_held_out(saver, checkpoint);
 }
 
 /* Its position, in samples since the first run began. The saved losses are used only if it stopped

@@ -71,6 +71,7 @@ void hr_announce(const struct hr_run *run)
         .params = shared->params,
         .lr = (double)hr_batch_schedule_lr(schedule, schedule->first),
         .epochs = o->epochs,
+        .validation_samples = run->final_test.dataset ? run->job.dataset->test.count : 0,
         .steps = schedule->end,
         .first = schedule->first,
         .seed = o->seed,

@@ -38,6 +38,7 @@ void hr_run_finish(struct hr_run *run)
     hr_conditions_close(&run->job.conditions);
     hr_local_group_destroy(run->job.local);
     hr_wires_close(&run->job.wires);
+    hr_held_out_close(&run->final_test.held_out);
     hr_resume_close(&run->resume);
     hr_strategy_forget(&run->shared);
     free(run->tensors);
@@ -219,7 +220,8 @@ static void set_up_leader(struct hr_run *run)
     run->leader = (struct hr_leader){
         .cuts = {.curve_room = run->job.options->epochs + 2,
                  .schedule = &run->shared.schedule,
-                 .saves = run->job.options->checkpoint_dir[0]},
+                 .saves = run->job.options->checkpoint_dir[0],
+                 .validates = run->final_test.held_out.chosen},
         .job = &run->job,
     };
 }
@@ -231,6 +233,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->options = o;
     HR_TRY(hr_train_complete(&run->options));
     HR_TRY(hr_train_options_check(o, false));
+    HR_TRY(hr_final_test_prepare(run));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
@@ -251,7 +254,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));
     HR_TRY(hr_calibrate_check(&run->job));
-    run->job.neval = (run->job.dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
+    run->job.neval = hr_train_job_blocks(run->job.dataset);
     set_up_leader(run);
     shared->weights = calloc(2 * shared->workers, sizeof *shared->weights);
     if (!shared->weights)

@@ -118,8 +118,10 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
     run->wall_began_ns = hr_clock_ns();
-    if (finished)
-        return hr_result_fill(run);
+    if (finished) {
+        HR_TRY(hr_result_fill(run));
+        return hr_final_test(run);
+    }
     if (run->drive.replay)
         HR_TRY(hr_replay_check_state(&run->drive));
     HR_TRY(hr_record_begin(&run->drive));
@@ -130,6 +132,7 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(hr_divergence_explain(run, run->drive.driver->run(&run->drive)));
     HR_TRY(hr_launcher_tick(&run->launcher)); /* the last points and the last save */
     HR_TRY(hr_result_fill(run));
+    HR_TRY(hr_final_test(run));
     HR_TRY(hr_record_end(&run->drive));
     if (run->job.options->calibrate[0])
         HR_TRY(hr_calibrate_write(&run->drive));

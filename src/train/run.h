@@ -5,6 +5,7 @@
  *   launcher     shows, saves, passes on requests             session/launcher.h
  *   drive        decides whose turn it is                     driver.h
  *   saver        how the state is written and read            session/save.h, state.h
+ *   final_test   the test set, where a validation split is held out
  *
  *   run.c        prepare.c -> needs.c -> shared_memory.c -> initial state -> driver -> result.c
  *   prepare.c    options -> constants, with optimizer_setup.h and links_setup.h
@@ -15,9 +16,17 @@
 #define HR_TRAIN_RUN_H
 
 #include "base/needs.h"
+#include "data/held_out.h"
 #include "session/resume.h"
 #include "session/save.h"
 #include "drive/driver.h"
+
+/* The test set of a run that holds out a validation split: read once, after training. */
+struct hr_final_test {
+    struct hr_held_out held_out;      /* its dataset is job.dataset */
+    const struct hr_dataset *dataset; /* whose test split it is; NULL: no samples are held out */
+    struct hr_eval_cell *cells;       /* its blocks, in the segment */
+};
 
 struct hr_run {
     struct hr_train_options options; /* settled: job.options */
@@ -33,6 +42,7 @@ struct hr_run {
     struct hr_rule own_rule;          /* of options.update_rule; else unused */
     struct hr_segment control_segment, segment;
     struct hr_resume resume;
+    struct hr_final_test final_test;
     int64_t batches_saved; /* batchnorm's counter in a checkpoint */
     int64_t wall_began_ns; /* by the machine's clock */
     uint64_t applied;      /* updates ever made to the first copy of the state before this run */
@@ -62,6 +72,15 @@ HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
 
 /* --- links_setup.c: the group's options, and the links' words in the segment */
 HR_CHECKED enum hr_status hr_links_setup(struct hr_run *run);
+
+/* --- final_test.c */
+/* With --validation-fraction part job.dataset. HR_E_USAGE, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_final_test_prepare(struct hr_run *run);
+/* Of its cells in the segment. */
+size_t hr_final_test_bytes(const struct hr_run *run);
+/* Behind hr_result_fill: what the final weights come to on the test set, where it has not been read
+ * yet. An interrupted run leaves it to the one that goes on. */
+HR_CHECKED enum hr_status hr_final_test(struct hr_run *run);
 
 /* --- announce.c */
 void hr_announce(const struct hr_run *run);

@@ -54,6 +54,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         hr_carve(to, counts, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
+    run->final_test.cells = hr_carve(to, counts, hr_final_test_bytes(run));
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
     shared->snapshot.state =

@@ -52,6 +52,27 @@ struct hr_train_job {
     size_t neval;
 };
 
+/* Blocks of test samples that there are. */
+static inline size_t hr_train_job_blocks(const struct hr_dataset *dataset)
+{
+    return (dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
+}
+
+/* What the cells come to, added in the order of the blocks. */
+static inline void hr_train_job_measured(const struct hr_train_job *job, double *loss,
+                                         double *accuracy)
+{
+    const double tests = (double)job->dataset->test.count;
+    double sum = 0;
+    uint64_t correct = 0;
+    for (size_t block = 0; block < job->neval; block++) {
+        sum += job->cells[block].loss_sum;
+        correct += job->cells[block].correct;
+    }
+    *loss = sum / tests;
+    *accuracy = (double)correct / tests;
+}
+
 /* Is a share computed in parts? (One micro-shard is a part, too.) */
 static inline bool hr_train_job_has_parts(const struct hr_train_job *job)
 {

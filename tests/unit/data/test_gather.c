@@ -63,7 +63,8 @@ static void rows_and_labels_are_those_of_the_samples_asked_for(void **state)
     (void)state;
     static const uint32_t labels[SAMPLES] = {4, 1, 3, 0, 2, 8, 7, 6, 5};
     static const uint32_t samples[] = {8, 0, 3, 3, 7, 1, 6, 2};
-    const struct hr_split split = {SAMPLES, bytes, floats, NULL, NULL, labels};
+    const struct hr_split split = {
+        .count = SAMPLES, .pixels = bytes, .values = floats, .labels = labels};
     struct hr_dataset dataset = {.scale = 1.0f / 255.0f, .train = split};
     fill();
     for (size_t features = 1; features <= MOST; features += 401)

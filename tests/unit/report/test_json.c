@@ -11,9 +11,21 @@
 static const struct hr_train_options options = {.strategy = "ssp"};
 static const struct hr_dataset dataset = {.name = "digits"};
 
-/* Samples, seconds, epoch; losses in training and of the test split; accuracy. */
-static struct hr_curve_point points[] = {{640, 0.1, 0.5, 1.1, 1.2, 0.6},
-                                         {1280, 0.2, 1, NAN, INFINITY, 0.1}};
+static struct hr_curve_point points[] = {{.samples = 640,
+                                          .seconds = 0.1,
+                                          .epoch = 0.5,
+                                          .train_loss = 1.1,
+                                          .test_loss = 1.2,
+                                          .test_accuracy = 0.6},
+                                         {.samples = 1280,
+                                          .seconds = 0.2,
+                                          .epoch = 1,
+                                          .train_loss = NAN,
+                                          .test_loss = INFINITY,
+                                          .test_accuracy = NAN,
+                                          .validated = true,
+                                          .validation_loss = 1.5,
+                                          .validation_accuracy = 0.1}};
 
 static uint64_t counts[] = {1, 3, 0, 0, 0, 0, 2};
 static struct hr_staleness parts[] = {
@@ -78,6 +90,9 @@ static struct hr_run_result full_run(void)
     snprintf(run.clock, sizeof run.clock, "virtual");
     run.curve = points;
     run.ncurve = 2;
+    run.validation_samples = 288;
+    run.validation_loss = 1.5, run.validation_accuracy = 0.75;
+    run.test_evaluations = 1;
     snprintf(run.weights_digest, sizeof run.weights_digest, "0123456789abcdef0123456789abcdef");
     run.conflicts = (struct hr_conflicts){411, 0.75, 0.5, 0.125, 3, 900};
     snprintf(run.checkpoint, sizeof run.checkpoint, "ck/step-00000460");
@@ -179,10 +194,14 @@ static const struct field run_fields[] = {
     {"bytes", "{\"sent\":1099511627776,\"received\":12,\"replicated\":9}"},
     {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
               "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
-              "0.59999999999999998},"
+              "0.59999999999999998,\"validation_loss\":null,\"validation_accuracy\":null},"
               "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
-              "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":"
-              "0.10000000000000001}]"},
+              "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":null,"
+              "\"validation_loss\":1.5,\"validation_accuracy\":0.10000000000000001}]"},
+    {"validation_samples", "288"},
+    {"validation_loss", "1.5"},
+    {"validation_accuracy", "0.75"},
+    {"test_evaluations", "1"},
 };
 
 static void a_run_has_every_field(void **state)

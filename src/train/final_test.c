@@ -1,0 +1,83 @@
+/* The test set, read once: after training, where a validation split was held out.
+ *
+ * While workers run there is no test split that they could reach (data/held_out.h). Then one rank,
+ * a thread or a process as they were, does what a worker does at a cut: the same blocks, added in
+ * the same order, so the bits are those of a run that evaluates the same weights at its last cut.
+ */
+#include <math.h>
+
+#include "kernels/gemm.h"
+#include "train/run.h"
+#include "worker/worker.h"
+
+enum hr_status hr_final_test_prepare(struct hr_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    struct hr_final_test *test = &run->final_test;
+    if (!(o->validation_fraction > 0))
+        return HR_OK;
+    test->dataset = run->job.dataset;
+    HR_TRY(hr_held_out_open(test->dataset, o->validation_fraction, o->seed, &test->held_out));
+    run->job.dataset = &test->held_out.dataset;
+    return HR_OK;
+}
+
+size_t hr_final_test_bytes(const struct hr_run *run)
+{
+    const struct hr_dataset *dataset = run->final_test.dataset;
+    return dataset ? hr_train_job_blocks(dataset) * sizeof(struct hr_eval_cell) : 0;
+}
+
+static enum hr_status evaluate(void *arg, size_t rank)
+{
+    const struct hr_train_job *job = arg;
+    struct hr_compute_buffers buffers;
+    struct hr_train_worker worker = {.job = job, .worker = {.seat = rank, .seats = 1}};
+    HR_TRY(hr_kernels_init_process(1));
+    HR_TRY(hr_compute_buffers_start(&buffers, job));
+    hr_train_worker_borrow(&worker, &buffers);
+    hr_train_worker_evaluate(&worker);
+    hr_compute_buffers_stop(&buffers);
+    return HR_OK;
+}
+
+/* Its control block is its own: that of the run says that all have ended. */
+static enum hr_status run_rank(struct hr_run *run, struct hr_train_job *job)
+{
+    struct hr_segment control = {0};
+    bool stuck = false;
+    HR_TRY(hr_segment_create(hr_control_bytes(1), false, &control));
+    hr_control_init(control.base, 1);
+    const struct hr_launch_options options = {
+        .launch = job->launch,
+        .nranks = 1,
+        .control = control.base,
+        .main = evaluate,
+        .arg = job,
+    };
+    const enum hr_status status = hr_launch_run(&options, &stuck);
+    run->drive.stuck |= stuck;
+    if (!stuck)
+        hr_segment_destroy(&control);
+    return status;
+}
+
+enum hr_status hr_final_test(struct hr_run *run)
+{
+    const struct hr_final_test *test = &run->final_test;
+    struct hr_run_result *result = run->result;
+    struct hr_train_job job = run->job;
+    if (!test->dataset)
+        return HR_OK;
+    result->validation_samples = run->job.dataset->test.count;
+    result->test_loss = result->test_accuracy = (double)NAN;
+    if (result->interrupted)
+        return HR_OK;
+    job.dataset = test->dataset;
+    job.cells = test->cells;
+    job.neval = hr_train_job_blocks(job.dataset);
+    HR_TRY(run_rank(run, &job));
+    hr_train_job_measured(&job, &result->test_loss, &result->test_accuracy);
+    result->test_evaluations = 1;
+    return HR_OK;
+}
