@@ -1,6 +1,5 @@
 #include "launch/join.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "launch/runs.h"
 #include "shm/process.h"
 
 enum { POLL_NS = 2 * 1000 * 1000 }; /* how often a rank looks for rank 0's name */
@@ -55,17 +55,6 @@ static uint64_t started_of(const struct hr_rank_status *line)
 static bool is_live(const struct hr_control *control)
 {
     return !hr_rank_has_returned(&control->rank[0]) && !hr_rank_is_dead(&control->rank[0]);
-}
-
-/* Is nobody using the run any more? All have returned, died or never come. */
-static bool is_deserted(const struct hr_control *control)
-{
-    for (size_t r = 0; r < control->nranks; r++) {
-        const struct hr_rank_status *line = &control->rank[r];
-        if (pid_of(line) && !hr_rank_has_returned(line) && !hr_rank_is_dead(line))
-            return false;
-    }
-    return true;
 }
 
 /* Was it made by a version with the same layout? */
@@ -204,34 +193,10 @@ static enum hr_status publish(struct hr_join *join, int64_t start)
     }
 }
 
-/* Remove what this user's dead runs have left, whatever their names. */
-static void sweep_runs(void)
-{
-    char prefix[32];
-    const int length = snprintf(prefix, sizeof prefix, "hogring-run.%ld.", (long)geteuid());
-    DIR *dir = opendir("/dev/shm");
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        char name[64];
-        struct hr_segment segment;
-        bool exists;
-        if (strncmp(entry->d_name, prefix, (size_t)length) != 0 ||
-            snprintf(name, sizeof name, "/%s", entry->d_name) >= (int)sizeof name ||
-            hr_segment_attach(name, &segment, &exists) != HR_OK)
-            continue;
-        if (has_form(&segment) && is_deserted(segment.base) &&
-            hr_segment_remove(name, segment.inode))
-            shm_unlink(rendezvous_of(segment.base)->segment);
-        hr_segment_destroy(&segment);
-    }
-    if (dir)
-        closedir(dir);
-}
-
 static enum hr_status found(struct hr_join *join, int64_t start)
 {
     const struct hr_join_options *options = &join->options;
-    hr_segment_sweep();
-    sweep_runs();
+    hr_runs_sweep();
     HR_TRY(create(hr_control_bytes(options->nranks) + sizeof(struct hr_rendezvous),
                   &join->control_segment));
     HR_TRY(create(options->segment_bytes, &join->segment));
@@ -366,7 +331,7 @@ static void leave(struct hr_join *join, enum hr_status outcome)
                             outcome == HR_OK ? HR_RETURNED_OK : HR_RETURNED_ERROR);
     /* Of two that leave at once, the second here sees that the first has returned. */
     hr_atom64_fetch_add_acq_rel(&join->rendezvous->left, 1);
-    if (is_deserted(control)) {
+    if (hr_ranks_are_gone(control)) {
         shm_unlink(join->rendezvous->segment); /* if rank 0 died before it could */
         hr_segment_remove(join->file, join->control_segment.inode);
     }

@@ -22,6 +22,16 @@ bool hr_rank_has_returned(const struct hr_rank_status *line)
     return hr_atom32_load_acquire(&line->result) != HR_RUNNING; /* partner: who leaves */
 }
 
+bool hr_ranks_are_gone(const struct hr_control *control)
+{
+    for (size_t r = 0; r < control->nranks; r++) {
+        const struct hr_rank_status *line = &control->rank[r];
+        if (pid_of(line) && !hr_rank_has_returned(line) && !hr_rank_is_dead(line))
+            return false;
+    }
+    return true;
+}
+
 void hr_peer_watch_init(struct hr_peer_watch *watch, struct hr_control *control, size_t rank)
 {
     *watch = (struct hr_peer_watch){.control = control, .rank = rank};

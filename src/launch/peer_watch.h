@@ -38,6 +38,9 @@ void hr_peer_watch_fini(struct hr_peer_watch *watch);
 /* Was this line taken by a process that is gone? */
 bool hr_rank_is_dead(const struct hr_rank_status *line);
 
+/* Is nobody using the run any more? All have returned, died or never come. */
+bool hr_ranks_are_gone(const struct hr_control *control);
+
 /* Has the rank said that it returned? */
 bool hr_rank_has_returned(const struct hr_rank_status *line);
 

@@ -1,6 +1,5 @@
 #include "shm/segment.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -219,29 +218,5 @@ bool hr_segment_remove(const char *name, uint64_t inode)
                          flock(fd, LOCK_EX | LOCK_NB) == 0 && stat(path.text, &named) == 0 &&
                          named.st_ino == inode && unlink(path.text) == 0;
     close(fd);
-    return removed;
-}
-
-/* Is this a name of ours whose process is gone? */
-static bool is_orphan(const char *file)
-{
-    long pid = 0;
-    unsigned long long started = 0;
-    char path[300];
-    struct stat info;
-    if (sscanf(file, "hogring.%ld.%llu.", &pid, &started) != 2 || pid <= 0)
-        return false;
-    snprintf(path, sizeof path, "/dev/shm/%s", file);
-    return lstat(path, &info) == 0 && info.st_uid == geteuid() && hr_process_is_dead(pid, started);
-}
-
-size_t hr_segment_sweep(void)
-{
-    size_t removed = 0;
-    DIR *dir = opendir("/dev/shm");
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        removed += is_orphan(entry->d_name) && shm_unlink(entry->d_name) == 0;
-    if (dir)
-        closedir(dir);
     return removed;
 }

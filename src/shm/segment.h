@@ -4,7 +4,8 @@
  * attach; an *unnamed* one is unlinked as soon as it is mapped, and lives on in this process, its
  * threads and the children it forks: nothing can be left behind, whatever kills them.
  *
- * Names are /hogring.<pid>.<start time of pid>.<random>, mode 0600, O_EXCL. Every page is allocated
+ * Names are /hogring.<pid>.<start time of pid>.<random>, mode 0600, O_EXCL; what a dead process
+ * leaves is removed by the next run (launch/runs.h). Every page is allocated
  * before it is mapped (posix_fallocate): too small a /dev/shm is an answer, never a SIGBUS. Then
  * memory that has no such limit is taken instead (memfd), and one line says so.
  *
@@ -48,8 +49,5 @@ bool hr_segment_remove(const char *name, uint64_t inode);
 
 /* Unlink the name of a named segment; the memory stays. */
 void hr_segment_unlink(struct hr_segment *segment);
-
-/* Remove named segments of this user whose owner is provably dead; returns how many. */
-size_t hr_segment_sweep(void);
 
 #endif

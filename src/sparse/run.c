@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "launch/runs.h"
 #include "options/train_options.h"
 #include "session/carve.h"
 #include "session/kept.h"
@@ -156,7 +157,7 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
     struct hr_carver count = {0};
     run->ncells[0] = hr_sparse_cells(run->problem.train.count);
     run->ncells[1] = hr_sparse_cells(run->problem.test.count);
-    hr_segment_sweep();
+    hr_runs_sweep();
     HR_TRY(lay_out(run, &count));
     HR_TRY(hr_segment_create(hr_control_bytes(workers), true, &run->control_segment));
     HR_TRY(hr_segment_create(count.used, false, &run->segment));

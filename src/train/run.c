@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
+#include "launch/runs.h"
 #include "strategy/shared.h"
 #include "strategy/staleness.h"
 #include "train/counters.h"
@@ -114,7 +115,7 @@ static enum hr_status train(struct hr_run *run)
     if (checkpoint && !run->drive.replay)
         HR_TRY(hr_kept_check(checkpoint, run->job.micro_shards > 0));
     HR_TRY(hr_save_prepare(&run->saver, checkpoint));
-    hr_segment_sweep();
+    hr_runs_sweep();
     HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
     run->wall_began_ns = hr_clock_ns();

@@ -1,3 +1,4 @@
+#include "launch/runs.h"
 #include "support/ranks.h"
 
 #include <dirent.h>
@@ -121,6 +122,16 @@ size_t segments_of(pid_t pid)
         count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
     closedir(dir);
     return count;
+}
+
+void remove_runs_of(pid_t pid)
+{
+    struct hr_runs runs;
+    CHECK_OK(hr_runs_find(&runs));
+    for (size_t i = 0; i < runs.n; i++)
+        if (runs.file[i].pid == pid)
+            hr_run_remove(&runs.file[i]); /* unless a run that begins has done it */
+    hr_runs_free(&runs);
 }
 
 bool no_children_left(void)

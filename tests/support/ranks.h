@@ -70,6 +70,9 @@ bool ranks_can_fork(void);
 /* How many segments of process `pid` have a name in /dev/shm. */
 size_t segments_of(pid_t pid);
 
+/* Remove what process `pid`, which is dead, has left there. */
+void remove_runs_of(pid_t pid);
+
 /* No child of this process is left, running or unreaped. */
 bool no_children_left(void);
 

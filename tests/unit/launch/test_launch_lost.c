@@ -357,7 +357,7 @@ static void ranks_die_with_their_launcher(void **state)
     assert_int_equal(read(ends[0], &byte, 1), 0); /* the end: nobody holds the pipe any more */
     alarm(0);
     close(ends[0]);
-    hr_segment_sweep(); /* the control block's name was left */
+    remove_runs_of(launcher); /* the control block's name was left */
     assert_int_equal(segments_of(launcher), 0);
 }
 

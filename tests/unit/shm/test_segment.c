@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -196,81 +195,10 @@ static void signal_while_allocating_changes_nothing(void **state)
     hr_segment_destroy(&segment);
 }
 
-/* --- leftovers ---------------------------------------------------------------------------------
- */
-
-/* What a run with this pid and start time would have left. */
-static const char *leave(long pid, unsigned long long started)
-{
-    static char name[64];
-    snprintf(name, sizeof name, "/hogring.%ld.%llu.%08x", pid, started, 0xfeedu);
-    const int fd = shm_open(name, O_CREAT | O_RDWR, 0600);
-    assert_true(fd >= 0);
-    close(fd);
-    return name;
-}
-
-static void sweep_removes_what_the_dead_left(void **state)
-{
-    (void)state;
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    exit_code_of(child);
-    const char *name = leave(child, 1);
-    hr_segment_sweep();
-    assert_false(stands_in_dev_shm(name));
-    name = leave(getpid(), 1); /* our pid, but another process had it then */
-    hr_segment_sweep();
-    assert_false(stands_in_dev_shm(name));
-}
-
-static void sweep_keeps_what_the_living_have(void **state)
-{
-    (void)state;
-    struct hr_segment segment;
-    CHECK_OK(hr_segment_create(PAGE, true, &segment));
-    hr_segment_sweep();
-    assert_true(stands_in_dev_shm(segment.name));
-    hr_segment_destroy(&segment);
-}
-
-static void sweep_keeps_names_that_are_not_ours(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"/hogring.x", "/hogring.12", "/other.1.1.0",
-                                        "/hogring.-5.1.0"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        close(shm_open(names[i], O_CREAT | O_RDWR, 0600));
-    hr_segment_sweep();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_true(stands_in_dev_shm(names[i]));
-        shm_unlink(names[i]);
-    }
-}
-
-/* Not being able to ask whether a process lives is no proof that it is dead. */
-static void sweep_keeps_what_it_cannot_judge(void **state)
-{
-    (void)state;
-    struct hr_segment segment;
-    struct rlimit usual, tight;
-    CHECK_OK(hr_segment_create(PAGE, true, &segment));
-    getrlimit(RLIMIT_NOFILE, &usual);
-    const int next = open("/dev/null", O_RDONLY);
-    close(next);
-    tight = (struct rlimit){(rlim_t)next + 1, usual.rlim_max}; /* the folder, and no more */
-    setrlimit(RLIMIT_NOFILE, &tight);
-    hr_segment_sweep();
-    setrlimit(RLIMIT_NOFILE, &usual);
-    assert_true(stands_in_dev_shm(segment.name));
-    hr_segment_destroy(&segment);
-}
-
 /* --- too small a /dev/shm ----------------------------------------------------------------------
  */
 
-enum { FINE = 10, NOT_PERMITTED, CREATE_FAILED, NAME_KEPT, NOT_ZERO, SMALL_FAILED, WRONG_COUNT };
+enum { FINE = 10, NOT_PERMITTED, CREATE_FAILED, NAME_KEPT, NOT_ZERO, SMALL_FAILED };
 
 /* In a child: with a /dev/shm that nobody else sees. */
 static int in_a_dev_shm(const char *mount_options, int (*what)(bool), bool named)
@@ -319,18 +247,6 @@ static int take_by_name(bool named)
     return has_name == named ? FINE : SMALL_FAILED;
 }
 
-static int sweep_two_of_three(bool named)
-{
-    struct hr_segment segment;
-    if (hr_segment_create(PAGE, named, &segment) != HR_OK)
-        return CREATE_FAILED;
-    leave(getpid(), 1);
-    leave(getpid(), 2);
-    const bool fine = hr_segment_sweep() == 2 && hr_segment_sweep() == 0;
-    hr_segment_destroy(&segment);
-    return fine ? FINE : WRONG_COUNT;
-}
-
 /* Runs `what` in a child with such a /dev/shm; what it says on stderr. */
 static const char *said_in_a_dev_shm(const char *mount_options, int (*what)(bool), bool named)
 {
@@ -370,12 +286,6 @@ static void dev_shm_without_limit_is_used(void **state)
         assert_string_equal(said_in_a_dev_shm("size=0", take_by_name, named), "");
 }
 
-static void sweep_says_how_many_it_removed(void **state)
-{
-    (void)state;
-    said_in_a_dev_shm("size=1m", sweep_two_of_three, true);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,13 +297,8 @@ int main(void)
         cmocka_unit_test(more_than_the_machine_has_is_an_answer),
         cmocka_unit_test(parent_and_forked_child_share_it),
         cmocka_unit_test(signal_while_allocating_changes_nothing),
-        cmocka_unit_test(sweep_removes_what_the_dead_left),
-        cmocka_unit_test(sweep_keeps_what_the_living_have),
-        cmocka_unit_test(sweep_keeps_names_that_are_not_ours),
-        cmocka_unit_test(sweep_keeps_what_it_cannot_judge),
         cmocka_unit_test(small_dev_shm_is_a_warning_and_never_sigbus),
         cmocka_unit_test(dev_shm_without_limit_is_used),
-        cmocka_unit_test(sweep_says_how_many_it_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
