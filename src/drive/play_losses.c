@@ -88,10 +88,10 @@ enum hr_status hr_play_notice(struct hr_play *play, size_t rank)
 static bool may_start_again(const struct hr_play *play, size_t rank)
 {
     const struct hr_drive *drive = play->drive;
-    const int64_t again_ns = drive->losses.again_ns[rank];
-    if (play->state[rank] != HR_LOST || !again_ns)
+    const int64_t *again_ns = drive->losses.again_ns;
+    if (play->state[rank] != HR_LOST || !again_ns[rank])
         return false;
-    return !drive->driver->simulated || again_ns <= drive->driver->now_ns(drive);
+    return !drive->driver->simulated || again_ns[rank] <= drive->driver->now_ns(drive);
 }
 
 /* Have owners taken its loss, where there are any? */

@@ -244,6 +244,23 @@ static void batches_of_the_lost_are_lost_where_that_is_wanted(void **state)
     }
 }
 
+/* To be ready for losses costs no bit and no time; nor does it change what happens without. */
+static void where_nobody_dies_nothing_changes(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < LOSING_STRATEGIES; s++) {
+        const struct hr_train_options ready = losing_options_virtual(s, 3, "restart", "slow:1x3");
+        const struct hr_train_options not_ready = losing_options_virtual(s, 3, "stop", "slow:1x3");
+        struct hr_run_result a = losing_run_checked(&ready, s);
+        struct hr_run_result b = losing_run_checked(&not_ready, s);
+        assert_string_equal(a.weights_digest, b.weights_digest);
+        assert_memory_equal(&a.seconds, &b.seconds, sizeof a.seconds);
+        assert_memory_equal(a.worker_time, b.worker_time, a.workers * sizeof *a.worker_time);
+        hr_run_result_free(&a);
+        hr_run_result_free(&b);
+    }
+}
+
 /* --- many --- */
 
 static void many_workers_outlive_some(void **state)
@@ -311,6 +328,7 @@ int main(void)
         cmocka_unit_test(without_on_loss_a_death_ends_the_run),
         cmocka_unit_test(restarts_are_limited),
         cmocka_unit_test(batches_of_the_lost_are_lost_where_that_is_wanted),
+        cmocka_unit_test(where_nobody_dies_nothing_changes),
         cmocka_unit_test(many_workers_outlive_some),
         cmocka_unit_test(many_servers_outlive_workers),
         cmocka_unit_test(a_thousand_workers_outlive_some),
