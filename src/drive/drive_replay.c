@@ -56,7 +56,7 @@ static bool may_take(struct replayer *replayer, size_t shard, const struct hr_tr
     struct hr_play *play = &replayer->play;
     const bool gone = play->shared->outlives && entry->kind == HR_GONE;
     if (play->state[play->shared->workers + shard] != HR_WANTS ||
-        !hr_replay_may_take(&replayer->losses, shard))
+        !hr_stand_may_take(&replayer->losses.stand, shard))
         return false;
     play->shard[shard].told = gone ? entry->rank + 1 : 0;
     return gone ? hr_shard_sees_loss(&play->shard[shard], entry->rank)
@@ -110,11 +110,20 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
     return HR_OK;
 }
 
-/* After the end of a run cut short: take any input, workers in turn. */
+/* Does the order of a shard's inputs change no bit? Its log may have some in the middle of a step
+ * that is made once more. */
+static bool takes_any(const struct replayer *replayer)
+{
+    const struct hr_shared_state *shared = replayer->play.shared;
+    return shared->outlives && shared->strategy->recalls;
+}
+
+/* Then, and after the end of a run cut short: take any input, workers in turn. */
 static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 {
     struct hr_play *play = &replayer->play;
-    for (size_t w = 0; w < play->shared->workers; w++)
+    const bool serves = play->state[play->shared->workers + shard] == HR_WANTS;
+    for (size_t w = 0; serves && w < play->shared->workers; w++)
         if (is_enabled(replayer, shard, w)) {
             hr_play_take(play, shard, w);
             *moved = true;
@@ -154,7 +163,7 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
     HR_TRY(replayer->off ? hr_replay_losses_leave(&replayer->losses, moved)
                          : hr_replay_losses_go_on(&replayer->losses, moved));
     for (size_t s = 0; s < shared->servers; s++) {
-        if (replayer->off)
+        if (replayer->off || takes_any(replayer))
             take_any(replayer, s, moved);
         else
             HR_TRY(follow_log(replayer, s, moved));
@@ -168,18 +177,28 @@ static uint64_t operations(struct replayer *replayer, size_t rank)
     return logs ? replay_log(replayer, rank)->moved : 0;
 }
 
+/* A gradient that was not handed in is computed alone. */
+static enum hr_status act_once(struct replayer *replayer, size_t rank, bool *idle)
+{
+    struct hr_play *play = &replayer->play;
+    *idle = false;
+    return play->state[rank] == HR_HAS && hr_stand_keeps(&replayer->losses.stand, rank)
+               ? hr_play_finish_gradient(play, rank)
+               : hr_play_act(play, rank, idle);
+}
+
 /* Let a worker act until it waits for an owner, or for its gradient. */
 static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
     struct hr_play *play = &replayer->play;
-    while (hr_play_may_act(play, rank) && !hr_replay_holds(&replayer->losses, rank)) {
+    while (hr_play_may_act(play, rank) && !hr_stand_holds(&replayer->losses.stand, rank)) {
         const uint64_t before = operations(replayer, rank);
         bool idle;
         if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
             HR_TRY(hr_play_compute(play, rank, replayer->submitted++));
         if (play->state[rank] == HR_HAS && !hr_pool_done(play->pool, rank))
             return HR_OK;
-        HR_TRY(hr_play_act(play, rank, &idle));
+        HR_TRY(act_once(replayer, rank, &idle));
         *moved = *moved || !idle || operations(replayer, rank) != before;
         if (idle)
             return HR_OK;
@@ -189,7 +208,7 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 
 static bool computes(struct replayer *replayer, size_t rank)
 {
-    return replayer->play.state[rank] == HR_HAS && !hr_replay_holds(&replayer->losses, rank);
+    return replayer->play.state[rank] == HR_HAS && !hr_stand_holds(&replayer->losses.stand, rank);
 }
 
 /* The worker whose gradient to wait for: preferably one that a log needs next. */
@@ -237,7 +256,7 @@ static enum hr_status one_round(struct replayer *replayer)
         return HR_OK;
     const size_t rank = awaited(replayer);
     if (rank < workers)
-        return hr_play_act(play, rank, &idle); /* joins */
+        return act_once(replayer, rank, &idle); /* joins */
     /* Without servers only collectives make progress, by looks. */
     if (replayer->idle <= (play->shared->servers ? 0 : IDLE_LOOKS * workers))
         return HR_OK;

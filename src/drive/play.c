@@ -157,7 +157,7 @@ void hr_play_hear(struct hr_play *play, size_t rank)
 {
     struct hr_waiter *waiter = &play->worker[rank].waiter;
     const struct hr_roster *roster = &play->shared->control->roster;
-    waiter->recall = &roster->recall;
+    waiter->recall = play->shared->repeats ? NULL : &roster->recall;
     waiter->recall_seen = hr_atom32_load_relaxed(&roster->recall); /* this thread's own */
 }
 

@@ -82,7 +82,8 @@ void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
 /* Start a worker (joins: hr_train_worker_start), or a shard. */
 HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins);
 HR_CHECKED enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard);
-/* The worker knows of all recalls up to now: it hears of the next. */
+/* The worker knows of all recalls up to now: it hears of the next. (A replay's never does: it is
+ * stopped where it stood.) */
 void hr_play_hear(struct hr_play *play, size_t rank);
 
 /* Call the launcher's tick ten times a second: progress, requests to stop. */

@@ -21,17 +21,12 @@
 
 #include "drive/play_cut.h"
 #include "drive/replay.h"
-#include "drive/roll.h"
+#include "drive/replay_stand.h"
 
 struct hr_replay_losses {
-    struct hr_play *play;
-    struct hr_trace_cursor *log; /* (servers) of shards */
+    struct hr_replay_stand stand;
     const struct hr_trace_texts *texts;
-    struct hr_roll roll;
-    size_t next;                   /* event */
-    size_t forced;                 /* events before this one happen, wherever ranks stand */
-    struct hr_replay_limit *limit; /* (workers, then servers) owned */
-    uint64_t *beyond; /* (workers, servers) owned: messages that earlier lives sent here alone */
+    size_t forced; /* events before this one happen, wherever ranks stand */
 };
 
 /* Nothing where no losses are outlived. HR_E_FORMAT, HR_E_NOMEM. */
@@ -41,10 +36,6 @@ HR_CHECKED enum hr_status hr_replay_losses_open(struct hr_replay_losses *losses,
 /* Harmless on a zeroed one. */
 void hr_replay_losses_close(struct hr_replay_losses *losses);
 
-/* May worker `rank` not compute the gradient, or not hand in the one, that is next? */
-bool hr_replay_holds(struct hr_replay_losses *losses, size_t rank);
-/* May server `shard` take the next entry of its log before something else happens? */
-bool hr_replay_may_take(struct hr_replay_losses *losses, size_t shard);
 /* Let happen what may. */
 HR_CHECKED enum hr_status hr_replay_losses_go_on(struct hr_replay_losses *losses, bool *moved);
 /* The same where the run has left the recorded order: who is gone comes back. */

@@ -69,14 +69,25 @@ void hr_roll_cut(const struct hr_drive *drive, bool halts)
                                            .duration_ns = since_begin_ns(drive)});
 }
 
+/* 2 x what it has left + 1 where it has ended that. */
+static uint64_t left_by(const struct hr_shared_state *shared, size_t worker)
+{
+    bool ended = false;
+    const uint64_t left =
+        shared->strategy->left ? shared->strategy->left(shared, worker, &ended) : 0;
+    return 2 * left + ended;
+}
+
 void hr_roll_stand(const struct hr_drive *drive)
 {
     const struct hr_shared_state *shared = drive->job->shared;
     for (size_t s = 0; hr_record_roll(drive) && s < shared->servers; s++)
         at_server(drive, s, entries_of(drive, s));
     for (size_t w = 0; w < shared->workers; w++)
-        append(drive, &(struct hr_trace_entry){
-                          .kind = HR_ROLL_AT, .rank = (uint32_t)w, .step = shared->stats[w].steps});
+        append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_AT,
+                                               .rank = (uint32_t)w,
+                                               .step = shared->stats[w].steps,
+                                               .value = left_by(shared, w)});
 }
 
 void hr_roll_term(const struct hr_drive *drive, uint64_t index, bool rolled, uint64_t again)

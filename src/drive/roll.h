@@ -3,7 +3,8 @@
  * of such a trace; with the others' logs it decides the run's bits (--on-loss).
  *
  *     kind   rank    step                       value
- *     AT     worker  gradients it had computed  0
+ *     AT     worker  gradients it had computed  2 x what it had left to others (strategy->left)
+ *                                               + 1 where it had ended that
  *     AT     server  0                          entries in its log; before LOST: messages to it
  *     LOST   worker  gradients it had computed  0
  *     LOST   server  0                          entries in its log

@@ -146,6 +146,7 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .bytes = hr_local_losses_bytes,
     .init = hr_local_losses_init,
     .settle = hr_local_settle,
+    .left = hr_local_left,
     .describe = describe,
     .worker_own = sizeof(struct own),
     .worker_bytes = hr_state_bytes,

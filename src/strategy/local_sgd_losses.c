@@ -247,6 +247,14 @@ static void count(const struct settling *it, size_t seat)
     fate->lost_batches += it->meet - 1 - from;
 }
 
+uint64_t hr_local_left(const struct hr_shared_state *shared, size_t worker, bool *ended)
+{
+    const uint64_t left = left_last(line_of(shared, worker));
+    /* Partner: hr_worker_says. */
+    *ended = left && hr_atom64_load_acquire(&shared->stats[worker].done) + 1 >= left;
+    return left;
+}
+
 uint64_t hr_local_settle(struct hr_shared_state *shared)
 {
     struct settling it = {.shared = shared, .record = record_of(shared)};

@@ -39,6 +39,9 @@
 size_t hr_local_losses_bytes(const struct hr_shared_state *shared);
 void hr_local_losses_init(struct hr_shared_state *shared);
 uint64_t hr_local_settle(struct hr_shared_state *shared);
+/* strategy->left: 1 + the batch behind the last averaging that it has left its replica for. Ended:
+ * it has the mean. */
+uint64_t hr_local_left(const struct hr_shared_state *shared, size_t worker, bool *ended);
 
 /* --- a worker's; nothing where the run does not outlive losses --- */
 

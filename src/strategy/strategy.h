@@ -129,6 +129,9 @@ struct hr_strategy {
      * have had, between two batches; returns the index of the batch after it. Called by the
      * launcher. NULL unless `recalls` or `joins_at_cut`. */
     uint64_t (*settle)(struct hr_shared_state *shared);
+    /* What a worker, perhaps dead, has left to others for what all do together, as a number that
+     * says for what, and has it ended that? Replays stop it there. NULL: nothing, but gradients. */
+    uint64_t (*left)(const struct hr_shared_state *shared, size_t worker, bool *ended);
     /* Else a loss is an input. Worker `worker` is gone: drop its messages and whatever waits for
      * it. Called by the owner when it takes that input. */
     void (*lose)(struct hr_shard *shard, size_t worker);

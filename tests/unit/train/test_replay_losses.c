@@ -7,13 +7,14 @@
 #include "support/ranks.h"
 #include "support/traces.h"
 
-static const char *const strategies[] = {"ps-async", "ssp", "elastic-averaging", "backup-workers"};
+static const char *const strategies[] = {
+    "ps-async", "ssp", "elastic-averaging", "backup-workers", "ps-sync", "allreduce", "local-sgd"};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 static bool has_servers(const char *strategy)
 {
     return !strcmp(strategy, "ps-async") || !strcmp(strategy, "ssp") ||
-           !strcmp(strategy, "elastic-averaging");
+           !strcmp(strategy, "elastic-averaging") || !strcmp(strategy, "ps-sync");
 }
 
 static struct hr_train_options options_of(const char *strategy, const char *inject, size_t number)
@@ -96,6 +97,25 @@ static void explored_deaths_are_replayed(void **state)
         lost += check_run(&options);
     }
     assert_true(lost > 10);
+}
+
+/* --- in virtual time --- */
+
+/* Three kills, a restart and a stall. */
+static void deaths_in_virtual_time_are_replayed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * STRATEGIES; i++) {
+        const char *strategy = strategies[i % STRATEGIES];
+        struct hr_train_options options =
+            options_of(strategy, "kill:2@step=5,kill:1@step=7,kill:2@step=9,stall:0@step=4+3ms", 0);
+        if (has_servers(strategy) && i >= STRATEGIES)
+            strcat(options.inject, ",kill:server:1@step=40");
+        snprintf(options.clock, sizeof options.clock, "virtual");
+        snprintf(options.compute_time, sizeof options.compute_time, "lognormal(1ms, 0.3)");
+        options.seed = i;
+        assert_true(check_run(&options) >= 3);
+    }
 }
 
 /* --- in real time --- */
@@ -217,6 +237,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(processes_that_die_are_replayed, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(deaths_in_virtual_time_are_replayed, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(threads_that_die_are_replayed, scratch_setup,
                                         scratch_teardown),
