@@ -23,10 +23,7 @@ enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
 
 /* --- what may happen next --- */
 
-/* A fixed list: acts of the workers; what each shard may take of each worker; and where losses are
- * outlived, three events of each rank. */
-enum { RANK_EVENTS = 3, MOST_EVENTS = HR_MAX_RANKS * (1 + HR_MAX_RANKS + RANK_EVENTS) };
-enum { NOTICE, REST, COME_BACK };
+enum { MOST_EVENTS = HR_MAX_RANKS * (1 + HR_MAX_RANKS + HR_RANK_EVENTS) };
 
 static size_t ranks(const struct hr_play *play)
 {
@@ -55,10 +52,13 @@ static size_t list_events(struct explorer *explorer, unsigned char *enabled)
         if (takes)
             hr_replica_enabled(&play->shard[s], enabled + n);
     }
-    for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += RANK_EVENTS) {
-        enabled[n + NOTICE] = play->state[r] == HR_DEAD;
-        enabled[n + REST] = hr_play_may_rest(play, r) && !stands_still(explorer, r);
-        enabled[n + COME_BACK] = hr_play_may_come_back(play, r);
+    for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += HR_RANK_EVENTS) {
+        enabled[n + HR_EVENT_NOTICE] = play->state[r] == HR_DEAD;
+        enabled[n + HR_EVENT_REST] = hr_play_may_rest(play, r) && !stands_still(explorer, r);
+        enabled[n + HR_EVENT_COME_BACK] = hr_play_may_come_back(play, r);
+        enabled[n + HR_EVENT_DIE] =
+            explorer->picker.kind == HR_PICK_ASKED && hr_play_lives(play, r);
+        enabled[n + HR_EVENT_DIE_LATE] = enabled[n + HR_EVENT_DIE] && play->state[r] == HR_HAS;
     }
     return n;
 }
@@ -99,14 +99,24 @@ static enum hr_status take(struct explorer *explorer, size_t shard, size_t worke
     return hr_control_failure(play->shared->control);
 }
 
+/* late: its gradient is computed, and not handed in. */
+static enum hr_status die(struct hr_play *play, size_t rank, bool late)
+{
+    if (late)
+        HR_TRY(hr_play_finish_gradient(play, rank));
+    return hr_play_die(play, rank);
+}
+
 static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t event)
 {
     struct hr_play *play = &explorer->play;
     explorer->idle = 0;
-    if (event == NOTICE)
+    if (event == HR_EVENT_NOTICE)
         return hr_play_notice(play, rank);
-    if (event == COME_BACK)
+    if (event == HR_EVENT_COME_BACK)
         return hr_play_come_back(play, rank);
+    if (event == HR_EVENT_DIE || event == HR_EVENT_DIE_LATE)
+        return die(play, rank, event == HR_EVENT_DIE_LATE);
     hr_play_rest(play, rank);
     return HR_OK;
 }
@@ -124,7 +134,7 @@ static enum hr_status one_event(struct explorer *explorer)
     if (event < inputs)
         return take(explorer, event / workers, event % workers);
     event -= inputs;
-    return of_rank(explorer, event / RANK_EVENTS, event % RANK_EVENTS);
+    return of_rank(explorer, event / HR_RANK_EVENTS, event % HR_RANK_EVENTS);
 }
 
 /* --- deaths and stalls --- */
@@ -160,9 +170,7 @@ static enum hr_status draw_death(struct explorer *explorer, enum hr_mortal kind)
         return HR_OK;
     const size_t rank = nth_who_lives(play, kind, death.who % n);
     explorer->deaths[kind]++;
-    if (kind == HR_MORTAL_WORKER && play->state[rank] == HR_HAS && death.late)
-        HR_TRY(hr_play_finish_gradient(play, rank)); /* and does not hand it in */
-    return hr_play_die(play, rank);
+    return die(play, rank, kind == HR_MORTAL_WORKER && play->state[rank] == HR_HAS && death.late);
 }
 
 static void draw_stall(struct explorer *explorer)
@@ -200,10 +208,16 @@ static enum hr_status play_all(struct explorer *explorer)
 
 enum hr_status hr_drive_explore(struct hr_drive *drive)
 {
+    const struct hr_chooser *chooser = drive->chooser;
     struct explorer explorer = {
         .picker = {.kind = HR_PICK_EXPLORE, .seed = drive->explore_seed},
     };
+    if (chooser)
+        explorer.picker = (struct hr_picker){
+            .kind = HR_PICK_ASKED, .choose = chooser->choose, .arg = chooser->arg};
     enum hr_status status = hr_play_start(&explorer.play, drive);
+    if (chooser && status == HR_OK)
+        chooser->begin(chooser->arg, &explorer.play);
     if (status == HR_OK)
         status = play_all(&explorer);
     hr_play_stop(&explorer.play);

@@ -15,9 +15,30 @@
 #define HR_DRIVE_DRIVER_H
 
 #include "session/launcher.h"
+#include "trace/pick.h"
 #include "drive/calibrate.h"
 #include "drive/cut_counts.h"
 #include "drive/losses.h"
+
+struct hr_play;
+
+/* The events of an explored run, a fixed list: an act of each worker; of each server, that it takes
+ * the oldest message of each worker; and where losses are outlived, these of each rank. */
+enum hr_rank_event {
+    HR_EVENT_NOTICE,
+    HR_EVENT_REST,
+    HR_EVENT_COME_BACK,
+    HR_EVENT_DIE,      /* these two only where a chooser decides */
+    HR_EVENT_DIE_LATE, /* its gradient is computed, and not handed in */
+    HR_RANK_EVENTS
+};
+
+/* Who chooses the next event of an explored run, in place of a seed: for tests. */
+struct hr_chooser {
+    void (*begin)(void *arg, struct hr_play *play); /* ranks have started */
+    hr_choose_fn choose;                            /* asked before each event */
+    void *arg;
+};
 
 /* A run under way, as its driver sees it. */
 struct hr_drive {
@@ -31,9 +52,10 @@ struct hr_drive {
     void *record_tails;             /* of logs, in the segment */
     const struct hr_replay *replay; /* what is replayed; NULL: nothing */
     uint64_t explore_seed;
-    int64_t now_ps;               /* virtual time */
-    struct hr_run_result *result; /* for entries of a trace */
-    bool stuck;                   /* a rank did not end, and still uses the run's memory */
+    const struct hr_chooser *chooser; /* NULL: the seed decides */
+    int64_t now_ps;                   /* virtual time */
+    struct hr_run_result *result;     /* for entries of a trace */
+    bool stuck;                       /* a rank did not end, and still uses the run's memory */
 };
 
 struct hr_driver {

@@ -30,10 +30,21 @@ static size_t pick_by_seed(const struct hr_picker *picker, const unsigned char *
     return input;
 }
 
+static size_t pick(struct hr_picker *picker, const unsigned char *enabled, size_t ninputs)
+{
+    switch (picker->kind) {
+    case HR_PICK_FREE:
+        return pick_in_turn(picker, enabled, ninputs);
+    case HR_PICK_EXPLORE:
+        return pick_by_seed(picker, enabled, ninputs);
+    default:
+        return picker->choose(picker->arg, enabled, ninputs);
+    }
+}
+
 size_t hr_pick(struct hr_picker *picker, const unsigned char *enabled, size_t ninputs)
 {
-    const size_t input = picker->kind == HR_PICK_FREE ? pick_in_turn(picker, enabled, ninputs)
-                                                      : pick_by_seed(picker, enabled, ninputs);
+    const size_t input = pick(picker, enabled, ninputs);
     picker->taken += input < ninputs;
     return input;
 }

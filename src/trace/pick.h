@@ -6,6 +6,7 @@
  *
  *     free     in turn: the input after the one taken last, so that nobody starves
  *     explore  drawn from (seed, number of the choice)
+ *     asked    what a function says: tests that try every order there is
  *
  * Two drivers answer by themselves: drive_replay.c from a trace, and drive_virtual.c with what came
  * first.
@@ -18,13 +19,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum hr_pick_kind { HR_PICK_FREE, HR_PICK_EXPLORE };
+enum hr_pick_kind { HR_PICK_FREE, HR_PICK_EXPLORE, HR_PICK_ASKED };
+
+/* Returns an input that may be taken, or ninputs: none, and the run cannot go on. */
+typedef size_t (*hr_choose_fn)(void *arg, const unsigned char *enabled, size_t ninputs);
 
 struct hr_picker {
     enum hr_pick_kind kind;
-    uint64_t seed;  /* explore */
-    uint64_t taken; /* choices made */
-    size_t last;    /* free: the input taken last */
+    uint64_t seed;       /* explore */
+    uint64_t taken;      /* choices made */
+    size_t last;         /* free: the input taken last */
+    hr_choose_fn choose; /* asked */
+    void *arg;
 };
 
 /* enabled[i] says whether input i of ninputs may be taken. Returns one that may; ninputs

@@ -25,7 +25,8 @@ void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
     run->drive = (struct hr_drive){.job = &run->job,
                                    .leader = &run->leader,
                                    .launcher = &run->launcher,
-                                   .replay = call->replay};
+                                   .replay = call->replay,
+                                   .chooser = call->chooser};
 }
 
 void hr_run_finish(struct hr_run *run)

@@ -55,6 +55,7 @@ struct hr_train_call {
     const struct hr_recorded_times *times; /* that gradients take in virtual time, or NULL */
     const struct hr_dataset *dataset;
     const struct hr_observer *observer; /* or NULL */
+    const struct hr_chooser *chooser;   /* of the events of an explored run, or NULL */
 };
 HR_CHECKED enum hr_status hr_train_call(const struct hr_train_call *call,
                                         struct hr_run_result *result);

@@ -138,6 +138,28 @@ static void explored_pick_covers_all_inputs_evenly(void **state)
     }
 }
 
+static size_t last_of(void *arg, const unsigned char *enabled, size_t ninputs)
+{
+    size_t last = ninputs;
+    for (size_t i = 0; i < ninputs; i++)
+        last = enabled[i] ? i : last;
+    ++*(size_t *)arg;
+    return last;
+}
+
+static void who_is_asked_decides(void **state)
+{
+    (void)state;
+    size_t asked = 0;
+    struct hr_picker picker = {.kind = HR_PICK_ASKED, .choose = last_of, .arg = &asked};
+    static const unsigned char enabled[] = {1, 0, 1, 0};
+    assert_int_equal(hr_pick(&picker, enabled, 4), 2);
+    assert_int_equal(hr_pick(&picker, enabled, 1), 0);
+    assert_int_equal(hr_pick(&picker, enabled + 1, 1), 1);
+    assert_int_equal(picker.taken, 2);
+    assert_int_equal(asked, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +167,7 @@ int main(void)
         cmocka_unit_test(none_enabled_is_answered_with_their_number),
         cmocka_unit_test(free_pick_starves_nobody),
         cmocka_unit_test(free_pick_goes_round),
+        cmocka_unit_test(who_is_asked_decides),
         cmocka_unit_test(explored_pick_is_a_function_of_seed_and_number),
         cmocka_unit_test(explored_pick_covers_all_inputs_evenly),
     };

@@ -1,0 +1,52 @@
+/* served_reference.h - a plain serial model beside an explored run of ps-async, ssp or ps-sync: it
+ * is told which events happen, repeats what servers take in that order, one after another, on
+ * weights of its own, and compares to the bit.
+ *
+ *   pull     the worker has the weights that the model has now, and computes from nothing else
+ *   push     an update with the worker's gradient; ps-sync: with the sum of all, when all are in
+ *   batch    is taken once by server 0, unless all went back to a cut
+ *   clock    (ssp) no worker is more than the bound ahead of another, those who were lost aside
+ *   restart  of servers: weights are those of the last cut, or (ps-sync lost a worker) as before
+ *
+ * Plain SGD, without momentum. An event is checked when the next one is chosen.
+ */
+#ifndef HR_TESTS_SUPPORT_SERVED_REFERENCE_H
+#define HR_TESTS_SUPPORT_SERVED_REFERENCE_H
+
+#include "drive/play.h"
+
+enum { REFERENCE_WORKERS = 4, REFERENCE_SERVERS = 3, REFERENCE_BATCHES = 64 };
+
+struct served_reference {
+    const struct hr_play *play;
+    size_t params;
+    size_t event;            /* under way; SIZE_MAX: none */
+    float *weights, *at_cut; /* (params) owned */
+    float *sum, *state;      /* (params) owned: scratch; the rule's, which decides nothing */
+    struct reference_worker {
+        float *read;    /* (params) owned: what it was given last */
+        uint64_t index; /* of its last push */
+        uint64_t clock; /* its pushes that server 0 has taken since the last cut */
+        bool aside;     /* it was lost some time, or is at the cut: it holds up nobody */
+    } worker[REFERENCE_WORKERS];
+    uint64_t version[REFERENCE_SERVERS], begins;
+    /* Times that server 0 has taken a push of the batch: a synchronous one, of each worker. */
+    unsigned char taken[REFERENCE_BATCHES], taken_at_cut[REFERENCE_BATCHES];
+    uint32_t called;  /* recalls after which all began again */
+    bool server_lost; /* since then */
+};
+
+/* Ranks have started. */
+void served_reference_begin(struct served_reference *reference, const struct hr_play *play);
+/* The event that was under way has happened; this one comes next. */
+void served_reference_next(struct served_reference *reference, size_t event);
+/* Bytes of its state that decide what it will find: give each piece to `add`. */
+void served_reference_state(const struct served_reference *reference,
+                            void (*add)(void *arg, const void *piece, size_t bytes), void *arg);
+/* The run is over: its weights are these, and every batch was taken. Frees. */
+void served_reference_end(struct served_reference *reference, const char *weights_digest,
+                          uint64_t batches);
+/* The run was given up. */
+void served_reference_drop(struct served_reference *reference);
+
+#endif
