@@ -46,8 +46,8 @@ static void print_options(FILE *out, const struct hr_command *command)
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
         if (hr_option_is_of(row, command->bit))
             fprintf(out, "--%s ", row->name);
-    /* train and compare take options only */
-    fprintf(out, "'%s ;;\n", command->bit & (HR_TRAIN | HR_COMPARE) ? "" : " files=1");
+    /* these take no files */
+    fprintf(out, "'%s ;;\n", command->bit & (HR_TRAIN | HR_COMPARE | HR_DOCTOR) ? "" : " files=1");
 }
 
 static void print_names(FILE *out, bool pages)

@@ -70,9 +70,10 @@ static void drop_torn_operations(struct hr_control *control, struct hr_control *
     }
 }
 
-/* Text that a stranger ended, or not. */
-static void end_texts(struct hr_control *control)
+/* Text that a stranger ended, or not; and no time before the clock began. */
+static void tame(struct hr_control *control)
 {
+    control->about.began = control->about.began > 0 ? control->about.began : 0;
     control->about.command[sizeof control->about.command - 1] = '\0';
     control->failure.message[sizeof control->failure.message - 1] = '\0';
 }
@@ -102,7 +103,7 @@ static void read_control(int fd, struct hr_run_file *file, size_t size)
     /* Whoever changes the number of ranks meanwhile is no run. */
     if (before && control && before->nranks == head.nranks && control->nranks == head.nranks) {
         drop_torn_operations(control, before);
-        end_texts(control);
+        tame(control);
         file->control = control;
     } else {
         snprintf(file->fault, sizeof file->fault, "cannot be read whole");
@@ -158,9 +159,12 @@ static bool read_name(const char *name, struct hr_run_file *file, uint64_t *star
     file->joined = !strncmp(name, own, strlen(own));
     if (file->joined)
         return true;
-    const bool ours = sscanf(name, "hogring.%ld.%llu.", &file->pid, &ticks) == 2 && file->pid > 0;
+    unsigned any;
+    int length = 0;
+    const bool ours =
+        sscanf(name, "hogring.%ld.%llu.%8x%n", &file->pid, &ticks, &any, &length) == 3;
     *started = ticks;
-    return ours;
+    return ours && file->pid > 0 && !name[length];
 }
 
 static bool look_at(const char *name, struct hr_run_file *file)

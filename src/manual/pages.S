@@ -26,6 +26,7 @@ hr_manual_pages:
         page    record
         page    checkpoints
         page    failures
+        page    doctor
         page    ci
         page    json
         page    reproducibility

@@ -37,6 +37,8 @@ struct hr_cli {
     char input[32];           /* bench layers and train, inspect MODEL */
     size_t classes;
     bool find_rings, sweep;
+    double long_wait; /* doctor: seconds */
+    bool clean;
     const char *positional[4];
     size_t npositional;
     bool given[HR_CLI_OPTIONS]; /* option i of the table stood on the command line or in the file */

@@ -10,7 +10,8 @@
     }
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
-#define ALL (BOTH | HR_EVAL | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
+#define RUNNING (BOTH | HR_EVAL | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
+#define ALL (RUNNING | HR_DOCTOR)
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
@@ -62,14 +63,14 @@ static const struct hr_option limits[] = {
         "what the whole run may take, workers and data: 512M, 16G; more is refused before it "
         "begins",
         .said = "what the kernel says is available, and what is left of the control group's limit",
-        .commands = ALL, .models = HR_OF_ALL_MODELS),
+        .commands = RUNNING, .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
         "write everything as JSON; - for stdout (help json: fields)",
-        .commands = READERS | HR_INSPECT | HR_BENCH | HR_REPLAY, .models = HR_OF_ALL_MODELS,
-        .first = true),
+        .commands = READERS | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR,
+        .models = HR_OF_ALL_MODELS, .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S; several joined by +",
         .commands = HR_REPLAY),
@@ -143,6 +144,15 @@ static const struct hr_option paper[] = {
         .commands = HR_BENCH_LINKS | HR_BENCH_STORE),
 };
 
+static const struct hr_option looking[] = {
+    ROW("stall-warn", DURATION, long_wait, "T", "1s",
+        "who has waited for less than that is not held up; a stopped process is named at once",
+        .commands = HR_DOCTOR, .first = true, .range = {.most = 1e6, .above = true}),
+    ROW("clean", FLAG, clean, NULL, NULL,
+        "remove what processes that are gone have left in /dev/shm, also the last crash",
+        .commands = HR_DOCTOR, .first = true),
+};
+
 static const struct hr_option expert[] = {
     {.name = "config",
      .kind = HR_OPTION_CONFIG,
@@ -170,6 +180,7 @@ const struct hr_option_list hr_command_lists[] = {
     LIST(HR_IN_RESULTS, results),
     LIST(HR_IN_MEASUREMENT, measurement),
     LIST(HR_IN_PAPER, paper),
+    LIST(HR_IN_LOOKING, looking),
     LIST(HR_IN_EXPERT, expert),
 };
 

@@ -62,6 +62,7 @@ enum hr_command_bit {
     HR_BENCH_NETS = HR_BENCH_LAYERS | HR_BENCH_TRAIN,
     HR_BENCH_PLANS = HR_BENCH_COLLECTIVES | HR_BENCH_LINKS,
     HR_BENCH = HR_BENCH_PLANS | HR_BENCH_NETS | HR_BENCH_STORE,
+    HR_DOCTOR = 1 << 15,
     HR_LIBRARY = 1 << 14, /* no command: callers of hr_train set the field */
 };
 
@@ -80,6 +81,7 @@ enum hr_option_section {
     HR_IN_RESULTS,
     HR_IN_MEASUREMENT,
     HR_IN_PAPER,
+    HR_IN_LOOKING,
     HR_IN_EXPERT,
     HR_SECTIONS
 };

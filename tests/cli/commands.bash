@@ -29,6 +29,8 @@ bench all_reduce --sizes 4:4K --workers 2
 bench links --topology dgx1
 bench links --sweep
 bench layers --model softmax --max-seconds 0.05s
+doctor
+doctor --clean --json -
 END
 }
 

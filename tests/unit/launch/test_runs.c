@@ -101,8 +101,14 @@ static void sweep_keeps_what_the_living_have(void **state)
 static void sweep_keeps_names_that_are_not_ours(void **state)
 {
     (void)state;
-    static const char *const names[] = {"hogring.x", "hogring.12", "other.1.1.0", "hogring.-5.1.0",
-                                        "hogring-run.9999999.0"};
+    static const char *const names[] = {"hogring.x",
+                                        "hogring.12",
+                                        "other.1.1.0",
+                                        "hogring.-5.1.0000feed",
+                                        "hogring-run.9999999.0",
+                                        "hogring.1.2",
+                                        "hogring.1.2.0000feed1",
+                                        "hogring.1.2.x"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         put(names[i], "", 0);
     assert_int_equal(hr_runs_sweep(), 0);

@@ -1,0 +1,181 @@
+/* What hogring doctor prints. */
+#include "cli/doctor_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "manual/manual.h"
+#include "plan/call.h"
+#include "report/human.h"
+
+const char *hr_patient_state(const struct hr_patient *patient)
+{
+    const struct hr_run_file *run = patient->run;
+    if (run->dead)
+        return patient->last_crash ? "dead" : "left behind";
+    return run->control ? hr_run_state_str(patient->look.state) : "unreadable";
+}
+
+double hr_patient_age(const struct hr_patient *patient)
+{
+    const int64_t age = hr_clock_ns() - patient->run->control->about.began;
+    return age > 0 ? hr_seconds(age) : 0;
+}
+
+/* "2026-11-22 15:40:03", by the clock on the wall; `format` is strftime's. */
+static void date_of(const struct hr_control *control, const char *format, char *text, size_t size)
+{
+    const time_t began = (time_t)control->about.began_s;
+    struct tm parts;
+    if (!localtime_r(&began, &parts) || !strftime(text, size, format, &parts))
+        snprintf(text, size, "?");
+}
+
+/* The command, without the folder of its program. */
+static const char *command_of(const struct hr_control *control)
+{
+    const char *text = control->about.command;
+    const char *slash = memrchr(text, '/', strcspn(text, " "));
+    return slash ? slash + 1 : text;
+}
+
+/* --- the list --- */
+
+void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, size_t width)
+{
+    enum { BEFORE = 55 };
+    fprintf(out, "%7s  %5s  %-11s  %11s  %-11s  %s\n", "pid", "ranks", "started", "age", "state",
+            "command");
+    for (size_t i = 0; i < n; i++) {
+        const struct hr_run_file *run = patients[i].run;
+        char date[32] = "", age[HR_HUMAN_MAX] = "", ranks[24] = "";
+        if (run->control) {
+            snprintf(ranks, sizeof ranks, "%u", run->control->nranks);
+            date_of(run->control, "%m-%d %H:%M", date, sizeof date);
+            hr_human_wait(age, hr_patient_age(&patients[i]));
+        }
+        fprintf(out, "%7ld  %5s  %-11s  %11s  %-11s  %.*s\n", run->pid, ranks, date, age,
+                hr_patient_state(&patients[i]), (int)(width - BEFORE),
+                run->control ? command_of(run->control) : run->fault);
+    }
+}
+
+/* --- one run --- */
+
+static const char *seats_of(const struct hr_control *control)
+{
+    static const char *const texts[] = {
+        [HR_SEATS_PLAYED] = "played by one process (virtual time, explore, replay)",
+        [HR_SEATS_THREADS] = "as threads",
+        [HR_SEATS_PROCESSES] = "as processes",
+        [HR_SEATS_JOINED] = "as processes that were started one by one"};
+    return control->about.seating <= HR_SEATS_JOINED ? texts[control->about.seating] : "?";
+}
+
+static void print_head(FILE *out, const struct hr_patient *patient)
+{
+    const struct hr_control *control = patient->run->control;
+    char date[32], age[HR_HUMAN_MAX];
+    date_of(control, "%Y-%m-%d %H:%M:%S", date, sizeof date);
+    hr_human_wait(age, hr_patient_age(patient));
+    fprintf(out, "%s\n", command_of(control));
+    fprintf(out, "pid %ld, started %s, %s ago: %s\n", patient->run->pid, date, age,
+            hr_patient_state(patient));
+    fprintf(out, "%u rank%s %s\n\n", control->nranks, control->nranks == 1 ? "" : "s",
+            seats_of(control));
+}
+
+enum { ROOM = 10 }; /* behind the other columns, of 80 */
+
+/* "0, 2, 3", or how many where that is too long. */
+static void waits_for(const struct hr_look *look, size_t rank, char *text, size_t size)
+{
+    size_t whom[HR_MAX_RANKS], used = 0;
+    int64_t time;
+    const size_t n = hr_look_waits_for(look, rank, whom, &time);
+    text[0] = '\0';
+    for (size_t i = 0; i < n && used <= ROOM; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%zu", i ? ", " : "", whom[i]);
+    if (used > ROOM)
+        snprintf(text, size, "%zu ranks", n);
+}
+
+static void print_rank(FILE *out, const struct hr_look *look, size_t r)
+{
+    const struct hr_seen_rank *rank = &look->waits.rank[r];
+    char whom[32], time[HR_HUMAN_MAX];
+    const double seconds = hr_seconds(look->waits.now - rank->since);
+    waits_for(look, r, whom, sizeof whom);
+    if (seconds < 100)
+        snprintf(time, sizeof time, "%.1f s", seconds);
+    else
+        hr_human_wait(time, seconds);
+    const char *last = look->lost[r]        ? "is gone"
+                       : rank->view.over    ? "has ended"
+                       : rank->view.stopped ? "is stopped"
+                                            : whom;
+    fprintf(out, "%4zu  %7ld  %-31s  %8llu  %10s%s%s\n", r, rank->view.pid,
+            hr_phase_str(rank->view.phase), (unsigned long long)rank->view.step, time,
+            last[0] ? "  " : "", last);
+}
+
+void hr_patient_operation(const struct hr_flight_entry *entry, char *text, size_t size)
+{
+    char call[160];
+    hr_call_describe(call, sizeof call,
+                     &(struct hr_call){entry->sequence, entry->count, entry->kind, 0});
+    snprintf(text, size, "%s%s%.0u", call, entry->group ? " of group " : "", entry->group);
+}
+
+/* Its last operation, and whether it is in it. */
+static void write_operation(FILE *out, const struct hr_patient *patient, size_t r)
+{
+    const struct hr_flight *flight = hr_control_flight(patient->run->control, r);
+    const int64_t now = patient->look.waits.now;
+    struct hr_flight_entry entry;
+    char text[240];
+    size_t back = 0;
+    while (back < HR_FLIGHT_ENTRIES && !hr_flight_read(flight, back, &entry))
+        back++;
+    if (back == HR_FLIGHT_ENTRIES)
+        return;
+    hr_patient_operation(&entry, text, sizeof text);
+    const int64_t end = entry.end_ns ? entry.end_ns : entry.start_ns;
+    fprintf(out, "rank %zu :: %s, %s %.1f s%s\n", r, text, entry.end_ns ? "finished" : "begun",
+            end > 0 && end < now ? hr_seconds(now - end) : 0.0,
+            entry.end_ns ? " ago" : " ago, and not finished");
+}
+
+static void print_operations(FILE *out, const struct hr_patient *patient, size_t width)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory)
+        return;
+    for (size_t r = 0; r < patient->run->control->nranks; r++)
+        write_operation(memory, patient, r);
+    fclose(memory);
+    if (text[0])
+        fputs("\nlast collective of each rank (--json has 64 of each):\n", out);
+    hr_manual_print(out, text, width);
+    free(text);
+}
+
+void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width)
+{
+    const struct hr_look *look = &patient->look;
+    char said[1200];
+    print_head(out, patient);
+    hr_look_say(patient->run, look, said, sizeof said);
+    if (patient->run->control->about.seating != HR_SEATS_PLAYED) {
+        fprintf(out, "%4s  %7s  %-31s  %8s  %10s  %s\n", "rank", "pid", "doing", "step", "for",
+                "waits for");
+        for (size_t r = 0; r < look->waits.nranks; r++)
+            print_rank(out, look, r);
+        fputc('\n', out);
+    }
+    hr_manual_print(out, said[0] ? said : "Nobody holds up others.", width);
+    print_operations(out, patient, width);
+}

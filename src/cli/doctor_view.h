@@ -1,0 +1,36 @@
+/* doctor_view.h - what hogring doctor shows of runs: a list, one run rank by rank, or JSON. */
+#ifndef HR_CLI_DOCTOR_VIEW_H
+#define HR_CLI_DOCTOR_VIEW_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "launch/look.h"
+
+/* A run, and what a look at it showed (nothing, when it cannot be read). */
+struct hr_patient {
+    const struct hr_run_file *run;
+    struct hr_look look;
+    bool last_crash;
+};
+
+/* "stopped", "dead", "left behind", "unreadable" */
+const char *hr_patient_state(const struct hr_patient *patient);
+
+/* One line a run, in `width` columns. */
+void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, size_t width);
+
+/* One that can be read: each rank, what is wrong, and what each did last. */
+void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width);
+
+/* The same as JSON, a new reference. */
+json_t *hr_patient_json(const struct hr_patient *patient);
+
+/* How old it is, in seconds; of a dead one: when it was seen last. */
+double hr_patient_age(const struct hr_patient *patient);
+
+/* What it does, or did, in the operation `entry`: "all_reduce direct number 7 of 100 float32
+ * sum"; 240 will do. */
+void hr_patient_operation(const struct hr_flight_entry *entry, char *text, size_t size);
+
+#endif

@@ -1,0 +1,205 @@
+#!/usr/bin/env bats
+# hogring doctor: names the culprit of a run that does not go on, shows what a crash left, and removes that when asked.
+load support
+
+# Each test has a /dev/shm of its own: other runs remove what those here leave. Functions are called in it.
+alone() {
+  [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root and mount namespaces"
+  export TMP HOGRING BATS_TEST_DIRNAME
+  unshare -m bash -ec 'mount -t tmpfs none /dev/shm; load() { :; }; test() { :; }; source tests/cli/support.bash
+    source <(sed -n "/^# --- in it/,/^# --- tests/p" tests/cli/doctor.bats); "$@"' - "$@"
+}
+
+# --- in it
+await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
+
+# begin ARGUMENTS...: a run without end, $pid.
+begin() {
+  "${HOGRING:-build/hogring}" train --workers 2 --epochs 1000000 --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
+  pid=$!
+  trap 'kill -KILL $pid 2>/dev/null || true' EXIT
+  await "$TMP/err" "epoch 1/"
+}
+
+# doctor CODE ARGUMENTS...: what it says, filled or not, in one line, in $TMP/said.
+doctor() {
+  local code=0 wanted=$1
+  shift
+  hogring doctor "$@" >"$TMP/doctor" 2>&1 || code=$?
+  tr -s ' \n' ' ' <"$TMP/doctor" >"$TMP/said"
+  [ $code = "$wanted" ] || { echo "exit $code, wanted $wanted: doctor $*"; cat "$TMP/doctor"; return 1; }
+}
+
+says() { grep -qE -- "$1" "$TMP/said" || { echo "no \"$1\" in:"; cat "$TMP/doctor"; return 1; }; }
+
+# died: $pid does, and its ranks with it.
+died() { kill -KILL $pid; wait $pid 2>/dev/null || true; }
+
+stopped_rank() {
+  begin --launch process "$@"
+  local rank=0 victim
+  for victim in $(pgrep -P $pid); do
+    kill -STOP "$victim"
+    for _ in $(seq 200); do hogring doctor $pid | grep -q "has been stopped for [1-9]" && break; sleep 0.05; done
+    doctor 1 $pid
+    says "rank $rank \(pid $victim\) has been stopped for [0-9.]+ s, while [a-z' ]+( at step [0-9]+)?; rank [0-9]+ (and [0-9] more have waited up to|has waited) [0-9.]+ s for it"
+    hogring doctor $pid --json - >"$TMP/json" || true
+    [ "$(json "$TMP/json" '[d["runs"][0]["culprits"], d["runs"][0]["state"], d["runs"][0]["ranks"][0]["rank"]]')" = "[[$rank], 'stopped', 0]" ]
+    [ "$(json "$TMP/json" "d['runs'][0]['ranks'][$rank]['stopped']")" = True ]
+    kill -CONT "$victim"
+    for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" && break; sleep 0.05; done
+    rank=$((rank + 1))
+  done
+}
+
+stopped_launcher() {
+  begin "$@"
+  kill -STOP $pid
+  sleep 0.2
+  doctor 1 $pid
+  says "the (launcher|process) \(pid $pid\) has been stopped for [0-9.]+ s"
+  kill -CONT $pid
+}
+
+sleeper() {
+  begin --compute-time 5ms --inject stall:1@step=100+30s "$@"
+  for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" || break; sleep 0.05; done
+  doctor 1 $pid
+  says "rank 1 \(pid $pid\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (and . more have waited up to|has waited) [0-9.]+ s for it"
+}
+
+# crashed WHAT ARGUMENTS...: all ranks' last state is there, until another crash; and --clean removes it.
+crashed() {
+  begin "$@"
+  hogring doctor $pid --json "$TMP/before" >/dev/null
+  died
+  doctor 1
+  says " $pid 2 [0-9-]+ [0-9:]+ [0-9]+ s dead hogring train --workers 2 "
+  doctor 1 $pid --json "$TMP/json"
+  says "the run died: its launcher \(pid $pid\) is gone"
+  [ "$(json "$TMP/json" '[d["runs"][0]["state"], [r["rank"] for r in d["runs"][0]["ranks"]], min(r["step"] for r in d["runs"][0]["ranks"]) > 0]')" = "['dead', [0, 1], True]" ]
+  [ "$(json "$TMP/json" '[r["pid"] for r in d["runs"][0]["ranks"]]')" = "$(json "$TMP/before" '[r["pid"] for r in d["runs"][0]["ranks"]]')" ]
+}
+
+crashes() {
+  local first second
+  crashed --launch process
+  hogring train "${quick[@]}"
+  doctor 1 $pid
+  first=$pid
+  crashed --launch thread
+  second=$pid
+  doctor 1
+  says "$first 2 .* left behind hogring train .* $second 2 .* dead hogring train"
+  hogring train "${quick[@]}"
+  doctor 3 $first
+  says "^hogring: doctor $first: there is no run of that process; it may have ended"
+  doctor 1 $second
+}
+
+clean() {
+  echo other >/dev/shm/hogring.other
+  echo other >/dev/shm/hogring.1.2
+  doctor 0 --clean
+  says "^nothing to remove"
+  crashed --launch process
+  local dead=$pid
+  begin --launch process
+  doctor 2 $pid --clean
+  says "the process lives; only what dead ones have left is removed"
+  : >/dev/shm/hogring.$pid.1.00000000
+  doctor 0 --clean
+  says "^removed /dev/shm/hogring.$pid.1.0+, which pid $pid has left removed /dev/shm/hogring.$dead.[0-9]*.[0-9a-f]*, which pid $dead has left $"
+  doctor 0
+  says "^ pid ranks started age state command $pid 2 [^ ]* [^ ]* [0-9]+ s alive hogring train --workers [^ ]* $"
+  [ -e /dev/shm/hogring.other ] && [ -e /dev/shm/hogring.1.2 ]
+  doctor 0 $pid
+}
+
+# What a file of that name holds is any bytes.
+strangers() {
+  begin --launch process
+  local file name
+  file=$(echo /dev/shm/hogring.$pid.*)
+  name=${file%.*}.00000000
+  python3 - "$file" "$name" <<'END'
+import random, subprocess, sys, os
+whole = open(sys.argv[1], "rb").read()
+draw = random.Random(1)
+hogring = os.environ.get("HOGRING") or "build/hogring"
+for k in range(40):
+    data = bytearray(whole)
+    for _ in range(1 + k % 4):
+        data[draw.randrange(64 if k % 2 else len(data))] = draw.randrange(256)
+    if k % 3 == 0:
+        data = data[:draw.randrange(len(data))]
+    open(sys.argv[2], "wb").write(data)
+    for more in [], ["--json", "-"]:
+        run = subprocess.run([hogring, "doctor", str(int(sys.argv[2].split(".")[1])), *more], capture_output=True)
+        assert run.returncode in (0, 1, 3), (k, run)
+        assert run.returncode != 3 or run.stderr.count(b"\n") == 1, (k, run)
+END
+  printf 'HOGRING\0\001\0\0\0' >"$name"
+  head -c 100000 /dev/zero >>"$name"
+  doctor 3 $pid
+  says "^hogring: /dev/shm/hogring.*\.0+ is of another version of hogring \(1, here [0-9]+\) $"
+  doctor 1
+  says "unreadable is of another version"
+  head -c 100 "$file" >"$name"
+  doctor 3 $pid
+  says "is torn: 100 bytes are too few for a run"
+  chown 12345 "$name"
+  doctor 3 $pid
+  says "is another user's \(uid 12345\)"
+  doctor 0
+}
+
+nothing() {
+  doctor 0
+  says "^no runs are here, and none has left anything $"
+  doctor 2 4x
+  says "^hogring: doctor 4x: expected the pid of a run"
+  doctor 2 1 2
+  doctor 3 4711
+  doctor 0 --json -
+  [ "$(json "$TMP/doctor" '[d["runs"], d["removed"]]')" = "[[], []]" ]
+}
+
+reads_only() {
+  begin --launch process
+  strace -f -e trace=openat,open,mmap,kill,ptrace -o "$TMP/trace" "${HOGRING:-build/hogring}" doctor $pid >/dev/null
+  grep -q "/dev/shm/hogring.$pid" "$TMP/trace"
+  ! grep "/dev/shm/hogring" "$TMP/trace" | grep -v O_RDONLY
+  ! grep -E "^[0-9]+ +(ptrace|kill)\(" "$TMP/trace" | grep -v "kill([0-9]*, 0)"
+}
+
+# --- tests
+
+alone_together() { together alone; }
+
+@test "whichever rank is stopped is named, worker or server" {
+  printf -- "stopped_rank --strategy %s\n" allreduce ps-async hogwild local-sgd | alone_together
+}
+
+@test "a launcher, or a process of threads, that is stopped is named" {
+  printf -- "stopped_launcher --launch %s\n" process thread | alone_together
+}
+
+@test "a thread that sleeps is named, whatever the strategy" {
+  printf -- "sleeper --strategy %s\n" allreduce ps-sync ssp elastic-averaging | alone_together
+}
+
+@test "a crash is kept until the next, and shows each rank's last state" { alone crashes; }
+@test "--clean removes what dead processes have left, and nothing else" { alone clean; }
+@test "a file that is not what it should be is refused in one line" { alone strangers; }
+@test "without runs it says so, and what is wrong is refused" { alone nothing; }
+
+@test "it opens nothing for writing, and touches no process" {
+  command -v strace >/dev/null || skip "no strace"
+  alone reads_only
+}
+
+@test "the list fits 80 columns" {
+  hogring doctor >"$TMP/list" || true
+  awk 'length > 80 { print; bad = 1 } END { exit bad }' "$TMP/list"
+}
