@@ -60,6 +60,8 @@ enum hr_status hr_replay_run(const struct hr_replay *replay, const struct hr_dat
  *     staleness=N        ssp with this bound
  *     link=LINK          from each rank to a switch, as 10Gbps or 1GB/s,5us
  *     servers=S          so many shards
+ *     kill=none          nobody is lost; else those who were are, at the same steps
+ *     kill=R@N           worker R dies at its step N, too; kill=server:S@N: server S at its input N
  *     overhead           what each gradient costs besides (messages, updates, taking turns on
  *                        processors), in seconds: hr_replay_overhead
  * HR_E_USAGE: something else, or a trace without times (of a run without servers). Times decide

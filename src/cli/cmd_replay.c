@@ -145,6 +145,7 @@ const struct hr_command hr_command_replay = {
                 "  hogring replay run.trace\n"
                 "  hogring replay run.trace --checkpoint-dir runs/again --plot again.svg\n"
                 "  hogring replay run.trace --what-if straggler=none\n"
-                "  hogring replay run.trace --what-if staleness=2+link=10Gbps\n",
+                "  hogring replay run.trace --what-if staleness=2+link=10Gbps\n"
+                "  hogring replay run.trace --what-if kill=none\n",
     .run = run,
 };

@@ -15,10 +15,13 @@ enum { RECORDED, MODEL, CHANGED, RUNS };
 
 static void print_row(FILE *out, const char *name, const struct hr_run_result *run)
 {
-    char seconds[HR_HUMAN_MAX];
+    char seconds[HR_HUMAN_MAX], title[64];
     const double mean =
         run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : 0;
-    fprintf(out, "%-28.28s  %8s  %7llu  %6.2f/%-4llu  %9.4f  %10.2f\n", name,
+    snprintf(title, sizeof title, "%.40s", name);
+    if (run->nlosses)
+        snprintf(title, sizeof title, "%.*s, %zu lost", 18, name, run->nlosses);
+    fprintf(out, "%-28.28s  %8s  %7llu  %6.2f/%-4llu  %9.4f  %10.2f\n", title,
             hr_human_seconds(seconds, run->seconds), (unsigned long long)run->updates, mean,
             (unsigned long long)run->stale_max, run->test_loss, 100 * run->test_accuracy);
 }

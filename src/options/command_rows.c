@@ -72,7 +72,8 @@ static const struct hr_option results[] = {
         .commands = READERS | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
-        "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S; several joined by +",
+        "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S, kill=none, kill=R@N;"
+        " several joined by +",
         .commands = HR_REPLAY),
     ROW("plot", TEXT, plot, "FILE", NULL, "draw loss and accuracy: .svg or .png",
         .bench_help = "draw times over sizes, of layers the roofline: .svg or .png",

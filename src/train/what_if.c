@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "drive/replay.h"
 #include "train/run.h"
+#include "train/what_if_deaths.h"
 
 /* A worker so many times as slow as the median one is a straggler. */
 static const double straggles = 1.25;
@@ -145,6 +146,8 @@ static enum hr_status change(const char *what, struct hr_train_options *options,
     uint64_t count;
     if (!strcmp(what, "straggler=none"))
         return hurry_stragglers(times);
+    if (value_of(what, "kill")[0])
+        return hr_what_if_kill(value_of(what, "kill"), options);
     if (hr_parse_count(value_of(what, "staleness"), &count)) {
         snprintf(options->strategy, sizeof options->strategy, "ssp");
         options->staleness = count;
@@ -159,8 +162,8 @@ static enum hr_status change(const char *what, struct hr_train_options *options,
         return HR_OK;
     }
     return hr_fail(HR_E_USAGE,
-                   "--what-if %s: expected straggler=none, staleness=N, link=10Gbps or servers=S, "
-                   "or several joined by +",
+                   "--what-if %s: expected straggler=none, staleness=N, link=10Gbps, servers=S, "
+                   "kill=none or kill=R@N, or several joined by +",
                    what);
 }
 
@@ -195,7 +198,8 @@ static enum hr_status change_all(const char *what, struct hr_train_options *opti
     return HR_OK;
 }
 
-/* The recorded run's options, for virtual time: how long it slept is in its times. */
+/* The recorded run's options, for virtual time: how long it slept is in its times. Deaths are in
+ * its trace. */
 static struct hr_train_options options_of(const struct hr_replay *replay)
 {
     struct hr_train_options options = replay->options;
@@ -218,7 +222,9 @@ enum hr_status hr_replay_what_if(const struct hr_replay *replay, const char *wha
     memset(result, 0, sizeof *result);
     HR_TRY(read_times(replay, &times));
     times.overhead_ps = (int64_t)(overhead * 1e12);
-    enum hr_status status = change_all(what, &options, &times);
+    enum hr_status status = hr_what_if_recorded_deaths(replay, &options);
+    if (status == HR_OK)
+        status = change_all(what, &options, &times);
     if (status == HR_OK)
         status = hr_train_call(
             &(struct hr_train_call){

@@ -48,3 +48,13 @@ run_of() { json "$TMP/out.json" "d['runs'][$1]['$2']"; }
   grep -q "That loss says little: by another order of updates alone" "$TMP/stdout" && said=True
   [ "$said" = "$distrusted" ]
 }
+
+@test "without the deaths that were recorded, in time and in loss" {
+  hogring train --strategy ps-async --model softmax --epochs 4 --workers 4 --clock virtual --compute-time 4ms --on-loss restart --seed 3 \
+    --inject kill:1@step=3,kill:2@step=5,kill:3@step=6,stall:0@step=8+20ms --record "$TMP/run.trace" --json "$TMP/recorded.json" --quiet >/dev/null 2>&1
+  what_if kill=none
+  [ "$(run_of 0 weights_digest)" = "$(json "$TMP/recorded.json" 'd["runs"][0]["weights_digest"]')" ]
+  [ "$(json "$TMP/out.json" '[len(r["losses"]) for r in d["runs"]]')" = "[3, 3, 0]" ]
+  grep -q "^recorded, replayed, 3 lost" "$TMP/stdout"
+  grep -q "With kill=none the run would take [01]\.[0-9]* times as long, and end at a test loss of 0\.[0-9]* instead of 0\.[0-9]*\." "$TMP/stdout"
+}
