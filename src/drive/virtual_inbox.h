@@ -37,6 +37,14 @@ static inline bool hr_virtual_inbox_next(struct hr_virtual_inbox *inbox,
     return false;
 }
 
+static inline bool hr_virtual_inbox_has(const struct hr_virtual_inbox *inbox, size_t sender)
+{
+    for (size_t i = 0; i < inbox->n; i++)
+        if (inbox->sender[i] == sender)
+            return true;
+    return false;
+}
+
 /* Remove all messages of that sender. */
 static inline void hr_virtual_inbox_drop(struct hr_virtual_inbox *inbox, size_t sender)
 {

@@ -107,6 +107,15 @@ void hr_virtual_begin_anew(struct hr_simulator *sim)
 
 /* --- returns and terms --- */
 
+/* Do shards have messages of its earlier life to take? Not behind its loss. */
+static bool has_left_messages(const struct hr_simulator *sim, size_t rank)
+{
+    for (size_t s = 0; s < sim->play.shared->servers; s++)
+        if (hr_virtual_inbox_has(&sim->station[s].inbox, rank))
+            return true;
+    return false;
+}
+
 static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
 {
     struct hr_play *play = &sim->play;
@@ -115,6 +124,7 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
     clear_seat(sim, rank); /* a server may have answered the dead */
     HR_TRY(hr_play_come_back(play, rank));
     sim->seat[rank].absent = play->state[rank] == HR_RESTS;
+    HR_ASSERT(sim->seat[rank].absent || !has_left_messages(sim, rank));
     return hr_virtual_look(sim, rank);
 }
 

@@ -36,7 +36,7 @@
  * are over already, and hr_member_bell is NULL.
  *
  * Threads: all ranks of a local group belong to one thread at a time.
- * Test: tests/unit/group/test_local_group.c
+ * Test: tests/unit/group/test_local_group.c, tests/unit/group/test_local_group_terms.c
  */
 #ifndef HR_GROUP_LOCAL_GROUP_H
 #define HR_GROUP_LOCAL_GROUP_H

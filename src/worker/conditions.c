@@ -45,6 +45,16 @@ static enum hr_status refuse_not_there(const struct hr_inject *inject)
                    hr_inject_name(HR_INJECT_DROP_PUSH));
 }
 
+/* A server that is a worker has no death of its own. */
+static enum hr_status check_deaths(const struct hr_train_job *job)
+{
+    if (!job->shared->colocated || !hr_inject_has(&job->conditions.inject, HR_INJECT_KILL_SERVER))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--inject kill:server: with --placement colocated a server dies with "
+                   "its worker; expected kill:W, or --placement dedicated");
+}
+
 /* Whose pushes are lost, and how long a worker waits: not as long as others wait for it. */
 static enum hr_status open_drops(struct hr_train_job *job)
 {
@@ -79,6 +89,7 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
                            &conditions->inject));
     if (simulated)
         HR_TRY(refuse_not_there(&conditions->inject));
+    HR_TRY(check_deaths(job));
     HR_TRY(open_drops(job));
     if (!simulated && o->topology[0])
         return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);

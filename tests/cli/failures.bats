@@ -12,6 +12,9 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
   refused 2 "is not there yet with --clock virtual" simulate "${quick[@]}" --workers 2 --strategy ps-sync --inject slow:1x2,drop-push:p=0.1
   refused 2 "--inject kill:2@step=3: expected a worker from 0 to 1" train --workers 2 --inject kill:2@step=3
   refused 2 "kill:server:0@step=3: this strategy has no servers" train --workers 2 --strategy allreduce --inject kill:server:0@step=3
+  for command in train simulate; do
+    refused 2 "with --placement colocated a server dies with its worker; expected kill:W, or" $command --workers 2 --strategy ps-async --placement colocated --inject kill:server:0@step=3
+  done
   refused 2 "kill:any means nothing with --schedule free" train --workers 2 --inject kill:any@p=0.1
 }
 

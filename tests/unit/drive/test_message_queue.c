@@ -160,6 +160,46 @@ static void without_links_everything_leaves_and_arrives_at_once(void **state)
     nobody_leaves(7);
 }
 
+/* What has left keeps its link; of what waited nothing is left, and its places are free. */
+static void what_has_not_left_may_be_dropped(void **state)
+{
+    (void)state;
+    wire_up(star);
+    post(0, 3, 4 * MB, 0);
+    leaves(0, 0, 4 * MS);
+    for (uint64_t i = 1; i <= 200; i++) /* more than there is room for at first */
+        post(i % 3, 3, 1 * MB, i);
+    nobody_leaves(0);
+    hr_message_queue_drop(&queue);
+    nobody_leaves(1 * MS);
+    for (uint64_t i = 0; i < 100; i++)
+        post(1, 3, 1 * MB, 1000 + i);
+    nobody_leaves(1 * MS);
+    for (int64_t i = 0; i < 100; i++)
+        leaves(1000 + (uint64_t)i, (4 + i) * MS, (5 + i) * MS);
+    nobody_leaves(200 * MS);
+}
+
+/* Rank c has a slow link. */
+static void after_a_drop_others_may_sum(void **state)
+{
+    (void)state;
+    static const uint16_t all[] = {0, 1, 2, 3}, fast[] = {0, 1, 3};
+    const struct hr_local_group_sum sum = {.bytes = 3 * MB, .algorithm = &hr_allreduce_ring};
+    const int64_t *moving_ps;
+    int64_t of_all, of_fast, again;
+    wire_up(
+        "gpu a b c d\nnode s\nlink a s 1GB/s\nlink b s 1GB/s\nlink c s 1MB/s\nlink d s 1GB/s\n");
+    CHECK_OK(hr_message_queue_all_reduce(&queue, &sum, all, 4, &of_all, &moving_ps));
+    hr_message_queue_drop(&queue);
+    CHECK_OK(hr_message_queue_all_reduce(&queue, &sum, fast, 3, &of_fast, &moving_ps));
+    assert_true(of_fast < of_all / 100);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(moving_ps[i] > 0 && moving_ps[i] <= of_fast);
+    CHECK_OK(hr_message_queue_all_reduce(&queue, &sum, fast, 3, &again, &moving_ps));
+    assert_int_equal(again, of_fast);
+}
+
 /* --- at random --- */
 
 enum { MESSAGES = 80, FREED = MESSAGES }; /* what an event says: which is posted, or FREED */
@@ -294,6 +334,8 @@ int main(void)
             take_down),
         cmocka_unit_test_teardown(a_shared_medium_lets_one_pass_at_a_time_either_way, take_down),
         cmocka_unit_test_teardown(without_links_everything_leaves_and_arrives_at_once, take_down),
+        cmocka_unit_test_teardown(what_has_not_left_may_be_dropped, take_down),
+        cmocka_unit_test_teardown(after_a_drop_others_may_sum, take_down),
         cmocka_unit_test(messages_leave_as_they_do_when_all_are_looked_at_every_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,7 @@ static void restarts_wait_longer_each_time(void **state)
     assert_int_equal(result.restarts, 3);
     CHECK_NEAR(result.seconds, 0.010 * batches + 3 * notice_s + 0.3, 0, 1e-9);
     CHECK_NEAR(result.worker_time[0].compute_s, 0.010 * batches, 0, 1e-9);
+    CHECK_NEAR(result.worker_time[0].wait_s, 0, 0, 1e-9); /* while it was away it did not wait */
     hr_run_result_free(&result);
 }
 
@@ -140,6 +141,40 @@ static void with_repro_no_death_changes_the_weights(void **state)
             assert_string_equal(result.weights_digest, want);
             hr_run_result_free(&result);
         }
+}
+
+/* Three are left, and two have seats: worker 2's time is nobody's from then on. */
+static void who_has_no_seat_is_absent(void **state)
+{
+    (void)state;
+    struct hr_train_options options =
+        losing_options_virtual(ALLREDUCE, 4, "continue", "kill:3@time=25ms");
+    options.batch_size = 32;
+    options.global_batch_size = 16;
+    snprintf(options.reduce, sizeof options.reduce, "repro");
+    struct hr_run_result result = losing_run_checked(&options, ALLREDUCE);
+    const struct hr_worker_time *time = result.worker_time;
+    CHECK_NEAR(time[2].compute_s + time[2].wait_s, 0.030, 0, 1e-9);
+    CHECK_NEAR(time[1].compute_s + time[1].wait_s, result.seconds, 0, 1e-9);
+    hr_run_result_free(&result);
+}
+
+/* All exchange at the same moment, and three wait for the server's link when it is lost at 23 ms.
+ * One is on it: behind that all is as if nobody had begun. */
+static void what_waits_for_a_link_is_dropped_where_all_begin_again(void **state)
+{
+    (void)state;
+    struct hr_train_options options = losing_options_virtual(ELASTIC_AVERAGING, 4, "continue", "");
+    options.servers = options.sync_every = 1;
+    snprintf(options.link, sizeof options.link, "100KB/s,0us");
+    struct hr_run_result whole = losing_run_checked(&options, ELASTIC_AVERAGING);
+    snprintf(options.inject, sizeof options.inject, "kill:server:0@time=20ms");
+    struct hr_run_result result = losing_run_checked(&options, ELASTIC_AVERAGING);
+    const double more = result.seconds - whole.seconds, message = 0.02664;
+    assert_true(more > 0.020 + notice_s && more < 0.020 + notice_s + message);
+    assert_string_equal(result.weights_digest, whole.weights_digest);
+    hr_run_result_free(&whole);
+    hr_run_result_free(&result);
 }
 
 /* All go back to the last cut: here, the first. */
@@ -322,6 +357,8 @@ int main(void)
         cmocka_unit_test(those_who_are_left_take_the_time_of_so_many),
         cmocka_unit_test(synchronous_bits_are_those_of_explored_schedules),
         cmocka_unit_test(with_repro_no_death_changes_the_weights),
+        cmocka_unit_test(who_has_no_seat_is_absent),
+        cmocka_unit_test(what_waits_for_a_link_is_dropped_where_all_begin_again),
         cmocka_unit_test(with_a_server_all_go_back_to_the_last_cut),
         cmocka_unit_test(some_die_while_they_wait_at_a_cut),
         cmocka_unit_test(the_last_worker_ends_the_run_unless_it_comes_back),
