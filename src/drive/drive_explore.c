@@ -53,12 +53,11 @@ static size_t list_events(struct explorer *explorer, unsigned char *enabled)
             hr_replica_enabled(&play->shard[s], enabled + n);
     }
     for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += HR_RANK_EVENTS) {
-        enabled[n + HR_EVENT_NOTICE] = play->state[r] == HR_DEAD;
-        enabled[n + HR_EVENT_REST] = hr_play_may_rest(play, r) && !stands_still(explorer, r);
-        enabled[n + HR_EVENT_COME_BACK] = hr_play_may_come_back(play, r);
-        enabled[n + HR_EVENT_DIE] =
-            explorer->picker.kind == HR_PICK_ASKED && hr_play_lives(play, r);
-        enabled[n + HR_EVENT_DIE_LATE] = enabled[n + HR_EVENT_DIE] && play->state[r] == HR_HAS;
+        enabled[n + HR_RANK_NOTICE] = play->state[r] == HR_DEAD;
+        enabled[n + HR_RANK_REST] = hr_play_may_rest(play, r) && !stands_still(explorer, r);
+        enabled[n + HR_RANK_COME_BACK] = hr_play_may_come_back(play, r);
+        enabled[n + HR_RANK_DIE] = explorer->picker.kind == HR_PICK_ASKED && hr_play_lives(play, r);
+        enabled[n + HR_RANK_DIE_LATE] = enabled[n + HR_RANK_DIE] && play->state[r] == HR_HAS;
     }
     return n;
 }
@@ -111,12 +110,12 @@ static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t eve
 {
     struct hr_play *play = &explorer->play;
     explorer->idle = 0;
-    if (event == HR_EVENT_NOTICE)
+    if (event == HR_RANK_NOTICE)
         return hr_play_notice(play, rank);
-    if (event == HR_EVENT_COME_BACK)
+    if (event == HR_RANK_COME_BACK)
         return hr_play_come_back(play, rank);
-    if (event == HR_EVENT_DIE || event == HR_EVENT_DIE_LATE)
-        return die(play, rank, event == HR_EVENT_DIE_LATE);
+    if (event == HR_RANK_DIE || event == HR_RANK_DIE_LATE)
+        return die(play, rank, event == HR_RANK_DIE_LATE);
     hr_play_rest(play, rank);
     return HR_OK;
 }

@@ -25,11 +25,11 @@ struct hr_play;
 /* The events of an explored run, a fixed list: an act of each worker; of each server, that it takes
  * the oldest message of each worker; and where losses are outlived, these of each rank. */
 enum hr_rank_event {
-    HR_EVENT_NOTICE,
-    HR_EVENT_REST,
-    HR_EVENT_COME_BACK,
-    HR_EVENT_DIE,      /* these two only where a chooser decides */
-    HR_EVENT_DIE_LATE, /* its gradient is computed, and not handed in */
+    HR_RANK_NOTICE,
+    HR_RANK_REST,
+    HR_RANK_COME_BACK,
+    HR_RANK_DIE,      /* these two only where a chooser decides */
+    HR_RANK_DIE_LATE, /* its gradient is computed, and not handed in */
     HR_RANK_EVENTS
 };
 

@@ -8,6 +8,9 @@
  *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
  *            shard takes what has arrived and what arrives from then on; the worker continues
  *            when its replies are there and its shard has nothing left that it may take.
+ *   Loss     (--inject drop-push) of a push: the message takes no link and never comes, or it comes
+ *            and the answer, which takes no link either, does not. The worker waits for the
+ *            deadline, and for another one if a copy is still under way or lies with its server.
  *   Sum      of all replicas: made when the last has come, seen when the links have carried it.
  *   Death    (--inject kill) of a rank: it computes and takes nothing more. What a worker has sent
  *            arrives. It is noticed HR_NOTICE_PS later, and not before its last message is there:
@@ -44,6 +47,7 @@ enum hr_event_kind {
     HR_EVENT_SUMMED,    /* all workers' buffers */
     HR_EVENT_FREED,     /* a link: others may leave */
     HR_EVENT_DELIVERED, /* a message of worker `shard`, at worker `worker` */
+    HR_EVENT_DEADLINE,  /* a worker may send again what was lost of its push */
     HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
     HR_EVENT_NOTICED,   /* its death */
     HR_EVENT_AGAIN,     /* it may be started again */
@@ -52,7 +56,7 @@ enum hr_event_kind {
 /* Does it change what one worker and one shard do, and no others? */
 static inline bool hr_event_is_of_ranks(enum hr_event_kind kind)
 {
-    return kind <= HR_EVENT_DELIVERED && kind != HR_EVENT_SUMMED && kind != HR_EVENT_FREED;
+    return kind <= HR_EVENT_DEADLINE && kind != HR_EVENT_SUMMED && kind != HR_EVENT_FREED;
 }
 
 /* How long nobody knows of a death. */
@@ -85,6 +89,7 @@ struct hr_virtual_seat {
     size_t coming;                         /* messages of shards on their way to it */
     size_t sent;                           /* its own on their way */
     int64_t stall_ps, load_ps, compute_ps; /* its gradient takes all of them */
+    bool repeats;                          /* at a deadline that is set: a push was lost */
     bool absent;                           /* dead, lost, or without a seat: its time is nobody's */
     bool overdue;  /* its death is noticed when its last message has arrived */
     uint32_t life; /* counts its deaths, its returns, and terms */

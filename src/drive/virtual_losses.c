@@ -81,6 +81,7 @@ static void clear_seat(struct hr_simulator *sim, size_t rank)
     struct hr_virtual_seat *seat = &sim->seat[rank];
     hr_virtual_begin(&seat->account, hr_simulator_now(sim));
     seat->coming = seat->sent = 0;
+    seat->repeats = false;
     seat->life++;
 }
 

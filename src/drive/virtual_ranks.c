@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "strategy/server.h"
+#include "strategy/server_requests.h"
 
 /* --- a shard --- */
 
@@ -97,6 +97,25 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
     return hr_play_compute(&sim->play, rank, due);
 }
 
+/* Does it wait for that, and neither rests nor is gone? */
+static bool is_unanswered(const struct hr_simulator *sim, size_t rank)
+{
+    const enum hr_play_state state = sim->play.state[rank];
+    return (state == HR_WANTS || state == HR_ASKED) &&
+           hr_requests_unanswered(&sim->play.worker[rank].worker);
+}
+
+/* A part of its push is lost: it waits, if it does not do so already. */
+static enum hr_status wait_to_repeat(struct hr_simulator *sim, size_t rank)
+{
+    const int64_t ps = hr_inject_deadline_ps(&sim->play.drive->job->conditions.inject);
+    if (sim->seat[rank].repeats)
+        return HR_OK;
+    sim->seat[rank].repeats = true;
+    return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), ps > 0 ? ps : 1),
+                             hr_simulator_event(sim, HR_EVENT_DEADLINE, rank, 0));
+}
+
 /* Let a worker act until it waits for something; also for its own shard to finish a message. */
 static enum hr_status act(struct hr_simulator *sim, size_t rank)
 {
@@ -106,6 +125,8 @@ static enum hr_status act(struct hr_simulator *sim, size_t rank)
     const bool serves = owns_shard(sim, rank) && sim->station[rank].busy;
     while (*state != HR_HAS && *state != HR_ARRIVED && !idle && !serves) {
         const bool asks = *state == HR_ASKED || *state == HR_ARRIVING;
+        if (is_unanswered(sim, rank))
+            return wait_to_repeat(sim, rank);
         if ((asks && sim->seat[rank].coming) || !hr_play_may_act(play, rank))
             return HR_OK;
         const bool asked = *state == HR_ASKED;
@@ -140,6 +161,18 @@ enum hr_status hr_virtual_computed(struct hr_simulator *sim, size_t rank)
     sim->play.worker[rank].worker.took_ns = took_ps(seat) / 1000;
     seat->account.since_ps = hr_simulator_now(sim);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
+    return hr_virtual_look(sim, rank);
+}
+
+enum hr_status hr_virtual_deadline(struct hr_simulator *sim, size_t rank)
+{
+    bool idle;
+    sim->seat[rank].repeats = false;
+    if (!is_unanswered(sim, rank))
+        return HR_OK;
+    if (!hr_requests_are_taken(&sim->play.worker[rank].worker))
+        return wait_to_repeat(sim, rank);
+    HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* repeat */
     return hr_virtual_look(sim, rank);
 }
 

@@ -23,5 +23,7 @@ HR_CHECKED enum hr_status hr_virtual_look(struct hr_simulator *sim, size_t rank)
 HR_CHECKED enum hr_status hr_virtual_look_at_all(struct hr_simulator *sim);
 /* Its gradient is there. */
 HR_CHECKED enum hr_status hr_virtual_computed(struct hr_simulator *sim, size_t rank);
+/* The deadline of its push has passed. */
+HR_CHECKED enum hr_status hr_virtual_deadline(struct hr_simulator *sim, size_t rank);
 
 #endif

@@ -34,17 +34,6 @@ static enum hr_status open_links(struct hr_train_job *job)
                    job->shared->colocated ? "" : " and then the servers");
 }
 
-/* Nothing is accepted and then not done. */
-static enum hr_status refuse_not_there(const struct hr_inject *inject)
-{
-    if (!hr_inject_has(inject, HR_INJECT_DROP_PUSH))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--inject %s is not there yet with --clock virtual; expected the list without "
-                   "it",
-                   hr_inject_name(HR_INJECT_DROP_PUSH));
-}
-
 /* A server that is a worker has no death of its own. */
 static enum hr_status check_deaths(const struct hr_train_job *job)
 {
@@ -87,8 +76,6 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
         HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
     HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, hr_owners(job->shared),
                            &conditions->inject));
-    if (simulated)
-        HR_TRY(refuse_not_there(&conditions->inject));
     HR_TRY(check_deaths(job));
     HR_TRY(open_drops(job));
     if (!simulated && o->topology[0])

@@ -181,7 +181,7 @@ static void leave_out(const struct trial *trial, unsigned char *possible, size_t
             possible[w] = 0;
     for (size_t e = workers + inputs; e < n; e++) {
         const size_t what = (e - workers - inputs) % HR_RANK_EVENTS;
-        if ((what == HR_EVENT_DIE || what == HR_EVENT_DIE_LATE) && !dies)
+        if ((what == HR_RANK_DIE || what == HR_RANK_DIE_LATE) && !dies)
             possible[e] = 0;
     }
 }
@@ -315,6 +315,7 @@ static void say(const struct trial *trial, double orders, double began)
            kind->deaths ? "a death, then " : "no death", kind->deaths ? kind->on_loss : "",
            kind->meets ? "" : ", one by one", orders, trial->graph.nstates - 1, trial->runs,
            (unsigned long long)trial->whole, processor_s() - began);
+    fflush(stdout); /* the next may take minutes */
 }
 
 /* All of them; returns how many orders there are. */
