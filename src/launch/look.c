@@ -22,12 +22,14 @@ static int64_t time_in(uint64_t ns, int64_t now)
 static struct hr_wait_rules rules_of(const struct hr_control *control, int64_t long_ns)
 {
     const struct hr_about *about = &control->about;
+    const bool trains = about->workers > 0; /* else it is a group of the library */
     return (struct hr_wait_rules){
         .warn_ns = long_ns,
-        .workers = about->workers < control->nranks ? about->workers : control->nranks,
+        .workers = trains && about->workers < control->nranks ? about->workers : control->nranks,
         .owners = about->owners,
-        .waits = about->waits <= HR_WAITS_FOR_SLOWEST ? (enum hr_waits_for)about->waits
-                                                      : HR_WAITS_FOR_SERVERS,
+        .waits = !trains                                ? HR_WAITS_FOR_STEP
+                 : about->waits <= HR_WAITS_FOR_SLOWEST ? (enum hr_waits_for)about->waits
+                                                        : HR_WAITS_FOR_SERVERS,
     };
 }
 
@@ -43,14 +45,14 @@ static bool is_stopped(const struct hr_run_file *run, size_t r)
 
 /* When it was stopped. Where no launcher has seen it: when the launcher itself was, or, at the
  * earliest, when the rank began what it does. */
-static int64_t stopped_since(const struct hr_run_file *run, const struct hr_look *look, size_t r)
+static void see_stop(const struct hr_run_file *run, size_t r, struct hr_look *look)
 {
-    const struct hr_control *control = run->control;
-    const uint64_t seen = hr_atom64_load_relaxed(&control->rank[r].presence.stopped);
-    const uint64_t looked = hr_atom64_load_relaxed(&control->looked);
-    if (seen)
-        return time_in(seen, look->waits.now);
-    return looked ? time_in(looked, look->waits.now) : look->waits.rank[r].since;
+    const uint64_t seen = hr_atom64_load_relaxed(&run->control->rank[r].presence.stopped);
+    const uint64_t looked = hr_atom64_load_relaxed(&run->control->looked);
+    struct hr_seen_rank *rank = &look->waits.rank[r];
+    rank->not_before = !seen && !looked;
+    rank->stopped_since =
+        rank->not_before ? rank->since : time_in(seen ? seen : looked, look->waits.now);
 }
 
 static void see_rank(const struct hr_run_file *run, size_t r, struct hr_look *look)
@@ -68,10 +70,34 @@ static void see_rank(const struct hr_run_file *run, size_t r, struct hr_look *lo
     rank->view.stopped = !rank->view.over && is_stopped(run, r);
     rank->since = rank->awake_since =
         time_in(since ? since : (uint64_t)run->control->about.began, look->waits.now);
-    if (rank->view.stopped)
-        rank->stopped_since = stopped_since(run, look, r);
     look->lost[r] = !run->dead && !rank->view.over && rank->view.pid > 0 &&
                     hr_process_is_dead(rank->view.pid, hr_atom64_load_relaxed(&line->started));
+}
+
+/* --- ranks that do not train: their phases say little, their flight recorders more --- */
+
+/* Its last collective of all ranks; false: it has called none. */
+static bool last_of_all(const struct hr_flight *flight, struct hr_flight_entry *entry)
+{
+    for (size_t back = 0; back < HR_FLIGHT_ENTRIES; back++)
+        if (hr_flight_read(flight, back, entry) && entry->group == 0)
+            return true;
+    return false;
+}
+
+/* A rank is in its last collective, or between that and the next, whose number is its step. */
+static void see_collective(struct hr_control *control, size_t r, struct hr_look *look)
+{
+    struct hr_seen_rank *rank = &look->waits.rank[r];
+    struct hr_flight_entry last = {.end_ns = 1};
+    if (rank->view.phase != HR_PHASE_COMMUNICATE)
+        return;
+    const bool any = last_of_all(hr_control_flight(control, r), &last);
+    const int64_t since = last.end_ns ? last.end_ns : last.start_ns;
+    rank->view.phase = last.end_ns ? HR_PHASE_BETWEEN : HR_PHASE_COMMUNICATE;
+    rank->view.step = last.sequence + (last.end_ns != 0);
+    if (any)
+        rank->since = rank->awake_since = time_in(since > 0 ? (uint64_t)since : 0, look->waits.now);
 }
 
 /* --- whose fault it is --- */
@@ -115,6 +141,10 @@ void hr_look_at(const struct hr_run_file *run, int64_t long_ns, struct hr_look *
     look->launcher_stopped = !run->dead && !run->joined && hr_process_is_stopped(run->pid);
     for (size_t r = 0; r < control->nranks; r++)
         see_rank(run, r, look);
+    for (size_t r = 0; !control->about.workers && r < control->nranks; r++)
+        see_collective(run->control, r, look);
+    for (size_t r = 0; r < control->nranks; r++)
+        see_stop(run, r, look);
     find_culprits(look);
     look->state = state_of(run, look);
 }

@@ -13,9 +13,15 @@ static bool is_worker(const struct hr_waits *waits, size_t r)
     return r < waits->rules.workers;
 }
 
+/* It computes, or does what it will between two collectives. */
+static bool is_away(const struct hr_seen_rank *rank)
+{
+    return rank->view.phase == HR_PHASE_COMPUTE || rank->view.phase == HR_PHASE_BETWEEN;
+}
+
 static bool is_busy(const struct hr_seen_rank *rank)
 {
-    return rank->view.phase == HR_PHASE_STARTING || rank->view.phase == HR_PHASE_COMPUTE;
+    return rank->view.phase == HR_PHASE_STARTING || is_away(rank);
 }
 
 /* Since when a server has had nothing to take: since the last worker has begun to compute; `now`:
@@ -84,7 +90,7 @@ int64_t hr_waits_time(const struct hr_waits *waits, size_t waiter, size_t c)
         held = time >= waits->rules.warn_ns / 2;
     else if (rank->view.phase == HR_PHASE_STARTING)
         held = !server || is_worker(waits, c);
-    else if (rank->view.phase == HR_PHASE_COMPUTE)
+    else if (is_away(rank))
         held = server || waits->rank[waiter].view.phase == HR_PHASE_CUT ||
                awaits_gradient(waits, waiter, c);
     return held ? time : 0;
@@ -151,7 +157,8 @@ static void add_rank(struct line *line, const struct hr_waits *waits, size_t r)
     const struct hr_seen_rank *rank = &waits->rank[r];
     add(line, "rank %zu (pid %ld) has been ", r, rank->view.pid);
     if (rank->view.stopped) {
-        add(line, "stopped for %.1f s, while ", hr_seconds(waits->now - rank->stopped_since));
+        add(line, "stopped for %s%.1f s, while ", rank->not_before ? "up to " : "",
+            hr_seconds(waits->now - rank->stopped_since));
         add_doing(line, &rank->view);
     } else {
         add_doing(line, &rank->view);

@@ -5,7 +5,8 @@
  *   For whom whoever it cannot go on without, as far as phases and steps tell:
  *            a rank that starts: for it everybody waits, since all begin together
  *            a worker that computes a gradient: for it wait those at a cut; servers that have
- *            nothing else to take; and those who communicate, as enum hr_waits_for says
+ *            nothing else to take; and those who communicate, as enum hr_waits_for says.
+ *            So it is with who is between two collectives, whose step is the next one's number
  *            a stopped process: for it waits whoever has not moved for half as long as is long
  *   Not told what phases cannot tell: who holds up others while all communicate, or all stand at
  *            a cut, where they evaluate; and which server does not reply, though it runs. For ssp
@@ -48,6 +49,7 @@ struct hr_seen_rank {
     struct hr_rank_view view;
     int64_t since, stopped_since; /* it has this phase and step; it is stopped */
     int64_t awake_since;          /* it has had that phase and was not stopped */
+    bool not_before;              /* nobody saw it being stopped: then, at the earliest */
 };
 
 struct hr_waits {

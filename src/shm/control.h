@@ -27,7 +27,8 @@ enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 4 };
     X(HR_PHASE_COMMUNICATE, "communicating")                                                       \
     X(HR_PHASE_SERVE, "serving")                                                                   \
     X(HR_PHASE_CUT, "at an epoch's end or checkpoint")                                             \
-    X(HR_PHASE_FINISHED, "finished")
+    X(HR_PHASE_FINISHED, "finished")                                                               \
+    X(HR_PHASE_BETWEEN, "between collectives") /* said by who looks, not by ranks */
 
 enum hr_phase {
 #define HR_PHASE_ENUM(name, text) name,

@@ -128,6 +128,12 @@ static void who_is_stopped_is_named_at_once(void **state)
     check_said(patient,
                "rank 2 (pid %ld) has been stopped for 4.0 s, while communicating at step 7",
                (long)child);
+    hr_atom64_store_relaxed(&control->rank[2].presence.stopped, 0); /* there is no launcher */
+    hr_atom64_store_relaxed(&control->looked, 0);
+    does(patient, 2, HR_PHASE_COMMUNICATE, 9);
+    look(patient);
+    check_said(patient, "rank 2 (pid %ld) has been stopped for up to 9.0 s, while communicating",
+               (long)child);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     look(patient);
@@ -171,6 +177,39 @@ static void failure_of_a_run_is_told(void **state)
     patient->run.dead = true;
     look(patient);
     assert_string_equal(patient->said, "the run failed: rank 1: disk full");
+}
+
+/* Rank r has called so many collectives of all, the last of them `seconds` ago. */
+static void has_called(struct patient *patient, size_t r, uint64_t calls, double seconds, bool over)
+{
+    struct hr_flight *flight = hr_control_flight(patient->run.control, r);
+    const int64_t then = hr_clock_ns() - (int64_t)(seconds * (double)SECOND);
+    for (uint64_t call = 1; call <= calls; call++) {
+        hr_flight_begin(flight, call, 1, 0, 100, then);
+        if (call < calls || over)
+            hr_flight_end(flight, then);
+    }
+    hr_flight_begin(flight, 1, 1, 5, 100, then); /* and one of another group */
+    hr_flight_end(flight, then);
+}
+
+/* Ranks that do not train have no phases to tell by: who has not called what others have. */
+static void who_has_not_called_a_collective_is_named(void **state)
+{
+    struct patient *patient = *state;
+    patient->run.control->about.workers = 0;
+    has_called(patient, 0, 7, 5, false);
+    has_called(patient, 1, 6, 8, true);
+    has_called(patient, 2, 7, 4, false);
+    look(patient);
+    assert_int_equal(patient->look.state, HR_RUN_HELD_UP);
+    check_said(patient,
+               "rank 1 (pid %ld) has been between collectives at step 7 for 8.0 s; rank 0 and 1 "
+               "more have waited up to 5.0 s for it",
+               (long)getpid());
+    has_called(patient, 1, 7, 3, true); /* the others are about to leave theirs */
+    look(patient);
+    assert_string_equal(patient->said, "");
 }
 
 /* Who has returned holds up nobody, and neither does who was lost and is missed no more. */
@@ -219,6 +258,7 @@ int main(void)
         LOOK_TEST(launcher_that_does_not_look_is_named),
         LOOK_TEST(times_of_a_dead_run_end_when_it_was_last_seen),
         LOOK_TEST(failure_of_a_run_is_told),
+        LOOK_TEST(who_has_not_called_a_collective_is_named),
         LOOK_TEST(who_is_over_is_not_to_blame),
         LOOK_TEST(words_of_any_kind_crash_nobody),
     };
