@@ -5,12 +5,14 @@ struct round {
     uint32_t number;
 };
 
-/* Rounds only grow, and this rank is awaited in each that it rests in. */
+/* Rounds only grow. A worker is awaited in the next one, too; a server, which rests only when it is
+ * recalled, is not: the workers may have gone through another before it looks. */
 static bool has_passed(void *arg)
 {
     const struct round *round = arg;
     const struct hr_roster *roster = &round->rest->control->roster;
-    return hr_atom32_load_acquire(&roster->rounds) == round->number; /* partner: release */
+    const uint32_t rounds = hr_atom32_load_acquire(&roster->rounds); /* partner: release */
+    return (int32_t)(rounds - round->number) >= 0;
 }
 
 bool hr_rest_is_over(const struct hr_rest *rest)

@@ -1,6 +1,9 @@
-/* A rank that was started again waits until it is welcome, or has come too late. */
+/* A rank that was started again waits until it is welcome, or has come too late; one that rests
+ * goes on though it has slept through a round. */
 #include "drive/rest.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,16 +11,49 @@
 
 enum { NRANKS = 2 };
 
+static struct hr_control *new_control(void)
+{
+    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(NRANKS));
+    assert_non_null(control);
+    memset(control, 0, hr_control_bytes(NRANKS));
+    hr_control_init(control, NRANKS);
+    return control;
+}
+
+/* Others: when rank 1 rests, a term begins, and they go through one more round. */
+static void *go_on(void *arg)
+{
+    struct hr_control *control = arg;
+    while (!hr_roster_rests(control, 1))
+        sched_yield();
+    hr_atom32_store_relaxed(&control->roster.term, 1);
+    hr_atom32_store_release(&control->roster.rounds, 2);
+    hr_bell_ring(&control->rank[1].bell);
+    return NULL;
+}
+
+static void who_slept_through_a_round_goes_on(void **state)
+{
+    (void)state;
+    struct hr_control *control = new_control();
+    struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = 1000000000};
+    struct hr_rest rest;
+    pthread_t others;
+    hr_rest_open(&rest, control, &waiter, 1);
+    assert_int_equal(pthread_create(&others, NULL, go_on, control), 0);
+    CHECK_FAILS(hr_rest_at(&rest, HR_STAGE_SPAN), HR_E_RECALLED);
+    assert_true(rest.new_term);
+    pthread_join(others, NULL);
+    free(control);
+}
+
 static void who_comes_too_late_leaves(void **state)
 {
     (void)state;
     struct hr_waiter waiter = {.abort = NULL};
     struct hr_rest rest;
     bool over = false;
-    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(NRANKS));
-    assert_non_null(control);
-    memset(control, 0, hr_control_bytes(NRANKS));
-    hr_control_init(control, NRANKS);
+    struct hr_control *control = new_control();
     waiter.abort = &control->abort;
     hr_roster_lose(control, 1, false);
     hr_rest_open(&rest, control, &waiter, 1);
@@ -35,6 +71,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_comes_too_late_leaves),
+        cmocka_unit_test(who_slept_through_a_round_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
