@@ -139,8 +139,11 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     losses->comes[rank] = false;
     const char *why_not = hindrance(losses, rank);
     const bool back = takes_all_back(losses, rank);
-    const bool restarts =
-        worker ? !losses->halted && !strcmp(o->on_loss, "restart") && may_restart(losses) : back;
+    const bool replaced = hr_replica_lives(shared, rank);
+    const bool restarts = back && !worker
+                              ? true
+                              : (worker || replaced) && !losses->halted &&
+                                    !strcmp(o->on_loss, "restart") && may_restart(losses);
     if (worker)
         hr_stats_mend(&shared->stats[rank]);
     if (why_not || !note(losses, rank, how))
@@ -158,10 +161,11 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
         plan_restart(losses, rank);
     hr_log(HR_LOG_WARNING, "%s %zu was lost: %s; %s", worker ? "worker" : "server",
            losses->loss[losses->n - 1].rank, how,
-           back                                   ? "all go back to the last cut"
-           : restarts                             ? "it is started again"
-           : losses->loss[losses->n - 1].replaced ? "its replica goes on"
-                                                  : "the others go on");
+           back                   ? "all go back to the last cut"
+           : replaced && restarts ? "its replica goes on, and it is started again"
+           : replaced             ? "its replica goes on"
+           : restarts             ? "it is started again"
+                                  : "the others go on");
     return true;
 }
 
@@ -192,6 +196,13 @@ size_t hr_losses_again(void *arg)
 
 /* --- who is back, and what then begins --- */
 
+bool hr_losses_may_pair(const struct hr_losses *losses, size_t rank)
+{
+    const struct hr_cut *cut = losses->leader->cuts.cut;
+    return !losses->halted && !cut->halt && !cut->again && !is_worker(losses, rank) &&
+           hr_replica_lives(shared_of(losses), rank);
+}
+
 static struct hr_loss *last_of(const struct hr_losses *losses, size_t rank)
 {
     const bool server = !is_worker(losses, rank);
@@ -206,10 +217,12 @@ void hr_losses_welcome(struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = shared_of(losses);
     const bool recall = shared->strategy->recalls || shared->strategy->joins_at_cut;
+    const bool pairs = !losses->rolls && hr_replica_lives(shared, rank);
+    losses->rolls = losses->rolls || pairs; /* to the cut behind which all stand */
     last_of(losses, rank)->back = true;
     losses->comes[rank] = false;
     hr_roll_back(losses->drive, rank);
-    hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && recall);
+    hr_roster_welcome(shared->control, rank, pairs || (is_worker(losses, rank) && recall));
 }
 
 /* Relaxed: the launcher's own word. */

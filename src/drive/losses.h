@@ -7,7 +7,8 @@
  *              is lost again after a pause of 0.1 s, which doubles with each of its losses
  *
  * A server without a replica cannot be done without: it is started again in any case, and all go
- * back to the last cut.
+ * back to the last cut. One with a replica waits for a cut: there all begin from the snapshot, both
+ * of the pair among them.
  *
  * Times are of the run's clock.
  *
@@ -67,6 +68,9 @@ bool hr_losses_lost(void *losses, size_t rank, const char *how);
 size_t hr_losses_again(void *losses);
 /* It is being started again: again_ns says nothing more. */
 void hr_losses_start(struct hr_losses *losses, size_t rank);
+/* All stand behind a cut that is concluded: may server `rank` be the replica of its pair again?
+ * With it all begin from there. */
+bool hr_losses_may_pair(const struct hr_losses *losses, size_t rank);
 /* It was started again, and is ready to take part. */
 void hr_losses_welcome(struct hr_losses *losses, size_t rank);
 

@@ -106,7 +106,9 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank)
 {
     if (!may_start_again(play, rank))
         return false;
-    return rank >= play->shared->workers || hr_losses_recalled(losses_of(play)) ||
+    if (rank >= play->shared->workers)
+        return losses_of(play)->rolls || !hr_replica_lives(play->shared, rank);
+    return hr_losses_recalled(losses_of(play)) ||
            (!play->shared->strategy->joins_at_cut && may_join(play, rank));
 }
 
@@ -125,8 +127,10 @@ enum hr_status hr_play_join_at_cut(struct hr_play *play)
 {
     struct hr_losses *losses = losses_of(play);
     bool any = false;
-    for (size_t r = 0; r < play->shared->workers; r++) {
-        if (!may_start_again(play, r))
+    for (size_t r = 0; r < ranks(play); r++) {
+        const bool joins = r < play->shared->workers ? play->shared->strategy->joins_at_cut
+                                                     : hr_losses_may_pair(losses, r);
+        if (!joins || !may_start_again(play, r))
             continue;
         hr_losses_start(losses, r);
         hr_losses_welcome(losses, r);

@@ -40,7 +40,7 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank);
 HR_CHECKED enum hr_status hr_play_come_back(struct hr_play *play, size_t rank);
 
 /* A cut has been concluded: where workers join at one (strategy->joins_at_cut), those who were
- * lost and may be started again do. */
+ * lost and may be started again do; and servers whose replicas went on. */
 HR_CHECKED enum hr_status hr_play_join_at_cut(struct hr_play *play);
 
 /* Are all recalled, and may this rank come to rest now? It does. */

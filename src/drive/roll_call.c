@@ -58,7 +58,9 @@ static bool may_be_welcome(const struct hr_losses *losses, size_t rank)
     const struct hr_shared_state *shared = job_of(losses)->shared;
     if (losses->halted)
         return false;
-    return rank >= shared->workers || !shared->strategy->joins_at_cut || losses->rolls ||
+    if (rank >= shared->workers)
+        return losses->rolls || !hr_replica_lives(shared, rank);
+    return !shared->strategy->joins_at_cut || losses->rolls ||
            (all_rest(losses) && rest_at(losses, HR_STAGE_BEGINS));
 }
 
@@ -75,6 +77,20 @@ static void welcome_who_is_back(struct hr_losses *losses)
         if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS &&
             may_be_welcome(losses, r))
             welcome(losses, r);
+}
+
+/* Servers of which the other of the pair went on. Returns whether there was one. */
+static bool pair_who_is_back(struct hr_losses *losses)
+{
+    bool any = false;
+    for (size_t r = 0; losses->n && r < job_of(losses)->nranks; r++) {
+        if (!hr_roster_is_gone(control_of(losses), r) || stage_of(losses, r) != HR_STAGE_JOINS ||
+            !hr_losses_may_pair(losses, r))
+            continue;
+        welcome(losses, r);
+        any = true;
+    }
+    return any;
 }
 
 static void release(struct hr_losses *losses)
@@ -109,6 +125,8 @@ enum hr_status hr_roll_call(struct hr_losses *losses)
     if (!all_rest(losses))
         return HR_OK;
     conclude(losses);
+    if (rest_at(losses, HR_STAGE_BEGINS) && pair_who_is_back(losses))
+        return HR_OK; /* servers come to rest, too */
     if (hr_losses_changed(losses))
         return hr_losses_begin_term(losses, rest_at(losses, HR_STAGE_BEGINS));
     release(losses);

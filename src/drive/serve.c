@@ -122,12 +122,16 @@ void hr_server_close(struct hr_server *server)
         server->shard.shared->strategy->shard_stop(&server->shard);
 }
 
-/* One that was started again: all others are recalled, and the snapshot is that of the last cut. */
-static enum hr_status come_back(struct hr_server *server)
+/* One that was started again: all others are recalled, and the snapshot is that of the last cut; at
+ * once, or where its replica has gone on at the next cut, however far away that is. */
+static enum hr_status come_back(struct hr_server *server, bool *over)
 {
-    bool over; /* it is not: nothing goes on without a server */
-    HR_TRY(hr_rest_join(&server->rest, &over));
-    return rest(server);
+    const int64_t timeout = server->waiter.timeout_ns;
+    server->waiter.timeout_ns = 0;
+    const enum hr_status status = hr_rest_join(&server->rest, over);
+    server->waiter.timeout_ns = timeout;
+    HR_TRY(status);
+    return *over ? HR_OK : rest(server);
 }
 
 enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
@@ -135,9 +139,10 @@ enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
     struct hr_control *control = drive->job->shared->control;
     struct hr_server server = {0};
     enum hr_status status = hr_server_open(&server, drive, rank - drive->job->shared->workers);
+    bool over = false;
     if (status == HR_OK && hr_roster_is_gone(control, rank))
-        status = come_back(&server);
-    if (status == HR_OK) {
+        status = come_back(&server, &over);
+    if (status == HR_OK && !over) {
         hr_control_phase(control, rank, HR_PHASE_SERVE);
         status = hr_serve(&server);
         hr_control_phase(control, rank, HR_PHASE_FINISHED);

@@ -61,6 +61,15 @@ killed() { # STRATEGY CHILD
   whole "$TMP/run.json" 6 replica rollback
 }
 
+@test "with --on-loss restart who was lost is a replica again from the next cut on" {
+  for launch in thread process; do
+    build/hogring "${run[@]}" --on-loss restart --strategy ps-async --launch $launch --epochs 40 --json "$TMP/run.json" \
+      --inject kill:server:0@step=50,kill:server:1@step=2500,kill:server:0@step=2500
+    whole "$TMP/run.json" 40 replica replica replica
+    [ "$(json "$TMP/run.json" '[l["back"] for l in d["runs"][0]["losses"]][:2], d["runs"][0]["restarts"]')" = "([True, True], 3)" ]
+  done
+}
+
 @test "a worker dies beside a server" {
   build/hogring "${run[@]}" --strategy ssp --launch process --epochs 4 --inject kill:server:1@step=100,kill:2@step=20 --json "$TMP/run.json"
   [ "$(json "$TMP/run.json" '(lambda r: (r["samples"], r["applied"] == r["updates"]))(d["runs"][0])')" = "($((4 * samples)), True)" ]

@@ -59,7 +59,7 @@ def replicas(draw, run, judged):
         if not draw.replicas or not loss["server"]:
             continue
         pair = loss["rank"] % draw.servers
-        if (loss["followed"] == "replica") != (pair not in lost):
+        if loss["followed"] != "replica" and pair not in lost:
             judged.wrong.append(f"server {loss['rank']}: followed by {loss['followed']}")
         if loss["followed"] == "replica" and (loss["samples_again"] or loss["samples_lost"]):
             judged.wrong.append(f"server {loss['rank']} had a replica, and {loss['samples_again']} samples were computed again")

@@ -155,6 +155,26 @@ static void either_of_a_pair_may_be_named(void **state)
         }
 }
 
+/* From the next cut on it is the replica of the other, which may then be lost. */
+static void who_is_started_again_is_a_replica_from_the_next_cut_on(void **state)
+{
+    (void)state;
+    for (enum which s = 0; s <= PS_SYNC; s++)
+        for (size_t first = 0; first < 2; first++) {
+            char inject[64]; /* in the first epoch, and in the second */
+            snprintf(inject, sizeof inject, "kill:server:%zu@step=5,kill:server:%zu@step=80", first,
+                     1 - first);
+            struct hr_train_options options = options_of(s, "restart", inject, 4);
+            struct hr_run_result result = run_quietly(&options);
+            assert_int_equal(result.nlosses, 2);
+            assert_true(result.losses[0].replaced && result.losses[0].back);
+            assert_true(result.losses[1].replaced);
+            assert_int_equal(result.losses[0].again_samples + result.losses[1].again_samples, 0);
+            check_account(&options, s, &result);
+            hr_run_result_free(&result);
+        }
+}
+
 /* Where the order of messages changes no bit, neither does a death. */
 static void with_ps_sync_no_death_changes_the_weights(void **state)
 {
@@ -177,6 +197,7 @@ int main(void)
         cmocka_unit_test(servers_die_beside_their_replicas_and_workers),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(either_of_a_pair_may_be_named),
+        cmocka_unit_test(who_is_started_again_is_a_replica_from_the_next_cut_on),
         cmocka_unit_test(with_ps_sync_no_death_changes_the_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
