@@ -35,13 +35,49 @@ static double share(double part, double whole)
 
 static void print_owners(const struct hr_trace_view *view)
 {
-    for (size_t i = 0; i < view->trace.nowners; i++) {
+    for (size_t i = 0; i < view->nowners; i++) {
         printf("  %s %-4zu %10" PRIu64 " entries, %zu bytes:", view->hogwild ? "worker" : "owner",
                i, view->trace.owner[i].entries, view->trace.owner[i].bytes);
         for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
                 printf(" %" PRIu64 " %s", view->kinds[i][k], hr_trace_view_kind(view, k));
         printf("\n");
+    }
+}
+
+/* "worker 2", "server 0". */
+static void name_rank(const struct hr_trace_view *view, size_t rank, char *text, size_t size)
+{
+    const bool server = rank >= view->nworkers;
+    snprintf(text, size, "%s %zu", server ? "server" : "worker",
+             server ? rank - view->nworkers : rank);
+}
+
+/* How it came, and when, the trailer says; what is not there is left out. */
+static void print_loss(const struct hr_trace_view *view, const char *who, size_t number)
+{
+    const json_t *loss = json_array_get(json_object_get(view->trailer, "losses"), number);
+    const char *how = json_string_value(json_object_get(loss, "how"));
+    printf("    lost   %s at %.3g s: %s\n", who,
+           json_number_value(json_object_get(loss, "seconds")), how ? hr_printable(how).text : "?");
+}
+
+static void print_launcher(const struct hr_trace_view *view)
+{
+    size_t losses = 0;
+    if (view->roll.n)
+        printf("  launcher   %10zu events: cuts, and\n", view->roll.n);
+    for (size_t e = 0; e < view->roll.n; e++) {
+        const struct hr_roll_event *event = &view->roll.event[e];
+        char who[40];
+        name_rank(view, event->rank, who, sizeof who);
+        if (event->kind == HR_ROLL_LOST)
+            print_loss(view, who, losses++);
+        if (event->kind == HR_ROLL_BACK)
+            printf("    back   %s\n", who);
+        if (event->kind == HR_ROLL_TERM)
+            printf("    term   of all who are there, from batch %" PRIu64 "%s\n", event->value / 2,
+                   event->value & 1 ? ", back at the last cut" : "");
     }
 }
 
@@ -113,6 +149,7 @@ static void print_view(const struct hr_trace_view *view)
     printf("  ended at step %" PRIu64 " after %.2f s with weights %s\n", replay->end, view->seconds,
            hr_printable(replay->weights_digest).text);
     print_owners(view);
+    print_launcher(view);
     if (view->pushes > 0 || (view->timed && !view->logged))
         print_workers(view);
     if (view->pushes > 0)
@@ -124,7 +161,7 @@ static void print_view(const struct hr_trace_view *view)
 static json_t *owners_json(const struct hr_trace_view *view)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < view->trace.nowners; i++) {
+    for (size_t i = 0; i < view->nowners; i++) {
         json_t *kinds = json_object();
         for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
@@ -135,6 +172,27 @@ static json_t *owners_json(const struct hr_trace_view *view)
                                         hr_json_count(view->trace.owner[i].entries), "bytes",
                                         hr_json_count(view->trace.owner[i].bytes), "kinds", kinds));
     }
+    return array;
+}
+
+static json_t *event_json(const struct hr_trace_view *view, const struct hr_roll_event *event)
+{
+    static const char *const names[] = {"", "lost", "back", "cut", "term"};
+    const bool server = event->rank >= view->nworkers;
+    const bool of_rank = event->kind == HR_ROLL_LOST || event->kind == HR_ROLL_BACK;
+    if (of_rank)
+        return json_pack("{ss sb so}", "event", names[event->kind], "server", server, "rank",
+                         hr_json_count(server ? event->rank - view->nworkers : event->rank));
+    return json_pack("{ss so sb}", "event", names[event->kind], "index",
+                     hr_json_count(event->value / 2),
+                     event->kind == HR_ROLL_TERM ? "back_at_cut" : "ends", (int)(event->value & 1));
+}
+
+static json_t *launcher_json(const struct hr_trace_view *view)
+{
+    json_t *array = json_array();
+    for (size_t e = 0; e < view->roll.n; e++)
+        json_array_append_new(array, event_json(view, &view->roll.event[e]));
     return array;
 }
 
@@ -203,11 +261,12 @@ static json_t *histogram_json(const struct hr_trace_view *view)
 
 static json_t *view_json(const struct hr_trace_view *view)
 {
-    return json_pack("{so so so so so so so so so}", "trace", hr_json_text(view->path), "header",
+    return json_pack("{so so so so so so so so so so}", "trace", hr_json_text(view->path), "header",
                      json_loads(view->trace.header, 0, NULL), "trailer", json_incref(view->trailer),
-                     "owners", owners_json(view), "workers", workers_json(view), "updates",
-                     updates_json(view), "dropped", count_if(view->drops, all_dropped(view)),
-                     "staleness", histogram_json(view), "differ", hr_json_count(view->differ));
+                     "owners", owners_json(view), "launcher", launcher_json(view), "workers",
+                     workers_json(view), "updates", updates_json(view), "dropped",
+                     count_if(view->drops, all_dropped(view)), "staleness", histogram_json(view),
+                     "differ", hr_json_count(view->differ));
 }
 
 enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path)

@@ -75,6 +75,8 @@ static enum hr_status walk_request(struct hr_trace_view *view, const struct hr_t
         worker->read = *version;
         walk_pull(view, worker, entry->value);
     }
+    if (entry->kind == HR_JOIN)
+        worker->read = *version;
     if (entry->kind != HR_PUSH && entry->kind != HR_PUSHPULL)
         return HR_OK;
     if (first)
@@ -98,15 +100,39 @@ static enum hr_status walk_hogwild(struct hr_trace_view *view, const struct hr_t
     return add_push(worker, entry->value);
 }
 
+/* Entries of a server's log before the next term, from event *event on; *event: that term. */
+static uint64_t entries_before_term(const struct hr_trace_view *view, size_t server, size_t *event)
+{
+    for (; *event < view->roll.n; ++*event) {
+        const struct hr_roll_event *it = &view->roll.event[*event];
+        for (size_t i = 0; it->kind == HR_ROLL_TERM && i < it->n; i++)
+            if (it->at[i].rank == view->nworkers + server)
+                return it->at[i].value;
+    }
+    return UINT64_MAX;
+}
+
+/* All of a term's versions are gone with it. */
+static void begin_anew(struct hr_trace_view *view, uint64_t *version)
+{
+    *version = 0;
+    for (size_t w = 0; w < view->nworkers; w++)
+        view->worker[w].read = 0;
+}
+
 static enum hr_status walk_owner(struct hr_trace_view *view, size_t owner)
 {
     struct hr_trace_cursor cursor;
     enum hr_status status = hr_trace_cursor_open(&cursor, &view->trace, owner);
-    uint64_t version = 0;
+    uint64_t version = 0, number = 0;
+    size_t event = 0;
     for (size_t w = 0; w < view->nworkers && !view->hogwild; w++)
         view->worker[w].clock = view->worker[w].read = 0;
     const struct hr_trace_entry *entry;
     while (status == HR_OK && (entry = hr_trace_peek(&cursor))) {
+        for (; entries_before_term(view, owner, &event) <= number; event++)
+            begin_anew(view, &version);
+        number++;
         view->kinds[owner][kind_of(view, entry)]++;
         status = view->hogwild ? walk_hogwild(view, entry)
                                : walk_request(view, entry, &version, owner == 0);
@@ -145,6 +171,28 @@ static void take_times(struct hr_trace_view *view)
     }
 }
 
+static bool has_losses(const struct hr_trace_view *view)
+{
+    for (size_t e = 0; e < view->roll.n; e++)
+        if (view->roll.event[e].kind == HR_ROLL_LOST)
+            return true;
+    return false;
+}
+
+/* The launcher's log is the last. */
+static enum hr_status take_roll(struct hr_trace_view *view)
+{
+    const bool outlives = strcmp(view->replay->options.on_loss, "stop") != 0;
+    view->nowners = view->trace.nowners;
+    if (!outlives)
+        return HR_OK;
+    if (view->nowners < 2)
+        return hr_fail(HR_E_FORMAT, "%s: has one log, expected the launcher's, too", view->path);
+    view->nowners--;
+    const enum hr_status status = hr_roll_read(&view->trace, &view->roll);
+    return status == HR_OK ? HR_OK : hr_fail_within(status, "%s", view->path);
+}
+
 static enum hr_status take_strategy(struct hr_trace_view *view)
 {
     const struct hr_train_options *options = &view->replay->options;
@@ -153,8 +201,9 @@ static enum hr_status take_strategy(struct hr_trace_view *view)
     view->hogwild = hr_strategy_recorded(strategy)->replay_log != NULL;
     view->logged = view->hogwild || strategy->served;
     view->exchanges = hr_strategy_obeys(strategy, "moving-rate");
-    view->drops = hr_strategy_obeys(strategy, "backups");
-    view->counts = strategy->served && !strategy->synchronous && !view->exchanges && !view->drops;
+    view->drops = hr_strategy_obeys(strategy, "backups") && !has_losses(view);
+    view->counts = strategy->served && !strategy->synchronous && !view->exchanges &&
+                   !hr_strategy_obeys(strategy, "backups");
     return HR_OK;
 }
 
@@ -163,17 +212,18 @@ enum hr_status hr_trace_view_open(struct hr_trace_view *view, const char *path)
     *view = (struct hr_trace_view){.path = path};
     HR_TRY(hr_replay_open(path, &view->replay));
     HR_TRY(hr_trace_open(path, &view->trace));
+    HR_TRY(take_roll(view));
     HR_TRY(take_strategy(view));
     view->trailer = json_loads(view->trace.trailer, 0, NULL);
     view->seconds = json_number_value(json_object_get(view->trailer, "seconds"));
-    for (size_t i = 0; i < view->trace.nowners; i++)
+    for (size_t i = 0; i < view->nowners; i++)
         if (view->trace.owner[i].nranks > view->nworkers)
             view->nworkers = view->trace.owner[i].nranks;
     view->worker = calloc(view->nworkers, sizeof *view->worker);
-    view->kinds = calloc(view->trace.nowners, sizeof *view->kinds);
+    view->kinds = calloc(view->nowners, sizeof *view->kinds);
     if (!view->worker || !view->kinds)
         return hr_fail(HR_E_NOMEM, "no memory to look at %s", path);
-    for (size_t i = 0; i < view->trace.nowners; i++)
+    for (size_t i = 0; i < view->nowners; i++)
         HR_TRY(walk_owner(view, i));
     sum_up(view);
     take_times(view);
@@ -186,6 +236,7 @@ void hr_trace_view_close(struct hr_trace_view *view)
         free(view->worker[w].staleness);
     free(view->worker);
     free(view->kinds);
+    hr_roll_free(&view->roll);
     json_decref(view->trailer);
     hr_trace_fini(&view->trace);
     hr_replay_close(view->replay);

@@ -3,6 +3,8 @@
  *
  * Source:    the logs; where they are silent, the trailer, which the run itself wrote: the workers'
  *            times, and the number of updates.
+ * Losses:    where all begin anew, versions are counted anew; whose gradients came too late, the
+ *            log alone does not tell when there are fewer workers.
  * Logs:      allreduce and local-sgd have none: replicas go in step, and no order decides anything.
  * Threads:   none.
  * Test:      tests/cli/inspect_trace.bats
@@ -15,6 +17,7 @@
 
 #include "hogring/replay.h"
 #include "trace/trace.h"
+#include "drive/roll.h"
 
 enum { HR_TRACE_KINDS = 12 };
 
@@ -36,12 +39,14 @@ struct hr_trace_view {
     struct hr_trace trace;
     struct hr_replay *replay;
     json_t *trailer;
-    bool logged;    /* there are logs that say what workers did */
-    bool hogwild;   /* they are the workers' own */
-    bool exchanges; /* workers update replicas, and exchange with a center */
-    bool drops;     /* gradients may come too late */
-    bool counts;    /* each push is an update: staleness can be worked out */
-    bool timed;     /* the trailer has the workers' times */
+    bool logged;         /* there are logs that say what workers did */
+    bool hogwild;        /* they are the workers' own */
+    bool exchanges;      /* workers update replicas, and exchange with a center */
+    bool drops;          /* gradients may come too late */
+    bool counts;         /* each push is an update: staleness can be worked out */
+    bool timed;          /* the trailer has the workers' times */
+    size_t nowners;      /* of inputs */
+    struct hr_roll roll; /* of a run that outlives losses: what its launcher noted; owned */
     size_t nworkers;
     struct hr_worker_view *worker;     /* (nworkers) owned */
     uint64_t (*kinds)[HR_TRACE_KINDS]; /* (owners) entries by kind; owned */

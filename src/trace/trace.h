@@ -35,6 +35,9 @@
  *            varint   duration_ns
  *            varint   (s = 2) step - last step of the rank, zigzag
  *            Differences wrap at 2^64. A usual entry (small kind, step + 1, 10 ms) is 7 or 8 bytes.
+ * Losses:    a run that outlives ranks (--on-loss) has one owner more, the last: its launcher,
+ *            whose ranks are workers and servers (drive/roll.h); header and trailer have "losses".
+ *            The version is the same, and traces of other runs are byte by byte what they were.
  * Part:      "HOGTPART", entries, then u32 owner, nranks, u64 entries, bytes, "HOGTDONE".
  * Limits:    HR_TRACE_*, checked before memory is taken.
  * Threads:   a log and a cursor belong to one thread; a trace is const after open.

@@ -41,3 +41,16 @@ trace_says() { json "$TMP/trace.json" "(d['updates'], d['staleness'], $1)"; }
     [ "$(json "$TMP/run.json" '[(r["updates"], r["time"]["workers"][1]["compute"]) for r in d["runs"]][0]')" = "$(json "$TMP/trace.json" '(d["updates"], d["workers"][1]["compute_s"])')" ]
   done
 }
+
+@test "what the launcher of a run that outlived losses noted" {
+  hogring train --strategy ps-async --model softmax --workers 3 --epochs 2 --clock virtual --compute-time 4ms --on-loss restart --seed 3 \
+    --inject kill:1@step=3,kill:server:0@step=90 --record "$TMP/run.trace" --quiet >/dev/null 2>&1
+  hogring inspect "$TMP/run.trace" --json "$TMP/out.json" >"$TMP/stdout"
+  grep -q "^    lost   worker 1 at 0.0[0-9]* s: killed by --inject" "$TMP/stdout"
+  grep -q "^    back   worker 1" "$TMP/stdout"
+  grep -q "^    lost   server 0 at 0.[0-9]* s: killed by --inject" "$TMP/stdout"
+  grep -q "^    term   of all who are there, from batch [0-9]*, back at the last cut" "$TMP/stdout"
+  ! grep -q "recorded otherwise" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[e["event"] for e in d["launcher"] if e["event"] != "cut"]')" = "['lost', 'back', 'lost', 'back', 'term']" ]
+  [ "$(json "$TMP/out.json" 'len(d["owners"]), len(d["workers"]), d["launcher"][-1]')" = "(1, 3, {'event': 'cut', 'index': 90, 'ends': True})" ]
+}
