@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "manual/manual.h"
 #include "report/json_value.h"
+#include "shm/process.h"
 
 struct round {
     const struct hr_cli *cli;
@@ -18,9 +19,10 @@ struct round {
     size_t n;
 };
 
+/* The run's own, a rank's, or that of the command which has started several runs. */
 static bool has_pid(const struct hr_run_file *run, long pid)
 {
-    if (run->pid == pid)
+    if (run->pid == pid || (!run->dead && hr_process_parent(run->pid) == pid))
         return true;
     for (size_t r = 0; run->control && r < run->control->nranks; r++)
         if ((long)hr_atom64_load_relaxed(&run->control->rank[r].pid) == pid) /* a copy */

@@ -165,13 +165,20 @@ size_t hr_look_waits_for(const struct hr_look *look, size_t rank, size_t *whom, 
 
 /* --- in words --- */
 
-/* A launcher that is stopped, or has not looked for long. Of threads it is the whole run. */
+/* Is the launcher's process that of all ranks, too? */
+static bool is_one_process(const struct hr_control *control)
+{
+    return control->about.seating == HR_SEATS_THREADS || control->about.seating == HR_SEATS_PLAYED;
+}
+
+/* A launcher that is stopped, or has not looked for long. */
 static size_t say_launcher(const struct hr_run_file *run, const struct hr_look *look, char *text,
                            size_t size)
 {
-    const bool threads = run->control->about.seating == HR_SEATS_THREADS;
     const double silent = hr_seconds(look->silent_ns);
-    if (look->launcher_stopped && threads)
+    if (look->launcher_stopped && !look->silent_ns) /* nobody looks after ranks that are played */
+        return (size_t)snprintf(text, size, "the process (pid %ld) is stopped", run->pid);
+    if (look->launcher_stopped && is_one_process(run->control))
         return (size_t)snprintf(text, size,
                                 "the process (pid %ld) has been stopped for %.1f s, with all its "
                                 "ranks",
@@ -218,8 +225,7 @@ void hr_look_say(const struct hr_run_file *run, const struct hr_look *look, char
 {
     text[0] = '\0';
     size_t used = say_end(run, text, size);
-    const bool all_stopped =
-        look->launcher_stopped && run->control->about.seating == HR_SEATS_THREADS;
+    const bool all_stopped = look->launcher_stopped && is_one_process(run->control);
     if (!used && !run->dead)
         used = say_launcher(run, look, text, size);
     if (!used)

@@ -11,6 +11,7 @@
 /* What /proc/<pid>/stat says; `state` is 0 when it says nothing. */
 struct stat_line {
     char state;                 /* field 3 */
+    long parent;                /* field 4 */
     long threads;               /* field 20 */
     unsigned long long started; /* field 22 */
 };
@@ -31,6 +32,8 @@ static struct stat_line read_stat(long pid)
         field = strchr(field + 1, ' ');
         if (field && number == 3)
             line.state = field[1];
+        else if (field && number == 4)
+            line.parent = strtol(field, NULL, 10);
         else if (field && number == 20)
             line.threads = strtol(field, NULL, 10);
         else if (field && number == 22)
@@ -53,6 +56,11 @@ bool hr_process_is_dead(long pid, unsigned long long started)
         return true;
     /* When its first thread has ended a process looks like a zombie, though others run on. */
     return (now.state == 'Z' || now.state == 'X') && now.threads <= 1;
+}
+
+long hr_process_parent(long pid)
+{
+    return read_stat(pid).parent;
 }
 
 bool hr_process_is_stopped(long pid)

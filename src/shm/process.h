@@ -12,6 +12,9 @@ unsigned long long hr_process_start_time(long pid);
  * that cannot be found out. */
 bool hr_process_is_dead(long pid, unsigned long long started);
 
+/* The process that started it, or looks after it now; 0: no such process, or no answer. */
+long hr_process_parent(long pid);
+
 /* Is process `pid` stopped, by SIGSTOP and the like or by a debugger? False when that cannot be
  * found out. */
 bool hr_process_is_stopped(long pid);
