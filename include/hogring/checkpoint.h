@@ -6,6 +6,7 @@
  *                                             file's header and of each tensor, and of itself
  *     DIR/latest -> step-00000500             a convenience; resume trusts manifests only, and
  *                                             corrects it
+ *     DIR/best -> step-00000400               where best was asked for; it is not removed
  *     DIR/.run                                which run the folder is of; locked while it trains
  *
  * Saving: everything is written to DIR/.tmp-step-00000500.<pid>.<random>, each file synced, the
@@ -79,6 +80,10 @@ enum hr_status hr_checkpoint_prepare(const char *dir, size_t bytes);
  * HR_E_IO: the file, and for a full disk bytes needed and free. HR_E_USAGE: a name twice or not
  * UTF-8, `bytes` that are not those of the shape, a step above INT64_MAX. */
 enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpoint, size_t keep);
+
+/* Point dir/best at a step that is there, durably; then remove all but the newest `keep`, as above,
+ * and it: whatever `best` points at always stays. Trouble costs a warning. */
+void hr_checkpoint_mark_best(const char *dir, uint64_t step, size_t keep);
 
 /* Does the folder hold steps, good or not? */
 bool hr_checkpoint_any(const char *dir);

@@ -56,6 +56,16 @@ struct hr_loss {
     char how[160];
 };
 
+/* Of --early-stop and --keep-best: which evaluation of the curve was the best. */
+struct hr_best_evaluation {
+    char metric[16];       /* loss, accuracy; "": nobody asked */
+    double value, epoch;   /* NaN: no evaluation was a number */
+    bool restored;         /* the weights are its weights, and so are the run's losses */
+    bool stopped;          /* --early-stop ended the run */
+    double ended;          /* the epoch at which it ended */
+    char checkpoint[1100]; /* `best` of the folder; "" without --keep-best */
+};
+
 /* In a resumed run steps, curve and target_seconds are of the whole training, past_* of the runs
  * before; all other counts and times are of this run alone. */
 struct hr_run_result {
@@ -129,6 +139,7 @@ struct hr_run_result {
     uint64_t trace_entries;                /* repeated */
     double record_cost; /* hogwild: time of a recorded step over that of a plain one; 0: unknown */
     char checkpoint[1100]; /* the last one saved; "" */
+    struct hr_best_evaluation best;
     bool interrupted;
 };
 

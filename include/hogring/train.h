@@ -102,17 +102,21 @@ struct hr_train_options {
     size_t base_batch_size;          /* ... over these; 0: the samples of one worker's batch */
     char async_lr[16];               /* same, or divide: lr / workers in asynchronous strategies */
     uint64_t seed;
-    uint64_t max_steps;        /* 0: no limit; updates of the model */
-    double max_seconds;        /* from the start of the run; 0: no limit */
-    char on_loss[16];          /* of a rank: stop, continue, restart */
-    char lost_batch[16];       /* of a lost worker: reissue, count */
-    size_t max_restarts;       /* of lost ranks, in all */
-    double timeout;            /* seconds that any wait may take; 0: no limit */
-    double stall_warn;         /* seconds of a wait until stderr says for whom; 0: never */
-    double target_accuracy;    /* note when the test accuracy first reached it; 0: do not */
+    uint64_t max_steps;     /* 0: no limit; updates of the model */
+    double max_seconds;     /* from the start of the run; 0: no limit */
+    char early_stop[64];    /* METRIC,PATIENCE[,MIN-DELTA]: stop when as many evaluations have not
+                                  improved the metric (loss, accuracy), and end with the weights of
+                                  the best; "": do not */
+    char on_loss[16];       /* of a rank: stop, continue, restart */
+    char lost_batch[16];    /* of a lost worker: reissue, count */
+    size_t max_restarts;    /* of lost ranks, in all */
+    double timeout;         /* seconds that any wait may take; 0: no limit */
+    double stall_warn;      /* seconds of a wait until stderr says for whom; 0: never */
+    double target_accuracy; /* note when the test accuracy first reached it; 0: do not */
     char checkpoint_dir[1024]; /* "": save nothing */
     uint64_t checkpoint_every; /* steps; 0: at the ends of epochs */
     size_t keep;               /* newest checkpoints to keep; 0: all */
+    char keep_best[16];        /* and the best one, by loss or accuracy: `best`; "": do not */
     bool overwrite;      /* remove another run's checkpoints in checkpoint_dir; else refuse them */
     char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
     bool finished_ok;    /* resume: a finished run is not an error */

@@ -8,7 +8,9 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "checkpoint/links.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/prune.h"
 #include "checkpoint/publish.h"
 #include "checkpoint/steps.h"
 
@@ -82,12 +84,18 @@ enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpo
     const struct hr_publish publish = {dir, temporary, checkpoint->step, true};
     HR_TRY_GOTO(hr_steps_publish(&publish, &published), status, out);
     memcpy(checkpoint->path, path, sizeof path);
-    hr_steps_point_latest(dir, checkpoint->step);
+    hr_link_point(dir, HR_LATEST, checkpoint->step);
     hr_steps_prune(dir, checkpoint->step, keep);
 out:
     if (!published)
         clear_away(temporary, status);
     return status;
+}
+
+void hr_checkpoint_mark_best(const char *dir, uint64_t step, size_t keep)
+{
+    hr_link_point(dir, HR_BEST, step);
+    hr_steps_prune(dir, step, keep);
 }
 
 static enum hr_status load_files(const char *folder, const struct hr_manifest *manifest,

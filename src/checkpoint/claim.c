@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/links.h"
 #include "checkpoint/steps.h"
 
 #define RUN_NAME ".run"
@@ -225,7 +226,7 @@ static void repair_latest(const struct hr_claimant *claimant, const struct hr_st
 {
     for (size_t i = doomed; claimant->from && i < count; i++)
         if (steps[i].step == claimant->from->step && !steps[i].old)
-            hr_steps_point_latest(claimant->dir, steps[i].step);
+            hr_link_point(claimant->dir, HR_LATEST, steps[i].step);
 }
 
 static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_claim *claim,
@@ -233,15 +234,18 @@ static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_cl
 {
     size_t doomed;
     HR_TRY(judge(claimant, claim->fd, steps, count, &doomed));
-    for (size_t i = 0; i < doomed; i++)
+    for (size_t i = 0; i < doomed; i++) {
+        if (hr_link_points(claimant->dir, HR_BEST, steps[i].step))
+            hr_link_remove(claimant->dir, HR_BEST);
         HR_TRY(hr_steps_discard(claimant->dir, steps[i].name.text));
+    }
     if (claimant->from)
         name_of(claimant->from, claim->run);
     if (!claim->run[0])
         draw_name(claim->run);
     HR_TRY(write_name(claimant->dir, claim->fd, claim->run));
     if (count > 0 && doomed == count)
-        hr_steps_unpoint_latest(claimant->dir);
+        hr_link_remove(claimant->dir, HR_LATEST);
     repair_latest(claimant, steps, doomed, count);
     return HR_OK;
 }

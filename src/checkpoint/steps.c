@@ -105,46 +105,6 @@ enum hr_status hr_steps_fail_rename(const char *from, const char *to)
     return hr_fail_errno(HR_E_IO, "%s: cannot become %s", from, to);
 }
 
-static enum hr_status point_latest(const char *dir, uint64_t step)
-{
-    char link[HR_PATH_MAX], temporary[HR_PATH_MAX];
-    HR_TRY(hr_path(link, "%s/latest", dir));
-    HR_TRY(hr_steps_temporary(dir, "latest", temporary));
-    if (symlink(hr_step_name(step).text, temporary) != 0)
-        return hr_fail_errno(HR_E_IO, "%s: this symlink cannot be made", temporary);
-    if (rename(temporary, link) == 0)
-        return HR_OK;
-    const enum hr_status status = hr_steps_fail_rename(temporary, link);
-    unlink(temporary);
-    return status;
-}
-
-/* Does the link point there already? */
-static bool points_at(const char *dir, uint64_t step)
-{
-    char link[HR_PATH_MAX], found[sizeof(struct hr_step_name) + 1];
-    const struct hr_step_name name = hr_step_name(step);
-    if (hr_path(link, "%s/latest", dir) != HR_OK)
-        return false;
-    const ssize_t length = readlink(link, found, sizeof found);
-    return length == (ssize_t)strlen(name.text) && !memcmp(found, name.text, (size_t)length);
-}
-
-void hr_steps_point_latest(const char *dir, uint64_t step)
-{
-    if (points_at(dir, step))
-        return;
-    if (point_latest(dir, step) != HR_OK)
-        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
-}
-
-void hr_steps_unpoint_latest(const char *dir)
-{
-    char link[HR_PATH_MAX];
-    if (hr_path(link, "%s/latest", dir) == HR_OK && unlink(link) != 0 && errno != ENOENT)
-        hr_log(HR_LOG_WARNING, "%s: cannot be removed: %s", link, strerror(errno));
-}
-
 /* Renamed before it is removed: a crash leaves a temporary folder, not half a checkpoint. */
 enum hr_status hr_steps_discard(const char *dir, const char *name)
 {
@@ -154,26 +114,6 @@ enum hr_status hr_steps_discard(const char *dir, const char *name)
     if (rename(path, temporary) != 0)
         return hr_steps_fail_rename(path, temporary);
     return hr_folder_remove(temporary);
-}
-
-void hr_steps_prune(const char *dir, uint64_t saved, size_t keep)
-{
-    struct hr_step *steps;
-    size_t count, kept = 1; /* `saved`, whatever its place in the order */
-    if (keep == 0)
-        return;
-    if (hr_steps_list(dir, &steps, &count) != HR_OK) {
-        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const bool is_saved = steps[i].step == saved && !steps[i].old;
-        if (is_saved || kept++ < keep)
-            continue;
-        if (hr_steps_discard(dir, steps[i].name.text) != HR_OK)
-            hr_log(HR_LOG_WARNING, "%s", hr_error_message());
-    }
-    free(steps);
 }
 
 /* ".tmp-<what>.<pid>.<random>" -> pid; 0 for other names. */

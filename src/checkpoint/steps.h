@@ -4,7 +4,7 @@
  *     DIR/step-00000500          a checkpoint
  *     DIR/step-00000500.old      one that is being replaced, only where the file system cannot
  *                                exchange two names in one call
- *     DIR/latest                 -> step-00000500
+ *     DIR/latest, DIR/best       -> step-00000500 (links.h)
  *     DIR/.run                   whose they are (claim.h)
  *     DIR/.tmp-*.<pid>.<random>  being written, or being removed
  *
@@ -43,18 +43,8 @@ HR_CHECKED enum hr_status hr_steps_temporary(const char *dir, const char *what,
 /* HR_E_IO by errno: a rename has failed. */
 HR_CHECKED enum hr_status hr_steps_fail_rename(const char *from, const char *to);
 
-/* Point dir/latest at a step. Failure is only a warning. */
-void hr_steps_point_latest(const char *dir, uint64_t step);
-
-/* Remove dir/latest: no step is left. */
-void hr_steps_unpoint_latest(const char *dir);
-
 /* Remove one step. */
 HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const char *name);
-
-/* Remove all but the newest `keep` (0: keep all); `saved` always stays. Failure is only a warning.
- */
-void hr_steps_prune(const char *dir, uint64_t saved, size_t keep);
 
 /* Remove this user's .tmp-* of processes that have ended. Failure is only a warning. */
 HR_CHECKED enum hr_status hr_steps_remove_leftovers(const char *dir);

@@ -61,6 +61,9 @@ static void add_curve_point(const struct hr_leader *leader)
         .train_loss = mean_epoch_loss(&cut->trained),
     };
     hr_train_job_measured(leader->job, &point.test_loss, &point.test_accuracy);
+    point = hr_cut_measured(&leader->cuts, point);
+    if (hr_cut_improves(&leader->cuts, &point))
+        hr_best_weights_keep(&leader->job->best, leader->job->shared->snapshot.weights);
     hr_cut_add_point(&leader->cuts, point);
 }
 

@@ -4,6 +4,7 @@
 
 #include "nn/model_text.h"
 #include "optim/optimizer.h"
+#include "options/early_stop.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
 #include "plan/plan.h"
@@ -285,6 +286,10 @@ static const struct hr_option limits[] = {
     ROW("max-seconds", SECONDS, max_seconds, ONCE, "T", NULL, "stop after so long: 90s, 5m",
         RANGE(0, 1e9), .bench_help = "layers, train: how long to measure each model: 5s, 1m",
         .bench_said = "1s", .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
+    ROW("early-stop", TEXT, early_stop, DECIDES, "METRIC,PATIENCE[,MIN-DELTA]", NULL,
+        "loss,5: stop when 5 evaluations have not improved the loss (or accuracy) by more than "
+        "MIN-DELTA, and end with the weights of the best; read on the validation split",
+        .check = hr_check_early_stop),
     ROW("on-loss", TEXT, on_loss, AROUND, "HOW", "stop",
         "of a worker or server: stop; continue with those that are left; restart it, too",
         .words = "stop|continue|restart", .check = hr_check_on_loss),
@@ -313,6 +318,10 @@ static const struct hr_option checkpoints[] = {
     ROW("keep", COUNT, keep, AROUND, "N", "3", "newest checkpoints to keep; 0: all",
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
         .models = HR_OF_ALL_MODELS),
+    ROW("keep-best", TEXT, keep_best, AROUND, "METRIC", NULL,
+        "and the one of the best evaluation, by loss or accuracy: best points at it",
+        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
+        .check = hr_check_keep_best),
     ROW("overwrite", FLAG, overwrite, ONCE, NULL, NULL,
         "remove what another run left in --checkpoint-dir", .said = "such a folder is refused",
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},

@@ -95,15 +95,28 @@ static json_t *rising(const struct hr_run_result *run)
                      json_boolean(rose), "cure", hr_json_text_or_null(rose ? run->cure : ""));
 }
 
+/* Which evaluation was the best, where somebody asked; else null. */
+static json_t *best(const struct hr_run_result *run)
+{
+    const struct hr_best_evaluation *b = &run->best;
+    if (!b->metric[0])
+        return json_null();
+    return json_pack("{so so so so so so so}", "metric", hr_json_text(b->metric), "value",
+                     hr_json_number(b->value), "epoch", hr_json_number(b->epoch), "restored",
+                     json_boolean(b->restored), "stopped", json_boolean(b->stopped), "ended",
+                     hr_json_number(b->ended), "checkpoint", hr_json_text_or_null(b->checkpoint));
+}
+
 /* Of a validation split, and how often the test set was read. */
 static json_t *run_validation(const struct hr_run_result *run)
 {
     const bool validated = run->validation_samples > 0;
-    return json_pack(
-        "{so so so so}", "validation_samples", hr_json_count(run->validation_samples),
-        "validation_loss", hr_json_number(validated ? run->validation_loss : (double)NAN),
-        "validation_accuracy", hr_json_number(validated ? run->validation_accuracy : (double)NAN),
-        "test_evaluations", hr_json_count(run->test_evaluations));
+    return json_pack("{so so so so so}", "best", best(run), "validation_samples",
+                     hr_json_count(run->validation_samples), "validation_loss",
+                     hr_json_number(validated ? run->validation_loss : (double)NAN),
+                     "validation_accuracy",
+                     hr_json_number(validated ? run->validation_accuracy : (double)NAN),
+                     "test_evaluations", hr_json_count(run->test_evaluations));
 }
 
 /* Time, traffic, and the learning curve. */

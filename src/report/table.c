@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/asynchrony.h"
+#include "report/best.h"
 #include "report/columns.h"
 #include "report/human.h"
 #include "report/lost_ranks.h"
@@ -302,6 +303,7 @@ static void print_notes(FILE *out, const struct table *table)
         print_seeds(out, table->groups);
     fputs(interrupted ? "\n* interrupted before its end\n" : "\n", out);
     hr_lost_ranks_print(out, table->groups);
+    hr_best_print(out, table->groups);
     for (size_t g = 0; g < table->groups->n; g++)
         for (size_t i = 0; i < table->groups->group[g].n; i++)
             print_past(out, &table->groups->group[g], table->groups->group[g].run[i]);

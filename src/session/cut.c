@@ -29,13 +29,43 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
 
 struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curve_point point)
 {
-    if (!cuts->validates)
+    if (!cuts->validates || point.validated)
         return point;
     point.validated = true;
     point.validation_loss = point.test_loss;
     point.validation_accuracy = point.test_accuracy;
     point.test_loss = point.test_accuracy = (double)NAN;
     return point;
+}
+
+struct hr_best hr_cut_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule)
+{
+    const size_t n = hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: hr_cut_add_point */
+    return rule->asked ? hr_best_of(rule, cuts->curve, n) : (struct hr_best){.any = false};
+}
+
+bool hr_cut_is_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule)
+{
+    const struct hr_best best = hr_cut_best(cuts, rule);
+    return cuts->cut->evaluate && best.any && best.since == 0;
+}
+
+bool hr_cut_improves(const struct hr_cuts *cuts, const struct hr_curve_point *point)
+{
+    const struct hr_best best = hr_cut_best(cuts, &cuts->early_stop);
+    return cuts->early_stop.asked && hr_best_is_beaten(&cuts->early_stop, &best, point);
+}
+
+/* Behind a new point of the curve. A run that ends here was not interrupted, whoever asked. */
+static void look_back(const struct hr_cuts *cuts)
+{
+    struct hr_cut *cut = cuts->cut;
+    const struct hr_best best = hr_cut_best(cuts, &cuts->early_stop);
+    if (hr_best_is_over(&cuts->early_stop, &best)) {
+        cut->halt = true;
+        cut->interrupted = false;
+    }
+    cut->save |= cuts->saves && (cut->halt || hr_cut_is_best(cuts, &cuts->keep_best));
 }
 
 void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
@@ -47,6 +77,7 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
     point.seconds = cuts->past.seconds + hr_seconds(cut->train_ns);
     cuts->curve[number] = hr_cut_measured(cuts, point);
     hr_atom64_store_release(&cut->ncurve, number + 1); /* partner: hr_launcher_tick */
+    look_back(cuts);
 }
 
 void hr_cut_conclude(const struct hr_cuts *cuts)

@@ -4,7 +4,8 @@
  *   leader   hr_cut_decide      the time so far; stop, evaluate, save?
  *   all      hand over their part of the state                             barrier
  *   all      if cut->evaluate: their part of an evaluation                 barrier
- *   leader   if cut->evaluate: hr_cut_add_point;  hr_cut_conclude          barrier
+ *   leader   if cut->evaluate: hr_cut_add_point, which may stop the run;   barrier
+ *            hr_cut_conclude
  *   all      go on, unless cut->halt
  *
  * How an engine plugs in: it lays out a struct hr_cut and the curve in its segment (carve.h), and
@@ -20,6 +21,7 @@
 #define HR_SESSION_CUT_H
 
 #include "hogring/train.h"
+#include "session/best.h"
 #include "shm/control.h"
 #include "strategy/batch_schedule.h"
 
@@ -36,8 +38,9 @@ struct hr_trained {
 /* What the leader tells all others, and the launcher; in the segment. */
 struct hr_cut {
     /* Writer: the leader, between the first and the second barrier. */
-    alignas(HR_LINE) uint64_t index; /* at which all stand */
-    bool evaluate, save, halt, interrupted;
+    alignas(HR_LINE) uint64_t index;        /* at which all stand */
+    bool evaluate, save, halt, interrupted; /* the last three also between the third and the fourth,
+                                               by hr_cut_add_point */
     bool again; /* not a cut yet: all go back for batches that are handed out again, and return,
                    even where the run is asked to stop: each sample is accounted for */
     /* Writer: the leader, between the third and the fourth. */
@@ -69,7 +72,8 @@ struct hr_cuts {
     const struct hr_batch_schedule *schedule;
     struct hr_control *control; /* its launcher hears of every cut */
     bool saves;                 /* checkpoints are wanted */
-    bool validates;             /* what is measured is of a validation split (data/held_out.h) */
+    struct hr_early_stop early_stop, keep_best;
+    bool validates; /* what is measured is of a validation split (data/held_out.h) */
     struct hr_past past;
 };
 
@@ -80,12 +84,20 @@ bool hr_cut_may_arrive(void *cut);
  * caller has set cut->again. */
 void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns);
 
-/* What was measured, as the test split's, is the validation split's where there is one. */
+/* What was measured, as the test split's, is the validation split's where there is one. Once is as
+ * good as twice. */
 struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curve_point point);
 
 /* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here, and whose
- * the measures are. The leader has written cut->trained before. */
+ * the measures are. The leader has written cut->trained before. A point that is the best so far is
+ * saved (--keep-best); when too many are not, the run ends here (--early-stop). */
 void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point);
+
+/* Would this point, as hr_cut_measured gives it, be the best by --early-stop? */
+bool hr_cut_improves(const struct hr_cuts *cuts, const struct hr_curve_point *point);
+/* The best so far by one of the two rules; does the current cut have it? */
+struct hr_best hr_cut_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule);
+bool hr_cut_is_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule);
 
 /* Ask the launcher to save, if that was decided, and wake it. */
 void hr_cut_conclude(const struct hr_cuts *cuts);

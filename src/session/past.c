@@ -1,6 +1,7 @@
 #include "session/past.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -58,6 +59,15 @@ enum hr_status hr_past_take(const struct hr_checkpoint *checkpoint, struct hr_cu
     return HR_OK;
 }
 
+static struct hr_curve_point point_of(const struct hr_cuts *cuts, const double *row)
+{
+    return hr_cut_measured(cuts, (struct hr_curve_point){.seconds = row[1],
+                                                         .epoch = row[2],
+                                                         .train_loss = row[3],
+                                                         .test_loss = row[4],
+                                                         .test_accuracy = row[5]});
+}
+
 enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint, const struct hr_cuts *cuts)
 {
     const double *curve;
@@ -65,14 +75,26 @@ enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint, const str
     HR_TRY(hr_saved_table(checkpoint, curve_name, HR_PAST_POINT, &points, &curve));
     for (size_t i = 0; i < cuts->past.points; i++) {
         const double *row = curve + HR_PAST_POINT * i;
-        struct hr_curve_point *point = &cuts->curve[i];
-        *point = hr_cut_measured(cuts, (struct hr_curve_point){.seconds = row[1],
-                                                               .epoch = row[2],
-                                                               .train_loss = row[3],
-                                                               .test_loss = row[4],
-                                                               .test_accuracy = row[5]});
-        HR_TRY(hr_saved_samples(checkpoint, curve_name, row[0], &point->samples));
+        cuts->curve[i] = point_of(cuts, row);
+        HR_TRY(hr_saved_samples(checkpoint, curve_name, row[0], &cuts->curve[i].samples));
     }
     hr_atom64_store_release(&cuts->cut->ncurve, cuts->past.points); /* partner: the launcher */
+    return HR_OK;
+}
+
+enum hr_status hr_past_best(const struct hr_checkpoint *checkpoint, const struct hr_cuts *cuts,
+                            struct hr_best *out)
+{
+    const double *rows;
+    size_t n;
+    *out = (struct hr_best){.any = false};
+    HR_TRY(hr_saved_table(checkpoint, curve_name, HR_PAST_POINT, &n, &rows));
+    struct hr_curve_point *curve = calloc(n + 1, sizeof *curve);
+    if (!curve)
+        return hr_fail(HR_E_NOMEM, "no memory for a curve of %zu points", n);
+    for (size_t i = 0; i < n; i++)
+        curve[i] = point_of(cuts, rows + HR_PAST_POINT * i);
+    *out = hr_best_of(&cuts->early_stop, curve, n);
+    free(curve);
     return HR_OK;
 }

@@ -23,5 +23,8 @@ HR_CHECKED enum hr_status hr_past_take(const struct hr_checkpoint *checkpoint,
 /* Afterwards: read the points. */
 HR_CHECKED enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint,
                                           const struct hr_cuts *cuts);
+/* Which of its points is the best by --early-stop. HR_E_FORMAT, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_past_best(const struct hr_checkpoint *checkpoint,
+                                       const struct hr_cuts *cuts, struct hr_best *out);
 
 #endif

@@ -1,5 +1,6 @@
 #include "session/result.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,35 @@ static enum hr_status fill_times(const struct hr_accounts *accounts, struct hr_r
     return HR_OK;
 }
 
+/* The evaluation whose weights the run ends with. */
+static const struct hr_curve_point *point_of_weights(const struct hr_cuts *cuts,
+                                                     const struct hr_run_result *result)
+{
+    const struct hr_best best = hr_cut_best(cuts, &cuts->early_stop);
+    const bool restored = best.any && !cuts->cut->interrupted;
+    return &result->curve[restored ? best.point : result->ncurve - 1];
+}
+
+static void fill_best(const struct hr_cuts *cuts, const struct hr_train_options *options,
+                      struct hr_run_result *result)
+{
+    const bool stops = cuts->early_stop.asked;
+    const struct hr_early_stop *rule = stops ? &cuts->early_stop : &cuts->keep_best;
+    const struct hr_best found = hr_cut_best(cuts, rule);
+    struct hr_best_evaluation *best = &result->best;
+    if (!rule->asked || result->ncurve == 0)
+        return;
+    snprintf(best->metric, sizeof best->metric, "%s", hr_early_stop_metric(rule));
+    best->value = found.any ? found.value : (double)NAN;
+    best->epoch = found.any ? result->curve[found.point].epoch : (double)NAN;
+    best->restored = stops && found.any && !cuts->cut->interrupted;
+    best->stopped = hr_best_is_over(&cuts->early_stop, &found);
+    best->ended = result->curve[result->ncurve - 1].epoch;
+    if (cuts->keep_best.asked && cuts->saves)
+        snprintf(best->checkpoint, sizeof best->checkpoint, "%.1023s/best",
+                 options->checkpoint_dir);
+}
+
 static enum hr_status copy_curve(const struct hr_cuts *cuts, double target,
                                  struct hr_run_result *result)
 {
@@ -36,7 +66,7 @@ static enum hr_status copy_curve(const struct hr_cuts *cuts, double target,
             result->target_seconds = result->curve[i].seconds;
     if (!result->ncurve)
         return HR_OK;
-    const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
+    const struct hr_curve_point *last = point_of_weights(cuts, result);
     result->train_loss = last->train_loss;
     result->test_loss = last->test_loss;
     result->test_accuracy = last->test_accuracy;
@@ -62,6 +92,7 @@ enum hr_status hr_result_finish(const struct hr_cuts *cuts, const struct hr_trai
 {
     HR_TRY(fill_times(accounts, result));
     HR_TRY(copy_curve(cuts, options->target_accuracy, result));
+    fill_best(cuts, options, result);
     fill_past(cuts, options, result);
     result->steps = hr_cut_step(cuts);
     result->interrupted = cuts->cut->interrupted;

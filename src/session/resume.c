@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "session/input_scale.h"
+#include "session/past.h"
 
 enum hr_status hr_resume_open(struct hr_train_options *options, const struct hr_dataset **dataset,
                               struct hr_resume *out)
@@ -39,9 +40,18 @@ enum hr_status hr_resume_finished(const struct hr_saver *saver,
                                   struct hr_run_result *result, bool *finished)
 {
     const struct hr_batch_schedule *schedule = saver->schedule;
-    *finished = schedule->first >= schedule->end;
+    struct hr_best best;
+    HR_TRY(hr_past_best(checkpoint, saver->cuts, &best));
+    const bool stopped = hr_best_is_over(&saver->cuts->early_stop, &best);
+    *finished = schedule->first >= schedule->end || stopped;
     if (!*finished)
         return HR_OK;
+    if (!saver->options->finished_ok && stopped)
+        return hr_fail(
+            HR_E_USAGE,
+            "--resume %s: --early-stop %s has stopped it, %zu evaluations after the best; "
+            "more patience would go on",
+            checkpoint->path, saver->options->early_stop, best.since);
     if (!saver->options->finished_ok)
         return hr_fail(HR_E_USAGE,
                        "--resume %s: it stands at step %llu of this run, which ends at step %llu; "

@@ -3,13 +3,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/log.h"
+#include "checkpoint/steps.h"
 #include "session/class_names.h"
 #include "session/input_scale.h"
 #include "session/kept.h"
 #include "session/past.h"
 
-enum { MODEL_METADATA = 4 + HR_INPUT_SCALE_ENTRIES, TRAINER_METADATA = 16 };
+static const char best_key[] = "best_step";
+
+enum { MODEL_METADATA = 4 + HR_INPUT_SCALE_ENTRIES, TRAINER_METADATA = 17 };
 
 /* Tensors and metadata of a checkpoint while it is written. */
 struct room {
@@ -47,6 +52,8 @@ static void describe_trainer(const struct hr_saver *saver, double *curve,
     hr_saved_put(file, "batch_size", "%zu", saver->batch_size);
     hr_saved_put(file, "epoch_samples", "%" PRIu64, cut->trained.epoch_samples);
     hr_saved_put(file, "epoch_loss", "%.17g", cut->trained.epoch_loss);
+    if (saver->best.any)
+        hr_saved_put(file, best_key, "%" PRIu64, saver->best.step);
     hr_past_put(saver->cuts, curve, file);
     hr_kept_put(saver->options, saver->dataset, file);
 }
@@ -69,17 +76,26 @@ static enum hr_status take_room(const struct hr_saver *saver, struct room *room)
     return HR_OK;
 }
 
-static enum hr_status write_state(const struct hr_saver *saver, struct room *room)
+static enum hr_status write_state(struct hr_saver *saver, struct room *room)
 {
     struct hr_checkpoint *checkpoint = &room->checkpoint;
+    const struct hr_train_options *o = saver->options;
+    const bool is_best = hr_cut_is_best(saver->cuts, &saver->cuts->keep_best);
     HR_TRY(take_room(saver, room));
+    if (is_best) {
+        saver->best.any = true;
+        saver->best.step = checkpoint->step;
+    }
     saver->describe(saver->engine, &checkpoint->model, &checkpoint->trainer);
     describe_model(saver, &checkpoint->model);
     describe_trainer(saver, room->curve, &checkpoint->trainer);
-    return hr_checkpoint_save(saver->options->checkpoint_dir, checkpoint, saver->options->keep);
+    HR_TRY(hr_checkpoint_save(o->checkpoint_dir, checkpoint, o->keep));
+    if (is_best)
+        hr_checkpoint_mark_best(o->checkpoint_dir, checkpoint->step, o->keep);
+    return HR_OK;
 }
 
-enum hr_status hr_save(const struct hr_saver *saver, char *path, size_t size)
+enum hr_status hr_save(struct hr_saver *saver, char *path, size_t size)
 {
     struct room *room = calloc(1, sizeof *room);
     if (!room)
@@ -102,6 +118,27 @@ static size_t bytes_of(const struct hr_saver *saver)
            HR_PAST_POINT * saver->cuts->curve_room * sizeof(double) + TEXTS;
 }
 
+/* A kill between a save and its mark leaves `best` behind, and so does going on from an older one,
+ * whose best may be gone: then `best` comes with the next that is better. */
+static enum hr_status repair_best(struct hr_saver *saver, const struct hr_checkpoint *from)
+{
+    const char *dir = saver->options->checkpoint_dir;
+    char path[HR_PATH_MAX];
+    if (!from || !hr_metadata_get(&from->trainer, best_key))
+        return HR_OK;
+    HR_TRY(hr_saved_count(from, best_key, &saver->best.step));
+    HR_TRY(hr_path(path, "%s/%s", dir, hr_step_name(saver->best.step).text));
+    saver->best.any = access(path, F_OK) == 0;
+    if (saver->best.any)
+        hr_checkpoint_mark_best(dir, saver->best.step, 0);
+    else if (saver->cuts->keep_best.asked)
+        hr_log(HR_LOG_WARNING,
+               "%s: the best checkpoint so far is not there: best comes with the next "
+               "better one",
+               path);
+    return HR_OK;
+}
+
 enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoint *from)
 {
     const struct hr_train_options *o = saver->options;
@@ -109,6 +146,7 @@ enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoin
     if (!o->checkpoint_dir[0])
         return HR_OK;
     HR_TRY(hr_claim_take(&claimant, &saver->claim));
+    HR_TRY(repair_best(saver, from));
     return hr_checkpoint_prepare(o->checkpoint_dir, bytes_of(saver));
 }
 

@@ -26,6 +26,10 @@ struct hr_saver {
     const char *strategy, *optimizer;
     size_t workers, batch_size;
     struct hr_claim claim; /* of options->checkpoint_dir; drop it at the end */
+    struct {
+        bool any;
+        uint64_t step; /* that `best` points at (--keep-best) */
+    } best;
     /* The engine's own, which lives until hr_save returns: */
     size_t tensors;  /* at most, in either file */
     size_t metadata; /* at most, in either file */
@@ -39,7 +43,7 @@ struct hr_saver {
 HR_CHECKED enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoint *from);
 
 /* Save to options->checkpoint_dir; path (size bytes) out, untouched on error. */
-HR_CHECKED enum hr_status hr_save(const struct hr_saver *saver, char *path, size_t size);
+HR_CHECKED enum hr_status hr_save(struct hr_saver *saver, char *path, size_t size);
 
 /* Sets schedule->first, cuts->past and room for its curve. HR_E_USAGE: of another model, data or
  * seed; or in the middle of one of this run's batches. */

@@ -10,6 +10,7 @@
 #include "session/input_scale.h"
 #include "session/saved.h"
 #include "worker/job.h"
+#include "train/model_tensors.h"
 #include "train/state.h"
 #include "train/model_file.h"
 

@@ -214,15 +214,19 @@ static void settle_waiting(struct hr_run *run)
     run->job.timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
 }
 
-static void set_up_leader(struct hr_run *run)
+static enum hr_status set_up_leader(struct hr_run *run)
 {
+    const struct hr_train_options *o = run->job.options;
+    struct hr_cuts *cuts = &run->leader.cuts;
     run->leader = (struct hr_leader){
-        .cuts = {.curve_room = run->job.options->epochs + 2,
+        .cuts = {.curve_room = o->epochs + 2,
                  .schedule = &run->shared.schedule,
-                 .saves = run->job.options->checkpoint_dir[0],
+                 .saves = o->checkpoint_dir[0],
                  .validates = run->final_test.held_out.chosen},
         .job = &run->job,
     };
+    HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
+    return hr_keep_best_parse(o->keep_best, &cuts->keep_best);
 }
 
 enum hr_status hr_run_prepare(struct hr_run *run)
@@ -254,7 +258,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_conditions_open(&run->job));
     HR_TRY(hr_calibrate_check(&run->job));
     run->job.neval = hr_train_job_blocks(run->job.dataset);
-    set_up_leader(run);
+    HR_TRY(set_up_leader(run));
     shared->weights = calloc(2 * shared->workers, sizeof *shared->weights);
     if (!shared->weights)
         return hr_fail(HR_E_NOMEM, "no memory for %zu workers", shared->workers);

@@ -24,6 +24,7 @@
 #include "train/optimizer_setup.h"
 #include "drive/record.h"
 #include "drive/replay.h"
+#include "train/best_state.h"
 #include "train/state.h"
 #include "train/task.h"
 
@@ -120,6 +121,7 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(init_state(run, checkpoint));
     run->wall_began_ns = hr_clock_ns();
     if (finished) {
+        hr_best_state_end(run);
         HR_TRY(hr_result_fill(run));
         return hr_final_test(run);
     }
@@ -132,6 +134,7 @@ static enum hr_status train(struct hr_run *run)
     run->wall_began_ns = hr_clock_ns();
     HR_TRY(hr_divergence_explain(run, run->drive.driver->run(&run->drive)));
     HR_TRY(hr_launcher_tick(&run->launcher)); /* the last points and the last save */
+    hr_best_state_end(run);
     HR_TRY(hr_result_fill(run));
     HR_TRY(hr_final_test(run));
     HR_TRY(hr_record_end(&run->drive));

@@ -37,6 +37,18 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
         keeps->snapshot = there;
 }
 
+static void lay_out_best(struct hr_run *run, struct hr_carver *to)
+{
+    static const char what[] = "best weights";
+    struct hr_best_weights *best = &run->job.best;
+    if (!run->leader.cuts.early_stop.asked)
+        return;
+    best->params = run->shared.params;
+    best->kept = hr_carve(to, what, sizeof *best->kept);
+    for (size_t i = 0; i < 2; i++)
+        best->place[i] = hr_carve_arena(to, what, best->params);
+}
+
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
     static const char counts[] = "counters and curve", copy[] = "copy to evaluate and save";
@@ -63,6 +75,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
     if (shared->strategy->keeps_replicas)
         shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
+    lay_out_best(run, to);
     lay_out_losses(run, to);
     shared->snapshot.losses = hr_carve(to, copy, sizeof *shared->snapshot.losses);
     shared->snapshot.shares = hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.shares);

@@ -9,6 +9,8 @@
 #include "session/kept.h"
 #include "session/past.h"
 #include "strategy/shared.h"
+#include "train/best_state.h"
+#include "train/model_tensors.h"
 
 static const char shares_name[] = "epoch_shares";
 static const char graph_name[] = "gossip_graph";
@@ -56,21 +58,6 @@ void hr_state_share(struct hr_run *run)
 
 /* --- saved --- */
 
-/* One tensor of the parameter layout, named prefix + its name + suffix. */
-static void add_tensor(struct hr_tensor_file *file, const struct hr_tensor_info *info,
-                       const char *prefix, const char *suffix, float *params)
-{
-    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
-    *tensor = (struct hr_tensor){
-        .dtype = HR_F32,
-        .ndim = info->ndim,
-        .bytes = info->count * sizeof(float),
-        .data = params + info->offset,
-    };
-    memcpy(tensor->shape, info->shape, info->ndim * sizeof *info->shape);
-    snprintf(tensor->name, sizeof tensor->name, "%s%s%s", prefix, info->name, suffix);
-}
-
 /* PyTorch's load_state_dict expects a counter after batchnorm's variance. */
 static void add_counter(struct hr_tensor_file *file, const struct hr_tensor_info *info,
                         int64_t *batches)
@@ -89,7 +76,7 @@ static void fill_model(struct hr_run *run, struct hr_tensor_file *file)
 {
     for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
-        add_tensor(file, info, "", "", run->shared.snapshot.weights);
+        hr_model_tensor_put(file, info, "", "", hr_best_state_model(run));
         add_counter(file, info, &run->batches_saved);
     }
     hr_saved_put(file, "hogring.loss", "%s", run->job.options->loss);
@@ -106,8 +93,8 @@ static void add_scaling(const struct hr_scaling *scaling, struct hr_tensor_file 
         .name = "normalize", .ndim = 1, .shape = {scaling->channels}, .count = scaling->channels};
     if (scaling->channels == 0)
         return;
-    add_tensor(file, &info, "", ".mean", scaling->mean);
-    add_tensor(file, &info, "", ".std", scaling->std);
+    hr_model_tensor_put(file, &info, "", ".mean", scaling->mean);
+    hr_model_tensor_put(file, &info, "", ".std", scaling->std);
 }
 
 static void fill_state(const struct hr_run *run, size_t copy, size_t array,
@@ -118,8 +105,8 @@ static void fill_state(const struct hr_run *run, size_t copy, size_t array,
     snprintf(suffix, sizeof suffix, ".%s", run->shared.optimizer.rule->state_names[array]);
     for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++)
         if (hr_model_tensor(run->job.model, i)->role == HR_TENSOR_TRAINED)
-            add_tensor(file, hr_model_tensor(run->job.model, i), prefix, suffix,
-                       array_of(run, copy, array));
+            hr_model_tensor_put(file, hr_model_tensor(run->job.model, i), prefix, suffix,
+                                array_of(run, copy, array));
 }
 
 /* "step" (state_copies): updates made to each copy, as PyTorch's optimizers count them. */
@@ -144,8 +131,7 @@ static void fill_replica(const struct hr_run *run, size_t worker, struct hr_tens
 {
     char prefix[32];
     make_prefix(prefix, sizeof prefix, run->shared.workers, worker);
-    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++)
-        add_tensor(file, hr_model_tensor(run->job.model, i), prefix, "", replica_of(run, worker));
+    hr_model_tensors_put(run->job.model, prefix, replica_of(run, worker), file);
 }
 
 static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
@@ -156,6 +142,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
         (double)hr_batch_schedule_lr(&run->shared.schedule, run->leader.cuts.cut->index);
     run->batches_saved = (int64_t)hr_cut_step(&run->leader.cuts);
     fill_model(run, model);
+    hr_best_state_put(run, trainer);
     fill_states(run, trainer);
     for (size_t w = 0; w < replicas(run); w++)
         fill_replica(run, w, trainer);
@@ -173,6 +160,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
 void hr_state_describe(struct hr_run *run)
 {
     const size_t tensors = hr_model_tensor_count(run->job.model);
+    const size_t ends_with_best = run->leader.cuts.early_stop.asked ? 1 : 0;
     run->saver = (struct hr_saver){
         .options = run->job.options,
         .dataset = run->job.dataset,
@@ -183,10 +171,11 @@ void hr_state_describe(struct hr_run *run)
         .optimizer = run->job.options->optimizer,
         .workers = run->shared.workers,
         .batch_size = run->job.batch_size,
-        .tensors = tensors * (2 + state_arrays(run) + replicas(run)) + STEP_TENSORS +
-                   SHARES_TENSORS + SCALING_TENSORS,
+        .tensors = tensors * (2 + state_arrays(run) + replicas(run) + ends_with_best) +
+                   STEP_TENSORS + SHARES_TENSORS + SCALING_TENSORS,
         .metadata = METADATA,
-        .bytes = (1 + state_arrays(run) + replicas(run)) * run->shared.params * sizeof(float) +
+        .bytes = (1 + state_arrays(run) + replicas(run) + ends_with_best) * run->shared.params *
+                     sizeof(float) +
                  2 * run->job.scaling.channels * sizeof(float),
         .describe = describe,
         .engine = run,
@@ -218,43 +207,13 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
     if (loss)
         HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->job.options->loss));
     HR_TRY(check_placement(run, checkpoint));
+    HR_TRY(hr_best_state_check(run, checkpoint));
     HR_TRY(hr_strategy_same_graph(
         &run->shared, hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "gossip-graph"),
         hr_metadata_get(&checkpoint->trainer, graph_name)));
     return hr_saved_same(checkpoint, "--normalize",
                          hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",
                          run->job.scaling.channels ? "on" : "off");
-}
-
-/* "(64, 3)"; returns text. */
-static const char *shape_text(size_t ndim, const size_t *shape, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(text, size, "(");
-    for (size_t d = 0; d < ndim && used < size; d++)
-        used += (size_t)snprintf(text + used, size - used, "%s%zu", d ? ", " : "", shape[d]);
-    if (used < size)
-        snprintf(text + used, size - used, ")");
-    return text;
-}
-
-enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
-                              const struct hr_tensor_file *file, const struct hr_tensor_info *info,
-                              const char *name, float *params)
-{
-    char found[96], expected[96];
-    const struct hr_tensor *tensor = hr_tensor_get(file, name);
-    if (!tensor)
-        return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing", checkpoint->path, name);
-    if (tensor->dtype != HR_F32 || tensor->ndim != info->ndim ||
-        memcmp(tensor->shape, info->shape, info->ndim * sizeof *info->shape) != 0)
-        return hr_fail(HR_E_FORMAT,
-                       "%s: tensor %s does not have the shape and type of the model's: found %s, "
-                       "expected %s of float32 (another model, or another --data?)",
-                       checkpoint->path, name,
-                       shape_text(tensor->ndim, tensor->shape, found, sizeof found),
-                       shape_text(info->ndim, info->shape, expected, sizeof expected));
-    memcpy(params + info->offset, tensor->data, tensor->bytes);
-    return HR_OK;
 }
 
 enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
@@ -327,14 +286,10 @@ static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoi
         strategy && !strcmp(strategy, run->job.options->strategy) && saved == run->shared.workers;
     hr_state_share(run);
     for (size_t w = 0; ours && w < replicas(run); w++) {
-        char prefix[32], name[128];
+        char prefix[32];
         make_prefix(prefix, sizeof prefix, saved, w);
-        for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
-            const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
-            snprintf(name, sizeof name, "%s%s", prefix, info->name);
-            HR_TRY(
-                hr_load_tensor(checkpoint, &checkpoint->trainer, info, name, replica_of(run, w)));
-        }
+        HR_TRY(hr_load_tensors(checkpoint, &checkpoint->trainer, run->job.model, prefix,
+                               replica_of(run, w)));
     }
     return HR_OK;
 }
@@ -365,11 +320,7 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
 {
     uint64_t saved;
     HR_TRY(hr_saved_count(checkpoint, "state_copies", &saved));
-    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
-        const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
-        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name,
-                              run->shared.snapshot.weights));
-    }
+    HR_TRY(hr_best_state_load(run, checkpoint));
     for (size_t copy = 0; copy < run->shared.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
     HR_TRY(load_replicas(run, checkpoint, saved));

@@ -4,6 +4,7 @@
  *     model     the model's tensors, by PyTorch's names
  *     trainer   "<name>.exp_avg", ..., "worker.3.<name>.exp_avg" where each worker has a state;
  *               "worker.3.<name>" where each worker has weights of its own;
+ *               "best.<name>" or "last.<name>", of --early-stop (best_state.h);
  *               "step", "normalize.mean", "normalize.std", "epoch_shares"
  *
  * Threads: before the ranks start, or the launcher's.
@@ -30,12 +31,5 @@ HR_CHECKED enum hr_status hr_state_restore(struct hr_run *run,
  * with hr_scaling_free. HR_E_FORMAT when it is not for `channels`. */
 HR_CHECKED enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
                                           struct hr_scaling *out);
-
-/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
- * or unlike. */
-HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
-                                         const struct hr_tensor_file *file,
-                                         const struct hr_tensor_info *info, const char *name,
-                                         float *params);
 
 #endif

@@ -14,6 +14,7 @@
 #include "launch/launch.h"
 #include "netsim/emulated_links.h"
 #include "nn/model.h"
+#include "session/best_weights.h"
 #include "session/cut.h"
 #include "strategy/strategy.h"
 #include "worker/conditions.h"
@@ -41,7 +42,7 @@ struct hr_train_job {
     bool played;                           /* one process plays all ranks, and none of them waits */
     bool simulated;                        /* in virtual time */
     int64_t spin_ns, yield_ns, timeout_ns; /* of ranks that wait */
-    struct hr_wait_rules stall;           /* who is named when others wait for it */
+    struct hr_wait_rules stall;            /* who is named when others wait for it */
     struct hr_conditions conditions;
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
     struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
@@ -50,6 +51,7 @@ struct hr_train_job {
     struct hr_eval_cell
         *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */
     size_t neval;
+    struct hr_best_weights best; /* in the segment, with --early-stop */
 };
 
 /* Blocks of test samples that there are. */

@@ -93,6 +93,8 @@ static struct hr_run_result full_run(void)
     run.validation_samples = 288;
     run.validation_loss = 1.5, run.validation_accuracy = 0.75;
     run.test_evaluations = 1;
+    run.best = (struct hr_best_evaluation){
+        .metric = "loss", .value = 1.5, .epoch = 2, .restored = true, .ended = 3};
     snprintf(run.weights_digest, sizeof run.weights_digest, "0123456789abcdef0123456789abcdef");
     run.conflicts = (struct hr_conflicts){411, 0.75, 0.5, 0.125, 3, 900};
     snprintf(run.checkpoint, sizeof run.checkpoint, "ck/step-00000460");
@@ -202,6 +204,8 @@ static const struct field run_fields[] = {
     {"validation_loss", "1.5"},
     {"validation_accuracy", "0.75"},
     {"test_evaluations", "1"},
+    {"best", "{\"metric\":\"loss\",\"value\":1.5,\"epoch\":2.0,\"restored\":true,"
+             "\"stopped\":false,\"ended\":3.0,\"checkpoint\":null}"},
 };
 
 static void a_run_has_every_field(void **state)

@@ -1,0 +1,94 @@
+#include "train/best_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "session/kept.h"
+#include "train/model_tensors.h"
+
+static const char best_prefix[] = "best.", last_prefix[] = "last.";
+
+/* The best weights, if the run ends with them at the current cut; else NULL. */
+static float *ends_with(const struct hr_run *run)
+{
+    const struct hr_cut *cut = run->leader.cuts.cut;
+    return cut->halt && !cut->interrupted ? hr_best_weights_last(&run->job.best) : NULL;
+}
+
+float *hr_best_state_model(const struct hr_run *run)
+{
+    float *best = ends_with(run);
+    return best ? best : run->shared.snapshot.weights;
+}
+
+void hr_best_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
+{
+    float *best = hr_best_weights_last(&run->job.best);
+    if (ends_with(run))
+        hr_model_tensors_put(run->job.model, last_prefix, run->shared.snapshot.weights, trainer);
+    else if (best)
+        hr_model_tensors_put(run->job.model, best_prefix, best, trainer);
+}
+
+/* --- read --- */
+
+static enum hr_status check_rule(const struct hr_checkpoint *checkpoint, const char *name,
+                                 const struct hr_early_stop *was, const struct hr_early_stop *is)
+{
+    const bool same = was->by_accuracy == is->by_accuracy && !(was->min_delta < is->min_delta) &&
+                      !(was->min_delta > is->min_delta);
+    if (same || !was->asked || !is->asked)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--resume %s: it looked for the best by --%s %s%s; expected the same, but for "
+                   "the patience",
+                   checkpoint->path, name, hr_early_stop_metric(was),
+                   was->by_accuracy == is->by_accuracy ? " and another MIN-DELTA" : "");
+}
+
+enum hr_status hr_best_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const struct hr_cuts *cuts = &run->leader.cuts;
+    const char *stop = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "early-stop");
+    const char *keep = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "keep-best");
+    struct hr_early_stop was;
+    HR_TRY(hr_keep_best_parse(keep ? keep : "", &was));
+    HR_TRY(check_rule(checkpoint, "keep-best", &was, &cuts->keep_best));
+    HR_TRY(hr_early_stop_parse(stop ? stop : "", &was));
+    HR_TRY(check_rule(checkpoint, "early-stop", &was, &cuts->early_stop));
+    if (was.asked || !cuts->early_stop.asked || cuts->past.points == 0)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--early-stop %s: %s was trained without it, and has no weights but its last; "
+                   "expected it from the beginning",
+                   run->options.early_stop, checkpoint->path);
+}
+
+static bool has(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                const char *prefix)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s%s", prefix, hr_model_tensor(run->job.model, 0)->name);
+    return hr_tensor_get(&checkpoint->trainer, name);
+}
+
+enum hr_status hr_best_state_load(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const struct hr_tensor_file *model = &checkpoint->model, *trainer = &checkpoint->trainer;
+    float *weights = run->shared.snapshot.weights;
+    const bool ended = has(run, checkpoint, last_prefix);
+    if (run->job.best.kept && (ended || has(run, checkpoint, best_prefix))) {
+        HR_TRY(hr_load_tensors(checkpoint, ended ? model : trainer, run->job.model,
+                               ended ? "" : best_prefix, weights));
+        hr_best_weights_keep(&run->job.best, weights);
+    }
+    return hr_load_tensors(checkpoint, ended ? trainer : model, run->job.model,
+                           ended ? last_prefix : "", weights);
+}
+
+void hr_best_state_end(struct hr_run *run)
+{
+    const float *best = hr_best_weights_last(&run->job.best);
+    if (best && !run->leader.cuts.cut->interrupted)
+        memcpy(run->shared.snapshot.weights, best, run->shared.params * sizeof *best);
+}

@@ -1,0 +1,32 @@
+/* model_tensors.h - the tensors of a model's parameter layout in a file, each under a prefix and a
+ * suffix: "worker.3.0.weight", "0.weight.exp_avg", "best.0.weight".
+ *
+ * Threads: before the ranks start, or the launcher's.
+ */
+#ifndef HR_TRAIN_MODEL_TENSORS_H
+#define HR_TRAIN_MODEL_TENSORS_H
+
+#include "hogring/checkpoint.h"
+#include "base/error.h"
+#include "nn/model.h"
+
+/* Append one tensor; params is borrowed until the file is written. */
+void hr_model_tensor_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                         const char *prefix, const char *suffix, float *params);
+/* Append all, without a suffix. */
+void hr_model_tensors_put(const struct hr_model *model, const char *prefix, float *params,
+                          struct hr_tensor_file *file);
+
+/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
+ * or unlike. */
+HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
+                                         const struct hr_tensor_file *file,
+                                         const struct hr_tensor_info *info, const char *name,
+                                         float *params);
+/* Copy all, without a suffix. */
+HR_CHECKED enum hr_status hr_load_tensors(const struct hr_checkpoint *checkpoint,
+                                          const struct hr_tensor_file *file,
+                                          const struct hr_model *model, const char *prefix,
+                                          float *params);
+
+#endif
