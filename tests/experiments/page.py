@@ -1,7 +1,7 @@
 """results.json, which holds what was found, and results.md, which is made from nothing else."""
 import json, os, shlex
 
-from intervals import mean_interval
+from intervals import mean, mean_interval
 
 MEANING = """Each experiment checks a published finding: how it was run, what came out, and a verdict. A verdict
 rests on a 95 % interval (Student's t over seeds, paired where two cells are compared): **reproduced** when
@@ -43,9 +43,16 @@ def shell_loops(experiment):
         yield " ".join(loops) + "\n  " + " ".join(line + ["--seed $seed"]) + "\n" + "; ".join(["done"] * len(loops))
 
 
+def means_of(claim, table):
+    """Of the two cells that a difference is between."""
+    if claim["judge"] != "difference":
+        return {}
+    return {"means": [mean([value.number for value in table.values(claim[name])]) for name in ("to", "of")]}
+
+
 def entry_of(experiment, table, findings, about):
     claims = [{"name": name, "says": claim["says"], "expected": claim["expected"], "judge": claim["judge"],
-               **finding._asdict()} for (name, claim), finding in zip(experiment.claims.items(), findings)]
+               **means_of(claim, table), **finding._asdict()} for (name, claim), finding in zip(experiment.claims.items(), findings)]
     return {"title": experiment.title, "finding": experiment.finding, "source": experiment.source,
             "measure": experiment.measure, "remark": experiment.remark, "seeds": len(experiment.seeds),
             "prepare": experiment.prepare, "commands": list(shell_loops(experiment)), "tune": experiment.tune,
@@ -67,6 +74,16 @@ def figures(entry):
         yield "| " + " | ".join(cells + [chosen(row["tuned"][name], entry["tune"][name]) for name in tuned]) + " |"
 
 
+def pairs(entry):
+    """What differences are between."""
+    rows = [claim for claim in entry["claims"] if "means" in claim]
+    if rows:
+        yield f"| {entry['measure']} | to | of | of - to | 95 % interval | verdict |\n|---|---|---|---|---|---|"
+    for claim in rows:
+        to, of = (f"{number:.2f}" for number in claim["means"])
+        yield f"| {claim['name']} | {to} | {of} | {claim['value']:.2f} | {claim['low']:.2f} to {claim['high']:.2f} | **{claim['verdict']}** |"
+
+
 def section(name, entry):
     yield f"## {entry['title']}\n"
     yield f"**Finding.** {entry['finding']} *({entry['source']})*\n"
@@ -75,8 +92,10 @@ def section(name, entry):
     if entry["remark"]:
         yield "\n" + entry["remark"]
     yield f"\n![{entry['title']}]({name}.svg)\n"
+    yield from pairs(entry)
+    yield ""
     yield from figures(entry)
-    how = f"{entry['seeds']} seeds, {entry['seconds']:.0f} s, {entry['when']}"
+    how = f"{entry['seeds']} seeds, {entry['seconds']:.0f} s, {entry['when']}, {entry['machine']}, hogring {entry['version']}"
     yield f"\n<details><summary>How it was run: {how}</summary>\n\n```"
     yield from (f"build/hogring {line}" for line in entry["prepare"])
     for option, values in entry["tune"].items():
@@ -86,8 +105,8 @@ def section(name, entry):
 
 def render(report):
     yield "# What the experiments show\n"
-    yield f"Made by `{report['command']}` on {report['machine']}, {report['when']}, hogring {report['version']},"
-    yield f"{report['seconds']:.0f} s; do not edit (`tests/experiments/run.py` writes it).\n"
+    yield f"Made by `{report['command']}`, {report['when']}, {report['seconds']:.0f} s; each says below how it was run, and on what."
+    yield "Do not edit: `tests/experiments/run.py` writes it.\n"
     yield MEANING + "\n"
     yield "| experiment | claim | verdict | found | expected |\n|---|---|---|---|---|"
     for entry in report["experiments"].values():

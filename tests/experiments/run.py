@@ -93,19 +93,24 @@ def perform(experiment, runner, folder):
     findings = [judges.judge(claim, table) for claim in experiment.claims.values()]
     for ending in ("svg",) if folder == RESULTS else ("svg", "png"):  # png: to look at
         plots.draw(os.path.join(folder, f"{experiment.name}.{ending}"), table)
-    about = {"seconds": round(time.monotonic() - began, 1), "when": now()}
+    about = {"seconds": round(time.monotonic() - began, 1), "when": now(), "machine": machine(), "version": version()}
     entry = page.entry_of(experiment, table, findings, about)
     print(f"{experiment.title} ({about['seconds']:.0f} s)")
     for claim in entry["claims"]:
         print(f"  {claim['verdict']:14} {claim['says']} Expected {claim['expected']}; found {page.span(claim)}.")
+    print("\n".join(page.pairs(entry)))
     return entry
 
 
 def save(report, folder):
     """After each experiment, so that an interrupted run keeps what it has."""
     report["experiments"] = dict(sorted(report["experiments"].items()))
+    for name in ("machine", "version"):  # of the days when all entries were of one
+        common = report.pop(name, None)
+        for entry in report["experiments"].values():
+            entry.setdefault(name, common)
     report["seconds"] = sum(entry["seconds"] for entry in report["experiments"].values())
-    report.update(command="make experiments", machine=machine(), when=now(), version=version())
+    report.update(command="make experiments", when=now())
     page.write(folder, report)
 
 
