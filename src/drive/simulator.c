@@ -9,7 +9,7 @@
 /* Of one worker alone? All others are of a term. */
 static bool is_of_life(enum hr_event_kind kind)
 {
-    return kind == HR_EVENT_COMPUTED || kind == HR_EVENT_REPLIED;
+    return kind == HR_EVENT_COMPUTED || kind == HR_EVENT_REPLIED || kind == HR_EVENT_DEADLINE;
 }
 
 static bool is_of_term(enum hr_event_kind kind)
