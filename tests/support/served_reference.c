@@ -100,24 +100,57 @@ static void took_push(struct served_reference *reference, const struct hr_shard 
         update_with_sum(reference, shard);
 }
 
-/* ssp's promise, among those whose clocks began with the cut. */
-static void check_clocks(const struct served_reference *reference, size_t reader)
+static uint64_t slowest(const struct served_reference *reference)
 {
-    const struct hr_shared_state *shared = shared_of(reference);
-    const struct reference_worker *worker = reference->worker;
-    for (size_t w = 0; w < shared->workers; w++)
-        if (!worker[w].aside && !worker[reader].aside && worker[reader].clock > worker[w].clock)
-            assert_true(worker[reader].clock - worker[w].clock <= shared->staleness_bound);
+    uint64_t clock = UINT64_MAX;
+    for (size_t w = 0; w < shared_of(reference)->workers; w++)
+        if (!reference->worker[w].aside && reference->worker[w].clock < clock)
+            clock = reference->worker[w].clock;
+    return clock;
+}
+
+/* Who holds up others from now on begins level with the slowest. */
+static void asks(struct served_reference *reference, size_t w)
+{
+    struct reference_worker *worker = &reference->worker[w];
+    worker->asked = true;
+    if (!worker->aside)
+        return;
+    const uint64_t least = slowest(reference);
+    worker->clock = least == UINT64_MAX ? 0 : least;
+    worker->aside = false;
+}
+
+static void joins(struct served_reference *reference, size_t joiner)
+{
+    reference->joined = true;
+    for (size_t w = 0; w < shared_of(reference)->workers; w++)
+        reference->worker[w].aside |= !reference->worker[w].asked;
+    reference->worker[joiner].aside = true;
+    asks(reference, joiner);
+}
+
+static void begin_clocks(struct served_reference *reference)
+{
+    for (size_t w = 0; w < shared_of(reference)->workers; w++) {
+        struct reference_worker *worker = &reference->worker[w];
+        worker->clock = 0;
+        worker->asked = false;
+        worker->aside = reference->joined || hr_roster_is_gone(shared_of(reference)->control, w);
+    }
 }
 
 static void took_pull(struct served_reference *reference, const struct hr_shard *shard, size_t w)
 {
     const size_t bytes = shard->count * sizeof(float);
     const bool decides = shard->number == 0 && !shared_of(reference)->strategy->synchronous;
+    if (shard->number == 0)
+        asks(reference, w);
     if (decides && !shard->worker[w].batches) /* no batch is left */
         return;
-    if (shard->number == 0)
-        check_clocks(reference, w);
+    if (shard->number == 0) /* ssp's promise */
+        assert_true(reference->worker[w].clock - slowest(reference) <=
+                    shared_of(reference)->staleness_bound);
     memcpy(reference->worker[w].read + shard->first, reference->weights + shard->first, bytes);
     assert_memory_equal(shared_of(reference)->weights[w] + shard->first,
                         reference->weights + shard->first, bytes);
@@ -132,8 +165,10 @@ static void took(struct served_reference *reference, size_t s, size_t w)
         took_push(reference, shard, w);
     else if (shard->taken.kind == HR_PULL)
         took_pull(reference, shard, w);
-    else if (shard->taken.kind == HR_GONE || shard->taken.kind == HR_CUT)
+    else if (s == 0 && (shard->taken.kind == HR_GONE || shard->taken.kind == HR_CUT))
         reference->worker[w].aside = true;
+    else if (s == 0 && shard->taken.kind == HR_JOIN)
+        joins(reference, w);
     reference->version[s] = shard->version;
     assert_memory_equal(shard->weights, reference->weights + shard->first,
                         shard->count * sizeof *shard->weights);
@@ -141,20 +176,12 @@ static void took(struct served_reference *reference, size_t s, size_t w)
 
 /* --- cuts and restarts --- */
 
-static void begin_clock(struct served_reference *reference, size_t w)
-{
-    reference->worker[w].clock = 0;
-    reference->worker[w].aside = hr_roster_lost(shared_of(reference)->control, w) > 0;
-}
-
 static void leave_cut(struct served_reference *reference)
 {
     const struct hr_shared_state *shared = shared_of(reference);
     reference->begins = reference->play->drive->leader->cuts.cut->begins;
     memcpy(reference->at_cut, reference->weights, shared->params * sizeof *reference->weights);
     memcpy(reference->taken_at_cut, reference->taken, sizeof reference->taken);
-    for (size_t w = 0; w < shared->workers; w++)
-        begin_clock(reference, w);
 }
 
 /* All were recalled, and begin from the snapshot. */
@@ -165,8 +192,8 @@ static void begin_again(struct served_reference *reference)
         memcpy(reference->weights, reference->at_cut, shared->params * sizeof(float));
         memcpy(reference->taken, reference->taken_at_cut, sizeof reference->taken);
     }
-    for (size_t w = 0; w < shared->workers; w++)
-        begin_clock(reference, w);
+    reference->joined = false;
+    begin_clocks(reference);
     for (size_t s = 0; s < shared->servers; s++) {
         const struct hr_shard *shard = &reference->play->shard[s];
         reference->version[s] = shard->version;
@@ -182,8 +209,12 @@ static void look_around(struct served_reference *reference)
     const struct hr_play *play = reference->play;
     const struct hr_shared_state *shared = shared_of(reference);
     const uint32_t called = hr_atom32_load_relaxed(&shared->control->roster.called);
-    if (play->drive->leader->cuts.cut->begins != reference->begins)
+    const struct hr_cut *cut = play->drive->leader->cuts.cut;
+    if (cut->begins != reference->begins)
         leave_cut(reference);
+    if (cut->concluded != reference->concluded)
+        begin_clocks(reference);
+    reference->concluded = cut->concluded;
     for (size_t s = 0; s < shared->servers; s++)
         reference->server_lost |= play->state[shared->workers + s] == HR_DEAD;
     if (called == reference->called)

@@ -5,7 +5,7 @@
  *   pull     the worker has the weights that the model has now, and computes from nothing else
  *   push     an update with the worker's gradient; ps-sync: with the sum of all, when all are in
  *   batch    is taken once by server 0, unless all went back to a cut
- *   clock    (ssp) no worker is more than the bound ahead of another, those who were lost aside
+ *   clock    (ssp) no worker is more than the bound ahead of another
  *   restart  of servers: weights are those of the last cut, or (ps-sync lost a worker) as before
  *
  * Plain SGD, without momentum. An event is checked when the next one is chosen.
@@ -27,13 +27,15 @@ struct served_reference {
         float *read;    /* (params) owned: what it was given last */
         uint64_t index; /* of its last push */
         uint64_t clock; /* its pushes that server 0 has taken since the last cut */
-        bool aside;     /* it was lost some time, or is at the cut: it holds up nobody */
+        bool asked;     /* since then, or it came back since */
+        bool aside;     /* it holds up nobody: it is lost, or rests since a cut */
     } worker[REFERENCE_WORKERS];
-    uint64_t version[REFERENCE_SERVERS], begins;
+    uint64_t version[REFERENCE_SERVERS], begins, concluded;
     /* Times that server 0 has taken a push of the batch: a synchronous one, of each worker. */
     unsigned char taken[REFERENCE_BATCHES], taken_at_cut[REFERENCE_BATCHES];
     uint32_t called;  /* recalls after which all began again */
     bool server_lost; /* since then */
+    bool joined;      /* some worker came back since then: who rests holds up nobody */
 };
 
 /* Ranks have started. */
