@@ -1,8 +1,6 @@
 /* Parameter servers outlive workers: what a shard does when one is lost, and when it comes back. */
 #include "strategy/server_losses.h"
 
-#include <string.h>
-
 #include "shm/control.h"
 #include "strategy/ssp_gate.h"
 
@@ -114,12 +112,14 @@ static void complete(const struct hr_shared_state *shared, size_t worker)
     hr_bell_ring(&shared->control->launcher_bell); /* it may wait for that at a cut */
 }
 
-/* May be repeated. */
+/* What has not been said; may be repeated. Other shards may be reading what has. */
 static void publish(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
     struct hr_loss_at_shard *at = hr_loss_at_shard(shard->shared, worker, shard->number);
-    memcpy(at->pushes, client->before, sizeof at->pushes);
+    const uint32_t said = hr_atom32_load_relaxed(&at->taken); /* the shard's own word */
+    for (uint32_t loss = said + 1; (int32_t)(client->lost - loss) >= 0; loss++)
+        at->pushes[loss % HR_LOSS_ROUNDS] = client->before[loss % HR_LOSS_ROUNDS];
     hr_atom32_store_release(&at->taken, client->lost); /* partner: all_have_taken */
     complete(shard->shared, worker);
 }
