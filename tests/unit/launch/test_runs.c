@@ -43,9 +43,9 @@ static void put(const char *name, const void *bytes, size_t n)
 /* The control segment of a run that was last looked after then. */
 static struct hr_control *new_control(uint64_t looked)
 {
-    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(NRANKS));
-    assert_non_null(control);
-    memset(control, 0, hr_control_bytes(NRANKS));
+    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(NRANKS) + HR_LINE);
+    assert_non_null(control); /* with something behind it, as ranks without a launcher have */
+    memset(control, 0, hr_control_bytes(NRANKS) + HR_LINE);
     hr_control_init(control, NRANKS);
     control->about.began = 1;
     hr_atom64_store_relaxed(&control->looked, looked);
