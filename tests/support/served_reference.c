@@ -113,7 +113,7 @@ static uint64_t slowest(const struct served_reference *reference)
 static void asks(struct served_reference *reference, size_t w)
 {
     struct reference_worker *worker = &reference->worker[w];
-    worker->asked = true;
+    worker->rests = false;
     if (!worker->aside)
         return;
     const uint64_t least = slowest(reference);
@@ -125,17 +125,17 @@ static void joins(struct served_reference *reference, size_t joiner)
 {
     reference->joined = true;
     for (size_t w = 0; w < shared_of(reference)->workers; w++)
-        reference->worker[w].aside |= !reference->worker[w].asked;
+        reference->worker[w].aside |= reference->worker[w].rests;
     reference->worker[joiner].aside = true;
     asks(reference, joiner);
 }
 
-static void begin_clocks(struct served_reference *reference)
+static void begin_clocks(struct served_reference *reference, bool rests)
 {
     for (size_t w = 0; w < shared_of(reference)->workers; w++) {
         struct reference_worker *worker = &reference->worker[w];
         worker->clock = 0;
-        worker->asked = false;
+        worker->rests = rests;
         worker->aside = reference->joined || hr_roster_is_gone(shared_of(reference)->control, w);
     }
 }
@@ -193,7 +193,7 @@ static void begin_again(struct served_reference *reference)
         memcpy(reference->taken, reference->taken_at_cut, sizeof reference->taken);
     }
     reference->joined = false;
-    begin_clocks(reference);
+    begin_clocks(reference, false);
     for (size_t s = 0; s < shared->servers; s++) {
         const struct hr_shard *shard = &reference->play->shard[s];
         reference->version[s] = shard->version;
@@ -213,7 +213,7 @@ static void look_around(struct served_reference *reference)
     if (cut->begins != reference->begins)
         leave_cut(reference);
     if (cut->concluded != reference->concluded)
-        begin_clocks(reference);
+        begin_clocks(reference, true);
     reference->concluded = cut->concluded;
     for (size_t s = 0; s < shared->servers; s++)
         reference->server_lost |= play->state[shared->workers + s] == HR_DEAD;

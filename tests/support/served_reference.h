@@ -27,8 +27,8 @@ struct served_reference {
         float *read;    /* (params) owned: what it was given last */
         uint64_t index; /* of its last push */
         uint64_t clock; /* its pushes that server 0 has taken since the last cut */
-        bool asked;     /* since then, or it came back since */
-        bool aside;     /* it holds up nobody: it is lost, or rests since a cut */
+        bool rests;     /* since a cut: it has asked for nothing */
+        bool aside;     /* it holds up nobody: it is lost, at a cut, or rests while others join */
     } worker[REFERENCE_WORKERS];
     uint64_t version[REFERENCE_SERVERS], begins, concluded;
     /* Times that server 0 has taken a push of the batch: a synchronous one, of each worker. */
