@@ -366,9 +366,9 @@ static const struct kind kinds[] = {
     {"ps-sync", "continue", 2, 1, true, true, false},
     {"ps-sync", "restart", 2, 1, true, true, true},
     {"ps-async", "continue", 2, 3, true, true, true},
-    {"ssp", "continue", 2, 3, true, true, true},
-    {"ps-async", "restart", 2, 3, true, true, true},
-    {"ssp", "restart", 2, 3, true, true, true},
+    {"ssp", "continue", 2, 2, true, true, true},
+    {"ps-async", "restart", 2, 2, true, true, true},
+    {"ssp", "restart", 2, 2, true, true, true},
 };
 
 static void every_order_comes_to_the_same_account(void **state)
