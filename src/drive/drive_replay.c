@@ -136,6 +136,18 @@ static struct hr_replay_log *replay_log(struct replayer *replayer, size_t rank)
     return play->shared->strategy->replay_log(&play->worker[rank].worker);
 }
 
+/* A worker that came back goes on in its log. */
+static void give_logs(struct replayer *replayer)
+{
+    const struct hr_play *play = &replayer->play;
+    for (size_t r = 0; r < play->shared->workers; r++) {
+        if (!play->played[r].up || replayer->off)
+            continue;
+        replay_log(replayer, r)->recorded = &replayer->log[r];
+        replay_log(replayer, r)->until = hr_stand_entries(&replayer->losses.stand, r);
+    }
+}
+
 /* Continue without the logs; an error when a worker's log has batches that the run has not. */
 static enum hr_status leave_the_log(struct replayer *replayer)
 {
@@ -144,7 +156,7 @@ static enum hr_status leave_the_log(struct replayer *replayer)
     const bool logs = play->shared->strategy->replay_log;
     bool beyond = false;
     for (size_t r = 0; r < workers; r++)
-        beyond = beyond || (logs && replay_log(replayer, r)->beyond);
+        beyond = beyond || (logs && play->played[r].up && replay_log(replayer, r)->beyond);
     if (beyond && !hr_replay_is_cut_short(play->drive))
         return hr_fail(HR_E_FORMAT,
                        "%s: does not fit the run that it describes: a worker's log has more "
@@ -152,7 +164,8 @@ static enum hr_status leave_the_log(struct replayer *replayer)
                        play->drive->replay->path);
     replayer->off = replayer->off || beyond || has_left_the_log(replayer);
     for (size_t r = 0; r < workers && logs && replayer->off; r++)
-        replay_log(replayer, r)->recorded = NULL;
+        if (play->played[r].up)
+            replay_log(replayer, r)->recorded = NULL;
     return HR_OK;
 }
 
@@ -162,6 +175,8 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
     HR_TRY(leave_the_log(replayer));
     HR_TRY(replayer->off ? hr_replay_losses_leave(&replayer->losses, moved)
                          : hr_replay_losses_go_on(&replayer->losses, moved));
+    if (shared->strategy->replay_log)
+        give_logs(replayer);
     for (size_t s = 0; s < shared->servers; s++) {
         if (replayer->off || takes_any(replayer))
             take_any(replayer, s, moved);
@@ -174,7 +189,7 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 static uint64_t operations(struct replayer *replayer, size_t rank)
 {
     const bool logs = replayer->play.shared->strategy->replay_log;
-    return logs ? replay_log(replayer, rank)->moved : 0;
+    return logs && replayer->play.played[rank].up ? replay_log(replayer, rank)->moved : 0;
 }
 
 /* A gradient that was not handed in is computed alone. */
@@ -289,6 +304,17 @@ static enum hr_status open_logs(struct replayer *replayer, const struct hr_trace
     return HR_OK;
 }
 
+/* true: a message between two workers, which comes now, or never. */
+static bool posted(void *arg, const struct hr_posted *what)
+{
+    struct replayer *replayer = arg;
+    const struct hr_shared_state *shared = replayer->play.shared;
+    const bool between = what->from < shared->workers && what->to < shared->workers;
+    if (between && hr_stand_delivers(&replayer->losses.stand, what->from, what->to))
+        shared->strategy->deliver(shared, what->from, what->to);
+    return between;
+}
+
 enum hr_status hr_drive_replay(struct hr_drive *drive)
 {
     struct replayer replayer = {0};
@@ -298,13 +324,13 @@ enum hr_status hr_drive_replay(struct hr_drive *drive)
         if (status == HR_OK)
             status = hr_replay_losses_open(&replayer.losses, &replayer.play, drive->replay,
                                            replayer.log);
-        for (size_t r = 0;
-             status == HR_OK && drive->job->shared->strategy->replay_log && r < replayer.nlogs; r++)
-            replay_log(&replayer, r)->recorded = &replayer.log[r];
+        drive->job->shared->posted = posted;
+        drive->job->shared->posted_arg = &replayer;
         if (status == HR_OK)
             status = play_all(&replayer);
         hr_replay_losses_close(&replayer.losses);
         hr_play_stop(&replayer.play);
+        drive->job->shared->posted = NULL;
     }
     for (size_t s = 0; s < replayer.nlogs; s++) {
         drive->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;

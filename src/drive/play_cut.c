@@ -74,7 +74,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
         HR_TRY(evaluate_all(play));
     hr_leader_conclude(drive->leader);
     go_on(play);
-    if (play->shared->outlives && !drive->leader->cuts.cut->halt)
+    if (play->shared->outlives && !play->shared->repeats && !drive->leader->cuts.cut->halt)
         HR_TRY(hr_play_join_at_cut(play));
     const enum hr_status status = hr_launcher_tick(drive->launcher);
     drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);

@@ -115,7 +115,8 @@ static bool may_come_back(struct hr_replay_losses *losses, size_t rank, bool for
 {
     struct hr_play *play = losses->stand.play;
     const struct hr_roll_event *term = hr_stand_term(&losses->stand);
-    const bool recalls = shared_of(losses)->strategy->recalls;
+    const struct hr_strategy *strategy = shared_of(losses)->strategy;
+    const bool recalls = strategy->recalls || strategy->joins_at_cut;
     if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank])
         return false;
     if (recalls && !forced)
@@ -221,11 +222,17 @@ enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
     return HR_OK;
 }
 
+/* Who is back by now takes part in nothing more. */
 enum hr_status hr_replay_losses_end(struct hr_replay_losses *losses)
 {
-    losses->stand.play->drive->losses.halted = true;
-    for (; next_of(losses); losses->stand.next++)
-        if (next_of(losses)->kind == HR_ROLL_LOST)
-            HR_TRY(lose(losses, next_of(losses)));
+    struct hr_play *play = losses->stand.play;
+    for (; next_of(losses); losses->stand.next++) {
+        const struct hr_roll_event *event = next_of(losses);
+        if (event->kind == HR_ROLL_BACK && play->state[event->rank] == HR_LOST)
+            hr_losses_welcome(&play->drive->losses, event->rank);
+        play->drive->losses.halted = true;
+        if (event->kind == HR_ROLL_LOST)
+            HR_TRY(lose(losses, event));
+    }
     return HR_OK;
 }

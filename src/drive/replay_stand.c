@@ -9,6 +9,7 @@
 struct hr_replay_limit {
     uint64_t most;    /* gradients that a worker computes; entries of its log that a server takes */
     uint64_t index;   /* of the first batch whose gradient a worker does not hand in */
+    uint64_t entries; /* that a worker repeats of its log, where it has one */
     uint64_t unended; /* what it leaves to others, and does not end; or 0 */
     size_t until;     /* 0: not known yet */
 };
@@ -77,14 +78,35 @@ static uint64_t first_kept(const struct hr_replay_stand *stand, const struct hr_
     return at->value / 2 == index + 1 ? UINT64_MAX : index - 1;
 }
 
+/* Of gossip's worker that dies: the first batch that it does not hand in. All that it has handed in
+ * has come to somebody, or it says so. */
+static uint64_t first_unsent(const struct hr_replay_stand *stand, const struct hr_roll_event *event)
+{
+    uint64_t done = 0, came = 0;
+    if (!shared_of(stand)->strategy->came_from)
+        return UINT64_MAX;
+    for (size_t i = 0; i < event->n; i++) {
+        const struct hr_roll_place *at = &event->at[i];
+        if (at->rank == event->rank)
+            done = at->value;
+        else if (at->value > came)
+            came = at->value;
+    }
+    came += shared_of(stand)->seats->index;
+    return done > came ? done : came;
+}
+
 /* Returns: it says all about this rank. */
 static bool find_limit(const struct hr_replay_stand *stand, const struct hr_roll_event *event,
                        size_t rank, struct hr_replay_limit *limit)
 {
     const bool server = is_server(stand, rank), term = event->kind == HR_ROLL_TERM;
     const bool dies = event->kind == HR_ROLL_LOST && event->rank == rank;
-    if (dies)
+    if (dies) {
         limit->most = server ? event->value : event->step;
+        limit->index = server ? UINT64_MAX : first_unsent(stand, event);
+        limit->entries = shared_of(stand)->strategy->replay_log ? event->value : UINT64_MAX;
+    }
     for (size_t i = 0; term && i < event->n; i++) {
         if (event->at[i].rank != rank)
             continue;
@@ -102,7 +124,7 @@ static const struct hr_replay_limit *limit_of(struct hr_replay_stand *stand, siz
     struct hr_replay_limit *limit = &stand->limit[rank];
     if (limit->until > stand->next)
         return limit;
-    *limit = (struct hr_replay_limit){UINT64_MAX, UINT64_MAX, 0, SIZE_MAX};
+    *limit = (struct hr_replay_limit){UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, SIZE_MAX};
     for (size_t e = stand->next; e < stand->roll.n; e++)
         if (find_limit(stand, &stand->roll.event[e], rank, limit)) {
             limit->until = e + 1;
@@ -125,9 +147,32 @@ static uint64_t left_by(const struct hr_replay_stand *stand, size_t rank)
                                                     : 0;
 }
 
+/* Entries of its log that a shard, or a worker, has taken. */
+static uint64_t taken_by(const struct hr_replay_stand *stand, size_t owner)
+{
+    return stand->log[owner].section->entries - stand->log[owner].left;
+}
+
+/* Has a worker repeated what its log has, up to its end? */
+static bool is_at_its_end(struct hr_replay_stand *stand, size_t rank)
+{
+    struct hr_worker *worker = &stand->play->worker[rank].worker;
+    const struct hr_strategy *strategy = shared_of(stand)->strategy;
+    return strategy->replay_log && stand->play->played[rank].up &&
+           !strategy->replay_log(worker)->busy &&
+           taken_by(stand, rank) >= limit_of(stand, rank)->entries;
+}
+
+uint64_t hr_stand_entries(struct hr_replay_stand *stand, size_t rank)
+{
+    const uint64_t entries = stand->limit ? limit_of(stand, rank)->entries : UINT64_MAX;
+    return entries == UINT64_MAX ? 0 : entries;
+}
+
 bool hr_stand_keeps(struct hr_replay_stand *stand, size_t rank)
 {
-    return stand->limit && stand->play->task[rank].index >= limit_of(stand, rank)->index;
+    return stand->limit && (stand->play->task[rank].index >= limit_of(stand, rank)->index ||
+                            is_at_its_end(stand, rank));
 }
 
 bool hr_stand_holds(struct hr_replay_stand *stand, size_t rank)
@@ -135,18 +180,13 @@ bool hr_stand_holds(struct hr_replay_stand *stand, size_t rank)
     const struct hr_play *play = stand->play;
     const struct hr_last_gradient *last = &play->shared->stats[rank].last;
     if (stand->limit && play->state[rank] == HR_ASKED)
-        return left_by(stand, rank) && left_by(stand, rank) == limit_of(stand, rank)->unended;
+        return is_at_its_end(stand, rank) ||
+               (left_by(stand, rank) && left_by(stand, rank) == limit_of(stand, rank)->unended);
     if (!stand->limit || play->state[rank] != HR_HAS || hr_pool_has(play->pool, rank))
         return false;
     const bool computed = last->any && last->index == play->task[rank].index;
     return steps_of(stand, rank) >= limit_of(stand, rank)->most ||
            (computed && hr_stand_keeps(stand, rank));
-}
-
-/* Entries of its log that a shard has taken. */
-static uint64_t taken_by(const struct hr_replay_stand *stand, size_t shard)
-{
-    return stand->log[shard].section->entries - stand->log[shard].left;
 }
 
 bool hr_stand_may_take(struct hr_replay_stand *stand, size_t shard)
@@ -224,6 +264,42 @@ static bool has_sent(const struct hr_replay_stand *stand, const struct hr_roll_e
     return true;
 }
 
+/* The messages of gossip's worker; entries of a log of its own. */
+static bool has_done(struct hr_replay_stand *stand, const struct hr_roll_event *event)
+{
+    const struct hr_shared_state *shared = shared_of(stand);
+    if (shared->strategy->replay_log && stand->play->played[event->rank].up &&
+        !is_at_its_end(stand, event->rank))
+        return false;
+    for (size_t i = 0; shared->strategy->came_from && i < event->n; i++) {
+        const struct hr_roll_place *at = &event->at[i];
+        if (at->rank < shared->workers && at->rank != event->rank &&
+            hr_play_lives(stand->play, at->rank) &&
+            shared->strategy->came_from(shared, event->rank, at->rank) < at->value)
+            return false;
+        if (at->rank == event->rank &&
+            hr_atom64_load_acquire(&shared->stats[at->rank].done) < at->value) /* one thread */
+            return false;
+    }
+    return true;
+}
+
+bool hr_stand_delivers(struct hr_replay_stand *stand, size_t from, size_t to)
+{
+    const struct hr_shared_state *shared = shared_of(stand);
+    const struct hr_roll_event *event = NULL;
+    for (size_t e = stand->next; !event && stand->limit && e < stand->roll.n; e++) {
+        if (stand->roll.event[e].kind == HR_ROLL_TERM)
+            return true;
+        if (stand->roll.event[e].kind == HR_ROLL_LOST && stand->roll.event[e].rank == from)
+            event = &stand->roll.event[e];
+    }
+    for (size_t i = 0; event && i < event->n; i++)
+        if (event->at[i].rank == to)
+            return shared->strategy->came_from(shared, from, to) < event->at[i].value;
+    return true;
+}
+
 bool hr_stand_may_be_lost(struct hr_replay_stand *stand, const struct hr_roll_event *event)
 {
     const struct hr_roll_event *term = hr_stand_term(stand);
@@ -232,7 +308,8 @@ bool hr_stand_may_be_lost(struct hr_replay_stand *stand, const struct hr_roll_ev
     if (is_server(stand, event->rank))
         return server_stands(stand, event->rank, event->value);
     return !hr_pool_has(stand->play->pool, event->rank) &&
-           steps_of(stand, event->rank) >= event->step && has_sent(stand, event);
+           steps_of(stand, event->rank) >= event->step && has_sent(stand, event) &&
+           has_done(stand, event);
 }
 
 void hr_stand_lose(struct hr_replay_stand *stand, const struct hr_roll_event *event)

@@ -15,7 +15,7 @@
 
 struct hr_replay_stand {
     struct hr_play *play;
-    struct hr_trace_cursor *log; /* (servers) of shards */
+    struct hr_trace_cursor *log; /* of shards (servers), or of workers that have logs */
     struct hr_roll roll;
     size_t next;                   /* event */
     struct hr_replay_limit *limit; /* (workers, then servers) owned */
@@ -34,8 +34,13 @@ const struct hr_roll_event *hr_stand_term(const struct hr_replay_stand *stand);
  * compute the gradient, but not hand it in? */
 bool hr_stand_holds(struct hr_replay_stand *stand, size_t rank);
 bool hr_stand_keeps(struct hr_replay_stand *stand, size_t rank);
+/* Entries of its log that a worker repeats before it dies; 0: all. */
+uint64_t hr_stand_entries(struct hr_replay_stand *stand, size_t rank);
 /* May server `shard` take the next entry of its log? */
 bool hr_stand_may_take(struct hr_replay_stand *stand, size_t shard);
+
+/* Does a message between workers come, before its sender is lost? */
+bool hr_stand_delivers(struct hr_replay_stand *stand, size_t from, size_t to);
 
 /* Do all stand where that term says? May that rank be lost now? */
 bool hr_stand_all(struct hr_replay_stand *stand, const struct hr_roll_event *term);

@@ -39,6 +39,18 @@ static void at_messages(const struct hr_drive *drive, size_t worker)
         at_server(drive, s, hr_ring_committed_spsc(hr_server_requests(shared, worker, s)));
 }
 
+/* What neighbours have of it, and (at its own place) the batch that it has handed in all before. */
+static void at_neighbours(const struct hr_drive *drive, size_t worker)
+{
+    const struct hr_shared_state *shared = drive->job->shared;
+    for (size_t w = 0; shared->strategy->came_from && w < shared->workers; w++) {
+        const uint64_t value =
+            w == worker ? hr_atom64_load_acquire(&shared->stats[w].done) /* of the dead */
+                        : shared->strategy->came_from(shared, worker, w);
+        append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)w, 0, value, 0});
+    }
+}
+
 void hr_roll_lost(const struct hr_drive *drive, size_t rank)
 {
     const struct hr_shared_state *shared = drive->job->shared;
@@ -49,7 +61,9 @@ void hr_roll_lost(const struct hr_drive *drive, size_t rank)
     entry.duration_ns = since_begin_ns(drive);
     if (worker) {
         entry.step = shared->stats[rank].steps;
+        entry.value = shared->strategy->replay_log ? entries_of(drive, rank) : 0;
         at_messages(drive, rank);
+        at_neighbours(drive, rank);
     } else {
         hr_trace_log_mend(hr_record_log(drive, rank - shared->workers));
         entry.value = entries_of(drive, rank - shared->workers);

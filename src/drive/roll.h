@@ -6,13 +6,15 @@
  *     AT     worker  gradients it had computed  2 x what it had left to others (strategy->left)
  *                                               + 1 where it had ended that
  *     AT     server  0                          entries in its log; before LOST: messages to it
- *     LOST   worker  gradients it had computed  0
+ *     LOST   worker  gradients it had computed  entries in its log, where it has one
  *     LOST   server  0                          entries in its log
  *     BACK   rank    0                          0
  *     CUT    0       0                          2 x its index + 1 where the run ends there
  *     TERM   0       samples that will be       2 x the index it begins with + 1 where all went
  *                    computed once more         back to the last cut
  *
+ *   Where workers send one another replicas (gossip), AT of workers stands before LOST, too: how
+ *   many of its messages have come to each; for itself, the batch that it has handed in all before.
  *   AT stands before what it belongs to: all servers before LOST of a worker, all ranks before a
  *   TERM. Only terms that recall all are there. Durations: of LOST and CUT, when, on the clock of
  *   the run, since it began.

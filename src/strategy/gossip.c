@@ -196,6 +196,11 @@ static void deliver(const struct hr_shared_state *shared, size_t from, size_t to
     hr_bell_ring(&shared->control->rank[to].bell);
 }
 
+static uint64_t came_from(const struct hr_shared_state *shared, size_t from, size_t to)
+{
+    return hr_atom64_load_acquire(came(shared, to, from)); /* partner: deliver */
+}
+
 /* This worker's row of W, for this step: it is looked up once, since more may come meanwhile. A
  * replica that was sent before its worker was seen to be gone is here by now. */
 static const float *row_of(const struct hr_worker *worker)
@@ -380,6 +385,7 @@ const struct hr_strategy hr_strategy_gossip = {
     .accept = accept,
     .offer = offer,
     .deliver = deliver,
+    .came_from = came_from,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
     .export_part = export_part,

@@ -144,9 +144,9 @@ static void operate(struct hr_worker *worker, size_t number)
 
 static bool may_take(const struct hr_worker *worker, size_t number)
 {
-    return !passage_of(worker)->replay.recorded ||
-           hr_ticket_count(&hr_blocks_words(worker->shared)[number]) ==
-               passage_of(worker)->ticket[number];
+    const struct passage *passage = passage_of(worker);
+    const struct hr_ticket_word *block = &hr_blocks_words(worker->shared)[number];
+    return !passage->replay.recorded || hr_ticket_count(block) == passage->ticket[number];
 }
 
 /* Do one block, if it is free and (replaying) this worker's turn. Returns the time of the work. */
@@ -164,13 +164,12 @@ static int64_t try_block(struct hr_worker *worker, size_t number)
     hr_blocks_give_back(worker->shared, worker->rank, number);
     passage->done[number] = 1;
     passage->left--;
-    passage_of(worker)->replay.moved++;
+    passage->replay.moved++;
     return took;
 }
 
-/* Do as much of the pull or push as is possible now, starting at the worker's own stripe, so that
- * two rarely want one block. Time without copying or updating is the tickets' cost. Returns whether
- * all is done. */
+/* Do what is possible now of the pull or push, from the worker's own stripe on, so that two rarely
+ * want one block. Time without copying or updating is the tickets' cost. Returns: all is done. */
 static bool go_on(struct hr_worker *worker)
 {
     struct passage *passage = passage_of(worker);
@@ -194,6 +193,7 @@ static void begin(struct hr_worker *worker, enum stage stage)
     const enum hr_hogwild_input kind = stage == PULLING ? HR_HOGWILD_PULL : HR_HOGWILD_PUSH;
     passage->stage = stage;
     passage->left = n;
+    passage->replay.busy = true;
     memset(passage->done, 0, n);
     for (size_t i = 0; passage_of(worker)->replay.recorded && i < n; i++)
         if (!follow(worker, kind, &passage->ticket[i]))
@@ -206,6 +206,7 @@ static void end(struct hr_worker *worker, enum hr_hogwild_input kind)
     const int64_t began = hr_clock_ns();
     for (size_t i = 0; passage_of(worker)->replay.log && i < hr_blocks_count(worker->shared); i++)
         note(worker, kind, passage_of(worker)->ticket[i]);
+    passage_of(worker)->replay.busy = false;
     hr_pushes_counts(worker->shared, worker->rank)->ticket_ns += hr_clock_ns() - began;
 }
 
@@ -300,6 +301,8 @@ static bool ready(void *arg)
     for (;;) {
         if (passage->stage == DECIDED || passage->stage == ASTRAY)
             return true;
+        if (passage->stage == DRAWING && hr_replay_log_ends(&passage->replay))
+            return false;
         if (passage->stage == DRAWING)
             draw(worker);
         else if (!go_on(worker))

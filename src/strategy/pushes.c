@@ -12,8 +12,8 @@ enum hr_status hr_hogwild_prepare(struct hr_shared_state *shared)
     uint64_t bytes;
     if (shared->outlives && shared->options->record[0] &&
         !strcmp(shared->options->launch, "process"))
-        return hr_fail(HR_E_USAGE, "--record: a process of hogwild that is lost takes its log with "
-                                   "it; expected --launch thread, or --on-loss stop");
+        return hr_fail(HR_E_USAGE, "--record: a process of hogwild may be lost in the middle of a "
+                                   "push; expected --launch thread, or --on-loss stop");
     HR_TRY(hr_setup_take(shared, sizeof(struct hr_hogwild_setup)));
     if (!hr_parse_size(text, &bytes) || bytes < 4096 || bytes > 65536)
         return hr_fail(HR_E_USAGE, "--record-block %s: expected 4K to 64K", text);

@@ -116,6 +116,8 @@ struct hr_strategy {
     void (*offer)(struct hr_worker *worker);
     /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
+    /* How many have, since the term began; NULL: workers send none. */
+    uint64_t (*came_from)(const struct hr_shared_state *shared, size_t from, size_t to);
     void (*arrive)(struct hr_worker *worker); /* at a cut: tell the owners */
     bool (*arrived)(void *worker);            /* have they exported */
     void (*at_cut)(struct hr_worker *worker); /* they have: take what they say; NULL */

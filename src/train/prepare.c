@@ -129,10 +129,6 @@ static enum hr_status parse_names(struct hr_run *run)
         return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
                        o->strategy);
     shared->repeats = run->drive.replay;
-    if (shared->outlives && (o->record[0] || run->drive.replay) && !strategy->lose &&
-        !strategy->recalls)
-        return hr_fail(HR_E_USAGE, "--record: not there yet with --on-loss %s and --strategy %s",
-                       o->on_loss, o->strategy);
     run->job.played = run->drive.driver->played;
     run->job.simulated = run->drive.driver->simulated;
     return hr_kernels_select_named(o->kernels);
