@@ -207,6 +207,7 @@ reads_only() {
 need_strace() {
   command -v strace >/dev/null || skip "no strace"
   case ${HOGRING:-} in *tsan*) skip "the sanitizer begins anew below strace" ;; esac
+  export ASAN_OPTIONS=detect_leaks=0 # which needs ptrace for itself
 }
 
 alone_together() { together alone; }
