@@ -17,6 +17,7 @@ static void override(const struct hr_cli *cli, struct hr_replay *replay)
     struct hr_train_options *o = &replay->options;
     memcpy(o->checkpoint_dir, cli->train.checkpoint_dir, sizeof o->checkpoint_dir);
     o->keep = cli->train.keep;
+    memcpy(o->keep_best, cli->train.keep_best, sizeof o->keep_best);
     o->overwrite = cli->train.overwrite;
     if (hr_cli_was_given(cli, "init-weights"))
         memcpy(o->init_weights, cli->train.init_weights, sizeof o->init_weights);

@@ -18,7 +18,8 @@ of() { json "$1" "d['runs'][0]['$2']"; }
   for strategy in allreduce ps-async hogwild local-sgd; do
     hogring train "${own[@]}" "${stop[@]}" --strategy $strategy --quiet --record "$TMP/t" --launch process --checkpoint-dir "$TMP/$strategy" --keep-best loss --json "$TMP/a.json" >/dev/null
     [ "$(json "$TMP/a.json" 'd["runs"][0]["best"]["stopped"], d["runs"][0]["best"]["restored"]')" = "(True, True)" ]
-    hogring replay "$TMP/t" --quiet --json "$TMP/b.json" >/dev/null
+    hogring replay "$TMP/t" --quiet --json "$TMP/b.json" --checkpoint-dir "$TMP/r" --overwrite --keep-best loss >/dev/null
+    [ "$(readlink "$TMP/r/best")" = "$(readlink "$TMP/$strategy/best")" ]
     for what in weights_digest best test_loss; do
       [ "$(of "$TMP/a.json" $what | sed 's/, .checkpoint.*//')" = "$(of "$TMP/b.json" $what | sed 's/, .checkpoint.*//')" ]
     done
