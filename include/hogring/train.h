@@ -44,6 +44,7 @@ struct hr_train_options {
     char loss[16];           /* cross-entropy, bce, mse */
     double label_smoothing;  /* cross-entropy */
     char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
+    bool replace_head;       /* but for the last layer, which is drawn from the seed */
     char launch[16];         /* thread, process */
     char schedule[32];       /* free; explore:SEED: one thread plays all ranks, in a drawn order */
     char kernels[16];        /* fast, reference */

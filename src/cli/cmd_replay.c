@@ -21,6 +21,8 @@ static void override(const struct hr_cli *cli, struct hr_replay *replay)
     o->overwrite = cli->train.overwrite;
     if (hr_cli_was_given(cli, "init-weights"))
         memcpy(o->init_weights, cli->train.init_weights, sizeof o->init_weights);
+    if (hr_cli_was_given(cli, "replace-head"))
+        o->replace_head = cli->train.replace_head;
     if (hr_cli_was_given(cli, "resume"))
         memcpy(o->resume, cli->train.resume, sizeof o->resume);
     if (hr_cli_was_given(cli, "max-steps"))

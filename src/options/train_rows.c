@@ -81,6 +81,9 @@ static const struct hr_option model[] = {
     ROW("init-weights", TEXT, init_weights, BEGINS, "FILE", NULL,
         "begin with the weights of a .safetensors file, PyTorch's too, or of a checkpoint",
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
+    ROW("replace-head", FLAG, replace_head, BEGINS, NULL, NULL,
+        "of --init-weights: leave the last layer out, and draw it from the seed: for other classes",
+        .commands = BOTH | HR_REPLAY, .needs = {"init-weights", "of what?"}),
 };
 
 static const struct hr_option workers[] = {

@@ -91,13 +91,33 @@ static void name_extra(const struct hr_checkpoint *checkpoint, const struct hr_m
                used + 130 < sizeof names ? "" : ", ...");
 }
 
-enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const struct hr_model *model,
-                               float *params)
+/* Is it of the last layer that has tensors, as the last tensor, "3.bias", is? */
+static bool is_of_head(const struct hr_model *model, const struct hr_tensor_info *info)
+{
+    const char *last = hr_model_tensor(model, hr_model_tensor_count(model) - 1)->name;
+    const size_t layer = (size_t)(strrchr(last, '.') - last) + 1;
+    return !strncmp(info->name, last, layer);
+}
+
+/* Without the head: it stays as it is. */
+static enum hr_status load_body(const struct hr_checkpoint *checkpoint,
+                                const struct hr_model *model, float *params)
 {
     for (size_t i = 0; i < hr_model_tensor_count(model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(model, i);
-        HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name, params));
+        if (is_of_head(model, info))
+            hr_log(HR_LOG_INFO, "--replace-head: %s is drawn from the seed", info->name);
+        else
+            HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name, params));
     }
+    name_extra(checkpoint, model);
+    return HR_OK;
+}
+
+enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const struct hr_model *model,
+                               float *params)
+{
+    HR_TRY(hr_load_tensors(checkpoint, &checkpoint->model, model, "", params));
     name_extra(checkpoint, model);
     return HR_OK;
 }
@@ -113,21 +133,29 @@ static void compare_inputs(const struct hr_train_job *job, const struct hr_check
                checkpoint->path);
 }
 
+/* Other classes are what a new head is for. */
+static enum hr_status load_initial(const struct hr_train_job *job,
+                                   const struct hr_checkpoint *checkpoint, float *params)
+{
+    if (job->options->replace_head)
+        return load_body(checkpoint, job->model, params);
+    HR_TRY(hr_load_weights(checkpoint, job->model, params));
+    return hr_class_names_compare(checkpoint, job->dataset);
+}
+
 enum hr_status hr_init_weights(const struct hr_train_job *job, float *params)
 {
     const char *path = job->options->init_weights;
-    if (!path[0]) {
+    if (!path[0] || job->options->replace_head)
         hr_model_init(job->model, job->options->seed, params);
+    if (!path[0])
         return HR_OK;
-    }
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read weights");
     enum hr_status status = hr_saved_read(path, checkpoint);
     if (status == HR_OK)
-        status = hr_load_weights(checkpoint, job->model, params);
-    if (status == HR_OK)
-        status = hr_class_names_compare(checkpoint, job->dataset);
+        status = load_initial(job, checkpoint, params);
     if (status == HR_OK)
         compare_inputs(job, checkpoint);
     hr_checkpoint_free(checkpoint);
