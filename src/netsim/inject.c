@@ -116,10 +116,10 @@ static const struct hr_inject_entry *only(const struct hr_inject *inject, enum h
     return NULL;
 }
 
-/* Is what the entry says drawn at that event, when it was so often? */
-static bool is_drawn(const struct hr_inject_entry *entry, size_t times, const uint32_t v[4])
+/* May what the entry says be drawn once more? Most runs draw nothing. */
+static bool may_be_drawn(const struct hr_inject_entry *entry, size_t times)
 {
-    return entry && times < entry->step && v[0] * 0x1p-32 < entry->probability;
+    return entry && times < entry->step;
 }
 
 bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_mortal kind,
@@ -127,17 +127,22 @@ bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_morta
 {
     const struct hr_inject_entry *entry =
         only(inject, kind == HR_MORTAL_WORKER ? HR_INJECT_KILL_ANY : HR_INJECT_KILL_ANY_SERVER);
+    if (!may_be_drawn(entry, deaths))
+        return false;
     const struct hr_philox block = hr_random_block(seed, HR_STREAM_DEATH, event, (uint32_t)kind);
     *death = (struct hr_inject_death){block.v[1], block.v[2] & 1};
-    return is_drawn(entry, deaths, block.v);
+    return block.v[0] * 0x1p-32 < entry->probability;
 }
 
 bool hr_inject_stalls(const struct hr_inject *inject, uint64_t seed, uint64_t event, size_t stalls,
                       struct hr_inject_pause *pause)
 {
+    const struct hr_inject_entry *entry = only(inject, HR_INJECT_STALL_ANY);
+    if (!may_be_drawn(entry, stalls))
+        return false;
     const struct hr_philox block = hr_random_block(seed, HR_STREAM_DEATH, event, HR_MORTAL);
     *pause = (struct hr_inject_pause){block.v[1], 1 + block.v[2] % HR_INJECT_LONGEST_STALL};
-    return is_drawn(only(inject, HR_INJECT_STALL_ANY), stalls, block.v);
+    return block.v[0] * 0x1p-32 < entry->probability;
 }
 
 enum hr_inject_loss hr_inject_drop(const struct hr_inject *inject, uint64_t seed,
