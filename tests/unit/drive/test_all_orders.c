@@ -365,7 +365,7 @@ static const struct kind kinds[] = {
     {"ps-async", "restart", 1, 2, true, true, false},
     {"ps-sync", "continue", 2, 1, true, true, false},
     {"ps-sync", "restart", 2, 1, true, true, true},
-    {"ps-async", "continue", 2, 3, true, true, true},
+    {"ps-async", "continue", 2, 2, true, true, true},
     {"ssp", "continue", 2, 2, true, true, true},
     {"ps-async", "restart", 2, 2, true, true, true},
     {"ssp", "restart", 2, 2, true, true, true},
