@@ -31,7 +31,10 @@ def kill_when_due(process, draw, judged):
                 ranks = children_of(process.pid)
             time.sleep(0.002)
         if process.poll() is None and who < len(ranks) and ranks[who] in children_of(process.pid):
-            os.kill(ranks[who], signal.SIGKILL)
+            try:
+                os.kill(ranks[who], signal.SIGKILL)
+            except ProcessLookupError:  # it has just ended
+                continue
             judged.killed += 1
 
 
