@@ -86,7 +86,48 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
     return NULL;
 }
 
-static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *how)
+/* Seconds of training so far. Where ranks are played the clock stands at cuts anyway. */
+static double trained_s(const struct hr_losses *losses, int64_t now)
+{
+    if (losses->leader->job->played)
+        return hr_seconds(now - losses->began_ns);
+    return hr_seconds(losses->trained_ns + (losses->span_ns ? now - losses->span_ns : 0));
+}
+
+static struct hr_loss *last_of(const struct hr_losses *losses, size_t rank)
+{
+    const bool server = !is_worker(losses, rank);
+    const size_t number = server ? rank - shared_of(losses)->workers : rank;
+    for (size_t i = losses->n; i-- > 0;)
+        if (losses->loss[i].server == server && losses->loss[i].rank == number)
+            return &losses->loss[i];
+    return NULL;
+}
+
+/* What was lost with a worker since its loss before is told of the last one. (Where batches are
+ * handed out again at cuts, that is all since the last cut.) Who goes back to a cut loses less. */
+static void tell_fate(struct hr_losses *losses, size_t worker)
+{
+    const struct hr_fate *fate = hr_fate_of(shared_of(losses)->fates, worker);
+    struct hr_told *told = &losses->told[worker];
+    struct hr_loss *last = last_of(losses, worker);
+    if (!last)
+        return;
+    for (struct hr_loss *loss = last; told->lost > fate->lost_samples && loss >= losses->loss;
+         loss--) {
+        const uint64_t excess = told->lost - fate->lost_samples;
+        const bool its = !loss->server && loss->rank == worker;
+        const uint64_t less = !its ? 0 : excess < loss->lost_samples ? excess : loss->lost_samples;
+        loss->lost_samples -= less;
+        told->lost -= less;
+    }
+    last->lost_samples += fate->lost_samples - told->lost;
+    last->again_samples += fate->again_samples - told->again;
+    last->partial += fate->partial - told->partial;
+    *told = (struct hr_told){fate->lost_samples, fate->again_samples, fate->partial};
+}
+
+static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *how, int64_t now)
 {
     const struct hr_shared_state *shared = shared_of(losses);
     struct hr_loss *loss = realloc(losses->loss, (losses->n + 1) * sizeof *loss);
@@ -100,23 +141,22 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
         .server = !is_worker(losses, rank),
         .rank = is_worker(losses, rank) ? rank : rank - shared->workers,
         .step = is_worker(losses, rank) ? shared->stats[rank].steps : 0,
-        .seconds = hr_seconds(losses->now_ns(losses->clock) - losses->began_ns),
+        .seconds = trained_s(losses, now),
         .pause_s = -1,
     };
     snprintf(loss->how, sizeof loss->how, "%s", how);
-    hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns,
-                            (uint64_t)losses->now_ns(losses->clock));
+    hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns, (uint64_t)now);
     losses->n++;
     hr_atom32_store_release(&losses->resumptions->n, (uint32_t)losses->n); /* partner: resumed */
     return loss;
 }
 
 /* The time of its death is the end of its account. */
-static void close_account(struct hr_shared_state *shared, size_t worker)
+static void close_account(struct hr_shared_state *shared, size_t worker, int64_t now)
 {
     struct hr_account *account = &shared->stats[worker].account;
     if (account->open)
-        hr_account_close(account, hr_clock_ns());
+        hr_account_close(account, now);
 }
 
 static void plan_restart(struct hr_losses *losses, size_t rank)
@@ -130,14 +170,25 @@ static void plan_restart(struct hr_losses *losses, size_t rank)
         losses->now_ns(losses->clock) + (before ? first_pause_ns << (doublings - 1) : 0);
 }
 
+static bool end_run(struct hr_losses *losses, size_t rank, const char *how)
+{
+    char text[300];
+    if (!losses->why_not)
+        losses->why_not = "; no memory to note it";
+    snprintf(text, sizeof text, "%s%s", how, losses->why_not);
+    hr_control_abort(shared_of(losses)->control, rank, HR_E_LOST, text);
+    return false;
+}
+
 bool hr_losses_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
     struct hr_shared_state *shared = shared_of(losses);
     const struct hr_train_options *o = losses->leader->job->options;
     const bool worker = is_worker(losses, rank);
+    const int64_t now = losses->now_ns(losses->clock);
     losses->comes[rank] = false;
-    const char *why_not = hindrance(losses, rank);
+    losses->why_not = hindrance(losses, rank);
     const bool back = takes_all_back(losses, rank);
     const bool replaced = hr_replica_lives(shared, rank);
     const bool restarts = back && !worker
@@ -146,11 +197,13 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
                                     !strcmp(o->on_loss, "restart") && may_restart(losses);
     if (worker)
         hr_stats_mend(&shared->stats[rank]);
-    if (why_not || !note(losses, rank, how))
-        return false;
+    if (worker)
+        tell_fate(losses, rank);
+    if (losses->why_not || !note(losses, rank, how, now))
+        return end_run(losses, rank, how);
     hr_roll_lost(losses->drive, rank);
     if (worker)
-        close_account(shared, rank);
+        close_account(shared, rank, now);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
     losses->rolls = losses->rolls || back;
@@ -201,16 +254,6 @@ bool hr_losses_may_pair(const struct hr_losses *losses, size_t rank)
     const struct hr_cut *cut = losses->leader->cuts.cut;
     return !losses->halted && !cut->halt && !cut->again && !is_worker(losses, rank) &&
            hr_replica_lives(shared_of(losses), rank);
-}
-
-static struct hr_loss *last_of(const struct hr_losses *losses, size_t rank)
-{
-    const bool server = !is_worker(losses, rank);
-    const size_t number = server ? rank - shared_of(losses)->workers : rank;
-    for (size_t i = losses->n; i-- > 0;)
-        if (losses->loss[i].server == server && losses->loss[i].rank == number)
-            return &losses->loss[i];
-    return NULL;
 }
 
 void hr_losses_welcome(struct hr_losses *losses, size_t rank)
@@ -293,15 +336,8 @@ void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result)
     const struct hr_shared_state *shared = shared_of(losses);
     for (size_t i = 0; i < losses->n; i++)
         losses->loss[i].pause_s = pause_of(losses, i);
-    for (size_t w = 0; w < shared->workers; w++) {
-        const struct hr_fate *fate = hr_fate_of(shared->fates, w);
-        struct hr_loss *last = last_of(losses, w);
-        if (!last)
-            continue;
-        last->lost_samples += fate->lost_samples;
-        last->again_samples += fate->again_samples;
-        last->partial += fate->partial;
-    }
+    for (size_t w = 0; w < shared->workers; w++)
+        tell_fate(losses, w);
     result->losses = losses->loss;
     result->nlosses = losses->n;
     result->restarts = losses->restarts;

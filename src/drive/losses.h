@@ -10,7 +10,7 @@
  * back to the last cut. One with a replica waits for a cut: there all begin from the snapshot, both
  * of the pair among them.
  *
- * Times are of the run's clock.
+ * Times are of the run's clock: of training, without cuts and what is evaluated and saved there.
  *
  * Threads: the launcher's; workers write only struct hr_resumption.
  * Test:    tests/unit/train/test_losses.c
@@ -37,6 +37,11 @@ struct hr_resumptions {
 
 struct hr_drive;
 
+/* Samples, and pushes that were applied in part (fate.h). */
+struct hr_told {
+    uint64_t lost, again, partial;
+};
+
 struct hr_losses {
     struct hr_leader *leader;
     const struct hr_drive *drive; /* for what is recorded (roll.h) */
@@ -49,10 +54,15 @@ struct hr_losses {
     bool halted;                        /* the last cut has passed: ranks leave */
     uint64_t concludes;                 /* cuts that the leader has concluded when all rest again */
     int64_t began_ns;
-    size_t restarts; /* so far */
+    /* Of ranks that wait: time in spans that are over, and since when this one goes on; 0: it does
+     * not. (roll_call.c) */
+    int64_t trained_ns, span_ns;
+    const char *why_not; /* the run did not outlive a loss; NULL: it did */
+    size_t restarts;     /* so far */
     /* (ranks) each, in the segment: */
     int64_t *again_ns;    /* when one may be started again; 0: it need not */
     bool *comes;          /* it is gone, and will be back */
+    struct hr_told *told; /* of a worker's fate, to its losses so far */
     uint64_t again;       /* samples that the last term computes once more, */
     size_t recalled_by;   /* put down to this loss */
     struct hr_loss *loss; /* (n) owned */

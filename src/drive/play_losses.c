@@ -77,7 +77,7 @@ enum hr_status hr_play_notice(struct hr_play *play, size_t rank)
 {
     HR_ASSERT(play->state[rank] == HR_DEAD);
     if (!hr_losses_lost(losses_of(play), rank, how))
-        return say_lost(rank);
+        return hr_fail(HR_E_LOST, "rank %zu: %s%s", rank, how, losses_of(play)->why_not);
     play->state[rank] = HR_LOST;
     return HR_OK;
 }

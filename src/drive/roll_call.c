@@ -93,17 +93,34 @@ static bool pair_who_is_back(struct hr_losses *losses)
     return any;
 }
 
+/* Training goes on, or not, since `at`, as drive_threads.c has it: since the last worker came. */
+static void run_clock(struct hr_losses *losses, bool runs, int64_t at)
+{
+    if (losses->span_ns)
+        losses->trained_ns += at - losses->span_ns;
+    losses->span_ns = runs ? at : 0;
+}
+
+static int64_t latest(const struct hr_losses *losses, const int64_t *of_first)
+{
+    const struct hr_shared_state *shared = job_of(losses)->shared;
+    return hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
+}
+
 static void release(struct hr_losses *losses)
 {
     struct hr_shared_state *shared = job_of(losses)->shared;
     if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
         shared->strategy->missing(shared);
+    if (rest_at(losses, HR_STAGE_ENDED))
+        run_clock(losses, false, latest(losses, &shared->stats->came_ns));
     if (rest_at(losses, HR_STAGE_EVALUATED)) {
         hr_roll_cut(losses->drive, losses->leader->cuts.cut->halt);
         losses->in_span = false;
         losses->concludes = losses->leader->cuts.cut->concluded + 1;
     }
     if (rest_at(losses, HR_STAGE_BEGINS)) {
+        run_clock(losses, true, latest(losses, &shared->stats->began_ns));
         losses->in_span = true;
         losses->halted = losses->leader->cuts.cut->halt;
     }
@@ -127,8 +144,12 @@ enum hr_status hr_roll_call(struct hr_losses *losses)
     conclude(losses);
     if (rest_at(losses, HR_STAGE_BEGINS) && pair_who_is_back(losses))
         return HR_OK; /* servers come to rest, too */
-    if (hr_losses_changed(losses))
-        return hr_losses_begin_term(losses, rest_at(losses, HR_STAGE_BEGINS));
+    if (hr_losses_changed(losses)) {
+        const bool begins = rest_at(losses, HR_STAGE_BEGINS);
+        if (hr_losses_recalled(losses) && !begins) /* all are back in the span */
+            run_clock(losses, true, losses->now_ns(losses->clock));
+        return hr_losses_begin_term(losses, begins);
+    }
     release(losses);
     return HR_OK;
 }

@@ -18,6 +18,7 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
     run->drive.losses.again_ns =
         hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.again_ns);
     run->drive.losses.comes = hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.comes);
+    run->drive.losses.told = hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.told);
     if (shared->strategy->worker_bytes)
         shared->states = hr_carve_arena(
             to, what, shared->workers * (hr_state_floats(shared) + hr_ratio_floats(shared)));

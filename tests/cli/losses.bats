@@ -136,7 +136,7 @@ server_is_killed() {
   for launch in thread process; do
     started "${run[@]}" --strategy hogwild --on-loss continue --launch $launch --workers 2 --epochs 4 --inject kill:0@step=8,kill:1@step=9
     ended 4
-    grep -q "^hogring: rank [01], .*killed by " "$TMP/stderr"
+    grep -q "^hogring: rank [01], .*killed by .*; no worker is left" "$TMP/stderr"
     started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 1 --launch $launch --workers 1 --epochs 4 --inject kill:0@step=3,kill:0@step=9
     ended 4
     started "${run[@]}" --strategy ps-async --on-loss continue --max-restarts 0 --launch $launch --workers 2 --epochs 4 --inject kill:server:0@step=15
@@ -179,6 +179,7 @@ server_is_killed() {
     refused 2 "--on-loss $how: not with --calibrate" train --workers 2 --strategy hogwild --on-loss $how --calibrate "$TMP/model.ini"
     refused 2 "--on-loss: means nothing with --model logistic" train --model logistic --on-loss $how
   done
+  refused 2 "--record: not there yet with --on-loss restart and --inject drop-push together" train --strategy ps-async --workers 2 --on-loss restart --record "$TMP/t" --inject drop-push:p=0.1
   refused 2 "--on-loss go: expected stop, continue or restart" train --on-loss go
   refused 2 "--lost-batch drop: expected reissue or count" train --on-loss continue --lost-batch drop
   refused 2 "--max-restarts 4097: expected 0 to 4096" train --on-loss restart --max-restarts 4097

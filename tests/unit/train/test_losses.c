@@ -1,4 +1,5 @@
 /* Runs that outlive their workers: every strategy goes on, and every sample is accounted for. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,39 @@ static void the_last_worker_ends_it_too(void **state)
     const struct hr_train_options options =
         options_of("hogwild", "continue", "kill:0@step=0,kill:1@step=1,kill:2@step=0");
     CHECK_FAILS(hr_train(&options, run_digits(), NULL, &result), HR_E_LOST);
+}
+
+static void each_loss_has_its_own_account(void **state)
+{
+    (void)state;
+    static const char *const clocks[] = {"real", "virtual"};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        struct hr_train_options options =
+            options_of("ps-async", "restart", "kill:1@step=3,kill:1@step=8");
+        snprintf(options.clock, sizeof options.clock, "%s", clocks[i]);
+        snprintf(options.lost_batch, sizeof options.lost_batch, "count");
+        struct hr_run_result result = run_train(&options);
+        assert_int_equal(result.nlosses, 2);
+        assert_int_equal(result.losses[0].lost_samples, options.batch_size);
+        assert_int_equal(result.losses[1].lost_samples, options.batch_size);
+        hr_run_result_free(&result);
+    }
+}
+
+/* Evaluations are no training: until its loss it was there, and absent from then on. */
+static void a_loss_is_told_in_time_of_training(void **state)
+{
+    (void)state;
+    struct hr_train_options options = options_of("ps-async", "continue", "kill:1@step=8");
+    options.epoch_size = 96;
+    options.epochs = 20;
+    struct hr_run_result result = run_train(&options);
+    assert_int_equal(result.nlosses, 1);
+    const struct hr_worker_time *time = &result.worker_time[1];
+    const double there = time->load_s + time->compute_s + time->communicate_s + time->wait_s;
+    assert_true(there > 0 && fabs(there - result.losses[0].seconds) < 1e-9);
+    assert_true(result.losses[0].seconds < result.seconds);
+    hr_run_result_free(&result);
 }
 
 /* The second time each comes back only after a pause: for a while there is no worker at all. */
@@ -126,6 +160,8 @@ int main(void)
         cmocka_unit_test(a_lost_worker_comes_back),
         cmocka_unit_test(without_the_option_a_loss_ends_the_run),
         cmocka_unit_test(the_last_worker_ends_it_too),
+        cmocka_unit_test(each_loss_has_its_own_account),
+        cmocka_unit_test(a_loss_is_told_in_time_of_training),
         cmocka_unit_test(all_may_be_away_at_once),
         cmocka_unit_test(one_who_comes_back_is_waited_for),
         cmocka_unit_test(repro_gives_the_same_bits_whoever_is_lost),
