@@ -111,7 +111,8 @@ struct hr_run_result {
     /* hogwild, a sample: watched lines of 16 weights, one a push; pairs of weights in them; and
      * pairs where another worker's update was overwritten. */
     uint64_t watched_lines, watched_pairs, lost_pairs;
-    uint64_t dropped, dropped_samples; /* gradients that came too late (backup-workers) */
+    uint64_t dropped, dropped_samples; /* backup-workers: gradients that came too late; samples,
+                                          theirs and those of shares that were never begun */
     size_t ndropped_by;                /* workers */
     uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
     uint64_t resent, duplicates;     /* --inject drop-push: pushes to a server that were sent again;

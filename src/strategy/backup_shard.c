@@ -3,12 +3,6 @@
 #include "base/size.h"
 #include "base/vec.h"
 
-struct hr_dropped *hr_dropped_of(const struct hr_shared_state *shared, size_t worker)
-{
-    return (struct hr_dropped *)(void *)((unsigned char *)shared->own + hr_server_bytes(shared)) +
-           worker;
-}
-
 /* A worker that has delivered waits for the step's end, and so does one that came too late to have
  * a share. */
 static bool may_pull(const struct hr_shard *shard, const struct hr_client *client)
@@ -50,13 +44,13 @@ static void begin_step(struct hr_shard *shard)
 {
     const size_t workers = shard->shared->workers;
     size_t seats = 0;
-    for (size_t w = 0; shard->loses && w < workers; w++) {
+    for (size_t w = 0; w < workers; w++) {
         struct hr_client *client = &shard->worker[w];
         client->seated = !client->left;
         client->seat = seats;
         seats += client->seated;
     }
-    shard->seats = shard->expected = shard->loses ? seats : workers;
+    shard->seats = shard->expected = seats;
     shard->open = true;
     hr_shard_handed_out(shard, shard->next + 1);
 }
@@ -100,12 +94,32 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     hr_shard_reply(shard, worker, message);
 }
 
+static void tell_dropped(struct hr_shard *shard, size_t worker)
+{
+    shard->shared->stats[worker].dropped = shard->worker[worker].dropped;
+}
+
+/* The step ends: who has not begun its share of it never will. */
+static void skip_shares(struct hr_shard *shard)
+{
+    for (size_t w = 0; w < shard->shared->workers; w++) {
+        struct hr_client *client = &shard->worker[w];
+        const bool begun = client->batches && client->batch == step_in_hand(shard);
+        if (!client->seated || client->in || begun)
+            continue;
+        client->dropped.samples += share_of(shard, client);
+        if (shard->speaks)
+            tell_dropped(shard, w);
+    }
+}
+
 /* Enough gradients are in: update. Returns whether there was an update: none if an epoch's last
  * batch left them without samples. */
 static bool finish_step(struct hr_shard *shard, uint64_t index)
 {
     const struct hr_shared_state *shared = shard->shared;
     size_t samples = 0, n = 0;
+    skip_shares(shard);
     for (size_t w = 0; w < shared->workers; w++) {
         if (!shard->worker[w].in)
             continue;
@@ -138,13 +152,6 @@ static void tell_updates(struct hr_shard *shard, size_t worker)
         shard->shared->stats[worker].updates = client->made;
 }
 
-static void tell_dropped(struct hr_shard *shard, size_t worker)
-{
-    struct hr_dropped *dropped = hr_dropped_of(shard->shared, worker);
-    dropped->gradients = shard->worker[worker].dropped;
-    dropped->samples = shard->worker[worker].dropped_samples;
-}
-
 /* The worker's gradient, or its loss, has ended the step, if enough are in. */
 static void finish_if_enough(struct hr_shard *shard, size_t worker)
 {
@@ -166,8 +173,8 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     client->staleness = shard->taken.value = shard->version - client->read;
     if (!shard->open || client->index != step_in_hand(shard)) {
         client->fate = HR_FATE_DROPPED;
-        client->dropped++;
-        client->dropped_samples += client->samples;
+        client->dropped.gradients++;
+        client->dropped.samples += client->samples;
         if (shard->speaks)
             tell_dropped(shard, worker);
         return;

@@ -12,13 +12,6 @@
 /* What became of a push; the next reply tells its worker. LAST: it made the update. */
 enum hr_push_fate { HR_FATE_SUMMED, HR_FATE_SUMMED_LAST, HR_FATE_DROPPED };
 
-/* A worker's gradients that came too late, behind the servers' memory. Writer: the server. */
-struct hr_dropped {
-    alignas(HR_LINE) uint64_t gradients;
-    uint64_t samples;
-};
-struct hr_dropped *hr_dropped_of(const struct hr_shared_state *shared, size_t worker);
-
 /* Functions of the table. */
 void hr_backup_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_backup_take(struct hr_shard *shard, size_t worker);

@@ -9,7 +9,9 @@
  *   Order    the gradients that are in are added in T(n - k), in rank order, and divided by their
  *            true number of samples.
  *   Account  dropped gradients are counted, in all and by worker; their samples do not count as
- *            trained on. The clock is the step: the skew is how many steps behind the slowest is.
+ *            trained on, nor do those of a share that a worker never began, because it was late for
+ *            a whole step. Both are told. The clock is the step: the skew is how many steps behind
+ *            the slowest is.
  *   Losses   a lost worker's share of the step in hand is lost, unless its gradient is in: that is
  *            summed as if nothing had happened. From the next step on those who live share the
  *            batch, and the server waits for k fewer than they are, but for one at least. A worker
@@ -49,17 +51,10 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
     snprintf(text, size, "backups %zu", shared->options->backups);
 }
 
-/* --- a worker's counters, after the servers' memory --- */
-
-static size_t bytes(const struct hr_shared_state *shared)
-{
-    return hr_server_bytes(shared) + shared->workers * sizeof(struct hr_dropped);
-}
-
 static void report(const struct hr_shared_state *shared, struct hr_run_result *result)
 {
     for (size_t w = 0; w < shared->workers; w++) {
-        const struct hr_dropped *dropped = hr_dropped_of(shared, w);
+        const struct hr_dropped *dropped = &shared->stats[w].dropped;
         result->dropped_by[w] = dropped->gradients;
         result->dropped += dropped->gradients;
         result->dropped_samples += dropped->samples;
@@ -131,7 +126,7 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .describe = describe,
     .report = report,
     .worker_own = sizeof(struct backup_worker),
-    .bytes = bytes,
+    .bytes = hr_server_bytes,
     .init = hr_server_init,
     .start = hr_server_start,
     .leave = hr_server_leave,

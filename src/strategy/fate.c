@@ -161,8 +161,9 @@ void hr_stats_leave_cut(struct hr_worker_stats *stats, bool ends_epoch)
         stats->epoch_loss = 0;
         stats->epoch_samples = 0;
     }
-    stats->at_cut = (struct hr_cut_counters){stats->steps, stats->samples, stats->updates,
-                                             stats->epoch_samples, stats->epoch_loss};
+    stats->at_cut =
+        (struct hr_cut_counters){stats->steps,         stats->samples,    stats->updates,
+                                 stats->epoch_samples, stats->epoch_loss, stats->dropped};
     stats->last.any = false;
 }
 
@@ -176,6 +177,7 @@ uint64_t hr_stats_roll_back(struct hr_worker_stats *stats)
     stats->updates = at_cut->updates;
     stats->epoch_samples = at_cut->epoch_samples;
     stats->epoch_loss = at_cut->epoch_loss;
+    stats->dropped = at_cut->dropped;
     stats->last.any = false;
     return samples;
 }

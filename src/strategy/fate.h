@@ -33,10 +33,17 @@ struct hr_last_gradient {
     double epoch_loss;
 };
 
+/* What a worker was too late for (backup-workers): gradients that it handed in; samples, theirs and
+ * those of shares that it never began. */
+struct hr_dropped {
+    uint64_t gradients, samples;
+};
+
 /* A worker's counters at the last cut. */
 struct hr_cut_counters {
     uint64_t steps, samples, updates, epoch_samples;
     double epoch_loss;
+    struct hr_dropped dropped;
 };
 
 /* What was lost with one worker, in all. Writer: who hands out batches. */

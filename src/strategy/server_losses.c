@@ -16,6 +16,7 @@ void hr_shard_know(struct hr_shard *shard)
         hr_client_leave(client, lines[w].gone ? HR_LEFT_GONE : HR_LEFT_NOT);
         client->read = lines[w].gone ? UINT64_MAX : 0;
         client->made = shared->stats[w].updates;
+        client->dropped = shared->stats[w].dropped;
         shard->ngone += lines[w].gone;
     }
 }
@@ -206,7 +207,6 @@ void hr_shard_join(struct hr_shard *shard, size_t worker)
         .made = had.made,
         .lost = had.lost,
         .dropped = had.dropped,
-        .dropped_samples = had.dropped_samples,
         .place = had.place,
         .replies = had.replies,
         .in = had.in, /* what it had delivered is still to be summed */

@@ -11,6 +11,7 @@
 
 #include "base/account.h"
 #include "shm/ring.h"
+#include "strategy/fate.h"
 #include "trace/pick.h"
 
 struct hr_shared_state;
@@ -38,7 +39,7 @@ struct hr_client {
     bool fresh;         /* it has joined, and has no weights yet */
     uint64_t index;     /* of the last push: synchronous, backup-workers */
     uint64_t fate;      /* backup-workers: of its last push */
-    uint64_t dropped, dropped_samples; /* backup-workers: gradients that came too late */
+    struct hr_dropped dropped; /* backup-workers: what it was too late for */
     size_t samples;
     /* In its hands, shard 0: handed out, and no push of them taken. */
     uint64_t batch, batches; /* [batch, batch + batches) */

@@ -49,7 +49,8 @@ struct hr_worker_stats {
     uint64_t max_skew;           /* clocks ahead of the slowest when a read was granted */
     /* Staleness of each update this worker offered: the largest over the shards. */
     uint64_t stale_updates, stale_sum, stale_max;
-    uint64_t stale[HR_STALENESS_BUCKETS]; /* the last bucket holds all above */
+    uint64_t stale[HR_STALENESS_BUCKETS];       /* the last bucket holds all above */
+    alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */
 };
 
 /* Words about which index comes next. */

@@ -47,8 +47,6 @@ def account(draw, run, judged):
     scheduled = draw.epochs * EPOCH
     lost = sum(loss["samples_lost"] for loss in run["losses"])
     dropped = (run.get("dropped") or {}).get("samples", 0) if isinstance(run.get("dropped"), dict) else 0
-    if draw.strategy == "backup-workers":
-        return
     if run["samples"] + lost + dropped != scheduled:
         judged.wrong.append(f"{run['samples']} samples trained, {lost} lost, {dropped} dropped: not {scheduled}")
 

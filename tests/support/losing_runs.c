@@ -11,7 +11,7 @@ const struct losing_kind losing_kinds[LOSING_STRATEGIES] = {
     [SSP] = {"ssp", TRAINED, true, 2, 0},
     [ELASTIC_AVERAGING] = {"elastic-averaging", TRAINED, false, 2, 0},
     [BACKUP_WORKERS] = {"backup-workers", LOST, false, 1, 0},
-    [WITH_BACKUPS] = {"backup-workers", SKIPPED, false, 1, 1},
+    [WITH_BACKUPS] = {"backup-workers", LOST, false, 1, 1},
     [ALLREDUCE] = {"allreduce", TRAINED, false, 0, 0},
     [PS_SYNC] = {"ps-sync", TRAINED, false, 2, 0},
     [LOCAL_SGD] = {"local-sgd", LOST, false, 0, 0},
@@ -76,9 +76,8 @@ void losing_check(const struct hr_train_options *options, enum losing_strategy s
     const struct losing_kind *kind = &losing_kinds[strategy];
     const uint64_t lost = lost_samples(result), all = options->epochs * options->epoch_size;
     const uint64_t known = result->samples + result->dropped_samples + lost;
-    const bool whole = kind->account == TRAINED ? result->samples == all && lost == 0
-                       : kind->account == LOST  ? known == all
-                                                : known <= all;
+    const bool whole =
+        kind->account == TRAINED ? result->samples == all && lost == 0 : known == all;
     const bool updated =
         !kind->a_push_is_an_update || options->batch_size * result->updates == result->samples;
     if (whole && updated)

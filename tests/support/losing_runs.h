@@ -8,8 +8,8 @@
 enum { LOSING_EPOCH = 96, LOSING_EPOCHS = 2, LOSING_BATCH = 4 };
 
 /* What becomes of the samples that are handed out: all are trained on; or some are lost with their
- * worker; or some are skipped by who is late, too. */
-enum losing_account { TRAINED, LOST, SKIPPED };
+ * worker, or dropped. */
+enum losing_account { TRAINED, LOST };
 
 enum losing_strategy {
     HOGWILD,

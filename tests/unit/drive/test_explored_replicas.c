@@ -71,9 +71,7 @@ static void check_account(const struct hr_train_options *options, enum which str
     for (size_t i = 0; i < result->nlosses; i++)
         lost += result->losses[i].lost_samples;
     const uint64_t known = result->samples + result->dropped_samples + lost;
-    const bool skips = strategies[strategy].backups; /* steps that it is too late to begin */
-    if ((lost == 0 || strategies[strategy].loses) &&
-        (skips ? known <= EPOCHS * EPOCH : known == EPOCHS * EPOCH) &&
+    if ((lost == 0 || strategies[strategy].loses) && known == EPOCHS * EPOCH &&
         (samples == 0 || samples * result->updates == result->samples) &&
         (!result->counts_applied || result->applied == result->updates))
         return;
