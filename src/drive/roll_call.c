@@ -121,6 +121,7 @@ static void release(struct hr_losses *losses)
     }
     if (rest_at(losses, HR_STAGE_BEGINS)) {
         run_clock(losses, true, latest(losses, &shared->stats->began_ns));
+        losses->leader->cuts.cut->span_began_ns = losses->span_ns; /* a leader may die before */
         losses->in_span = true;
         losses->halted = losses->leader->cuts.cut->halt;
     }
