@@ -5,7 +5,8 @@
  * scale, floats, or sparse rows; whichever they are, a gathered batch is dense floats, C,H,W.
  *
  * Formats: IDX (MNIST), CIFAR-10 and CIFAR-100 binary, npy pairs, CSV and TSV, libsvm, and packed
- * (src/data/packed.h), told apart by content first and by name second. All but packed may be gzip.
+ * (src/formats/packed.h), told apart by content first and by name second. All but packed may be
+ * gzip.
  *
  * Threads: a data set is read-only after hr_dataset_open; any number of threads, and processes
  * forked afterwards, may gather from it at once. hr_dataset_open reads the environment.

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "base/signals.h"
-#include "data/packed.h"
+#include "formats/packed.h"
 #include "report/json_value.h"
 
 static const char *features_name(enum hr_features features)

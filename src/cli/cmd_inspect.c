@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/inspect_model.h"
 #include "cli/inspect_trace.h"
-#include "data/format.h"
+#include "formats/formats.h"
 #include "hogring/checkpoint.h"
 #include "report/json_value.h"
 

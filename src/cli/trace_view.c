@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/hogwild_recorded.h"
-#include "strategy/server.h"
+#include "strategies/hogwild_recorded.h"
+#include "server/server.h"
+#include "strategies/find.h"
 
 const char *hr_trace_view_kind(const struct hr_trace_view *view, size_t kind)
 {

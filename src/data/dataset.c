@@ -10,7 +10,6 @@
 #include "base/pages.h"
 #include "base/size.h"
 #include "data/format.h"
-#include "data/idx.h"
 #include "data/look.h"
 
 void hr_data_defaults(struct hr_data_options *options)
@@ -113,9 +112,9 @@ static enum hr_status check_tables(const char *name, const struct hr_storage *st
     const struct hr_table *tables[] = {&storage->train, &storage->test};
     const struct hr_shape *a = &tables[0]->shape, *b = &tables[1]->shape;
     for (int i = 0; i < 2; i++)
-        if (tables[i]->count >= HR_IDX_MAX_COUNT)
+        if (tables[i]->count >= HR_TABLE_MAX_COUNT)
             return hr_fail(HR_E_FORMAT, "%s: has %zu samples, expected fewer than %zu", name,
-                           tables[i]->count, HR_IDX_MAX_COUNT);
+                           tables[i]->count, HR_TABLE_MAX_COUNT);
     if (!tables[0]->count || !hr_shape_elems(*a))
         return hr_fail(HR_E_FORMAT, "%s: has %zu samples of %zu features, expected some", name,
                        tables[0]->count, hr_shape_elems(*a));

@@ -1,6 +1,6 @@
 /* format.h - what a data format is: how it is recognised, and how it is opened.
  *
- * dataset_open.c asks them in order; the first that recognises a file or folder opens it.
+ * formats/dataset_open.c asks them in order; the first that recognises a file or folder opens it.
  * Each parser also has an entry point over memory (idx.h, csv.h, ...), which the fuzzers use.
  */
 #ifndef HR_DATA_FORMAT_H
@@ -14,7 +14,6 @@
 #include "data/labels.h"
 #include "data/table.h"
 #include "hogring/data.h"
-#include "data/formats.h"
 
 enum { HR_PROBE_BYTES = 4096 };
 
@@ -59,12 +58,6 @@ struct hr_format {
     enum hr_status (*open)(const char *path, const struct hr_data_options *options,
                            struct hr_storage *storage);
 };
-
-#define HR_DECLARE_FORMAT(name) extern const struct hr_format hr_format_##name;
-HR_FORMATS(HR_DECLARE_FORMAT)
-
-/* The format of a file or folder that is there; NULL when nothing recognises it. HR_E_IO. */
-HR_CHECKED enum hr_status hr_format_find(const char *path, const struct hr_format **out);
 
 /* Is there `folder`/`name`? */
 bool hr_folder_has(const char *folder, const char *name);

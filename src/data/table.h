@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "hogring/data.h"
 
+#define HR_TABLE_MAX_COUNT ((size_t)1 << 31) /* samples are fewer: they have 31-bit numbers */
+
 struct hr_table {
     enum hr_features features;
     struct hr_shape shape;

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/size.h"
-#include "strategy/server.h"
+#include "server/server.h"
 #include "drive/driver.h"
 
 /* inih reads 200 bytes a line. */

@@ -9,7 +9,7 @@
  */
 #include "base/clock.h"
 #include "kernels/gemm.h"
-#include "strategy/server_requests.h"
+#include "server/server_requests.h"
 #include "drive/record.h"
 #include "drive/roll_call.h"
 #include "drive/serve.h"
@@ -355,7 +355,7 @@ static enum hr_status look_around(void *arg)
     return hr_launcher_tick(drive->launcher);
 }
 
-enum hr_status hr_drive_threads(struct hr_drive *drive)
+static enum hr_status drive_threads(struct hr_drive *drive)
 {
     const struct hr_train_job *job = drive->job;
     const bool outlives = job->shared->outlives;
@@ -376,3 +376,5 @@ enum hr_status hr_drive_threads(struct hr_drive *drive)
     };
     return hr_launch_run(&options, &drive->stuck);
 }
+
+const struct hr_driver hr_driver_threads = {.now_ns = hr_driver_real_ns, .run = drive_threads};

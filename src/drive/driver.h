@@ -14,6 +14,7 @@
 #ifndef HR_DRIVE_DRIVER_H
 #define HR_DRIVE_DRIVER_H
 
+#include "base/clock.h"
 #include "session/launcher.h"
 #include "trace/pick.h"
 #include "drive/calibrate.h"
@@ -69,14 +70,15 @@ struct hr_driver {
     enum hr_status (*run)(struct hr_drive *drive);
 };
 
-/* driver.c */
+/* The clock of those in real time. */
+static inline int64_t hr_driver_real_ns(const void *drive)
+{
+    (void)drive;
+    return hr_clock_ns();
+}
+
+/* drive_threads.c; play/drive_explore.c, drive_replay.c; virtual/drive_virtual.c. */
 extern const struct hr_driver hr_driver_threads, hr_driver_explore, hr_driver_virtual,
     hr_driver_replay;
-
-/* Their `run`: drive_threads.c and so on. */
-HR_CHECKED enum hr_status hr_drive_threads(struct hr_drive *drive);
-HR_CHECKED enum hr_status hr_drive_explore(struct hr_drive *drive);
-HR_CHECKED enum hr_status hr_drive_virtual(struct hr_drive *drive);
-HR_CHECKED enum hr_status hr_drive_replay(struct hr_drive *drive);
 
 #endif

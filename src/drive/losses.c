@@ -9,7 +9,7 @@
 #include "drive/roll.h"
 #include "drive/terms.h"
 #include "strategy/last_cut.h"
-#include "strategy/server_replica.h"
+#include "server/server_replica.h"
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
 

@@ -14,7 +14,7 @@
 #ifndef HR_DRIVE_RECORD_H
 #define HR_DRIVE_RECORD_H
 
-#include "strategy/server.h"
+#include "server/server.h"
 #include "trace/trace_log.h"
 #include "drive/driver.h"
 

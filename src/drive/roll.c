@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "strategy/server.h"
+#include "server/server.h"
 #include "drive/record.h"
 
 /* --- written --- */

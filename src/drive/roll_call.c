@@ -2,7 +2,7 @@
 
 #include "drive/rest.h"
 #include "drive/roll.h"
-#include "strategy/server_replica.h"
+#include "server/server_replica.h"
 
 static const struct hr_train_job *job_of(const struct hr_losses *losses)
 {

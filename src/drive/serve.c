@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "drive/record.h"
-#include "strategy/server_replica.h"
+#include "server/server_replica.h"
 #include "worker/conditions.h"
 
 enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hogring/sparse.h"
-#include "strategy/strategy.h"
+#include "strategies/find.h"
 
 #define SPARSE_MODELS "logistic, svm and mf"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "netsim/inject.h"
-#include "strategy/strategy.h"
+#include "strategies/find.h"
 
 enum hr_status hr_check_period(const struct hr_train_options *o)
 {

@@ -7,7 +7,7 @@
 #include "base/printable.h"
 #include "hogring/sparse.h"
 #include "shm/control.h"
-#include "strategy/strategy.h"
+#include "strategies/find.h"
 
 const struct hr_option *hr_train_option_at(size_t i)
 {

@@ -9,7 +9,7 @@
 #include "options/train_options.h"
 #include "plan/plan.h"
 #include "shm/control.h"
-#include "strategy/strategy.h"
+#include "strategies/find.h"
 
 #define ROW(option, type, field, role, value, preset, ...)                                         \
     {                                                                                              \

@@ -2,7 +2,7 @@
  *
  *     pairs   [ requests 0 | replies 0 | requests 1 | replies 1 | ... ]      n of them
  *
- * The servers of training (strategy/server.h) and the store (store/store.h) are owners; how clients
+ * The servers of training (server/server.h) and the store (store/store.h) are owners; how clients
  * and owners are numbered, and what messages mean, is theirs. A client never has more under way
  * than a ring has slots, so sending never waits.
  *

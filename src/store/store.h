@@ -24,7 +24,7 @@
  *   Safety   worker's buffers: written before the commit of a request, read after its peek, and the
  *            other way round with the reply. Nobody but the shard touches its weights.
  *
- * Training has servers of its own (strategy/server.h): their order is picked, recorded, replayed
+ * Training has servers of its own (server/server.h): their order is picked, recorded, replayed
  * and simulated, and they hold optimizer state. These serve any program, in real time.
  */
 #ifndef HR_STORE_STORE_H

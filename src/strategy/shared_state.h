@@ -140,7 +140,7 @@ struct hr_shared_state {
     float *states; /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
                                since nobody outlives it */
     struct hr_dispenser *dispenser;
-    void *staleness; /* strategy/staleness.h */
+    void *staleness; /* server/staleness.h */
     struct hr_snapshot snapshot;
     struct hr_last_cut *last_cut; /* NULL: the run needs none */
     void *own;                    /* strategy->bytes() bytes, the strategy's own */

@@ -165,9 +165,6 @@ struct hr_strategy {
     bool (*over)(const struct hr_shard *shard);
 };
 
-/* The strategy of that name, with that staleness. HR_E_USAGE lists the names. */
-HR_CHECKED enum hr_status hr_strategy_find(const char *name, uint64_t staleness,
-                                           const struct hr_strategy **out);
 /* The strategy that recorded and replayed runs use in its place. */
 const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy);
 /* How many logs they write: one for each owner whose order of inputs changes bits. */
@@ -196,8 +193,5 @@ void hr_strategy_forget(struct hr_shared_state *shared);
  * that option, had this digest. Either may be NULL, or "": not known. */
 HR_CHECKED enum hr_status hr_strategy_same_graph(const struct hr_shared_state *shared,
                                                  const char *graph, const char *digest);
-
-/* The i-th strategy, NULL past the end. */
-const struct hr_strategy *hr_strategy_at(size_t i);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/staleness.h"
+#include "server/staleness.h"
 #include "train/counters.h"
 
 /* A histogram: a worker's, a key's, or that of all updates. */

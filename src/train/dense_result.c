@@ -10,6 +10,7 @@
 #include "train/counters.h"
 #include "worker/micro_shards.h"
 #include "drive/replay.h"
+#include "strategies/find.h"
 
 /* Does the strategy obey --staleness, whatever its value? */
 static bool is_bounded(const struct hr_run *run)

@@ -12,6 +12,7 @@
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "train/run.h"
+#include "strategies/find.h"
 
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 {

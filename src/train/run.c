@@ -14,7 +14,7 @@
 #include "kernels/gemm.h"
 #include "launch/runs.h"
 #include "strategy/shared.h"
-#include "strategy/staleness.h"
+#include "server/staleness.h"
 #include "train/counters.h"
 #include "session/input_scale.h"
 #include "session/kept.h"

@@ -1,7 +1,7 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
 #include "strategy/shared.h"
-#include "strategy/staleness.h"
+#include "server/staleness.h"
 #include "drive/calibrate.h"
 #include "drive/record.h"
 #include "train/run.h"

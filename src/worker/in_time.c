@@ -1,7 +1,7 @@
 #include "worker/in_time.h"
 
 #include "base/clock.h"
-#include "strategy/server_requests.h"
+#include "server/server_requests.h"
 
 /* Sleep until the gradient, begun at began_ns with own_ns of processor time, has taken as long as
  * the conditions say. Only processor time is stretched, not waiting for a processor. A worker that

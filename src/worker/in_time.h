@@ -13,7 +13,7 @@
 HR_CHECKED enum hr_status hr_gradient_in_time(struct hr_train_worker *self,
                                               const struct hr_task *task, int64_t now_ps);
 
-/* A part of its last push is unanswered (strategy/server_requests.h): when is it sent again? */
+/* A part of its last push is unanswered (server/server_requests.h): when is it sent again? */
 struct hr_deadline {
     struct hr_train_worker *self;
     int64_t until_ns;

@@ -1,4 +1,4 @@
-#include "data/cifar.h"
+#include "formats/cifar.h"
 #include "fuzz/fuzz.h"
 
 /* An input stands for the labels of a few records: the pixels say nothing to the parser. What is

@@ -1,4 +1,4 @@
-#include "data/csv.h"
+#include "formats/csv.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

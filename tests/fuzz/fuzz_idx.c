@@ -1,4 +1,4 @@
-#include "data/idx.h"
+#include "formats/idx.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,4 @@
-#include "data/libsvm.h"
+#include "formats/libsvm.h"
 #include "fuzz/fuzz.h"
 
 /* Two files of one data set are alike here. */

@@ -1,4 +1,4 @@
-#include "data/npy.h"
+#include "formats/npy.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

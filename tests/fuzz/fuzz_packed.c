@@ -1,6 +1,6 @@
 #include <xxhash.h>
 
-#include "data/packed.h"
+#include "formats/packed.h"
 #include "fuzz/fuzz.h"
 
 static void gather_all(const struct hr_dataset *dataset, const struct hr_split *split)

@@ -2,7 +2,7 @@
  *
  *   hogwild_pairs MODEL THREADS ROUNDS STEPS    MODEL: a layer list for (1,28,28) and 10 classes
  *
- * PAIRS is the product: src/strategy/hogwild.c, with all that it counts. RACY does what its promise
+ * PAIRS is the product: src/strategies/hogwild.c, with all that it counts. RACY does what its promise
  * forbids, undefined behaviour in C: it copies live weights with memcpy, and updates them where they
  * stand with the vector kernel. It stands here to be compared with, and nowhere else. Both compute
  * the same gradients, of batches of 64, with the same kernels; SGD, momentum 0.9.
@@ -27,6 +27,7 @@
 #include "nn/model.h"
 #include "shm/control.h"
 #include "strategy/shared.h"
+#include "strategies/find.h"
 
 enum { MOST_THREADS = 16, MOST_ROUNDS = 64, WARMUP = 2, BATCH = 64, FEATURES = 784 };
 enum side { PAIRS, RACY };

@@ -2,7 +2,7 @@
  *
  *   update RANKS ROUNDS BYTES,BYTES...    BYTES of parameters a rank; SGD, momentum 0.9
  *
- * The fused side is what src/strategy/allreduce.c does: whoever sums a block updates it, with the
+ * The fused side is what src/strategies/allreduce.c does: whoever sums a block updates it, with the
  * one state there is, and writes it into all replicas. Apart: everybody gets the sum, and updates
  * its own replica with a state of its own. Ranks are threads, as many as asked for; with more of
  * them than processors both sides wait as training does then.
@@ -28,7 +28,7 @@
 #include "shm/wait.h"
 
 enum { MOST_RANKS = 16, MOST_ROUNDS = 64, MOST_CALLS = 64, WARMUP = 2, SKEW_LINES = 9 };
-enum { PAST_CACHES_BYTES = 16 << 20 }; /* as in strategy/allreduce.c */
+enum { PAST_CACHES_BYTES = 16 << 20 }; /* as in strategies/allreduce.c */
 enum side { FUSED, APART };
 
 struct runs {
@@ -54,7 +54,7 @@ struct rank {
     uint64_t updates[2];
 };
 
-/* As in strategy/allreduce.c. */
+/* As in strategies/allreduce.c. */
 static void apply(void *arg, size_t begin, size_t count, const float *sum)
 {
     const struct rank *me = arg;

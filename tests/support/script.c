@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "shm/control.h"
-#include "strategy/server.h"
+#include "server/server.h"
 #include "support/check.h"
 
 static void *carve(struct script *script, size_t bytes)

@@ -8,7 +8,7 @@
 #ifndef HR_TESTS_SUPPORT_SCRIPT_H
 #define HR_TESTS_SUPPORT_SCRIPT_H
 
-#include "strategy/staleness.h"
+#include "server/staleness.h"
 #include "strategy/strategy.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include "hogring/checkpoint.h"
 #include "optim/optimizer.h"
-#include "strategy/server.h"
+#include "server/server.h"
 #include "support/check.h"
 
 static const struct hr_shared_state *shared_of(const struct served_reference *reference)

@@ -13,7 +13,7 @@
 #ifndef HR_TESTS_SUPPORT_SERVED_REFERENCE_H
 #define HR_TESTS_SUPPORT_SERVED_REFERENCE_H
 
-#include "drive/play.h"
+#include "play/play.h"
 
 enum { REFERENCE_WORKERS = 4, REFERENCE_SERVERS = 3, REFERENCE_BATCHES = 64 };
 

@@ -9,7 +9,7 @@
 #include "group/group.h"
 #include "shm/control.h"
 #include "strategy/shared.h"
-#include "strategy/staleness.h"
+#include "server/staleness.h"
 #include "support/check.h"
 
 float play_gradient(uint64_t index, size_t seat, size_t seats, size_t i)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "data/class_list.h"
-#include "data/packed.h"
+#include "formats/packed.h"
 #include "support/data_files.h"
 
 static void check_list(const char *text, size_t count, const char *const *names)

@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "support/scratch.h"
 #include "drive/driver.h"
+#include "strategies/find.h"
 
 enum { WORKERS = 3, SERVERS = 1, STEPS = 2000, MS = 1000 * 1000 };
 

@@ -7,7 +7,7 @@
 
 #include "base/size.h"
 #include "base/vec.h"
-#include "strategy/strategies.h"
+#include "strategies/strategies.h"
 #include "support/check.h"
 #include "support/death.h"
 #include "support/term_play.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/server.h"
+#include "server/server.h"
 #include "support/traces.h"
 
 enum { MS = 1000000 };

@@ -6,6 +6,7 @@
 #include "support/runs.h"
 #include "worker/input.h"
 #include "worker/job.h"
+#include "strategies/find.h"
 
 enum { BATCH = 16, PASSES = 3 };
 

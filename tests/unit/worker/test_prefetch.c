@@ -10,6 +10,7 @@
 #include "support/runs.h"
 #include "worker/input.h"
 #include "worker/job.h"
+#include "strategies/find.h"
 
 enum { BATCH = 16, FEATURES = 64 };
 

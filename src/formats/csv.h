@@ -1,0 +1,40 @@
+/* csv.h - tables as text: CSV, TSV and ; separated, quoted as RFC 4180 has it.
+ *
+ *     sepal length,sepal width,species        a header, or none
+ *     5.1,3.5,"setosa"
+ *     4.9,3.0,setosa                          lines end in LF or CR LF
+ *
+ * - The separator is the one of , tab ; that the first line has most of. Blank lines are skipped,
+ *   blanks around a field too, and a UTF-8 byte order mark at the start.
+ * - The first line is a header when none of its fields is a number, or one of them is the name of
+ *   the label column (a number names it only in a line that is a header anyway); --header yes or no
+ *   decides otherwise, and has to where a y stands beside numbers.
+ * - The label column: --label-column as a name of the header or a number from 1; else the one
+ *   named label; else class, target or y (any case), in this order; else the last.
+ * - A feature's column has a name where there is a header: one without ("", or "Unnamed: 0", both
+ *   by pandas) is refused, for it holds row numbers.
+ * - Labels are any text; all other fields are finite numbers (base/parse.h), and none is empty.
+ *
+ * Errors: HR_E_FORMAT with file, line and column, what was found and what was expected.
+ * Threads: none. Test: tests/unit/formats/test_csv.c
+ */
+#ifndef HR_FORMATS_CSV_H
+#define HR_FORMATS_CSV_H
+
+#include "base/error.h"
+#include "data/labels.h"
+#include "data/table.h"
+
+enum { HR_CSV_MAX_FIELD = 1024 };
+
+/* Parse `bytes` bytes of text. Labels are numbers of `labels`, to which they are added.
+ *   out   floats of shape (columns - 1, 1, 1); written only on success, free with hr_table_free */
+HR_CHECKED enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
+                                       const struct hr_data_options *options,
+                                       struct hr_labels *labels, struct hr_table *out);
+
+/* The columns of a file's first line, whatever stands in it; no more of it is read. HR_E_IO,
+ * HR_E_FORMAT. */
+HR_CHECKED enum hr_status hr_csv_width(const char *path, size_t *columns);
+
+#endif

@@ -1,0 +1,92 @@
+#include "formats/csv_fields.h"
+
+enum hr_status hr_csv_fail_at(const struct hr_csv_reader *r, const struct hr_csv_field *f,
+                              const char *what)
+{
+    return hr_fail(HR_E_FORMAT, "%s: line %zu, column %zu: %s", r->name, r->line, f->column, what);
+}
+
+static bool at_break(const struct hr_csv_reader *r)
+{
+    return r->at < r->end &&
+           (*r->at == '\n' || (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n'));
+}
+
+/* What follows a field: a separator, a line break, or the end. */
+static void pass_end(struct hr_csv_reader *r, struct hr_csv_field *f)
+{
+    f->last = r->at == r->end || *r->at != r->separator;
+    if (r->at == r->end)
+        return;
+    if (f->last) {
+        r->at += *r->at == '\r' ? 2 : 1;
+        r->below++;
+    } else {
+        r->at++;
+    }
+}
+
+static void pass_blanks(struct hr_csv_reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t') && *r->at != r->separator)
+        r->at++;
+}
+
+static enum hr_status read_quoted(struct hr_csv_reader *r, struct hr_csv_field *f)
+{
+    f->quoted = true;
+    f->text = r->scratch;
+    for (r->at++; r->at < r->end; r->at++) {
+        if (*r->at == '"' && (r->at + 1 == r->end || r->at[1] != '"'))
+            break;
+        r->at += *r->at == '"';
+        r->below += *r->at == '\n';
+        if (f->bytes == HR_CSV_MAX_FIELD)
+            return hr_csv_fail_at(r, f, "a field of more than 1024 bytes, expected at most that");
+        r->scratch[f->bytes++] = *r->at;
+    }
+    if (r->at == r->end)
+        return hr_csv_fail_at(r, f, "a quote is not closed, expected another \"");
+    r->at++;
+    pass_blanks(r);
+    if (r->at < r->end && *r->at != r->separator && !at_break(r))
+        return hr_csv_fail_at(r, f, "text follows the closing quote, expected a separator");
+    return HR_OK;
+}
+
+static enum hr_status read_plain(struct hr_csv_reader *r, struct hr_csv_field *f)
+{
+    f->text = r->at;
+    for (; r->at < r->end && *r->at != r->separator && !at_break(r); r->at++)
+        if (*r->at == '"' || *r->at == '\0')
+            return hr_csv_fail_at(r, f,
+                                  *r->at ? "a quote inside a field without quotes, expected \"...\""
+                                         : "a byte 0, expected text");
+    f->bytes = (size_t)(r->at - f->text);
+    while (f->bytes && (f->text[f->bytes - 1] == ' ' || f->text[f->bytes - 1] == '\t'))
+        f->bytes--;
+    if (f->bytes > HR_CSV_MAX_FIELD)
+        return hr_csv_fail_at(r, f, "a field of more than 1024 bytes, expected at most that");
+    return HR_OK;
+}
+
+enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f)
+{
+    *f = (struct hr_csv_field){.column = f->column + 1};
+    pass_blanks(r);
+    if (r->at < r->end && *r->at == '"')
+        HR_TRY(read_quoted(r, f));
+    else
+        HR_TRY(read_plain(r, f));
+    pass_end(r, f);
+    return HR_OK;
+}
+
+bool hr_csv_next_record(struct hr_csv_reader *r)
+{
+    r->line += r->below;
+    r->below = 0;
+    for (; at_break(r); r->line++)
+        r->at += *r->at == '\r' ? 2 : 1;
+    return r->at < r->end;
+}

@@ -1,0 +1,41 @@
+/* csv_fields.h - the text of a table as records of fields.
+ *
+ * Errors:  HR_E_FORMAT with file, line and column.
+ * Threads: none. Test: tests/unit/formats/test_csv.c
+ */
+#ifndef HR_FORMATS_CSV_FIELDS_H
+#define HR_FORMATS_CSV_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "formats/csv.h"
+
+/* May be copied, to look ahead. */
+struct hr_csv_reader {
+    const char *name;
+    const char *at, *end;
+    size_t line;  /* of the record, from 1 */
+    size_t below; /* line breaks passed since it began */
+    char separator;
+    char scratch[HR_CSV_MAX_FIELD]; /* a quoted field, without its quotes */
+};
+
+struct hr_csv_field {
+    const char *text; /* until the next field is read */
+    size_t bytes;
+    size_t column; /* from 1 */
+    bool quoted, last;
+};
+
+HR_CHECKED enum hr_status hr_csv_fail_at(const struct hr_csv_reader *r,
+                                         const struct hr_csv_field *f, const char *what);
+
+/* f->column is counted up; set it to 0 to begin a record. */
+HR_CHECKED enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f);
+
+/* To the first byte of the next record; false at the end. */
+bool hr_csv_next_record(struct hr_csv_reader *r);
+
+#endif

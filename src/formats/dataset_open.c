@@ -1,0 +1,156 @@
+/* Opening: which format is it, read it. This file calls all readers, and none calls it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/formats.h"
+#include "formats/idx.h"
+
+#define ENTRY(name) &hr_format_##name,
+static const struct hr_format *const formats[] = {HR_FORMATS(ENTRY)};
+
+/* --- what is it */
+
+enum hr_status hr_format_find(const char *path, const struct hr_format **out)
+{
+    struct hr_probe probe = {.path = path};
+    struct stat info;
+    *out = NULL;
+    if (stat(path, &info))
+        return hr_fail_errno(HR_E_IO, "%s: cannot be reached", path);
+    probe.folder = S_ISDIR(info.st_mode);
+    if (!probe.folder)
+        HR_TRY(hr_bytes_peek_file(path, probe.head, sizeof probe.head, &probe.bytes));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && !*out; i++)
+        if (formats[i]->matches(&probe))
+            *out = formats[i];
+    return HR_OK;
+}
+
+/* --- options */
+
+static bool is_one_of(const char *text, const char *a, const char *b, const char *c)
+{
+    return !strcmp(text, a) || !strcmp(text, b) || !strcmp(text, c);
+}
+
+static enum hr_status check_options(const struct hr_data_options *options)
+{
+    if (!(options->test_fraction > 0 && options->test_fraction < 1))
+        return hr_fail(HR_E_USAGE, "--test-fraction %g: expected more than 0 and less than 1",
+                       options->test_fraction);
+    if (!is_one_of(options->header, "yes", "no", "auto"))
+        return hr_fail(HR_E_USAGE, "--header %s: expected yes, no or auto", options->header);
+    if (!is_one_of(options->index_base, "0", "1", "auto"))
+        return hr_fail(HR_E_USAGE, "--index-base %s: expected 0, 1 or auto", options->index_base);
+    if (options->feature_count > UINT32_MAX / 2)
+        return hr_fail(HR_E_USAGE, "--features %zu: expected at most 2^31 - 1",
+                       options->feature_count);
+    return HR_OK;
+}
+
+/* An option that would be ignored is refused. */
+static enum hr_status check_meaning(const char *name, const struct hr_format *format,
+                                    const struct hr_data_options *options)
+{
+    struct hr_data_options defaults;
+    hr_data_defaults(&defaults);
+    const struct {
+        const char *flag;
+        unsigned bit;
+        bool given;
+    } rows[] = {
+        {"test-data", HR_OPTION_TEST_DATA, options->test_data[0]},
+        {"test-fraction", HR_OPTION_TEST_FRACTION,
+         options->test_fraction < defaults.test_fraction ||
+             options->test_fraction > defaults.test_fraction},
+        {"header", HR_OPTION_HEADER, strcmp(options->header, defaults.header) != 0},
+        {"label-column", HR_OPTION_LABEL_COLUMN, options->label_column[0]},
+        {"index-base", HR_OPTION_INDEX_BASE, strcmp(options->index_base, defaults.index_base) != 0},
+        {"features", HR_OPTION_FEATURES, options->feature_count},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given && !(format->options & rows[i].bit))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s data (%s)", rows[i].flag,
+                           format->name, name);
+    if (options->test_data[0] && rows[1].given)
+        return hr_fail(HR_E_USAGE, "--test-fraction: means nothing with --test-data");
+    return HR_OK;
+}
+
+/* --- opening */
+
+static enum hr_status open_fashion_mnist(const struct hr_data_options *options,
+                                         struct hr_storage *storage)
+{
+    const char *folder = getenv("FASHION_MNIST");
+    if (!folder || !*folder)
+        folder = "/usr/share/datasets/fashion-mnist";
+    const enum hr_status st = hr_format_idx.open(folder, options, storage);
+    if (st != HR_E_IO)
+        return st;
+    char cause[400];
+    snprintf(cause, sizeof cause, "%.399s", hr_error_message());
+    return hr_fail(st, "%s; `apt install dataset-fashion-mnist` or use `--data digits`", cause);
+}
+
+static enum hr_status open_path(const char *name, const struct hr_data_options *options,
+                                struct hr_storage *storage, const struct hr_format **format)
+{
+    if (access(name, F_OK) && errno == ENOENT)
+        return hr_fail(HR_E_IO,
+                       "there is no data set \"%s\": expected digits, fashion-mnist, or a file or "
+                       "folder that exists",
+                       name);
+    HR_TRY(hr_format_find(name, format));
+    if (!*format)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: is no data that is known here, expected packed, CSV or libsvm (or a "
+                       "folder of IDX, CIFAR or npy files)",
+                       name);
+    HR_TRY(check_meaning(name, *format, options));
+    return (*format)->open(name, options, storage);
+}
+
+static enum hr_status open_named(const char *name, const struct hr_data_options *options,
+                                 struct hr_storage *storage, const struct hr_format **format)
+{
+    const bool digits = !strcmp(name, "digits"), fashion = !strcmp(name, "fashion-mnist");
+    HR_TRY(check_options(options));
+    if (!digits && !fashion)
+        return open_path(name, options, storage, format);
+    *format = &hr_format_idx;
+    HR_TRY(check_meaning(name, *format, options));
+    return digits ? hr_idx_open_digits(storage) : open_fashion_mnist(options, storage);
+}
+
+enum hr_status hr_dataset_open_with(const char *name, const struct hr_data_options *options,
+                                    struct hr_dataset *out)
+{
+    struct hr_data_options defaults;
+    const struct hr_format *format;
+    hr_data_defaults(&defaults);
+    options = options ? options : &defaults;
+    if (strlen(name) >= sizeof out->name)
+        return hr_fail(HR_E_USAGE, "the name of a data set has %zu bytes, expected at most %zu",
+                       strlen(name), sizeof out->name - 1);
+    struct hr_storage *storage = calloc(1, sizeof *storage);
+    if (!storage)
+        return hr_fail(HR_E_NOMEM, "%s: no memory", name);
+    enum hr_status st;
+    HR_TRY_GOTO(open_named(name, options, storage, &format), st, out);
+    HR_TRY_GOTO(hr_dataset_finish(name, format, options, storage, out), st, out);
+    return HR_OK;
+out:
+    hr_storage_free(storage);
+    free(storage);
+    return st;
+}
+
+enum hr_status hr_dataset_open(const char *name, struct hr_dataset *out)
+{
+    return hr_dataset_open_with(name, NULL, out);
+}

@@ -1,0 +1,19 @@
+/* formats.h - the data formats there are, in the order in which they are asked whether a file is
+ * theirs. A new one is its reader, and its name here.
+ *
+ * Threads: any; nothing is kept.
+ */
+#ifndef HR_FORMATS_FORMATS_H
+#define HR_FORMATS_FORMATS_H
+
+#include "data/format.h"
+
+#define HR_FORMATS(X) X(packed) X(npy) X(cifar) X(idx) X(libsvm) X(csv)
+
+#define HR_DECLARE_FORMAT(name) extern const struct hr_format hr_format_##name;
+HR_FORMATS(HR_DECLARE_FORMAT)
+
+/* The format of a file or folder that is there; NULL when nothing recognises it. HR_E_IO. */
+HR_CHECKED enum hr_status hr_format_find(const char *path, const struct hr_format **out);
+
+#endif

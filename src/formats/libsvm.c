@@ -1,0 +1,263 @@
+#include "formats/libsvm.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "formats/formats.h"
+
+static const uint32_t max_index = INT32_MAX;
+
+struct reader {
+    const char *name;
+    const char *at, *end; /* end: of the line, or of a comment's beginning */
+    size_t line;
+    struct hr_array values, rows, columns, labels;
+    uint32_t largest; /* index so far */
+};
+
+/* A word of a line: up to the next blank. */
+struct word {
+    const char *text;
+    size_t bytes;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static bool next_word(struct reader *r, struct word *word)
+{
+    while (r->at < r->end && is_blank(*r->at))
+        r->at++;
+    word->text = r->at;
+    while (r->at < r->end && !is_blank(*r->at))
+        r->at++;
+    word->bytes = (size_t)(r->at - word->text);
+    return word->bytes > 0;
+}
+
+static enum hr_status fail_word(const struct reader *r, const struct word *word,
+                                const char *expected)
+{
+    return hr_fail(HR_E_FORMAT, "%s: line %zu: \"%s\", expected %s", r->name, r->line,
+                   hr_shown(word->text, word->bytes).text, expected);
+}
+
+static enum hr_status add_label(struct reader *r, const struct word *word, struct hr_labels *labels)
+{
+    double value;
+    uint32_t number;
+    if (!hr_parse_real(word->text, word->bytes, &value))
+        return fail_word(r, word, "a number, the label");
+    HR_TRY(hr_labels_add(labels, r->name, word->text, word->bytes, &number));
+    return hr_array_add(&r->labels, r->name, &number, sizeof number);
+}
+
+/* The digits before the colon; false when they are none or too large. */
+static bool read_index(const struct word *word, size_t digits, uint32_t *index)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < digits; i++) {
+        if (!isdigit((unsigned char)word->text[i]) || value > max_index)
+            return false;
+        value = 10 * value + (uint64_t)(word->text[i] - '0');
+    }
+    *index = (uint32_t)value;
+    return digits && value <= max_index;
+}
+
+static enum hr_status add_pair(struct reader *r, const struct word *word, int64_t *last)
+{
+    const char *colon = memchr(word->text, ':', word->bytes);
+    const size_t digits = colon ? (size_t)(colon - word->text) : 0;
+    uint32_t index;
+    double wide;
+    if (digits == 3 && !memcmp(word->text, "qid", 3))
+        return HR_OK;
+    if (!colon || !read_index(word, digits, &index))
+        return fail_word(r, word, "index:value with an index up to 2147483647");
+    if (!hr_parse_real(colon + 1, word->bytes - digits - 1, &wide) || !isfinite((float)wide))
+        return fail_word(r, word, "index:value with a finite number");
+    if (index <= *last)
+        return fail_word(r, word, "an index above the one before");
+    const float value = (float)wide;
+    *last = index;
+    r->largest = index > r->largest ? index : r->largest;
+    HR_TRY(hr_array_add(&r->columns, r->name, &index, sizeof index));
+    return hr_array_add(&r->values, r->name, &value, sizeof value);
+}
+
+/* r->at .. r->end is one line without its break. */
+static enum hr_status read_line(struct reader *r, struct hr_labels *labels)
+{
+    struct word word;
+    int64_t last = -1;
+    const char *comment = memchr(r->at, '#', (size_t)(r->end - r->at));
+    r->end = comment ? comment : r->end;
+    if (!next_word(r, &word))
+        return HR_OK;
+    HR_TRY(add_label(r, &word, labels));
+    while (next_word(r, &word))
+        HR_TRY(add_pair(r, &word, &last));
+    const uint64_t pairs = r->values.bytes / sizeof(float);
+    return hr_array_add(&r->rows, r->name, &pairs, sizeof pairs);
+}
+
+static enum hr_status read_lines(struct reader *r, const char *text, size_t bytes,
+                                 struct hr_labels *labels)
+{
+    const char *end = text + bytes;
+    const uint64_t zero = 0;
+    HR_TRY(hr_array_add(&r->rows, r->name, &zero, sizeof zero));
+    for (r->line = 1; text < end; r->line++) {
+        const char *feed = memchr(text, '\n', (size_t)(end - text));
+        r->at = text;
+        r->end = feed ? feed : end;
+        text = feed ? feed + 1 : end;
+        HR_TRY(read_line(r, labels));
+    }
+    if (!r->labels.bytes)
+        return hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of label index:value ...",
+                       r->name);
+    return HR_OK;
+}
+
+enum hr_status hr_libsvm_parse(const char *name, const char *text, size_t bytes,
+                               struct hr_labels *labels, struct hr_table *out)
+{
+    struct reader r = {.name = name};
+    const enum hr_status st = read_lines(&r, text, bytes, labels);
+    struct hr_table table = {
+        .features = HR_FEATURES_SPARSE,
+        .shape = {(size_t)r.largest + 1, 1, 1},
+        .count = r.labels.bytes / sizeof *table.labels,
+        .values = r.values.data,
+        .rows = r.rows.data,
+        .columns = r.columns.data,
+        .labels = r.labels.data,
+    };
+    if (st == HR_OK)
+        *out = table;
+    else
+        hr_table_free(&table);
+    return st;
+}
+
+/* --- columns */
+
+static bool has_index(const struct hr_table *table, uint32_t index)
+{
+    for (size_t i = 0; i < hr_table_pairs(table); i++)
+        if (table->columns[i] == index)
+            return true;
+    return false;
+}
+
+static void shift(struct hr_table *table, uint32_t base, size_t features)
+{
+    for (size_t i = 0; i < hr_table_pairs(table); i++)
+        table->columns[i] -= base;
+    table->shape = (struct hr_shape){features, 1, 1};
+}
+
+enum hr_status hr_libsvm_shift(const char *name, const struct hr_data_options *options,
+                               struct hr_table *train, struct hr_table *test)
+{
+    const bool zero = has_index(train, 0) || (test->count && has_index(test, 0));
+    const bool automatic = !strcmp(options->index_base, "auto");
+    const uint32_t base = automatic ? !zero : options->index_base[0] == '1';
+    const size_t ends[] = {train->shape.channels, test->count ? test->shape.channels : 0};
+    const size_t end = (ends[0] > ends[1] ? ends[0] : ends[1]);
+    if (base && zero)
+        return hr_fail(HR_E_FORMAT, "%s: has an index 0, expected indices from 1 (--index-base 1)",
+                       name);
+    if (end <= base)
+        return hr_fail(HR_E_FORMAT, "%s: has no index:value at all, expected some", name);
+    if (options->feature_count && end - base > options->feature_count)
+        return hr_fail(HR_E_FORMAT, "%s: has index %zu, expected at most %zu (--features %zu)",
+                       name, end - 1, options->feature_count - 1 + base, options->feature_count);
+    const size_t features = options->feature_count ? options->feature_count : end - base;
+    shift(train, base, features);
+    if (test->count)
+        shift(test, base, features);
+    return HR_OK;
+}
+
+/* --- the format */
+
+static bool ends_in(const char *text, const char *ending)
+{
+    const size_t length = strlen(text), tail = strlen(ending);
+    return length > tail && !strcmp(text + length - tail, ending);
+}
+
+/* To the first word of the first line that holds one, as read_line has it. */
+static void pass_empty_lines(struct reader *r)
+{
+    while (r->at < r->end && (is_blank(*r->at) || *r->at == '\n' || *r->at == '#')) {
+        const char *last = *r->at == '#' ? memchr(r->at, '\n', (size_t)(r->end - r->at)) : r->at;
+        r->at = last ? last + 1 : r->end;
+    }
+}
+
+/* A whole number; whether the index can be used is said when it is read. */
+static bool is_like_index(const char *text, size_t bytes)
+{
+    const size_t sign = bytes > 1 && *text == '-';
+    for (size_t i = sign; i < bytes; i++)
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+    return bytes > 0;
+}
+
+/* The first words: a number, then digits and a colon. With a label alone the name decides. */
+static bool matches(const struct hr_probe *probe)
+{
+    struct reader r = {.at = probe->head, .end = probe->head + probe->bytes};
+    struct word label = {0}, pair = {0};
+    double value;
+    if (probe->folder)
+        return false;
+    pass_empty_lines(&r);
+    next_word(&r, &label);
+    const char *feed = memchr(label.text, '\n', (size_t)(r.end - label.text));
+    const bool alone = feed && feed < label.text + label.bytes;
+    if (!label.bytes || alone || !hr_parse_real(label.text, label.bytes, &value) ||
+        !next_word(&r, &pair))
+        return ends_in(probe->path, ".libsvm") || ends_in(probe->path, ".svm") ||
+               ends_in(probe->path, ".svmlight");
+    const char *colon = memchr(pair.text, ':', pair.bytes);
+    const size_t before = colon ? (size_t)(colon - pair.text) : 0;
+    return is_like_index(pair.text, before) || (before == 3 && !memcmp(pair.text, "qid", 3));
+}
+
+static enum hr_status read_file(const char *path, struct hr_labels *labels, struct hr_table *table)
+{
+    struct hr_array text;
+    HR_TRY(hr_bytes_read_file(path, &text));
+    const enum hr_status st = hr_libsvm_parse(path, text.data, text.bytes, labels, table);
+    free(text.data);
+    return st;
+}
+
+static enum hr_status open_file(const char *path, const struct hr_data_options *options,
+                                struct hr_storage *storage)
+{
+    storage->scale = 1.0f;
+    HR_TRY(read_file(path, &storage->labels, &storage->train));
+    if (options->test_data[0])
+        HR_TRY(read_file(options->test_data, &storage->labels, &storage->test));
+    return hr_libsvm_shift(path, options, &storage->train, &storage->test);
+}
+
+const struct hr_format hr_format_libsvm = {
+    .name = "libsvm",
+    .options =
+        HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION | HR_OPTION_INDEX_BASE | HR_OPTION_FEATURES,
+    .matches = matches,
+    .open = open_file,
+};

@@ -1,0 +1,359 @@
+#include "formats/npy.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/size.h"
+#include "formats/formats.h"
+
+static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+/* --- the header, a literal of Python */
+
+struct header {
+    const char *name;
+    const char *at, *end;
+    char descr[8];
+    bool fortran;
+    unsigned seen; /* 1 descr, 2 fortran_order, 4 shape */
+};
+
+static enum hr_status fail_header(const struct header *h)
+{
+    return hr_fail(HR_E_FORMAT,
+                   "%s: header \"%s\", expected {'descr': ..., 'fortran_order': ..., "
+                   "'shape': ...}",
+                   h->name, hr_shown(h->at, (size_t)(h->end - h->at)).text);
+}
+
+static void pass_blanks(struct header *h)
+{
+    while (h->at < h->end && (*h->at == ' ' || *h->at == '\n' || *h->at == '\t'))
+        h->at++;
+}
+
+/* Blanks, then this text. */
+static bool pass(struct header *h, const char *text)
+{
+    pass_blanks(h);
+    const size_t n = strlen(text);
+    if ((size_t)(h->end - h->at) < n || memcmp(h->at, text, n) != 0)
+        return false;
+    h->at += n;
+    return true;
+}
+
+/* 'text' or "text", of less than size bytes. */
+static bool read_string(struct header *h, char *out, size_t size)
+{
+    const bool single = pass(h, "'");
+    if (!single && !pass(h, "\""))
+        return false;
+    size_t n = 0;
+    for (; h->at < h->end && *h->at != (single ? '\'' : '"'); h->at++) {
+        if (n + 1 >= size || *h->at == '\\')
+            return false;
+        out[n++] = *h->at;
+    }
+    out[n] = '\0';
+    return pass(h, single ? "'" : "\"");
+}
+
+static bool read_size(struct header *h, size_t *out)
+{
+    *out = 0;
+    const char *first = h->at;
+    for (; h->at < h->end && isdigit((unsigned char)*h->at); h->at++)
+        if (!hr_size_mul(*out, 10, out) || !hr_size_add(*out, (size_t)(*h->at - '0'), out))
+            return false;
+    return h->at > first;
+}
+
+/* (3, 4) or (3,) or () */
+static bool read_shape(struct header *h, struct hr_npy *npy)
+{
+    if (!pass(h, "("))
+        return false;
+    for (npy->ndim = 0; !pass(h, ")"); npy->ndim++) {
+        if (npy->ndim == HR_NPY_MAX_DIMS || !read_size(h, &npy->shape[npy->ndim]))
+            return false;
+        if (pass(h, ","))
+            continue;
+        npy->ndim++;
+        return pass(h, ")");
+    }
+    return true;
+}
+
+static bool read_entry(struct header *h, struct hr_npy *npy)
+{
+    char key[16];
+    if (!read_string(h, key, sizeof key) || !pass(h, ":"))
+        return false;
+    if (!strcmp(key, "descr")) {
+        h->seen |= 1;
+        return read_string(h, h->descr, sizeof h->descr);
+    }
+    if (!strcmp(key, "shape")) {
+        h->seen |= 4;
+        return read_shape(h, npy);
+    }
+    h->seen |= 2;
+    h->fortran = pass(h, "True");
+    return !strcmp(key, "fortran_order") && (h->fortran || pass(h, "False"));
+}
+
+static enum hr_status read_header(struct header *h, struct hr_npy *npy)
+{
+    if (!pass(h, "{"))
+        return fail_header(h);
+    while (!pass(h, "}")) {
+        if (!read_entry(h, npy))
+            return fail_header(h);
+        if (!pass(h, ",") && (h->at == h->end || *h->at != '}'))
+            return fail_header(h);
+    }
+    pass_blanks(h);
+    return h->seen == 7 && h->at == h->end ? HR_OK : fail_header(h);
+}
+
+static enum hr_status take_type(const struct header *h, struct hr_npy *npy)
+{
+    static const char *const known[] = {"b1", "u1", "i1", "u2", "i2", "u4",
+                                        "i4", "u8", "i8", "f4", "f8"};
+    const char *type = h->descr + (strchr("<>|=", h->descr[0]) && h->descr[0]);
+    if (h->fortran && npy->ndim > 1)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: is in Fortran order, expected C order (numpy.ascontiguousarray)",
+                       h->name);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(type, known[i])) {
+            npy->kind = type[0];
+            npy->item = (size_t)(type[1] - '0');
+            npy->swapped = h->descr[0] == '>';
+            return HR_OK;
+        }
+    return hr_fail(HR_E_FORMAT, "%s: holds elements of type %s, expected u1, f4, f8 or integers",
+                   h->name, hr_shown(h->descr, strlen(h->descr)).text);
+}
+
+static enum hr_status check_size(const char *name, struct hr_npy *npy, size_t there)
+{
+    size_t bytes = npy->item;
+    npy->count = 1;
+    for (size_t i = 0; i < npy->ndim; i++)
+        if (!hr_size_mul(npy->count, npy->shape[i], &npy->count))
+            return hr_fail(HR_E_FORMAT, "%s: its shape is too large, expected at most 8 GiB", name);
+    if (!hr_size_mul(bytes, npy->count, &bytes) || bytes != there)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: holds %zu bytes after the header, expected %zu elements of %zu", name,
+                       there, npy->count, npy->item);
+    return HR_OK;
+}
+
+/* Read the header: `begin` bytes before the elements, which may be missing. */
+static enum hr_status parse_head(const char *name, const void *memory, size_t bytes,
+                                 struct hr_npy *npy, size_t *begin)
+{
+    const uint8_t *at = memory;
+    if (bytes < 10 || memcmp(at, magic, sizeof magic) != 0)
+        return hr_fail(HR_E_FORMAT, "%s: does not begin as an npy file does (93 'NUMPY')", name);
+    if (at[6] < 1 || at[6] > 3)
+        return hr_fail(HR_E_FORMAT, "%s: has version %d, expected 1 to 3", name, at[6]);
+    const size_t before = at[6] == 1 ? 10 : 12;
+    size_t length = at[8] | (size_t)at[9] << 8;
+    if (before == 12 && bytes >= 12)
+        length |= (size_t)at[10] << 16 | (size_t)at[11] << 24;
+    if (bytes < before || length > bytes - before || length > HR_NPY_MAX_HEADER)
+        return hr_fail(HR_E_FORMAT, "%s: its header has %zu bytes, expected at most %zu", name,
+                       length, hr_min_size(bytes, HR_NPY_MAX_HEADER));
+    struct header header = {
+        .name = name, .at = (const char *)at + before, .end = (const char *)at + before + length};
+    HR_TRY(read_header(&header, npy));
+    *begin = before + length;
+    return take_type(&header, npy);
+}
+
+enum hr_status hr_npy_parse(const char *name, const void *memory, size_t bytes, struct hr_npy *out)
+{
+    struct hr_npy npy = {0};
+    size_t begin;
+    HR_TRY(parse_head(name, memory, bytes, &npy, &begin));
+    HR_TRY(check_size(name, &npy, bytes - begin));
+    npy.data = (const uint8_t *)memory + begin;
+    *out = npy;
+    return HR_OK;
+}
+
+/* --- elements */
+
+static uint64_t load(const struct hr_npy *npy, size_t i)
+{
+    uint64_t word = 0;
+    for (size_t b = 0; b < npy->item; b++) {
+        const size_t place = npy->swapped ? npy->item - 1 - b : b;
+        word |= (uint64_t)npy->data[i * npy->item + b] << 8 * place;
+    }
+    return word;
+}
+
+static int64_t load_integer(const struct hr_npy *npy, size_t i)
+{
+    const unsigned unused = (unsigned)(64 - 8 * npy->item);
+    const uint64_t word = load(npy, i);
+    return npy->kind == 'i' ? (int64_t)(word << unused) >> unused : (int64_t)word;
+}
+
+static double load_number(const struct hr_npy *npy, size_t i)
+{
+    const uint64_t word = load(npy, i);
+    double wide;
+    float narrow;
+    if (npy->kind == 'u' || npy->kind == 'b')
+        return (double)word;
+    if (npy->kind == 'i')
+        return (double)load_integer(npy, i);
+    if (npy->item == 8) {
+        memcpy(&wide, &word, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, &(uint32_t){(uint32_t)word}, sizeof narrow);
+    return (double)narrow;
+}
+
+static enum hr_status take_floats(const char *name, const struct hr_npy *npy,
+                                  struct hr_table *table)
+{
+    void *values;
+    HR_TRY(hr_take(name, npy->count * sizeof *table->values, &values));
+    table->values = values;
+    for (size_t i = 0; i < npy->count; i++) {
+        table->values[i] = (float)load_number(npy, i);
+        if (!isfinite(table->values[i]))
+            return hr_fail(HR_E_FORMAT, "%s: element %zu is %g, expected a finite number", name, i,
+                           (double)table->values[i]);
+    }
+    return HR_OK;
+}
+
+/* (n,F), (n,H,W) or (n,C,H,W) */
+static struct hr_shape shape_of(const struct hr_npy *npy)
+{
+    const size_t *s = npy->shape;
+    return npy->ndim == 2   ? (struct hr_shape){s[1], 1, 1}
+           : npy->ndim == 3 ? (struct hr_shape){1, s[1], s[2]}
+                            : (struct hr_shape){s[1], s[2], s[3]};
+}
+
+enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,
+                                    struct hr_table *table)
+{
+    void *pixels;
+    if (npy->ndim < 2)
+        return hr_fail(HR_E_FORMAT, "%s: has %zu dimensions, expected 2 to 4: (n,F) ... (n,C,H,W)",
+                       name, npy->ndim);
+    table->count = npy->shape[0];
+    table->shape = shape_of(npy);
+    if (npy->count == 0)
+        return hr_fail(HR_E_FORMAT, "%s: has no elements, expected some", name);
+    table->features = npy->kind == 'u' && npy->item == 1 ? HR_FEATURES_BYTES : HR_FEATURES_FLOATS;
+    if (table->features == HR_FEATURES_FLOATS)
+        return take_floats(name, npy, table);
+    HR_TRY(hr_take(name, npy->count, &pixels));
+    table->pixels = memcpy(pixels, npy->data, npy->count);
+    return HR_OK;
+}
+
+static enum hr_status label_text(const char *name, const struct hr_npy *npy, size_t i, char *out,
+                                 size_t size)
+{
+    const double value = load_number(npy, i);
+    const bool whole = fabs(value) < 0x1p53 && value == trunc(value);
+    if (!isfinite(value))
+        return hr_fail(HR_E_FORMAT, "%s: label %zu is %g, expected a number", name, i, value);
+    if (npy->kind == 'f' && !whole)
+        snprintf(out, size, npy->item == 4 ? "%.9g" : "%.17g", value);
+    else if (npy->kind == 'u')
+        snprintf(out, size, "%llu", (unsigned long long)load(npy, i));
+    else
+        snprintf(out, size, "%lld",
+                 npy->kind == 'f' ? (long long)value : (long long)load_integer(npy, i));
+    return HR_OK;
+}
+
+enum hr_status hr_npy_take_labels(const char *name, const struct hr_npy *npy,
+                                  struct hr_labels *labels, struct hr_table *table)
+{
+    char text[32];
+    void *numbers;
+    if (npy->ndim != 1 || npy->count != table->count)
+        return hr_fail(HR_E_FORMAT, "%s: has %zu dimensions, %zu labels, expected 1 dimension, %zu",
+                       name, npy->ndim, npy->count, table->count);
+    HR_TRY(hr_take(name, npy->count * sizeof *table->labels, &numbers));
+    table->labels = numbers;
+    for (size_t i = 0; i < npy->count; i++) {
+        HR_TRY(label_text(name, npy, i, text, sizeof text));
+        HR_TRY(hr_labels_add(labels, name, text, strlen(text), &table->labels[i]));
+    }
+    return HR_OK;
+}
+
+/* --- the format */
+
+static enum hr_status read_array(const char *folder, const char *stem, const char *split,
+                                 struct hr_labels *labels, struct hr_table *table)
+{
+    char path[HR_PATH_MAX];
+    struct hr_array content;
+    struct hr_npy npy;
+    HR_TRY(hr_path(path, "%s/%s_%s.npy", folder, stem, split));
+    HR_TRY(hr_bytes_read_file(path, &content));
+    enum hr_status st = hr_npy_parse(path, content.data, content.bytes, &npy);
+    if (st == HR_OK)
+        st = stem[0] == 'X' ? hr_npy_take_features(path, &npy, table)
+                            : hr_npy_take_labels(path, &npy, labels, table);
+    free(content.data);
+    return st;
+}
+
+static enum hr_status read_pair(const char *folder, const char *split, struct hr_labels *labels,
+                                struct hr_table *table)
+{
+    HR_TRY(read_array(folder, "X", split, labels, table));
+    return read_array(folder, "y", split, labels, table);
+}
+
+static bool matches(const struct hr_probe *probe)
+{
+    return probe->folder && hr_folder_has(probe->path, "X_train.npy");
+}
+
+/* May samples of such a size be read? */
+static enum hr_status admit(const char *folder, const struct hr_data_options *options)
+{
+    char path[HR_PATH_MAX], head[HR_NPY_MAX_HEADER + 12];
+    struct hr_npy npy = {0};
+    size_t bytes, begin;
+    HR_TRY(hr_path(path, "%s/X_train.npy", folder));
+    HR_TRY(hr_bytes_peek_file(path, head, sizeof head, &bytes));
+    HR_TRY(parse_head(path, head, bytes, &npy, &begin));
+    return npy.ndim < 2 ? HR_OK : hr_format_admit(options, shape_of(&npy));
+}
+
+static enum hr_status open_folder(const char *path, const struct hr_data_options *options,
+                                  struct hr_storage *storage)
+{
+    HR_TRY(admit(path, options));
+    HR_TRY(read_pair(path, "train", &storage->labels, &storage->train));
+    if (hr_folder_has(path, "X_test.npy") || hr_folder_has(path, "y_test.npy"))
+        HR_TRY(read_pair(path, "test", &storage->labels, &storage->test));
+    storage->scale = storage->train.features == HR_FEATURES_BYTES ? 1.0f / 255.0f : 1.0f;
+    return HR_OK;
+}
+
+const struct hr_format hr_format_npy = {
+    .name = "npy", .options = HR_OPTION_TEST_FRACTION, .matches = matches, .open = open_folder};

@@ -1,0 +1,46 @@
+/* npy.h - arrays as NumPy saves them (numpy/lib/format.py), versions 1.0, 2.0 and 3.0.
+ *
+ *     93 'NUMPY' | major | minor | header length, 2 bytes (1.0) or 4, little-endian
+ *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }    keys in any order
+ *     the elements, last index fastest
+ *
+ * A data set is a folder of X_train.npy, y_train.npy, X_test.npy, y_test.npy (without the last two,
+ * test samples are held out). X is (n,F), (n,H,W) or (n,C,H,W): u1 is kept as bytes with scale
+ * 1/255, other integers and f4, f8 become floats. y is (n), integers or finite floats.
+ *
+ * Errors: HR_E_FORMAT with file, found and expected. Threads: none.
+ * Test: tests/unit/formats/test_npy.c
+ */
+#ifndef HR_FORMATS_NPY_H
+#define HR_FORMATS_NPY_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "data/labels.h"
+#include "data/table.h"
+
+enum { HR_NPY_MAX_DIMS = 4, HR_NPY_MAX_HEADER = 10000 };
+
+/* A view of an array in memory. */
+struct hr_npy {
+    char kind;   /* b u i f */
+    size_t item; /* bytes of an element: 1, 2, 4, 8 */
+    bool swapped;
+    size_t ndim, shape[HR_NPY_MAX_DIMS];
+    size_t count;        /* product of shape */
+    const uint8_t *data; /* (count * item), not aligned */
+};
+
+/* Look at `bytes` bytes; every size is checked. *out is written on success. */
+HR_CHECKED enum hr_status hr_npy_parse(const char *name, const void *memory, size_t bytes,
+                                       struct hr_npy *out);
+
+/* Features of a table that is free of them, and its labels; freed by the caller whatever
+ * the outcome. */
+HR_CHECKED enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,
+                                               struct hr_table *table);
+HR_CHECKED enum hr_status hr_npy_take_labels(const char *name, const struct hr_npy *npy,
+                                             struct hr_labels *labels, struct hr_table *table);
+
+#endif

@@ -1,0 +1,335 @@
+#include "formats/packed.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "base/file.h"
+#include "base/size.h"
+#include "formats/packed_layout.h"
+
+/* Larger files are not read whole before they are used. */
+enum { HR_PACKED_HASHED = 1 << 30 };
+
+struct reader {
+    const char *name;
+    const uint8_t *memory;
+    size_t bytes;
+    struct hr_packed_header h;
+    size_t elems;                          /* of a sample */
+    const struct hr_data_options *options; /* NULL: nobody is asked */
+};
+
+/* --- the header */
+
+static enum hr_status check_header(struct reader *r)
+{
+    const struct hr_packed_header *h = &r->h;
+    static const char *const version = "%s: has version %u, expected 1";
+    if (r->bytes < sizeof *h)
+        return hr_fail(HR_E_FORMAT, "%s: has %zu bytes, expected a packed header of %zu", r->name,
+                       r->bytes, sizeof *h);
+    memcpy(&r->h, r->memory, sizeof r->h);
+    if (memcmp(h->magic, HR_PACKED_MAGIC, sizeof h->magic) != 0)
+        return hr_fail(HR_E_FORMAT, "%s: does not begin as packed data does (89 'HRP')", r->name);
+    if (h->version != 1)
+        return hr_fail(HR_E_FORMAT, version, r->name, h->version);
+    if (XXH3_64bits(h, offsetof(struct hr_packed_header, xxh3)) != h->xxh3)
+        return hr_fail(HR_E_FORMAT, "%s: the header is damaged: its XXH3-64 is another", r->name);
+    if (h->features > HR_FEATURES_SPARSE || !isfinite(h->scale))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: features are of type %u, scale %g, expected 0 to 2 and a "
+                       "finite scale",
+                       r->name, h->features, (double)h->scale);
+    if (h->classes < 1 || h->classes > HR_MAX_CLASSES)
+        return hr_fail(HR_E_FORMAT, "%s: has %llu classes, expected 1 to %d", r->name,
+                       (unsigned long long)h->classes, HR_MAX_CLASSES);
+    return HR_OK;
+}
+
+static enum hr_status check_counts(struct reader *r)
+{
+    const struct hr_packed_header *h = &r->h;
+    r->elems = 1;
+    for (int i = 0; i < 3; i++)
+        if (!h->shape[i] || !hr_size_mul(r->elems, h->shape[i], &r->elems) ||
+            r->elems > UINT32_MAX / 2)
+            return hr_fail(HR_E_FORMAT,
+                           "%s: samples of %llux%llux%llu, expected 1 to 2^31 - 1 "
+                           "features",
+                           r->name, (unsigned long long)h->shape[0],
+                           (unsigned long long)h->shape[1], (unsigned long long)h->shape[2]);
+    for (int i = 0; i < 2; i++)
+        if (!h->counts[i] || h->counts[i] > UINT32_MAX / 2)
+            return hr_fail(HR_E_FORMAT, "%s: has %llu samples, expected 1 to 2^31 - 1", r->name,
+                           (unsigned long long)h->counts[i]);
+    return HR_OK;
+}
+
+/* --- sections */
+
+/* What section `index` has to have; false when the header leaves it open (pairs, names). */
+static bool expected_bytes(const struct reader *r, size_t index, uint64_t *bytes)
+{
+    const uint64_t count = index < HR_PACKED_NAMES ? r->h.counts[index / 4] : 0;
+    const bool sparse = r->h.features == HR_FEATURES_SPARSE;
+    if (index == HR_PACKED_NAMES || (sparse && index % 4 == HR_PACKED_DATA))
+        return false;
+    switch (index % 4) {
+    case HR_PACKED_DATA: /* below 2^31 * 2^31 * 4 */
+        *bytes = count * r->elems * (r->h.features == HR_FEATURES_BYTES ? 1 : sizeof(float));
+        break;
+    case HR_PACKED_ROWS:
+        *bytes = sparse ? (count + 1) * sizeof(uint64_t) : 0;
+        break;
+    case HR_PACKED_COLUMNS: /* as many as values */
+        *bytes = sparse ? r->h.sections[index - HR_PACKED_COLUMNS].bytes : 0;
+        break;
+    default:
+        *bytes = count * sizeof(uint32_t);
+    }
+    return true;
+}
+
+static enum hr_status check_sections(const struct reader *r)
+{
+    uint64_t end = sizeof r->h;
+    for (size_t i = 0; i < HR_PACKED_SECTIONS; i++) {
+        const struct hr_packed_section *s = &r->h.sections[i];
+        uint64_t bytes;
+        end = hr_round_up(end, HR_PACKED_ALIGN);
+        if (s->offset != end || s->offset > r->bytes || s->bytes > r->bytes - s->offset)
+            return hr_fail(HR_E_FORMAT,
+                           "%s: section %zu is bytes %llu + %llu, expected it at %llu "
+                           "in a file of %zu",
+                           r->name, i, (unsigned long long)s->offset, (unsigned long long)s->bytes,
+                           (unsigned long long)end, r->bytes);
+        if (expected_bytes(r, i, &bytes) && s->bytes != bytes)
+            return hr_fail(HR_E_FORMAT, "%s: section %zu has %llu bytes, expected %llu", r->name, i,
+                           (unsigned long long)s->bytes, (unsigned long long)bytes);
+        end = s->offset + s->bytes;
+    }
+    if (end != r->bytes)
+        return hr_fail(HR_E_FORMAT, "%s: has %zu bytes, expected %llu", r->name, r->bytes,
+                       (unsigned long long)end);
+    return HR_OK;
+}
+
+static const void *section(const struct reader *r, size_t index)
+{
+    return r->memory + r->h.sections[index].offset;
+}
+
+/* --- content that is used as an index */
+
+static enum hr_status check_labels(const struct reader *r, size_t split)
+{
+    const uint32_t *labels = section(r, 4 * split + HR_PACKED_LABELS);
+    for (size_t i = 0; i < r->h.counts[split]; i++)
+        if (labels[i] >= r->h.classes)
+            return hr_fail(HR_E_FORMAT, "%s: label %zu is %u, expected less than %llu", r->name, i,
+                           labels[i], (unsigned long long)r->h.classes);
+    return HR_OK;
+}
+
+static enum hr_status check_rows(const struct reader *r, size_t split)
+{
+    const uint64_t *rows = section(r, 4 * split + HR_PACKED_ROWS);
+    const uint32_t *columns = section(r, 4 * split + HR_PACKED_COLUMNS);
+    const uint64_t bytes = r->h.sections[4 * split + HR_PACKED_COLUMNS].bytes;
+    if (r->h.features != HR_FEATURES_SPARSE)
+        return HR_OK;
+    if (rows[0] != 0 || rows[r->h.counts[split]] != bytes / 4 || bytes % 4)
+        return hr_fail(HR_E_FORMAT, "%s: rows go from %llu to %llu, expected 0 to %llu", r->name,
+                       (unsigned long long)rows[0], (unsigned long long)rows[r->h.counts[split]],
+                       (unsigned long long)bytes / 4);
+    for (size_t i = 0; i < r->h.counts[split]; i++) {
+        if (rows[i + 1] < rows[i] || rows[i + 1] > bytes / 4)
+            return hr_fail(HR_E_FORMAT, "%s: row %zu ends before it begins or behind the pairs",
+                           r->name, i);
+        for (size_t k = rows[i]; k < rows[i + 1]; k++)
+            if (columns[k] >= r->elems || (k > rows[i] && columns[k] <= columns[k - 1]))
+                return hr_fail(HR_E_FORMAT,
+                               "%s: row %zu has column %u, expected ascending ones "
+                               "below %zu",
+                               r->name, i, columns[k], r->elems);
+    }
+    return HR_OK;
+}
+
+static enum hr_status take_names(const struct reader *r, struct hr_storage *storage)
+{
+    const struct hr_packed_section *s = &r->h.sections[HR_PACKED_NAMES];
+    const char *at = section(r, HR_PACKED_NAMES), *end = at + s->bytes;
+    void *names;
+    if (!s->bytes)
+        return HR_OK;
+    if (s->bytes < r->h.classes)
+        return hr_fail(HR_E_FORMAT, "%s: %llu bytes of names for %llu classes", r->name,
+                       (unsigned long long)s->bytes, (unsigned long long)r->h.classes);
+    HR_TRY(hr_take(r->name, r->h.classes * sizeof *storage->names, &names));
+    storage->names = names;
+    for (size_t i = 0; i < r->h.classes; i++) {
+        const char *zero = memchr(at, '\0', (size_t)(end - at));
+        if (!zero)
+            return hr_fail(HR_E_FORMAT, "%s: the name of class %zu has no end", r->name, i);
+        storage->names[i] = at;
+        at = zero + 1;
+    }
+    return at == end ? HR_OK
+                     : hr_fail(HR_E_FORMAT, "%s: has more names than %llu classes", r->name,
+                               (unsigned long long)r->h.classes);
+}
+
+/* Casts const away: tables do not write to borrowed memory. */
+static struct hr_table borrow(const struct reader *r, size_t split)
+{
+    void *data = (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_DATA);
+    const bool sparse = r->h.features == HR_FEATURES_SPARSE;
+    const bool bytes = r->h.features == HR_FEATURES_BYTES;
+    return (struct hr_table){
+        .features = (enum hr_features)r->h.features,
+        .shape = {r->h.shape[0], r->h.shape[1], r->h.shape[2]},
+        .count = r->h.counts[split],
+        .pixels = bytes ? data : NULL,
+        .values = bytes ? NULL : data,
+        .rows = sparse ? (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_ROWS) : NULL,
+        .columns = sparse ? (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_COLUMNS) : NULL,
+        .labels = (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_LABELS),
+        .borrowed = true,
+    };
+}
+
+static enum hr_status parse(struct reader *r, struct hr_storage *storage)
+{
+    HR_TRY(check_header(r));
+    HR_TRY(check_counts(r));
+    HR_TRY(check_sections(r));
+    if (r->options && r->h.features != HR_FEATURES_SPARSE)
+        HR_TRY(hr_format_admit(r->options,
+                               (struct hr_shape){r->h.shape[0], r->h.shape[1], r->h.shape[2]}));
+    for (size_t split = 0; split < 2; split++) {
+        HR_TRY(check_labels(r, split));
+        HR_TRY(check_rows(r, split));
+    }
+    HR_TRY(take_names(r, storage));
+    storage->train = borrow(r, 0);
+    storage->test = borrow(r, 1);
+    storage->scale = r->h.scale;
+    storage->classes = r->h.classes;
+    for (size_t i = 0; i < sizeof r->h.digest; i++)
+        snprintf(storage->digest + 2 * i, 3, "%02x", r->h.digest[i]);
+    return HR_OK;
+}
+
+enum hr_status hr_packed_parse(const char *name, const void *memory, size_t bytes,
+                               struct hr_storage *storage)
+{
+    struct reader r = {.name = name, .memory = memory, .bytes = bytes};
+    return parse(&r, storage);
+}
+
+/* --- the format */
+
+static bool matches(const struct hr_probe *probe)
+{
+    return probe->bytes >= 8 && !memcmp(probe->head, HR_PACKED_MAGIC, 8);
+}
+
+static enum hr_status map_file(const char *path, struct hr_storage *storage)
+{
+    int fd;
+    size_t bytes;
+    HR_TRY(hr_file_open(path, &fd, &bytes));
+    void *map = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (map == MAP_FAILED)
+        return hr_fail(HR_E_IO, "%s: %zu bytes cannot be mapped", path, bytes);
+    storage->map = map;
+    storage->map_bytes = bytes;
+    return HR_OK;
+}
+
+/* Otherwise changed bytes would be trained on under the old digest. */
+static enum hr_status check_hashes(const struct reader *r)
+{
+    for (size_t i = 0; i < HR_PACKED_SECTIONS; i++) {
+        const struct hr_packed_section *s = &r->h.sections[i];
+        if (XXH3_64bits(section(r, i), s->bytes) != s->xxh3)
+            return hr_fail(HR_E_FORMAT,
+                           "%s: section %zu (bytes %llu + %llu) is damaged: its "
+                           "XXH3-64 is another",
+                           r->name, i, (unsigned long long)s->offset, (unsigned long long)s->bytes);
+    }
+    return HR_OK;
+}
+
+static enum hr_status open_file(const char *path, const struct hr_data_options *options,
+                                struct hr_storage *storage)
+{
+    HR_TRY(map_file(path, storage));
+    const uint8_t *head = storage->map;
+    if (storage->map_bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b)
+        return hr_fail(HR_E_FORMAT, "%s: packed data in gzip cannot be mapped, gunzip it first",
+                       path);
+    struct reader r = {
+        .name = path, .memory = storage->map, .bytes = storage->map_bytes, .options = options};
+    HR_TRY(parse(&r, storage));
+    if (r.bytes <= HR_PACKED_HASHED)
+        return check_hashes(&r);
+    snprintf(storage->train.note, sizeof storage->train.note,
+             "%s: has more than 1 GiB and is taken as it is: `hogring data verify` was not done",
+             path);
+    return HR_OK;
+}
+
+const struct hr_format hr_format_packed = {.name = "packed", .matches = matches, .open = open_file};
+
+/* --- verification */
+
+static enum hr_status verify_content(struct reader *r)
+{
+    HR_TRY(check_hashes(r));
+    for (size_t i = 0; i < HR_PACKED_SECTIONS; i++) {
+        const struct hr_packed_section *s = &r->h.sections[i];
+        if (r->h.features == HR_FEATURES_BYTES || i % 4 != HR_PACKED_DATA || i == HR_PACKED_NAMES)
+            continue;
+        const float *values = section(r, i);
+        for (size_t k = 0; k < s->bytes / sizeof *values; k++)
+            if (!isfinite(values[k]))
+                return hr_fail(HR_E_FORMAT, "%s: value %zu of section %zu is not finite", r->name,
+                               k, i);
+    }
+    return HR_OK;
+}
+
+static enum hr_status verify_mapped(const char *path, struct hr_storage *storage)
+{
+    struct hr_data_options options;
+    struct hr_dataset dataset;
+    char digest[33];
+    hr_data_defaults(&options);
+    HR_TRY(open_file(path, &options, storage));
+    struct reader r = {.name = path, .memory = storage->map, .bytes = storage->map_bytes};
+    memcpy(&r.h, r.memory, sizeof r.h);
+    HR_TRY(verify_content(&r));
+    HR_TRY(hr_dataset_finish(path, &hr_format_packed, &options, storage, &dataset));
+    HR_TRY(hr_dataset_digest(&dataset, digest));
+    if (strcmp(digest, dataset.digest) != 0)
+        return hr_fail(HR_E_FORMAT, "%s: the samples' digest is %s, the header says %s", path,
+                       digest, dataset.digest);
+    return HR_OK;
+}
+
+enum hr_status hr_packed_verify(const char *path)
+{
+    struct hr_storage storage = {0};
+    const enum hr_status st = verify_mapped(path, &storage);
+    hr_storage_free(&storage);
+    return st;
+}

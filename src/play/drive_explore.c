@@ -1,0 +1,236 @@
+/* The driver in which a seed is a schedule: it lists all possible next events, draws one, and
+ * completes it. So a strategy can run in many orders, and each run can be repeated bit for bit.
+ * What a loss brings with it are events, too: that it is noticed, that a worker who was recalled
+ * comes to rest, that a rank is back. */
+#include <string.h>
+
+#include "play/play_cut.h"
+#include "server/server_replica.h"
+
+struct explorer {
+    struct hr_play play;
+    struct hr_picker picker;
+    size_t idle;              /* looks in a row that changed nothing */
+    size_t deaths[HR_MORTAL]; /* that were drawn (--inject kill:any) */
+    size_t stalls;            /* the same (stall:any) */
+    uint64_t
+        until[HR_MAX_RANKS]; /* (workers, then servers) the event up to which it stands still */
+};
+
+/* A look either advances a collective by at least one row of its plan or does nothing. Plans have
+ * fewer rows than this, so after as many idle looks a worker the run is stuck. */
+enum { IDLE_LOOKS = 4 * HR_MAX_RANKS };
+
+/* --- what may happen next --- */
+
+enum { MOST_EVENTS = HR_MAX_RANKS * (1 + HR_MAX_RANKS + HR_RANK_EVENTS) };
+
+static size_t ranks(const struct hr_play *play)
+{
+    return play->shared->workers + hr_owners(play->shared);
+}
+
+static bool stands_still(const struct explorer *explorer, size_t rank)
+{
+    return explorer->picker.taken < explorer->until[rank];
+}
+
+static size_t list_events(struct explorer *explorer, unsigned char *enabled)
+{
+    struct hr_play *play = &explorer->play;
+    const struct hr_shared_state *shared = play->shared;
+    size_t n = 0;
+    for (size_t s = 0; s < hr_owners(shared); s++)
+        if (hr_play_may_take(play, s))
+            hr_replica_look(&play->shard[s]);
+    for (size_t r = 0; r < shared->workers; r++)
+        enabled[n++] = hr_play_may_act(play, r) && !stands_still(explorer, r);
+    for (size_t s = 0; s < hr_owners(shared); s++, n += shared->workers) {
+        const bool takes =
+            hr_play_may_take(play, s) && !stands_still(explorer, shared->workers + s);
+        memset(enabled + n, takes, shared->workers);
+        if (takes)
+            hr_replica_enabled(&play->shard[s], enabled + n);
+    }
+    for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += HR_RANK_EVENTS) {
+        enabled[n + HR_RANK_NOTICE] = play->state[r] == HR_DEAD;
+        enabled[n + HR_RANK_REST] = hr_play_may_rest(play, r) && !stands_still(explorer, r);
+        enabled[n + HR_RANK_COME_BACK] = hr_play_may_come_back(play, r);
+        enabled[n + HR_RANK_DIE] = explorer->picker.kind == HR_PICK_ASKED && hr_play_lives(play, r);
+        enabled[n + HR_RANK_DIE_LATE] = enabled[n + HR_RANK_DIE] && play->state[r] == HR_HAS;
+    }
+    return n;
+}
+
+/* Where only those who stand still can do anything, they do. */
+static size_t pick_event(struct explorer *explorer, size_t *n)
+{
+    unsigned char enabled[MOST_EVENTS];
+    *n = list_events(explorer, enabled);
+    size_t event = hr_pick(&explorer->picker, enabled, *n);
+    if (event < *n || !explorer->stalls)
+        return event;
+    memset(explorer->until, 0, sizeof explorer->until);
+    *n = list_events(explorer, enabled);
+    return hr_pick(&explorer->picker, enabled, *n);
+}
+
+/* --- what happens --- */
+
+static enum hr_status act(struct explorer *explorer, size_t rank)
+{
+    struct hr_play *play = &explorer->play;
+    bool idle;
+    if (play->state[rank] == HR_HAS && hr_play_is_killed(play, rank))
+        return hr_play_die(play, rank);
+    HR_TRY(hr_play_act(play, rank, &idle));
+    explorer->idle = idle ? explorer->idle + 1 : 0;
+    return HR_OK;
+}
+
+static enum hr_status take(struct explorer *explorer, size_t shard, size_t worker)
+{
+    struct hr_play *play = &explorer->play;
+    explorer->idle = 0;
+    if (hr_play_server_is_killed(play, shard))
+        return hr_play_die(play, play->shared->workers + shard);
+    hr_play_take(play, shard, worker);
+    return hr_control_failure(play->shared->control);
+}
+
+/* late: its gradient is computed, and not handed in. */
+static enum hr_status die(struct hr_play *play, size_t rank, bool late)
+{
+    if (late)
+        HR_TRY(hr_play_finish_gradient(play, rank));
+    return hr_play_die(play, rank);
+}
+
+static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t event)
+{
+    struct hr_play *play = &explorer->play;
+    explorer->idle = 0;
+    if (event == HR_RANK_NOTICE)
+        return hr_play_notice(play, rank);
+    if (event == HR_RANK_COME_BACK)
+        return hr_play_come_back(play, rank);
+    if (event == HR_RANK_DIE || event == HR_RANK_DIE_LATE)
+        return die(play, rank, event == HR_RANK_DIE_LATE);
+    hr_play_rest(play, rank);
+    return HR_OK;
+}
+
+static enum hr_status one_event(struct explorer *explorer)
+{
+    struct hr_play *play = &explorer->play;
+    const size_t workers = play->shared->workers, inputs = workers * hr_owners(play->shared);
+    size_t n, event = pick_event(explorer, &n);
+    if (event == n || explorer->idle > IDLE_LOOKS * workers)
+        return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
+    if (event < workers)
+        return act(explorer, event);
+    event -= workers;
+    if (event < inputs)
+        return take(explorer, event / workers, event % workers);
+    event -= inputs;
+    return of_rank(explorer, event / HR_RANK_EVENTS, event % HR_RANK_EVENTS);
+}
+
+/* --- deaths and stalls --- */
+
+/* The `number`th of the workers, or of the servers, who live; there is one. */
+static size_t nth_who_lives(const struct hr_play *play, enum hr_mortal kind, uint64_t number)
+{
+    size_t rank = kind == HR_MORTAL_WORKER ? 0 : play->shared->workers;
+    for (; !hr_play_lives(play, rank) || number > 0; rank++)
+        number -= hr_play_lives(play, rank);
+    return rank;
+}
+
+static size_t count_who_live(const struct hr_play *play, enum hr_mortal kind)
+{
+    const size_t first = kind == HR_MORTAL_WORKER ? 0 : play->shared->workers;
+    const size_t end = kind == HR_MORTAL_WORKER ? play->shared->workers : ranks(play);
+    size_t n = 0;
+    for (size_t r = first; r < end; r++)
+        n += hr_play_lives(play, r);
+    return n;
+}
+
+/* Somebody may die wherever something may happen. */
+static enum hr_status draw_death(struct explorer *explorer, enum hr_mortal kind)
+{
+    struct hr_play *play = &explorer->play;
+    const struct hr_drive *drive = play->drive;
+    const size_t n = count_who_live(play, kind);
+    struct hr_inject_death death;
+    if (n == 0 || !hr_inject_dies(&drive->job->conditions.inject, drive->explore_seed, kind,
+                                  explorer->picker.taken, explorer->deaths[kind], &death))
+        return HR_OK;
+    const size_t rank = nth_who_lives(play, kind, death.who % n);
+    explorer->deaths[kind]++;
+    return die(play, rank, kind == HR_MORTAL_WORKER && play->state[rank] == HR_HAS && death.late);
+}
+
+static void draw_stall(struct explorer *explorer)
+{
+    const struct hr_play *play = &explorer->play;
+    const struct hr_drive *drive = play->drive;
+    struct hr_inject_pause pause;
+    if (!hr_inject_stalls(&drive->job->conditions.inject, drive->explore_seed,
+                          explorer->picker.taken, explorer->stalls, &pause))
+        return;
+    explorer->until[pause.who % ranks(play)] = explorer->picker.taken + pause.events;
+    explorer->stalls++;
+    explorer->idle = 0;
+}
+
+static enum hr_status play_all(struct explorer *explorer)
+{
+    struct hr_play *play = &explorer->play;
+    for (;;) {
+        if (hr_play_all_rest(play))
+            HR_TRY(hr_play_begin_term(play));
+        if (hr_play_at_cut(play)) {
+            HR_TRY(hr_play_cut(play));
+            if (play->drive->leader->cuts.cut->halt)
+                return HR_OK;
+            continue;
+        }
+        for (enum hr_mortal kind = 0; kind < HR_MORTAL; kind++)
+            HR_TRY(draw_death(explorer, kind));
+        draw_stall(explorer);
+        HR_TRY(one_event(explorer));
+        HR_TRY(hr_play_tick(play));
+    }
+}
+
+static enum hr_status drive_explore(struct hr_drive *drive)
+{
+    const struct hr_chooser *chooser = drive->chooser;
+    struct explorer explorer = {
+        .picker = {.kind = HR_PICK_EXPLORE, .seed = drive->explore_seed},
+    };
+    if (chooser)
+        explorer.picker = (struct hr_picker){
+            .kind = HR_PICK_ASKED, .choose = chooser->choose, .arg = chooser->arg};
+    enum hr_status status = hr_play_start(&explorer.play, drive);
+    if (chooser && status == HR_OK)
+        chooser->begin(chooser->arg, &explorer.play);
+    if (status == HR_OK)
+        status = play_all(&explorer);
+    hr_play_stop(&explorer.play);
+    return status;
+}
+
+static size_t one_thread(const struct hr_train_options *options)
+{
+    (void)options;
+    return 1;
+}
+
+const struct hr_driver hr_driver_explore = {.title = "one thread plays all ranks",
+                                            .played = true,
+                                            .threads = one_thread,
+                                            .now_ns = hr_driver_real_ns,
+                                            .run = drive_explore};

@@ -1,0 +1,229 @@
+#include "play/play.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/cpus.h"
+#include "base/fpenv.h"
+#include "kernels/gemm.h"
+#include "server/server_replica.h"
+#include "server/server_requests.h"
+#include "drive/record.h"
+
+bool hr_play_may_act(struct hr_play *play, size_t rank)
+{
+    const struct hr_worker *worker = &play->worker[rank].worker;
+    switch (play->state[rank]) {
+    case HR_WANTS:
+    case HR_ASKED:
+        return !hr_requests_unanswered(worker) || hr_requests_are_taken(worker);
+    case HR_HAS:
+        return true;
+    case HR_AT_CUT:
+        return hr_cut_may_arrive(play->drive->leader->cuts.cut);
+    case HR_ARRIVING:
+        return play->shared->strategy->arrived(&play->worker[rank].worker);
+    default:
+        return false;
+    }
+}
+
+/* A job of the pool: the gradient of a worker's batch. */
+static enum hr_status gradient(void *arg, size_t rank, struct hr_compute_buffers *buffers)
+{
+    struct hr_play *play = arg;
+    struct hr_train_worker *worker = &play->worker[rank];
+    hr_train_worker_borrow(worker, buffers);
+    const enum hr_status status = hr_train_worker_gradient(worker, &play->task[rank]);
+    if (status == HR_OK)
+        return HR_OK;
+    return hr_fail_within(status, "rank %zu, step %llu", rank,
+                          (unsigned long long)play->task[rank].index);
+}
+
+enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
+{
+    hr_control_step(play->shared->control, rank, play->task[rank].index);
+    play->played[rank].last = play->shared->stats[rank].last;
+    play->played[rank].step = play->worker[rank].worker.steps;
+    return hr_pool_submit(play->pool, gradient, play, rank, due);
+}
+
+enum hr_status hr_play_finish_gradient(struct hr_play *play, size_t rank)
+{
+    if (!hr_pool_has(play->pool, rank))
+        HR_TRY(hr_play_compute(play, rank, 0));
+    return hr_pool_join(play->pool, rank);
+}
+
+void hr_play_drop_gradient(struct hr_play *play, size_t rank)
+{
+    struct hr_worker_stats *stats = &play->shared->stats[rank];
+    if (!hr_pool_has(play->pool, rank))
+        return;
+    if (hr_pool_join(play->pool, rank) == HR_OK)
+        hr_stats_take_back(stats);
+    stats->last = play->played[rank].last;
+}
+
+/* Does an update stand in its weights that was offered after a loss? */
+static void look_for_resumption(struct hr_play *play, size_t rank)
+{
+    struct hr_played *played = &play->played[rank];
+    if (play->shared->outlives)
+        hr_losses_resumed(&play->drive->losses, &played->losses_seen, played->offered_ns);
+}
+
+static enum hr_status accept(struct hr_play *play, size_t rank)
+{
+    struct hr_worker *worker = &play->worker[rank].worker;
+    const enum hr_status status = play->shared->strategy->accept(worker, &play->task[rank]);
+    if (status == HR_E_RECALLED) {
+        play->state[rank] = HR_RESTS;
+        return HR_OK;
+    }
+    HR_TRY(status);
+    play->state[rank] = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
+    look_for_resumption(play, rank);
+    return HR_OK;
+}
+
+enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
+{
+    struct hr_worker *worker = &play->worker[rank].worker;
+    const struct hr_strategy *strategy = play->shared->strategy;
+    enum hr_play_state *state = &play->state[rank];
+    const bool repeats = hr_requests_unanswered(worker);
+    *idle = *state == HR_ASKED && !repeats && !strategy->ready(worker);
+    if (repeats)
+        hr_requests_repeat(worker);
+    if (repeats || *idle)
+        return HR_OK;
+    switch (*state) {
+    case HR_WANTS:
+        strategy->request(worker);
+        *state = HR_ASKED;
+        break;
+    case HR_ASKED:
+        HR_TRY(accept(play, rank));
+        break;
+    case HR_HAS:
+        HR_TRY(hr_play_finish_gradient(play, rank));
+        play->played[rank].offered_ns = play->drive->driver->now_ns(play->drive);
+        strategy->offer(worker);
+        *state = HR_WANTS;
+        break;
+    case HR_AT_CUT:
+        strategy->arrive(worker);
+        *state = HR_ARRIVING;
+        break;
+    case HR_ARRIVING:
+        hr_worker_at_cut(worker);
+        *state = HR_ARRIVED;
+        break;
+    default:
+        break;
+    }
+    return HR_OK;
+}
+
+bool hr_play_may_take(const struct hr_play *play, size_t shard)
+{
+    const struct hr_shared_state *shared = play->shared;
+    const enum hr_play_state state = play->state[hr_shard_rank(shared, shard)];
+    if (!shared->colocated)
+        return state == HR_WANTS;
+    return hr_requests_unanswered(&play->worker[shard].worker) ||
+           (state != HR_WANTS && state != HR_HAS);
+}
+
+void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
+{
+    play->played[play->shared->workers + shard].taken++;
+    hr_replica_take(&play->shard[shard], worker);
+    hr_record_taken(hr_record_log(play->drive, shard), &play->shard[shard].taken);
+}
+
+enum hr_status hr_play_tick(struct hr_play *play)
+{
+    const int64_t now = hr_clock_ns();
+    if (now - play->ticked_ns < HR_NS_PER_SECOND / 10)
+        return HR_OK;
+    play->ticked_ns = now;
+    return hr_launcher_tick(play->drive->launcher);
+}
+
+void hr_play_hear(struct hr_play *play, size_t rank)
+{
+    struct hr_waiter *waiter = &play->worker[rank].waiter;
+    const struct hr_roster *roster = &play->shared->control->roster;
+    waiter->recall = play->shared->repeats ? NULL : &roster->recall;
+    waiter->recall_seen = hr_atom32_load_relaxed(&roster->recall); /* this thread's own */
+}
+
+enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins)
+{
+    struct hr_train_worker *worker = &play->worker[rank];
+    HR_TRY(hr_train_worker_start(worker, play->drive->job, rank, joins));
+    hr_play_hear(play, rank);
+    play->played[rank].up = true;
+    if (play->shared->strategy->replay_log)
+        play->shared->strategy->replay_log(&worker->worker)->log = hr_record_log(play->drive, rank);
+    return HR_OK;
+}
+
+enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard)
+{
+    struct hr_shared_state *shared = play->shared;
+    HR_TRY(shared->strategy->shard_start(&play->shard[shard], shared, shard));
+    play->played[shared->workers + shard].up = true;
+    return HR_OK;
+}
+
+static enum hr_status start_ranks(struct hr_play *play)
+{
+    const struct hr_shared_state *shared = play->shared;
+    for (size_t s = 0; s < hr_owners(shared); s++)
+        HR_TRY(hr_play_start_shard(play, s));
+    for (size_t r = 0; r < shared->workers; r++)
+        HR_TRY(hr_play_start_worker(play, r, false));
+    return HR_OK;
+}
+
+enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
+{
+    const size_t threads = drive->driver->threads(drive->job->options);
+    const size_t workers = drive->job->shared->workers, servers = hr_owners(drive->job->shared);
+    *play =
+        (struct hr_play){.drive = drive, .shared = drive->job->shared, .ticked_ns = hr_clock_ns()};
+    HR_TRY(hr_kernels_init_process(threads));
+    hr_fp_flush_denormals();
+    play->worker = calloc(workers, sizeof *play->worker);
+    play->shard = calloc(servers + 1, sizeof *play->shard);
+    play->state = calloc(workers + servers, sizeof *play->state);
+    play->played = calloc(workers + servers, sizeof *play->played);
+    play->task = calloc(workers, sizeof *play->task);
+    if (!play->worker || !play->shard || !play->state || !play->played || !play->task)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", drive->job->nranks);
+    HR_TRY(hr_pool_start(drive->job, threads, &play->pool));
+    HR_TRY(start_ranks(play));
+    drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
+    return HR_OK;
+}
+
+void hr_play_stop(struct hr_play *play)
+{
+    hr_pool_stop(play->pool);
+    const size_t workers = play->shared->workers;
+    for (size_t r = 0; play->played && r < workers; r++)
+        if (play->played[r].up)
+            hr_train_worker_stop(&play->worker[r]);
+    for (size_t s = 0; play->played && s < hr_owners(play->shared); s++)
+        if (play->played[workers + s].up)
+            play->shared->strategy->shard_stop(&play->shard[s]);
+    free(play->worker);
+    free(play->shard);
+    free(play->state);
+    free(play->played);
+    free(play->task);
+}

@@ -1,0 +1,92 @@
+/* play.h - one process plays all ranks: the common part of the drivers that do so.
+ *
+ *   worker r's acts:  request -> look, until ready -> accept -> gradient -> offer -> request ...
+ *                     after a push of which something was lost: repeat it, until it is answered
+ *                     at a cut: arrive -> (when arrived) rest until all workers do: play_cut.h
+ *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
+ *   losses:           play_losses.h
+ *
+ * No rank ever waits. Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in
+ * whose turn it is. Effects happen in the driver's thread; gradients, which are pure, may be
+ * computed ahead by other threads (gradient_pool.h), between accept and offer.
+ *
+ * Threads: a play belongs to one thread.
+ */
+#ifndef HR_PLAY_PLAY_H
+#define HR_PLAY_PLAY_H
+
+#include "play/gradient_pool.h"
+#include "drive/driver.h"
+#include "worker/worker.h"
+
+enum hr_play_state {
+    HR_WANTS,    /* next: request */
+    HR_ASKED,    /* next: look, which may advance a collective; accept, when ready */
+    HR_HAS,      /* next: gradient and offer */
+    HR_AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
+    HR_ARRIVING, /* next: arrived, when its owners say so */
+    HR_ARRIVED,  /* nothing, until all are here */
+    HR_RESTS,    /* nothing until the next term: it was recalled, or has no seat */
+    HR_DEAD,     /* nothing; and nobody knows yet */
+    HR_LOST,     /* nothing, until it is started again */
+};
+
+/* A rank's, for losses. */
+struct hr_played {
+    bool up;                      /* it has private memory */
+    struct hr_last_gradient last; /* its counters, when its gradient was submitted to the pool, */
+    uint64_t step;                /* and the number of that */
+    int64_t offered_ns;           /* when it handed in its last gradient */
+    uint32_t losses_seen;
+    uint64_t taken; /* a server: inputs */
+};
+
+struct hr_play {
+    struct hr_drive *drive;
+    struct hr_shared_state *shared;
+    struct hr_train_worker *worker; /* (workers) owned */
+    struct hr_shard *shard;         /* (owners) owned */
+    enum hr_play_state *state;      /* (workers, then owners) owned; of owners: HR_WANTS, HR_DEAD,
+                                       HR_LOST, HR_RESTS */
+    struct hr_played *played;       /* (workers, then owners) owned */
+    struct hr_task *task;           /* (workers) owned: the current ones */
+    struct hr_pool *pool;           /* owned */
+    int64_t ticked_ns;
+};
+
+/* Start all ranks, and the threads that compute (this one among them). */
+HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive);
+void hr_play_stop(struct hr_play *play);
+
+/* Would an act of worker `rank` do anything? (A look may not.) */
+bool hr_play_may_act(struct hr_play *play, size_t rank);
+
+/* One act of worker `rank`. *idle: nothing happened, it is not ready. */
+HR_CHECKED enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle);
+
+/* Submit the gradient of a worker that has a batch to the pool, to be computed in the order of
+ * `due` (the caller's choice) or when the worker acts. */
+HR_CHECKED enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due);
+
+/* Have that done: the gradient of a worker that has a batch. */
+HR_CHECKED enum hr_status hr_play_finish_gradient(struct hr_play *play, size_t rank);
+/* A job of the pool that was submitted and not joined: join it, as if it had never been. */
+void hr_play_drop_gradient(struct hr_play *play, size_t rank);
+
+/* May shard `shard` take messages? Colocated: only while its worker waits. */
+bool hr_play_may_take(const struct hr_play *play, size_t shard);
+
+/* Shard `shard` takes the oldest message of `worker`, which is enabled. */
+void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
+
+/* Start a worker (joins: hr_train_worker_start), or a shard. */
+HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins);
+HR_CHECKED enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard);
+/* The worker knows of all recalls up to now: it hears of the next. (A replay's never does: it is
+ * stopped where it stood.) */
+void hr_play_hear(struct hr_play *play, size_t rank);
+
+/* Call the launcher's tick ten times a second: progress, requests to stop. */
+HR_CHECKED enum hr_status hr_play_tick(struct hr_play *play);
+
+#endif

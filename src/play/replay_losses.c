@@ -1,0 +1,238 @@
+#include "play/replay_losses.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/server.h"
+
+static const struct hr_shared_state *shared_of(const struct hr_replay_losses *losses)
+{
+    return losses->stand.play->shared;
+}
+
+static const struct hr_roll_event *next_of(const struct hr_replay_losses *losses)
+{
+    return hr_stand_next(&losses->stand);
+}
+
+enum hr_status hr_replay_losses_open(struct hr_replay_losses *losses, struct hr_play *play,
+                                     const struct hr_replay *of, struct hr_trace_cursor *log)
+{
+    const struct hr_replay_own *own = hr_replay_own(of);
+    *losses = (struct hr_replay_losses){.stand = {.play = play, .log = log}, .texts = &own->texts};
+    if (!play->shared->outlives)
+        return HR_OK;
+    HR_TRY(hr_stand_open(&losses->stand));
+    const enum hr_status status = hr_roll_read(&own->trace, &losses->stand.roll);
+    return status == HR_OK ? HR_OK : hr_fail_within(status, "%s", of->path);
+}
+
+void hr_replay_losses_close(struct hr_replay_losses *losses)
+{
+    hr_stand_close(&losses->stand);
+}
+
+void hr_replay_losses_awaited(const struct hr_replay_losses *losses, char *text, size_t size)
+{
+    static const char *const names[] = {"", "the loss", "the return", "a cut", "a new term"};
+    const struct hr_roll_event *event = next_of(losses);
+    text[0] = '\0';
+    if (event)
+        snprintf(text, size, "%s of rank %u at step %" PRIu64 " (value %" PRIu64 ")",
+                 names[event->kind], event->rank, event->step, event->value);
+}
+
+static enum hr_status misfit(const struct hr_replay_losses *losses, const char *but)
+{
+    char awaited[120];
+    hr_replay_losses_awaited(losses, awaited, sizeof awaited);
+    return hr_fail(HR_E_FORMAT,
+                   "%s: does not fit the run that it describes: the launcher's log next has %s, "
+                   "but %s",
+                   losses->stand.play->drive->replay->path, awaited, but);
+}
+
+/* --- losses --- */
+
+/* When it was, and how, the trailer says; of the pause, too, this run has no clock. */
+static enum hr_status tell_loss(struct hr_replay_losses *losses)
+{
+    struct hr_losses *all = &losses->stand.play->drive->losses;
+    const size_t number = all->n - 1;
+    struct hr_loss *loss = &all->loss[number];
+    struct hr_resumption *resumption = &all->resumptions->loss[number];
+    HR_TRY(hr_trace_texts_loss(losses->texts, number, loss));
+    const bool pauses = loss->pause_s >= 0 && loss->pause_s < 1e9;
+    const uint64_t pause = pauses ? (uint64_t)(loss->pause_s * 1e9 + 0.5) : 0;
+    hr_atom64_store_relaxed(&resumption->lost_ns, pauses ? 1 : INT64_MAX); /* one thread */
+    hr_atom64_store_relaxed(&resumption->resumed_ns, pauses ? 1 + pause : 0);
+    return HR_OK;
+}
+
+static enum hr_status lose(struct hr_replay_losses *losses, const struct hr_roll_event *event)
+{
+    struct hr_play *play = losses->stand.play;
+    const bool again = play->state[event->rank] == HR_LOST; /* on its way back */
+    if (!again && !hr_play_lives(play, event->rank))
+        return misfit(losses, "it is dead");
+    hr_stand_lose(&losses->stand, event);
+    if (again)
+        play->state[event->rank] = HR_DEAD;
+    else
+        HR_TRY(hr_play_die(play, event->rank));
+    if (hr_play_notice(play, event->rank) != HR_OK)
+        return misfit(losses, "the run would not go on without it");
+    return tell_loss(losses);
+}
+
+/* --- terms --- */
+
+static enum hr_status begin_term(struct hr_replay_losses *losses, const struct hr_roll_event *event)
+{
+    struct hr_play *play = losses->stand.play;
+    struct hr_losses *all = &play->drive->losses;
+    const size_t ranks = shared_of(losses)->workers + shared_of(losses)->servers;
+    if (all->n == 0 || all->rolls != (event->value & 1))
+        return misfit(losses, "it would begin at another state");
+    for (size_t r = 0; r < ranks; r++)
+        if (hr_play_lives(play, r) && play->state[r] != HR_RESTS)
+            hr_play_rest(play, r);
+    if (!hr_play_all_rest(play))
+        return misfit(losses, "not all are there");
+    HR_TRY(hr_play_begin_term(play));
+    all->loss[all->recalled_by].again_samples += event->step - all->again;
+    hr_stand_begin_term(&losses->stand, event);
+    return shared_of(losses)->seats->index == event->value / 2
+               ? HR_OK
+               : misfit(losses, "it began with another batch");
+}
+
+/* --- from one event to the next --- */
+
+/* Where all are recalled for its return, when they stand; where owners take its loss, then. */
+static bool may_come_back(struct hr_replay_losses *losses, size_t rank, bool forced)
+{
+    struct hr_play *play = losses->stand.play;
+    const struct hr_roll_event *term = hr_stand_term(&losses->stand);
+    const struct hr_strategy *strategy = shared_of(losses)->strategy;
+    const bool recalls = strategy->recalls || strategy->joins_at_cut;
+    if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank])
+        return false;
+    if (recalls && !forced)
+        return term && hr_stand_all(&losses->stand, term);
+    return forced || hr_play_may_come_back(play, rank);
+}
+
+bool hr_replay_force(struct hr_replay_losses *losses)
+{
+    const struct hr_roll_event *term = hr_stand_term(&losses->stand);
+    const size_t behind = term ? (size_t)(term - losses->stand.roll.event) + 1 : 0;
+    if (!term || !(term->value & 1) || losses->forced >= behind)
+        return false;
+    losses->forced = behind;
+    return true;
+}
+
+/* *done: it has happened. */
+static enum hr_status happen(struct hr_replay_losses *losses, bool *done)
+{
+    struct hr_play *play = losses->stand.play;
+    const struct hr_roll_event *event = next_of(losses);
+    const bool forced = losses->stand.next < losses->forced;
+    *done = false;
+    switch (event->kind) {
+    case HR_ROLL_LOST:
+        if (!forced && !hr_stand_may_be_lost(&losses->stand, event))
+            return HR_OK;
+        HR_TRY(lose(losses, event));
+        break;
+    case HR_ROLL_BACK:
+        if (!may_come_back(losses, event->rank, forced))
+            return HR_OK;
+        HR_TRY(hr_play_come_back(play, event->rank));
+        break;
+    case HR_ROLL_TERM:
+        if (!hr_losses_recalled(&play->drive->losses) ||
+            !(forced || hr_stand_all(&losses->stand, event)))
+            return HR_OK;
+        HR_TRY(begin_term(losses, event));
+        break;
+    default:
+        return HR_OK;
+    }
+    *done = true;
+    return HR_OK;
+}
+
+enum hr_status hr_replay_losses_go_on(struct hr_replay_losses *losses, bool *moved)
+{
+    bool done = true;
+    while (done && next_of(losses)) {
+        HR_TRY(happen(losses, &done));
+        losses->stand.next += done;
+        *moved = *moved || done;
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_replay_losses_leave(struct hr_replay_losses *losses, bool *moved)
+{
+    struct hr_play *play = losses->stand.play;
+    const size_t ranks = play->shared->workers + play->shared->servers;
+    hr_replay_losses_close(losses);
+    play->shared->repeats = false;
+    for (size_t r = 0; play->shared->outlives && r < ranks; r++) {
+        if (hr_losses_recalled(&play->drive->losses) && hr_play_may_come_back(play, r))
+            HR_TRY(hr_play_come_back(play, r));
+        if (hr_play_may_rest(play, r))
+            hr_play_rest(play, r);
+    }
+    if (!hr_play_all_rest(play))
+        return HR_OK;
+    *moved = true;
+    return hr_play_begin_term(play);
+}
+
+/* --- cuts --- */
+
+bool hr_replay_at_cut(struct hr_replay_losses *losses)
+{
+    const struct hr_roll_event *event = next_of(losses);
+    if (!hr_play_at_cut(losses->stand.play))
+        return false;
+    return !losses->stand.limit || (event && event->kind == HR_ROLL_CUT);
+}
+
+/* Batches that wait to be handed out again are left where the run was stopped. */
+enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
+{
+    struct hr_play *play = losses->stand.play;
+    const struct hr_cut *cut = play->drive->leader->cuts.cut;
+    const struct hr_roll_event *event = next_of(losses);
+    if (!losses->stand.limit)
+        return hr_play_cut(play);
+    const bool halts = event->value & 1 || hr_replay_is_cut_short(play->drive);
+    if (halts && hr_fates_waiting(play->shared->fates))
+        hr_atom32_store_release(&play->shared->dispenser->stop, HR_STOP_DONE);
+    HR_TRY(hr_play_cut(play));
+    if (cut->index != event->value / 2 || (cut->halt && !halts))
+        return misfit(losses, "all were at another one");
+    losses->stand.next++;
+    return HR_OK;
+}
+
+/* Who is back by now takes part in nothing more. */
+enum hr_status hr_replay_losses_end(struct hr_replay_losses *losses)
+{
+    struct hr_play *play = losses->stand.play;
+    for (; next_of(losses); losses->stand.next++) {
+        const struct hr_roll_event *event = next_of(losses);
+        if (event->kind == HR_ROLL_BACK && play->state[event->rank] == HR_LOST)
+            hr_losses_welcome(&play->drive->losses, event->rank);
+        play->drive->losses.halted = true;
+        if (event->kind == HR_ROLL_LOST)
+            HR_TRY(lose(losses, event));
+    }
+    return HR_OK;
+}

@@ -1,0 +1,182 @@
+/* server.h - parameter servers: the messages between workers and shards, and where they travel.
+ *
+ *   Worker w and shard s are joined by two rings (shm/pair.h): requests w -> s, replies s -> w.
+ *   Parameters are cut over shards by hr_stripe_begin. Bulk data does not travel: on PULL the shard
+ *   copies its slice into the worker's weights (so it is never torn), on PUSH it reads the worker's
+ *   gradient in place. A worker sends PUSH and then one PULL or CUT, and waits: three slots would
+ *   do.
+ *
+ *     request            words                     effect at the shard
+ *     PULL               step                      copy the slice out; reply WEIGHTS or NO_BATCH
+ *     PUSH               index, samples, step, ns  asynchronous: update at once
+ *                                                  synchronous: when all are in, update with T(n)
+ *     CUT                                          when all are in: export, reply CUT_DONE to all
+ *     PUSHPULL           step, ns                  elastic-averaging: exchange the slice with the
+ *                                                  worker's; reply WEIGHTS (to a PULL: RANGE)
+ *     DONE                                         this worker sends no more
+ *     JOIN               step                      it was lost, and is back: server_losses.h
+ *     reply              words
+ *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew; and
+ *                        backup-workers: fate of the last push, its share of the batch;
+ *                        elastic-averaging: how many batches
+ *     RANGE              as WEIGHTS, without any
+ *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
+ *     CUT_DONE           staleness of the last push
+ *
+ *   Owners   dedicated: each shard has a rank of its own, after the workers. colocated: shard s
+ *            belongs to worker s, which drains it only while it waits in the training loop (for its
+ *            replies, and at cuts until all have arrived): it takes every message it may, then
+ *            looks whether it can go on. So a colocated shard needs no processor of its own, but
+ *            others wait for it while its worker computes. A shard's effects are the same in both
+ *            placements.
+ *   Numbers  requests of a worker to a shard are numbered from 1 in hr_message.sequence, anew in
+ *            each life of the worker and when all begin again from the snapshot. A shard takes them
+ *            in turn: one that skips a number is a defect (asserted), and one whose number it has
+ *            taken already was sent twice. Such a DUPLICATE has no effect, and stands in no trace;
+ *            so a worker may repeat what it does not know to have arrived (server_requests.h).
+ *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
+ *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
+ *            carried over to the weights it meets (--delay-compensation), by the staleness that the
+ *            shard sees.
+ *   State    the optimiser's is split like the weights. Norms (--clip-norm, lars, lamb) are of the
+ *            gradient of an update (one push, or the sum of all); they need --servers 1, because a
+ *            shard sees only its slice.
+ *   Store    these servers and the store (hogring/store.h) are two on purpose. A server of training
+ *            never waits and chooses its input by pick(), so that a run can be recorded, replayed
+ *            and played in virtual time; it keeps the optimizer's state, hands out batches, and
+ *            comes to rest at cuts. The store is for any program: keys, tickets, buffers of the
+ *            caller's, several operations under way; nothing of it is recorded. They share the
+ *            pairs of rings (shm/pair.h), the waiting, the cut into stripes and the sums in T(n).
+ *   Safety   a worker overwrites its gradient only after the reply to a PULL, which its ring puts
+ *            behind its PUSH; the shard overwrites a worker's weights only while it waits for them.
+ */
+#ifndef HR_SERVER_SERVER_H
+#define HR_SERVER_SERVER_H
+
+#include "strategy/shared.h"
+
+enum { HR_SERVER_SLOTS = 4 };
+
+enum hr_server_message {
+    HR_PULL = 0x100,
+    HR_PUSH,
+    HR_PUSHPULL,
+    HR_CUT,
+    HR_DONE,
+    HR_WEIGHTS,
+    HR_NO_BATCH,
+    HR_RANGE,
+    HR_CUT_DONE,
+    HR_GONE, /* no message, but an input: the worker was lost */
+    HR_JOIN,
+    HR_DUPLICATE, /* no message, but what hr_shard_next makes of a number that was taken before */
+};
+
+/* "pull", "push", "exchange", "cut", "done", "gone" or "join", as traces are shown; or "unknown".
+ * The numbers of inputs stand in traces, so they stay. */
+const char *hr_server_request_name(uint32_t kind);
+
+static inline bool hr_server_carries_slice(uint32_t kind)
+{
+    return kind == HR_PUSH || kind == HR_PUSHPULL;
+}
+
+/* Words of a reply. */
+enum {
+    HR_REPLY_STALENESS,
+    HR_REPLY_INDEX,
+    HR_REPLY_SKEW,
+    HR_REPLY_FATE,
+    HR_REPLY_COUNT,
+    HR_REPLY_SEAT = HR_REPLY_COUNT /* backup-workers: seat, and in the upper half how many */
+};
+/* Words of a request. */
+enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
+
+/* The rank of an owner (of a shard, or of its second copy): a worker, or one behind the workers. */
+static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t owner)
+{
+    return shared->colocated ? owner : shared->workers + owner;
+}
+
+/* The rank that takes the messages to a shard. */
+size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard);
+
+/* The rank of a party of a message. */
+size_t hr_party_rank(const struct hr_shared_state *shared, size_t party);
+
+/* Memory and messages (server_memory.c). */
+size_t hr_server_bytes(const struct hr_shared_state *shared);
+void hr_server_init(struct hr_shared_state *shared);
+
+struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t worker,
+                                   size_t shard);
+struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t worker,
+                                  size_t shard);
+
+/* A copy of the servers' arrays: weights and scratch, (params) each; ratio (tensors), used where
+ * there is one shard; state (nstates, params). */
+float *hr_server_weights(const struct hr_shared_state *shared, size_t copy);
+float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy);
+float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy);
+float *hr_server_state(const struct hr_shared_state *shared, size_t copy);
+
+/* Where a shard's slice of the parameters begins; that of the next is its end. */
+size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
+
+/* Send to or from a shard: the ring has room by construction (asserted), and the peer's bell is
+ * rung. */
+void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
+                    const struct hr_message *message);
+/* A shard's reply; it says who and what version sends it, and how stale the worker's push was. The
+ * same reply once more: the one who spoke for the shard is lost. */
+void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
+void hr_shard_reply_again(struct hr_shard *shard, size_t worker);
+
+/* A worker's own, where it pushes. */
+struct hr_pushing {
+    bool pushed; /* the reply to come says what became of a push */
+};
+
+/* The worker's half (server.c): functions of the table, and what those that differ are made of. */
+enum hr_status hr_server_start(struct hr_worker *worker);
+void hr_server_leave(struct hr_worker *worker);
+void hr_server_request(struct hr_worker *worker);
+bool hr_server_ready(void *worker);
+void hr_server_arrive(struct hr_worker *worker);
+void hr_server_at_cut(struct hr_worker *worker);
+/* Take one reply of each shard; returns shard 0's. The staleness of the push before, which each
+ * tells, goes to where hr_staleness_count finds it. */
+struct hr_message hr_server_collect(struct hr_worker *worker);
+/* Send a message of that kind to every shard. took_ns: of the gradients that it stands for. */
+void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_t took_ns);
+/* Send the worker's gradient, of batch `index`. */
+void hr_server_push(struct hr_worker *worker, uint64_t index);
+
+/* The shard's half (server_shard.c). */
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner);
+void hr_shard_stop(struct hr_shard *shard);
+void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
+void hr_shard_take(struct hr_shard *shard, size_t worker);
+bool hr_shard_over(const struct hr_shard *shard);
+/* Its parts. Take a worker's oldest message, and note it in shard->taken. */
+struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
+/* What is left: CUT, DONE, GONE, JOIN and DUPLICATE. */
+void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
+/* If all who live have arrived: export, and tell them (server_cut.c). */
+void hr_shard_finish_cut(struct hr_shard *shard);
+void hr_shard_export(struct hr_shard *shard);
+/* Is there a batch to be handed out before the cut? Shard 0 only. One that came back goes out even
+ * after a request to stop: the cut has all before it. */
+bool hr_shard_has_batch(const struct hr_shard *shard);
+/* Batches before that may be handed out now. */
+uint64_t hr_shard_cut(const struct hr_shard *shard);
+/* Batches before `next` have been handed out. */
+void hr_shard_handed_out(struct hr_shard *shard, uint64_t next);
+/* Copy the slice to a worker that waits; where it does not speak, nothing. */
+void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
+/* The one update expression, with the gradient sum g (count); the number of the next. */
+void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);
+uint64_t hr_shard_next_number(const struct hr_shard *shard);
+
+#endif

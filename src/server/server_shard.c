@@ -1,0 +1,337 @@
+/* Parameter servers, the shard's half: one owner of a slice of the parameters. Effects never wait:
+ * a message that cannot be taken yet is not enabled. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/vec.h"
+#include "server/server_losses.h"
+#include "server/server_replica.h"
+#include "server/server_settle.h"
+#include "server/ssp_gate.h"
+
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner)
+{
+    const size_t number = owner % shared->servers, copy = owner / shared->servers;
+    const size_t first = hr_server_slice(shared, number);
+    *shard = (struct hr_shard){
+        .shared = shared,
+        .number = number,
+        .owner = owner,
+        .first = first,
+        .count = hr_server_slice(shared, number + 1) - first,
+        .weights = hr_server_weights(shared, copy) + first,
+        .state = hr_server_state(shared, copy),
+        .ratio = hr_server_ratio(shared, copy),
+        .sum = hr_server_scratch(shared, copy) + first,
+        .before = shared->snapshot.applied[0],
+        .next = hr_atom64_load_acquire(&shared->dispenser->next), /* partner: who began the term */
+        .loses = shared->outlives && shared->strategy->lose,
+        .worker = calloc(shared->workers, sizeof *shard->worker),
+        .grads = calloc(shared->workers, sizeof *shard->grads),
+    };
+    if (!shard->worker || !shard->grads || hr_replica_start(shard) != HR_OK) {
+        hr_shard_stop(shard);
+        return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", shared->workers);
+    }
+    if (shard->loses)
+        hr_shard_know(shard);
+    hr_shard_know_seats(shard);
+    const bool updates = !shared->strategy->private_state;
+    HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
+    memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
+    for (size_t at = first; updates && at < hr_state_floats(shared); at += shared->params)
+        memcpy(shard->state + at, shared->snapshot.state + at, shard->count * sizeof(float));
+    return HR_OK;
+}
+
+void hr_shard_stop(struct hr_shard *shard)
+{
+    hr_replica_stop(shard);
+    free(shard->worker);
+    free(shard->grads);
+    shard->worker = NULL;
+    shard->grads = NULL;
+}
+
+/* Where all are gone, one may come back. */
+bool hr_shard_over(const struct hr_shard *shard)
+{
+    return shard->ndone && shard->ndone + shard->ngone == shard->shared->workers;
+}
+
+uint64_t hr_shard_cut(const struct hr_shard *shard)
+{
+    const struct hr_dispenser *dispenser = shard->shared->dispenser;
+    return hr_atom32_load_acquire(&dispenser->stop) ? 0 : hr_atom64_load_acquire(&dispenser->cut);
+}
+
+static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)
+{
+    return (shard->loses && hr_fates_waiting(shard->fates)) || shard->next < cut;
+}
+
+bool hr_shard_has_batch(const struct hr_shard *shard)
+{
+    return has_batch_before(shard, shard->note.cut);
+}
+
+void hr_shard_handed_out(struct hr_shard *shard, uint64_t next)
+{
+    shard->next = next;
+    if (shard->speaks) /* partner: the leader at a cut */
+        hr_atom64_store_release(&shard->shared->dispenser->next, next);
+}
+
+/* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
+static bool may_read(const struct hr_shard *shard, size_t worker, uint64_t slowest)
+{
+    if (shard->ndone) /* a worker has left: the run is over, or has failed */
+        return false;
+    if (!shard->shared->strategy->synchronous && shard->number == 0 &&
+        !has_batch_before(shard, hr_shard_cut(shard)))
+        return true; /* the answer will be NO_BATCH, which needs no gate */
+    return hr_ssp_gate_is_open(shard, worker, slowest);
+}
+
+void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const bool gated = shared->staleness_bound < UINT64_MAX;
+    const uint64_t slowest = gated ? hr_ssp_slowest_clock(shard) : 0;
+    for (size_t w = 0; w < shared->workers; w++) {
+        if (!enabled[w])
+            continue;
+        const struct hr_message *message =
+            hr_ring_peek_spsc(hr_server_requests(shared, w, shard->number));
+        enabled[w] = (message && (message->kind != HR_PULL || may_read(shard, w, slowest))) ||
+                     (shard->loses && hr_shard_sees_loss(shard, w));
+    }
+}
+
+/* The next batch: one that came back, or a new one. False: none is left. */
+static bool hand_out(struct hr_shard *shard, size_t worker)
+{
+    uint64_t next = shard->next;
+    if (!hr_shard_has_batch(shard))
+        return false;
+    if (!shard->loses || !hr_fates_take(shard->fates, &next))
+        hr_shard_handed_out(shard, next + 1);
+    shard->worker[worker].batch = shard->taken.value = next;
+    shard->worker[worker].batches = 1;
+    return true;
+}
+
+/* Shard 0 also hands out batches. */
+static void take_pull(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    struct hr_message message = {.kind = HR_WEIGHTS};
+    hr_shard_asks(shard, worker);
+    if (!shared->strategy->synchronous && shard->number == 0) {
+        if (!hand_out(shard, worker)) {
+            hr_shard_reply(shard, worker, (struct hr_message){.kind = HR_NO_BATCH});
+            return;
+        }
+        message.word[HR_REPLY_INDEX] = shard->taken.value;
+    }
+    const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
+    message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
+    hr_ssp_gate_check(shard, worker);
+    if (!shard->version || shard->worker[worker].handed != shard->version)
+        hr_shard_copy_out(shard, worker);
+    shard->worker[worker].read = shard->version;
+    hr_shard_reply(shard, worker, message);
+}
+
+/* The one update expression, with the gradient sum g. The new weights go to `out` (count) as well,
+ * block by block, while they are near; NULL: nowhere. */
+static void update(struct hr_shard *shard, struct hr_step step, const float *g, float *out)
+{
+    enum { NEAR = 2048 };
+    const size_t block = out ? NEAR : shard->count;
+    const enum hr_activity was = hr_account_turn(shard->account, HR_COMPUTE);
+    shard->version++;
+    hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
+    for (size_t at = 0; at < shard->count; at += block) {
+        const size_t count = hr_min_size(block, shard->count - at);
+        hr_step_update(&step, shard->first + at, count, shard->weights + at, shard->state, g + at);
+        if (out)
+            memcpy(out + at, shard->weights + at, count * sizeof *out);
+    }
+    hr_account_turn(shard->account, was);
+}
+
+void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
+{
+    update(shard, step, g, NULL);
+}
+
+/* If a PULL follows the push, the update also writes the new weights to the worker. When the PULL
+ * is taken, nothing is left to copy unless others have pushed since. */
+static bool asks_for_weights(struct hr_shard *shard, size_t worker)
+{
+    if (shard->leads) {
+        const struct hr_message *next =
+            hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
+        shard->note.pulls = next && next->kind == HR_PULL;
+    }
+    return shard->note.pulls && shard->speaks;
+}
+
+uint64_t hr_shard_next_number(const struct hr_shard *shard)
+{
+    return shard->before + shard->version + 1;
+}
+
+/* Apply one worker's push. Compensation is needed only if others updated the weights since the
+ * worker read them; what it read is in its memory until this update overwrites it. */
+static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const struct hr_stale_updates *stale = shared->setup;
+    const uint64_t staleness = shard->worker[worker].staleness;
+    const float *g = shared->grads[worker] + shard->first;
+    const struct hr_step step =
+        hr_step_stale(shared, index, samples, hr_shard_next_number(shard), staleness);
+    const struct hr_drift drift = {shared->weights[worker] + shard->first, shard->weights,
+                                   stale->compensation};
+    if (drift.lambda > 0 && staleness > 0) {
+        hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
+        g = shard->sum;
+    }
+    const bool pulls = asks_for_weights(shard, worker);
+    update(shard, step, g, pulls ? shared->weights[worker] + shard->first : NULL);
+    shard->worker[worker].handed = pulls ? shard->version : 0;
+    shard->worker[worker].applied++;
+}
+
+static void update_with_sum(struct hr_shard *shard)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const struct hr_seats *seats = shared->seats;
+    const uint64_t index = shard->worker[seats->rank[0]].index;
+    float *sum = shard->sum;
+    size_t samples = 0;
+    for (size_t s = 0; s < seats->n; s++) {
+        struct hr_client *client = &shard->worker[seats->rank[s]];
+        shard->grads[s] = shared->grads[seats->rank[s]] + shard->first;
+        samples += client->samples;
+        client->applied++;
+    }
+    hr_vec()->tree_sum(&sum, 1, shard->grads, seats->n, shard->count);
+    hr_shard_begin_update(shard, index);
+    hr_shard_apply(shard, hr_step_for(shared, index, samples, hr_shard_next_number(shard)),
+                   shard->sum);
+    hr_shard_end_update(shard, index);
+}
+
+/* Has every worker pushed as often as this one? */
+static bool all_are_in(const struct hr_shard *shard, size_t worker)
+{
+    const struct hr_seats *seats = shard->shared->seats;
+    for (size_t s = 0; s < seats->n; s++)
+        if (shard->worker[seats->rank[s]].clock != shard->worker[worker].clock)
+            return false;
+    return true;
+}
+
+static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const uint64_t index = push->word[HR_REQUEST_INDEX];
+    const size_t samples = push->word[HR_REQUEST_SAMPLES];
+    shard->worker[worker].clock++;
+    shard->worker[worker].batches = 0;
+    shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
+    shard->taken.value = shard->worker[worker].staleness;
+    if (!shared->strategy->synchronous) {
+        update_with_push(shard, worker, samples, index);
+        return;
+    }
+    shard->worker[worker].index = index;
+    shard->worker[worker].samples = samples;
+    if (all_are_in(shard, worker))
+        update_with_sum(shard);
+}
+
+/* Its number is the one after the last, or one that was taken before. */
+static bool is_new(struct hr_client *client, const struct hr_message *request)
+{
+    HR_ASSERT(request->sequence <= client->number + 1);
+    if (request->sequence <= client->number)
+        return false;
+    client->number = request->sequence;
+    return true;
+}
+
+/* Its loss comes before what the dead asked for. */
+static struct hr_message next_request(struct hr_shard *shard, size_t worker)
+{
+    struct hr_ring *ring = hr_server_requests(shard->shared, worker, shard->number);
+    shard->note = (struct hr_log_note){.cut = hr_shard_cut(shard)};
+    if (shard->loses && hr_shard_sees_loss(shard, worker)) {
+        shard->in_hand = (struct hr_message){.kind = HR_GONE, .from = (uint32_t)worker};
+    } else {
+        shard->in_hand = *hr_ring_peek_spsc(ring);
+        hr_ring_release_spsc(ring);
+    }
+    return shard->in_hand;
+}
+
+struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
+{
+    struct hr_message message = shard->leads ? next_request(shard, worker) : hr_replica_next(shard);
+    const bool timed = hr_server_carries_slice(message.kind);
+    if (message.kind == HR_GONE)
+        return message;
+    if (!is_new(&shard->worker[worker], &message))
+        message.kind = HR_DUPLICATE;
+    shard->worker[worker].step = message.word[HR_REQUEST_STEP];
+    shard->taken = (struct hr_taken){
+        .kind = message.kind,
+        .worker = (uint32_t)worker,
+        .step = message.word[HR_REQUEST_STEP],
+        .took_ns = timed ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
+    };
+    return message;
+}
+
+void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind)
+{
+    switch (kind) {
+    case HR_CUT:
+        shard->worker[worker].arrived = shard->worker[worker].aside = true;
+        hr_shard_finish_cut(shard);
+        break;
+    case HR_GONE:
+        shard->shared->strategy->lose(shard, worker);
+        break;
+    case HR_JOIN:
+        hr_shard_join(shard, worker);
+        break;
+    case HR_DUPLICATE:
+        /* Partner: the result. */
+        hr_atom64_fetch_add_relaxed(&shard->shared->stats[worker].duplicates, 1);
+        break;
+    default:
+        HR_ASSERT(kind == HR_DONE);
+        hr_client_leave(&shard->worker[worker], HR_LEFT_DONE);
+        shard->ndone++;
+    }
+}
+
+void hr_shard_take(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message message = hr_shard_next(shard, worker);
+    switch ((enum hr_server_message)message.kind) {
+    case HR_PULL:
+        take_pull(shard, worker);
+        break;
+    case HR_PUSH:
+        take_push(shard, worker, &message);
+        break;
+    default:
+        hr_shard_end(shard, worker, message.kind);
+    }
+}

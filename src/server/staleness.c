@@ -1,0 +1,129 @@
+#include "server/staleness.h"
+
+#include "base/size.h"
+#include "server/server.h"
+
+/* Shards [first, last]. */
+struct span {
+    size_t first, last;
+};
+
+struct table {
+    alignas(HR_LINE) size_t n; /* spans */
+    struct span span[];
+};
+
+/* The shard that holds this parameter; from: a shard not after it. */
+static size_t shard_of(const struct hr_shared_state *shared, size_t param, size_t from)
+{
+    while (hr_server_slice(shared, from + 1) <= param)
+        from++;
+    return from;
+}
+
+/* The span of the key behind `before`, which is that of the key in front of it. */
+static struct span span_of(const struct hr_shared_state *shared, size_t key, struct span before)
+{
+    const struct hr_param_segment *segment = &shared->optimizer.segments[key];
+    const size_t first = shard_of(shared, segment->begin, before.last);
+    return (struct span){first, shard_of(shared, segment->begin + segment->count - 1, first)};
+}
+
+static bool is_same(struct span a, struct span b)
+{
+    return a.first == b.first && a.last == b.last;
+}
+
+/* Spans of keys [0, keys), each once, in order. out: may be NULL. */
+static size_t list_spans(const struct hr_shared_state *shared, size_t keys, struct span *out)
+{
+    struct span span = {0, 0};
+    size_t n = 0;
+    for (size_t key = 0; key < keys; key++) {
+        const struct span next = span_of(shared, key, span);
+        if (key > 0 && is_same(next, span))
+            continue;
+        span = next;
+        if (out)
+            out[n] = span;
+        n++;
+    }
+    return n;
+}
+
+static size_t table_bytes(size_t spans)
+{
+    return hr_round_up(sizeof(struct table) + spans * sizeof(struct span), HR_LINE);
+}
+
+static size_t said_bytes(const struct hr_shared_state *shared)
+{
+    return hr_round_up(shared->servers * sizeof(uint64_t), HR_LINE);
+}
+
+size_t hr_staleness_bytes(const struct hr_shared_state *shared)
+{
+    if (shared->servers == 0)
+        return 0;
+    const size_t spans = list_spans(shared, shared->optimizer.nsegments, NULL);
+    return table_bytes(spans) + spans * sizeof(struct hr_staleness_counts) +
+           shared->workers * said_bytes(shared);
+}
+
+void hr_staleness_init(const struct hr_shared_state *shared)
+{
+    struct table *table = shared->staleness;
+    if (shared->servers > 0)
+        table->n = list_spans(shared, shared->optimizer.nsegments, table->span);
+}
+
+static struct hr_staleness_counts *counts_of(const struct hr_shared_state *shared)
+{
+    const struct table *table = shared->staleness;
+    return (void *)((unsigned char *)shared->staleness + table_bytes(table->n));
+}
+
+uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker)
+{
+    const struct table *table = shared->staleness;
+    unsigned char *said = (unsigned char *)(counts_of(shared) + table->n);
+    return (void *)(said + worker * said_bytes(shared));
+}
+
+static void add(struct hr_staleness_counts *counts, uint64_t staleness)
+{
+    const uint64_t bucket = hr_min_size(staleness, HR_STALENESS_BUCKETS - 1);
+    hr_atom64_fetch_add_relaxed(&counts->updates, 1);
+    hr_atom64_fetch_add_relaxed(&counts->sum, staleness);
+    hr_atom64_fetch_add_relaxed(&counts->bucket[bucket], 1);
+    for (uint64_t max = hr_atom64_load_relaxed(&counts->max);
+         staleness > max && !hr_atom64_replace_acq_rel(&counts->max, max, staleness);
+         max = hr_atom64_load_relaxed(&counts->max))
+        continue;
+}
+
+static uint64_t largest(const uint64_t *said, struct span span)
+{
+    uint64_t most = 0;
+    for (size_t s = span.first; s <= span.last; s++)
+        most = said[s] > most ? said[s] : most;
+    return most;
+}
+
+void hr_staleness_count(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const struct table *table = shared->staleness;
+    const uint64_t *said = hr_staleness_at_shards(shared, worker->rank);
+    hr_stats_staleness(worker->stats, largest(said, (struct span){0, shared->servers - 1}));
+    for (size_t i = 0; i < table->n; i++)
+        add(&counts_of(shared)[i], largest(said, table->span[i]));
+}
+
+const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_shared_state *shared,
+                                                      size_t key)
+{
+    if (shared->servers == 0)
+        return NULL;
+    return &counts_of(shared)[list_spans(shared, key + 1, NULL) - 1];
+}

@@ -1,0 +1,327 @@
+/* Synchronous data parallelism by all-reduce.
+ *
+ *   Story    every worker has a replica of the weights. A step: each computes the gradient of its
+ *            share of the global batch; the gradients are summed over workers (--algorithm), and
+ *            all replicas are updated alike. Either
+ *              fused    (direct) the rank that sums a block of gradients also updates the block's
+ *                       weights, with the one optimiser state, and writes them into all replicas:
+ *                       the sum never travels, and each update is computed once; or
+ *              apart    (other algorithms, and updates that need norms: --clip-norm, lars, lamb)
+ *                       every rank gets the sum and updates its own replica, with a state of its
+ *                       own.
+ *            Gradients are summed at once, or (--overlap) in buckets while backward goes on:
+ *            buckets.h.
+ *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
+ *            first is checked at every cut, the second by the tests (direct = master-worker).
+ *   Losses   (--on-loss) all are recalled, in the middle of a step, and a rank may have died in the
+ *            middle of an update. So each worker keeps a stripe of weights and state as they were
+ *            before the step (before_image.h). Then:
+ *              1. a worker that is at batch k has seen the sums of k - 1 end, and made its update.
+ *                 So the state before k is in its replica, and (fused) in all replicas.
+ *              2. An update of k begins when a sum of k ends, which all workers have begun, and
+ *                 before it they have kept their stripes for k.
+ *            Let k be the batch that the farthest worker is at, dead or alive: the state before it
+ *            has been, by 1. If all have kept their stripes for k, the stripes are that state. Else
+ *            it is in the farthest worker's replica, by 2, and the one who has not kept may have
+ *            died while it copied. At a cut nobody keeps, and nobody goes on. The gradients of k
+ *            are computed once more, by those who are left.
+ *   Cost     of losses: weights and state once more in memory, in all; and in a step once read and
+ *            written, by all workers together: 8 (1 + states) bytes a parameter.
+ *   Source   the fused form is ZeRO-1 by stripes: Rajbhandari et al., SC 2020.
+ */
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/size.h"
+#include "base/vec.h"
+#include "strategy/before_image.h"
+#include "strategies/buckets.h"
+#include "strategy/settle.h"
+#include "strategies/strategies.h"
+
+/* Replicas of more bytes in all leave the caches before they are read: write around the caches.
+ * Half of a 32 MiB last-level cache. */
+static const size_t past_caches_bytes = (size_t)16 << 20;
+
+static bool is_fused(const struct hr_shared_state *shared)
+{
+    return hr_can_apply(&shared->group_options) && !hr_optimizer_needs_norms(&shared->optimizer);
+}
+
+/* The strategy's memory: [the one state of the fused form | term | image]; without losses the first
+ * alone. */
+static size_t state_bytes(const struct hr_shared_state *shared)
+{
+    return is_fused(shared) ? hr_round_up(hr_state_floats(shared) * sizeof(float), HR_LINE) : 0;
+}
+
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return state_bytes(shared) + hr_term_record_bytes(shared) +
+           hr_before_image_bytes(shared, shared->workers);
+}
+
+static struct hr_term_record *record_of(const struct hr_shared_state *shared)
+{
+    return (void *)((unsigned char *)shared->own + state_bytes(shared));
+}
+
+/* A part is a stripe. */
+static struct hr_before_image image_of(const struct hr_shared_state *shared)
+{
+    unsigned char *memory = (unsigned char *)record_of(shared) + hr_term_record_bytes(shared);
+    return hr_before_image_at(shared, memory, shared->workers);
+}
+
+static size_t worker_bytes(const struct hr_shared_state *shared)
+{
+    return is_fused(shared) ? 0 : hr_state_bytes(shared);
+}
+
+static void init(struct hr_shared_state *shared)
+{
+    if (is_fused(shared))
+        memcpy(shared->own, shared->snapshot.state, hr_state_floats(shared) * sizeof(float));
+    if (shared->outlives)
+        hr_term_record_begin(shared, record_of(shared));
+}
+
+/* Write a block of the first replica into the others. */
+static void publish(const struct hr_shared_state *shared, size_t begin, size_t count,
+                    const float *first)
+{
+    enum { AT_A_TIME = 64 };
+    float *out[AT_A_TIME];
+    const struct hr_seats *seats = shared->seats;
+    const bool past = seats->n * shared->params * sizeof *first >= past_caches_bytes;
+    for (size_t s = 1; s < seats->n;) {
+        size_t n = 0;
+        for (; n < AT_A_TIME && s < seats->n; s++)
+            out[n++] = shared->weights[seats->rank[s]] + begin;
+        if (past)
+            hr_vec()->copy_past(out, n, first, count);
+        for (size_t i = 0; !past && i < n; i++)
+            memcpy(out[i], first, count * sizeof *first);
+    }
+}
+
+/* A worker's own. */
+struct own {
+    struct hr_step step; /* the update in progress */
+    struct hr_buckets buckets;
+    bool offered; /* a gradient is being summed */
+};
+
+static struct own *own_of(const struct hr_worker *worker)
+{
+    return worker->own;
+}
+
+/* Fused: update one block, once, and write it into all replicas. */
+static void apply(void *arg, size_t begin, size_t count, const float *sum)
+{
+    struct hr_worker *worker = arg;
+    const struct hr_shared_state *shared = worker->shared;
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    float *first = shared->weights[shared->seats->rank[0]] + begin;
+    hr_step_update(&own_of(worker)->step, begin, count, first, worker->state, sum);
+    publish(shared, begin, count, first);
+    hr_account_turn(&worker->stats->account, was);
+}
+
+/* Elements that a bucket has at least. */
+struct setup {
+    size_t least;
+};
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const struct hr_train_options *o = shared->options;
+    uint64_t bytes;
+    HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
+    if (!hr_parse_size(o->bucket_size, &bytes) || bytes < sizeof(float))
+        return hr_fail(HR_E_USAGE, "--bucket-size %s: expected bytes, as 256K or 1M",
+                       o->bucket_size);
+    ((struct setup *)shared->setup)->least =
+        strcmp(o->overlap, "on") ? shared->params : bytes / sizeof(float);
+    return HR_OK;
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    struct hr_shared_state *shared = worker->shared;
+    hr_take_up_weights(worker);
+    worker->bell = &shared->control->rank[worker->rank].bell;
+    own_of(worker)->buckets = (struct hr_buckets){
+        .member = &worker->member,
+        .grads = worker->grads,
+        .params = shared->params,
+        .least = ((const struct setup *)shared->setup)->least,
+        .apply = is_fused(shared) ? apply : NULL,
+        .arg = worker,
+    };
+    if (!is_fused(shared))
+        return hr_state_start(worker, 0);
+    worker->state = shared->own;
+    worker->applied = shared->snapshot.applied[0];
+    return HR_OK;
+}
+
+static void stop(struct hr_worker *worker)
+{
+    if (!is_fused(worker->shared))
+        hr_state_stop(worker);
+}
+
+/* offer has begun all sums; now finish them. */
+static bool ready(void *arg)
+{
+    struct hr_worker *worker = arg;
+    return !own_of(worker)->offered || hr_buckets_test(&own_of(worker)->buckets);
+}
+
+/* Apart: update this worker's replica. */
+static void update_replica(struct hr_worker *worker)
+{
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    hr_step_measure(&own_of(worker)->step, worker->weights, worker->state, worker->grads,
+                    worker->ratio);
+    hr_step_update(&own_of(worker)->step, 0, worker->shared->params, worker->weights, worker->state,
+                   worker->grads);
+    hr_account_turn(&worker->stats->account, was);
+}
+
+/* Prepare the update before the batch is computed: its first bucket may be summed and applied
+ * before the last is computed. (Backward no longer needs those weights: a bucket is applied when
+ * all ranks have finished its layers.) */
+static void prepare_update(struct hr_worker *worker, uint64_t index)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    own_of(worker)->step = hr_step_for(
+        shared, index, hr_batch_schedule_batch(&shared->schedule, index).count, ++worker->applied);
+    hr_buckets_reset(&own_of(worker)->buckets);
+}
+
+static void keep_stripe(const struct hr_worker *worker, uint64_t index)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const struct hr_before_image image = image_of(shared);
+    const struct hr_range stripe = hr_stripe_of(worker);
+    hr_before_image_keep(&image, worker->seat, index, stripe, worker->weights + stripe.begin,
+                         worker->state);
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    if (own_of(worker)->offered) {
+        HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
+        own_of(worker)->offered = false;
+        if (!is_fused(worker->shared))
+            update_replica(worker);
+        worker->stats->updates += worker->seat == 0; /* one a step */
+        hr_stats_staleness(worker->stats, 0);
+    }
+    hr_next_synchronous(worker, task);
+    HR_TRY(hr_worker_is_at(worker, task->index));
+    if (task->kind != HR_TASK_BATCH)
+        return HR_OK;
+    prepare_update(worker, task->index);
+    if (worker->shared->outlives)
+        keep_stripe(worker, task->index);
+    return HR_OK;
+}
+
+static void final(struct hr_worker *worker, size_t offset)
+{
+    hr_buckets_final(&own_of(worker)->buckets, offset);
+}
+
+static void offer(struct hr_worker *worker)
+{
+    hr_buckets_final(&own_of(worker)->buckets, 0);
+    worker->bell = own_of(worker)->buckets.bell;
+    own_of(worker)->offered = true;
+}
+
+static void export_part(struct hr_worker *worker)
+{
+    const struct hr_traffic traffic = hr_member_traffic(&worker->member);
+    worker->stats->bytes_sent = traffic.bytes_sent;
+    worker->stats->bytes_received = traffic.bytes_received;
+    const struct hr_range stripe = hr_export_stripe(worker);
+    hr_export_state(worker->shared, worker->state, stripe.begin, stripe.count);
+    if (worker->seat == 0)
+        worker->shared->snapshot.applied[0] = worker->applied;
+}
+
+/* --- losses --- */
+
+/* The seat of a worker that nobody is ahead of. */
+static size_t farthest(const struct hr_shared_state *shared, const struct hr_term_record *record)
+{
+    size_t seat = 0;
+    for (size_t s = 1; s < record->n; s++)
+        if (hr_term_done(shared, record, s) > hr_term_done(shared, record, seat))
+            seat = s;
+    return seat;
+}
+
+static bool all_have_kept(const struct hr_shared_state *shared, const struct hr_term_record *record,
+                          uint64_t index)
+{
+    const struct hr_before_image image = image_of(shared);
+    for (size_t s = 0; s < record->n; s++)
+        if (!hr_before_image_has(&image, s, index))
+            return false;
+    return true;
+}
+
+static void take_replica(const struct hr_shared_state *shared, size_t worker)
+{
+    const float *state = is_fused(shared) ? shared->own : hr_state_of(shared, worker);
+    memcpy(shared->snapshot.weights, shared->weights[worker], shared->params * sizeof(float));
+    hr_export_state(shared, state, 0, shared->params);
+}
+
+/* See "Losses" above. */
+static uint64_t settle(struct hr_shared_state *shared)
+{
+    const struct hr_term_record *record = record_of(shared);
+    const struct hr_before_image image = image_of(shared);
+    const size_t first = farthest(shared, record);
+    const uint64_t index = hr_term_done(shared, record, first);
+    if (index == shared->seats->index)
+        ; /* the snapshot is that state */
+    else if (all_have_kept(shared, record, index))
+        hr_before_image_restore(&image, (struct hr_range){0, shared->params});
+    else
+        take_replica(shared, record->seat[first].worker);
+    hr_term_settled(shared, record, index);
+    return index;
+}
+
+const struct hr_strategy hr_strategy_allreduce = {
+    .name = "allreduce",
+    .guarantee = "all replicas bit-equal after each step",
+    .options = (const char *const[]){"algorithm", "link", "topology", NULL},
+    .synchronous = true,
+    .shares_batch = true,
+    .recalls = true,
+    .settle = settle,
+    .prepare = prepare,
+    .bytes = bytes,
+    .init = init,
+    .worker_own = sizeof(struct own),
+    .worker_bytes = worker_bytes,
+    .start = start,
+    .stop = stop,
+    .request = hr_tell_nobody,
+    .ready = ready,
+    .accept = accept,
+    .final = final,
+    .offer = offer,
+    .arrive = hr_tell_nobody,
+    .arrived = hr_always_ready,
+    .export_part = export_part,
+    .verify = hr_verify_replica,
+};

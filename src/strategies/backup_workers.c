@@ -1,0 +1,150 @@
+/* Synchronous steps that do not wait for the slowest: backup workers.
+ *
+ *   Story    one server. Step t's global batch is split into shares, one a worker. The update is
+ *            made when n - k gradients of step t are in (--backups k); later ones are dropped, and
+ *            their workers go on with the current step. A worker that has delivered waits for the
+ *            step's end. k = 0 is ps-sync.
+ *   Promise  every update is made of n - k gradients of its own step: none is stale. Only the order
+ *            in which the server takes its inputs decides which gradients are dropped.
+ *   Order    the gradients that are in are added in T(n - k), in rank order, and divided by their
+ *            true number of samples.
+ *   Account  dropped gradients are counted, in all and by worker; their samples do not count as
+ *            trained on, nor do those of a share that a worker never began, because it was late for
+ *            a whole step. Both are told. The clock is the step: the skew is how many steps behind
+ *            the slowest is.
+ *   Losses   a lost worker's share of the step in hand is lost, unless its gradient is in: that is
+ *            summed as if nothing had happened. From the next step on those who live share the
+ *            batch, and the server waits for k fewer than they are, but for one at least. A worker
+ *            that comes back has a share of the next step.
+ *   Source   Chen, Pan, Monga, Bengio, Jozefowicz, "Revisiting Distributed Synchronous SGD",
+ *            arXiv 1604.00981.
+ *
+ * A step that has been begun is finished: a request to stop holds from the next one on, or those
+ * who have delivered would wait for ever.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/vec.h"
+#include "strategies/backup_shard.h"
+#include "server/staleness.h"
+#include "strategies/strategies.h"
+
+/* The server decides which gradients are dropped: two servers might differ. */
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const size_t backups = shared->options->backups;
+    if (backups >= shared->workers)
+        return hr_fail(HR_E_USAGE, "--backups %zu: expected fewer than the %zu worker%s", backups,
+                       shared->workers, shared->workers == 1 ? "" : "s");
+    if (shared->servers != 1)
+        return hr_fail(HR_E_USAGE,
+                       "--servers %zu: %s has one server, which decides whose gradients are too "
+                       "late; expected --servers 1",
+                       shared->servers, shared->strategy->name);
+    return HR_OK;
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    snprintf(text, size, "backups %zu", shared->options->backups);
+}
+
+static void report(const struct hr_shared_state *shared, struct hr_run_result *result)
+{
+    for (size_t w = 0; w < shared->workers; w++) {
+        const struct hr_dropped *dropped = &shared->stats[w].dropped;
+        result->dropped_by[w] = dropped->gradients;
+        result->dropped += dropped->gradients;
+        result->dropped_samples += dropped->samples;
+    }
+}
+
+/* --- the worker --- */
+
+/* A worker's own. */
+struct backup_worker {
+    struct hr_pushing pushing; /* first */
+    bool shares;               /* it sits where the server said; else, at a cut, */
+    size_t seat, seats;        /* where it did before */
+};
+
+/* Its share is that of the step in hand, until the cut. */
+static void take_seat(struct hr_worker *worker, const struct hr_message *reply)
+{
+    struct backup_worker *own = worker->own;
+    const uint64_t word = reply->word[HR_REPLY_SEAT];
+    const bool batch = reply->kind == HR_WEIGHTS;
+    if (batch && !own->shares) {
+        own->seat = worker->seat;
+        own->seats = worker->seats;
+    }
+    if (batch || own->shares) {
+        worker->seat = batch ? (size_t)(uint32_t)word : own->seat;
+        worker->seats = batch ? (size_t)(word >> 32) : own->seats;
+    }
+    own->shares = batch;
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    const struct hr_message reply = hr_server_collect(worker);
+    struct backup_worker *own = worker->own;
+    const bool pushed = own->pushing.pushed;
+    const enum hr_push_fate fate = (enum hr_push_fate)reply.word[HR_REPLY_FATE];
+    if (pushed && fate == HR_FATE_DROPPED)
+        hr_stats_drop(worker->stats);
+    else if (pushed)
+        hr_staleness_count(worker);
+    worker->stats->updates += pushed && fate == HR_FATE_SUMMED_LAST;
+    own->pushing.pushed = false;
+    if (worker->shared->outlives)
+        take_seat(worker, &reply);
+    worker->index = reply.word[HR_REPLY_INDEX];
+    *task =
+        (struct hr_task){reply.kind == HR_NO_BATCH ? HR_TASK_CUT : HR_TASK_BATCH, worker->index};
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    hr_server_push(worker, worker->index);
+}
+
+const struct hr_strategy hr_strategy_backup_workers = {
+    .name = "backup-workers",
+    .guarantee = "each update is made of n - k gradients of its own step; the others are dropped, "
+                 "and counted",
+    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
+                                     "backups", "link", "topology", NULL},
+    .shares_batch = true,
+    .served = true,
+    .one_shard = true,
+    .order = "T(n) over those that are in, in rank order",
+    .prepare = prepare,
+    .describe = describe,
+    .report = report,
+    .worker_own = sizeof(struct backup_worker),
+    .bytes = hr_server_bytes,
+    .init = hr_server_init,
+    .start = hr_server_start,
+    .leave = hr_server_leave,
+    .request = hr_server_request,
+    .ready = hr_server_ready,
+    .accept = accept,
+    .offer = offer,
+    .arrive = hr_server_arrive,
+    .arrived = hr_server_ready,
+    .at_cut = hr_server_at_cut,
+    .export_part = hr_tell_nobody,
+    .verify = hr_verify_nothing,
+    .shard_start = hr_shard_start,
+    .shard_stop = hr_shard_stop,
+    .enabled = hr_backup_enabled,
+    .take = hr_backup_take,
+    .over = hr_shard_over,
+    .lose = hr_backup_lose,
+    .restate = hr_backup_restate,
+    .may_join = hr_server_may_join,
+};

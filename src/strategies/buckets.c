@@ -1,0 +1,76 @@
+#include "strategies/buckets.h"
+
+#include "base/clock.h"
+
+enum { LOOK_NS = 20 * 1000 }; /* when to look again at a sum that rings another bell */
+
+void hr_buckets_reset(struct hr_buckets *buckets)
+{
+    HR_ASSERT(!buckets->open);
+    buckets->nfull = buckets->nbegun = 0;
+    buckets->status = HR_OK;
+    buckets->bell = NULL;
+}
+
+/* Parts of a bucket are applied at their place in the whole. */
+static void apply_part(void *arg, size_t begin, size_t count, const float *sum)
+{
+    const struct hr_buckets *buckets = arg;
+    buckets->apply(buckets->arg, buckets->begin[buckets->nbegun - 1] + begin, count, sum);
+}
+
+static void begin_next(struct hr_buckets *buckets)
+{
+    const size_t i = buckets->nbegun++;
+    float *at = buckets->grads + buckets->begin[i];
+    const size_t end = i ? buckets->begin[i - 1] : buckets->params;
+    if (buckets->apply)
+        hr_member_reduce_apply_start(buckets->member, at, end - buckets->begin[i], apply_part,
+                                     buckets);
+    else
+        hr_member_all_reduce_part_start(buckets->member, at, buckets->begin[i],
+                                        end - buckets->begin[i]);
+    buckets->open = true;
+    if (!buckets->bell)
+        buckets->bell = hr_member_bell(buckets->member);
+}
+
+/* Begin what can be begun; false when there is something to wait for. */
+static bool advance(struct hr_buckets *buckets)
+{
+    for (;;) {
+        if (buckets->open && !hr_member_test(buckets->member))
+            return false;
+        if (buckets->open) {
+            buckets->open = false;
+            buckets->status = hr_member_finish(buckets->member);
+        }
+        if (buckets->status != HR_OK || buckets->nbegun == buckets->nfull)
+            return true;
+        begin_next(buckets);
+    }
+}
+
+void hr_buckets_final(struct hr_buckets *buckets, size_t offset)
+{
+    const size_t end = buckets->nfull ? buckets->begin[buckets->nfull - 1] : buckets->params;
+    if (offset < end && (offset == 0 || end - offset >= buckets->least)) {
+        HR_ASSERT(buckets->nfull < HR_BUCKETS_MAX);
+        buckets->begin[buckets->nfull++] = offset;
+    }
+    advance(buckets);
+}
+
+bool hr_buckets_test(struct hr_buckets *buckets)
+{
+    if (advance(buckets))
+        return true;
+    if (hr_member_bell(buckets->member) != buckets->bell && buckets->member->place.waiter)
+        buckets->member->place.waiter->alarm_ns = hr_clock_ns() + LOOK_NS;
+    return false;
+}
+
+enum hr_status hr_buckets_finish(struct hr_buckets *buckets)
+{
+    return buckets->status;
+}

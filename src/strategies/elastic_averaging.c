@@ -1,0 +1,332 @@
+/* Elastic averaging (EASGD): workers explore by themselves, tied to a common center.
+ *
+ *   Story    the servers hold the center c; every worker has a replica x and an optimiser's state
+ *            of its own, and updates x with its own minibatches. After every tau of them
+ *            (--sync-every) it exchanges with the center: d = alpha (x - c); x -= d; c += d. That
+ *            is one message to each shard (PUSHPULL), which does it on the worker's slice while the
+ *            worker waits. With the exchange, shard 0 hands out the next tau batches.
+ *   Promise  each exchange is whole at each shard, in the order in which the shard takes them; the
+ *            model that is evaluated and saved is the center.
+ *   Rate     alpha is --moving-rate; 0.9 / workers unless told otherwise (beta = 0.9).
+ *   Stale    the staleness of an exchange at a shard: others' exchanges since the worker's last.
+ *   Cuts     a cut ends a range of batches early; workers exchange, and every replica restarts at
+ *            the center. So a checkpoint needs no replicas, any number of workers can resume from
+ *            it, and a resumed run equals one that never stopped. The price: ends of epochs, and
+ *            --checkpoint-every, pull workers together.
+ *   Stop     a request to stop holds when a worker has used up its range.
+ *   Losses   what a worker has done since its last exchange goes with its replica: its whole range
+ *            is handed out again, or is lost, and its counters go back to where the range began. A
+ *            worker that comes back begins at the center, without a state of its optimiser.
+ *   Source   Zhang, Choromanska, LeCun, "Deep learning with Elastic Averaging SGD", NIPS 2015,
+ *            algorithm 1.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "server/server_losses.h"
+#include "server/ssp_gate.h"
+#include "server/staleness.h"
+#include "strategies/strategies.h"
+
+struct setup {
+    double rate; /* alpha */
+};
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const double rate = shared->options->moving_rate;
+    HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
+    ((struct setup *)shared->setup)->rate = rate > 0 ? rate : 0.9 / (double)shared->workers;
+    return HR_OK;
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    snprintf(text, size, "sync-every %zu, moving-rate %g", shared->options->sync_every,
+             ((const struct setup *)shared->setup)->rate);
+}
+
+/* --- a worker's counters when it began its range, after the servers' memory --- */
+
+/* Writer: the worker; after its death shard 0. */
+struct mark {
+    alignas(HR_LINE) struct hr_atom64 range; /* 1 + its first batch; 0: nothing is marked */
+    uint64_t steps, samples, updates, epoch_samples;
+    double epoch_loss;
+};
+
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return hr_server_bytes(shared) + (shared->outlives ? shared->workers : 0) * sizeof(struct mark);
+}
+
+static struct mark *mark_of(const struct hr_shared_state *shared, size_t worker)
+{
+    return (struct mark *)(void *)((unsigned char *)shared->own + hr_server_bytes(shared)) + worker;
+}
+
+static void set_mark(struct mark *mark, const struct hr_worker_stats *stats, uint64_t range)
+{
+    mark->steps = stats->steps;
+    mark->samples = stats->samples;
+    mark->updates = stats->updates;
+    mark->epoch_samples = stats->epoch_samples;
+    mark->epoch_loss = stats->epoch_loss;
+    hr_atom64_store_release(&mark->range, range + 1); /* partner: go_back */
+}
+
+/* The worker is dead: what it did in this range does not count. Had it not begun the range, there
+ * is nothing to undo. */
+static void go_back(struct mark *mark, struct hr_worker_stats *stats, uint64_t range)
+{
+    if (hr_atom64_load_acquire(&mark->range) != range + 1) /* partner: set_mark */
+        return;
+    stats->steps = mark->steps;
+    stats->samples = mark->samples;
+    stats->updates = mark->updates;
+    stats->epoch_samples = mark->epoch_samples;
+    stats->epoch_loss = mark->epoch_loss;
+    stats->last.any = false;
+    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+    hr_atom64_store_relaxed(&mark->range, 0);
+}
+
+/* --- the worker --- */
+
+/* A worker's own: batches [next, end) that it was handed and has not begun. */
+struct range {
+    uint64_t next, end;
+    uint64_t steps;  /* made since its last exchange */
+    int64_t took_ns; /* to compute their gradients */
+};
+
+static struct range *range_of(const struct hr_worker *worker)
+{
+    return worker->own;
+}
+
+static void begin_at_center(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    if (!worker->back) /* else the servers give it the center */
+        begin_at_center(worker);
+    HR_TRY(hr_server_start(worker));
+    return hr_state_start(worker, worker->rank);
+}
+
+static bool has_batches(const struct hr_worker *worker)
+{
+    return range_of(worker)->next < range_of(worker)->end;
+}
+
+/* A worker without a step since its last exchange has nothing to exchange. */
+static void request(struct hr_worker *worker)
+{
+    const struct range *range = range_of(worker);
+    if (has_batches(worker))
+        return;
+    if (range_of(worker)->steps)
+        worker->stats->bytes_sent += worker->shared->params * sizeof(float);
+    hr_server_ask(worker, range->steps ? HR_PUSHPULL : HR_PULL, range->took_ns);
+}
+
+static bool ready(void *arg)
+{
+    return has_batches(arg) || hr_server_ready(arg);
+}
+
+static void take_range(struct hr_worker *worker)
+{
+    const struct hr_message reply = hr_server_collect(worker);
+    if (range_of(worker)->steps)
+        hr_staleness_count(worker);
+    *range_of(worker) = (struct range){
+        .next = reply.word[HR_REPLY_INDEX],
+        .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
+    };
+    if (worker->shared->outlives && has_batches(worker))
+        set_mark(mark_of(worker->shared, worker->rank), worker->stats, reply.word[HR_REPLY_INDEX]);
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    if (!has_batches(worker))
+        take_range(worker);
+    *task =
+        (struct hr_task){has_batches(worker) ? HR_TASK_BATCH : HR_TASK_CUT, range_of(worker)->next};
+    if (task->kind == HR_TASK_BATCH)
+        worker->index = range_of(worker)->next++;
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    hr_update_replica(worker, worker->index);
+    range_of(worker)->steps++;
+    range_of(worker)->took_ns += worker->took_ns;
+    worker->stats->updates++;
+}
+
+/* The snapshot has the center. */
+static enum hr_status begin_again(struct hr_worker *worker)
+{
+    begin_at_center(worker);
+    return HR_OK;
+}
+
+/* --- the shard --- */
+
+/* The worker's slice, which it is to have afterwards; where the shard does not speak a copy. */
+static float *slice_of(struct hr_shard *shard, size_t worker)
+{
+    float *slice = shard->shared->weights[worker] + shard->first;
+    if (shard->speaks)
+        return slice;
+    shard->worker[worker].given = true;
+    return memcpy(shard->given + worker * shard->count, slice, shard->count * sizeof *slice);
+}
+
+static void exchange(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    struct hr_client *client = &shard->worker[worker];
+    client->clock++;
+    client->batches = 0;
+    client->staleness = shard->taken.value = shard->version - client->read;
+    hr_vec()->exchange(slice_of(shard, worker), shard->weights,
+                       (float)((const struct setup *)shared->setup)->rate, shard->count);
+    client->read = ++shard->version;
+}
+
+/* Batches that came back, as many as follow each other. */
+static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
+{
+    struct hr_fates *fates = shard->fates;
+    uint64_t n = 0, index;
+    if (!shard->loses || !hr_fates_take(fates, first))
+        return 0;
+    for (n = 1; n < most && hr_fates_next(fates, &index) && index == *first + n; n++)
+        hr_fates_take(fates, &index);
+    return n;
+}
+
+/* The next batches, up to the cut; none when there are none left. */
+static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr_message *message)
+{
+    const uint64_t most = shard->shared->options->sync_every, cut = shard->note.cut;
+    uint64_t next = shard->next;
+    if (!hr_shard_has_batch(shard))
+        return;
+    uint64_t count = again(shard, most, &next);
+    if (!count) {
+        count = cut - next < most ? cut - next : most;
+        hr_shard_handed_out(shard, next + count);
+    }
+    message->word[HR_REPLY_INDEX] = client->batch = next;
+    message->word[HR_REPLY_COUNT] = client->batches = count;
+}
+
+/* A worker that has just joined begins at the center. */
+static void welcome(struct hr_shard *shard, size_t worker)
+{
+    hr_shard_copy_out(shard, worker);
+    shard->worker[worker].read = shard->version;
+    shard->worker[worker].fresh = false;
+}
+
+static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
+{
+    struct hr_client *client = &shard->worker[worker];
+    struct hr_message message = {.kind = exchanges || client->fresh ? HR_WEIGHTS : HR_RANGE};
+    hr_shard_asks(shard, worker);
+    client->given = false;
+    if (exchanges)
+        exchange(shard, worker);
+    else if (client->fresh)
+        welcome(shard, worker);
+    const uint64_t slowest = hr_ssp_slowest_clock(shard), clock = client->clock;
+    if (shard->number == 0)
+        hand_out(shard, client, &message);
+    if (!exchanges)
+        shard->taken.value = message.word[HR_REPLY_INDEX];
+    message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
+    hr_shard_reply(shard, worker, message);
+}
+
+/* May be repeated. */
+static void settle_counters(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const struct hr_client *client = &shard->worker[worker];
+    hr_stats_mend(&shared->stats[worker]);
+    if (client->held)
+        go_back(mark_of(shared, worker), &shared->stats[worker], client->batch);
+}
+
+static void lose(struct hr_shard *shard, size_t worker)
+{
+    hr_shard_lose_begin(shard, worker);
+    if (shard->number == 0) {
+        if (shard->speaks)
+            settle_counters(shard, worker);
+        hr_shard_give_back(shard, worker);
+    }
+    hr_shard_lose_end(shard, worker);
+}
+
+static void restate(struct hr_shard *shard, size_t worker)
+{
+    if (shard->worker[worker].left == HR_LEFT_GONE)
+        settle_counters(shard, worker);
+}
+
+static void take(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_message message = hr_shard_next(shard, worker);
+    if (message.kind == HR_PULL || message.kind == HR_PUSHPULL)
+        answer(shard, worker, message.kind == HR_PUSHPULL);
+    else
+        hr_shard_end(shard, worker, message.kind);
+}
+
+const struct hr_strategy hr_strategy_elastic_averaging = {
+    .name = "elastic-averaging",
+    .guarantee = "each exchange with the center whole, once; staleness unbounded, measured",
+    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
+                                     "sync-every", "moving-rate", "link", "topology", NULL},
+    .served = true,
+    .private_state = true,
+    .order = hr_order_of_arrival,
+    .prepare = prepare,
+    .describe = describe,
+    .bytes = bytes,
+    .init = hr_server_init,
+    .worker_own = sizeof(struct range),
+    .worker_bytes = hr_state_bytes,
+    .start = start,
+    .stop = hr_state_stop,
+    .leave = hr_server_leave,
+    .request = request,
+    .ready = ready,
+    .accept = accept,
+    .offer = offer,
+    .arrive = hr_server_arrive,
+    .arrived = hr_server_ready,
+    .at_cut = hr_server_at_cut,
+    .export_part = hr_export_own_state,
+    .verify = begin_again,
+    .shard_start = hr_shard_start,
+    .shard_stop = hr_shard_stop,
+    .enabled = hr_shard_enabled,
+    .take = take,
+    .over = hr_shard_over,
+    .lose = lose,
+    .restate = restate,
+    .may_join = hr_server_may_join,
+};

@@ -1,0 +1,396 @@
+/* Gossip (decentralised SGD): workers average their weights with their neighbours on a graph.
+ *
+ *   Story    every worker i has a replica x_i and an optimiser's state of its own. A step: it
+ *            updates x_i with the gradient of its share of the global batch, sends x_i to its
+ *            neighbours (--gossip-graph), and when theirs are in, x_i = sum over j of W_ij x_j.
+ *            A worker waits only for its neighbours: two workers may be as many steps apart as
+ *            there are links between them.
+ *   Weights  Metropolis: W_ij = 1 / (1 + max(d_i, d_j)) between neighbours, d being how many each
+ *            has; W_ii = 1 - the sum of these. W is symmetric, and its rows and columns sum to 1:
+ *            averaging leaves the mean of the replicas where it is.
+ *   Order    j in rank order, i itself in its place; each product is rounded, then added.
+ *   Memory   x_i has two places, used by turns. A place is overwritten two steps later, when all
+ *            neighbours have sent their next replica, and so have read this one.
+ *   Losses   nobody waits for a neighbour that is gone, unless its replica has come. Where it has
+ *            not, its weight in the average goes to x_i itself: among those that are left W stays
+ *            symmetric, and its rows and columns sum to 1. A dead neighbour that has sent to some
+ *            alone is averaged by these alone: that step the mean moves. What it had trained on
+ *            lives on in its neighbours; its own replica is gone, and its place is not read, since
+ *            it may be half written for a step that was never sent. See survivors.h.
+ *   Return   at the end of a cut all start again from the snapshot's replicas: those who were there
+ *            as if they had not stopped. Whoever has no seat has the mean there, and no state.
+ *   Cuts     the model is the mean of the replicas, T(n) times 1 / n. No replica changes; the
+ *            snapshot has them all, so a resumed run equals one that never stopped.
+ *   Stop     news from worker 0 travel one link a step, so a request to stop takes effect after as
+ *            many steps as the farthest worker is links away, or at the next cut.
+ *   Source   Lian et al., "Can Decentralized Algorithms Outperform Centralized Algorithms?", NIPS
+ *            2017, arXiv 1705.09056. Weights: Xiao, Boyd, "Fast linear iterations for distributed
+ *            averaging", 2004.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/vec.h"
+#include "checkpoint/digest.h"
+#include "strategies/gossip_graph.h"
+#include "strategies/strategies.h"
+#include "strategies/survivors.h"
+
+/* --- from the option to weights --- */
+
+struct setup {
+    uint64_t reach;  /* links to the worker that is farthest from worker 0, at least 1 */
+    size_t links;    /* of all workers together */
+    float weights[]; /* W (workers, workers), 0: no neighbours */
+};
+
+static const float *weights_of(const struct hr_shared_state *shared, size_t worker)
+{
+    return ((const struct setup *)shared->setup)->weights + worker * shared->workers;
+}
+
+static bool are_neighbours(const struct hr_shared_state *shared, size_t i, size_t j)
+{
+    return i != j && weights_of(shared, i)[j] > 0;
+}
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const size_t n = shared->workers;
+    struct hr_gossip_graph graph = {.n = n, .degree = calloc(n, sizeof(size_t) + n)};
+    struct setup *setup;
+    enum hr_status status;
+    if (!graph.degree)
+        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
+    graph.linked = (unsigned char *)(graph.degree + n);
+    HR_TRY_GOTO(hr_gossip_graph_make(&graph, shared->options->gossip_graph), status, out);
+    HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
+    setup = shared->setup;
+    setup->links = hr_gossip_graph_weigh(&graph, setup->weights);
+    if (graph.of_file)
+        shared->graph_digest = hr_digest64_text(hr_gossip_graph_digest(&graph));
+    status = hr_gossip_graph_measure(&graph, &setup->reach);
+out:
+    free(graph.degree);
+    return status;
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    const size_t links = ((const struct setup *)shared->setup)->links;
+    snprintf(text, size, "gossip-graph %.48s, %zu link%s", shared->options->gossip_graph, links,
+             links == 1 ? "" : "s");
+}
+
+/* --- memory: [messages that came to worker 0 from 0, 1, ..., to 1 ... | second places] --- */
+
+static size_t place_bytes(const struct hr_shared_state *shared)
+{
+    return hr_round_up(shared->params * sizeof(float), HR_LINE);
+}
+
+static size_t counts_bytes(const struct hr_shared_state *shared)
+{
+    return hr_round_up(shared->workers * shared->workers * sizeof(struct hr_atom64), HR_LINE);
+}
+
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return counts_bytes(shared) + shared->workers * place_bytes(shared) +
+           hr_survivors_bytes(shared);
+}
+
+static struct hr_survivors *survivors_of(const struct hr_shared_state *shared)
+{
+    return (void *)((unsigned char *)shared->own + counts_bytes(shared) +
+                    shared->workers * place_bytes(shared));
+}
+
+static void init(struct hr_shared_state *shared)
+{
+    hr_survivors_init(survivors_of(shared), shared);
+}
+
+/* Is a worker no longer waited for? */
+static bool is_gone(const struct hr_shared_state *shared, size_t worker)
+{
+    return shared->outlives && hr_survivors_lack(survivors_of(shared), shared, worker);
+}
+
+/* Messages that have come from j to i. Writer: j, or the driver that delivers for it. */
+static struct hr_atom64 *came(const struct hr_shared_state *shared, size_t i, size_t j)
+{
+    return (struct hr_atom64 *)shared->own + i * shared->workers + j;
+}
+
+/* Where the replica of a worker lies in its step `step`, counted from the run's first. */
+static float *place_of(const struct hr_shared_state *shared, size_t worker, uint64_t step)
+{
+    unsigned char *second = (unsigned char *)shared->own + counts_bytes(shared);
+    return step % 2 ? (float *)(void *)(second + worker * place_bytes(shared))
+                    : shared->weights[worker];
+}
+
+/* --- the worker --- */
+
+/* A worker's own. */
+struct own {
+    uint64_t steps; /* exchanges finished */
+    bool sent;      /* its replica of this step; it waits for its neighbours' */
+    float *left;    /* (workers) owned: W of those whose replicas are here; NULL: nobody is lost */
+};
+
+static size_t worker_bytes(const struct hr_shared_state *shared)
+{
+    return hr_state_bytes(shared) + (shared->outlives ? shared->workers * sizeof(float) : 0);
+}
+
+static void stop(struct hr_worker *worker)
+{
+    free(((struct own *)worker->own)->left);
+    hr_state_stop(worker);
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    struct own *own = worker->own;
+    worker->bell = &shared->control->rank[worker->rank].bell;
+    worker->back = false; /* the snapshot has what it begins with */
+    worker->weights = place_of(shared, worker->rank, 0);
+    own->left = shared->outlives ? calloc(shared->workers, sizeof *own->left) : NULL;
+    if (shared->outlives && !own->left)
+        return hr_fail(HR_E_NOMEM, "no memory for weights of %zu workers", shared->workers);
+    hr_load_replica(worker);
+    const enum hr_status status = hr_state_start(worker, worker->rank);
+    if (status != HR_OK)
+        free(own->left);
+    return status;
+}
+
+/* Has worker j's replica of this step come? */
+static bool is_here(const struct hr_worker *worker, size_t j)
+{
+    const struct hr_atom64 *count = came(worker->shared, worker->rank, j);
+    return hr_atom64_load_acquire(count) > /* partner: deliver */
+           ((const struct own *)worker->own)->steps;
+}
+
+static bool ready(void *arg)
+{
+    const struct hr_worker *worker = arg;
+    const struct hr_shared_state *shared = worker->shared;
+    const struct own *own = worker->own;
+    for (size_t j = 0; own->sent && j < shared->workers; j++)
+        if (are_neighbours(shared, worker->rank, j) && !is_here(worker, j) && !is_gone(shared, j))
+            return false;
+    return true;
+}
+
+static void deliver(const struct hr_shared_state *shared, size_t from, size_t to)
+{
+    struct hr_atom64 *count = came(shared, to, from);
+    hr_atom64_store_release(count, hr_atom64_load_relaxed(count) + 1); /* partner: is_here */
+    hr_bell_ring(&shared->control->rank[to].bell);
+}
+
+static uint64_t came_from(const struct hr_shared_state *shared, size_t from, size_t to)
+{
+    return hr_atom64_load_acquire(came(shared, to, from)); /* partner: deliver */
+}
+
+/* This worker's row of W, for this step: it is looked up once, since more may come meanwhile. A
+ * replica that was sent before its worker was seen to be gone is here by now. */
+static const float *row_of(const struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t rank = worker->rank;
+    const float *all = weights_of(shared, rank);
+    float *left = ((const struct own *)worker->own)->left;
+    if (!left)
+        return all;
+    memcpy(left, all, shared->workers * sizeof *left);
+    for (size_t j = 0; j < shared->workers; j++)
+        if (are_neighbours(shared, rank, j) && !is_here(worker, j)) {
+            left[rank] += left[j];
+            left[j] = 0;
+        }
+    return left;
+}
+
+/* Elements [at, at + count) of the sum over neighbours, and this worker. */
+static void average_block(const struct hr_worker *worker, const float *weights, float *out,
+                          size_t at, size_t count)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const uint64_t step = ((const struct own *)worker->own)->steps;
+    bool first = true;
+    for (size_t j = 0; j < shared->workers; j++) {
+        const float *x = place_of(shared, j, step) + at;
+        if (weights[j] > 0 && !first)
+            hr_vec()->axpy(out + at, weights[j], x, count);
+        if (weights[j] > 0 && first) {
+            memcpy(out + at, x, count * sizeof *out);
+            hr_vec()->scale(out + at, weights[j], count);
+            first = false;
+        }
+    }
+}
+
+static void average(struct hr_worker *worker)
+{
+    enum { NEAR = 2048 }; /* elements that stay in the nearest cache */
+    const struct hr_shared_state *shared = worker->shared;
+    struct own *own = worker->own;
+    const float *weights = row_of(worker);
+    float *out = place_of(shared, worker->rank, own->steps + 1);
+    for (size_t at = 0; at < shared->params; at += NEAR)
+        average_block(worker, weights, out, at, hr_min_size(NEAR, shared->params - at));
+    for (size_t j = 0; j < shared->workers; j++)
+        if (j != worker->rank && weights[j] > 0)
+            worker->stats->bytes_received += shared->params * sizeof(float);
+    worker->weights = out;
+    own->steps++;
+    own->sent = false;
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const uint64_t reach = ((const struct setup *)shared->setup)->reach;
+    if (((const struct own *)worker->own)->sent)
+        average(worker);
+    if (shared->outlives)
+        hr_survivors_next(survivors_of(shared), worker, task);
+    else
+        hr_next_agreed(worker, hr_min_size(worker->index + reach, worker->cut), task);
+    return HR_OK;
+}
+
+static void offer(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t size = shared->params * sizeof(float);
+    if (worker->samples)
+        hr_update_replica(worker, worker->index - 1);
+    worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
+    ((struct own *)worker->own)->sent = true;
+    for (size_t j = 0; j < shared->workers; j++)
+        if (are_neighbours(shared, worker->rank, j) && !is_gone(shared, j)) {
+            worker->stats->bytes_sent += size;
+            hr_peer_send(shared, worker->rank, j, size);
+        }
+    if (shared->outlives) /* partner: lost. Not before the others have it, or can get it */
+        hr_atom64_store_release(&worker->stats->done, worker->index);
+}
+
+/* The first index whose gradient of a lost worker has reached nobody. */
+static void lost(struct hr_shared_state *shared, size_t worker)
+{
+    struct hr_survivors *survivors = survivors_of(shared);
+    /* Partners: offer and deliver, of a dead worker. */
+    uint64_t sent = 0, missed = hr_atom64_load_acquire(&shared->stats[worker].done);
+    for (size_t i = 0; i < shared->workers; i++) {
+        const uint64_t count = hr_atom64_load_acquire(came(shared, i, worker));
+        sent = count > sent ? count : sent;
+    }
+    if (hr_survivors_began(survivors) + sent > missed)
+        missed = hr_survivors_began(survivors) + sent;
+    hr_survivors_lose(survivors, shared, worker, missed);
+}
+
+static void missing(struct hr_shared_state *shared)
+{
+    hr_survivors_missing(survivors_of(shared), shared);
+}
+
+/* A cut has been concluded: the snapshot is what the members have. */
+static uint64_t settle(struct hr_shared_state *shared)
+{
+    return hr_survivors_index(survivors_of(shared));
+}
+
+static bool has_seat(const struct hr_shared_state *shared, size_t worker)
+{
+    size_t seat = 0;
+    while (seat < shared->seats->n && shared->seats->rank[seat] != worker)
+        seat++;
+    return seat < shared->seats->n;
+}
+
+/* This worker's stripe of what those without a seat begin with when they come back. */
+static void export_absent(const struct hr_worker *worker, size_t begin, size_t count)
+{
+    const struct hr_snapshot *to = &worker->shared->snapshot;
+    const size_t params = worker->shared->params, floats = hr_state_floats(worker->shared);
+    for (size_t w = 0; w < worker->shared->workers; w++) {
+        if (has_seat(worker->shared, w))
+            continue;
+        memcpy(to->replicas + w * params + begin, to->weights + begin, count * sizeof(float));
+        for (size_t at = w * floats; at < (w + 1) * floats; at += params)
+            memset(to->state + at + begin, 0, count * sizeof(float));
+        if (worker->seat == 0)
+            to->applied[w] = 0;
+    }
+}
+
+/* This worker's stripe of the mean of all replicas; all workers rest. */
+static void export_mean(const struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t n = worker->seats, begin = hr_stripe_begin(shared->params, n, worker->seat);
+    const size_t count = hr_stripe_begin(shared->params, n, worker->seat + 1) - begin;
+    const float *replicas[HR_VEC_MAX_INPUTS];
+    float *mean = shared->snapshot.weights + begin;
+    for (size_t j = 0; j < n; j++)
+        replicas[j] =
+            place_of(shared, shared->seats->rank[j], ((const struct own *)worker->own)->steps) +
+            begin;
+    hr_vec()->tree_sum(&mean, 1, replicas, n, count);
+    hr_vec()->scale(mean, 1.0f / (float)n, count);
+    if (n < shared->workers)
+        export_absent(worker, begin, count);
+}
+
+static void export_part(struct hr_worker *worker)
+{
+    export_mean(worker);
+    hr_export_replica(worker);
+    hr_export_own_state(worker);
+}
+
+const struct hr_strategy hr_strategy_gossip = {
+    .name = "gossip",
+    .guarantee = "each step averages with its neighbours alone; the model is the mean of replicas "
+                 "that differ",
+    .options = (const char *const[]){"gossip-graph", "link", "topology", NULL},
+    .synchronous = true,
+    .shares_batch = true,
+    .keeps_replicas = true,
+    .joins_at_cut = true,
+    .private_state = true,
+    .order = "weights of a worker and its neighbours, in rank order",
+    .prepare = prepare,
+    .describe = describe,
+    .bytes = bytes,
+    .init = init,
+    .worker_own = sizeof(struct own),
+    .worker_bytes = worker_bytes,
+    .start = start,
+    .stop = stop,
+    .request = hr_tell_nobody,
+    .ready = ready,
+    .accept = accept,
+    .offer = offer,
+    .deliver = deliver,
+    .came_from = came_from,
+    .arrive = hr_tell_nobody,
+    .arrived = hr_always_ready,
+    .export_part = export_part,
+    .verify = hr_verify_nothing,
+    .settle = settle,
+    .lost = lost,
+    .missing = missing,
+};

@@ -1,0 +1,171 @@
+#include "strategies/ledger.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/size.h"
+
+/* A batch's word: 0 nobody has written it, 1 + w worker w has drawn it, or: */
+static const uint32_t PUSHED = UINT32_MAX;
+
+/* A worker's line. */
+struct hands {
+    alignas(HR_LINE) struct hr_atom64 pushing; /* 1 + the index; 0: none */
+    uint64_t deaths; /* in this span, to which no batch is put down yet; the launcher's */
+};
+
+struct hr_ledger {
+    alignas(HR_LINE) uint64_t begin; /* of the span */
+    uint64_t workers, room;          /* indices of the longest span */
+    struct hands of[];               /* (workers), and behind them (room) words */
+};
+
+static uint64_t room_of(const struct hr_shared_state *shared)
+{
+    return hr_batch_schedule_longest_span(&shared->schedule);
+}
+
+size_t hr_ledger_bytes(const struct hr_shared_state *shared)
+{
+    return shared->outlives ? sizeof(struct hr_ledger) + shared->workers * sizeof(struct hands) +
+                                  room_of(shared) * sizeof(struct hr_atom32)
+                            : 0;
+}
+
+void hr_ledger_init(struct hr_ledger *ledger, const struct hr_shared_state *shared)
+{
+    if (!shared->outlives)
+        return;
+    ledger->begin = shared->schedule.first;
+    ledger->workers = shared->workers;
+    ledger->room = room_of(shared);
+}
+
+/* The words of the span, the first of which is about index `begin`. */
+static struct hr_atom32 *words(struct hr_ledger *ledger)
+{
+    return (struct hr_atom32 *)(void *)&ledger->of[ledger->workers];
+}
+
+static struct hr_atom32 *word_of(struct hr_ledger *ledger, uint64_t index)
+{
+    HR_ASSERT(index - ledger->begin < ledger->room);
+    return words(ledger) + (index - ledger->begin);
+}
+
+static bool is_in_span(const struct hr_ledger *ledger, uint64_t index)
+{
+    return index - ledger->begin < ledger->room; /* an earlier one wraps round */
+}
+
+/* --- the worker; partner of each store: the launcher, after its death or at rest --- */
+
+void hr_ledger_draw(struct hr_ledger *ledger, size_t worker, uint64_t index)
+{
+    hr_atom32_store_release(word_of(ledger, index), (uint32_t)worker + 1);
+}
+
+void hr_ledger_begin_push(struct hr_ledger *ledger, size_t worker, uint64_t index)
+{
+    /* It must stand before the first weight is stored: a release alone would not say so. */
+    hr_atom64_replace_acq_rel(&ledger->of[worker].pushing, 0, index + 1);
+}
+
+void hr_ledger_end_push(struct hr_ledger *ledger, size_t worker, uint64_t index)
+{
+    hr_atom32_store_release(word_of(ledger, index), PUSHED);
+    hr_atom64_store_release(&ledger->of[worker].pushing, 0);
+}
+
+/* --- the launcher --- */
+
+static bool is_pushed(struct hr_ledger *ledger, uint64_t index)
+{
+    return hr_atom32_load_acquire(word_of(ledger, index)) == PUSHED; /* partner: end_push */
+}
+
+void hr_ledger_lose(struct hr_ledger *ledger, const struct hr_shared_state *shared, size_t worker)
+{
+    struct hands *hands = &ledger->of[worker];
+    struct hr_worker_stats *stats = &shared->stats[worker];
+    const uint64_t pushing = hr_atom64_load_acquire(&hands->pushing); /* partner: begin_push */
+    hr_stats_mend(stats);
+    if (pushing && !is_pushed(ledger, pushing - 1)) {
+        hr_fate_of(shared->fates, worker)->partial++;
+        hr_atom32_store_release(word_of(ledger, pushing - 1), PUSHED); /* partner: missing */
+    }
+    if (stats->last.any && is_in_span(ledger, stats->last.index) &&
+        !is_pushed(ledger, stats->last.index))
+        hr_stats_take_back(stats);
+    stats->updates = stats->steps;
+    hr_atom64_store_release(&hands->pushing, 0);
+    hands->deaths++;
+}
+
+/* Who lost a batch that nobody has written: somebody who died and has none. */
+static size_t somebody(const struct hr_ledger *ledger)
+{
+    for (size_t w = 0; w < ledger->workers; w++)
+        if (ledger->of[w].deaths > 0)
+            return w;
+    return 0;
+}
+
+/* A lost worker had this batch: it is handed out again, or lost. */
+static void settle(struct hr_ledger *ledger, const struct hr_shared_state *shared, uint64_t index)
+{
+    struct hr_atom32 *word = word_of(ledger, index);
+    const uint32_t drawn = hr_atom32_load_acquire(word); /* partner: draw */
+    const size_t worker = drawn ? drawn - 1 : somebody(ledger);
+    const uint64_t samples = hr_batch_schedule_batch(&shared->schedule, index).count;
+    struct hr_fate *fate = hr_fate_of(shared->fates, worker);
+    ledger->of[worker].deaths -= ledger->of[worker].deaths > 0;
+    if (shared->reissues) {
+        hr_fates_return(shared->fates, index);
+        fate->again_batches++;
+        fate->again_samples += samples;
+    } else {
+        hr_atom32_store_release(word, PUSHED); /* nobody waits for it; partner: this file */
+        fate->lost_batches++;
+        fate->lost_samples += samples;
+    }
+}
+
+/* Settle those before `end` that somebody has written, or those that nobody has. */
+static void settle_all(struct hr_ledger *ledger, const struct hr_shared_state *shared, uint64_t end,
+                       bool written, size_t *settled)
+{
+    for (uint64_t index = ledger->begin; index < end; index++) {
+        const uint32_t word = hr_atom32_load_acquire(word_of(ledger, index)); /* partner: draw */
+        if (word == PUSHED || (word != 0) != written)
+            continue;
+        if (shared->reissues && *settled == shared->fates->room)
+            return; /* the rest will be missing when all come again */
+        settle(ledger, shared, index);
+        ++*settled;
+    }
+}
+
+/* The next span begins. */
+static void turn_over(struct hr_ledger *ledger, uint64_t begin)
+{
+    memset(words(ledger), 0, ledger->room * sizeof(struct hr_atom32));
+    for (size_t w = 0; w < ledger->workers; w++)
+        ledger->of[w].deaths = 0;
+    ledger->begin = begin;
+}
+
+void hr_ledger_missing(struct hr_ledger *ledger, const struct hr_shared_state *shared)
+{
+    const struct hr_dispenser *dispenser = shared->dispenser;
+    const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partner: who has drawn */
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
+    const uint64_t end = next < cut ? next : cut;
+    size_t settled = 0;
+    if (hr_fates_waiting(shared->fates)) /* they would be returned twice */
+        return;
+    settle_all(ledger, shared, end, true, &settled);
+    settle_all(ledger, shared, end, false, &settled);
+    if (!hr_fates_waiting(shared->fates))
+        turn_over(ledger, end);
+}

@@ -1,0 +1,128 @@
+#include "virtual/simulator.h"
+
+#include <stdlib.h>
+
+#include "server/server.h"
+
+/* --- events --- */
+
+/* Of one worker alone? All others are of a term. */
+static bool is_of_life(enum hr_event_kind kind)
+{
+    return kind == HR_EVENT_COMPUTED || kind == HR_EVENT_REPLIED || kind == HR_EVENT_DEADLINE;
+}
+
+static bool is_of_term(enum hr_event_kind kind)
+{
+    return kind == HR_EVENT_ARRIVED || kind == HR_EVENT_SERVED || kind == HR_EVENT_SUMMED ||
+           kind == HR_EVENT_DELIVERED;
+}
+
+uint64_t hr_simulator_event(const struct hr_simulator *sim, enum hr_event_kind kind, size_t worker,
+                            size_t shard)
+{
+    const uint32_t stamp = is_of_life(kind) ? sim->seat[worker].life : sim->term;
+    return (uint64_t)kind | (uint64_t)worker << 4 | (uint64_t)shard << 16 | (uint64_t)stamp << 32;
+}
+
+bool hr_simulator_is_over(const struct hr_simulator *sim, const struct hr_happening *what)
+{
+    if (is_of_life(what->kind))
+        return what->stamp != sim->seat[what->worker].life;
+    if (what->kind == HR_EVENT_SERVED && !sim->station[what->shard].busy) /* it has died */
+        return true;
+    return is_of_term(what->kind) && what->stamp != sim->term;
+}
+
+enum hr_status hr_simulator_push(struct hr_simulator *sim, int64_t time_ps, uint64_t what)
+{
+    if (time_ps >= HR_PS_NEVER)
+        return hr_fail(HR_E_USAGE, "this run would take more than 53 days of virtual time");
+    return hr_events_push(&sim->events, time_ps, what);
+}
+
+/* --- a rank's time, and its end --- */
+
+void hr_simulator_settle(struct hr_simulator *sim, size_t rank)
+{
+    if (!sim->seat[rank].absent)
+        hr_virtual_settle(&sim->seat[rank].account, hr_simulator_now(sim));
+}
+
+/* Its gradient was booked beforehand: stall, then loading, then computing. Take back what was still
+ * to come. */
+static void stop_computing(struct hr_simulator *sim, struct hr_virtual_seat *seat)
+{
+    const struct {
+        enum hr_activity activity;
+        int64_t ps;
+    } part[] = {
+        {HR_COMPUTE, seat->compute_ps}, {HR_LOAD, seat->load_ps}, {HR_WAIT, seat->stall_ps}};
+    const int64_t now = hr_simulator_now(sim);
+    for (size_t i = 0; i < sizeof part / sizeof *part && seat->account.since_ps > now; i++) {
+        const int64_t left = seat->account.since_ps - now;
+        const int64_t less = left < part[i].ps ? left : part[i].ps;
+        hr_virtual_spend(&seat->account, part[i].activity, -less);
+        seat->account.since_ps -= less;
+    }
+}
+
+static void leave_seat(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_virtual_seat *seat = &sim->seat[rank];
+    stop_computing(sim, seat);
+    hr_simulator_settle(sim, rank);
+    seat->absent = true;
+    seat->coming = 0;
+    seat->life++;
+}
+
+enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank)
+{
+    const size_t workers = sim->play.shared->workers;
+    if (rank < workers)
+        leave_seat(sim, rank);
+    else
+        sim->station[rank - workers].busy = false;
+    HR_TRY(hr_play_die(&sim->play, rank));
+    return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), HR_NOTICE_PS),
+                             hr_simulator_event(sim, HR_EVENT_NOTICED, rank, 0));
+}
+
+/* --- memory --- */
+
+static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shared_state *shared)
+{
+    const size_t shards = shared->servers ? shared->servers : 1;
+    const size_t slots = shared->workers * HR_SERVER_SLOTS, kinds = shards + 1;
+    sim->station = calloc(shards, sizeof *sim->station);
+    sim->seat = calloc(shared->workers, sizeof *sim->seat);
+    sim->moving_ps = calloc(shared->workers * kinds, sizeof *sim->moving_ps);
+    sim->queue = calloc(shards * slots, sizeof *sim->queue);
+    if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue)
+        return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", shared->workers);
+    for (size_t s = 0; s < shards; s++)
+        sim->station[s].inbox.sender = sim->queue + s * slots;
+    for (size_t r = 0; r < shared->workers; r++)
+        sim->seat[r].account = (struct hr_virtual_account){.account = &shared->stats[r].account,
+                                                           .moving_ps = sim->moving_ps + r * kinds,
+                                                           .nmoving = kinds};
+    return HR_OK;
+}
+
+enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive)
+{
+    HR_TRY(take_memory(sim, drive->job->shared));
+    return hr_message_queue_open(&sim->messages, &drive->job->conditions.topology,
+                                 drive->job->shared->group_options.group_size);
+}
+
+void hr_simulator_close(struct hr_simulator *sim)
+{
+    hr_message_queue_close(&sim->messages);
+    hr_events_fini(&sim->events);
+    free(sim->station);
+    free(sim->seat);
+    free(sim->moving_ps);
+    free(sim->queue);
+}

@@ -1,0 +1,138 @@
+/* simulator.h - a run in virtual time: who computes until when, what is under way, what comes next.
+ *
+ *   Worker   accepts at t: its gradient takes until t + d, d from a model (conditions.h). The pool
+ *            really computes it at any moment before that: d is the lookahead.
+ *   Message  is seen when it arrives, at a time that the links decide (message_queue.h).
+ *   Shard    takes messages that have arrived, one by one, first come first served among those
+ *            it may take; it is busy for --server-time, at whose end come effect and reply.
+ *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
+ *            shard takes what has arrived and what arrives from then on; the worker continues
+ *            when its replies are there and its shard has nothing left that it may take.
+ *   Loss     (--inject drop-push) of a push: the message takes no link and never comes, or it comes
+ *            and the answer, which takes no link either, does not. The worker waits for the
+ *            deadline, and for another one if a copy is still under way or lies with its server.
+ *   Sum      of all replicas: made when the last has come, seen when the links have carried it.
+ *   Death    (--inject kill) of a rank: it computes and takes nothing more. What a worker has sent
+ *            arrives. It is noticed HR_NOTICE_PS later, and not before its last message is there:
+ *            virtual_losses.h. Events of a life that is over, or of a term, are dropped.
+ *
+ * Nothing here looks at the machine's clock, so the run is the same again, bit for bit, on any
+ * number of processors. Evaluations and checkpoints take no virtual time.
+ *
+ * Files:   simulator.c        memory, events
+ *          virtual_traffic.c  messages and sums on their way
+ *          virtual_ranks.c    what shards and workers do when something has come
+ *          virtual_losses.c   a death is noticed; who was lost comes back; terms
+ *          drive_virtual.c    one event after the other
+ *
+ * Threads: a simulator belongs to one.
+ * Test:    tests/unit/train/test_virtual.c, tests/unit/train/test_virtual_losses.c,
+ *          tests/unit/virtual/test_virtual_deaths.c
+ */
+#ifndef HR_VIRTUAL_SIMULATOR_H
+#define HR_VIRTUAL_SIMULATOR_H
+
+#include "group/local_group.h"
+#include "netsim/events.h"
+#include "virtual/message_queue.h"
+#include "play/play_losses.h"
+#include "virtual/virtual_account.h"
+#include "virtual/virtual_inbox.h"
+
+enum hr_event_kind {
+    HR_EVENT_COMPUTED,  /* a worker's gradient */
+    HR_EVENT_ARRIVED,   /* a worker's message, at a shard */
+    HR_EVENT_REPLIED,   /* a shard's, at a worker */
+    HR_EVENT_SERVED,    /* a shard has taken its message */
+    HR_EVENT_SUMMED,    /* all workers' buffers */
+    HR_EVENT_FREED,     /* a link: others may leave */
+    HR_EVENT_DELIVERED, /* a message of worker `shard`, at worker `worker` */
+    HR_EVENT_DEADLINE,  /* a worker may send again what was lost of its push */
+    HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
+    HR_EVENT_NOTICED,   /* its death */
+    HR_EVENT_AGAIN,     /* it may be started again */
+};
+
+/* Does it change what one worker and one shard do, and no others? */
+static inline bool hr_event_is_of_ranks(enum hr_event_kind kind)
+{
+    return kind <= HR_EVENT_DEADLINE && kind != HR_EVENT_SUMMED && kind != HR_EVENT_FREED;
+}
+
+/* How long nobody knows of a death. */
+#define HR_NOTICE_PS INT64_C(3000000000)
+
+/* What happens, as the heap has it: all of it in one word (hr_simulator_event). */
+struct hr_happening {
+    enum hr_event_kind kind;
+    size_t worker, shard;
+    uint32_t stamp; /* the worker's life, or the term, in which it began */
+};
+
+static inline struct hr_happening hr_event_unpack(uint64_t what)
+{
+    return (struct hr_happening){(enum hr_event_kind)(what & 15), what >> 4 & 0xfff,
+                                 what >> 16 & 0xfff, (uint32_t)(what >> 32)};
+}
+
+/* A shard. */
+struct hr_virtual_station {
+    struct hr_virtual_inbox inbox; /* room for (workers * HR_SERVER_SLOTS) */
+    bool busy;
+    size_t serving;
+    uint64_t served;
+};
+
+/* A worker. */
+struct hr_virtual_seat {
+    struct hr_virtual_account account;
+    size_t coming;                         /* messages of shards on their way to it */
+    size_t sent;                           /* its own on their way */
+    int64_t stall_ps, load_ps, compute_ps; /* its gradient takes all of them */
+    bool repeats;                          /* at a deadline that is set: a push was lost */
+    bool absent;                           /* dead, lost, or without a seat: its time is nobody's */
+    bool overdue;  /* its death is noticed when its last message has arrived */
+    uint32_t life; /* counts its deaths, its returns, and terms */
+};
+
+struct hr_simulator {
+    struct hr_play play;
+    struct hr_events events;
+    struct hr_message_queue messages;
+    struct hr_virtual_station *station;          /* (servers) owned, with what they point to */
+    struct hr_virtual_seat *seat;                /* (workers) owned */
+    int64_t *moving_ps;                          /* (workers, max(servers, 1) + 1) owned */
+    uint32_t *queue;                             /* owned */
+    unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
+    uint32_t term;
+    uint32_t recalls;             /* for which all who wait have come to rest */
+    const int64_t *sum_moving_ps; /* (seats) of the sum under way, borrowed; or NULL */
+    enum hr_status status;        /* first error of a callback */
+};
+
+/* Memory for its stations and seats, and the network's. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive);
+/* Harmless on one that is zeroed but for play.drive. */
+void hr_simulator_close(struct hr_simulator *sim);
+
+static inline int64_t hr_simulator_now(const struct hr_simulator *sim)
+{
+    return sim->play.drive->now_ps;
+}
+
+/* An event of the present term, and of the worker's present life. */
+uint64_t hr_simulator_event(const struct hr_simulator *sim, enum hr_event_kind kind, size_t worker,
+                            size_t shard);
+/* Is the life or the term over in which it began, or the shard gone that was to be done? */
+bool hr_simulator_is_over(const struct hr_simulator *sim, const struct hr_happening *what);
+/* It will happen then. HR_E_USAGE: later than the heap can say; HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_simulator_push(struct hr_simulator *sim, int64_t time_ps,
+                                            uint64_t what);
+
+/* Book the time of worker `rank` until now, if it is there. */
+void hr_simulator_settle(struct hr_simulator *sim, size_t rank);
+
+/* A rank that lives dies now. HR_E_LOST: the run outlives no losses. */
+HR_CHECKED enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank);
+
+#endif

@@ -1,0 +1,183 @@
+#include "virtual/virtual_losses.h"
+
+#include "virtual/virtual_ranks.h"
+
+static const struct hr_losses *losses_of(const struct hr_simulator *sim)
+{
+    return &sim->play.drive->losses;
+}
+
+static size_t ranks(const struct hr_simulator *sim)
+{
+    return sim->play.shared->workers + sim->play.shared->servers;
+}
+
+/* --- deaths --- */
+
+/* The run's clock shows whole nanoseconds: at the first that is not before it. */
+enum hr_status hr_virtual_plan_deaths(struct hr_simulator *sim)
+{
+    const struct hr_inject *inject = &sim->play.drive->job->conditions.inject;
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        const bool server = entry->kind == HR_INJECT_KILL_SERVER;
+        const size_t rank = entry->rank + (server ? sim->play.shared->workers : 0);
+        if (!entry->timed || (!server && entry->kind != HR_INJECT_KILL))
+            continue;
+        HR_TRY(hr_simulator_push(sim, (entry->ps + 999) / 1000 * 1000,
+                                 hr_simulator_event(sim, HR_EVENT_DIES, rank, 0)));
+    }
+    return HR_OK;
+}
+
+/* Who is gone then dies when it is back: hr_conditions_kill counts. */
+enum hr_status hr_virtual_die_in_time(struct hr_simulator *sim, size_t rank)
+{
+    const struct hr_play *play = &sim->play;
+    const size_t workers = play->shared->workers;
+    const bool dies = hr_play_lives(play, rank) &&
+                      (rank < workers ? hr_play_is_killed(play, rank)
+                                      : hr_play_server_is_killed(play, rank - workers));
+    return dies ? hr_simulator_die(sim, rank) : HR_OK;
+}
+
+/* Behind all that it has sent. */
+static enum hr_status tell_shards(struct hr_simulator *sim, size_t worker)
+{
+    for (size_t s = 0; s < sim->play.shared->servers; s++)
+        HR_TRY(hr_virtual_input(sim, s, worker));
+    return HR_OK;
+}
+
+enum hr_status hr_virtual_notice(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_play *play = &sim->play;
+    const bool worker = rank < play->shared->workers;
+    const int64_t now = hr_simulator_now(sim);
+    if (worker) {
+        sim->seat[rank].overdue = sim->seat[rank].sent > 0;
+        if (sim->seat[rank].overdue)
+            return HR_OK;
+    }
+    HR_TRY(hr_play_notice(play, rank));
+    const int64_t again_ps = 1000 * losses_of(sim)->again_ns[rank];
+    if (again_ps > now)
+        HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
+    if (worker && play->shared->strategy->lose && !hr_losses_recalled(losses_of(sim)))
+        HR_TRY(tell_shards(sim, rank));
+    return hr_virtual_look_at_all(sim); /* some may have waited for it alone */
+}
+
+enum hr_status hr_virtual_notice_late(struct hr_simulator *sim, size_t rank)
+{
+    return sim->seat[rank].overdue ? hr_virtual_notice(sim, rank) : HR_OK;
+}
+
+/* --- seats --- */
+
+/* What is on its way to it, and was booked for it, is no more. */
+static void clear_seat(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_virtual_seat *seat = &sim->seat[rank];
+    hr_virtual_begin(&seat->account, hr_simulator_now(sim));
+    seat->coming = seat->sent = 0;
+    seat->repeats = false;
+    seat->life++;
+}
+
+static void look_who_is_there(struct hr_simulator *sim)
+{
+    for (size_t r = 0; r < sim->play.shared->workers; r++)
+        sim->seat[r].absent = sim->play.state[r] == HR_RESTS || !hr_play_lives(&sim->play, r);
+}
+
+void hr_virtual_begin_anew(struct hr_simulator *sim)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    hr_message_queue_drop(&sim->messages);
+    sim->sum_moving_ps = NULL;
+    sim->term++;
+    for (size_t s = 0; s < shared->servers; s++) {
+        sim->station[s].inbox.n = 0;
+        sim->station[s].busy = false;
+    }
+    for (size_t r = 0; r < shared->workers; r++)
+        clear_seat(sim, r);
+    look_who_is_there(sim);
+}
+
+/* --- returns and terms --- */
+
+/* Do shards have messages of its earlier life to take? Not behind its loss. */
+static bool has_left_messages(const struct hr_simulator *sim, size_t rank)
+{
+    for (size_t s = 0; s < sim->play.shared->servers; s++)
+        if (hr_virtual_inbox_has(&sim->station[s].inbox, rank))
+            return true;
+    return false;
+}
+
+static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_play *play = &sim->play;
+    if (rank >= play->shared->workers)
+        return hr_play_come_back(play, rank);
+    clear_seat(sim, rank); /* a server may have answered the dead */
+    HR_TRY(hr_play_come_back(play, rank));
+    sim->seat[rank].absent = play->state[rank] == HR_RESTS;
+    HR_ASSERT(sim->seat[rank].absent || !has_left_messages(sim, rank));
+    return hr_virtual_look(sim, rank);
+}
+
+static enum hr_status let_come_back(struct hr_simulator *sim)
+{
+    for (size_t r = 0; r < ranks(sim); r++)
+        if (hr_play_may_come_back(&sim->play, r))
+            HR_TRY(come_back(sim, r));
+    return HR_OK;
+}
+
+static void rest(struct hr_simulator *sim, size_t rank)
+{
+    const size_t workers = sim->play.shared->workers;
+    if (hr_play_may_rest(&sim->play, rank) &&
+        (rank < workers || !sim->station[rank - workers].busy))
+        hr_play_rest(&sim->play, rank);
+}
+
+/* Who waited when all were recalled rests since then; others begin to wait by an event of their
+ * own. */
+static void rest_after(struct hr_simulator *sim, const struct hr_happening *what)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    const uint32_t recalls = hr_atom32_load_relaxed(&shared->control->roster.recall); /* ours */
+    const bool of_one = hr_event_is_of_ranks(what->kind) && recalls == sim->recalls;
+    sim->recalls = recalls;
+    if (of_one)
+        rest(sim, what->worker);
+    if (of_one && shared->servers)
+        rest(sim, shared->workers + what->shard);
+    for (size_t r = 0; !of_one && r < ranks(sim); r++)
+        rest(sim, r);
+}
+
+static enum hr_status begin_term(struct hr_simulator *sim)
+{
+    for (size_t r = 0; r < sim->play.shared->workers; r++)
+        hr_simulator_settle(sim, r);
+    HR_TRY(hr_play_begin_term(&sim->play));
+    hr_virtual_begin_anew(sim);
+    return hr_virtual_look_at_all(sim);
+}
+
+enum hr_status hr_virtual_mind_losses(struct hr_simulator *sim, const struct hr_happening *what)
+{
+    const struct hr_losses *losses = losses_of(sim);
+    if (losses->n == 0)
+        return HR_OK;
+    HR_TRY(let_come_back(sim));
+    if (!hr_losses_recalled(losses))
+        return HR_OK;
+    rest_after(sim, what);
+    return hr_play_all_rest(&sim->play) ? begin_term(sim) : HR_OK;
+}

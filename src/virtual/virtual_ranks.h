@@ -1,0 +1,29 @@
+/* virtual_ranks.h - what shards and workers do in virtual time, when something has come for them.
+ *
+ * Threads: a simulator's.
+ */
+#ifndef HR_VIRTUAL_VIRTUAL_RANKS_H
+#define HR_VIRTUAL_VIRTUAL_RANKS_H
+
+#include "virtual/simulator.h"
+
+/* --- a shard --- */
+
+/* It may take an input of that worker: a message, or its loss. */
+HR_CHECKED enum hr_status hr_virtual_input(struct hr_simulator *sim, size_t shard, size_t worker);
+/* A worker's message has arrived. */
+HR_CHECKED enum hr_status hr_virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker);
+/* It has taken the message that it was busy with. */
+HR_CHECKED enum hr_status hr_virtual_served(struct hr_simulator *sim, size_t shard);
+
+/* --- a worker --- */
+
+/* Let it act as far as it can, if it has no task; and then the shard that it owns. */
+HR_CHECKED enum hr_status hr_virtual_look(struct hr_simulator *sim, size_t rank);
+HR_CHECKED enum hr_status hr_virtual_look_at_all(struct hr_simulator *sim);
+/* Its gradient is there. */
+HR_CHECKED enum hr_status hr_virtual_computed(struct hr_simulator *sim, size_t rank);
+/* The deadline of its push has passed. */
+HR_CHECKED enum hr_status hr_virtual_deadline(struct hr_simulator *sim, size_t rank);
+
+#endif

@@ -1,0 +1,105 @@
+#include "virtual/virtual_traffic.h"
+
+#include "server/server.h"
+
+/* --- messages --- */
+
+/* A message between two workers has left, or arrived. */
+static void move_between(struct hr_simulator *sim, size_t from, size_t to, bool leaves)
+{
+    hr_virtual_move(&sim->seat[from].account, &sim->seat[to].account, leaves,
+                    hr_simulator_now(sim));
+}
+
+/* A message is on its way: when it arrives, and when its links are free for others. */
+static enum hr_status departed(struct hr_simulator *sim, const struct hr_departure *departure)
+{
+    const struct hr_happening what = hr_event_unpack(departure->tag);
+    const struct hr_passage *passage = &departure->passage;
+    if (what.kind == HR_EVENT_DELIVERED)
+        move_between(sim, what.shard, what.worker, true);
+    else
+        sim->seat[what.worker].account.moving_ps[what.shard] +=
+            passage->arrival_ps - passage->start_ps;
+    if (passage->free_ps > hr_simulator_now(sim))
+        HR_TRY(hr_simulator_push(sim, passage->free_ps,
+                                 hr_simulator_event(sim, HR_EVENT_FREED, 0, 0)));
+    return hr_simulator_push(sim, passage->arrival_ps, departure->tag);
+}
+
+enum hr_status hr_virtual_depart(struct hr_simulator *sim)
+{
+    for (;;) {
+        struct hr_departure departure;
+        HR_TRY(hr_message_queue_depart(&sim->messages, hr_simulator_now(sim), &departure));
+        if (!departure.left)
+            return HR_OK;
+        HR_TRY(departed(sim, &departure));
+    }
+}
+
+/* true: a message between two workers, which we deliver when it arrives. Messages to or from a
+ * shard are in its ring already; the driver makes the receiver look when they arrive. */
+static bool posted(void *arg, const struct hr_posted *what)
+{
+    struct hr_simulator *sim = arg;
+    const size_t workers = sim->play.shared->workers;
+    const bool request = what->to >= workers, reply = what->from >= workers;
+    const struct hr_parcel parcel = {
+        .from = hr_party_rank(sim->play.shared, what->from),
+        .to = hr_party_rank(sim->play.shared, what->to),
+        .bytes = what->bytes,
+        .tag = request ? hr_simulator_event(sim, HR_EVENT_ARRIVED, what->from, what->to - workers)
+               : reply ? hr_simulator_event(sim, HR_EVENT_REPLIED, what->to, what->from - workers)
+                       : hr_simulator_event(sim, HR_EVENT_DELIVERED, what->to, what->from),
+    };
+    if (reply)
+        sim->seat[what->to].coming++;
+    else
+        sim->seat[what->from].sent++;
+    enum hr_status status = hr_message_queue_post(&sim->messages, &parcel);
+    if (status == HR_OK)
+        status = hr_virtual_depart(sim);
+    if (sim->status == HR_OK)
+        sim->status = status;
+    return !request && !reply;
+}
+
+void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
+{
+    move_between(sim, from, to, false);
+    sim->seat[from].sent--;
+    sim->play.shared->strategy->deliver(sim->play.shared, from, to);
+}
+
+/* --- sums --- */
+
+static void summed(void *arg, const struct hr_local_group_sum *what)
+{
+    struct hr_simulator *sim = arg;
+    const struct hr_seats *seats = sim->play.shared->seats;
+    int64_t sum_ps;
+    enum hr_status status = hr_message_queue_all_reduce(&sim->messages, what, seats->rank, seats->n,
+                                                        &sum_ps, &sim->sum_moving_ps);
+    if (status == HR_OK)
+        status = hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), sum_ps),
+                                   hr_simulator_event(sim, HR_EVENT_SUMMED, 0, 0));
+    if (sim->status == HR_OK)
+        sim->status = status;
+}
+
+void hr_virtual_release(struct hr_simulator *sim)
+{
+    const struct hr_seats *seats = sim->play.shared->seats;
+    for (size_t s = 0; sim->sum_moving_ps && s < seats->n; s++)
+        sim->seat[seats->rank[s]].account.moving_ps[0] += sim->sum_moving_ps[s];
+    hr_local_group_release(sim->play.drive->job->local);
+}
+
+void hr_virtual_traffic_begin(struct hr_simulator *sim)
+{
+    const struct hr_train_job *job = sim->play.drive->job;
+    job->shared->posted = posted;
+    job->shared->posted_arg = sim;
+    hr_local_group_on_sum(job->local, summed, sim);
+}
