@@ -8,7 +8,7 @@
 
 #include "base/printable.h"
 
-static _Thread_local char message[512];
+static _Thread_local char message[1024];
 
 const char *hr_status_str(enum hr_status status)
 {
@@ -64,8 +64,8 @@ enum hr_status hr_fail_errno(enum hr_status status, const char *format, ...)
 
 enum hr_status hr_fail_within(enum hr_status status, const char *format, ...)
 {
-    char inner[400], prefix[100];
-    snprintf(inner, sizeof inner, "%.399s", message);
+    char inner[900], prefix[100];
+    snprintf(inner, sizeof inner, "%.899s", message);
     va_list args;
     va_start(args, format);
     vsnprintf(prefix, sizeof prefix, format, args);
