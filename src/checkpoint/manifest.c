@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "checkpoint/digest.h"
 
@@ -34,8 +35,11 @@ static json_t *file_json(const struct hr_file_digest *file)
 {
     json_t *tensors = json_object();
     for (size_t i = 0; i < file->ntensors; i++)
-        json_object_set_new(tensors, file->tensors[i].name,
-                            json_string(hr_digest64_text(file->tensors[i].xxh3).hex));
+        if (json_object_set_new(tensors, file->tensors[i].name,
+                                json_string(hr_digest64_text(file->tensors[i].xxh3).hex)) != 0) {
+            json_decref(tensors);
+            return NULL;
+        }
     return json_pack("{s:I, s:s, s:o}", "bytes", (json_int_t)file->bytes, "header",
                      hr_digest64_text(file->header).hex, "tensors", tensors);
 }
@@ -47,7 +51,7 @@ static char *body_text(const struct hr_manifest *manifest)
         "{s:s, s:i, s:s, s:I, s:{s:o, s:o}}", "format", FORMAT, "version", (int)HR_MANIFEST_VERSION,
         "hogring", HR_VERSION, "step", (json_int_t)manifest->step, "files", HR_MODEL_NAME,
         file_json(&manifest->model), HR_TRAINER_NAME, file_json(&manifest->trainer));
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    char *text = hr_json_dump(root, JSON_INDENT(2));
     json_decref(root);
     if (text)
         text[strlen(text) - strlen("\n}")] = 0; /* the tail closes the object */
@@ -145,29 +149,35 @@ static enum hr_status take_all(const char *path, const json_t *root, struct hr_m
     return take_file(path, root, HR_TRAINER_NAME, &out->trainer);
 }
 
-enum hr_status hr_manifest_read(const char *path, struct hr_manifest *out)
+enum hr_status hr_manifest_parse(const char *path, const char *text, size_t bytes,
+                                 struct hr_manifest *out)
 {
     struct hr_manifest found = {0};
-    enum hr_status status;
-    json_t *root = NULL;
     json_error_t error;
-    char *text;
-    size_t bytes;
-    HR_TRY(hr_file_read_all(path, HR_MANIFEST_MAX_BYTES, &text, &bytes));
-    HR_TRY_GOTO(check_tail(path, text, bytes), status, out);
-    root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    enum hr_status status;
+    HR_TRY(check_tail(path, text, bytes));
+    json_t *root = hr_json_load(text, bytes, &error);
     if (root)
         status = take_all(path, root, &found);
+    else if (hr_json_no_memory())
+        status = hr_fail(HR_E_NOMEM, "%s: no memory for its JSON", path);
     else
         status = hr_fail(HR_E_FORMAT, "%s: is not JSON: line %d: %s", path, error.line,
                          hr_printable(error.text).text);
-    if (status == HR_OK) {
+    if (status == HR_OK)
         *out = found;
-        found = (struct hr_manifest){0};
-    }
-out:
-    hr_manifest_free(&found);
+    else
+        hr_manifest_free(&found);
     json_decref(root);
+    return status;
+}
+
+enum hr_status hr_manifest_read(const char *path, struct hr_manifest *out)
+{
+    char *text;
+    size_t bytes;
+    HR_TRY(hr_file_read_all(path, HR_MANIFEST_MAX_BYTES, &text, &bytes));
+    const enum hr_status status = hr_manifest_parse(path, text, bytes, out);
     free(text);
     return status;
 }

@@ -46,5 +46,8 @@ HR_CHECKED enum hr_status hr_manifest_write(const char *path, const struct hr_ma
 /* Read and verify; free with hr_manifest_free; untouched on error. HR_E_FORMAT: damaged, or of
  * another version. */
 HR_CHECKED enum hr_status hr_manifest_read(const char *path, struct hr_manifest *out);
+/* The same of a text in memory; `path` is for messages. */
+HR_CHECKED enum hr_status hr_manifest_parse(const char *path, const char *text, size_t bytes,
+                                            struct hr_manifest *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/printable.h"
 #include "base/size.h"
@@ -72,9 +73,10 @@ static enum hr_status read_header(struct reader *r)
 static enum hr_status parse_header(struct reader *r)
 {
     json_error_t error;
-    r->root =
-        json_loadb((const char *)r->header + HR_SAFETENSORS_LENGTH_BYTES,
-                   r->header_bytes - HR_SAFETENSORS_LENGTH_BYTES, JSON_REJECT_DUPLICATES, &error);
+    r->root = hr_json_load((const char *)r->header + HR_SAFETENSORS_LENGTH_BYTES,
+                           r->header_bytes - HR_SAFETENSORS_LENGTH_BYTES, &error);
+    if (!r->root && hr_json_no_memory())
+        return hr_fail(HR_E_NOMEM, "%s: no memory for its header", r->path);
     if (!r->root)
         return hr_fail(HR_E_FORMAT, "%s: the header is not JSON: byte %d: %s", r->path,
                        error.position, hr_printable(error.text).text);

@@ -1,8 +1,10 @@
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "base/size.h"
 #include "checkpoint/digest.h"
@@ -17,6 +19,11 @@ struct header {
     size_t nbytes;        /* 8 + N */
     size_t data_bytes;    /* of the tensors behind it */
 };
+
+static enum hr_status fail_without_memory(const char *path)
+{
+    return hr_fail(HR_E_NOMEM, "%s: no memory for its header", path);
+}
 
 static enum hr_status check_tensor(const char *path, const struct hr_tensor *tensor)
 {
@@ -33,7 +40,8 @@ static enum hr_status check_tensor(const char *path, const struct hr_tensor *ten
     return HR_OK;
 }
 
-/* Put value (stolen) at key; refuses a key that exists or is not UTF-8. */
+/* Put value (stolen) at key; refuses a key that exists or is not UTF-8. Ask
+ * hr_json_no_memory before value is made. */
 static enum hr_status put(json_t *object, const char *path, const char *key, json_t *value)
 {
     const struct hr_printable shown = hr_printable(key);
@@ -41,7 +49,10 @@ static enum hr_status put(json_t *object, const char *path, const char *key, jso
         json_decref(value);
         return hr_fail(HR_E_USAGE, "%s: \"%s\" is there twice", path, shown.text);
     }
-    if (json_object_set_new(object, key, value) != 0)
+    const bool done = json_object_set_new(object, key, value) == 0;
+    if (!done && hr_json_no_memory())
+        return fail_without_memory(path);
+    if (!done)
         return hr_fail(HR_E_USAGE, "%s: \"%s\" or its text is not UTF-8", path, shown.text);
     return HR_OK;
 }
@@ -54,10 +65,13 @@ static enum hr_status put_metadata(json_t *root, const char *path,
     if (file->nmetadata > HR_SAFETENSORS_METADATA_MAX)
         return hr_fail(HR_E_USAGE, "%s: %zu metadata entries, at most %d", path, file->nmetadata,
                        HR_SAFETENSORS_METADATA_MAX);
+    hr_json_no_memory();
     json_t *metadata = json_object();
     HR_TRY(put(root, path, "__metadata__", metadata));
-    for (size_t i = 0; i < file->nmetadata; i++)
+    for (size_t i = 0; i < file->nmetadata; i++) {
+        hr_json_no_memory();
         HR_TRY(put(metadata, path, file->metadata[i].key, json_string(file->metadata[i].value)));
+    }
     return HR_OK;
 }
 
@@ -68,9 +82,13 @@ static enum hr_status put_tensor(json_t *root, const char *path, const struct hr
     HR_TRY(check_tensor(path, tensor));
     if (!hr_size_add(begin, tensor->bytes, end) || *end > INT64_MAX)
         return hr_fail(HR_E_USAGE, "%s: the tensors are too large together", path);
+    hr_json_no_memory();
     json_t *shape = json_array();
     for (size_t d = 0; d < tensor->ndim; d++)
-        json_array_append_new(shape, json_integer((json_int_t)tensor->shape[d]));
+        if (json_array_append_new(shape, json_integer((json_int_t)tensor->shape[d])) != 0) {
+            json_decref(shape);
+            return fail_without_memory(path);
+        }
     return put(root, path, tensor->name,
                json_pack("{s:s, s:o, s:[I, I]}", "dtype", hr_dtype_name(tensor->dtype), "shape",
                          shape, "data_offsets", (json_int_t)begin, (json_int_t)*end));
@@ -100,12 +118,13 @@ static enum hr_status make_header(const char *path, const struct hr_tensor_file 
     enum hr_status status;
     char *json = NULL;
     json_t *root = json_object();
+    if (!root)
+        return fail_without_memory(path);
     HR_TRY_GOTO(put_metadata(root, path, file), status, out);
     for (size_t i = 0; i < file->ntensors; i++)
         HR_TRY_GOTO(put_tensor(root, path, &file->tensors[i], &header->data_bytes), status, out);
-    json = json_dumps(root, JSON_COMPACT);
-    status = json ? frame(path, json, header)
-                  : hr_fail(HR_E_NOMEM, "%s: no memory for its header", path);
+    json = hr_json_dump(root, JSON_COMPACT);
+    status = json ? frame(path, json, header) : fail_without_memory(path);
 out:
     free(json);
     json_decref(root);

@@ -9,6 +9,7 @@
 
 #include "base/cpus.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/isa.h"
 
 /* --- values */
@@ -99,7 +100,7 @@ static enum hr_status write_stdout(const char *text, size_t bytes)
 
 static enum hr_status write_document(const char *path, const json_t *document)
 {
-    char *text = json_dumps(document, DUMP_FLAGS);
+    char *text = hr_json_dump(document, DUMP_FLAGS);
     if (!text)
         return hr_fail(HR_E_NOMEM, "%s: no memory for the JSON document", path);
     const size_t length = strlen(text);

@@ -1,0 +1,25 @@
+/* json.h - JSON is read and written whole, or not at all.
+ *
+ * jansson (2.14) passes over a failed malloc in places: json_dumps then gives a text with a hole in
+ * it, and json_loadb loses letters and writes behind its memory. So its mallocs are watched, and
+ * while a text is read, the first that fails ends the reading (longjmp), and all is given back.
+ *
+ * Threads: any; what is watched is this thread's.
+ * Test: tests/unit/checkpoint/test_every_call.c
+ */
+#ifndef HR_BASE_JSON_H
+#define HR_BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Has a malloc of jansson's failed in this thread? Asking forgets. */
+bool hr_json_no_memory(void);
+
+/* As json_dumps: free() it; NULL without memory, or for NULL. */
+char *hr_json_dump(const json_t *json, size_t flags);
+
+/* As json_loadb with JSON_REJECT_DUPLICATES; without memory NULL, and hr_json_no_memory says so. */
+json_t *hr_json_load(const char *text, size_t bytes, json_error_t *error);
+
+#endif
