@@ -43,13 +43,27 @@ static void name_of(const struct hr_checkpoint *checkpoint, char run[DIGITS + 1]
     copy_name(run, hr_metadata_get(&checkpoint->trainer, HR_RUN_KEY));
 }
 
+/* What DIR/.run holds, also where it is cut off. */
+static bool read_name(int fd, char text[DIGITS + 2])
+{
+    for (ssize_t n = 0; n <= DIGITS;) {
+        const ssize_t got = pread(fd, text + n, (size_t)(DIGITS + 1 - n), n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        n += got;
+    }
+    return true;
+}
+
 /* Does the folder hold steps of that run? By DIR/.run, else by the newest step: the steps may have
  * been copied without .run, or be older than names, from a run killed before its next save. */
 static enum hr_status is_of_run(const char *dir, int fd, const char *run, bool *out)
 {
     char text[DIGITS + 2] = "", found[DIGITS + 1];
     struct hr_checkpoint newest;
-    if (fd >= 0 && pread(fd, text, DIGITS + 1, 0) < 0)
+    if (fd >= 0 && !read_name(fd, text))
         return hr_fail_errno(HR_E_IO, "%s/" RUN_NAME ": cannot be read", dir);
     copy_name(found, text);
     *out = run[0] && !strcmp(found, run);
@@ -211,11 +225,24 @@ enum hr_status hr_claim_check(const struct hr_claimant *claimant)
 
 /* --- taking it --- */
 
+static bool write_text(int fd, const char *text, ssize_t length)
+{
+    for (ssize_t n = 0; n < length;) {
+        const ssize_t written = pwrite(fd, text + n, (size_t)(length - n), n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        n += written;
+    }
+    return true;
+}
+
 static enum hr_status write_name(const char *dir, int fd, const char *run)
 {
     char text[DIGITS + 2];
     snprintf(text, sizeof text, "%s\n", run);
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, DIGITS + 1, 0) != DIGITS + 1 || fsync(fd) != 0)
+    if (ftruncate(fd, 0) != 0 || !write_text(fd, text, DIGITS + 1) || fsync(fd) != 0)
         return hr_fail_errno(HR_E_IO, "%s/" RUN_NAME ": cannot be written", dir);
     return HR_OK;
 }
@@ -225,8 +252,23 @@ static void repair_latest(const struct hr_claimant *claimant, const struct hr_st
                           size_t doomed, size_t count)
 {
     for (size_t i = doomed; claimant->from && i < count; i++)
-        if (steps[i].step == claimant->from->step && !steps[i].old)
+        if (steps[i].step == claimant->from->step)
             hr_link_point(claimant->dir, HR_LATEST, steps[i].step);
+}
+
+/* A kill between the two renames of a file system that cannot exchange names leaves NAME.old alone:
+ * it is NAME again, and what `best` points at is there. */
+static void repair_old(const char *dir, const struct hr_step *steps, size_t doomed, size_t count)
+{
+    char old[HR_PATH_MAX], name[HR_PATH_MAX];
+    for (size_t i = doomed; i < count; i++) {
+        const bool twin = i > doomed && steps[i - 1].step == steps[i].step;
+        if (!steps[i].old || twin || hr_path(old, "%s/%s", dir, steps[i].name.text) != HR_OK ||
+            hr_path(name, "%s/%s", dir, hr_step_name(steps[i].step).text) != HR_OK)
+            continue;
+        if (rename(old, name) != 0 || hr_folder_sync(dir) != HR_OK)
+            hr_log(HR_LOG_WARNING, "%s: its name cannot be given back", old);
+    }
 }
 
 static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_claim *claim,
@@ -246,6 +288,7 @@ static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_cl
     HR_TRY(write_name(claimant->dir, claim->fd, claim->run));
     if (count > 0 && doomed == count)
         hr_link_remove(claimant->dir, HR_LATEST);
+    repair_old(claimant->dir, steps, doomed, count);
     repair_latest(claimant, steps, doomed, count);
     return HR_OK;
 }

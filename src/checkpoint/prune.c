@@ -17,8 +17,9 @@ void hr_steps_prune(const char *dir, uint64_t saved, size_t keep)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        const bool is_saved = steps[i].step == saved && !steps[i].old;
-        if (is_saved || hr_link_points(dir, HR_BEST, steps[i].step) || kept++ < keep)
+        const bool stays = !steps[i].old &&
+                           (steps[i].step == saved || hr_link_points(dir, HR_BEST, steps[i].step));
+        if (stays || kept++ < keep)
             continue;
         if (hr_steps_discard(dir, steps[i].name.text) != HR_OK)
             hr_log(HR_LOG_WARNING, "%s", hr_error_message());

@@ -12,6 +12,14 @@
 #include "support/check.h"
 
 static char folder[256];
+static int saved_stderr = -1;
+static FILE *caught;
+
+void scratch_in_memory(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+}
 
 int scratch_setup(void **state)
 {
@@ -27,9 +35,23 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
+/* The test failed between begin and end: its reason is the last that was said. */
+static void say_what_was_caught(void)
+{
+    char last[2048];
+    const int file = dup(fileno(caught));
+    scratch_stderr_end();
+    const off_t size = lseek(file, 0, SEEK_END), from = size - (off_t)sizeof last;
+    const ssize_t got = pread(file, last, sizeof last, from > 0 ? from : 0);
+    fwrite(last, 1, got > 0 ? (size_t)got : 0, stderr);
+    close(file);
+}
+
 int scratch_teardown(void **state)
 {
     (void)state;
+    if (caught)
+        say_what_was_caught();
     return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -91,9 +113,6 @@ void scratch_flip(const char *name, size_t byte, unsigned bit)
     close(fd);
 }
 
-static int saved_stderr = -1;
-static FILE *caught;
-
 void scratch_stderr_begin(void)
 {
     fflush(stderr);
@@ -112,5 +131,6 @@ const char *scratch_stderr_end(void)
     const ssize_t got = pread(fileno(caught), text, sizeof text - 1, 0);
     text[got > 0 ? got : 0] = 0;
     fclose(caught);
+    caught = NULL;
     return text;
 }

@@ -9,6 +9,9 @@
 int scratch_setup(void **state);
 int scratch_teardown(void **state);
 
+/* Before setup: where files are memory, if that is here, which is 30 times as fast as a disk. */
+void scratch_in_memory(void);
+
 /* The folder, or "<folder>/<name>"; valid until eight more calls. */
 const char *scratch(const char *name);
 
