@@ -1,6 +1,7 @@
 /* One row a strategy; a header of two lines keeps a table of several seeds within some 110
  * characters. Below it, a table of what asynchrony did (asynchrony.c). */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,14 +104,42 @@ static void cell_lr(const struct hr_run_group *group, char *cell)
         snprintf(cell, HR_CELL_MAX, "-"); /* a solver that needs none */
 }
 
+/* A counter of runs, by its place in struct hr_run_result. */
+static uint64_t counter(const struct hr_run_result *run, size_t place)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)run + place, sizeof value);
+    return value;
+}
+
+static uint64_t most(const struct hr_run_group *group, size_t place)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < group->n; i++)
+        value = counter(group->run[i], place) > value ? counter(group->run[i], place) : value;
+    return value;
+}
+
+static uint64_t sum(const struct hr_run_group *group, size_t place)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < group->n; i++)
+        value += counter(group->run[i], place);
+    return value;
+}
+
+/* Of a run, on average. */
+static void put_mean(const struct hr_run_group *group, size_t place, char *cell)
+{
+    snprintf(cell, HR_CELL_MAX, "%.4g", (double)sum(group, place) / (double)group->n);
+}
+
 static void cell_staleness(const struct hr_run_group *group, char *cell)
 {
-    uint64_t most = 0;
-    for (size_t i = 0; i < group->n; i++)
-        most = group->run[i]->stale_max > most ? group->run[i]->stale_max : most;
+    const uint64_t max = most(group, offsetof(struct hr_run_result, stale_max));
     const double mean = hr_run_group_spread(group, hr_measure_stale_mean).mean;
     if (isfinite(mean))
-        snprintf(cell, HR_CELL_MAX, "%.2f/%llu", mean, (unsigned long long)most);
+        snprintf(cell, HR_CELL_MAX, "%.2f/%llu", mean, (unsigned long long)max);
     else
         snprintf(cell, HR_CELL_MAX, "-");
 }
@@ -118,37 +147,18 @@ static void cell_staleness(const struct hr_run_group *group, char *cell)
 /* The largest of all seeds. */
 static void cell_skew(const struct hr_run_group *group, char *cell)
 {
-    uint64_t most = 0;
-    for (size_t i = 0; i < group->n; i++)
-        most = group->run[i]->max_skew > most ? group->run[i]->max_skew : most;
-    snprintf(cell, HR_CELL_MAX, "%llu", (unsigned long long)most);
+    const uint64_t max = most(group, offsetof(struct hr_run_result, max_skew));
+    snprintf(cell, HR_CELL_MAX, "%llu", (unsigned long long)max);
 }
 
-static uint64_t dropped(const struct hr_run_group *group)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < group->n; i++)
-        sum += group->run[i]->dropped;
-    return sum;
-}
-
-/* Of a run, on average. */
 static void cell_dropped(const struct hr_run_group *group, char *cell)
 {
-    snprintf(cell, HR_CELL_MAX, "%.4g", (double)dropped(group) / (double)group->n);
-}
-
-static uint64_t resent(const struct hr_run_group *group)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < group->n; i++)
-        sum += group->run[i]->resent;
-    return sum;
+    put_mean(group, offsetof(struct hr_run_result, dropped), cell);
 }
 
 static void cell_resent(const struct hr_run_group *group, char *cell)
 {
-    snprintf(cell, HR_CELL_MAX, "%.4g", (double)resent(group) / (double)group->n);
+    put_mean(group, offsetof(struct hr_run_result, resent), cell);
 }
 
 /* Percent of the total; the four add up to 100, but for rounding. */
@@ -329,8 +339,8 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
     }
     for (size_t g = 0; g < groups.n; g++) {
         rows[g] = &groups.group[g];
-        table.drops |= dropped(rows[g]) > 0;
-        table.resent |= resent(rows[g]) > 0;
+        table.drops |= sum(rows[g], offsetof(struct hr_run_result, dropped)) > 0;
+        table.resent |= sum(rows[g], offsetof(struct hr_run_result, resent)) > 0;
     }
     print_columns(out, &table);
     print_notes(out, &table);
