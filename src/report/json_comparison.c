@@ -1,5 +1,6 @@
 #include "report/json_comparison.h"
 
+#include "report/best.h"
 #include "report/json_value.h"
 #include "report/lost_ranks.h"
 #include "report/verdict.h"
@@ -66,17 +67,19 @@ static json_t *pairs(const struct hr_verdict *v)
 
 json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n)
 {
+    static const char *const compared_at[] = {"last", "best", "mixed"};
     struct hr_verdict v;
     if (hr_verdict_make(&v, runs, n) != HR_OK)
         return NULL;
     json_t *object = json_null();
     if (v.groups.n > 1)
-        object = json_pack("{ss so so so so so}", "test", "Welch, two-sided, Holm over all pairs",
-                           "level", hr_json_number(HR_VERDICT_LEVEL), "best",
-                           v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label)
-                                               : json_null(),
-                           "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)),
-                           "strategies", strategies(&v), "pairs", pairs(&v));
+        object = json_pack(
+            "{ss so so so ss so so}", "test", "Welch, two-sided, Holm over all pairs", "level",
+            hr_json_number(HR_VERDICT_LEVEL), "best",
+            v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label) : json_null(),
+            "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)), "compared_at",
+            compared_at[hr_best_compared(&v.groups)], "strategies", strategies(&v), "pairs",
+            pairs(&v));
     hr_verdict_free(&v);
     return object;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/best.h"
 #include "report/human.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
@@ -219,6 +220,7 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, dou
     if (count_tested(&v) > 1) {
         fputc('\n', out);
         print_scores(out, &v);
+        hr_best_epochs_print(out, &v.groups);
         print_speed(out, &v.groups);
         print_lost(out, &v.groups);
         print_rising(out, &v.groups);

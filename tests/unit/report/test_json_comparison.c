@@ -72,6 +72,22 @@ static void runs_that_lost_ranks_are_counted_and_compared(void **state)
     }
 }
 
+static void it_says_which_weights_are_compared(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"last", "mixed", "best"};
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.94, 0.01);
+    fill(runs + 3, "hogwild", 0.93, 0.01);
+    for (size_t w = 0; w < 3; w++) {
+        for (size_t i = 0; i < 3 * w; i++)
+            runs[i].best.restored = true;
+        json_t *comparison = hr_json_comparison(runs, 6);
+        assert_string_equal(json_string_value(json_object_get(comparison, "compared_at")), want[w]);
+        json_decref(comparison);
+    }
+}
+
 static void one_seed_is_not_judged(void **state)
 {
     (void)state;
@@ -105,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strategies_have_means_and_their_distance_to_the_best),
         cmocka_unit_test(runs_that_lost_ranks_are_counted_and_compared),
+        cmocka_unit_test(it_says_which_weights_are_compared),
         cmocka_unit_test(one_seed_is_not_judged),
         cmocka_unit_test(one_strategy_is_no_comparison),
     };

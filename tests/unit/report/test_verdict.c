@@ -238,9 +238,68 @@ static void only_who_reached_the_target_with_every_seed_is_first(void **state)
     free(text);
 }
 
+/* Runs that ended at epochs 4, 5 and 6, with the weights of 2, 3 and 4. */
+static void stop_early(struct hr_run_result *runs, struct hr_curve_point *points)
+{
+    for (size_t i = 0; i < 3; i++) {
+        points[i] = (struct hr_curve_point){.epoch = 4 + (double)i};
+        runs[i].curve = &points[i];
+        runs[i].ncurve = 1;
+        runs[i].best = (struct hr_best_evaluation){
+            .metric = "loss", .epoch = 2 + (double)i, .restored = true, .stopped = true};
+    }
+}
+
+static void the_epochs_of_the_weights_are_said_where_runs_stopped_early(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    struct hr_curve_point points[6];
+    fill(runs, "allreduce", 0.90, 0.002);
+    fill(runs + 3, "ssp", 0.899, 0.002);
+    stop_early(runs, points);
+    stop_early(runs + 3, points + 3);
+    runs[4].best.epoch = 5;
+    char *text = verdict(runs, 6, 0);
+    expect(text, "Compared: the weights of each run's best epoch, not of the same one: ", true);
+    expect(text, "allreduce direct: 2 to 4 (ended at 4 to 6); ssp s=3: 2 to 5 (ended at 4 to 6).",
+           true);
+    free(text);
+    for (size_t i = 3; i < 6; i++)
+        runs[i].best = (struct hr_best_evaluation){.metric = ""};
+    text = verdict(runs, 6, 0);
+    expect(text, "ssp s=3: 4 to 6 (its last: it looked for no best).", true);
+    free(text);
+    for (size_t i = 0; i < 3; i++)
+        runs[i].best.restored = false;
+    text = verdict(runs, 6, 0);
+    expect(text, "Compared", false);
+    free(text);
+}
+
+static void runs_of_one_epoch_are_alike(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    struct hr_curve_point points[6];
+    fill(runs, "allreduce", 0.90, 0.002);
+    fill(runs + 3, "ssp", 0.899, 0.002);
+    stop_early(runs, points);
+    stop_early(runs + 3, points + 3);
+    for (size_t i = 0; i < 6; i++)
+        runs[i].best.epoch = 3, points[i].epoch = 7;
+    char *text = verdict(runs, 6, 0);
+    expect(text,
+           "best epoch, for all the same: allreduce direct: 3 (ended at 7); ssp s=3: 3 (ended",
+           true);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_epochs_of_the_weights_are_said_where_runs_stopped_early),
+        cmocka_unit_test(runs_of_one_epoch_are_alike),
         cmocka_unit_test(one_seed_is_passed_over_in_silence),
         cmocka_unit_test(one_strategy_is_passed_over_in_silence),
         cmocka_unit_test(strategies_that_lost_ranks_are_named),
