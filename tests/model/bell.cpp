@@ -7,6 +7,7 @@
  *   two_parked    two wait on one bell, one rings
  *   two_ringers   two wait on one bell for different things, each told by another
  *   some          ring_some wakes at most one of two, a later ring wakes all
+ *   unasked       work that does not wait sees that the run is aborted, or (recalled) recalled
  *   calibration   the hand-off between two threads by which spinning is measured
  */
 #include "model.hpp"
@@ -170,11 +171,26 @@ struct unasked : bell_suite<2> {
     }
 };
 
+/* The same of the word that recalls. */
+struct recalled : bell_suite<2> {
+    void thread(unsigned index)
+    {
+        if (index) {
+            struct hr_waiter waiter = {&cell.never, 0, 0, 0, 0, 0};
+            waiter.recall = &cell.word[0];
+            while (!hr_wait_is_recalled(&waiter))
+                rl::yield(1, $);
+        } else {
+            say(&cell.word[0], 1);
+        }
+    }
+};
+
 int main(void)
 {
-    static const hr_entry entries[] = {
-        HR_SUITE(one_each, 4, 6), HR_SUITE(two_parked, 3, 4),
-        HR_SUITE(two_ringers, 2, 3), HR_SUITE(some, 3, 4), HR_SUITE(some_one, 5, 9),
-        HR_SUITE(unasked, 3, 5), HR_SUITE(calibration, 0, 1)};
-    return hr_model_main("bell: wait and wake", "shm/wait.c", entries, 7);
+    static const hr_entry entries[] = {HR_SUITE(one_each, 4, 6),    HR_SUITE(two_parked, 3, 4),
+                                       HR_SUITE(two_ringers, 2, 3), HR_SUITE(some, 3, 4),
+                                       HR_SUITE(some_one, 5, 9),    HR_SUITE(unasked, 3, 5),
+                                       HR_SUITE(recalled, 3, 5),    HR_SUITE(calibration, 0, 1)};
+    return hr_model_main("bell: wait and wake", "shm/wait.c", entries, 8);
 }
