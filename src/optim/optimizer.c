@@ -187,7 +187,7 @@ void hr_step_update(const struct hr_step *step, size_t begin, size_t count, floa
             local.lr *= step->ratio[s];
         if (o->rule->own && segment->role == HR_SEGMENT_TRAINED)
             update_own(step, at, stop - at, w + i, state, g + i);
-        else
+        else if (segment->role != HR_SEGMENT_FROZEN)
             update_of(o, segment->role)(w + i, s0, s1, g + i, stop - at, &local);
         at = stop;
     }
@@ -210,4 +210,35 @@ void hr_step_compensate(const struct hr_step *step, size_t begin, size_t count, 
             memcpy(out + i, g + i, (stop - at) * sizeof *out);
         at = stop;
     }
+}
+
+/* --- what is frozen --- */
+
+struct hr_range hr_range_next(const struct hr_optimizer *o, bool frozen, size_t begin, size_t end)
+{
+    struct hr_range next = {.begin = end};
+    if (!o->frozen)
+        return (struct hr_range){begin, frozen ? 0 : end - begin};
+    for (size_t s = segment_at(o, begin), at = begin; at < end; s++) {
+        const struct hr_param_segment *segment = &o->segments[s];
+        const size_t stop = hr_min_size(end, segment->begin + segment->count);
+        const bool wanted = (segment->role == HR_SEGMENT_FROZEN) == frozen;
+        if (wanted && !next.count)
+            next.begin = at;
+        if (wanted)
+            next.count = stop - next.begin;
+        else if (next.count)
+            break;
+        at = stop;
+    }
+    return next;
+}
+
+void hr_keep_frozen(const struct hr_optimizer *o, size_t begin, size_t count, float *to,
+                    const float *from)
+{
+    const size_t end = begin + count;
+    struct hr_range kept = hr_range_next(o, true, begin, end);
+    for (; kept.count; kept = hr_range_next(o, true, kept.begin + kept.count, end))
+        memcpy(to + kept.begin - begin, from + kept.begin - begin, kept.count * sizeof *to);
 }

@@ -26,15 +26,16 @@
  * Segments: the parameter array is a row of tensors. A STATISTIC (a running mean or variance) is
  * not trained: its g is minus the sum over samples of the batch's statistic, and whatever the rule
  * and the options, w -= 0.1 (g / n + w): PyTorch's running average with momentum 0.1. It needs no
- * state and is no part of any norm.
+ * state and is no part of any norm. A FROZEN tensor (--freeze) keeps its bits: no update touches
+ * it, its state stays 0, and it is no part of any norm.
  *
  * Clipping: where the norm of the mean gradient over all trained tensors is more than clip_norm,
  * d is multiplied by clip_norm / (norm + 1e-6), as torch.nn.utils.clip_grad_norm_ does.
  *
  * Delay compensation: a gradient g that was computed with weights `read`, for weights that have
- * become `now`: g + lambda (g g / n) (now - read), the mean gradient's form times n. A STATISTIC is
- * left as it is. Zheng et al., "Asynchronous Stochastic Gradient Descent with Delay Compensation",
- * ICML 2017, equation 10.
+ * become `now`: g + lambda (g g / n) (now - read), the mean gradient's form times n; of others than
+ * trained tensors g. Zheng et al., "Asynchronous Stochastic Gradient Descent with Delay
+ * Compensation", ICML 2017, equation 10.
  *
  * Norms are sums of squares in double over blocks of elements, cut by flat index and by tensor,
  * folded in order: their bits depend on the values alone.
@@ -53,7 +54,7 @@
 
 enum { HR_OPTIMIZER_MAX_STATES = HR_UPDATE_RULE_STATES };
 
-enum hr_segment_role { HR_SEGMENT_TRAINED, HR_SEGMENT_STATISTIC };
+enum hr_segment_role { HR_SEGMENT_TRAINED, HR_SEGMENT_STATISTIC, HR_SEGMENT_FROZEN };
 
 struct hr_param_segment {
     size_t begin, count;
@@ -98,6 +99,7 @@ struct hr_optimizer {
     /* (nsegments) in order, without gaps, together [0, params); borrowed */
     const struct hr_param_segment *segments;
     size_t nsegments, params;
+    size_t frozen; /* of the params */
 };
 
 /* The constants of one update. */
@@ -158,5 +160,22 @@ struct hr_drift {
  *   out (count) out, g (count) in: they, read and now begin at element `begin` */
 void hr_step_compensate(const struct hr_step *step, size_t begin, size_t count, float *out,
                         const float *g, const struct hr_drift *drift);
+
+/* --- what is frozen: for whoever changes weights by other means than updates --- */
+
+/* Parameters [begin, begin + count). */
+struct hr_range {
+    size_t begin, count;
+};
+
+/* The first range in [begin, end) that is frozen, or that is not; count 0: there is none. */
+struct hr_range hr_range_next(const struct hr_optimizer *optimizer, bool frozen, size_t begin,
+                              size_t end);
+
+/* The frozen ones of elements [begin, begin + count) get the bits that they have in `from`, say
+ * after an average, which rounds.
+ *   to (count) in and out, from (count) in: they begin at element `begin`; disjoint */
+void hr_keep_frozen(const struct hr_optimizer *optimizer, size_t begin, size_t count, float *to,
+                    const float *from);
 
 #endif

@@ -82,11 +82,7 @@ void hr_take_up_weights(struct hr_worker *worker);
 void hr_load_replica(struct hr_worker *worker);
 void hr_export_replica(struct hr_worker *worker);
 
-/* Parameters [begin, begin + count). */
-struct hr_range {
-    size_t begin, count;
-};
-/* This worker's stripe of them. */
+/* This worker's stripe of the parameters. */
 struct hr_range hr_stripe_of(const struct hr_worker *worker);
 /* Copy it into the snapshot; returns it. */
 struct hr_range hr_export_stripe(struct hr_worker *worker);
