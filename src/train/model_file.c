@@ -1,10 +1,8 @@
 /* Models and weights from options and from files, for runs and evaluations. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
@@ -71,24 +69,25 @@ static bool has_tensor(const struct hr_model *model, const char *name)
     return false;
 }
 
-/* Warn of tensors that the model does not have: the file may be of another model. */
-static void name_extra(const struct hr_checkpoint *checkpoint, const struct hr_model *model)
+static void note_unknown(const struct hr_tensor_file *file, const struct hr_model *model,
+                         struct hr_misfits *misfits)
 {
-    const struct hr_tensor_file *file = &checkpoint->model;
-    char names[300] = "";
-    size_t extra = 0, used = 0;
-    for (size_t i = 0; i < file->ntensors; i++) {
-        if (has_tensor(model, file->tensors[i].name))
-            continue;
-        extra++;
-        if (used + 130 < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                                     hr_printable(file->tensors[i].name).text);
-    }
-    if (extra)
-        hr_log(HR_LOG_WARNING, "%s: the model has no place for %zu of %zu tensors, left out: %s%s",
-               checkpoint->path, extra, file->ntensors, names,
-               used + 130 < sizeof names ? "" : ", ...");
+    for (size_t i = 0; i < file->ntensors; i++)
+        if (!has_tensor(model, file->tensors[i].name))
+            hr_listing_add(&misfits->unknown, "%s", file->tensors[i].name);
+}
+
+/* What is unknown costs a warning, where all else fits. */
+static enum hr_status judge(const struct hr_checkpoint *checkpoint, const struct hr_model *model,
+                            struct hr_misfits *misfits)
+{
+    note_unknown(&checkpoint->model, model, misfits);
+    HR_TRY(hr_misfits_refuse(checkpoint, misfits));
+    if (misfits->unknown.n)
+        hr_log(HR_LOG_WARNING, "%s: the model has no place for %zu of %zu tensors, left out: %s",
+               checkpoint->path, misfits->unknown.n, checkpoint->model.ntensors,
+               hr_listing_text(&misfits->unknown));
+    return HR_OK;
 }
 
 /* Is it of the last layer that has tensors, as the last tensor, "3.bias", is? */
@@ -99,27 +98,23 @@ static bool is_of_head(const struct hr_model *model, const struct hr_tensor_info
     return !strncmp(info->name, last, layer);
 }
 
-/* Without the head: it stays as it is. */
-static enum hr_status load_body(const struct hr_checkpoint *checkpoint,
-                                const struct hr_model *model, float *params)
+/* All tensors, or all but the head's, which stay as they are. */
+static void take(const struct hr_checkpoint *checkpoint, const struct hr_model *model,
+                 bool but_head, float *params, struct hr_misfits *misfits)
 {
     for (size_t i = 0; i < hr_model_tensor_count(model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(model, i);
-        if (is_of_head(model, info))
-            hr_log(HR_LOG_INFO, "--replace-head: %s is drawn from the seed", info->name);
-        else
-            HR_TRY(hr_load_tensor(checkpoint, &checkpoint->model, info, info->name, params));
+        if (!but_head || !is_of_head(model, info))
+            hr_try_tensor(&checkpoint->model, info, info->name, params, misfits);
     }
-    name_extra(checkpoint, model);
-    return HR_OK;
 }
 
 enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint, const struct hr_model *model,
                                float *params)
 {
-    HR_TRY(hr_load_tensors(checkpoint, &checkpoint->model, model, "", params));
-    name_extra(checkpoint, model);
-    return HR_OK;
+    struct hr_misfits misfits = {0};
+    take(checkpoint, model, false, params, &misfits);
+    return judge(checkpoint, model, &misfits);
 }
 
 /* Warn when the initial weights were trained on inputs of another scale. */
@@ -133,13 +128,47 @@ static void compare_inputs(const struct hr_train_job *job, const struct hr_check
                checkpoint->path);
 }
 
+/* Nobody means to train a body under a head that is random and stays so. */
+static void tell_head(const struct hr_train_job *job, size_t tensor)
+{
+    const bool frozen = job->shared->optimizer.segments[tensor].role == HR_SEGMENT_FROZEN;
+    hr_log(frozen ? HR_LOG_WARNING : HR_LOG_INFO, "--replace-head: %s is drawn from the seed%s",
+           hr_model_tensor(job->model, tensor)->name,
+           frozen ? ", and --freeze keeps it so: it is not trained" : "");
+}
+
+static enum hr_status load_body(const struct hr_train_job *job,
+                                const struct hr_checkpoint *checkpoint, float *params)
+{
+    struct hr_misfits misfits = {0};
+    take(checkpoint, job->model, true, params, &misfits);
+    for (size_t i = 0; i < hr_model_tensor_count(job->model); i++)
+        if (is_of_head(job->model, hr_model_tensor(job->model, i)))
+            tell_head(job, i);
+    return judge(checkpoint, job->model, &misfits);
+}
+
+/* Where all but the head would fit, the user may want a new one. */
+static enum hr_status suggest_head(enum hr_status status, const struct hr_checkpoint *checkpoint,
+                                   const struct hr_model *model, float *params)
+{
+    struct hr_misfits body = {0};
+    take(checkpoint, model, true, params, &body);
+    if (status != HR_E_FORMAT || body.missing.n || body.unlike.n)
+        return status;
+    return hr_fail(status, "%s; --replace-head draws the last layer from the seed",
+                   hr_error_message());
+}
+
 /* Other classes are what a new head is for. */
 static enum hr_status load_initial(const struct hr_train_job *job,
                                    const struct hr_checkpoint *checkpoint, float *params)
 {
     if (job->options->replace_head)
-        return load_body(checkpoint, job->model, params);
-    HR_TRY(hr_load_weights(checkpoint, job->model, params));
+        return load_body(job, checkpoint, params);
+    const enum hr_status status = hr_load_weights(checkpoint, job->model, params);
+    if (status != HR_OK)
+        return suggest_head(status, checkpoint, job->model, params);
     return hr_class_names_compare(checkpoint, job->dataset);
 }
 

@@ -14,7 +14,8 @@ HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,
 /* The model that a checkpoint names. layers: used when it names none; or NULL. */
 HR_CHECKED enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
                                          const struct hr_dataset *dataset, struct hr_model **out);
-/* Load all tensors of the model; warn of others in the file. */
+/* Load all tensors of the model; warn of others in the file. HR_E_FORMAT names all that do not
+ * fit. */
 HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint,
                                           const struct hr_model *model, float *params);
 /* Initial weights of a new run: --init-weights, with --replace-head but for the last layer; or

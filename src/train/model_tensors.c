@@ -24,46 +24,78 @@ void hr_model_tensors_put(const struct hr_model *model, const char *prefix, floa
         hr_model_tensor_put(file, hr_model_tensor(model, i), prefix, "", params);
 }
 
-/* "(64, 3)"; returns text. */
-static const char *shape_text(size_t ndim, const size_t *shape, char *text, size_t size)
+struct text {
+    char of[96];
+};
+
+/* "(64, 3)" */
+static struct text shape_text(size_t ndim, const size_t *shape)
 {
-    size_t used = (size_t)snprintf(text, size, "(");
-    for (size_t d = 0; d < ndim && used < size; d++)
-        used += (size_t)snprintf(text + used, size - used, "%s%zu", d ? ", " : "", shape[d]);
-    if (used < size)
-        snprintf(text + used, size - used, ")");
+    struct text text = {"("};
+    size_t used = 1;
+    for (size_t d = 0; d < ndim && used < sizeof text.of; d++)
+        used += (size_t)snprintf(text.of + used, sizeof text.of - used, "%s%zu", d ? ", " : "",
+                                 shape[d]);
+    if (used < sizeof text.of)
+        snprintf(text.of + used, sizeof text.of - used, ")");
     return text;
+}
+
+static bool is_alike(const struct hr_tensor *tensor, const struct hr_tensor_info *info)
+{
+    return tensor->dtype == HR_F32 && tensor->ndim == info->ndim &&
+           !memcmp(tensor->shape, info->shape, info->ndim * sizeof *info->shape);
+}
+
+void hr_try_tensor(const struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                   const char *name, float *params, struct hr_misfits *misfits)
+{
+    const struct hr_tensor *tensor = hr_tensor_get(file, name);
+    if (!tensor)
+        hr_listing_add(&misfits->missing, "%s", name);
+    else if (is_alike(tensor, info))
+        memcpy(params + info->offset, tensor->data, tensor->bytes);
+    else
+        hr_listing_add(
+            &misfits->unlike, "%s is %s%s%s, expected %s%s", name,
+            shape_text(tensor->ndim, tensor->shape).of, tensor->dtype == HR_F32 ? "" : " of ",
+            tensor->dtype == HR_F32 ? "" : hr_dtype_name(tensor->dtype),
+            shape_text(info->ndim, info->shape).of, tensor->dtype == HR_F32 ? "" : " of F32");
+}
+
+enum hr_status hr_misfits_refuse(const struct hr_checkpoint *checkpoint, struct hr_misfits *misfits)
+{
+    struct hr_listing *missing = &misfits->missing, *unlike = &misfits->unlike;
+    struct hr_listing *unknown = &misfits->unknown;
+    if (!missing->n && !unlike->n)
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT,
+                   "%s: its tensors are not those of the model%s%s%s%s%s%s (another model, or "
+                   "another --data?)",
+                   checkpoint->path, missing->n ? "; missing: " : "", hr_listing_text(missing),
+                   unlike->n ? "; unlike: " : "", hr_listing_text(unlike),
+                   unknown->n ? "; unknown: " : "", hr_listing_text(unknown));
 }
 
 enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
                               const struct hr_tensor_file *file, const struct hr_tensor_info *info,
                               const char *name, float *params)
 {
-    char found[96], expected[96];
-    const struct hr_tensor *tensor = hr_tensor_get(file, name);
-    if (!tensor)
-        return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing", checkpoint->path, name);
-    if (tensor->dtype != HR_F32 || tensor->ndim != info->ndim ||
-        memcmp(tensor->shape, info->shape, info->ndim * sizeof *info->shape) != 0)
-        return hr_fail(HR_E_FORMAT,
-                       "%s: tensor %s does not have the shape and type of the model's: found %s, "
-                       "expected %s of float32 (another model, or another --data?)",
-                       checkpoint->path, name,
-                       shape_text(tensor->ndim, tensor->shape, found, sizeof found),
-                       shape_text(info->ndim, info->shape, expected, sizeof expected));
-    memcpy(params + info->offset, tensor->data, tensor->bytes);
-    return HR_OK;
+    struct hr_misfits misfits = {0};
+    hr_try_tensor(file, info, name, params, &misfits);
+    return hr_misfits_refuse(checkpoint, &misfits);
 }
 
 enum hr_status hr_load_tensors(const struct hr_checkpoint *checkpoint,
                                const struct hr_tensor_file *file, const struct hr_model *model,
                                const char *prefix, float *params)
 {
+    struct hr_misfits misfits = {0};
     char name[128];
     for (size_t i = 0; i < hr_model_tensor_count(model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(model, i);
         snprintf(name, sizeof name, "%s%s", prefix, info->name);
-        HR_TRY(hr_load_tensor(checkpoint, file, info, name, params));
+        hr_try_tensor(file, info, name, params, &misfits);
     }
-    return HR_OK;
+    return hr_misfits_refuse(checkpoint, &misfits);
 }

@@ -8,6 +8,7 @@
 
 #include "hogring/checkpoint.h"
 #include "base/error.h"
+#include "base/listing.h"
 #include "nn/model.h"
 
 /* Append one tensor; params is borrowed until the file is written. */
@@ -17,16 +18,28 @@ void hr_model_tensor_put(struct hr_tensor_file *file, const struct hr_tensor_inf
 void hr_model_tensors_put(const struct hr_model *model, const char *prefix, float *params,
                           struct hr_tensor_file *file);
 
-/* Copy the tensor of that name into its place in params; HR_E_FORMAT when it is missing
- * or unlike. */
+/* Copy the tensor of that name into its place in params; HR_E_FORMAT: it is missing, or has another
+ * shape or type. */
 HR_CHECKED enum hr_status hr_load_tensor(const struct hr_checkpoint *checkpoint,
                                          const struct hr_tensor_file *file,
                                          const struct hr_tensor_info *info, const char *name,
                                          float *params);
-/* Copy all, without a suffix. */
+/* Copy all, without a suffix; HR_E_FORMAT names all that do not fit. */
 HR_CHECKED enum hr_status hr_load_tensors(const struct hr_checkpoint *checkpoint,
                                           const struct hr_tensor_file *file,
                                           const struct hr_model *model, const char *prefix,
                                           float *params);
+
+/* What is between a file's tensors and a model's: zeroed before the first. */
+struct hr_misfits {
+    struct hr_listing missing, unlike; /* of the model's, in the file */
+    struct hr_listing unknown;         /* of the file's, to the model */
+};
+/* As hr_load_tensor, but what does not fit is noted. */
+void hr_try_tensor(const struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                   const char *name, float *params, struct hr_misfits *misfits);
+/* HR_E_FORMAT: something is missing or unlike; names these, and what is unknown, in one line. */
+HR_CHECKED enum hr_status hr_misfits_refuse(const struct hr_checkpoint *checkpoint,
+                                            struct hr_misfits *misfits);
 
 #endif

@@ -59,6 +59,7 @@ static void the_body_is_the_files_and_the_head_the_seeds(void **state)
     run_folder_make(folder);
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     result = run_train(&options);
+    hr_run_result_free(&result);
     CHECK_OK(hr_checkpoint_load(folder, &first));
     snprintf(options.model, sizeof options.model, "flatten, dense 11, relu, dense 5");
     options.lr = 0;
