@@ -61,14 +61,15 @@ enum { HR_MAX_CLASSES = 1 << 24, HR_DATA_NOTE = 400 };
 
 /* What the files do not say. Zero is not a default: call hr_data_defaults. */
 struct hr_data_options {
-    char test_data[1024];   /* a file of the same format with the test split; "" */
-    double test_fraction;   /* without one: held out of a single file, in (0, 1) [0.2] */
-    char header[8];         /* CSV: yes, no, auto (found by looking) [auto] */
-    char label_column[256]; /* CSV: a name, or a number from 1; "": the column named label, else
+    char test_data[1024];       /* a file of the same format with the test split; "" */
+    char validation_data[1024]; /* the same with samples to validate on while training; "": none */
+    double test_fraction;       /* without one: held out of a single file, in (0, 1) [0.2] */
+    char header[8];             /* CSV: yes, no, auto (found by looking) [auto] */
+    char label_column[256];     /* CSV: a name, or a number from 1; "": the column named label, else
                                 class, target or y, in this order, else the last */
-    char index_base[8];     /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
-    size_t feature_count;   /* libsvm: columns; 0: the largest index there is */
-    char classes[8192];     /* all classes in order: names as "cat,dog,eel", or their number as "10"
+    char index_base[8];         /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
+    size_t feature_count;       /* libsvm: columns; 0: the largest index there is */
+    char classes[8192]; /* all classes in order: names as "cat,dog,eel", or their number as "10"
                                for 0 .. 9; "": those that the data has */
     /* Called when the shape of a sample is known, before samples are read (libsvm: not called, its
      * shape is known last). An error refuses the data. NULL: not called. */
@@ -89,8 +90,9 @@ struct hr_dataset {
     float scale;                    /* of bytes; 1 for floats and sparse */
     char label_column[80];          /* CSV: the column of labels, as "column 3, kind"; else "" */
     int label_guessed;              /* CSV: 1 if it was chosen by its name alone */
-    char notes[2][HR_DATA_NOTE];    /* doubts about the files, a line each; or "" */
+    char notes[3][HR_DATA_NOTE];    /* doubts about the files, a line each; or "" */
     struct hr_split train, test;
+    struct hr_split validation; /* of a file of its own; count 0: there is none */
     char digest[33]; /* XXH3-128 over shape, counts, features, labels, hex; whatever the format */
     struct hr_data_options options; /* as opened */
     void *storage;                  /* owned memory behind the splits */
@@ -107,8 +109,8 @@ struct hr_dataset {
  *   options  NULL: the defaults. One that means nothing for the format is HR_E_USAGE.
  *   out      written only on success; close with hr_dataset_close
  * A label may be any text or number: the distinct ones are sorted (as numbers when all are) and
- * numbered from 0, and keep their names. A class that only the test samples of their own file have
- * is refused, unless options->classes has it; what options->classes lacks is refused.
+ * numbered from 0, and keep their names. A class that only the test or validation samples of their
+ * own file have is refused, unless options->classes has it; what options->classes lacks is refused.
  * Errors: HR_E_IO (missing: says which file, and which package to install), HR_E_FORMAT (says file,
  * place, what was found, what was expected), HR_E_USAGE, HR_E_NOMEM. Sizes are checked against 8
  * GiB a file and against the bytes that are there before memory is taken; for gzip and text, memory

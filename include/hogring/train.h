@@ -148,9 +148,10 @@ struct hr_run_info {
     size_t micro_shards; /* 0: reduce sum */
     double lr;           /* of the first update */
     size_t epochs;
-    size_t validation_samples; /* held out of the training samples; 0: none */
-    uint64_t steps;            /* in the whole run */
-    uint64_t first;            /* step it begins at */
+    size_t validation_samples;   /* 0: none */
+    const char *validation_data; /* their file; "": held out of the training samples */
+    uint64_t steps;              /* in the whole run */
+    uint64_t first;              /* step it begins at */
     uint64_t seed, staleness;
     bool synchronous, served, colocated, bounded;
     bool played;                          /* one process plays all ranks */

@@ -99,11 +99,11 @@ void hr_hints_print_notes(const struct hr_dataset *dataset)
 }
 
 /* Who chooses by what the test set says has looked at it. */
-static void hint_at_looking(const struct hr_cli *cli)
+static void hint_at_looking(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     const struct hr_train_options *o = &cli->train;
     const char *who = o->early_stop[0] ? "early-stop" : o->keep_best[0] ? "keep-best" : NULL;
-    if (who && !(o->validation_fraction > 0))
+    if (who && !(o->validation_fraction > 0) && !dataset->validation.count)
         hr_log(HR_LOG_WARNING,
                "--%s chooses by the test set, so the test accuracy flatters what it chose; "
                "--validation-fraction 0.2 would hold out training samples for that",
@@ -114,7 +114,7 @@ void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     hr_cli_resume_say(cli);
     hr_hints_print_notes(dataset);
-    hint_at_looking(cli);
+    hint_at_looking(cli, dataset);
     if (hr_sparse_is_model(cli->train.model))
         return; /* what follows is of networks */
     hint_at_missing(cli, dataset);

@@ -248,14 +248,14 @@ static enum hr_status relabel(struct hr_split *split, const char *name, const ui
 }
 
 static enum hr_status apply(const struct hr_class_list *list, const char *where,
-                            struct hr_dataset *dataset, uint32_t *map, uint32_t *labels[2])
+                            struct hr_dataset *dataset, uint32_t *map, uint32_t *labels[3])
 {
-    struct hr_split *splits[] = {&dataset->train, &dataset->test};
+    struct hr_split *splits[] = {&dataset->train, &dataset->test, &dataset->validation};
     bool changed = false;
-    for (size_t s = 0; s < 2; s++)
+    for (size_t s = 0; s < 3; s++)
         mark_used(splits[s], map);
     HR_TRY(fill_map(list, where, dataset, map));
-    for (size_t s = 0; s < 2; s++) {
+    for (size_t s = 0; s < 3; s++) {
         changed = changed || changes_digest(dataset, list, map, splits[s]);
         HR_TRY(relabel(splits[s], dataset->name, map, &labels[s]));
     }
@@ -265,10 +265,10 @@ static enum hr_status apply(const struct hr_class_list *list, const char *where,
 }
 
 enum hr_status hr_class_list_apply(const struct hr_class_list *list, const char *where,
-                                   struct hr_dataset *dataset, uint32_t *labels[2])
+                                   struct hr_dataset *dataset, uint32_t *labels[3])
 {
     void *map;
-    labels[0] = labels[1] = NULL;
+    labels[0] = labels[1] = labels[2] = NULL;
     HR_TRY(hr_take(dataset->name, dataset->classes * sizeof(uint32_t), &map));
     const enum hr_status status = apply(list, where, dataset, map, labels);
     free(map);

@@ -39,11 +39,11 @@ HR_CHECKED enum hr_status hr_class_list_finish(const char *where, struct hr_clas
 enum { HR_CLASS_NAME_TEXT = 3 * HR_LABEL_MAX_BYTES + 1 };
 void hr_class_name_write(const char *name, char out[HR_CLASS_NAME_TEXT]);
 
-/* Number the labels of both splits in the list's order. The data set then borrows the list's names
- * and labels[0] (train) and labels[1] (test), which the caller frees whatever the outcome.
+/* Number the labels of all splits in the list's order. The data set then borrows the list's names
+ * and labels (of train, test, validation), which the caller frees whatever the outcome.
  * HR_E_USAGE: samples are of a class that is not in the list; names it. `where` says whose list. */
 HR_CHECKED enum hr_status hr_class_list_apply(const struct hr_class_list *list, const char *where,
-                                              struct hr_dataset *dataset, uint32_t *labels[2]);
+                                              struct hr_dataset *dataset, uint32_t *labels[3]);
 
 /* "cat, dog, eel" or "0 to 9", as much as fits. */
 struct hr_class_list_text {

@@ -27,12 +27,13 @@ void hr_storage_free(struct hr_storage *storage)
 {
     hr_table_free(&storage->train);
     hr_table_free(&storage->test);
+    hr_table_free(&storage->validation);
     hr_labels_free(&storage->labels);
     hr_classes_free(&storage->naming);
     free(storage->names);
     hr_class_list_free(&storage->list);
-    free(storage->numbered[0]);
-    free(storage->numbered[1]);
+    for (size_t s = 0; s < 3; s++)
+        free(storage->numbered[s]);
     if (storage->map)
         munmap(storage->map, storage->map_bytes);
     *storage = (struct hr_storage){0};
@@ -62,32 +63,43 @@ static size_t largest_label(const struct hr_table *table)
     return largest;
 }
 
-/* A class of test samples alone cannot be learned; more likely the labels are no classes. */
-static enum hr_status check_test_classes(const char *name, const struct hr_storage *storage)
+/* A class of test or validation samples alone cannot be learned; more likely the labels are no
+ * classes. known (labels): has the training split samples of it? */
+static enum hr_status check_classes_of(const char *name, const struct hr_storage *storage,
+                                       const struct hr_table *table, const char *which,
+                                       const uint8_t *known)
 {
-    const struct hr_table *train = &storage->train, *test = &storage->test;
-    void *taken;
     size_t i = 0;
-    HR_TRY(hr_take(name, storage->labels.count, &taken));
-    uint8_t *known = taken;
-    for (size_t t = 0; t < train->count; t++)
-        known[train->labels[t]] = 1;
-    while (i < test->count && known[test->labels[i]])
+    while (i < table->count && known[table->labels[i]])
         i++;
-    free(taken);
-    if (i == test->count)
+    if (i == table->count)
         return HR_OK;
-    const char *label = hr_labels_text(&storage->labels, test->labels[i]);
-    if (hr_labels_are_values(&storage->labels, train->count + test->count))
+    const char *label = hr_labels_text(&storage->labels, table->labels[i]);
+    const size_t samples = storage->train.count + storage->test.count + storage->validation.count;
+    if (hr_labels_are_values(&storage->labels, samples))
         return hr_fail(HR_E_USAGE,
-                       "%s: the labels look like values and not like classes (only test samples "
+                       "%s: the labels look like values and not like classes (only %s samples "
                        "have \"%s\"). Values cannot be trained on yet; as classes they need "
                        "--classes",
-                       name, hr_shown(label, strlen(label)).text);
+                       name, which, hr_shown(label, strlen(label)).text);
     return hr_fail(HR_E_FORMAT,
-                   "%s: only test samples have the label \"%s\"; --classes lists all classes when "
+                   "%s: only %s samples have the label \"%s\"; --classes lists all classes when "
                    "that is meant",
-                   name, hr_shown(label, strlen(label)).text);
+                   name, which, hr_shown(label, strlen(label)).text);
+}
+
+static enum hr_status check_classes(const char *name, const struct hr_storage *storage)
+{
+    void *taken;
+    HR_TRY(hr_take(name, storage->labels.count, &taken));
+    uint8_t *known = taken;
+    for (size_t t = 0; t < storage->train.count; t++)
+        known[storage->train.labels[t]] = 1;
+    enum hr_status status = check_classes_of(name, storage, &storage->test, "test", known);
+    if (status == HR_OK)
+        status = check_classes_of(name, storage, &storage->validation, "validation", known);
+    free(taken);
+    return status;
 }
 
 static enum hr_status count_classes(const char *name, const struct hr_data_options *options,
@@ -95,10 +107,11 @@ static enum hr_status count_classes(const char *name, const struct hr_data_optio
 {
     if (storage->labels.count) {
         if (!options->classes[0])
-            HR_TRY(check_test_classes(name, storage));
+            HR_TRY(check_classes(name, storage));
         HR_TRY(hr_labels_finish(&storage->labels, name, &storage->naming));
         renumber(&storage->train, storage->naming.class_of);
         renumber(&storage->test, storage->naming.class_of);
+        renumber(&storage->validation, storage->naming.class_of);
         storage->classes = storage->naming.count;
     } else if (!storage->classes) {
         const size_t train = largest_label(&storage->train), test = largest_label(&storage->test);
@@ -107,30 +120,37 @@ static enum hr_status count_classes(const char *name, const struct hr_data_optio
     return HR_OK;
 }
 
+static enum hr_status check_alike(const char *name, const struct hr_table *train,
+                                  const struct hr_table *other, const char *which)
+{
+    const struct hr_shape *a = &train->shape, *b = &other->shape;
+    if (!other->count)
+        return HR_OK;
+    if (train->features != other->features)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: %s features have another type than train features, expected the same",
+                       name, which);
+    if (a->channels != b->channels || a->height != b->height || a->width != b->width)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: train samples are %zux%zux%zu, %s samples are %zux%zux%zu, expected "
+                       "the same",
+                       name, a->channels, a->height, a->width, which, b->channels, b->height,
+                       b->width);
+    return HR_OK;
+}
+
 static enum hr_status check_tables(const char *name, const struct hr_storage *storage)
 {
-    const struct hr_table *tables[] = {&storage->train, &storage->test};
-    const struct hr_shape *a = &tables[0]->shape, *b = &tables[1]->shape;
-    for (int i = 0; i < 2; i++)
+    const struct hr_table *tables[] = {&storage->train, &storage->test, &storage->validation};
+    for (int i = 0; i < 3; i++)
         if (tables[i]->count >= HR_TABLE_MAX_COUNT)
             return hr_fail(HR_E_FORMAT, "%s: has %zu samples, expected fewer than %zu", name,
                            tables[i]->count, HR_TABLE_MAX_COUNT);
-    if (!tables[0]->count || !hr_shape_elems(*a))
+    if (!tables[0]->count || !hr_shape_elems(tables[0]->shape))
         return hr_fail(HR_E_FORMAT, "%s: has %zu samples of %zu features, expected some", name,
-                       tables[0]->count, hr_shape_elems(*a));
-    if (!tables[1]->count)
-        return HR_OK;
-    if (tables[0]->features != tables[1]->features)
-        return hr_fail(HR_E_FORMAT,
-                       "%s: test features have another type than train features, "
-                       "expected the same",
-                       name);
-    if (a->channels != b->channels || a->height != b->height || a->width != b->width)
-        return hr_fail(HR_E_FORMAT,
-                       "%s: train samples are %zux%zux%zu, test samples are %zux%zux%zu, expected "
-                       "the same",
-                       name, a->channels, a->height, a->width, b->channels, b->height, b->width);
-    return HR_OK;
+                       tables[0]->count, hr_shape_elems(tables[0]->shape));
+    HR_TRY(check_alike(name, tables[0], tables[1], "test"));
+    return check_alike(name, tables[0], tables[2], "validation");
 }
 
 /* Samples are gathered from all over a large table: large pages save address look-ups. */
@@ -163,6 +183,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     memcpy(dataset->label_column, storage->train.label_column, sizeof dataset->label_column);
     memcpy(dataset->notes[0], storage->train.note, HR_DATA_NOTE);
     memcpy(dataset->notes[1], storage->test.note, HR_DATA_NOTE);
+    memcpy(dataset->notes[2], storage->validation.note, HR_DATA_NOTE);
     dataset->label_guessed = storage->train.label_guessed;
     if (!storage->test.count)
         HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
@@ -174,6 +195,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->scale = storage->scale;
     dataset->train = hr_table_split(&storage->train);
     dataset->test = hr_table_split(&storage->test);
+    dataset->validation = hr_table_split(&storage->validation);
     enlarge_pages(storage, dataset);
     if (!storage->digest[0])
         HR_TRY(hr_dataset_digest(dataset, dataset->digest));
@@ -198,7 +220,10 @@ enum hr_status hr_dataset_finish(const char *name, const struct hr_format *forma
 size_t hr_dataset_bytes(const struct hr_dataset *dataset)
 {
     const struct hr_storage *storage = dataset->storage;
-    return storage ? hr_table_bytes(&storage->train) + hr_table_bytes(&storage->test) : 0;
+    if (!storage)
+        return 0;
+    return hr_table_bytes(&storage->train) + hr_table_bytes(&storage->test) +
+           hr_table_bytes(&storage->validation);
 }
 
 void hr_dataset_close(struct hr_dataset *dataset)

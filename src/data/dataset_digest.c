@@ -69,6 +69,8 @@ enum hr_status hr_dataset_digest(const struct hr_dataset *dataset, char digest[3
     add_size(state, dataset->shape.width);
     add_split(state, dataset, &dataset->train);
     add_split(state, dataset, &dataset->test);
+    if (dataset->validation.count)
+        add_split(state, dataset, &dataset->validation);
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
     XXH3_freeState(state);

@@ -28,6 +28,7 @@ struct hr_probe {
 /* What an opened format leaves; dataset.c finishes it. */
 struct hr_storage {
     struct hr_table train, test; /* test.count 0: to be held out of train */
+    struct hr_table validation;  /* count 0: there is none */
     float scale;
     size_t classes;            /* 0: largest label + 1 */
     struct hr_labels labels;   /* when it has any, the tables' labels are its numbers */
@@ -35,7 +36,7 @@ struct hr_storage {
     const char **names;        /* of the classes, when the format says them; owned */
     char digest[33];           /* when the format says it */
     struct hr_class_list list; /* options->classes */
-    uint32_t *numbered[2];     /* labels by that list, of train and test */
+    uint32_t *numbered[3];     /* labels by that list, of train, test and validation */
     void *map;                 /* a mapping that tables borrow from */
     size_t map_bytes;
 };
@@ -48,6 +49,7 @@ enum hr_data_option_bit {
     HR_OPTION_LABEL_COLUMN = 8,
     HR_OPTION_INDEX_BASE = 16,
     HR_OPTION_FEATURES = 32,
+    HR_OPTION_VALIDATION_DATA = 64,
 };
 
 struct hr_format {

@@ -1,8 +1,10 @@
 #include "data/held_out.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
+#include "data/bytes.h"
 #include "data/sampler.h"
 
 /* An epoch that no training reaches, and not the one that draws test samples (table.c). */
@@ -18,11 +20,25 @@ static struct hr_split part_of(const struct hr_split *split, const uint32_t *ord
     return part;
 }
 
+static enum hr_status take_file(double fraction, struct hr_dataset *dataset)
+{
+    dataset->test = dataset->validation;
+    dataset->validation = (struct hr_split){0};
+    if (!(fraction > 0))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--validation-fraction %g: means nothing with --validation-data %s, which says "
+                   "the samples",
+                   fraction, dataset->options.validation_data);
+}
+
 enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fraction, uint64_t seed,
                                 struct hr_held_out *out)
 {
     const struct hr_split *all = &dataset->train;
     *out = (struct hr_held_out){.dataset = *dataset};
+    if (dataset->validation.count)
+        return take_file(fraction, &out->dataset);
     if (all->count < 2)
         return hr_fail(HR_E_USAGE,
                        "--validation-fraction: %s has %zu training samples, expected at least 2: "
@@ -42,8 +58,69 @@ enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fractio
     return HR_OK;
 }
 
+static uint64_t pairs_of(const struct hr_split *split, size_t sample)
+{
+    const size_t row = hr_split_row(split, sample);
+    return split->rows[row + 1] - split->rows[row];
+}
+
+static enum hr_status take_rows(const char *name, const struct hr_split *split,
+                                struct hr_table *out)
+{
+    uint64_t pairs = 0;
+    void *taken[4] = {0};
+    for (size_t i = 0; i < split->count; i++)
+        pairs += pairs_of(split, i);
+    const size_t bytes[] = {split->count * sizeof *out->labels,
+                            (split->count + 1) * sizeof *out->rows, pairs * sizeof *out->columns,
+                            pairs * sizeof *out->values};
+    for (size_t t = 0; t < 4; t++) {
+        const enum hr_status status = hr_take(name, bytes[t], &taken[t]);
+        if (status != HR_OK) {
+            while (t-- > 0)
+                free(taken[t]);
+            return status;
+        }
+    }
+    *out = (struct hr_table){.features = HR_FEATURES_SPARSE,
+                             .count = split->count,
+                             .labels = taken[0],
+                             .rows = taken[1],
+                             .columns = taken[2],
+                             .values = taken[3]};
+    return HR_OK;
+}
+
+static enum hr_status gather(const char *name, struct hr_split *split, struct hr_table *out)
+{
+    HR_TRY(take_rows(name, split, out));
+    for (size_t i = 0; i < split->count; i++) {
+        const size_t row = hr_split_row(split, i);
+        const uint64_t from = split->rows[row], to = out->rows[i], n = pairs_of(split, i);
+        out->labels[i] = split->labels[row];
+        out->rows[i + 1] = to + n;
+        if (n) {
+            memcpy(out->columns + to, split->columns + from, n * sizeof *out->columns);
+            memcpy(out->values + to, split->values + from, n * sizeof *out->values);
+        }
+    }
+    *split = hr_table_split(out);
+    return HR_OK;
+}
+
+enum hr_status hr_held_out_gather(struct hr_held_out *held_out)
+{
+    struct hr_dataset *dataset = &held_out->dataset;
+    if (!held_out->chosen)
+        return HR_OK;
+    HR_TRY(gather(dataset->name, &dataset->train, &held_out->parts[0]));
+    return gather(dataset->name, &dataset->test, &held_out->parts[1]);
+}
+
 void hr_held_out_close(struct hr_held_out *held_out)
 {
+    hr_table_free(&held_out->parts[0]);
+    hr_table_free(&held_out->parts[1]);
     free(held_out->chosen);
     *held_out = (struct hr_held_out){0};
 }

@@ -345,13 +345,18 @@ static enum hr_status open_file(const char *path, const struct hr_data_options *
     HR_TRY(read_file(path, options, &storage->labels, &storage->train));
     if (options->test_data[0])
         HR_TRY(read_file(options->test_data, options, &storage->labels, &storage->test));
-    return hr_feature_names_check(options->test_data, path, &storage->test, &storage->train);
+    if (options->validation_data[0])
+        HR_TRY(
+            read_file(options->validation_data, options, &storage->labels, &storage->validation));
+    HR_TRY(hr_feature_names_check(options->test_data, path, &storage->test, &storage->train));
+    return hr_feature_names_check(options->validation_data, path, &storage->validation,
+                                  &storage->train);
 }
 
 const struct hr_format hr_format_csv = {
     .name = "csv",
-    .options =
-        HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION | HR_OPTION_HEADER | HR_OPTION_LABEL_COLUMN,
+    .options = HR_OPTION_TEST_DATA | HR_OPTION_VALIDATION_DATA | HR_OPTION_TEST_FRACTION |
+               HR_OPTION_HEADER | HR_OPTION_LABEL_COLUMN,
     .matches = matches,
     .open = open_file,
 };

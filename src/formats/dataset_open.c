@@ -64,6 +64,7 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         bool given;
     } rows[] = {
         {"test-data", HR_OPTION_TEST_DATA, options->test_data[0]},
+        {"validation-data", HR_OPTION_VALIDATION_DATA, options->validation_data[0]},
         {"test-fraction", HR_OPTION_TEST_FRACTION,
          options->test_fraction < defaults.test_fraction ||
              options->test_fraction > defaults.test_fraction},
@@ -74,11 +75,35 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(format->options & rows[i].bit))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s data (%s)", rows[i].flag,
-                           format->name, name);
-    if (options->test_data[0] && rows[1].given)
+            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s data (%s)%s", rows[i].flag,
+                           format->name, name,
+                           rows[i].bit == HR_OPTION_VALIDATION_DATA
+                               ? ", which is no single file of samples; --validation-fraction "
+                                 "holds out some of its training samples"
+                               : "");
+    if (options->test_data[0] && rows[2].given)
         return hr_fail(HR_E_USAGE, "--test-fraction: means nothing with --test-data");
     return HR_OK;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return a[0] && b[0] && !stat(a, &one) && !stat(b, &other) && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* What is chosen by samples that are trained on, or tested on, is no fair choice. */
+static enum hr_status check_validation(const char *name, const struct hr_data_options *options)
+{
+    const char *file = options->validation_data;
+    const bool test = is_same_file(file, options->test_data);
+    if (!test && !is_same_file(file, name))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--validation-data %s: is the file of --%s, too; expected samples that it is "
+                   "neither trained nor tested on",
+                   file, test ? "test-data" : "data");
 }
 
 /* --- opening */
@@ -112,6 +137,7 @@ static enum hr_status open_path(const char *name, const struct hr_data_options *
                        "folder of IDX, CIFAR or npy files)",
                        name);
     HR_TRY(check_meaning(name, *format, options));
+    HR_TRY(check_validation(name, options));
     return (*format)->open(name, options, storage);
 }
 

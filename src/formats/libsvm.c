@@ -165,13 +165,18 @@ static void shift(struct hr_table *table, uint32_t base, size_t features)
 }
 
 enum hr_status hr_libsvm_shift(const char *name, const struct hr_data_options *options,
-                               struct hr_table *train, struct hr_table *test)
+                               struct hr_table *const tables[HR_LIBSVM_TABLES])
 {
-    const bool zero = has_index(train, 0) || (test->count && has_index(test, 0));
+    bool zero = false;
+    size_t end = 0;
+    for (size_t t = 0; t < HR_LIBSVM_TABLES; t++) {
+        if (!tables[t]->count)
+            continue;
+        zero = zero || has_index(tables[t], 0);
+        end = tables[t]->shape.channels > end ? tables[t]->shape.channels : end;
+    }
     const bool automatic = !strcmp(options->index_base, "auto");
     const uint32_t base = automatic ? !zero : options->index_base[0] == '1';
-    const size_t ends[] = {train->shape.channels, test->count ? test->shape.channels : 0};
-    const size_t end = (ends[0] > ends[1] ? ends[0] : ends[1]);
     if (base && zero)
         return hr_fail(HR_E_FORMAT, "%s: has an index 0, expected indices from 1 (--index-base 1)",
                        name);
@@ -181,9 +186,9 @@ enum hr_status hr_libsvm_shift(const char *name, const struct hr_data_options *o
         return hr_fail(HR_E_FORMAT, "%s: has index %zu, expected at most %zu (--features %zu)",
                        name, end - 1, options->feature_count - 1 + base, options->feature_count);
     const size_t features = options->feature_count ? options->feature_count : end - base;
-    shift(train, base, features);
-    if (test->count)
-        shift(test, base, features);
+    for (size_t t = 0; t < HR_LIBSVM_TABLES; t++)
+        if (tables[t]->count)
+            shift(tables[t], base, features);
     return HR_OK;
 }
 
@@ -251,13 +256,17 @@ static enum hr_status open_file(const char *path, const struct hr_data_options *
     HR_TRY(read_file(path, &storage->labels, &storage->train));
     if (options->test_data[0])
         HR_TRY(read_file(options->test_data, &storage->labels, &storage->test));
-    return hr_libsvm_shift(path, options, &storage->train, &storage->test);
+    if (options->validation_data[0])
+        HR_TRY(read_file(options->validation_data, &storage->labels, &storage->validation));
+    return hr_libsvm_shift(path, options,
+                           (struct hr_table *const[HR_LIBSVM_TABLES]){
+                               &storage->train, &storage->test, &storage->validation});
 }
 
 const struct hr_format hr_format_libsvm = {
     .name = "libsvm",
-    .options =
-        HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION | HR_OPTION_INDEX_BASE | HR_OPTION_FEATURES,
+    .options = HR_OPTION_TEST_DATA | HR_OPTION_VALIDATION_DATA | HR_OPTION_TEST_FRACTION |
+               HR_OPTION_INDEX_BASE | HR_OPTION_FEATURES,
     .matches = matches,
     .open = open_file,
 };

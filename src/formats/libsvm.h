@@ -21,8 +21,9 @@
 HR_CHECKED enum hr_status hr_libsvm_parse(const char *name, const char *text, size_t bytes,
                                           struct hr_labels *labels, struct hr_table *out);
 
-/* Columns from indices, and one shape for both tables; `test` may be empty. */
+/* Columns from indices, and one shape for all tables; those behind the first may be empty. */
+enum { HR_LIBSVM_TABLES = 3 };
 HR_CHECKED enum hr_status hr_libsvm_shift(const char *name, const struct hr_data_options *options,
-                                          struct hr_table *train, struct hr_table *test);
+                                          struct hr_table *const tables[HR_LIBSVM_TABLES]);
 
 #endif

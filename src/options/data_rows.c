@@ -15,6 +15,10 @@ static const struct hr_option data[] = {
     ROW("test-data", TEXT, test_data, "FILE", NULL,
         "test samples, in the format of --data (CSV, libsvm)", .commands = READERS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS),
+    ROW("validation-data", TEXT, validation_data, "FILE", NULL,
+        "samples to measure on while training, in the format of --data (CSV, libsvm); or "
+        "--validation-fraction",
+        .commands = HR_TRAIN | HR_COMPARE | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("test-fraction", NUMBER, test_fraction, "X", "0.2",
         "without them: held out of --data, always the same ones", .commands = READERS,
         .models = HR_OF_ALL_MODELS),

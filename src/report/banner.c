@@ -109,6 +109,19 @@ static void print_conflicts(FILE *out, const struct hr_run_info *info)
                 100 * c->overlap);
 }
 
+static void print_split(FILE *out, const struct hr_run_info *info)
+{
+    const size_t n = info->validation_samples;
+    const bool of_file = info->validation_data && info->validation_data[0];
+    char count[HR_HUMAN_MAX];
+    if (n)
+        fprintf(
+            out,
+            "  split    %s %ssample%s %s%s to validate; the test set is read once, at the end\n",
+            hr_human_count(count, n), of_file ? "" : "training ", plural(n),
+            of_file ? "of " : "held out", of_file ? info->validation_data : "");
+}
+
 static void print_banner(FILE *out, const struct hr_run_info *info, const char *data)
 {
     char count[HR_HUMAN_MAX];
@@ -116,11 +129,7 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     fprintf(out, "  model    %s (%s parameters)\n", info->model,
             hr_human_count(count, info->params));
     fprintf(out, "  data     %s\n", data);
-    if (info->validation_samples)
-        fprintf(out,
-                "  split    %s training sample%s held out to validate; the test set is read once, "
-                "at the end\n",
-                hr_human_count(count, info->validation_samples), plural(info->validation_samples));
+    print_split(out, info);
     print_batch(out, info);
     if (info->conflicts)
         print_conflicts(out, info);

@@ -114,7 +114,7 @@ enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
         return HR_OK;
     }
     if (test_alone)
-        view->dataset.train.count = 0;
+        view->dataset.train.count = view->dataset.validation.count = 0;
     return hr_class_list_apply(&view->list, checkpoint->path, &view->dataset, view->labels);
 }
 
@@ -142,7 +142,7 @@ enum hr_status hr_class_names_compare(const struct hr_checkpoint *checkpoint,
 void hr_class_view_close(struct hr_class_view *view)
 {
     hr_class_list_free(&view->list);
-    free(view->labels[0]);
-    free(view->labels[1]);
+    for (size_t s = 0; s < 3; s++)
+        free(view->labels[s]);
     *view = (struct hr_class_view){0};
 }

@@ -32,7 +32,7 @@ HR_CHECKED enum hr_status hr_class_names_compare(const struct hr_checkpoint *che
 struct hr_class_view {
     struct hr_dataset dataset; /* borrows from the one that it is a view of */
     struct hr_class_list list;
-    uint32_t *labels[2];
+    uint32_t *labels[3]; /* of train, test, validation */
 };
 
 /* A view of all samples, or of the test split alone (the other is left empty). When the file names

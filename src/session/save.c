@@ -152,10 +152,20 @@ enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoin
 
 /* --- going on --- */
 
-/* Else samples that it has learned from would be held out. Earlier versions held out none. */
+/* Else samples that it has learned from would be held out. Earlier versions held out none. What is
+ * in a file is in the digest of the data. */
 static enum hr_status check_held_out(const struct hr_saver *saver,
                                      const struct hr_checkpoint *checkpoint)
 {
+    const char *file = saver->dataset->options.validation_data;
+    const char *kept = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "validation-data");
+    kept = kept ? kept : "";
+    if (!file[0] != !kept[0])
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: it was trained with%s --validation-data%s%s, this run has %s; "
+                       "expected the same samples",
+                       checkpoint->path, kept[0] ? "" : "out", kept[0] ? " " : "", kept,
+                       file[0] ? file : "none");
     const double is = saver->options->validation_fraction;
     const double was = hr_saved_number(checkpoint, HR_KEPT_OPTION "validation-fraction");
     if (!(is < was || is > was))
@@ -174,12 +184,12 @@ static enum hr_status check_same(const struct hr_saver *saver,
     char ours[32];
     HR_TRY(hr_saved_same(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
                          saver->model));
+    HR_TRY(check_held_out(saver, checkpoint));
     HR_TRY(hr_saved_same(checkpoint, "data", hr_metadata_get(trainer, "data"),
                          saver->dataset->digest));
     HR_TRY(hr_saved_count(checkpoint, "seed", &seed));
     snprintf(ours, sizeof ours, "%" PRIu64, saver->options->seed);
-    HR_TRY(hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours));
-    return check_held_out(saver, checkpoint);
+    return hr_saved_same(checkpoint, "--seed", hr_metadata_get(trainer, "seed"), ours);
 }
 
 /* Its position, in samples since the first run began. The saved losses are used only if it stopped

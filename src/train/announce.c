@@ -72,6 +72,8 @@ void hr_announce(const struct hr_run *run)
         .lr = (double)hr_batch_schedule_lr(schedule, schedule->first),
         .epochs = o->epochs,
         .validation_samples = run->final_test.dataset ? run->job.dataset->test.count : 0,
+        .validation_data =
+            run->final_test.held_out.chosen ? "" : run->job.dataset->options.validation_data,
         .steps = schedule->end,
         .first = schedule->first,
         .seed = o->seed,

@@ -14,7 +14,7 @@ enum hr_status hr_final_test_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
     struct hr_final_test *test = &run->final_test;
-    if (!(o->validation_fraction > 0))
+    if (!hr_held_out_asked(run->job.dataset, o->validation_fraction))
         return HR_OK;
     test->dataset = run->job.dataset;
     HR_TRY(hr_held_out_open(test->dataset, o->validation_fraction, o->seed, &test->held_out));

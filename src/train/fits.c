@@ -81,16 +81,18 @@ enum hr_status hr_run_fits(const struct hr_train_options *options, const struct 
 enum hr_status hr_train_admit(const void *options, struct hr_shape shape)
 {
     struct hr_needs needs = {0};
+    struct hr_train_options asked = *(const struct hr_train_options *)options;
     const struct hr_dataset least = {.name = "data",
                                      .shape = shape,
                                      .features = HR_FEATURES_FLOATS,
                                      .scale = 1,
                                      .train = {.count = 1},
                                      .test = {.count = 1}};
-    if (hr_sparse_is_model(((const struct hr_train_options *)options)->model))
-        return HR_OK; /* its rows are kept as they are read */
-    HR_TRY(hr_train_needs(options, &least, &needs));
-    return hr_run_fits(options, &least, &needs);
+    if (hr_sparse_is_model(asked.model))
+        return HR_OK;              /* its rows are kept as they are read */
+    asked.validation_fraction = 0; /* nobody can hold out a part of one sample */
+    HR_TRY(hr_train_needs(&asked, &least, &needs));
+    return hr_run_fits(&asked, &least, &needs);
 }
 
 enum hr_status hr_train_check(const struct hr_train_options *options,

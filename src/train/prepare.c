@@ -219,7 +219,7 @@ static enum hr_status set_up_leader(struct hr_run *run)
         .cuts = {.curve_room = o->epochs + 2,
                  .schedule = &run->shared.schedule,
                  .saves = o->checkpoint_dir[0],
-                 .validates = run->final_test.held_out.chosen},
+                 .validates = run->final_test.dataset},
         .job = &run->job,
     };
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));

@@ -70,6 +70,27 @@ static void one_sample_cannot_be_parted(void **state)
     hr_held_out_close(&parts);
 }
 
+/* The test split stands in for a file's samples. */
+static void a_file_validates_and_the_rest_is_trained_on(void **state)
+{
+    (void)state;
+    struct hr_dataset with = *run_digits();
+    struct hr_held_out parts;
+    with.validation = with.test;
+    with.validation.count = 7;
+    assert_true(hr_held_out_asked(&with, 0));
+    assert_true(hr_held_out_asked(run_digits(), 0.1));
+    assert_false(hr_held_out_asked(run_digits(), 0));
+    CHECK_OK(hr_held_out_open(&with, 0, 1, &parts));
+    assert_int_equal(parts.dataset.test.count, 7);
+    assert_int_equal(parts.dataset.train.count, with.train.count);
+    assert_int_equal(parts.dataset.validation.count, 0);
+    assert_null(parts.chosen);
+    hr_held_out_close(&parts);
+    CHECK_FAILS(hr_held_out_open(&with, 0.1, 1, &parts), HR_E_USAGE);
+    hr_held_out_close(&parts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +98,7 @@ int main(void)
         cmocka_unit_test(samples_are_those_of_their_rows),
         cmocka_unit_test(the_seed_draws_them),
         cmocka_unit_test(one_sample_cannot_be_parted),
+        cmocka_unit_test(a_file_validates_and_the_rest_is_trained_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

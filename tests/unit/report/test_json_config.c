@@ -103,7 +103,8 @@ static const struct field configuration[] = {
     {"data",
      "{\"name\":\"digits\",\"format\":\"csv\",\"digest\":\"abc\",\"train\":1500,\"test\":297,"
      "\"classes\":10,"
-     "\"options\":{\"test-data\":null,\"test-fraction\":0.25,\"header\":\"auto\","
+     "\"options\":{\"test-data\":null,\"validation-data\":null,\"test-fraction\":0.25,\"header\":"
+     "\"auto\","
      "\"label-column\":\"y\",\"index-base\":\"1\",\"features\":7,\"classes\":null}}"},
     {"strategy", "\"ssp\""},
     {"algorithm", "\"auto\""},

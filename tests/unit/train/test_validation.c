@@ -109,6 +109,7 @@ static void an_interrupted_run_leaves_the_test_set_to_the_one_that_goes_on(void 
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     CHECK_OK(hr_train(&options, run_digits(), &impatient, &part));
     assert_true(part.interrupted && isnan(part.test_loss) && part.test_evaluations == 0);
+    hr_run_result_free(&part);
     snprintf(options.resume, sizeof options.resume, "%s", folder);
     rest = run_train(&options);
     assert_string_equal(rest.weights_digest, whole.weights_digest);
