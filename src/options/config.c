@@ -59,24 +59,31 @@ static int config_line(void *arg, const char *section, const char *name, const c
     return 1;
 }
 
-/* Any kind of file: --config <(...) is a FIFO. */
-enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command, const char *path)
+enum hr_status hr_config_parse(struct hr_cli *cli, enum hr_command_bit command, const char *path,
+                               const char *text)
 {
     struct config_reader reader = {cli, command, path, HR_OK};
-    char *text;
-    size_t bytes;
-    const enum hr_status status = hr_pipe_read_all(path, LARGEST_FILE, &text, &bytes);
-    if (status != HR_OK)
-        return hr_fail(status, "--config %s", hr_error_message());
-    const bool is_text = strlen(text) == bytes;
-    const int result = is_text ? ini_parse_string(text, config_line, &reader) : 0;
-    free(text);
+    const int result = ini_parse_string(text, config_line, &reader);
     HR_TRY(reader.status);
-    if (!is_text)
-        return hr_fail(HR_E_FORMAT, "--config %s: is no text", path);
     if (result < 0)
         return hr_fail(HR_E_NOMEM, "--config %s: no memory to read it", path);
     if (result > 0)
         return hr_fail(HR_E_FORMAT, "--config %s: line %d is not \"name = value\"", path, result);
     return HR_OK;
+}
+
+/* Any kind of file: --config <(...) is a FIFO. */
+enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command, const char *path)
+{
+    char *text;
+    size_t bytes;
+    enum hr_status status = hr_pipe_read_all(path, LARGEST_FILE, &text, &bytes);
+    if (status != HR_OK)
+        return hr_fail(status, "--config %s", hr_error_message());
+    if (strlen(text) == bytes)
+        status = hr_config_parse(cli, command, path, text);
+    else
+        status = hr_fail(HR_E_FORMAT, "--config %s: is no text", path);
+    free(text);
+    return status;
 }

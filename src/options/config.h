@@ -9,5 +9,8 @@
  * HR_E_FORMAT and HR_E_USAGE name the file. */
 HR_CHECKED enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command,
                                          const char *path);
+/* The same of a text in memory. */
+HR_CHECKED enum hr_status hr_config_parse(struct hr_cli *cli, enum hr_command_bit command,
+                                          const char *path, const char *text);
 
 #endif

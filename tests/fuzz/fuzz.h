@@ -24,4 +24,13 @@ static inline unsigned fuzz_choice(const uint8_t **data, size_t *size, unsigned 
     return choice;
 }
 
+/* The input as a string: up to its first zero byte. free() it. */
+static inline char *fuzz_text(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
+
 #endif

@@ -52,6 +52,27 @@ def main(hogring):
     seed("safetensors", "none", struct.pack("<Q", 2) + b"{}")
     for i, text in enumerate(["softmax", "mlp", "flatten, dense 256 , relu\n, dense 10", "flatten,dense,10"]):
         seed("model_text", str(i), "\0" + text)
+    seed("topology", "routes", "gpu a b c # three\nnode s\nlink a s 16GB/s 5us x2\nlink s b 1GB/s\nlink s c 1GB/s shared m\nlink a c 1GB/s shared m\n")
+    seed("topology", "wrong", "gpu a a\nlink a z 0B/s\n")
+    for i, text in enumerate(["16GB/s,5us", "1e-3MB/s", "0GB/s,1us", "8GB/s,99999h"]):
+        seed("link", str(i), text)
+    for i, text in enumerate(["10ms", "uniform(5ms, 15ms)", "lognormal(10ms, 0.3)", "pareto(10ms, 2.5)", "exponential(1us)"]):
+        seed("delay", str(i), text)
+    for i, text in enumerate(["slow:3x2:0.1, stall:1@step=50+3s", "kill:0@step=3,nan:2@7,flip-bit:1@step=2", "kill:any:0.1:2, stall:any:0.5",
+                              "drop-push:0.1+1ms, load:1+3ms, kill:server:0@step=4", "kill:3@2s"]):
+        seed("inject", str(i), "\2" + text)
+    seed("config", "both", "\0workers = 3\n[train]\nmodel = dense 10 ; note\n  , relu\n[compare]\nstrategies=ssp,hogwild\n")
+    seed("config", "wrong", "\1[bench]\nx\n=\n[train\n")
+    for i, text in enumerate(["workers=3", "lr=1e-400", "checkpoint-every=30s", "timeout=1h", "max-memory=8GiB", "no-such=1", "model=cnn"]):
+        seed("option", str(i), "\0" + text)
+    files = {name: {"bytes": 200, "header": "0" * 16, "tensors": {"0.bias": "1" * 16, "w": "f" * 16}} for name in ("model.safetensors", "trainer.safetensors")}
+    manifest = {"format": "hogring checkpoint", "version": 1, "hogring": "0.1.0", "step": 500, "files": files}
+    seed("manifest", "whole", json.dumps(manifest, indent=2)[:-2])
+    seed("manifest", "step", json.dumps({**manifest, "step": -1})[:-1])
+    seed("gzip", "two", b"\3" + gzip.compress(b"hogring " * 40, mtime=0) + gzip.compress(b"again", mtime=0))
+    seed("gzip", "plain", b"\0no gzip at all")
+    seed("gzip", "behind", b"\12" + gzip.compress(b"x", mtime=0) + b"y")
+    seed("metadata", "run", "epoch=3\nposition=64\nseed=18446744073709551615\nmachine.kernels=openblas\noption.validation-fraction=0.1\nbest=1e400\n")
     options = {"strategy": "ssp", "workers": 3, "seed": "18446744073709551615", "lr": 0.5, "normalize": True}
     data = {"name": "digits", "digest": "0" * 32, "options": {"test-data": "", "test-fraction": 0.2, "header": "auto", "label-column": "",
             "index-base": "auto", "features": 0}}

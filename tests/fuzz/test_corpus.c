@@ -7,9 +7,12 @@
 #include "fuzz/fuzz.h"
 #include "support/check.h"
 
-#define FUZZERS(X)                                                                                 \
-    X(csv)                                                                                         \
-    X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) X(model_text) X(trace) X(trace_text)
+/* clang-format off */
+#define FUZZERS(X) \
+    X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) \
+    X(model_text) X(trace) X(trace_text) X(topology) X(link) X(delay) \
+    X(inject) X(config) X(option) X(manifest) X(gzip) X(metadata)
+/* clang-format on */
 #define DECLARE(name) int run_##name(const uint8_t *data, size_t size);
 FUZZERS(DECLARE)
 
@@ -42,6 +45,33 @@ FUZZERS(DECLARE)
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput run_trace_text
 #include "fuzz_trace_text.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_topology
+#include "fuzz_topology.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_link
+#include "fuzz_link.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_delay
+#include "fuzz_delay.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_inject
+#include "fuzz_inject.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_config
+#include "fuzz_config.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_option
+#include "fuzz_option.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_manifest
+#include "fuzz_manifest.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_gzip
+#include "fuzz_gzip.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_metadata
+#include "fuzz_metadata.c"
 #undef LLVMFuzzerTestOneInput
 
 typedef int (*fuzzer_fn)(const uint8_t *data, size_t size);
