@@ -331,7 +331,8 @@ static enum hr_status read_file(const char *path, const struct hr_data_options *
     struct hr_array text;
     size_t columns;
     HR_TRY(hr_csv_width(path, &columns));
-    HR_TRY(hr_format_admit(options, (struct hr_shape){columns ? columns - 1 : 0, 1, 1}));
+    if (columns > 1) /* else the parser says what is wrong */
+        HR_TRY(hr_format_admit(options, (struct hr_shape){columns - 1, 1, 1}));
     HR_TRY(hr_bytes_read_file(path, &text));
     const enum hr_status st = hr_csv_parse(path, text.data, text.bytes, options, labels, table);
     free(text.data);
