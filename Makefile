@@ -45,6 +45,9 @@ CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/bench/*.c src/cli/*.c))
 TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c)))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))
+# What tests/coverage.sh asks about is tested by these.
+COVERING := unit/base/% unit/shm/% unit/checkpoint/% unit/data/% unit/formats/% unit/netsim/% unit/options/% unit/nn/% unit/trace/% fuzz/% \
+  unit/train/test_every_call unit/train/test_replay unit/train/test_replay_attacks
 SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
@@ -54,7 +57,7 @@ SONAME  := libhogring.so.0
 HEADERS := $(wildcard include/hogring/*.h)
 
 .PHONY: all experiments soak oracle safety-cost help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
-  model run-model fuzz run-fuzz
+  model run-model fuzz run-fuzz arm64 coverage run-coverage
 .SECONDARY:
 
 # Debian's names; on other systems `make deps` only says what is missing.
@@ -172,6 +175,14 @@ fuzz:                                          ## every parser fuzzed for FUZZ_S
 	then $(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzz; else echo "fuzz: skipped, clang with libFuzzer is not installed"; fi
 run-fuzz: $(FUZZERS)
 	@tests/fuzz/run.sh $(FUZZERS)
+arm64: all                                     ## formats under qemu-user, and files exchanged with this machine
+	@CCACHE=$(firstword $(filter %ccache,$(CC))) tests/arm64.sh
+coverage:                                      ## branches of ring, checkpoints and parsers that unit tests take (gcovr)
+	@if command -v gcovr >/dev/null; then $(MAKE) --no-print-directory CONFIG=coverage CFLAGS="-g -O0 --coverage" LDFLAGS=--coverage run-coverage; \
+	else echo "coverage: skipped, gcovr is not installed"; fi
+run-coverage: $(filter $(COVERING:%=$(B)/tests/%),$(TESTS))
+	@tests/run.sh -t 600 $^
+	@sh tests/coverage.sh $(B)
 peers: all                                     ## measure beside Open MPI, MPICH, gloo, PyTorch, LIBLINEAR what of them is installed: tests/peers/FIGURES.md
 	@python3 tests/peers/compare.py $(PEERS)
 experiments: all                               ## published findings checked: tests/experiments/results; ONLY=name
