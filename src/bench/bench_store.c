@@ -7,6 +7,7 @@
 #include "bench/bench_kinds.h"
 #include "base/signals.h"
 #include "plot/plot.h"
+#include "strategies/find.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 
@@ -36,8 +37,10 @@ static enum hr_status read_strategy(struct store_bench *bench)
 {
     const bool given = hr_cli_was_given(bench->cli, "strategy");
     bench->table.strategy = given ? bench->cli->train.strategy : "ps-async";
-    bench->what.synchronous = !strcmp(bench->table.strategy, "ps-sync");
-    if (bench->what.synchronous || !strcmp(bench->table.strategy, "ps-async"))
+    const struct hr_strategy *strategy;
+    const bool found = hr_strategy_find(bench->table.strategy, 1, &strategy) == HR_OK;
+    bench->what.synchronous = found && strategy->synchronous;
+    if (found && strategy->stored)
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--strategy %s: bench store has ps-async and ps-sync",
                    bench->table.strategy);

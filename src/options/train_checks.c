@@ -73,8 +73,10 @@ enum hr_status hr_check_stall_warn(const struct hr_train_options *o)
 
 enum hr_status hr_check_hot_copies(const struct hr_train_options *o)
 {
-    if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 &&
-        !strcmp(o->strategy, "hogwild"))
+    const struct hr_strategy *strategy;
+    const bool found = hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK;
+    if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 && found &&
+        strategy->sparse)
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic "
                                "or svm, --solver sgd, --strategy hogwild, several workers)");

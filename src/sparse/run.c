@@ -17,6 +17,7 @@
 #include "session/resume.h"
 #include "sparse/engine.h"
 #include "sparse/state.h"
+#include "strategies/find.h"
 
 /* --- from options --- */
 
@@ -34,8 +35,10 @@ static enum hr_status check_warmup(const struct hr_train_options *o)
 static enum hr_status choose_strategy(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
+    const struct hr_strategy *strategy;
     run->locked = !strcmp(o->strategy, "locked");
-    if (run->locked || !strcmp(o->strategy, "hogwild"))
+    if (run->locked ||
+        (hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->sparse))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--strategy %s: --model %s is trained by hogwild or locked",
                    o->strategy, o->model);

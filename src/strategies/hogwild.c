@@ -244,6 +244,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .order = hr_order_of_arrival,
     .recorded = &hr_strategy_hogwild_recorded,
     .private_state = true,
+    .sparse = true,
     .prepare = hr_hogwild_prepare,
     .describe = hr_stale_describe,
     .bytes = bytes,

@@ -153,6 +153,7 @@ const struct hr_strategy hr_strategy_ps_sync = {
     .bytes = hr_server_settle_bytes,
     .init = hr_server_settle_init,
     .settle = hr_server_settle,
+    .stored = true,
     SERVER_FUNCTIONS,
 };
 
@@ -165,6 +166,7 @@ const struct hr_strategy hr_strategy_ps_async = {
                               "staleness-lr", "delay-compensation", "link", "topology", NULL},
     .prepare = hr_stale_prepare,
     .describe = hr_stale_describe,
+    .stored = true,
     SERVER_FUNCTIONS,
     SERVER_LOSSES,
 };

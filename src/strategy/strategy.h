@@ -79,6 +79,8 @@ struct hr_strategy {
                             are recalled; settle finds the snapshot as it has to be. With the last
                             one all go back to the cut before */
     bool private_state;  /* a state of the optimiser for each worker */
+    bool sparse;         /* sparse models are trained by it, too (sparse/) */
+    bool stored;         /* the key-value store has it, too (store/) */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
     /* The strategy for runs that are recorded or replayed; NULL: this one. */
