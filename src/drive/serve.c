@@ -68,7 +68,7 @@ static enum hr_status take_next(struct hr_server *server)
                          server, "the workers"));
     if (hr_conditions_kill_server(drive->job, server->shard.owner, server->taken++,
                                   hr_launcher_ps(drive->launcher)))
-        return hr_conditions_die(drive->job);
+        return hr_conditions_die(drive->job, rank);
     const int64_t began = measures ? hr_clock_ns() : 0;
     hr_server_take(server);
     hr_calibrate_take(drive, &server->shard, since, began);

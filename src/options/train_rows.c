@@ -208,7 +208,9 @@ static const struct hr_option times[] = {
         "trouble on purpose: slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, "
         "in "
         "a tenth of its steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms "
-        "later), nan:1@step=7 (in its gradient), flip-bit:weights:1@step=9, "
+        "later), kill:2@step=100, kill:2@time=3s, kill:server:0@step=300 (with --on-loss it goes "
+        "on), kill:any@p=0.01x3 and stall:any@p=0.01x3 (under explore), nan:1@step=7 (in its "
+        "gradient), flip-bit:weights:1@step=9, "
         "drop-push:p=0.01+50ms (pushes are lost, and sent again); hogring help failures",
         .check = hr_check_inject),
     ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,

@@ -117,6 +117,7 @@ enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
     hr_losses_start(losses_of(play), rank);
     hr_losses_welcome(losses_of(play), rank);
     play->state[rank] = HR_RESTS;
+    play->played[rank].taken = 0; /* messages, of its next life */
     if (rank >= play->shared->workers || hr_losses_recalled(losses_of(play)))
         return HR_OK;
     play->state[rank] = HR_WANTS;
@@ -135,6 +136,7 @@ enum hr_status hr_play_join_at_cut(struct hr_play *play)
         hr_losses_start(losses, r);
         hr_losses_welcome(losses, r);
         play->state[r] = HR_RESTS;
+        play->played[r].taken = 0;
         any = true;
     }
     return any ? hr_play_begin_term(play) : HR_OK;

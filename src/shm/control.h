@@ -49,6 +49,8 @@ struct hr_rank_status {
     struct hr_atom32 rest;   /* 1 + the round it rests in (roster.h); partner: the launcher */
     struct hr_atom32 stage;  /* what it rests at: the driver's number */
     struct hr_atom64 since;  /* it has had this phase; partner: hogring doctor */
+    struct hr_atom32 killed; /* how often it died because it was told to (--inject), counted before
+                                it does; partner: its next life */
     struct hr_presence presence;
     alignas(HR_LINE) struct hr_bell bell;
 };

@@ -77,13 +77,20 @@ static void leave_seat(struct hr_simulator *sim, size_t rank)
     seat->life++;
 }
 
+static void leave_station(struct hr_virtual_station *station)
+{
+    station->busy = false;
+    station->inbox.n = 0;
+}
+
 enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank)
 {
     const size_t workers = sim->play.shared->workers;
     if (rank < workers)
         leave_seat(sim, rank);
     else
-        sim->station[rank - workers].busy = false;
+        leave_station(&sim->station[rank - workers]);
+    hr_conditions_killed(sim->play.drive->job, rank);
     HR_TRY(hr_play_die(&sim->play, rank));
     return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), HR_NOTICE_PS),
                              hr_simulator_event(sim, HR_EVENT_NOTICED, rank, 0));

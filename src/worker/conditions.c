@@ -139,6 +139,12 @@ static void warn_of_step(const struct hr_train_job *job, const struct hr_inject_
            (unsigned long long)entry->step, (unsigned long long)steps);
 }
 
+/* Deaths of rank `rank` that --inject made happen. Partner: hr_conditions_killed. */
+static size_t killed_so_far(const struct hr_train_job *job, size_t rank)
+{
+    return hr_atom32_load_acquire(&job->shared->control->rank[rank].killed);
+}
+
 /* A rank dies of its entries in the order in which they are due, so the last of them did not
  * happen. */
 static bool is_due_and_was_not(const struct hr_train_job *job, const struct hr_inject_entry *entry,
@@ -147,8 +153,7 @@ static bool is_due_and_was_not(const struct hr_train_job *job, const struct hr_i
     const size_t due =
         hr_inject_kills_due(&job->conditions.inject, entry->kind, entry->rank,
                             entry->timed ? steps : entry->step, entry->timed ? entry->ps : end_ps);
-    return (entry->timed || entry->step >= steps) &&
-           due > hr_roster_lost(job->shared->control, rank);
+    return (entry->timed || entry->step >= steps) && due > killed_so_far(job, rank);
 }
 
 static void warn_of_death(const struct hr_train_job *job, const struct hr_inject_entry *entry,
@@ -259,7 +264,7 @@ bool hr_conditions_kill(const struct hr_train_job *job, size_t rank, uint64_t st
 {
     const size_t due =
         hr_inject_kills_due(&job->conditions.inject, HR_INJECT_KILL, rank, step, now_ps);
-    return due > 0 && due > hr_roster_lost(job->shared->control, rank);
+    return due > 0 && due > killed_so_far(job, rank);
 }
 
 bool hr_conditions_kill_server(const struct hr_train_job *job, size_t shard, uint64_t input,
@@ -267,11 +272,18 @@ bool hr_conditions_kill_server(const struct hr_train_job *job, size_t shard, uin
 {
     const size_t due =
         hr_inject_kills_due(&job->conditions.inject, HR_INJECT_KILL_SERVER, shard, input, now_ps);
-    return due > 0 && due > hr_roster_lost(job->shared->control, job->shared->workers + shard);
+    return due > 0 && due > killed_so_far(job, job->shared->workers + shard);
 }
 
-enum hr_status hr_conditions_die(const struct hr_train_job *job)
+void hr_conditions_killed(const struct hr_train_job *job, size_t rank)
 {
+    struct hr_atom32 *killed = &job->shared->control->rank[rank].killed; /* the rank's own word */
+    hr_atom32_store_release(killed, hr_atom32_load_relaxed(killed) + 1); /* partner: above */
+}
+
+enum hr_status hr_conditions_die(const struct hr_train_job *job, size_t rank)
+{
+    hr_conditions_killed(job, rank);
     if (job->launch == HR_LAUNCH_PROCESS && !job->played)
         kill(getpid(), SIGKILL);
     return hr_fail(HR_E_GONE, "killed by --inject");

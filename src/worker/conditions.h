@@ -65,13 +65,15 @@ int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, ui
 int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step);
 int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank);
 /* Does the worker die (--inject kill) before the gradient of that step, at that time of the run's
- * clock? Not oftener than it is told to, however often it comes back. */
+ * clock? As often as it is told to, however often it is lost for other reasons. */
 bool hr_conditions_kill(const struct hr_train_job *job, size_t rank, uint64_t step, int64_t now_ps);
 /* The same of a server before it takes that input. */
 bool hr_conditions_kill_server(const struct hr_train_job *job, size_t shard, uint64_t input,
                                int64_t now_ps);
-/* Die: a process for good, a thread by returning HR_E_GONE. */
-HR_CHECKED enum hr_status hr_conditions_die(const struct hr_train_job *job);
+/* It does: one of the deaths that rank `rank` was told to die has happened. Said by the rank. */
+void hr_conditions_killed(const struct hr_train_job *job, size_t rank);
+/* Say so, and die: a process for good, a thread by returning HR_E_GONE. */
+HR_CHECKED enum hr_status hr_conditions_die(const struct hr_train_job *job, size_t rank);
 
 /* How long a shard is busy with its `number`th message. */
 int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number);

@@ -38,7 +38,7 @@ enum hr_status hr_gradient_in_time(struct hr_train_worker *self, const struct hr
 {
     const uint64_t step = self->worker.steps;
     if (hr_conditions_kill(self->job, self->worker.rank, step, now_ps))
-        return hr_conditions_die(self->job);
+        return hr_conditions_die(self->job, self->worker.rank);
     HR_TRY(stall(self, step));
     const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
     HR_TRY(hr_train_worker_gradient(self, task));
