@@ -1,5 +1,6 @@
 #include "drive/cut_counts.h"
 
+#include "server/staleness.h"
 #include "strategy/last_cut.h"
 
 /* The index at which all workers are. */
@@ -87,6 +88,7 @@ static void leave_cut(const struct hr_leader *leader)
     if (shared->outlives)
         hr_fates_leave_cut(shared->fates);
     hr_last_cut_keep(shared);
+    hr_staleness_keep(shared);
 }
 
 static void note_epoch_loss(const struct hr_leader *leader)

@@ -151,12 +151,15 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
     return loss;
 }
 
-/* The time of its death is the end of its account. */
+/* The time of its death is the end of its account. In a span it has not come to the end of: others
+ * may have, and waited for it until now. */
 static void close_account(struct hr_shared_state *shared, size_t worker, int64_t now)
 {
-    struct hr_account *account = &shared->stats[worker].account;
-    if (account->open)
-        hr_account_close(account, now);
+    struct hr_worker_stats *stats = &shared->stats[worker];
+    if (!stats->account.open)
+        return;
+    hr_account_close(&stats->account, now);
+    stats->came_ns = now;
 }
 
 static void plan_restart(struct hr_losses *losses, size_t rank)

@@ -107,23 +107,33 @@ static int64_t latest(const struct hr_losses *losses, const int64_t *of_first)
     return hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
 }
 
+/* All have ended the span. A loss may have been noticed since then, when nobody trained. */
+static void end_span(struct hr_losses *losses)
+{
+    run_clock(losses, false, latest(losses, &job_of(losses)->shared->stats->came_ns));
+    for (size_t i = 0; i < losses->n; i++)
+        if (losses->loss[i].seconds > hr_seconds(losses->trained_ns))
+            losses->loss[i].seconds = hr_seconds(losses->trained_ns);
+}
+
 static void release(struct hr_losses *losses)
 {
     struct hr_shared_state *shared = job_of(losses)->shared;
     if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
         shared->strategy->missing(shared);
     if (rest_at(losses, HR_STAGE_ENDED))
-        run_clock(losses, false, latest(losses, &shared->stats->came_ns));
+        end_span(losses);
     if (rest_at(losses, HR_STAGE_EVALUATED)) {
         hr_roll_cut(losses->drive, losses->leader->cuts.cut->halt);
         losses->in_span = false;
         losses->concludes = losses->leader->cuts.cut->concluded + 1;
     }
     if (rest_at(losses, HR_STAGE_BEGINS)) {
-        run_clock(losses, true, latest(losses, &shared->stats->began_ns));
-        losses->leader->cuts.cut->span_began_ns = losses->span_ns; /* a leader may die before */
-        losses->in_span = true;
+        const int64_t began = latest(losses, &shared->stats->began_ns);
         losses->halted = losses->leader->cuts.cut->halt;
+        run_clock(losses, !losses->halted, began);
+        losses->leader->cuts.cut->span_began_ns = began; /* a leader may die before */
+        losses->in_span = true;
     }
     if (losses->halted)
         hr_roster_end(shared->control);

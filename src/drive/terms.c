@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "group/local_group.h"
+#include "server/staleness.h"
 #include "strategy/last_cut.h"
 #include "strategy/shared.h"
 
@@ -35,6 +36,7 @@ static uint64_t take_back_span(struct hr_shared_state *shared)
     uint64_t samples = 0;
     for (size_t w = 0; w < shared->workers; w++)
         samples += hr_stats_roll_back(&shared->stats[w]);
+    hr_staleness_restore(shared);
     return samples;
 }
 

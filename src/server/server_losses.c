@@ -3,6 +3,7 @@
 
 #include "shm/control.h"
 #include "server/ssp_gate.h"
+#include "server/staleness.h"
 
 /* --- a loss --- */
 
@@ -16,6 +17,7 @@ void hr_shard_know(struct hr_shard *shard)
         hr_client_leave(client, lines[w].gone ? HR_LEFT_GONE : HR_LEFT_NOT);
         client->read = lines[w].gone ? UINT64_MAX : 0;
         client->made = shared->stats[w].updates;
+        client->counted = shared->stats[w].stale.updates;
         client->dropped = shared->stats[w].dropped;
         shard->ngone += lines[w].gone;
     }
@@ -49,18 +51,22 @@ void hr_shard_lose_begin(struct hr_shard *shard, size_t worker)
     };
 }
 
-/* Its counters, as if it had never begun what it did not push. Of one that died at a cut they are
- * right already, and the leader may be reading them: nothing is written. May be repeated. */
-static void settle_counters(struct hr_shard *shard, size_t worker)
+void hr_shard_settle_counters(struct hr_shard *shard, size_t worker, uint64_t updates)
 {
     const struct hr_client *client = &shard->worker[worker];
     struct hr_worker_stats *stats = &shard->shared->stats[worker];
     hr_stats_mend(stats);
     if (client->held && stats->last.any && stats->last.index == client->batch)
         hr_stats_take_back(stats);
-    const uint64_t updates = client->made + client->pushes + (client->clock - client->began);
     if (stats->updates != updates)
         stats->updates = updates;
+}
+
+static void settle_counters(struct hr_shard *shard, size_t worker)
+{
+    const struct hr_client *client = &shard->worker[worker];
+    hr_shard_settle_counters(shard, worker,
+                             client->made + client->pushes + (client->clock - client->began));
 }
 
 void hr_shard_give_back(struct hr_shard *shard, size_t worker)
@@ -90,7 +96,8 @@ static bool all_have_taken(const struct hr_shared_state *shared, size_t worker, 
         const struct hr_loss_at_shard *at = hr_loss_at_shard(shared, worker, s);
         if ((int32_t)(hr_atom32_load_acquire(&at->taken) - loss) < 0) /* partner: publish */
             return false;
-        *differ |= at->pushes[loss % HR_LOSS_ROUNDS] != first->pushes[loss % HR_LOSS_ROUNDS];
+        *differ |=
+            at->words[loss % HR_LOSS_ROUNDS].pushes != first->words[loss % HR_LOSS_ROUNDS].pushes;
     }
     return true;
 }
@@ -120,7 +127,7 @@ static void publish(struct hr_shard *shard, size_t worker)
     struct hr_loss_at_shard *at = hr_loss_at_shard(shard->shared, worker, shard->number);
     const uint32_t said = hr_atom32_load_relaxed(&at->taken); /* the shard's own word */
     for (uint32_t loss = said + 1; (int32_t)(client->lost - loss) >= 0; loss++)
-        at->pushes[loss % HR_LOSS_ROUNDS] = client->before[loss % HR_LOSS_ROUNDS];
+        at->words[loss % HR_LOSS_ROUNDS] = client->before[loss % HR_LOSS_ROUNDS];
     hr_atom32_store_release(&at->taken, client->lost); /* partner: all_have_taken */
     complete(shard->shared, worker);
 }
@@ -141,7 +148,8 @@ void hr_shard_lose_end(struct hr_shard *shard, size_t worker)
     client->read = UINT64_MAX;
     hr_shard_finish_cut(shard);
     client->lost++;
-    client->before[client->lost % HR_LOSS_ROUNDS] = pushes;
+    client->before[client->lost % HR_LOSS_ROUNDS] = (struct hr_last_words){
+        pushes, client->counted, client->pushed, client->staleness, client->max_skew};
     if (shard->speaks)
         publish(shard, worker);
 }
@@ -171,6 +179,57 @@ void hr_shard_say_losses(struct hr_shard *shard)
         if (shard->worker[w].lost)
             publish(shard, w);
     }
+}
+
+/* --- what a lost worker did not come to count --- */
+
+/* The staleness of its last push, as it would have heard it. A shard that had not taken it keeps
+ * quiet. */
+static void hear(const struct hr_shared_state *shared, size_t worker, uint32_t loss)
+{
+    const struct hr_last_words *first =
+        &hr_loss_at_shard(shared, worker, 0)->words[loss % HR_LOSS_ROUNDS];
+    uint64_t *staleness = hr_staleness_at_shards(shared, worker);
+    for (size_t s = 0; s < shared->servers; s++) {
+        const struct hr_last_words *words =
+            &hr_loss_at_shard(shared, worker, s)->words[loss % HR_LOSS_ROUNDS];
+        staleness[s] = words->pushed == first->pushed ? words->staleness : 0;
+    }
+}
+
+static void hear_of_skew(const struct hr_shared_state *shared, size_t worker, uint32_t loss)
+{
+    struct hr_worker_stats *stats = &shared->stats[worker];
+    for (size_t s = 0; s < shared->servers; s++) {
+        const uint64_t skew =
+            hr_loss_at_shard(shared, worker, s)->words[loss % HR_LOSS_ROUNDS].max_skew;
+        if (skew > stats->max_skew)
+            stats->max_skew = skew;
+    }
+}
+
+void hr_server_count_last(const struct hr_shared_state *shared, size_t worker)
+{
+    struct hr_worker_stats *stats = &shared->stats[worker];
+    /* Partner: complete. */
+    const uint32_t loss = hr_atom32_load_acquire(&hr_server_losses(shared)[worker].taken);
+    const struct hr_last_words *first =
+        &hr_loss_at_shard(shared, worker, 0)->words[loss % HR_LOSS_ROUNDS];
+    hr_stale_mend(&stats->stale);
+    hear_of_skew(shared, worker, loss);
+    if (!shared->strategy->never_stale && stats->stale.updates < first->counted) {
+        hear(shared, worker, loss);
+        hr_staleness_count(shared, worker);
+    }
+    if (stats->stale_keys)
+        stats->stale_keys = 0;
+}
+
+void hr_server_missing(struct hr_shared_state *shared)
+{
+    for (size_t w = 0; w < shared->workers; w++)
+        if (hr_roster_is_gone(shared->control, w))
+            hr_server_count_last(shared, w);
 }
 
 /* --- a return --- */
@@ -205,6 +264,8 @@ void hr_shard_join(struct hr_shard *shard, size_t worker)
         .number = had.number,
         .step = had.step,
         .made = had.made,
+        .counted = had.counted,
+        .max_skew = had.max_skew,
         .lost = had.lost,
         .dropped = had.dropped,
         .place = had.place,

@@ -8,8 +8,9 @@
  *            at a cut, the cut is complete now.
  *   Batches  shard 0 knows what it handed out and whether the push of it was taken. What was not
  *            pushed is handed out again, or is lost (fate.h), and counters that w had changed for
- *            it are taken back. So the counters of a lost worker are exact; of its last push the
- *            staleness may be missing.
+ *            it are taken back. So the counters of a lost worker are exact. The staleness of its
+ *            last push, if shard 0 has taken it, is counted at the next cut, or when it comes back:
+ *            by then all shards have said what they know.
  *   Partial  a push may have reached some shards and not others. Those that have it keep it. It is
  *            shard 0's word that counts: did it get there, the batch is trained on; did it not, the
  *            batch goes back, and the others will apply it twice. Either is counted as partial.
@@ -42,7 +43,7 @@ struct hr_server_loss {
 /* What one shard says of them. Writer: the shard; partner: the last to take a loss. */
 struct hr_loss_at_shard {
     alignas(HR_LINE) struct hr_atom32 taken;
-    uint64_t pushes[HR_LOSS_ROUNDS]; /* that it had taken before loss k, in k % HR_LOSS_ROUNDS */
+    struct hr_last_words words[HR_LOSS_ROUNDS]; /* before loss k, in k % HR_LOSS_ROUNDS */
 };
 
 /* (workers) lines; behind them (workers, servers) of shards (server_memory.c). */
@@ -63,6 +64,10 @@ void hr_shard_lose(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
 void hr_shard_give_back(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
+/* Its counters, as if it had never begun what it did not push, and so many updates. Of one that
+ * died at a cut they are right already, and the leader may be reading them: nothing is written. May
+ * be repeated. */
+void hr_shard_settle_counters(struct hr_shard *shard, size_t worker, uint64_t updates);
 /* strategy->restate. */
 void hr_shard_restate(struct hr_shard *shard, size_t worker);
 /* It speaks from now on: what others see of losses, once more. */
@@ -78,6 +83,12 @@ static inline void hr_shard_asks(struct hr_shard *shard, size_t worker)
     if (shard->worker[worker].aside)
         hr_shard_wake(shard, worker);
 }
+
+/* All shards have taken the worker's losses: count what it was told last, or would have been, and
+ * did not come to count. May be repeated. By the launcher while all rest (strategy->missing, of all
+ * who are gone), or by its next life. */
+void hr_server_count_last(const struct hr_shared_state *shared, size_t worker);
+void hr_server_missing(struct hr_shared_state *shared);
 
 /* A worker's: strategy->may_join. Have all shards taken its loss? */
 bool hr_server_may_join(void *worker);

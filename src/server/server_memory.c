@@ -249,6 +249,8 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
     message.from = (uint32_t)hr_shard_rank(shard->shared, shard->owner);
     message.sequence = shard->version;
     message.word[HR_REPLY_STALENESS] = client->staleness;
+    if (message.word[HR_REPLY_SKEW] > client->max_skew)
+        client->max_skew = message.word[HR_REPLY_SKEW];
     client->reply = message;
     client->replies++;
     if (shard->speaks)

@@ -55,9 +55,25 @@ void hr_shard_stop(struct hr_shard *shard)
 }
 
 /* Where all are gone, one may come back. */
+/* Workers that died when the last cut had passed, before they could say that they leave. Where a
+ * loss is an input it will be taken. */
+static size_t silent_at_the_end(const struct hr_shard *shard)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    size_t n = 0;
+    if (!shared->strategy->recalls ||
+        !hr_atom32_load_acquire(&shared->control->roster.over)) /* partner: hr_roster_end */
+        return 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        n += shard->worker[w].left == HR_LEFT_NOT && hr_roster_is_gone(shared->control, w);
+    return n;
+}
+
 bool hr_shard_over(const struct hr_shard *shard)
 {
-    return shard->ndone && shard->ndone + shard->ngone == shard->shared->workers;
+    const size_t silent = silent_at_the_end(shard);
+    return (shard->ndone || silent) &&
+           shard->ndone + shard->ngone + silent == shard->shared->workers;
 }
 
 uint64_t hr_shard_cut(const struct hr_shard *shard)
@@ -245,6 +261,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     shard->worker[worker].batches = 0;
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
     shard->taken.value = shard->worker[worker].staleness;
+    hr_client_pushed(&shard->worker[worker]);
     if (!shared->strategy->synchronous) {
         update_with_push(shard, worker, samples, index);
         return;

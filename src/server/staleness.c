@@ -61,13 +61,25 @@ static size_t said_bytes(const struct hr_shared_state *shared)
     return hr_round_up(shared->servers * sizeof(uint64_t), HR_LINE);
 }
 
+/* At the last cut. */
+struct kept {
+    alignas(HR_LINE) struct hr_stale stale;
+};
+
+static size_t kept_bytes(const struct hr_shared_state *shared, size_t spans)
+{
+    return shared->outlives
+               ? shared->workers * sizeof(struct kept) + spans * sizeof(struct hr_staleness_counts)
+               : 0;
+}
+
 size_t hr_staleness_bytes(const struct hr_shared_state *shared)
 {
     if (shared->servers == 0)
         return 0;
     const size_t spans = list_spans(shared, shared->optimizer.nsegments, NULL);
     return table_bytes(spans) + spans * sizeof(struct hr_staleness_counts) +
-           shared->workers * said_bytes(shared);
+           shared->workers * said_bytes(shared) + kept_bytes(shared, spans);
 }
 
 void hr_staleness_init(const struct hr_shared_state *shared)
@@ -110,20 +122,79 @@ static uint64_t largest(const uint64_t *said, struct span span)
     return most;
 }
 
-void hr_staleness_count(struct hr_worker *worker)
+static bool is_of_all(const struct hr_shared_state *shared, struct span span)
 {
-    const struct hr_shared_state *shared = worker->shared;
+    return span.last - span.first + 1 == shared->servers;
+}
+
+/* The worker's own last: what is in there is everywhere. */
+void hr_staleness_count(const struct hr_shared_state *shared, size_t worker)
+{
     const struct table *table = shared->staleness;
-    const uint64_t *said = hr_staleness_at_shards(shared, worker->rank);
-    hr_stats_staleness(worker->stats, largest(said, (struct span){0, shared->servers - 1}));
+    const uint64_t *said = hr_staleness_at_shards(shared, worker);
+    struct hr_worker_stats *stats = &shared->stats[worker];
+    while (stats->stale_keys < table->n) {
+        const struct span span = table->span[stats->stale_keys];
+        if (!is_of_all(shared, span))
+            add(&counts_of(shared)[stats->stale_keys], largest(said, span));
+        stats->stale_keys++;
+        hr_fence_of_death();
+    }
+    hr_stale_count(&stats->stale, largest(said, (struct span){0, shared->servers - 1}));
+    stats->stale_keys = 0;
+}
+
+/* --- cuts --- */
+
+static struct kept *kept_of(const struct hr_shared_state *shared)
+{
+    return (void *)hr_staleness_at_shards(shared, shared->workers);
+}
+
+static void copy_counts(struct hr_staleness_counts *to, const struct hr_staleness_counts *from)
+{
+    const uint64_t had = hr_atom64_load_relaxed(&to->max), has = hr_atom64_load_relaxed(&from->max);
+    const uint64_t most = hr_min_size(had > has ? had : has, HR_STALENESS_BUCKETS - 1);
+    for (uint64_t i = 0; i <= most; i++)
+        hr_atom64_store_relaxed(&to->bucket[i], hr_atom64_load_relaxed(&from->bucket[i]));
+    hr_atom64_store_relaxed(&to->updates, hr_atom64_load_relaxed(&from->updates));
+    hr_atom64_store_relaxed(&to->sum, hr_atom64_load_relaxed(&from->sum));
+    hr_atom64_store_relaxed(&to->max, has);
+}
+
+static void copy_all(const struct hr_shared_state *shared, bool restores)
+{
+    const struct table *table = shared->staleness;
+    struct kept *kept = kept_of(shared);
+    struct hr_staleness_counts *now = counts_of(shared), *then = (void *)(kept + shared->workers);
+    for (size_t w = 0; w < shared->workers; w++) {
+        struct hr_stale *stale = &shared->stats[w].stale;
+        hr_stale_copy(restores ? stale : &kept[w].stale, restores ? &kept[w].stale : stale);
+        if (restores)
+            shared->stats[w].stale_keys = 0;
+    }
     for (size_t i = 0; i < table->n; i++)
-        add(&counts_of(shared)[i], largest(said, table->span[i]));
+        copy_counts(restores ? &now[i] : &then[i], restores ? &then[i] : &now[i]);
+}
+
+void hr_staleness_keep(const struct hr_shared_state *shared)
+{
+    if (shared->servers && shared->outlives)
+        copy_all(shared, false);
+}
+
+void hr_staleness_restore(const struct hr_shared_state *shared)
+{
+    if (shared->servers && shared->outlives)
+        copy_all(shared, true);
 }
 
 const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_shared_state *shared,
                                                       size_t key)
 {
-    if (shared->servers == 0)
+    const struct table *table = shared->staleness;
+    if (shared->servers == 0 || shared->strategy->never_stale)
         return NULL;
-    return &counts_of(shared)[list_spans(shared, key + 1, NULL) - 1];
+    const size_t span = list_spans(shared, key + 1, NULL) - 1;
+    return is_of_all(shared, table->span[span]) ? NULL : &counts_of(shared)[span];
 }

@@ -6,9 +6,12 @@
  *   its worker   the largest over all shards                  (hr_worker_stats, the worker's own)
  *   each key     the largest over the shards that hold a part of that tensor of the model
  *
- * Keys that lie in the same shards share one histogram: there are at most 2 servers of those.
+ * Keys that lie in the same shards share one histogram: there are at most 2 servers of those. Of
+ * those that lie in all shards it is that of all workers.
  *
- *   Memory   [spans: which shards | a histogram each | what the shards said to worker 0, 1, ...]
+ *   Memory   [spans: which shards | a histogram each | what the shards said to worker 0, 1, ... |
+ *            of runs that outlive losses: histograms as they were at the last cut, of workers | of
+ *            spans]
  *   Threads  all workers add to the histograms of keys, relaxed; they are read after all ranks have
  *            ended. Everything else belongs to its worker.
  *   Test     tests/unit/strategies/test_accounts.c plays schedules whose staleness is known
@@ -32,10 +35,17 @@ void hr_staleness_init(const struct hr_shared_state *shared);
 /* (servers) staleness of this worker's push, as each shard replied; the worker's own. */
 uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker);
 
-/* Count the push described there. */
-void hr_staleness_count(struct hr_worker *worker);
+/* Count the push described there. Once more where the worker has died in it: what it came to count
+ * is not counted again. (Or one key's count: between two instructions.) */
+void hr_staleness_count(const struct hr_shared_state *shared, size_t worker);
 
-/* Those of segment `key` of shared->optimizer; NULL where nothing is sharded: those of all. */
+/* A cut is concluded; all go back to it: counts are what they were. Nothing where no server is
+ * outlived. */
+void hr_staleness_keep(const struct hr_shared_state *shared);
+void hr_staleness_restore(const struct hr_shared_state *shared);
+
+/* Those of segment `key` of shared->optimizer; NULL: those of all, since each shard has a part of
+ * it, or there is none. */
 const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_shared_state *shared,
                                                       size_t key);
 

@@ -216,10 +216,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     if (own_of(worker)->offered) {
         HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
         own_of(worker)->offered = false;
+        hr_count_traffic(worker);
         if (!is_fused(worker->shared))
             update_replica(worker);
         worker->stats->updates += worker->seat == 0; /* one a step */
-        hr_stats_staleness(worker->stats, 0);
     }
     hr_next_synchronous(worker, task);
     HR_TRY(hr_worker_is_at(worker, task->index));
@@ -245,9 +245,6 @@ static void offer(struct hr_worker *worker)
 
 static void export_part(struct hr_worker *worker)
 {
-    const struct hr_traffic traffic = hr_member_traffic(&worker->member);
-    worker->stats->bytes_sent = traffic.bytes_sent;
-    worker->stats->bytes_received = traffic.bytes_received;
     const struct hr_range stripe = hr_export_stripe(worker);
     hr_export_state(worker->shared, worker->state, stripe.begin, stripe.count);
     if (worker->seat == 0)
@@ -307,6 +304,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .synchronous = true,
     .shares_batch = true,
     .recalls = true,
+    .never_stale = true,
     .settle = settle,
     .prepare = prepare,
     .bytes = bytes,

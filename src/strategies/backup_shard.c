@@ -192,14 +192,9 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
     struct hr_worker_stats *stats = &shard->shared->stats[worker];
-    hr_stats_mend(stats);
-    if (client->held && stats->last.any && stats->last.index == client->batch)
-        hr_stats_take_back(stats);
-    else if (client->fate == HR_FATE_DROPPED && stats->last.any &&
-             stats->last.index == client->index)
+    hr_shard_settle_counters(shard, worker, client->made);
+    if (client->fate == HR_FATE_DROPPED && stats->last.any && stats->last.index == client->index)
         hr_stats_drop(stats);
-    if (stats->updates != client->made)
-        stats->updates = client->made;
 }
 
 /* Its shares: the one in its hands, and that of the step in hand which it did not ask for yet. */

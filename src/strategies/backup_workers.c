@@ -95,8 +95,6 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     const enum hr_push_fate fate = (enum hr_push_fate)reply.word[HR_REPLY_FATE];
     if (pushed && fate == HR_FATE_DROPPED)
         hr_stats_drop(worker->stats);
-    else if (pushed)
-        hr_staleness_count(worker);
     worker->stats->updates += pushed && fate == HR_FATE_SUMMED_LAST;
     own->pushing.pushed = false;
     if (worker->shared->outlives)
@@ -121,6 +119,7 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .shares_batch = true,
     .served = true,
     .one_shard = true,
+    .never_stale = true,
     .order = "T(n) over those that are in, in rank order",
     .prepare = prepare,
     .describe = describe,
@@ -146,5 +145,6 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .over = hr_shard_over,
     .lose = hr_backup_lose,
     .restate = hr_backup_restate,
+    .missing = hr_server_missing,
     .may_join = hr_server_may_join,
 };

@@ -52,8 +52,8 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
 /* Writer: the worker; after its death shard 0. */
 struct mark {
     alignas(HR_LINE) struct hr_atom64 range; /* 1 + its first batch; 0: nothing is marked */
-    uint64_t steps, samples, updates, epoch_samples;
-    double epoch_loss;
+    struct hr_gradient_counters gradients;
+    uint64_t updates;
 };
 
 static size_t bytes(const struct hr_shared_state *shared)
@@ -68,11 +68,8 @@ static struct mark *mark_of(const struct hr_shared_state *shared, size_t worker)
 
 static void set_mark(struct mark *mark, const struct hr_worker_stats *stats, uint64_t range)
 {
-    mark->steps = stats->steps;
-    mark->samples = stats->samples;
+    mark->gradients = hr_stats_gradients(stats);
     mark->updates = stats->updates;
-    mark->epoch_samples = stats->epoch_samples;
-    mark->epoch_loss = stats->epoch_loss;
     hr_atom64_store_release(&mark->range, range + 1); /* partner: go_back */
 }
 
@@ -82,13 +79,8 @@ static void go_back(struct mark *mark, struct hr_worker_stats *stats, uint64_t r
 {
     if (hr_atom64_load_acquire(&mark->range) != range + 1) /* partner: set_mark */
         return;
-    stats->steps = mark->steps;
-    stats->samples = mark->samples;
+    hr_stats_go_back(stats, &mark->gradients);
     stats->updates = mark->updates;
-    stats->epoch_samples = mark->epoch_samples;
-    stats->epoch_loss = mark->epoch_loss;
-    stats->last.any = false;
-    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
     hr_atom64_store_relaxed(&mark->range, 0);
 }
 
@@ -145,7 +137,7 @@ static void take_range(struct hr_worker *worker)
 {
     const struct hr_message reply = hr_server_collect(worker);
     if (range_of(worker)->steps)
-        hr_staleness_count(worker);
+        hr_staleness_count(worker->shared, worker->rank);
     *range_of(worker) = (struct range){
         .next = reply.word[HR_REPLY_INDEX],
         .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
@@ -199,6 +191,7 @@ static void exchange(struct hr_shard *shard, size_t worker)
     client->clock++;
     client->batches = 0;
     client->staleness = shard->taken.value = shard->version - client->read;
+    hr_client_pushed(client);
     hr_vec()->exchange(slice_of(shard, worker), shard->weights,
                        (float)((const struct setup *)shared->setup)->rate, shard->count);
     client->read = ++shard->version;
@@ -328,5 +321,6 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .over = hr_shard_over,
     .lose = lose,
     .restate = restate,
+    .missing = hr_server_missing,
     .may_join = hr_server_may_join,
 };

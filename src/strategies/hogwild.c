@@ -207,7 +207,7 @@ static void offer(struct hr_worker *worker)
     const uint64_t seen = own_of(worker)->seen;
     begin_pull(worker);
     const uint64_t staleness = own_of(worker)->seen - seen;
-    hr_stats_staleness(worker->stats, staleness);
+    hr_stale_count(&worker->stats->stale, staleness);
     if (shared->outlives)
         hr_ledger_begin_push(ledger_of(shared), worker->rank, worker->index);
     push_all(worker, staleness);

@@ -332,7 +332,7 @@ static void offer(struct hr_worker *worker)
     if (passage_of(worker)->replay.recorded && !follow(worker, HR_HOGWILD_STALENESS, &staleness))
         return; /* ready and accept tell */
     note(worker, HR_HOGWILD_STALENESS, staleness);
-    hr_stats_staleness(worker->stats, staleness);
+    hr_stale_count(&worker->stats->stale, staleness);
     passage->push = hr_push_begin(worker, staleness);
     if (worker->shared->outlives)
         hr_ledger_begin_push(hr_blocks_ledger(worker->shared), worker->rank, worker->index);

@@ -98,6 +98,9 @@ void hr_ledger_lose(struct hr_ledger *ledger, const struct hr_shared_state *shar
         !is_pushed(ledger, stats->last.index))
         hr_stats_take_back(stats);
     stats->updates = stats->steps;
+    hr_stale_mend(&stats->stale);
+    if (stats->stale.updates > stats->updates) /* of a push that it did not come to begin */
+        hr_stale_take_back(&stats->stale);
     hr_atom64_store_release(&hands->pushing, 0);
     hands->deaths++;
 }

@@ -34,8 +34,8 @@ void hr_ledger_begin_push(struct hr_ledger *ledger, size_t worker, uint64_t inde
 void hr_ledger_end_push(struct hr_ledger *ledger, size_t worker, uint64_t index);
 
 /* Worker `worker` is gone: its counters hold what it pushed, and no more. Called by the launcher
- * at once, while others go on. Updates are its pushes, a partial one too; the staleness of one
- * that was being counted may be in its histogram or not. */
+ * at once, while others go on. Updates are its pushes, a partial one too, and so is its histogram
+ * of staleness. */
 void hr_ledger_lose(struct hr_ledger *ledger, const struct hr_shared_state *shared, size_t worker);
 
 /* strategy->missing. */

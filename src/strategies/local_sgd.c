@@ -96,6 +96,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     if (own_of(worker)->offered) {
         HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
         own_of(worker)->offered = false;
+        hr_count_traffic(worker);
         hr_vec()->scale(worker->weights, 1.0f / (float)worker->seats, worker->shared->params);
     }
     if (begins)
@@ -127,9 +128,6 @@ static void offer(struct hr_worker *worker)
 
 static void export_part(struct hr_worker *worker)
 {
-    const struct hr_traffic traffic = hr_member_traffic(&worker->member);
-    worker->stats->bytes_sent = traffic.bytes_sent;
-    worker->stats->bytes_received = traffic.bytes_received;
     hr_export_stripe(worker);
     hr_export_own_state(worker);
 }

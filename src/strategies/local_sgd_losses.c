@@ -13,7 +13,7 @@
 struct line {
     alignas(HR_LINE) struct hr_atom64 begun; /* batch after an averaging; partner: settle */
     struct hr_atom64 left[2];        /* the averaging that image i is for; partner: settle */
-    struct hr_cut_counters counters; /* before `begun` */
+    struct hr_gradient_counters counters; /* before `begun` */
     uint64_t applied;                /* updates ever made to its state */
 };
 
@@ -72,10 +72,7 @@ enum hr_status hr_local_begin(struct hr_worker *worker, uint64_t index)
     if (hr_worker_is_recalled(worker) && !somebody_begins(worker->shared, index))
         return hr_fail(HR_E_RECALLED, "recalled after an averaging");
     struct line *line = line_of(worker->shared, worker->rank);
-    line->counters = (struct hr_cut_counters){.steps = stats->steps,
-                                              .samples = stats->samples,
-                                              .epoch_samples = stats->epoch_samples,
-                                              .epoch_loss = stats->epoch_loss};
+    line->counters = hr_stats_gradients(stats);
     /* Partner: the launcher, and somebody_begins. */
     hr_atom64_store_release(&line->begun, index + 1);
     hr_fence_of_death();
@@ -191,19 +188,6 @@ static void take_state(const struct settling *it, size_t seat)
 
 /* --- the account --- */
 
-/* Go back to the counters of `begun`; returns the samples that do not count any more. */
-static uint64_t take_back(struct hr_worker_stats *stats, const struct hr_cut_counters *counters)
-{
-    const uint64_t samples = stats->samples - counters->samples;
-    hr_stats_end(stats);
-    stats->steps = counters->steps;
-    stats->samples = counters->samples;
-    stats->epoch_samples = counters->epoch_samples;
-    stats->epoch_loss = counters->epoch_loss;
-    stats->last.any = false;
-    return samples;
-}
-
 /* Samples of the seat's shares of batches from `from` to the averaging. */
 static uint64_t shares(const struct settling *it, size_t seat, uint64_t from)
 {
@@ -238,9 +222,9 @@ static void count(const struct settling *it, size_t seat)
     struct hr_fate *fate = fate_of(it, seat);
     hr_stats_mend(stats);
     if (beyond)
-        fate->again_samples += take_back(stats, &line->counters);
+        fate->again_samples += hr_stats_go_back(stats, &line->counters);
     else if (!in && begun == from + 1)
-        take_back(stats, &line->counters);
+        hr_stats_go_back(stats, &line->counters);
     if (in || !it->meet)
         return;
     fate->lost_samples += shares(it, seat, from);

@@ -25,6 +25,7 @@ void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_
 static void join(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
+    hr_server_count_last(shared, worker->rank);
     for (size_t s = 0; s < shared->servers; s++)
         hr_ring_drop_spsc(hr_server_replies(shared, worker->rank, s));
     hr_server_ask(worker, HR_JOIN, 0);
@@ -80,8 +81,8 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     const struct hr_message reply = hr_server_collect(worker);
     struct hr_pushing *own = worker->own;
-    if (own->pushed)
-        hr_staleness_count(worker);
+    if (own->pushed && !worker->shared->strategy->never_stale)
+        hr_staleness_count(worker->shared, worker->rank);
     own->pushed = false;
     if (worker->shared->strategy->synchronous) {
         hr_next_synchronous(worker, task);
@@ -139,7 +140,7 @@ void hr_server_leave(struct hr_worker *worker)
     .take = hr_shard_take, .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
     .bytes = hr_server_bytes, .init = hr_server_init, .lose = hr_shard_lose,                       \
-    .restate = hr_shard_restate, .may_join = hr_server_may_join
+    .restate = hr_shard_restate, .missing = hr_server_missing, .may_join = hr_server_may_join
 
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
@@ -150,6 +151,7 @@ const struct hr_strategy hr_strategy_ps_sync = {
     .synchronous = true,
     .shares_batch = true,
     .recalls = true,
+    .never_stale = true,
     .bytes = hr_server_settle_bytes,
     .init = hr_server_settle_init,
     .settle = hr_server_settle,

@@ -69,13 +69,18 @@ void hr_fates_roll_back(struct hr_fates *fates)
     }
 }
 
-bool hr_fates_next(const struct hr_fates *fates, uint64_t *index)
+bool hr_fates_waiting_at(const struct hr_fates *fates, uint64_t ahead, uint64_t *index)
 {
     const uint64_t number = hr_atom64_load_acquire(&fates->taken);
-    if (number == hr_atom64_load_acquire(&fates->returned)) /* partner: hr_fates_return */
+    if (ahead >= hr_atom64_load_acquire(&fates->returned) - number) /* partner: hr_fates_return */
         return false;
-    *index = *slot(fates, number);
+    *index = *slot(fates, number + ahead);
     return true;
+}
+
+bool hr_fates_next(const struct hr_fates *fates, uint64_t *index)
+{
+    return hr_fates_waiting_at(fates, 0, index);
 }
 
 void hr_fates_copy(struct hr_fates *to, const struct hr_fates *from)
@@ -92,13 +97,28 @@ void hr_fates_copy(struct hr_fates *to, const struct hr_fates *from)
     hr_atom64_store_release(&to->returned, hr_atom64_load_relaxed(&from->returned));
 }
 
+struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *stats)
+{
+    return (struct hr_gradient_counters){stats->steps, stats->samples, stats->epoch_samples,
+                                         stats->epoch_loss};
+}
+
+uint64_t hr_stats_go_back(struct hr_worker_stats *stats, const struct hr_gradient_counters *then)
+{
+    const uint64_t samples = stats->samples - then->samples;
+    stats->steps = then->steps;
+    stats->samples = then->samples;
+    stats->epoch_samples = then->epoch_samples;
+    stats->epoch_loss = then->epoch_loss;
+    stats->last.any = false;
+    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+    return samples;
+}
+
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index)
 {
     struct hr_last_gradient *last = &stats->last;
-    last->steps = stats->steps;
-    last->samples = stats->samples;
-    last->epoch_samples = stats->epoch_samples;
-    last->epoch_loss = stats->epoch_loss;
+    last->before = hr_stats_gradients(stats);
     last->index = index;
     last->any = true;
     hr_atom32_store_release(&last->counting, HR_COUNTING); /* partner: hr_stats_mend */
@@ -110,14 +130,12 @@ void hr_stats_end(struct hr_worker_stats *stats)
     hr_atom32_store_release(&stats->last.counting, 0); /* partner: hr_stats_mend */
 }
 
+/* It was computed: the step counts. */
 static void drop(struct hr_worker_stats *stats)
 {
-    struct hr_last_gradient *last = &stats->last;
-    stats->samples = last->samples;
-    stats->epoch_samples = last->epoch_samples;
-    stats->epoch_loss = last->epoch_loss;
-    last->any = false;
-    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
+    struct hr_gradient_counters then = stats->last.before;
+    then.steps = stats->steps;
+    hr_stats_go_back(stats, &then);
 }
 
 void hr_stats_drop(struct hr_worker_stats *stats)
@@ -142,17 +160,7 @@ void hr_stats_mend(struct hr_worker_stats *stats)
 
 uint64_t hr_stats_take_back(struct hr_worker_stats *stats)
 {
-    const struct hr_last_gradient *last = &stats->last;
-    const uint64_t samples = stats->samples - last->samples;
-    if (!last->any)
-        return 0;
-    stats->steps = last->steps;
-    stats->samples = last->samples;
-    stats->epoch_samples = last->epoch_samples;
-    stats->epoch_loss = last->epoch_loss;
-    stats->last.any = false;
-    hr_atom64_store_relaxed(&stats->seen, stats->samples); /* for progress, an estimate */
-    return samples;
+    return stats->last.any ? hr_stats_go_back(stats, &stats->last.before) : 0;
 }
 
 void hr_stats_leave_cut(struct hr_worker_stats *stats, bool ends_epoch)
@@ -161,23 +169,17 @@ void hr_stats_leave_cut(struct hr_worker_stats *stats, bool ends_epoch)
         stats->epoch_loss = 0;
         stats->epoch_samples = 0;
     }
-    stats->at_cut =
-        (struct hr_cut_counters){stats->steps,         stats->samples,    stats->updates,
-                                 stats->epoch_samples, stats->epoch_loss, stats->dropped};
+    stats->at_cut = (struct hr_cut_counters){hr_stats_gradients(stats), stats->updates,
+                                             stats->max_skew, stats->dropped};
     stats->last.any = false;
 }
 
 uint64_t hr_stats_roll_back(struct hr_worker_stats *stats)
 {
     const struct hr_cut_counters *at_cut = &stats->at_cut;
-    const uint64_t samples = stats->samples - at_cut->samples;
     hr_stats_end(stats);
-    stats->steps = at_cut->steps;
-    stats->samples = at_cut->samples;
     stats->updates = at_cut->updates;
-    stats->epoch_samples = at_cut->epoch_samples;
-    stats->epoch_loss = at_cut->epoch_loss;
     stats->dropped = at_cut->dropped;
-    stats->last.any = false;
-    return samples;
+    stats->max_skew = at_cut->max_skew;
+    return hr_stats_go_back(stats, &at_cut->gradients);
 }

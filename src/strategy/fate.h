@@ -23,14 +23,19 @@
 /* What a worker is doing with its counters. */
 enum { HR_COUNTING_NOT, HR_COUNTING, HR_DROPPING };
 
+/* A worker's counters of gradients: of the run, and of the epoch. */
+struct hr_gradient_counters {
+    uint64_t steps, samples, epoch_samples;
+    double epoch_loss;
+};
+
 /* A worker's counters before its last gradient. Writer: the worker; after its death the launcher,
  * or shard 0. */
 struct hr_last_gradient {
     struct hr_atom32 counting; /* not 0: the counters are being changed; partner: hr_stats_mend */
     bool any;
     uint64_t index; /* of its batch */
-    uint64_t steps, samples, epoch_samples;
-    double epoch_loss;
+    struct hr_gradient_counters before;
 };
 
 /* What a worker was too late for (backup-workers): gradients that it handed in; samples, theirs and
@@ -41,8 +46,8 @@ struct hr_dropped {
 
 /* A worker's counters at the last cut. */
 struct hr_cut_counters {
-    uint64_t steps, samples, updates, epoch_samples;
-    double epoch_loss;
+    struct hr_gradient_counters gradients;
+    uint64_t updates, max_skew;
     struct hr_dropped dropped;
 };
 
@@ -78,6 +83,8 @@ bool hr_fates_waiting(const struct hr_fates *fates);
 bool hr_fates_take(struct hr_fates *fates, uint64_t *index);
 /* Look at the one that would be taken; false: there is none. Where one thread takes them all. */
 bool hr_fates_next(const struct hr_fates *fates, uint64_t *index);
+/* The one behind `ahead` others; false: there are not so many. */
+bool hr_fates_waiting_at(const struct hr_fates *fates, uint64_t ahead, uint64_t *index);
 
 /* All stand at a cut; all go back to it: what was lost since is not, nor waits to be handed out. */
 void hr_fates_leave_cut(struct hr_fates *fates);
@@ -93,6 +100,9 @@ void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index);
 void hr_stats_end(struct hr_worker_stats *stats);
 /* Its last gradient came too late: it was computed, but its samples do not count. */
 void hr_stats_drop(struct hr_worker_stats *stats);
+/* Its counters now; what they were at some time: returns the samples that do not count any more. */
+struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *stats);
+uint64_t hr_stats_go_back(struct hr_worker_stats *stats, const struct hr_gradient_counters *then);
 /* The worker is dead: undo what it was just counting, or finish what it was just dropping. */
 void hr_stats_mend(struct hr_worker_stats *stats);
 /* Its last gradient never reached the weights: it does not count. Returns its samples. */

@@ -22,23 +22,29 @@ enum { HR_LOSS_ROUNDS = 4 };
 /* Has a worker left, and how? */
 enum hr_left { HR_LEFT_NOT, HR_LEFT_DONE, HR_LEFT_GONE /* it was lost */ };
 
+/* What a shard has to say of a worker that was lost, as it was then. */
+struct hr_last_words {
+    uint64_t pushes;                               /* that it had taken in this life */
+    uint64_t counted, pushed, staleness, max_skew; /* as in struct hr_client */
+};
+
 /* What a shard knows of a worker. */
 struct hr_client {
     uint64_t clock;     /* pushes taken since the last cut; of one that joined: those of the slowest
                            when it did, and its own */
-    uint64_t applied;   /* of them, those in the weights */
-    uint64_t number;    /* of its last request that was taken: server.h */
-    uint64_t read;      /* version it read last; UINT64_MAX: it is gone */
-    uint64_t handed;    /* version that lies in its memory since its push; 0: none */
-    uint64_t staleness; /* of its last push */
-    bool aside;         /* left out of the slowest clock: at a cut, or has left */
-    bool arrived;       /* at a cut */
-    bool rests;         /* since a cut: it has asked for nothing */
-    unsigned char left; /* enum hr_left */
-    bool in;            /* backup-workers: its gradient of the current step is in */
-    bool fresh;         /* it has joined, and has no weights yet */
-    uint64_t index;     /* of the last push: synchronous, backup-workers */
-    uint64_t fate;      /* backup-workers: of its last push */
+    uint64_t applied; /* of them, those in the weights */
+    uint64_t number;  /* of its last request that was taken: server.h */
+    uint64_t read;    /* version it read last; UINT64_MAX: it is gone */
+    uint64_t handed;  /* version that lies in its memory since its push; 0: none */
+    uint64_t staleness;        /* of its last push */
+    bool aside;                /* left out of the slowest clock: at a cut, or has left */
+    bool arrived;              /* at a cut */
+    bool rests;                /* since a cut: it has asked for nothing */
+    unsigned char left;        /* enum hr_left */
+    bool in;                   /* backup-workers: its gradient of the current step is in */
+    bool fresh;                /* it has joined, and has no weights yet */
+    uint64_t index;            /* of the last push: synchronous, backup-workers */
+    uint64_t fate;             /* backup-workers: of its last push */
     struct hr_dropped dropped; /* backup-workers: what it was too late for */
     size_t samples;
     /* In its hands, shard 0: handed out, and no push of them taken. */
@@ -47,19 +53,29 @@ struct hr_client {
     bool seated;             /* backup-workers: it has a share of the current step, */
     size_t seat;             /* this one */
     /* For the day it is lost. */
-    uint64_t step;   /* of its last message */
-    uint64_t began;  /* its clock when it joined, or at the last cut */
-    uint64_t pushes; /* taken before the last cut, since it joined */
-    uint64_t made;   /* updates that it made before it joined; backup-workers: all it made */
-    uint32_t lost;   /* how often it was */
-    uint64_t before[HR_LOSS_ROUNDS]; /* pushes before loss k, in k % HR_LOSS_ROUNDS */
-    bool held;                       /* it was lost with a batch in its hands: `batch` */
+    uint64_t step;     /* of its last message */
+    uint64_t began;    /* its clock when it joined, or at the last cut */
+    uint64_t pushes;   /* taken before the last cut, since it joined */
+    uint64_t made;     /* updates that it made before it joined; backup-workers: all it made */
+    uint32_t lost;     /* how often it was */
+    uint64_t counted;  /* pushes that count as updates, in the whole run; */
+    uint64_t pushed;   /* gradients that it had computed at the last of this life; 0: none */
+    uint64_t max_skew; /* clocks ahead of the slowest when it was granted a read */
+    struct hr_last_words before[HR_LOSS_ROUNDS]; /* before loss k, in k % HR_LOSS_ROUNDS */
+    bool held; /* it was lost with a batch in its hands: `batch` */
     /* For the day that the shard's replica is lost: server_replica.h. */
     uint64_t place;          /* in its ring: of the message after the last that was taken */
     uint64_t replies;        /* to it so far, sent or not */
     struct hr_message reply; /* the last */
     bool given;              /* its weights are in hr_shard.given */
 };
+
+/* Its gradient has become an update. */
+static inline void hr_client_pushed(struct hr_client *client)
+{
+    client->counted++;
+    client->pushed = client->step;
+}
 
 static inline void hr_client_leave(struct hr_client *client, enum hr_left left)
 {

@@ -42,14 +42,12 @@ void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
     hr_next_agreed(worker, worker->index + 1, task);
 }
 
-void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness)
+void hr_count_traffic(struct hr_worker *worker)
 {
-    const uint64_t last = HR_STALENESS_BUCKETS - 1;
-    stats->stale_updates++;
-    stats->stale_sum += staleness;
-    stats->stale[staleness < last ? staleness : last]++;
-    if (staleness > stats->stale_max)
-        stats->stale_max = staleness;
+    const struct hr_traffic traffic = hr_member_traffic(&worker->member);
+    worker->stats->bytes_sent += traffic.bytes_sent - worker->counted.bytes_sent;
+    worker->stats->bytes_received += traffic.bytes_received - worker->counted.bytes_received;
+    worker->counted = traffic;
 }
 
 struct hr_range hr_stripe_of(const struct hr_worker *worker)

@@ -48,8 +48,9 @@ struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t inde
 size_t hr_state_floats(const struct hr_shared_state *shared);
 size_t hr_ratio_floats(const struct hr_shared_state *shared);
 
-/* Count one update's staleness. */
-void hr_stats_staleness(struct hr_worker_stats *stats, uint64_t staleness);
+/* Count what the worker has sent to and received from others of its group. Also before it gives up
+ * its place in it: with a new one it counts from nothing. */
+void hr_count_traffic(struct hr_worker *worker);
 
 /* Where stripe `stripe` of `nstripes` begins in `count` parameters: on a line of its own. */
 static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t stripe)

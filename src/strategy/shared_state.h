@@ -17,11 +17,10 @@
 #include "optim/optimizer.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/fate.h"
+#include "strategy/stale.h"
 
 struct hr_strategy;
 struct hr_inject;
-
-enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
 
 /* What a worker counts; its own lines in the segment, read by others only at a cut or after the
  * run, except for `seen`. */
@@ -47,9 +46,9 @@ struct hr_worker_stats {
     struct hr_atom64 duplicates; /* of them, those that were taken before. Counted by shards; read
                                     after the run */
     uint64_t max_skew;           /* clocks ahead of the slowest when a read was granted */
-    /* Staleness of each update this worker offered: the largest over the shards. */
-    uint64_t stale_updates, stale_sum, stale_max;
-    uint64_t stale[HR_STALENESS_BUCKETS];       /* the last bucket holds all above */
+    uint64_t stale_keys;   /* histograms of keys that have the update in hand: server/staleness.h */
+    struct hr_stale stale; /* of each update this worker offered: the largest over the shards;
+                              unless strategy->never_stale */
     alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */
 };
 

@@ -44,6 +44,7 @@ struct hr_worker {
                            hr_seats; without losses its rank, of all workers */
     bool back;          /* it was lost, and started again: it begins without a state of its own */
     struct hr_member member;
+    struct hr_traffic counted; /* of the member's traffic: what stats have */
     struct hr_waiter *waiter;
     struct hr_worker_stats *stats;
     struct hr_bell *bell;   /* what to park on while ready() is false */
@@ -81,6 +82,8 @@ struct hr_strategy {
     bool private_state;  /* a state of the optimiser for each worker */
     bool sparse;         /* sparse models are trained by it, too (sparse/) */
     bool stored;         /* the key-value store has it, too (store/) */
+    bool never_stale;    /* an update is made of gradients of the weights that it changes: of each
+                            gradient that is in one the staleness is 0, and nobody counts */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
     /* The strategy for runs that are recorded or replayed; NULL: this one. */
@@ -145,9 +148,10 @@ struct hr_strategy {
     /* Without owners: a loss, told by the launcher at once, while others go on; its counters
      * are whole. NULL: nothing has to be done. */
     void (*lost)(struct hr_shared_state *shared, size_t worker);
-    /* Without owners: all who live have come to a cut, and rest: hand out again (fate.h) what lost
-     * workers have left undone before it, or count it as lost. Called by the launcher, and again
-     * when all come back to the cut, or repeat it. NULL: owners know. */
+    /* All who live have come to a cut, and rest: count what lost workers did not come to count, and
+     * without owners, who know, hand out again (fate.h) what they have left undone before it, or
+     * count it as lost. Called by the launcher, and again when all come back to the cut, or repeat
+     * it. NULL: nothing has to be done. */
     void (*missing)(struct hr_shared_state *shared);
     /* May a worker that was started again begin? Nor may the others leave a cut before it may, or
      * they would leave without what it did last. (hr_ready_fn) NULL: at once. */

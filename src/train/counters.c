@@ -30,7 +30,7 @@ static struct source source_of(const struct hr_run *run, size_t part)
 {
     const struct hr_shared_state *shared = &run->shared;
     if (part < shared->workers)
-        return (struct source){.own = shared->stats[part].stale};
+        return (struct source){.own = shared->stats[part].stale.bucket};
     const struct hr_staleness_counts *key = hr_staleness_of_key(shared, part - shared->workers);
     return key ? (struct source){.shared = key} : (struct source){.own = run->result->stale};
 }
@@ -40,9 +40,9 @@ static struct hr_staleness part_of(const struct hr_run *run, size_t part)
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_run_result *result = run->result;
     if (part < shared->workers) {
-        const struct hr_worker_stats *stats = &shared->stats[part];
+        const struct hr_stale *stale = &shared->stats[part].stale;
         return (struct hr_staleness){
-            .updates = stats->stale_updates, .sum = stats->stale_sum, .max = stats->stale_max};
+            .updates = stale->updates, .sum = stale->sum, .max = stale->max};
     }
     const size_t key = part - shared->workers;
     const struct hr_staleness_counts *counts = hr_staleness_of_key(shared, key);
@@ -105,18 +105,27 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->bytes_received += stats->bytes_received;
     result->resent += stats->resent;
     result->duplicates += hr_atom64_load_relaxed(&stats->duplicates); /* all have ended */
-    result->stale_updates += stats->stale_updates;
-    result->stale_sum += stats->stale_sum;
+    result->stale_updates += stats->stale.updates;
+    result->stale_sum += stats->stale.sum;
     result->first_samples += stats->first_samples;
     result->first_loss += stats->first_loss;
-    result->stale_max = stats->stale_max > result->stale_max ? stats->stale_max : result->stale_max;
+    result->stale_max = stats->stale.max > result->stale_max ? stats->stale.max : result->stale_max;
     result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
     for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
-        result->stale[i] += stats->stale[i];
+        result->stale[i] += stats->stale.bucket[i];
+}
+
+/* Each gradient is in an update that it is not too old for, or was dropped. */
+static void count_in_step(struct hr_worker_stats *stats)
+{
+    stats->stale.updates = stats->stale.bucket[0] = stats->steps - stats->dropped.gradients;
 }
 
 void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
 {
-    for (size_t w = 0; w < run->shared.workers; w++)
+    for (size_t w = 0; w < run->shared.workers; w++) {
+        if (run->shared.strategy->never_stale)
+            count_in_step(&run->shared.stats[w]);
         fold_worker(&run->shared.stats[w], result);
+    }
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "kernels/gemm.h"
+#include "strategy/shared.h"
 #include "worker/gradient.h"
 #include "worker/micro_shards.h"
 #include "worker/parts.h"
@@ -67,6 +68,9 @@ static void stand_at(struct hr_train_worker *self, uint64_t index)
 
 enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
 {
+    if (!self->job->local) /* what a sum that was recalled had sent; a local one is whole */
+        hr_count_traffic(&self->worker);
+    self->worker.counted = (struct hr_traffic){0};
     hr_member_fini(&self->worker.member);
     const enum hr_status joined = join_group(self);
     if (joined != HR_OK) {

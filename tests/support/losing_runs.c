@@ -62,12 +62,50 @@ struct hr_run_result losing_run(const struct hr_train_options *options)
     return result;
 }
 
+void losing_in_silence(void)
+{
+    stderr = fdopen(dup(STDERR_FILENO), "w");
+    const int nowhere = open("/dev/null", O_WRONLY);
+    assert_true(stderr && nowhere >= 0 && dup2(nowhere, STDERR_FILENO) >= 0);
+    close(nowhere);
+}
+
 static uint64_t lost_samples(const struct hr_run_result *result)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < result->nlosses; i++)
         sum += result->losses[i].lost_samples;
     return sum;
+}
+
+static bool adds_up(const struct hr_run_result *result, const struct hr_staleness *part)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < part->n; i++)
+        n += result->stale_counts[part->first + i];
+    return n == part->updates;
+}
+
+/* Each push that is in the weights is counted once: by its worker, and for each key. */
+static void check_staleness(const struct hr_train_options *options,
+                            const struct hr_run_result *result)
+{
+    uint64_t of_workers = 0;
+    bool right = result->stale_updates == result->updates;
+    for (size_t i = 0; i < result->nstale_workers + result->nstale_keys; i++) {
+        const struct hr_staleness *part = &result->stale_parts[i];
+        right = right && adds_up(result, part);
+        if (i < result->nstale_workers)
+            of_workers += part->updates;
+        else
+            right = right && part->updates == result->updates;
+    }
+    if (right && of_workers == result->stale_updates)
+        return;
+    print_error("%s, %s, %s, %s: %llu updates, staleness of %llu\n", options->strategy,
+                options->schedule, options->on_loss, options->inject,
+                (unsigned long long)result->updates, (unsigned long long)result->stale_updates);
+    fail();
 }
 
 void losing_check(const struct hr_train_options *options, enum losing_strategy strategy,
@@ -80,6 +118,8 @@ void losing_check(const struct hr_train_options *options, enum losing_strategy s
         kind->account == TRAINED ? result->samples == all && lost == 0 : known == all;
     const bool updated =
         !kind->a_push_is_an_update || options->batch_size * result->updates == result->samples;
+    if (kind->a_push_is_an_update)
+        check_staleness(options, result);
     if (whole && updated)
         return;
     print_error("%s, %s, %s, %s: %llu samples trained on, %llu dropped, %llu lost, %llu updates\n",

@@ -41,6 +41,9 @@ struct hr_train_options losing_options_virtual(enum losing_strategy strategy, si
                                                const char *on_loss, const char *inject);
 /* Train, which must go well; losses are not said on stderr. Free the result. */
 struct hr_run_result losing_run(const struct hr_train_options *options);
+/* From now on no loss is said in any run: they are told on the descriptor; what fails in a test, on
+ * the stream. */
+void losing_in_silence(void);
 /* Every sample was trained on, lost or dropped. */
 void losing_check(const struct hr_train_options *options, enum losing_strategy strategy,
                   const struct hr_run_result *result);

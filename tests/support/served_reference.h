@@ -1,4 +1,4 @@
-/* served_reference.h - a plain serial model beside an explored run of ps-async, ssp or ps-sync: it
+/* served_reference.h - a plain serial model beside an explored run of a strategy with servers: it
  * is told which events happen, repeats what servers take in that order, one after another, on
  * weights of its own, and compares to the bit.
  *
@@ -6,6 +6,10 @@
  *   push     an update with the worker's gradient; ps-sync: with the sum of all, when all are in
  *   batch    is taken once by server 0, unless all went back to a cut
  *   clock    (ssp) no worker is more than the bound ahead of another
+ *   share    (backup-workers, one server) is in, or too late; the sum of those that are in, when
+ *            enough are or the others cannot come
+ *   replica  (elastic-averaging, one server) a worker updates its own, and exchanges with the
+ *            center: all batches since the last time are then taken. It begins at the center
  *   restart  of servers: weights are those of the last cut, or (ps-sync lost a worker) as before
  *
  * Plain SGD, without momentum. An event is checked when the next one is chosen.
@@ -20,16 +24,26 @@ enum { REFERENCE_WORKERS = 4, REFERENCE_SERVERS = 3, REFERENCE_BATCHES = 64 };
 struct served_reference {
     const struct hr_play *play;
     size_t params;
+    bool drops;              /* backup-workers */
     size_t event;            /* under way; SIZE_MAX: none */
     float *weights, *at_cut; /* (params) owned */
     float *sum, *state;      /* (params) owned: scratch; the rule's, which decides nothing */
     struct reference_worker {
-        float *read;    /* (params) owned: what it was given last */
-        uint64_t index; /* of its last push */
-        uint64_t clock; /* its pushes that server 0 has taken since the last cut */
-        bool rests;     /* since a cut: it has asked for nothing */
-        bool aside;     /* it holds up nobody: it is lost, at a cut, or rests while others join */
+        float *read;           /* (params) owned: what it was given last */
+        uint64_t index;        /* of its last push */
+        uint64_t clock;        /* its pushes that server 0 has taken since the last cut */
+        size_t samples;        /* in its last gradient */
+        bool offers;           /* it does, in the event under way */
+        bool fresh;            /* it has come back, and asked for nothing (elastic-averaging) */
+        bool seated, in, gone; /* backup-workers: it has a share of the step; that is in; no more */
+        /* elastic-averaging: batches that it has trained on since it last exchanged */
+        unsigned char since[REFERENCE_BATCHES];
+        bool rests; /* since a cut: it has asked for nothing */
+        bool aside; /* it holds up nobody: it is lost, at a cut, or rests while others join */
     } worker[REFERENCE_WORKERS];
+    bool open;       /* backup-workers: there is a step, */
+    uint64_t step;   /* of this batch, */
+    size_t expected; /* with so many shares that are in, or may come */
     uint64_t version[REFERENCE_SERVERS], begins, concluded;
     /* Times that server 0 has taken a push of the batch: a synchronous one, of each worker. */
     unsigned char taken[REFERENCE_BATCHES], taken_at_cut[REFERENCE_BATCHES];

@@ -73,9 +73,9 @@ static void offer(size_t w)
 
 static void get(size_t w)
 {
-    const uint64_t before = shared()->stats[w].stale_updates;
+    const uint64_t before = shared()->stats[w].stale.updates;
     const struct hr_task task = script_get(&sim.script, w);
-    if (shared()->stats[w].stale_updates != before) /* its exchange was taken */
+    if (shared()->stats[w].stale.updates != before) /* its exchange was taken */
         sim.twin.worker[w].n = 0;
     sim.state[w] = task.kind == HR_TASK_CUT ? AT_CUT : HAS;
 }

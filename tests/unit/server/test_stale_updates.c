@@ -30,7 +30,7 @@ static double three_pushes(const struct hr_strategy *strategy, size_t servers,
     check_weights(&script, 2, weight); /* on all shards alike */
     if (!strategy->served)
         for (size_t w = 0; w < 3; w++)
-            assert_int_equal(script.shared.stats[w].stale_max, w);
+            assert_int_equal(script.shared.stats[w].stale.max, w);
     script_close(&script);
     return weight;
 }

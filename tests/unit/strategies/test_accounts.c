@@ -15,7 +15,7 @@ static void expect_counts(const uint64_t *got, const uint64_t *want, size_t n)
 }
 
 #define EXPECT_WORKER(script, rank, ...)                                                           \
-    expect_counts((script)->shared.stats[rank].stale, (const uint64_t[]){__VA_ARGS__},             \
+    expect_counts((script)->shared.stats[rank].stale.bucket, (const uint64_t[]){__VA_ARGS__},      \
                   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 static void expect_key(const struct script *script, size_t key, const uint64_t *want, size_t n)
@@ -104,7 +104,7 @@ static void a_fast_worker_makes_the_others_stale(void **state)
     EXPECT_WORKER(&script, C, 0, 0, 1, 1);
     EXPECT_KEY(&script, 0, 3, 1, 2, 1);
     EXPECT_KEY(&script, 1, 2, 1, 3, 1);
-    assert_int_equal(script.shared.stats[C].stale_sum, 5);
+    assert_int_equal(script.shared.stats[C].stale.sum, 5);
     assert_int_equal(script.shared.stats[A].max_skew, 2);
     script_close(&script);
 }
@@ -139,13 +139,13 @@ static void hogwild_counts_the_pushes_between_read_and_write(void **state)
 static void what_is_beyond_the_histogram_is_in_its_last_bucket(void **state)
 {
     (void)state;
-    static struct hr_worker_stats stats;
-    hr_stats_staleness(&stats, HR_STALENESS_BUCKETS - 2);
-    hr_stats_staleness(&stats, HR_STALENESS_BUCKETS - 1);
-    hr_stats_staleness(&stats, 1000000);
-    assert_int_equal(stats.stale[HR_STALENESS_BUCKETS - 2], 1);
-    assert_int_equal(stats.stale[HR_STALENESS_BUCKETS - 1], 2);
-    assert_int_equal(stats.stale_max, 1000000);
+    static struct hr_stale stale;
+    hr_stale_count(&stale, HR_STALENESS_BUCKETS - 2);
+    hr_stale_count(&stale, HR_STALENESS_BUCKETS - 1);
+    hr_stale_count(&stale, 1000000);
+    assert_int_equal(stale.bucket[HR_STALENESS_BUCKETS - 2], 1);
+    assert_int_equal(stale.bucket[HR_STALENESS_BUCKETS - 1], 2);
+    assert_int_equal(stale.max, 1000000);
 }
 
 /* Who leaves alone leaves a run that has failed: nobody must be told that all are in step. */

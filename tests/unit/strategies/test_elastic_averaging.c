@@ -63,8 +63,8 @@ static void exchanges_move_both_ends(void **state)
         check_replica(w, -4); /* c, where all begin again */
         assert_int_equal(script.shared.snapshot.applied[w], 2 + w);
         assert_int_equal(script.shared.stats[w].updates, 2 + w);
-        assert_int_equal(script.shared.stats[w].stale_updates, 1 + w);
-        assert_int_equal(script.shared.stats[w].stale_sum, 1);
+        assert_int_equal(script.shared.stats[w].stale.updates, 1 + w);
+        assert_int_equal(script.shared.stats[w].stale.sum, 1);
     }
     assert_int_equal(script.shard[0].version, 3);
     hr_atom64_store_relaxed(&script.shared.dispenser->cut, 9);

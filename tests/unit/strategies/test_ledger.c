@@ -64,8 +64,10 @@ static void play_up_to(size_t w, enum death death)
         hr_stats_begin(&shared->stats[w], index);
         shared->stats[w].samples++;
     }
-    if (death >= HAS_COUNTED && death <= IS_PUSHING)
+    if (death >= HAS_COUNTED && death <= IS_PUSHING) {
         script_compute(&script, w, 1);
+        hr_stale_count(&shared->stats[w].stale, 0);
+    }
     if (death > IS_PUSHING)
         script_give(&script, w, 1);
     if (death == IS_PUSHING || death == HAS_PUSHED)
@@ -101,6 +103,7 @@ static uint64_t samples_of(size_t w)
     assert_int_equal(stats->samples, stats->epoch_samples);
     assert_int_equal(stats->samples, stats->steps);
     assert_int_equal(stats->samples, stats->updates);
+    assert_int_equal(stats->samples, stats->stale.updates);
     assert_int_equal(stats->samples, hr_atom64_load_relaxed(&stats->seen));
     return stats->samples;
 }

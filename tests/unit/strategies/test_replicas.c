@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "strategy/shared.h"
 #include "support/check.h"
 
@@ -18,8 +19,10 @@ struct replicas {
 
 static void begin(struct replicas *it, size_t workers)
 {
-    *it = (struct replicas){.seats = calloc(1, sizeof *it->seats + MOST * sizeof(uint16_t))};
+    const size_t bytes = hr_round_up(sizeof *it->seats + MOST * sizeof(uint16_t), HR_LINE);
+    *it = (struct replicas){.seats = aligned_alloc(HR_LINE, bytes)};
     assert_non_null(it->seats);
+    memset(it->seats, 0, bytes);
     it->seats->n = workers;
     for (size_t w = 0; w < workers; w++) {
         it->seats->rank[w] = (uint16_t)w;
