@@ -101,7 +101,7 @@ static const struct hr_option workers[] = {
     ROW("server-replicas", COUNT, server_replicas, AROUND, "N", "1",
         "2: each server has a replica, a rank of its own, which goes on when it is lost",
         RANGE(1, 2), .check = hr_check_server_replicas,
-        .with = {{"on-loss", "continue|restart"}, {"clock", "real"}}),
+        .with = {{"on-loss", "continue|restart"}}),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
         "who serves while it waits",
@@ -220,8 +220,8 @@ static const struct hr_option times[] = {
         "run, for simulate --config FILE",
         .commands = HR_TRAIN, .with = {{"clock", "real"}, {"schedule", "free"}}),
     ROW("topology", TEXT, topology, AROUND, "FILE", NULL,
-        "virtual: who is wired to whom, workers first, then servers; star:N, ring:N of links like "
-        "--link",
+        "virtual: who is wired to whom, workers first, then servers, then their replicas; star:N, "
+        "ring:N of links like --link",
         .said = "with --link: a star; without: messages take no time",
         .with = {{"clock", "virtual"}}, .between_ranks = true),
 };

@@ -102,6 +102,9 @@ static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t 
 /* The rank that takes the messages to a shard. */
 size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard);
 
+/* The rank that answers them. */
+size_t hr_shard_speaker(const struct hr_shared_state *shared, size_t shard);
+
 /* The rank of a party of a message. */
 size_t hr_party_rank(const struct hr_shared_state *shared, size_t party);
 

@@ -57,9 +57,24 @@ static struct hr_log_note *note_at(const struct hr_shard *shard, uint64_t place)
     return &shard->notes[place & shard->log->mask];
 }
 
+/* On its way it is as long as what the worker had sent. */
+static void post(const struct hr_shard *shard)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const bool carries = hr_server_carries_slice(shard->in_hand.kind);
+    const struct hr_posted what = {
+        .from = shared->workers + shard->number,
+        .to = shared->workers + shared->servers + shard->number,
+        .bytes = sizeof shard->in_hand + (carries ? shard->count * sizeof(float) : 0),
+    };
+    if (shared->posted)
+        shared->posted(shared->posted_arg, &what);
+}
+
 void hr_replica_write(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
+    post(shard);
     struct hr_message *entry = hr_ring_try_reserve_spsc(shard->log);
     HR_ASSERT(entry);
     shard->note.place = hr_ring_taken_spsc(hr_server_requests(shared, worker, shard->number));

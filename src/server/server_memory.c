@@ -212,6 +212,13 @@ size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard)
     return gone ? first + shared->servers : first;
 }
 
+size_t hr_shard_speaker(const struct hr_shared_state *shared, size_t shard)
+{
+    const size_t leader = hr_shard_leader(shared, shard);
+    const bool first = leader == hr_shard_rank(shared, shard);
+    return first && hr_replica_lives(shared, leader) ? leader + shared->servers : leader;
+}
+
 size_t hr_party_rank(const struct hr_shared_state *shared, size_t party)
 {
     return party < shared->workers ? party : hr_shard_leader(shared, party - shared->workers);

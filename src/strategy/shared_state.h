@@ -102,7 +102,14 @@ struct hr_last_cut {
     struct hr_snapshot snapshot; /* weights, state, applied */
 };
 
-/* A message between parties: workers, numbered first, and shards, whatever ranks own them. */
+/* Batches that a run begins with: when it was saved they were in somebody's hands. */
+struct hr_begins_with {
+    uint64_t n, lowest; /* index; of none: the first of the run */
+    uint64_t *index;    /* (n) owned; the launcher's */
+};
+
+/* A message between parties: workers, numbered first, and shards, whatever ranks own them; behind
+ * them, what shards write to their replicas. */
 struct hr_posted {
     size_t from, to;
     uint64_t bytes; /* of what it stands for, itself included */

@@ -30,6 +30,8 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
         hr_virtual_deliver(sim, what->shard, what->worker);
         HR_TRY(hr_virtual_look(sim, what->worker));
         return hr_virtual_notice_late(sim, what->shard);
+    case HR_EVENT_LOGGED:
+        return hr_virtual_input(sim, what->shard, what->worker);
     case HR_EVENT_DEADLINE:
         return hr_virtual_deadline(sim, what->worker);
     case HR_EVENT_DIES:

@@ -15,7 +15,7 @@ static bool is_of_life(enum hr_event_kind kind)
 static bool is_of_term(enum hr_event_kind kind)
 {
     return kind == HR_EVENT_ARRIVED || kind == HR_EVENT_SERVED || kind == HR_EVENT_SUMMED ||
-           kind == HR_EVENT_DELIVERED;
+           kind == HR_EVENT_DELIVERED || kind == HR_EVENT_LOGGED;
 }
 
 uint64_t hr_simulator_event(const struct hr_simulator *sim, enum hr_event_kind kind, size_t worker,
@@ -100,15 +100,19 @@ enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank)
 
 static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shared_state *shared)
 {
-    const size_t shards = shared->servers ? shared->servers : 1;
-    const size_t slots = shared->workers * HR_SERVER_SLOTS, kinds = shards + 1;
-    sim->station = calloc(shards, sizeof *sim->station);
+    const size_t shards = shared->servers ? shared->servers : 1, stations = shards * shared->copies;
+    const size_t slots = hr_simulator_inbox_room(shared), kinds = shards + 1;
+    sim->station = calloc(stations, sizeof *sim->station);
     sim->seat = calloc(shared->workers, sizeof *sim->seat);
     sim->moving_ps = calloc(shared->workers * kinds, sizeof *sim->moving_ps);
-    sim->queue = calloc(shards * slots, sizeof *sim->queue);
+    sim->queue = calloc(stations * slots, sizeof *sim->queue);
+    if (shared->copies > 1)
+        sim->under_way = calloc(shared->workers * shards, sizeof *sim->under_way);
+    if (shared->copies > 1 && !sim->under_way)
+        return hr_fail(HR_E_NOMEM, "no memory to simulate %zu servers", shared->servers);
     if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue)
         return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", shared->workers);
-    for (size_t s = 0; s < shards; s++)
+    for (size_t s = 0; s < stations; s++)
         sim->station[s].inbox.sender = sim->queue + s * slots;
     for (size_t r = 0; r < shared->workers; r++)
         sim->seat[r].account = (struct hr_virtual_account){.account = &shared->stats[r].account,
@@ -129,6 +133,7 @@ void hr_simulator_close(struct hr_simulator *sim)
     hr_message_queue_close(&sim->messages);
     hr_events_fini(&sim->events);
     free(sim->station);
+    free(sim->under_way);
     free(sim->seat);
     free(sim->moving_ps);
     free(sim->queue);

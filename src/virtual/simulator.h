@@ -5,6 +5,10 @@
  *   Message  is seen when it arrives, at a time that the links decide (message_queue.h).
  *   Shard    takes messages that have arrived, one by one, first come first served among those
  *            it may take; it is busy for --server-time, at whose end come effect and reply.
+ *   Replica  (--server-replicas) of a shard: a rank of its own. What the shard has taken it passes
+ *            on, as long as it came, at the end of --server-time; the replica takes it when the
+ *            links have carried it, for --server-time again, and answers. When the death of one is
+ *            noticed, the other has what the dead had not passed on.
  *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
  *            shard takes what has arrived and what arrives from then on; the worker continues
  *            when its replies are there and its shard has nothing left that it may take.
@@ -27,7 +31,7 @@
  *
  * Threads: a simulator belongs to one.
  * Test:    tests/unit/train/test_virtual.c, tests/unit/train/test_virtual_losses.c,
- *          tests/unit/virtual/test_virtual_deaths.c
+ *          tests/unit/train/test_virtual_replicas.c, tests/unit/virtual/test_virtual_deaths.c
  */
 #ifndef HR_VIRTUAL_SIMULATOR_H
 #define HR_VIRTUAL_SIMULATOR_H
@@ -36,6 +40,7 @@
 #include "netsim/events.h"
 #include "virtual/message_queue.h"
 #include "play/play_losses.h"
+#include "server/server.h"
 #include "virtual/virtual_account.h"
 #include "virtual/virtual_inbox.h"
 
@@ -47,6 +52,7 @@ enum hr_event_kind {
     HR_EVENT_SUMMED,    /* all workers' buffers */
     HR_EVENT_FREED,     /* a link: others may leave */
     HR_EVENT_DELIVERED, /* a message of worker `shard`, at worker `worker` */
+    HR_EVENT_LOGGED,    /* what a server passed on of a worker's message, at its replica */
     HR_EVENT_DEADLINE,  /* a worker may send again what was lost of its push */
     HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
     HR_EVENT_NOTICED,   /* its death */
@@ -75,9 +81,9 @@ static inline struct hr_happening hr_event_unpack(uint64_t what)
                                  what >> 16 & 0xfff, (uint32_t)(what >> 32)};
 }
 
-/* A shard. */
+/* A shard, or its replica. */
 struct hr_virtual_station {
-    struct hr_virtual_inbox inbox; /* room for (workers * HR_SERVER_SLOTS) */
+    struct hr_virtual_inbox inbox; /* (hr_simulator_inbox_room) */
     bool busy;
     size_t serving;
     uint64_t served;
@@ -99,7 +105,8 @@ struct hr_simulator {
     struct hr_play play;
     struct hr_events events;
     struct hr_message_queue messages;
-    struct hr_virtual_station *station;          /* (servers) owned, with what they point to */
+    struct hr_virtual_station *station; /* (owners) owned, with what they point to */
+    uint8_t *under_way; /* (workers, servers) owned: requests; NULL: servers have no replicas */
     struct hr_virtual_seat *seat;                /* (workers) owned */
     int64_t *moving_ps;                          /* (workers, max(servers, 1) + 1) owned */
     uint32_t *queue;                             /* owned */
@@ -109,6 +116,12 @@ struct hr_simulator {
     const int64_t *sum_moving_ps; /* (seats) of the sum under way, borrowed; or NULL */
     enum hr_status status;        /* first error of a callback */
 };
+
+/* Of a replica's inbox: as many as its log. */
+static inline size_t hr_simulator_inbox_room(const struct hr_shared_state *shared)
+{
+    return shared->workers * HR_SERVER_SLOTS * shared->copies;
+}
 
 /* Memory for its stations and seats, and the network's. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive);

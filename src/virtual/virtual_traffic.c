@@ -19,7 +19,7 @@ static enum hr_status departed(struct hr_simulator *sim, const struct hr_departu
     if (what.kind == HR_EVENT_DELIVERED)
         move_between(sim, what.shard, what.worker, true);
     else
-        sim->seat[what.worker].account.moving_ps[what.shard] +=
+        sim->seat[what.worker].account.moving_ps[what.shard % sim->play.shared->servers] +=
             passage->arrival_ps - passage->start_ps;
     if (passage->free_ps > hr_simulator_now(sim))
         HR_TRY(hr_simulator_push(sim, passage->free_ps,
@@ -38,31 +38,61 @@ enum hr_status hr_virtual_depart(struct hr_simulator *sim)
     }
 }
 
+/* What a server passes on to its replica. */
+static struct hr_parcel passed_on(const struct hr_simulator *sim, const struct hr_posted *what)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    const size_t owner = what->to - shared->workers;
+    const size_t worker = sim->play.shard[what->from - shared->workers].in_hand.from;
+    return (struct hr_parcel){.from = what->from,
+                              .to = what->to,
+                              .bytes = what->bytes,
+                              .tag = hr_simulator_event(sim, HR_EVENT_LOGGED, worker, owner)};
+}
+
+static void count(struct hr_simulator *sim, const struct hr_posted *what)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    const bool request = what->to >= shared->workers, reply = what->from >= shared->workers;
+    if (reply && !request)
+        sim->seat[what->to].coming++;
+    if (!reply)
+        sim->seat[what->from].sent++;
+    if (request && !reply && sim->under_way)
+        sim->under_way[what->from * shared->servers + what->to - shared->workers]++;
+}
+
+static struct hr_parcel parcel_of(const struct hr_simulator *sim, const struct hr_posted *what)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    const size_t workers = shared->workers;
+    const bool request = what->to >= workers, reply = what->from >= workers;
+    if (request && reply)
+        return passed_on(sim, what);
+    return (struct hr_parcel){
+        .from = reply ? hr_shard_speaker(shared, what->from - workers) : what->from,
+        .to = hr_party_rank(shared, what->to),
+        .bytes = what->bytes,
+        .tag = request ? hr_simulator_event(sim, HR_EVENT_ARRIVED, what->from, what->to - workers)
+               : reply ? hr_simulator_event(sim, HR_EVENT_REPLIED, what->to, what->from - workers)
+                       : hr_simulator_event(sim, HR_EVENT_DELIVERED, what->to, what->from),
+    };
+}
+
 /* true: a message between two workers, which we deliver when it arrives. Messages to or from a
  * shard are in its ring already; the driver makes the receiver look when they arrive. */
 static bool posted(void *arg, const struct hr_posted *what)
 {
     struct hr_simulator *sim = arg;
     const size_t workers = sim->play.shared->workers;
-    const bool request = what->to >= workers, reply = what->from >= workers;
-    const struct hr_parcel parcel = {
-        .from = hr_party_rank(sim->play.shared, what->from),
-        .to = hr_party_rank(sim->play.shared, what->to),
-        .bytes = what->bytes,
-        .tag = request ? hr_simulator_event(sim, HR_EVENT_ARRIVED, what->from, what->to - workers)
-               : reply ? hr_simulator_event(sim, HR_EVENT_REPLIED, what->to, what->from - workers)
-                       : hr_simulator_event(sim, HR_EVENT_DELIVERED, what->to, what->from),
-    };
-    if (reply)
-        sim->seat[what->to].coming++;
-    else
-        sim->seat[what->from].sent++;
+    const struct hr_parcel parcel = parcel_of(sim, what);
+    count(sim, what);
     enum hr_status status = hr_message_queue_post(&sim->messages, &parcel);
     if (status == HR_OK)
         status = hr_virtual_depart(sim);
     if (sim->status == HR_OK)
         sim->status = status;
-    return !request && !reply;
+    return what->from < workers && what->to < workers;
 }
 
 void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)

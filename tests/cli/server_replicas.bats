@@ -92,7 +92,6 @@ refused() {
 @test "what it does not do is refused" {
   refused "stop" --strategy ps-async
   refused "allreduce" --strategy allreduce --on-loss continue
-  refused "virtual" --strategy ps-async --on-loss continue --clock virtual
   refused "--record" --strategy ps-async --on-loss continue --record "$TMP/t.trace"
   run build/hogring train --server-replicas 2 --strategy ps-sync --on-loss continue --placement colocated
   [ $status -eq 2 ] && [[ "$output" == *"colocated; expected one of them alone"* ]]

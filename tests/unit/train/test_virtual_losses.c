@@ -27,6 +27,27 @@ static void a_death_is_noticed_after_a_while(void **state)
     }
 }
 
+static uint64_t bytes_of(size_t workers, const char *inject)
+{
+    struct hr_train_options options =
+        losing_options_virtual(ALLREDUCE, workers, "continue", inject);
+    options.global_batch_size = 12; /* 16 steps, whoever shares them */
+    snprintf(options.algorithm, sizeof options.algorithm, "ring");
+    struct hr_run_result result = losing_run(&options);
+    assert_true(result.bytes_sent == result.bytes_received);
+    hr_run_result_free(&result);
+    return result.bytes_sent;
+}
+
+/* Five sums of three workers, and all others of two. */
+static void what_was_sent_before_a_recall_is_counted(void **state)
+{
+    (void)state;
+    const uint64_t of_three = bytes_of(3, "") / 16, of_two = bytes_of(2, "") / 16;
+    assert_true(of_two > 0 && of_three > of_two);
+    assert_int_equal(bytes_of(3, "kill:1@step=5"), 5 * of_three + 11 * of_two);
+}
+
 /* In the middle of a gradient, which it had computed for half its time. */
 static void the_time_until_a_death_is_booked_and_no_more(void **state)
 {
@@ -76,6 +97,18 @@ static void restarts_wait_longer_each_time(void **state)
 }
 
 /* --- what follows --- */
+
+/* As a process does: 21 messages are ten batches of two workers, and more. */
+static void a_server_that_came_back_counts_its_messages_anew(void **state)
+{
+    (void)state;
+    const struct hr_train_options options = losing_options_virtual(
+        PS_ASYNC, 2, "continue", "kill:server:0@step=20,kill:server:0@step=21");
+    struct hr_run_result result = losing_run_checked(&options, PS_ASYNC);
+    assert_int_equal(result.nlosses, 2);
+    assert_true(result.losses[1].seconds - result.losses[0].seconds > 0.045);
+    hr_run_result_free(&result);
+}
 
 /* Who is left has the links of those who are left, and the whole batch. */
 static void those_who_are_left_take_the_time_of_so_many(void **state)
@@ -351,9 +384,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_death_is_noticed_after_a_while),
+        cmocka_unit_test(what_was_sent_before_a_recall_is_counted),
         cmocka_unit_test(the_time_until_a_death_is_booked_and_no_more),
         cmocka_unit_test(what_the_dead_have_sent_arrives_before_their_loss_is_noticed),
         cmocka_unit_test(restarts_wait_longer_each_time),
+        cmocka_unit_test(a_server_that_came_back_counts_its_messages_anew),
         cmocka_unit_test(those_who_are_left_take_the_time_of_so_many),
         cmocka_unit_test(synchronous_bits_are_those_of_explored_schedules),
         cmocka_unit_test(with_repro_no_death_changes_the_weights),
