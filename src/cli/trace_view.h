@@ -19,7 +19,7 @@
 #include "trace/trace.h"
 #include "drive/roll.h"
 
-enum { HR_TRACE_KINDS = 12 };
+enum { HR_TRACE_KINDS = 13 };
 
 struct hr_worker_view {
     uint64_t gradients;         /* it computed */

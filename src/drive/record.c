@@ -68,6 +68,7 @@ static void forget(struct hr_drive *drive)
         free(drive->recorder->header);
     free(drive->recorder);
     drive->recorder = NULL;
+    drive->job->shared->logs = NULL;
 }
 
 static enum hr_status open_logs(struct hr_drive *drive)
@@ -80,6 +81,8 @@ static enum hr_status open_logs(struct hr_drive *drive)
                                  hr_record_ranks(drive, owner)));
         recorder->nlogs++;
     }
+    if (drive->job->shared->servers)
+        drive->job->shared->logs = recorder->log;
     return HR_OK;
 }
 

@@ -1,7 +1,7 @@
 /* record.h - --record: the trace of a run, written while it goes on (the file: trace/trace.h).
  *
  *     launcher   hr_record_begin       after the state is initialised, before ranks start
- *     owner      hr_record_log, hr_record_taken after each input
+ *     owner      hr_shard_note after each input; of hogwild: hr_record_log
  *     launcher   hr_record_end, or hr_record_abandon
  *
  * Owners: a parameter server's shards, each with the inputs that it took (strategy.h, hr_taken), or
@@ -36,17 +36,5 @@ void hr_record_place(struct hr_drive *drive, void *memory);
 struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner);
 /* The launcher's; NULL: there is none. */
 struct hr_trace_log *hr_record_roll(const struct hr_drive *drive);
-
-/* A duplicate changed nothing: there is nothing to repeat. */
-static inline void hr_record_taken(struct hr_trace_log *log, const struct hr_taken *taken)
-{
-    if (!log || taken->kind == HR_DUPLICATE)
-        return;
-    hr_trace_append(log, &(struct hr_trace_entry){.kind = taken->kind,
-                                                  .rank = taken->worker,
-                                                  .step = taken->step,
-                                                  .value = taken->value,
-                                                  .duration_ns = (uint64_t)taken->took_ns});
-}
 
 #endif

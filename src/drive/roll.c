@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#include "server/server.h"
+#include "server/server_replica.h"
+#include "server/server_requests.h"
 #include "drive/record.h"
 
 /* --- written --- */
@@ -20,10 +21,10 @@ static uint64_t since_begin_ns(const struct hr_drive *drive)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void at_server(const struct hr_drive *drive, size_t shard, uint64_t value)
+static void at_server(const struct hr_drive *drive, size_t shard, uint64_t untold, uint64_t value)
 {
     const size_t rank = hr_shard_rank(drive->job->shared, shard);
-    append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)rank, 0, value, 0});
+    append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)rank, untold, value, 0});
 }
 
 static uint64_t entries_of(const struct hr_drive *drive, size_t shard)
@@ -36,7 +37,7 @@ static void at_messages(const struct hr_drive *drive, size_t worker)
 {
     const struct hr_shared_state *shared = drive->job->shared;
     for (size_t s = 0; s < shared->servers; s++)
-        at_server(drive, s, hr_ring_committed_spsc(hr_server_requests(shared, worker, s)));
+        at_server(drive, s, 0, hr_requests_came(shared, worker, s));
 }
 
 /* What neighbours have of it, and (at its own place) the batch that it has handed in all before. */
@@ -49,6 +50,14 @@ static void at_neighbours(const struct hr_drive *drive, size_t worker)
                         : shared->strategy->came_from(shared, worker, w);
         append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)w, 0, value, 0});
     }
+}
+
+/* Did the dead server write its shard's log? One that rests, as it does until it has begun, does
+ * not. Relaxed: it is dead. */
+static bool writes_log(const struct hr_shared_state *shared, size_t rank)
+{
+    return hr_shard_leader(shared, (rank - shared->workers) % shared->servers) == rank &&
+           hr_atom32_load_relaxed(&shared->control->rank[rank].stage) == 0;
 }
 
 void hr_roll_lost(const struct hr_drive *drive, size_t rank)
@@ -65,8 +74,12 @@ void hr_roll_lost(const struct hr_drive *drive, size_t rank)
         at_messages(drive, rank);
         at_neighbours(drive, rank);
     } else {
-        hr_trace_log_mend(hr_record_log(drive, rank - shared->workers));
-        entry.value = entries_of(drive, rank - shared->workers);
+        const size_t shard = (rank - shared->workers) % shared->servers;
+        if (writes_log(shared, rank))
+            hr_trace_log_mend(hr_record_log(drive, shard));
+        entry.step = hr_replica_lives(shared, rank);
+        entry.value =
+            entries_of(drive, shard) - (entry.step ? 0 : hr_replica_untold(shared, shard));
     }
     append(drive, &entry);
 }
@@ -95,8 +108,10 @@ static uint64_t left_by(const struct hr_shared_state *shared, size_t worker)
 void hr_roll_stand(const struct hr_drive *drive)
 {
     const struct hr_shared_state *shared = drive->job->shared;
-    for (size_t s = 0; hr_record_roll(drive) && s < shared->servers; s++)
-        at_server(drive, s, entries_of(drive, s));
+    for (size_t s = 0; hr_record_roll(drive) && s < shared->servers; s++) {
+        hr_trace_log_mend(hr_record_log(drive, s)); /* whoever wrote it rests, or is dead */
+        at_server(drive, s, hr_replica_untold(shared, s), entries_of(drive, s));
+    }
     for (size_t w = 0; w < shared->workers; w++)
         append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_AT,
                                                .rank = (uint32_t)w,

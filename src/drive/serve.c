@@ -41,7 +41,6 @@ void hr_server_take(struct hr_server *server)
     const struct hr_shared_state *shared = server->shard.shared;
     hr_replica_take(&server->shard,
                     hr_pick(&server->shard.picker, server->enabled, shared->workers));
-    hr_record_taken(server->log, &server->shard.taken);
 }
 
 bool hr_serve_then_look(void *arg)
@@ -56,7 +55,13 @@ bool hr_serve_then_look(void *arg)
     return wanted->ready(wanted->arg);
 }
 
-/* Wait for an input, and take it. */
+static bool has_input_or_is_over(void *arg)
+{
+    const struct hr_server *server = arg;
+    return hr_server_has_input(arg) || server->shard.shared->strategy->over(&server->shard);
+}
+
+/* Wait for an input, and take it, or for the end. */
 static enum hr_status take_next(struct hr_server *server)
 {
     const struct hr_drive *drive = server->drive;
@@ -64,8 +69,10 @@ static enum hr_status take_next(struct hr_server *server)
     const size_t rank = hr_shard_rank(shared, server->shard.owner);
     const bool measures = drive->calibration.compute;
     const int64_t since = measures ? hr_clock_ns() : 0;
-    HR_TRY(hr_wait_until(&server->waiter, &shared->control->rank[rank].bell, hr_server_has_input,
+    HR_TRY(hr_wait_until(&server->waiter, &shared->control->rank[rank].bell, has_input_or_is_over,
                          server, "the workers"));
+    if (shared->strategy->over(&server->shard))
+        return HR_OK;
     if (hr_conditions_kill_server(drive->job, server->shard.owner, server->taken++,
                                   hr_launcher_ps(drive->launcher)))
         return hr_conditions_die(drive->job, rank);
@@ -108,7 +115,6 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
                                         .spin_ns = drive->job->spin_ns,
                                         .timeout_ns = drive->job->timeout_ns};
     hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
-    server->log = hr_record_log(drive, shard);
     if (hr_roster_is_gone(shared->control, rank)) { /* it begins with all others: come_back */
         server->shard = (struct hr_shard){.shared = shared, .owner = shard};
         return HR_OK;

@@ -12,7 +12,6 @@
 struct hr_server {
     const struct hr_drive *drive;
     struct hr_shard shard;
-    struct hr_trace_log *log;            /* of its inputs, when the run is recorded */
     unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
     struct hr_waiter waiter;
     struct hr_rest rest;

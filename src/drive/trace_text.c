@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/parse.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
@@ -17,7 +18,7 @@
 
 static enum hr_status dump(json_t *object, const char *what, char **text)
 {
-    *text = object ? json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    *text = hr_json_dump(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     json_decref(object);
     return *text ? HR_OK
                  : hr_fail(HR_E_NOMEM, "no memory for a trace's %s, or a name is not UTF-8", what);
@@ -53,8 +54,9 @@ static json_t *how_losses_are_outlived(const struct hr_drive *drive)
 {
     const struct hr_train_options *o = drive->job->options;
     return drive->job->shared->outlives
-               ? json_pack("{ss ss so}", "on-loss", o->on_loss, "lost-batch", o->lost_batch,
-                           "max-restarts", count(o->max_restarts))
+               ? json_pack("{ss ss so so*}", "on-loss", o->on_loss, "lost-batch", o->lost_batch,
+                           "max-restarts", count(o->max_restarts), "server-replicas",
+                           o->server_replicas > 1 ? count(o->server_replicas) : NULL)
                : NULL;
 }
 
@@ -126,9 +128,11 @@ enum hr_status hr_trace_trailer_write(const struct hr_drive *drive, char **text)
 static enum hr_status parse(const char *text, const char *what, json_t **out)
 {
     json_error_t error;
-    *out = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    *out = hr_json_load(text, strlen(text), &error);
     if (*out)
         return HR_OK;
+    if (hr_json_no_memory())
+        return hr_fail(HR_E_NOMEM, "no memory for the %s", what);
     return hr_fail(HR_E_FORMAT, "the %s is not JSON: line %d: %s", what, error.line,
                    hr_printable(error.text).text);
 }
@@ -156,13 +160,17 @@ static enum hr_status take_count(const json_t *object, const char *name, uint64_
 static enum hr_status take_how_losses_are_outlived(const json_t *losses,
                                                    struct hr_train_options *options)
 {
-    uint64_t restarts = 0;
+    uint64_t restarts = 0, replicas = 1;
     if (!losses)
         return HR_OK;
     HR_TRY(take_text(losses, "on-loss", options->on_loss, sizeof options->on_loss));
     HR_TRY(take_text(losses, "lost-batch", options->lost_batch, sizeof options->lost_batch));
     HR_TRY(take_count(losses, "max-restarts", &restarts));
     options->max_restarts = restarts;
+    if (!json_object_get(losses, "server-replicas"))
+        return HR_OK;
+    HR_TRY(take_count(losses, "server-replicas", &replicas));
+    options->server_replicas = replicas;
     return HR_OK;
 }
 

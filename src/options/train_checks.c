@@ -36,16 +36,6 @@ enum hr_status hr_check_link(const struct hr_train_options *o)
                    o->strategy);
 }
 
-/* With it a replica takes the messages in an order that only the log of the two has. */
-enum hr_status hr_check_server_replicas(const struct hr_train_options *o)
-{
-    if (o->server_replicas < 2 || !o->record[0])
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--server-replicas %zu: not with --record; expected one of them alone",
-                   o->server_replicas);
-}
-
 /* What cannot be put in order again when a rank is lost, yet. */
 enum hr_status hr_check_on_loss(const struct hr_train_options *o)
 {

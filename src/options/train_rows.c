@@ -100,8 +100,7 @@ static const struct hr_option workers[] = {
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE),
     ROW("server-replicas", COUNT, server_replicas, AROUND, "N", "1",
         "2: each server has a replica, a rank of its own, which goes on when it is lost",
-        RANGE(1, 2), .check = hr_check_server_replicas,
-        .with = {{"on-loss", "continue|restart"}}),
+        RANGE(1, 2), .with = {{"on-loss", "continue|restart"}}),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
         "who serves while it waits",

@@ -141,7 +141,6 @@ void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
     play->played[play->shared->workers + shard].taken++;
     hr_replica_take(&play->shard[shard], worker);
-    hr_record_taken(hr_record_log(play->drive, shard), &play->shard[shard].taken);
 }
 
 enum hr_status hr_play_tick(struct hr_play *play)
@@ -183,7 +182,7 @@ enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard)
 static enum hr_status start_ranks(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
-    for (size_t s = 0; s < hr_owners(shared); s++)
+    for (size_t s = 0; s < hr_play_shards(play); s++)
         HR_TRY(hr_play_start_shard(play, s));
     for (size_t r = 0; r < shared->workers; r++)
         HR_TRY(hr_play_start_worker(play, r, false));
@@ -217,8 +216,8 @@ void hr_play_stop(struct hr_play *play)
     const size_t workers = play->shared->workers;
     for (size_t r = 0; play->played && r < workers; r++)
         if (play->played[r].up)
-            hr_train_worker_stop(&play->worker[r]);
-    for (size_t s = 0; play->played && s < hr_owners(play->shared); s++)
+            hr_train_worker_drop(&play->worker[r]); /* nobody listens any more */
+    for (size_t s = 0; play->played && s < hr_play_shards(play); s++)
         if (play->played[workers + s].up)
             play->shared->strategy->shard_stop(&play->shard[s]);
     free(play->worker);

@@ -54,6 +54,12 @@ struct hr_play {
     int64_t ticked_ns;
 };
 
+/* Those that do anything: in a replay one does the work of both copies. */
+static inline size_t hr_play_shards(const struct hr_play *play)
+{
+    return play->shared->single ? play->shared->servers : hr_owners(play->shared);
+}
+
 /* Start all ranks, and the threads that compute (this one among them). */
 HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive);
 void hr_play_stop(struct hr_play *play);

@@ -67,7 +67,7 @@ enum hr_status hr_play_die(struct hr_play *play, size_t rank)
     if (rank < play->shared->workers)
         die_as_worker(play, rank);
     else
-        die_as_server(play, rank - play->shared->workers);
+        die_as_server(play, (rank - play->shared->workers) % hr_play_shards(play));
     play->played[rank].up = false;
     play->state[rank] = HR_DEAD;
     return play->shared->outlives ? HR_OK : say_lost(rank);
@@ -210,13 +210,15 @@ static enum hr_status begin_all_again(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
     for (size_t s = 0; s < hr_owners(shared); s++) {
-        if (!hr_play_lives(play, shared->workers + s))
+        const bool lives = hr_play_lives(play, shared->workers + s);
+        if (lives)
+            play->state[shared->workers + s] = HR_WANTS;
+        if (s >= hr_play_shards(play) || !(lives || shared->single))
             continue;
         if (play->played[shared->workers + s].up)
             shared->strategy->shard_stop(&play->shard[s]);
         play->played[shared->workers + s].up = false;
         HR_TRY(hr_play_start_shard(play, s));
-        play->state[shared->workers + s] = HR_WANTS;
     }
     for (size_t r = 0; r < shared->workers; r++)
         if (hr_play_lives(play, r))

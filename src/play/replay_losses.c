@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/server.h"
+#include "server/server_replica.h"
 
 static const struct hr_shared_state *shared_of(const struct hr_replay_losses *losses)
 {
@@ -74,10 +74,12 @@ static enum hr_status lose(struct hr_replay_losses *losses, const struct hr_roll
 {
     struct hr_play *play = losses->stand.play;
     const bool again = play->state[event->rank] == HR_LOST; /* on its way back */
+    const bool replaced = hr_replica_lives(play->shared, event->rank);
     if (!again && !hr_play_lives(play, event->rank))
         return misfit(losses, "it is dead");
-    hr_stand_lose(&losses->stand, event);
-    if (again)
+    if (event->rank >= play->shared->workers && replaced != (event->step != 0))
+        return misfit(losses, "of its pair there are others");
+    if (again || replaced) /* one shard does the work of both */
         play->state[event->rank] = HR_DEAD;
     else
         HR_TRY(hr_play_die(play, event->rank));
@@ -119,6 +121,8 @@ static bool may_come_back(struct hr_replay_losses *losses, size_t rank, bool for
     const bool recalls = strategy->recalls || strategy->joins_at_cut;
     if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank])
         return false;
+    if (rank >= play->shared->workers && hr_losses_may_pair(&play->drive->losses, rank) && !forced)
+        return term && hr_stand_all(&losses->stand, term);
     if (recalls && !forced)
         return term && hr_stand_all(&losses->stand, term);
     return forced || hr_play_may_come_back(play, rank);
@@ -204,6 +208,17 @@ bool hr_replay_at_cut(struct hr_replay_losses *losses)
     return !losses->stand.limit || (event && event->kind == HR_ROLL_CUT);
 }
 
+/* Was the run stopped behind this cut, before anything was trained on? Then it came to the same cut
+ * once more, and ended there; a replay ends with the last batch. */
+static bool ends_here(const struct hr_replay_losses *losses, uint64_t index)
+{
+    const struct hr_roll *roll = &losses->stand.roll;
+    for (size_t e = roll->n; e-- > losses->stand.next;)
+        if (roll->event[e].kind == HR_ROLL_CUT)
+            return roll->event[e].value == 2 * index + 1;
+    return false;
+}
+
 /* Batches that wait to be handed out again are left where the run was stopped. */
 enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
 {
@@ -216,7 +231,7 @@ enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
     if (halts && hr_fates_waiting(play->shared->fates))
         hr_atom32_store_release(&play->shared->dispenser->stop, HR_STOP_DONE);
     HR_TRY(hr_play_cut(play));
-    if (cut->index != event->value / 2 || (cut->halt && !halts))
+    if (cut->index != event->value / 2 || (cut->halt && !halts && !ends_here(losses, cut->index)))
         return misfit(losses, "all were at another one");
     losses->stand.next++;
     return HR_OK;

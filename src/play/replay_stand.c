@@ -1,7 +1,6 @@
 #include "play/replay_stand.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "server/server.h"
 
@@ -27,20 +26,15 @@ static bool recalls(const struct hr_replay_stand *stand)
 enum hr_status hr_stand_open(struct hr_replay_stand *stand)
 {
     const struct hr_shared_state *shared = shared_of(stand);
-    stand->limit = calloc(shared->workers + shared->servers, sizeof *stand->limit);
-    stand->beyond = calloc(shared->workers * shared->servers + 1, sizeof *stand->beyond);
-    return stand->limit && stand->beyond
-               ? HR_OK
-               : hr_fail(HR_E_NOMEM, "no memory for %zu workers", shared->workers);
+    stand->limit = calloc(shared->workers + hr_owners(shared), sizeof *stand->limit);
+    return stand->limit ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for %zu workers", shared->workers);
 }
 
 void hr_stand_close(struct hr_replay_stand *stand)
 {
     hr_roll_free(&stand->roll);
     free(stand->limit);
-    free(stand->beyond);
     stand->limit = NULL;
-    stand->beyond = NULL;
 }
 
 const struct hr_roll_event *hr_stand_next(const struct hr_replay_stand *stand)
@@ -62,6 +56,35 @@ const struct hr_roll_event *hr_stand_term(const struct hr_replay_stand *stand)
 static bool is_server(const struct hr_replay_stand *stand, size_t rank)
 {
     return rank >= shared_of(stand)->workers;
+}
+
+/* The shard of a server, or of its replica. */
+static size_t shard_of(const struct hr_replay_stand *stand, size_t rank)
+{
+    return (rank - shared_of(stand)->workers) % shared_of(stand)->servers;
+}
+
+/* Is a server lost whose replica goes on? All that it did the other does. */
+static bool is_replaced(const struct hr_replay_stand *stand, const struct hr_roll_event *event)
+{
+    return is_server(stand, event->rank) && event->step;
+}
+
+/* Is it of that rank; for a server, of its shard? */
+static bool is_loss_of(const struct hr_replay_stand *stand, const struct hr_roll_event *event,
+                       size_t rank)
+{
+    if (event->kind != HR_ROLL_LOST || is_replaced(stand, event))
+        return false;
+    return is_server(stand, rank) && is_server(stand, event->rank)
+               ? shard_of(stand, event->rank) == shard_of(stand, rank)
+               : event->rank == rank;
+}
+
+/* Of a server where a term ends: entries of its log that somebody saw. The others are skipped. */
+static uint64_t told_at(const struct hr_roll_place *at)
+{
+    return at->value - at->step;
 }
 
 /* Of a term that goes on: the first batch that this worker does not hand in. Local SGD says which
@@ -101,7 +124,7 @@ static bool find_limit(const struct hr_replay_stand *stand, const struct hr_roll
                        size_t rank, struct hr_replay_limit *limit)
 {
     const bool server = is_server(stand, rank), term = event->kind == HR_ROLL_TERM;
-    const bool dies = event->kind == HR_ROLL_LOST && event->rank == rank;
+    const bool dies = is_loss_of(stand, event, rank);
     if (dies) {
         limit->most = server ? event->value : event->step;
         limit->index = server ? UINT64_MAX : first_unsent(stand, event);
@@ -111,7 +134,7 @@ static bool find_limit(const struct hr_replay_stand *stand, const struct hr_roll
         if (event->at[i].rank != rank)
             continue;
         if (limit->most == UINT64_MAX)
-            limit->most = server ? event->at[i].value : event->at[i].step;
+            limit->most = server ? told_at(&event->at[i]) : event->at[i].step;
         limit->index = first_kept(stand, event, &event->at[i]);
         limit->unended =
             limit->index == UINT64_MAX && !(event->at[i].value & 1) ? event->at[i].value / 2 : 0;
@@ -199,9 +222,8 @@ bool hr_stand_may_take(struct hr_replay_stand *stand, size_t shard)
 
 static bool server_stands(const struct hr_replay_stand *stand, size_t rank, uint64_t entries)
 {
-    const size_t shard = rank - shared_of(stand)->workers;
-    return recalls(stand) || shard >= shared_of(stand)->servers ||
-           taken_by(stand, shard) == entries;
+    return recalls(stand) || !shared_of(stand)->servers ||
+           taken_by(stand, shard_of(stand, rank)) == entries;
 }
 
 /* Where a term goes on from a batch, everybody has come to it, or to a cut before it; or has left
@@ -231,7 +253,7 @@ bool hr_stand_all(struct hr_replay_stand *stand, const struct hr_roll_event *ter
 {
     for (size_t i = 0; i < term->n; i++) {
         const struct hr_roll_place *at = &term->at[i];
-        const bool stands = is_server(stand, at->rank) ? server_stands(stand, at->rank, at->value)
+        const bool stands = is_server(stand, at->rank) ? server_stands(stand, at->rank, told_at(at))
                                                        : worker_stands(stand, at);
         if (!stands)
             return false;
@@ -241,26 +263,14 @@ bool hr_stand_all(struct hr_replay_stand *stand, const struct hr_roll_event *ter
 
 /* --- losses that are inputs --- */
 
-static size_t edge(const struct hr_replay_stand *stand, size_t worker, size_t shard)
-{
-    return worker * shared_of(stand)->servers + shard;
-}
-
-static uint64_t sent(const struct hr_replay_stand *stand, size_t worker, size_t shard)
-{
-    return hr_ring_committed_spsc(hr_server_requests(shared_of(stand), worker, shard));
-}
-
+/* Here it sends each request once, to all servers at once. */
 static bool has_sent(const struct hr_replay_stand *stand, const struct hr_roll_event *event)
 {
     const struct hr_shared_state *shared = shared_of(stand);
-    for (size_t i = 0; i < event->n; i++) {
-        const size_t shard = event->at[i].rank - shared->workers;
-        if (shard < shared->servers &&
-            sent(stand, event->rank, shard) <
-                event->at[i].value + stand->beyond[edge(stand, event->rank, shard)])
+    const uint64_t sent = stand->play->worker[event->rank].worker.requests.sent;
+    for (size_t i = 0; i < event->n; i++)
+        if (event->at[i].rank - shared->workers < shared->servers && sent < event->at[i].value)
             return false;
-    }
     return true;
 }
 
@@ -303,6 +313,8 @@ bool hr_stand_delivers(struct hr_replay_stand *stand, size_t from, size_t to)
 bool hr_stand_may_be_lost(struct hr_replay_stand *stand, const struct hr_roll_event *event)
 {
     const struct hr_roll_event *term = hr_stand_term(stand);
+    if (is_replaced(stand, event))
+        return true;
     if (recalls(stand))
         return term && hr_stand_all(stand, term);
     if (is_server(stand, event->rank))
@@ -312,21 +324,9 @@ bool hr_stand_may_be_lost(struct hr_replay_stand *stand, const struct hr_roll_ev
            has_done(stand, event);
 }
 
-void hr_stand_lose(struct hr_replay_stand *stand, const struct hr_roll_event *event)
-{
-    const struct hr_shared_state *shared = shared_of(stand);
-    for (size_t i = 0; !is_server(stand, event->rank) && i < event->n; i++) {
-        const size_t shard = event->at[i].rank - shared->workers;
-        if (shard < shared->servers)
-            stand->beyond[edge(stand, event->rank, shard)] =
-                sent(stand, event->rank, shard) - event->at[i].value;
-    }
-}
-
 void hr_stand_begin_term(struct hr_replay_stand *stand, const struct hr_roll_event *term)
 {
     const struct hr_shared_state *shared = shared_of(stand);
-    memset(stand->beyond, 0, shared->workers * shared->servers * sizeof *stand->beyond);
     for (size_t i = 0; i < term->n; i++) {
         const size_t shard = term->at[i].rank - shared->workers;
         while (shard < shared->servers && taken_by(stand, shard) < term->at[i].value &&

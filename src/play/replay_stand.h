@@ -18,8 +18,7 @@ struct hr_replay_stand {
     struct hr_trace_cursor *log; /* of shards (servers), or of workers that have logs */
     struct hr_roll roll;
     size_t next;                   /* event */
-    struct hr_replay_limit *limit; /* (workers, then servers) owned */
-    uint64_t *beyond; /* (workers, servers) owned: messages that earlier lives sent here alone */
+    struct hr_replay_limit *limit; /* (workers, then owners) owned */
 };
 
 HR_CHECKED enum hr_status hr_stand_open(struct hr_replay_stand *stand);
@@ -45,10 +44,7 @@ bool hr_stand_delivers(struct hr_replay_stand *stand, size_t from, size_t to);
 /* Do all stand where that term says? May that rank be lost now? */
 bool hr_stand_all(struct hr_replay_stand *stand, const struct hr_roll_event *term);
 bool hr_stand_may_be_lost(struct hr_replay_stand *stand, const struct hr_roll_event *event);
-/* A worker is lost: of what it has sent, and the recorded one had not, nobody takes anything. */
-void hr_stand_lose(struct hr_replay_stand *stand, const struct hr_roll_event *event);
-/* The term begins: messages are counted anew; what servers had taken, and here could not, is
- * skipped. */
+/* The term begins: what servers had taken, and here could not, is skipped. */
 void hr_stand_begin_term(struct hr_replay_stand *stand, const struct hr_roll_event *term);
 
 #endif

@@ -70,10 +70,11 @@ enum hr_server_message {
     HR_GONE, /* no message, but an input: the worker was lost */
     HR_JOIN,
     HR_DUPLICATE, /* no message, but what hr_shard_next makes of a number that was taken before */
+    HR_AGAIN,     /* no message: weights that a worker was owed, given as they are now */
 };
 
-/* "pull", "push", "exchange", "cut", "done", "gone" or "join", as traces are shown; or "unknown".
- * The numbers of inputs stand in traces, so they stay. */
+/* "pull", "push", "exchange", "cut", "done", "gone", "join" or "again", as traces are shown; or
+ * "unknown". The numbers of inputs stand in traces, so they stay. */
 const char *hr_server_request_name(uint32_t kind);
 
 static inline bool hr_server_carries_slice(uint32_t kind)
@@ -91,7 +92,13 @@ enum {
     HR_REPLY_SEAT = HR_REPLY_COUNT /* backup-workers: seat, and in the upper half how many */
 };
 /* Words of a request. */
-enum { HR_REQUEST_INDEX, HR_REQUEST_SAMPLES, HR_REQUEST_STEP, HR_REQUEST_TOOK };
+enum {
+    HR_REQUEST_INDEX,
+    HR_REQUEST_SAMPLES,
+    HR_REQUEST_STEP,
+    HR_REQUEST_TOOK,
+    HR_REQUEST_LIFE /* of its sender: how often that was lost before */
+};
 
 /* The rank of an owner (of a shard, or of its second copy): a worker, or one behind the workers. */
 static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t owner)
@@ -140,6 +147,10 @@ void hr_shard_reply_again(struct hr_shard *shard, size_t worker);
 struct hr_pushing {
     bool pushed; /* the reply to come says what became of a push */
 };
+
+/* What a shard took last, into the log of a recorded run. A duplicate changed nothing: there is
+ * nothing to repeat. */
+void hr_shard_note(const struct hr_shard *shard);
 
 /* The worker's half (server.c): functions of the table, and what those that differ are made of. */
 enum hr_status hr_server_start(struct hr_worker *worker);

@@ -7,6 +7,7 @@
 #include "checkpoint/digest.h"
 #include "shm/control.h"
 #include "server/server_replica.h"
+#include "trace/trace_log.h"
 
 /* --- begin and end --- */
 
@@ -78,6 +79,8 @@ void hr_replica_write(struct hr_shard *shard, size_t worker)
     struct hr_message *entry = hr_ring_try_reserve_spsc(shard->log);
     HR_ASSERT(entry);
     shard->note.place = hr_ring_taken_spsc(hr_server_requests(shared, worker, shard->number));
+    if (shared->logs)
+        shard->note.noted = hr_trace_log_entries(&shared->logs[shard->number]);
     *entry = shard->in_hand;
     *note_at(shard, hr_ring_committed_spsc(shard->log)) = shard->note;
     hr_ring_commit_spsc(shard->log);
@@ -92,6 +95,15 @@ struct hr_message hr_replica_next(struct hr_shard *shard)
     shard->worker[entry.from].place = shard->note.place;
     hr_ring_release_spsc(shard->log);
     return entry;
+}
+
+uint64_t hr_replica_untold(const struct hr_shared_state *shared, size_t shard)
+{
+    const struct hr_server_log log = hr_server_log(shared, shard);
+    const uint64_t entries = hr_trace_log_entries(&shared->logs[shard]);
+    if (shared->copies < 2 || !hr_ring_peek_spsc(log.ring))
+        return 0;
+    return entries - log.notes[hr_ring_taken_spsc(log.ring) & log.ring->mask].noted;
 }
 
 /* --- at a cut --- */

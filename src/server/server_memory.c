@@ -5,6 +5,7 @@
 #include "shm/pair.h"
 #include "server/server_losses.h"
 #include "server/server_replica.h"
+#include "trace/trace_log.h"
 
 /* --- memory: [rings | copies: weights, scratch, ratio, state | losses | logs] --- */
 
@@ -153,7 +154,8 @@ static void init_logs(const struct hr_shared_state *shared)
     for (size_t s = 0; shared->copies > 1 && s < shared->servers; s++) {
         const struct hr_server_log log = hr_server_log(shared, s);
         const size_t rank = hr_shard_rank(shared, s);
-        *log.alone = hr_roster_is_gone(shared->control, rank) || !hr_replica_lives(shared, rank);
+        *log.alone = shared->single || hr_roster_is_gone(shared->control, rank) ||
+                     !hr_replica_lives(shared, rank);
         hr_ring_init(log.ring, log_slots(shared), 0);
     }
 }
@@ -179,9 +181,9 @@ const char *hr_server_request_name(uint32_t kind)
         [HR_PULL - HR_PULL] = "pull",         [HR_PUSH - HR_PULL] = "push",
         [HR_PUSHPULL - HR_PULL] = "exchange", [HR_CUT - HR_PULL] = "cut",
         [HR_DONE - HR_PULL] = "done",         [HR_GONE - HR_PULL] = "gone",
-        [HR_JOIN - HR_PULL] = "join",
+        [HR_JOIN - HR_PULL] = "join",         [HR_AGAIN - HR_PULL] = "again",
     };
-    const char *name = kind >= HR_PULL && kind <= HR_JOIN ? names[kind - HR_PULL] : NULL;
+    const char *name = kind >= HR_PULL && kind <= HR_AGAIN ? names[kind - HR_PULL] : NULL;
     return name ? name : "unknown";
 }
 
@@ -260,15 +262,36 @@ void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message mes
         client->max_skew = message.word[HR_REPLY_SKEW];
     client->reply = message;
     client->replies++;
-    if (shard->speaks)
+    if (shard->speaks && !shard->owes)
         send_reply(shard, worker);
 }
 
 void hr_shard_copy_out(struct hr_shard *shard, size_t worker)
 {
-    if (shard->speaks)
+    if (shard->speaks && !shard->owes)
         memcpy(shard->shared->weights[worker] + shard->first, shard->weights,
                shard->count * sizeof(float));
+}
+
+void hr_shard_note(const struct hr_shard *shard)
+{
+    const struct hr_taken *taken = &shard->taken;
+    if (!shard->shared->logs || taken->kind == HR_DUPLICATE)
+        return;
+    hr_trace_append(&shard->shared->logs[shard->number],
+                    &(struct hr_trace_entry){.kind = taken->kind,
+                                             .rank = taken->worker,
+                                             .step = taken->step,
+                                             .value = taken->value,
+                                             .duration_ns = (uint64_t)taken->took_ns});
+}
+
+/* Others have changed the weights since it asked: that has to be known when they are given. */
+static void note_again(struct hr_shard *shard, size_t worker)
+{
+    shard->taken = (struct hr_taken){
+        .kind = HR_AGAIN, .worker = (uint32_t)worker, .step = shard->worker[worker].step};
+    hr_shard_note(shard);
 }
 
 void hr_shard_reply_again(struct hr_shard *shard, size_t worker)
@@ -278,6 +301,8 @@ void hr_shard_reply_again(struct hr_shard *shard, size_t worker)
         memcpy(shard->shared->weights[worker] + shard->first, shard->given + worker * shard->count,
                shard->count * sizeof(float));
     } else if (client->reply.kind == HR_WEIGHTS) {
+        if (client->read != shard->version)
+            note_again(shard, worker);
         hr_shard_copy_out(shard, worker);
         client->read = client->reply.sequence = shard->version;
     }

@@ -5,6 +5,7 @@
 
 #include "shm/control.h"
 #include "server/server_losses.h"
+#include "trace/trace_log.h"
 
 /* The log is empty: what the leader had taken and not logged lies in the rings once more. */
 static void lead(struct hr_shard *shard)
@@ -12,6 +13,9 @@ static void lead(struct hr_shard *shard)
     const struct hr_shared_state *shared = shard->shared;
     for (size_t w = 0; w < shared->workers; w++)
         hr_ring_rewind_spsc(hr_server_requests(shared, w, shard->number), shard->worker[w].place);
+    if (shard->taken.kind && shared->logs &&
+        hr_trace_log_entries(&shared->logs[shard->number]) == shard->note.noted)
+        hr_shard_note(shard);
     shard->leads = true;
     shard->log = NULL;
 }
@@ -43,6 +47,7 @@ static void speak(struct hr_shard *shard)
 {
     struct hr_shared_state *shared = shard->shared;
     shard->speaks = true;
+    hr_ring_drop_spsc(shard->log); /* who took from it is dead: hr_replica_untold */
     shard->log = NULL;
     if (shard->number == 0 && !shared->strategy->synchronous)
         hr_shard_handed_out(shard, shard->next);
@@ -86,10 +91,25 @@ void hr_replica_enabled(struct hr_shard *shard, unsigned char *enabled)
         memset(enabled, 0, shard->shared->workers);
 }
 
-/* What has no effect need not be known. */
+/* What has no effect need not be known. The log of a recorded run never has what the speaker could
+ * miss. */
 void hr_replica_take(struct hr_shard *shard, size_t worker)
 {
     shard->shared->strategy->take(shard, worker);
     if (!shard->speaks && shard->taken.kind != HR_DUPLICATE)
         hr_replica_write(shard, worker);
+    if (shard->leads)
+        hr_shard_note(shard);
+}
+
+/* --- for replays --- */
+
+bool hr_replica_owes(const struct hr_shard *shard, size_t worker)
+{
+    return is_owed(shard, worker) && shard->worker[worker].reply.kind == HR_WEIGHTS;
+}
+
+void hr_replica_give(struct hr_shard *shard, size_t worker)
+{
+    hr_shard_reply_again(shard, worker);
 }

@@ -19,6 +19,10 @@
  *            weights is given anew, with the weights as they are now. What shards write for others
  *            (batches handed out, counters of the lost) is written once more by value, so it does
  *            not matter how far the speaker had come.
+ *   Record   (--record) of a shard there is one log, whoever writes it: who leads does, behind the
+ *            ring; when it is lost, the speaker notes what it had taken last, unless the dead had,
+ *            and goes on. Weights that are given anew (HR_AGAIN) are noted, too, where they differ:
+ *            in a replay their worker waits for that. There, one rank does the work of both.
  *   Cuts     the entry that completes a cut carries the digest of the leader's weights and state.
  *            When the speaker's differs it ends the run, before it exports anything.
  *   Memory   of a rank that is dead is not read: each has its own copy; log and rings are what it
@@ -48,6 +52,10 @@ struct hr_server_log hr_server_log(const struct hr_shared_state *shared, size_t 
 /* Is the other rank of the pair that `rank` belongs to there? (False: it has none.) */
 bool hr_replica_lives(const struct hr_shared_state *shared, size_t rank);
 
+/* Of its log in a recorded run: entries whose effects nobody has seen, as the one who led had taken
+ * them, and the one who speaks had not. By the launcher, when both rest or are dead. */
+uint64_t hr_replica_untold(const struct hr_shared_state *shared, size_t shard);
+
 /* Of a gradient that is pushed now: what reaches the replicas that there are. */
 uint64_t hr_replicated_bytes(const struct hr_shared_state *shared);
 
@@ -59,9 +67,12 @@ void hr_replica_stop(struct hr_shard *shard);
 
 /* For drivers. Look before you ask what is enabled: when its partner is lost, it takes over. */
 void hr_replica_look(struct hr_shard *shard);
-/* strategy->enabled and take. */
+/* strategy->enabled and take; what is taken is noted (hr_shard_note). */
 void hr_replica_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_replica_take(struct hr_shard *shard, size_t worker);
+/* A replay: is the worker owed the reply to a PULL? It is given, with the weights as they are. */
+bool hr_replica_owes(const struct hr_shard *shard, size_t worker);
+void hr_replica_give(struct hr_shard *shard, size_t worker);
 
 /* What the leader has taken and applied goes into the log. */
 void hr_replica_write(struct hr_shard *shard, size_t worker);

@@ -89,6 +89,7 @@ void hr_requests_send(struct hr_worker *worker, struct hr_message *request)
     const struct hr_shared_state *shared = worker->shared;
     HR_ASSERT(!hr_requests_unanswered(worker));
     request->sequence = ++worker->requests.sent;
+    request->word[HR_REQUEST_LIFE] = hr_roster_lost(shared->control, worker->rank);
     if (shared->drops && hr_server_carries_slice(request->kind)) {
         worker->requests.push = *request;
         attempt(worker);
@@ -96,4 +97,11 @@ void hr_requests_send(struct hr_worker *worker, struct hr_message *request)
     }
     for (size_t k = 0; k < shared->servers; k++)
         send_to(worker, shard_at(worker, k), request);
+}
+
+uint64_t hr_requests_came(const struct hr_shared_state *shared, size_t worker, size_t shard)
+{
+    const struct hr_message *last = hr_ring_newest_spsc(hr_server_requests(shared, worker, shard));
+    const bool its = last && last->word[HR_REQUEST_LIFE] == hr_roster_lost(shared->control, worker);
+    return its ? last->sequence : 0;
 }

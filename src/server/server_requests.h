@@ -22,6 +22,9 @@
 
 /* Send a request to every shard, with the next number. */
 void hr_requests_send(struct hr_worker *worker, struct hr_message *request);
+/* Of the requests that a dead worker sent in its last life, the number of the last that came to the
+ * shard, once or more often; 0: none did. By who knows that it is dead. */
+uint64_t hr_requests_came(const struct hr_shared_state *shared, size_t worker, size_t shard);
 
 /* Is a part of the worker's last push unanswered? Then it may do nothing else. */
 static inline bool hr_requests_unanswered(const struct hr_worker *worker)

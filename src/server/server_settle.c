@@ -84,7 +84,7 @@ void hr_shard_end_update(const struct hr_shard *shard, uint64_t index)
 /* Of a shard with a replica: who leads. What it is ahead of the other nobody was told. */
 static size_t owner_of(const struct hr_shared_state *shared, size_t shard)
 {
-    return hr_shard_leader(shared, shard) - hr_shard_rank(shared, 0);
+    return shared->single ? shard : hr_shard_leader(shared, shard) - hr_shard_rank(shared, 0);
 }
 
 static uint64_t slowest(const struct hr_shared_state *shared)

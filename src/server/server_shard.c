@@ -12,12 +12,13 @@
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner)
 {
-    const size_t number = owner % shared->servers, copy = owner / shared->servers;
+    const size_t number = owner % shared->servers;
+    const size_t copy = shared->single ? 0 : owner / shared->servers;
     const size_t first = hr_server_slice(shared, number);
     *shard = (struct hr_shard){
         .shared = shared,
         .number = number,
-        .owner = owner,
+        .owner = number + copy * shared->servers,
         .first = first,
         .count = hr_server_slice(shared, number + 1) - first,
         .weights = hr_server_weights(shared, copy) + first,

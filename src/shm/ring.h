@@ -90,6 +90,14 @@ static inline uint64_t hr_ring_committed_spsc(const struct hr_ring *ring)
     return hr_atom64_load_relaxed(&ring->tail); /* our own word */
 }
 
+/* The message that was committed last, released or not; NULL: none was. By the producer, or by who
+ * knows that it is dead. */
+static inline const struct hr_message *hr_ring_newest_spsc(const struct hr_ring *ring)
+{
+    const uint64_t tail = hr_atom64_load_relaxed(&ring->tail); /* our own word */
+    return tail ? &ring->slot[(tail - 1) & ring->mask] : NULL;
+}
+
 /* Has the consumer released the first `ticket` messages? Producer only. */
 static inline bool hr_ring_released_spsc(struct hr_ring *ring, uint64_t ticket)
 {

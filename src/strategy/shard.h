@@ -98,6 +98,7 @@ struct hr_log_note {
     uint64_t place;  /* as in struct hr_client */
     uint64_t cut;    /* batches before it may be handed out */
     uint64_t digest; /* of its slice, where the message completes a cut */
+    uint64_t noted;  /* entries before it in the shard's log of a recorded run */
     bool pulls;      /* a PULL follows the PUSH */
 };
 
@@ -129,8 +130,9 @@ struct hr_shard {
     struct hr_fates *fates;  /* shared, or its own where it does not speak */
     struct hr_log_note note; /* of the message in hand */
     /* Of a shard with a replica; one without leads and speaks. */
-    bool leads;                 /* it takes messages of workers; else those in the log */
-    bool speaks;                /* what others see of the shard is its work */
+    bool leads;  /* it takes messages of workers; else those in the log */
+    bool speaks; /* what others see of the shard is its work */
+    bool owes;   /* a replay: the reply in hand is not given now; the one who spoke was lost */
     struct hr_ring *log;        /* NULL: it is alone */
     struct hr_log_note *notes;  /* (slots of the log) */
     struct hr_fates *own_fates; /* owned; NULL: it has none */

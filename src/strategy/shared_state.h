@@ -21,6 +21,7 @@
 
 struct hr_strategy;
 struct hr_inject;
+struct hr_trace_log;
 
 /* What a worker counts; its own lines in the segment, read by others only at a cut or after the
  * run, except for `seen`. */
@@ -134,6 +135,8 @@ struct hr_shared_state {
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
     bool repeats;                  /* a replay: shards take losses when they are told to */
+    bool single;                   /* a replay: of two copies one does the work of both */
+    struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */
     struct hr_control *control;
     void *segment;
     /* In the segment: */

@@ -129,7 +129,7 @@ static enum hr_status parse_names(struct hr_run *run)
     if (shared->outlives && !there)
         return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
                        o->strategy);
-    shared->repeats = run->drive.replay;
+    shared->repeats = shared->single = run->drive.replay;
     run->job.played = run->drive.driver->played;
     run->job.simulated = run->drive.driver->simulated;
     return hr_kernels_select_named(o->kernels);

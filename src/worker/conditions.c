@@ -62,11 +62,6 @@ static enum hr_status open_drops(struct hr_train_job *job)
                        "--inject drop-push: a push is sent again after %g s, but waits end after "
                        "--timeout %g s; expected a shorter time, or a longer --timeout",
                        hr_ps_seconds(deadline_ps), hr_seconds(job->timeout_ns));
-    if (job->options->record[0] && job->shared->outlives)
-        return hr_fail(HR_E_USAGE,
-                       "--record: not there yet with --on-loss %s and --inject "
-                       "drop-push together; expected one of the two alone",
-                       job->options->on_loss);
     job->shared->drops = inject;
     return HR_OK;
 }

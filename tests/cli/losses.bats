@@ -65,21 +65,60 @@ dies() {
 
 @test "a worker that dies is told, and the others go on: every strategy, as threads and as processes" { for_each dies; }
 
-# The second of the processes is worker 1. A run that is over before it is killed is too short.
-is_killed() {
-  [ $3 = process ] || return 0
+@test "each form of --inject is in the help" {
+  hogring train --help --all | tr -s ' \n' ' ' >"$TMP/help"
+  for form in slow: stall:1 load: kill:2@step kill:2@time kill:server: kill:any stall:any nan: flip-bit: drop-push:; do grep -q -- "--inject.* $form.*--server-time" "$TMP/help" || { echo $form; return 1; }; done
+}
+
+# killed_in NTH WORDS...: a run of processes whose NTH is killed in epoch 2, with a result as ended() wants; sets victim and
+# epochs. A run that is over before it is killed is too short.
+killed_in() {
+  local nth=$1
+  shift
   for epochs in 40 200 1000; do
-    started train --model softmax --compute-time 1ms --strategy $1 --on-loss $2 --launch process --workers 3 --epochs $epochs
+    started train --model softmax --compute-time 1ms --launch process --epochs $epochs "$@"
     await "^epoch 2/"
-    victim=$(pgrep -P $pid | sed -n 2p)
+    victim=$(child_of $pid $nth)
     kill -KILL $victim 2>/dev/null && break
     wait $pid
   done
-  ended 0 && accounted "$TMP/run.json" $epochs || return 1
-  grep -q "worker 1 was lost: pid $victim was killed by signal 9 " "$TMP/stderr" || { cat "$TMP/stderr"; return 1; }
+  ended 0 && accounted "$TMP/run.json" $epochs
+}
+
+# stderr_has TEXT: or it is shown.
+stderr_has() { grep -q "$1" "$TMP/stderr" || { cat "$TMP/stderr"; return 1; }; }
+
+# The second of the processes is worker 1.
+is_killed() {
+  [ $3 = process ] || return 0
+  killed_in 2 --strategy $1 --on-loss $2 --workers 3 && stderr_has "worker 1 was lost: pid $victim was killed by signal 9 "
 }
 
 @test "a worker process that is killed from outside is told, and the others go on" { for_each is_killed; }
+
+# The second time it is away for 0.1 s, the third time for 0.2 s.
+@test "a worker that is killed from outside still dies as often as --inject says" {
+  started train --model softmax --compute-time 1ms --strategy hogwild --on-loss restart --launch process --workers 3 --epochs 200 --inject kill:1@step=600,kill:1@step=640
+  await "^epoch 2/"
+  kill -KILL "$(child_of $pid 2)"
+  ended 0
+  accounted "$TMP/run.json" 200
+  [ "$(losses)" = "([(1, False, True), (1, False, True), (1, False, True)], 3)" ]
+  [ "$(json "$TMP/run.json" '{600, 640} <= {l["step"] for l in d["runs"][0]["losses"]}')" = True ]
+}
+
+# All others wait for it at a cut, and what they say of that tells when.
+@test "a worker that is lost while the others wait for it has no more time than the run" {
+  started train --model softmax --compute-time 30ms --strategy hogwild --on-loss continue --lost-batch count --launch process --workers 3 --epochs 2 --stall-warn 300ms
+  await "^epoch 1/"
+  victim=$(child_of $pid 2)
+  kill -STOP $victim
+  await "(--stall-warn)"
+  kill -KILL $victim
+  ended 0
+  accounted "$TMP/run.json" 2
+  [ "$(json "$TMP/run.json" 'd["runs"][0]["losses"][0]["seconds"] <= d["runs"][0]["seconds"]')" = True ]
+}
 
 @test "a batch that a lost worker had is handed out again, or counted as lost" {
   for launch in thread process; do
@@ -106,15 +145,8 @@ is_killed() {
 
 # The third of the processes is server 0.
 server_is_killed() {
-  for epochs in 40 200 1000; do
-    started train --model softmax --compute-time 1ms --strategy $1 --on-loss $2 --launch process --workers 2 --epochs $epochs
-    await "^epoch 2/"
-    victim=$(pgrep -P $pid | sed -n 3p)
-    kill -KILL $victim 2>/dev/null && break
-    wait $pid
-  done
-  ended 0 && accounted "$TMP/run.json" $epochs && [ "$(losses)" = "([(0, True, True)], 1)" ] || return 1
-  grep -q "server 0 was lost: pid $victim was killed by signal 9 .*; all go back to the last cut" "$TMP/stderr" || { cat "$TMP/stderr"; return 1; }
+  killed_in 3 --strategy $1 --on-loss $2 --workers 2 && [ "$(losses)" = "([(0, True, True)], 1)" ] || return 1
+  stderr_has "server 0 was lost: pid $victim was killed by signal 9 .*; all go back to the last cut"
 }
 
 @test "a server process that is killed from outside is started again, whatever the strategy" {
@@ -178,7 +210,6 @@ server_is_killed() {
     refused 2 "--on-loss $how: not with --calibrate" train --workers 2 --strategy hogwild --on-loss $how --calibrate "$TMP/model.ini"
     refused 2 "--on-loss: means nothing with --model logistic" train --model logistic --on-loss $how
   done
-  refused 2 "--record: not there yet with --on-loss restart and --inject drop-push together" train --strategy ps-async --workers 2 --on-loss restart --record "$TMP/t" --inject drop-push:p=0.1
   refused 2 "--on-loss go: expected stop, continue or restart" train --on-loss go
   refused 2 "--lost-batch drop: expected reissue or count" train --on-loss continue --lost-batch drop
   refused 2 "--max-restarts 4097: expected 0 to 4096" train --on-loss restart --max-restarts 4097

@@ -20,9 +20,9 @@ PY
 # The processes are workers, servers and their replicas, in this order. A run that is over before is too short.
 killed() { # STRATEGY CHILD
   for epochs in 40 200 1000; do
-    build/hogring "${run[@]}" --strategy $1 --launch process --epochs $epochs --json "$TMP/run.json" >/dev/null 2>"$TMP/said" & pid=$!
+    "${HOGRING:-build/hogring}" "${run[@]}" --strategy $1 --launch process --epochs $epochs --json "$TMP/run.json" >/dev/null 2>"$TMP/said" & pid=$!
     for _ in $(seq 1000); do grep -q "^epoch 2/" "$TMP/said" && break; sleep 0.01; done
-    victim=$(pgrep -P $pid | sed -n $2p)
+    victim=$(child_of $pid $2)
     kill -KILL $victim 2>/dev/null && break
     wait $pid
   done
@@ -37,10 +37,10 @@ killed() { # STRATEGY CHILD
 }
 
 @test "every strategy with servers goes on, and ps-sync to the same weights" {
-  build/hogring "${run[@]}" --strategy ps-sync --epochs 3 --json "$TMP/whole.json"
+  hogring "${run[@]}" --strategy ps-sync --epochs 3 --json "$TMP/whole.json"
   for s in ps-sync ps-async ssp elastic-averaging backup-workers; do
     for server in 0 1; do
-      build/hogring "${run[@]}" --strategy $s --launch process --epochs 3 --inject kill:server:$server@step=20 --json "$TMP/run.json"
+      hogring "${run[@]}" --strategy $s --launch process --epochs 3 --inject kill:server:$server@step=20 --json "$TMP/run.json"
       [ "$(json "$TMP/run.json" '[l["followed"] for l in d["runs"][0]["losses"]]')" = "['replica']" ]
       [ $s != ps-sync ] || [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"]')" ]
     done
@@ -50,20 +50,20 @@ killed() { # STRATEGY CHILD
 @test "a server dies on purpose, as a thread and as a process" {
   for launch in thread process; do
     for s in 0 1 2 3; do
-      build/hogring "${run[@]}" --strategy ps-async --servers 2 --launch $launch --epochs 3 --inject kill:server:$s@step=50 --json "$TMP/run.json"
+      hogring "${run[@]}" --strategy ps-async --servers 2 --launch $launch --epochs 3 --inject kill:server:$s@step=50 --json "$TMP/run.json"
       whole "$TMP/run.json" 3 replica
     done
   done
 }
 
 @test "whoever is left of a pair takes all back" {
-  build/hogring "${run[@]}" --strategy ssp --launch process --epochs 6 --inject kill:server:0@step=100,kill:server:1@step=300 --json "$TMP/run.json"
+  hogring "${run[@]}" --strategy ssp --launch process --epochs 6 --inject kill:server:0@step=100,kill:server:1@step=300 --json "$TMP/run.json"
   whole "$TMP/run.json" 6 replica rollback
 }
 
 @test "with --on-loss restart who was lost is a replica again from the next cut on" {
   for launch in thread process; do
-    build/hogring "${run[@]}" --on-loss restart --strategy ps-async --launch $launch --epochs 40 --json "$TMP/run.json" \
+    hogring "${run[@]}" --on-loss restart --strategy ps-async --launch $launch --epochs 40 --json "$TMP/run.json" \
       --inject kill:server:0@step=50,kill:server:1@step=2500,kill:server:0@step=2500
     whole "$TMP/run.json" 40 replica replica replica
     [ "$(json "$TMP/run.json" '[l["back"] for l in d["runs"][0]["losses"]][:2], d["runs"][0]["restarts"]')" = "([True, True], 3)" ]
@@ -71,12 +71,12 @@ killed() { # STRATEGY CHILD
 }
 
 @test "a worker dies beside a server" {
-  build/hogring "${run[@]}" --strategy ssp --launch process --epochs 4 --inject kill:server:1@step=100,kill:2@step=20 --json "$TMP/run.json"
+  hogring "${run[@]}" --strategy ssp --launch process --epochs 4 --inject kill:server:1@step=100,kill:2@step=20 --json "$TMP/run.json"
   [ "$(json "$TMP/run.json" '(lambda r: (r["samples"], r["applied"] == r["updates"]))(d["runs"][0])')" = "($((4 * samples)), True)" ]
 }
 
 @test "it is said in the banner, in the table and in JSON" {
-  run build/hogring train --model softmax --compute-time 1ms --workers 2 --server-replicas 2 --on-loss continue --strategy ps-async --epochs 2 --inject kill:server:0@step=40 --json "$TMP/run.json"
+  run hogring train --model softmax --compute-time 1ms --workers 2 --server-replicas 2 --on-loss continue --strategy ps-async --epochs 2 --inject kill:server:0@step=40 --json "$TMP/run.json"
   [ $status -eq 0 ]
   [[ "$output" == *"2 workers and 1 server, each with a replica,"* ]]
   [[ "$(tr -s '\n ' ' ' <<<"$output")" == *"; its replica went on"* ]]
@@ -85,16 +85,15 @@ killed() { # STRATEGY CHILD
 
 # refused TEXT OPTION...
 refused() {
-  run build/hogring train --server-replicas 2 "${@:2}"
+  run hogring train --server-replicas 2 "${@:2}"
   [ $status -eq 2 ] && [[ "$output" == *"--server-replicas"*"$1"* ]] || { echo "$output"; return 1; }
 }
 
 @test "what it does not do is refused" {
   refused "stop" --strategy ps-async
   refused "allreduce" --strategy allreduce --on-loss continue
-  refused "--record" --strategy ps-async --on-loss continue --record "$TMP/t.trace"
-  run build/hogring train --server-replicas 2 --strategy ps-sync --on-loss continue --placement colocated
+  run hogring train --server-replicas 2 --strategy ps-sync --on-loss continue --placement colocated
   [ $status -eq 2 ] && [[ "$output" == *"colocated; expected one of them alone"* ]]
-  run build/hogring train --server-replicas 3 --strategy ps-async --on-loss continue
+  run hogring train --server-replicas 3 --strategy ps-async --on-loss continue
   [ $status -eq 2 ] && [[ "$output" == *"expected 1 to 2"* ]]
 }

@@ -16,6 +16,9 @@ refused() {
   [ ! -s "$TMP/stdout" ] || { echo "something on stdout:"; cat "$TMP/stdout"; return 1; }
 }
 
+# child_of PID N: its N-th child (1, ...) in the order in which they began: numbers may have begun anew in between.
+child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | sed -n "$2p"; }
+
 # json FILE EXPRESSION: a Python expression over the document d.
 json() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 
@@ -37,4 +40,31 @@ together() {
     failed=1
   done
   return $failed
+}
+
+# saves SINCE: how many checkpoints are newer than that one.
+saves() { ls -d "$TMP"/c/step-???????? 2>/dev/null | awk -v since="$1" '$0 > since' | wc -l; }
+
+# Ranks of a launcher that was killed hold its folder until they notice.
+held() { grep -q "trains into this folder now" "$TMP/stderr" || { cat "$TMP/stderr"; return 1; }; }
+
+# stopped SIGNAL SAVES ARGUMENTS...: the run goes on, and gets that signal when it has saved so often. A slow worker sees
+# to it that it does not come far.
+stopped() {
+  local signal=$1 wanted=$2 since
+  shift 2
+  since=$(ls -d "$TMP"/c/step-???????? 2>/dev/null | tail -1)
+  pid=
+  until [ "$(saves "$since")" -ge "$wanted" ]; do
+    if [ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null; then
+      [ -z "$pid" ] || held
+      "${HOGRING:-build/hogring}" "$@" --checkpoint-dir "$TMP/c" --checkpoint-every 3 --keep 0 --resume auto --inject slow:1x40 \
+        >/dev/null 2>"$TMP/stderr" 3>&- &
+      pid=$!
+    fi
+    sleep 0.02
+  done
+  kill -$signal $pid
+  wait $pid || true
+  pid=
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "shm/control.h"
-#include "server/server.h"
+#include "server/server_requests.h"
 #include "strategies/strategies.h"
 #include "support/runs.h"
 #include "support/script.h"
@@ -112,6 +112,28 @@ static void each_life_counts_anew(void **state)
     script_close(&script);
 }
 
+/* Of a life that is over when the launcher looks: what is sent twice counts once, and what an
+ * earlier life had sent does not count. */
+static void it_is_known_how_much_came(void **state)
+{
+    (void)state;
+    open_run(&hr_strategy_ps_async, 1);
+    assert_int_equal(hr_requests_came(&script.shared, 0, 0), 0);
+    script_read(&script, 0);
+    assert_int_equal(hr_requests_came(&script.shared, 0, 0), 1);
+    script_push(&script, 0, 1);
+    send_again(0, 0, 0);
+    assert_int_equal(hr_requests_came(&script.shared, 0, 0), 2);
+    script_lose(&script, 0);
+    assert_int_equal(hr_requests_came(&script.shared, 0, 0), 0);
+    script_serve(&script, 0, 0); /* twice */
+    script_serve(&script, 0, 0); /* its loss */
+    script_return(&script, 0);
+    assert_int_equal(hr_requests_came(&script.shared, 0, 0), 1);
+    assert_int_equal(hr_requests_came(&script.shared, 1, 0), 0);
+    script_close(&script);
+}
+
 static void what_is_missing_is_noticed(void **state)
 {
     (void)state;
@@ -136,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_taken_is_not_taken_again),
         cmocka_unit_test(each_life_counts_anew),
+        cmocka_unit_test(it_is_known_how_much_came),
         cmocka_unit_test(what_is_missing_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,9 @@
 #include "server/server_replica.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
+#include "support/scratch.h"
 #include "support/script.h"
+#include "trace/trace_log.h"
 
 enum { WORKERS = 3, SPAN = 9, BATCHES = 2 * SPAN };
 
@@ -28,6 +30,7 @@ static struct sim {
     bool blind; /* nobody looks at weights */
     bool dead[SCRIPT_SERVERS];
     size_t deaths;
+    uint64_t again; /* entries of replies that were given anew */
 } sim;
 
 static uint32_t draw(uint32_t n)
@@ -133,11 +136,19 @@ static bool cut(uint64_t index)
 
 /* --- servers --- */
 
+static uint64_t entries_of(size_t shard)
+{
+    return shared()->logs ? hr_trace_log_entries(&shared()->logs[shard]) : 0;
+}
+
 static size_t input_of(struct hr_shard *shard)
 {
     unsigned char enabled[WORKERS];
     memset(enabled, 1, sizeof enabled);
+    const bool led = shard->leads;
+    const uint64_t entries = entries_of(shard->number);
     hr_replica_look(shard);
+    sim.again += led ? entries_of(shard->number) - entries : 0;
     hr_replica_enabled(shard, enabled);
     const uint32_t first = draw(WORKERS);
     for (size_t k = 0; k < WORKERS; k++)
@@ -155,14 +166,21 @@ static void step(size_t owner)
 
 /* --- death --- */
 
-/* It had taken a message, and not logged it. */
+/* It had taken a message, and not logged it; or it had, and that is not in the trace of the run. */
 static void die_before_it_logs(struct hr_shard *shard)
 {
+    static unsigned char kept[1 << 17];
     const size_t w = input_of(shard);
+    const struct hr_trace_log *log = shared()->logs ? &shared()->logs[shard->number] : NULL;
     if (w == WORKERS)
         return;
+    if (log)
+        memcpy(kept, log->tail, hr_trace_tail_bytes(WORKERS));
     hr_replica_take(shard, w);
-    hr_atom64_store_relaxed(&shard->log->tail, hr_atom64_load_relaxed(&shard->log->tail) - 1);
+    if (log)
+        memcpy(log->tail, kept, hr_trace_tail_bytes(WORKERS));
+    if (!log || draw(2))
+        hr_atom64_store_relaxed(&shard->log->tail, hr_atom64_load_relaxed(&shard->log->tail) - 1);
 }
 
 /* It had taken an entry, and some of what others see of it was not done: what stands last in the
@@ -222,19 +240,25 @@ static void die(size_t owner)
 
 /* --- a run --- */
 
+static void open_with(const struct hr_strategy *strategy, size_t servers, size_t copies,
+                      const struct hr_train_options *options)
+{
+    script_open(&script, strategy,
+                (struct script_plan){.workers = WORKERS,
+                                     .servers = servers,
+                                     .copies = copies,
+                                     .batches = BATCHES,
+                                     .options = options,
+                                     .outlives = true,
+                                     .reissues = true});
+}
+
 static void open_run(const struct hr_strategy *strategy, size_t servers)
 {
     struct hr_train_options options;
     hr_train_defaults(&options);
     options.staleness = 1 + draw(3);
-    script_open(&script, strategy,
-                (struct script_plan){.workers = WORKERS,
-                                     .servers = servers,
-                                     .copies = 2,
-                                     .batches = BATCHES,
-                                     .options = &options,
-                                     .outlives = true,
-                                     .reissues = true});
+    open_with(strategy, servers, 2, &options);
     hr_atom64_store_release(&shared()->dispenser->cut, SPAN);
 }
 
@@ -253,16 +277,33 @@ static void play_span(uint64_t index, uint32_t kills_in)
     }
 }
 
-static void check_seed_of(const struct hr_strategy *strategy, uint64_t seed)
+/* What the shards that are left have taken stands in their logs, once. */
+static void check_logs(void)
+{
+    uint64_t taken = 0, entries = 0;
+    for (size_t s = 0; shared()->logs && s < shared()->servers; s++) {
+        const size_t owner = sim.dead[s] ? s + shared()->servers : s;
+        for (size_t w = 0; w < WORKERS; w++)
+            taken += script.shard[owner].worker[w].number;
+        entries += entries_of(s);
+    }
+    assert_int_equal(entries, taken + sim.again);
+}
+
+/* logs: (servers) of a recorded run, or NULL. */
+static void check_seed_of(const struct hr_strategy *strategy, uint64_t seed,
+                          struct hr_trace_log *logs)
 {
     sim = (struct sim){.seed = seed};
     open_run(strategy, 1 + seed % 2);
+    shared()->logs = logs;
     const uint32_t kills_in = 20u << seed % 5; /* some die at the first cut, some at the second */
     play_span(SPAN, kills_in);
     play_span(BATCHES, kills_in);
     for (size_t i = 0; i < BATCHES; i++)
         assert_int_equal(sim.handed[i], 1);
     assert_int_equal(hr_atom32_load_relaxed(&shared()->control->abort), 0);
+    check_logs();
     script_close(&script);
 }
 
@@ -271,10 +312,29 @@ static void one_of_two_may_die_between_any_two_steps(void **state)
     (void)state;
     size_t deaths = 0;
     for (uint64_t seed = 0; seed < check_count(2000, 200000); seed++) {
-        check_seed_of(seed % 4 < 2 ? &hr_strategy_ps_async : &hr_strategy_ssp, seed);
+        check_seed_of(seed % 4 < 2 ? &hr_strategy_ps_async : &hr_strategy_ssp, seed, NULL);
         deaths += sim.deaths;
     }
     assert_true(deaths > check_count(2000, 200000) / 2);
+}
+
+static void what_is_taken_is_noted_once(void **state)
+{
+    (void)state;
+    struct hr_trace_recording recording;
+    struct hr_trace_log logs[2];
+    size_t again = 0;
+    for (size_t seed = 0; seed < check_count(500, 20000); seed++) {
+        CHECK_OK(hr_trace_begin(&recording, scratch("trace"), 2));
+        for (size_t s = 0; s < 2; s++)
+            CHECK_OK(hr_trace_log_open(&logs[s], NULL, recording.path, s, WORKERS));
+        check_seed_of(&hr_strategy_ps_async, seed, logs);
+        for (size_t s = 0; s < 2; s++)
+            CHECK_OK(hr_trace_log_close(&logs[s]));
+        hr_trace_abandon(&recording);
+        again += sim.again;
+    }
+    assert_true(again > 5);
 }
 
 /* One bit of the weights of one of them, before the first cut. */
@@ -311,13 +371,7 @@ static float after_an_exchange(size_t copies)
     hr_train_defaults(&options);
     options.sync_every = 1;
     sim = (struct sim){.seed = 1};
-    script_open(&script, &hr_strategy_elastic_averaging,
-                (struct script_plan){.workers = WORKERS,
-                                     .servers = 1,
-                                     .copies = copies,
-                                     .batches = BATCHES,
-                                     .options = &options,
-                                     .outlives = true});
+    open_with(&hr_strategy_elastic_averaging, 1, copies, &options);
     for (size_t exchange = 0; exchange < 3; exchange++) {
         script_ask(&script, 0);
         for (size_t owner = 0; owner < copies; owner++)
@@ -360,13 +414,7 @@ static void who_came_too_late_is_counted_by_who_is_left(void **state)
     struct hr_run_result result = {.dropped_by = (uint64_t[WORKERS]){0}};
     hr_train_defaults(&options);
     options.backups = 1;
-    script_open(&script, &hr_strategy_backup_workers,
-                (struct script_plan){.workers = WORKERS,
-                                     .servers = 1,
-                                     .copies = 2,
-                                     .batches = BATCHES,
-                                     .options = &options,
-                                     .outlives = true});
+    open_with(&hr_strategy_backup_workers, 1, 2, &options);
     for (size_t w = 0; w < WORKERS; w++) {
         script_ask(&script, w);
         step(0);
@@ -391,6 +439,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_of_two_may_die_between_any_two_steps),
+        cmocka_unit_test_setup_teardown(what_is_taken_is_noted_once, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test(a_copy_that_was_altered_ends_the_run),
         cmocka_unit_test(an_exchange_with_the_center_is_given_again),
         cmocka_unit_test(who_came_too_late_is_counted_by_who_is_left),

@@ -11,6 +11,10 @@ static const char *const strategies[] = {
     "ps-async", "ssp", "elastic-averaging", "backup-workers", "ps-sync", "allreduce", "local-sgd"};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
+static const char *const served[] = {"ps-async", "ssp", "elastic-averaging", "backup-workers",
+                                     "ps-sync"};
+enum { SERVED = sizeof served / sizeof *served };
+
 static bool has_servers(const char *strategy)
 {
     return !strcmp(strategy, "ps-async") || !strcmp(strategy, "ssp") ||
@@ -60,6 +64,11 @@ static void check_replay_of(const struct hr_run_result *result)
     assert_int_equal(again.samples, result->samples);
     assert_int_equal(again.updates, result->updates);
     assert_int_equal(again.dropped_samples, result->dropped_samples);
+    assert_int_equal(again.max_skew, result->max_skew);
+    assert_int_equal(again.stale_updates, result->stale_updates);
+    assert_int_equal(again.stale_sum, result->stale_sum);
+    assert_int_equal(again.stale_max, result->stale_max);
+    assert_memory_equal(again.stale, result->stale, sizeof again.stale);
     assert_int_equal(again.restarts, result->restarts);
     assert_int_equal(again.nlosses, result->nlosses);
     for (size_t i = 0; i < result->nlosses; i++)
@@ -99,18 +108,92 @@ static void explored_deaths_are_replayed(void **state)
     assert_true(lost > 10);
 }
 
+/* What is lost of a push is sent again: logs have it once. A worker that dies in between has sent
+ * to some servers what others never had. */
+static void deaths_between_pushes_that_are_lost_are_replayed(void **state)
+{
+    (void)state;
+    size_t lost = 0;
+    for (size_t i = 0; i < check_count(20, 400); i++) {
+        const char *strategy = served[i % SERVED];
+        struct hr_train_options options =
+            options_of(strategy, "kill:any@p=0.006x3,drop-push:p=0.4", i);
+        if (i % 2)
+            strcat(options.inject, ",kill:server:any@p=0.002x2");
+        snprintf(options.on_loss, sizeof options.on_loss, "restart");
+        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", i);
+        lost += check_run(&options);
+    }
+    assert_true(lost > 10);
+}
+
+/* --- a run that is asked to stop --- */
+
+/* --- servers with replicas --- */
+
+/* Whoever of a pair dies: who leads, who speaks, one after the other, beside workers. */
+static void explored_deaths_of_replicas_are_replayed(void **state)
+{
+    (void)state;
+    size_t lost = 0;
+    for (size_t i = 0; i < check_count(60, 3000); i++) {
+        const char *strategy = served[i % SERVED];
+        struct hr_train_options options = options_of(strategy, "kill:server:any@p=0.01x4", i);
+        if (i % 3)
+            strcat(options.inject, ",kill:any@p=0.006x2");
+        if (i % 4 == 1)
+            strcat(options.inject, ",drop-push:p=0.3");
+        options.server_replicas = 2;
+        snprintf(options.on_loss, sizeof options.on_loss, i % 2 ? "restart" : "continue");
+        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", i);
+        lost += check_run(&options);
+    }
+    assert_true(lost > 10);
+}
+
+/* Who leads, or who speaks; then the other, behind a cut. */
+static void replicas_in_real_time(const char *launch)
+{
+    static const char *const deaths[] = {
+        "", "kill:2@step=5,kill:server:1@step=60",
+        "kill:2@step=5,kill:server:0@step=60,kill:server:1@step=250"};
+    for (size_t i = 0; i < 3 * SERVED; i++) {
+        struct hr_train_options options = options_of(served[i % SERVED], deaths[i / SERVED], i);
+        options.server_replicas = 2;
+        options.servers = 1;
+        snprintf(options.compute_time, sizeof options.compute_time, "uniform(0.5ms, 1.5ms)");
+        snprintf(options.launch, sizeof options.launch, "%s", launch);
+        assert_true(check_run(&options) >= (i < SERVED ? 0 : 1));
+    }
+}
+
+static void replicas_that_are_threads_are_replayed(void **state)
+{
+    (void)state;
+    replicas_in_real_time("thread");
+}
+
+static void replicas_that_are_processes_are_replayed(void **state)
+{
+    (void)state;
+    if (ranks_can_fork())
+        replicas_in_real_time("process");
+}
+
 /* --- in virtual time --- */
 
 /* Three kills, a restart and a stall. */
 static void deaths_in_virtual_time_are_replayed(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * STRATEGIES; i++) {
+    for (size_t i = 0; i < 3 * STRATEGIES; i++) {
         const char *strategy = strategies[i % STRATEGIES];
         struct hr_train_options options =
             options_of(strategy, "kill:2@step=5,kill:1@step=7,kill:2@step=9,stall:0@step=4+3ms", 0);
         if (has_servers(strategy) && i >= STRATEGIES)
             strcat(options.inject, ",kill:server:1@step=40");
+        if (has_servers(strategy) && i >= 2 * STRATEGIES)
+            options.server_replicas = 2;
         snprintf(options.clock, sizeof options.clock, "virtual");
         snprintf(options.compute_time, sizeof options.compute_time, "lognormal(1ms, 0.3)");
         options.seed = i;
@@ -127,6 +210,8 @@ static void deaths_in_real_time(const char *launch)
         struct hr_train_options options = options_of(strategy, "kill:2@step=5,kill:1@step=9", i);
         if (has_servers(strategy) && i >= STRATEGIES)
             strcat(options.inject, ",kill:server:1@step=60");
+        if (has_servers(strategy) && i % 2)
+            strcat(options.inject, ",drop-push:p=0.3+1ms");
         snprintf(options.compute_time, sizeof options.compute_time, "uniform(0.5ms, 1.5ms)");
         snprintf(options.launch, sizeof options.launch, "%s", launch);
         if (!strcmp(strategy, "hogwild") && !strcmp(launch, "process"))
@@ -247,6 +332,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_launchers_log_is_replayed_or_refused, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(what_is_said_of_losses_is_checked, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(deaths_between_pushes_that_are_lost_are_replayed,
+                                        scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(explored_deaths_of_replicas_are_replayed, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(replicas_that_are_threads_are_replayed, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(replicas_that_are_processes_are_replayed, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(explored_deaths_are_replayed, scratch_setup,
                                         scratch_teardown),
