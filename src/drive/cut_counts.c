@@ -106,13 +106,14 @@ static void note_epoch_loss(const struct hr_leader *leader)
 static void count(const struct hr_leader *leader)
 {
     struct hr_cut *cut = leader->cuts.cut;
-    if (cut->counted)
+    if (cut->counted > cut->concluded)
         return;
     fold_training(leader);
     note_epoch_loss(leader);
     if (cut->evaluate)
         add_curve_point(leader);
-    cut->counted = true;
+    hr_fence_of_death();
+    cut->counted = cut->concluded + 1;
     hr_fence_of_death();
 }
 

@@ -20,9 +20,11 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
     cut->index = index;
     cut->interrupted = stop == HR_STOP_INTERRUPTED;
     cut->halt = !cut->again && (stop != HR_STOP_NOT || over);
-    /* Evaluate an epoch's end even when the run stops here: a resumed run does not repeat it. */
-    cut->evaluate = !cut->again && (hr_batch_schedule_ends_epoch(cuts->schedule, index) || over ||
-                                    (cut->halt && !cut->interrupted));
+    /* Evaluate an epoch's end even when the run stops here: a resumed run does not repeat it. But
+     * not twice: it may stop before anything is trained on, or back at the last cut. */
+    cut->evaluate = !cut->again && cut->measured != index + 1 &&
+                    (hr_batch_schedule_ends_epoch(cuts->schedule, index) || over ||
+                     (cut->halt && !cut->interrupted));
     cut->save =
         cuts->saves && !cut->again && (cut->halt || hr_batch_schedule_saves(cuts->schedule, index));
 }
@@ -38,10 +40,17 @@ struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curv
     return point;
 }
 
+/* Of the first n points. */
+static struct hr_best best_of(const struct hr_cuts *cuts, const struct hr_early_stop *rule,
+                              size_t n)
+{
+    return rule->asked ? hr_best_of(rule, cuts->curve, n) : (struct hr_best){.any = false};
+}
+
 struct hr_best hr_cut_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule)
 {
     const size_t n = hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: hr_cut_add_point */
-    return rule->asked ? hr_best_of(rule, cuts->curve, n) : (struct hr_best){.any = false};
+    return best_of(cuts, rule, n);
 }
 
 bool hr_cut_is_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule)
@@ -52,8 +61,9 @@ bool hr_cut_is_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule
 
 bool hr_cut_improves(const struct hr_cuts *cuts, const struct hr_curve_point *point)
 {
-    const struct hr_best best = hr_cut_best(cuts, &cuts->early_stop);
-    return cuts->early_stop.asked && hr_best_is_beaten(&cuts->early_stop, &best, point);
+    const struct hr_early_stop *rule = &cuts->early_stop;
+    const struct hr_best best = best_of(cuts, rule, cuts->cut->points);
+    return rule->asked && hr_best_is_beaten(rule, &best, point);
 }
 
 /* Behind a new point of the curve. A run that ends here was not interrupted, whoever asked. */
@@ -71,25 +81,26 @@ static void look_back(const struct hr_cuts *cuts)
 void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
 {
     struct hr_cut *cut = cuts->cut;
-    const uint64_t number = hr_atom64_load_relaxed(&cut->ncurve); /* our own word */
-    HR_ASSERT(number < cuts->curve_room);
+    HR_ASSERT(cut->points < cuts->curve_room);
     point.samples = cuts->past.samples + cut->trained.samples;
     point.seconds = cuts->past.seconds + hr_seconds(cut->train_ns);
-    cuts->curve[number] = hr_cut_measured(cuts, point);
-    hr_atom64_store_release(&cut->ncurve, number + 1); /* partner: hr_launcher_tick */
+    cuts->curve[cut->points] = hr_cut_measured(cuts, point);
+    hr_atom64_store_release(&cut->ncurve, cut->points + 1); /* partner: hr_launcher_tick */
+    cut->measured = cut->index + 1;
     look_back(cuts);
 }
 
 void hr_cut_conclude(const struct hr_cuts *cuts)
 {
     struct hr_cut *cut = cuts->cut;
-    cut->counted = false;
-    cut->concluded++;
     if (!cut->again)
         cut->begins = cut->index;
     cut->before_ns = cut->train_ns;
+    cut->points = hr_atom64_load_relaxed(&cut->ncurve); /* our own word */
     if (cut->save) /* partner: hr_launcher_tick */
-        hr_atom64_store_release(&cut->saves_asked, hr_atom64_load_relaxed(&cut->saves_asked) + 1);
+        hr_atom64_store_release(&cut->saves_asked, cut->concluded + 1);
+    hr_fence_of_death();
+    cut->concluded++;
     hr_bell_ring(&cuts->control->launcher_bell);
 }
 

@@ -45,12 +45,15 @@ struct hr_cut {
                    even where the run is asked to stop: each sample is accounted for */
     /* Writer: the leader, between the third and the fourth. */
     alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
-    struct hr_atom64 saves_asked;             /* partner: the launcher */
+    struct hr_atom64 saves_asked;             /* the cut, from 1, that asked last; partner: the
+                                                 launcher */
     int64_t train_ns, span_began_ns; /* of training so far; start of this span, set by the driver */
-    bool counted;                    /* what the cut under way adds to what follows is added */
-    uint64_t concluded;              /* cuts; */
+    uint64_t concluded;              /* cuts; stored last of all that a cut changes; */
+    uint64_t counted;                /* and those whose counts were taken: as many, or one more */
     uint64_t begins;                 /* the index of the last one to which a run may go back */
     int64_t before_ns;               /* train_ns at the last: a cut may be repeated until then */
+    uint64_t points;                 /* of the curve at the last: a cut adds one at most */
+    uint64_t measured;               /* 1 + the index of the last point of this run; 0: none */
     struct hr_trained trained;
     /* Writer: the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
@@ -70,8 +73,8 @@ struct hr_cuts {
     struct hr_curve_point *curve; /* (curve_room) in the segment */
     size_t curve_room;
     const struct hr_batch_schedule *schedule;
-    struct hr_control *control; /* its launcher hears of every cut */
-    bool saves;                 /* checkpoints are wanted */
+    struct hr_control *control;      /* its launcher hears of every cut */
+    bool saves;                      /* checkpoints are wanted */
     struct hr_early_stop early_stop, keep_best;
     bool validates; /* what is measured is of a validation split (data/held_out.h) */
     struct hr_past past;
@@ -90,7 +93,8 @@ struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curv
 
 /* Losses, accuracy and epoch are the engine's; samples and seconds are filled in here, and whose
  * the measures are. The leader has written cut->trained before. A point that is the best so far is
- * saved (--keep-best); when too many are not, the run ends here (--early-stop). */
+ * saved (--keep-best); when too many are not, the run ends here (--early-stop). Once is as good as
+ * twice at one cut: its leader may have died on the way. */
 void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point);
 
 /* Would this point, as hr_cut_measured gives it, be the best by --early-stop? */
@@ -99,7 +103,8 @@ bool hr_cut_improves(const struct hr_cuts *cuts, const struct hr_curve_point *po
 struct hr_best hr_cut_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule);
 bool hr_cut_is_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule);
 
-/* Ask the launcher to save, if that was decided, and wake it. */
+/* Ask the launcher to save, if that was decided, and wake it. Where the leader dies in it, and the
+ * cut is not among the concluded ones, it is done once more by another. */
 void hr_cut_conclude(const struct hr_cuts *cuts);
 
 /* Steps since the first run began, at the current cut: the index, unless an earlier run had steps

@@ -79,6 +79,7 @@ enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint, const str
         HR_TRY(hr_saved_samples(checkpoint, curve_name, row[0], &cuts->curve[i].samples));
     }
     hr_atom64_store_release(&cuts->cut->ncurve, cuts->past.points); /* partner: the launcher */
+    cuts->cut->points = cuts->past.points;
     return HR_OK;
 }
 

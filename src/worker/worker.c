@@ -270,7 +270,7 @@ static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
     const struct hr_worker *worker = &self->worker;
     const struct hr_shared_state *shared = worker->shared;
     const bool at_random = shared->schedule.first == 0 && !job->options->init_weights[0];
-    return at_random && worker->steps == 0 &&
+    return at_random && worker->steps == 0 && job->cut->concluded == 0 &&
            index < hr_batch_schedule_next_cut(&shared->schedule, 0) &&
            !memcmp(worker->weights, shared->snapshot.weights,
                    shared->params * sizeof *worker->weights);

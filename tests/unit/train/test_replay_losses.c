@@ -129,6 +129,39 @@ static void deaths_between_pushes_that_are_lost_are_replayed(void **state)
 
 /* --- a run that is asked to stop --- */
 
+static void evaluated(void *stop, const struct hr_curve_point *point)
+{
+    (void)point;
+    *(int *)stop = 1;
+}
+
+static int should_stop(void *stop)
+{
+    return *(const int *)stop;
+}
+
+/* At the end of its first epoch: it comes to the same cut once more. */
+static void a_run_that_was_stopped_behind_a_cut_is_replayed(void **state)
+{
+    (void)state;
+    static const char *const stopped[] = {"hogwild", "ps-async", "elastic-averaging",
+                                          "backup-workers"};
+    for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
+        int stop = 0;
+        const struct hr_observer observer = {
+            .arg = &stop, .evaluated = evaluated, .should_stop = should_stop};
+        struct hr_train_options options = options_of(stopped[i], "kill:1@step=2", 1);
+        snprintf(options.schedule, sizeof options.schedule, "explore:1");
+        struct hr_run_result result;
+        scratch_stderr_begin();
+        CHECK_OK(hr_train(&options, run_digits(), &observer, &result));
+        assert_true(result.interrupted && result.nlosses == 1 && result.ncurve == 1);
+        check_replay_of(&result);
+        scratch_stderr_end();
+        hr_run_result_free(&result);
+    }
+}
+
 /* --- servers with replicas --- */
 
 /* Whoever of a pair dies: who leads, who speaks, one after the other, beside workers. */
@@ -341,6 +374,8 @@ int main(void)
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(replicas_that_are_processes_are_replayed, scratch_setup,
                                         scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_run_that_was_stopped_behind_a_cut_is_replayed,
+                                        scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(explored_deaths_are_replayed, scratch_setup,
                                         scratch_teardown),
     };
