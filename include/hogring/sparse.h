@@ -25,8 +25,8 @@
  * Of hr_train_options are used: strategy, model, launch, workers, solver, cost, factors,
  * hot_copies, epochs, lr, lr_schedule, warmup_epochs, lr_step_epochs, lr_gamma, seed, max_seconds,
  * timeout, target_accuracy, init_weights (sgd), checkpoint_dir, checkpoint_every, keep, overwrite,
- * resume and finished_ok. With one worker the same seed gives the same bits, stopped and resumed or
- * not.
+ * resume, finished_ok, validation_fraction, keep_best and early_stop (sgd). With one worker the
+ * same seed gives the same bits, stopped and resumed or not.
  *
  * A step is a training row. Checkpoints are saved at the ends of epochs (checkpoint_every is
  * rounded up to them), and where a run is stopped; nobody trains while one is written.

@@ -147,7 +147,8 @@ static const struct hr_option training[] = {
     ROW("validation-fraction", NUMBER, validation_fraction, DECIDES, "X", "0",
         "of the training samples, drawn by the seed: they are not trained on; what is measured "
         "while training is measured on them, and the test set is read once, at the end",
-        RANGE(0, 1), .range.below = true),
+        RANGE(0, 1), .range.below = true, .models = HR_OF_ALL_MODELS, SPARSE_RANGE(0, 1),
+        .sparse_range.below = true),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
         RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH_NETS | HR_INSPECT, .sparse_usual = "1",
         .check = hr_check_batch, .first = true),
@@ -293,7 +294,7 @@ static const struct hr_option limits[] = {
     ROW("early-stop", TEXT, early_stop, DECIDES, "METRIC,PATIENCE[,MIN-DELTA]", NULL,
         "loss,5: stop when 5 evaluations have not improved the loss (or accuracy) by more than "
         "MIN-DELTA, and end with the weights of the best; read on the validation split",
-        .check = hr_check_early_stop),
+        .check = hr_check_early_stop, .models = HR_OF_ALL_MODELS),
     ROW("on-loss", TEXT, on_loss, AROUND, "HOW", "stop",
         "of a worker or server: stop; continue with those that are left; restart it, too",
         .words = "stop|continue|restart", .check = hr_check_on_loss),
@@ -325,7 +326,7 @@ static const struct hr_option checkpoints[] = {
     ROW("keep-best", TEXT, keep_best, AROUND, "METRIC", NULL,
         "and the one of the best evaluation, by loss or accuracy: best points at it",
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
-        .check = hr_check_keep_best),
+        .check = hr_check_keep_best, .models = HR_OF_ALL_MODELS),
     ROW("overwrite", FLAG, overwrite, ONCE, NULL, NULL,
         "remove what another run left in --checkpoint-dir", .said = "such a folder is refused",
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},

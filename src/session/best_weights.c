@@ -2,13 +2,23 @@
 
 #include <string.h>
 
+float *hr_best_weights_next(const struct hr_best_weights *best)
+{
+    return best->place[(hr_atom64_load_relaxed(best->kept) + 1) % 2]; /* our own word, at a cut */
+}
+
+void hr_best_weights_done(const struct hr_best_weights *best)
+{
+    /* Our own word; partner: last. */
+    hr_atom64_store_release(best->kept, hr_atom64_load_relaxed(best->kept) + 1);
+}
+
 void hr_best_weights_keep(const struct hr_best_weights *best, const float *weights)
 {
     if (!best->kept)
         return;
-    const uint64_t next = hr_atom64_load_relaxed(best->kept) + 1; /* our own word, at a cut */
-    memcpy(best->place[next % 2], weights, best->params * sizeof *weights);
-    hr_atom64_store_release(best->kept, next); /* partner: last */
+    memcpy(hr_best_weights_next(best), weights, best->params * sizeof *weights);
+    hr_best_weights_done(best);
 }
 
 float *hr_best_weights_last(const struct hr_best_weights *best)

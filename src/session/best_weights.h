@@ -21,6 +21,9 @@ struct hr_best_weights {
     size_t params;
 };
 
+/* For whoever writes them by himself: (params) where the next ones go, then that they are there. */
+float *hr_best_weights_next(const struct hr_best_weights *best);
+void hr_best_weights_done(const struct hr_best_weights *best);
 /* Nothing, where `kept` is NULL. */
 void hr_best_weights_keep(const struct hr_best_weights *best, const float *weights);
 /* NULL: there is none yet. */

@@ -27,4 +27,9 @@ HR_CHECKED enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint
 HR_CHECKED enum hr_status hr_past_best(const struct hr_checkpoint *checkpoint,
                                        const struct hr_cuts *cuts, struct hr_best *out);
 
+/* HR_E_USAGE: it has not the best weights by this run's rules. */
+HR_CHECKED enum hr_status hr_past_check_best(const struct hr_checkpoint *checkpoint,
+                                             const struct hr_cuts *cuts,
+                                             const struct hr_train_options *options);
+
 #endif

@@ -2,6 +2,7 @@
  * that the same rows give the same figures. */
 #include "hogring/evaluate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,23 +67,37 @@ static enum hr_status write_outputs(const struct hr_sparse_run *run, struct hr_e
     return HR_OK;
 }
 
+/* Its weights are there. */
+static void measure(struct hr_sparse_run *run, struct hr_curve_point *out)
+{
+    const struct hr_sparse_worker worker = {.run = run};
+    hr_fp_flush_denormals();
+    run->options.workers = 1;
+    hr_sparse_evaluate(&worker);
+    hr_sparse_fold(run, out);
+}
+
 static enum hr_status evaluate(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint,
                                const char *model, const struct hr_dataset *dataset,
                                struct hr_evaluation *out)
 {
-    const struct hr_sparse_worker worker = {.run = run};
     struct hr_curve_point point;
     HR_TRY(open_problem(checkpoint, model, dataset, &run->problem));
     HR_TRY(take_memory(run));
     HR_TRY(hr_sparse_load_weights(checkpoint, run));
-    hr_fp_flush_denormals();
-    run->options.workers = 1;
-    hr_sparse_evaluate(&worker);
-    hr_sparse_fold(run, &point);
+    measure(run, &point);
     out->test_loss = point.test_loss;
     out->test_accuracy = point.test_accuracy;
     snprintf(out->model, sizeof out->model, "%s", model);
     return write_outputs(run, out);
+}
+
+static void drop(struct hr_sparse_run *run)
+{
+    hr_sparse_problem_free(&run->problem);
+    free(run->weights);
+    free(run->cells);
+    free(run);
 }
 
 enum hr_status hr_sparse_evaluate_checkpoint(const struct hr_checkpoint *checkpoint,
@@ -98,9 +113,45 @@ enum hr_status hr_sparse_evaluate_checkpoint(const struct hr_checkpoint *checkpo
     if (status == HR_OK)
         status = evaluate(run, checkpoint, model, &classes.dataset, out);
     hr_class_view_close(&classes);
-    hr_sparse_problem_free(&run->problem);
-    free(run->weights);
-    free(run->cells);
-    free(run);
+    drop(run);
+    return status;
+}
+
+/* --- the test set of a run that validates --- */
+
+static enum hr_status test_weights(struct hr_sparse_run *test, const struct hr_sparse_run *run,
+                                   struct hr_run_result *result)
+{
+    const struct hr_sparse_problem *p = &run->problem;
+    struct hr_curve_point point;
+    HR_TRY(hr_sparse_problem_make_test(run->options.model, p->factors, p->mean, run->whole,
+                                       &test->problem));
+    HR_TRY(take_memory(test));
+    float *weights = malloc(p->params * sizeof *weights);
+    if (!weights)
+        return hr_fail(HR_E_NOMEM, "no memory to copy %zu weights", p->params);
+    hr_sparse_copy_weights(run, weights);
+    hr_sparse_set_weights(test, weights);
+    free(weights);
+    measure(test, &point);
+    result->test_loss = point.test_loss;
+    result->test_accuracy = point.test_accuracy;
+    result->test_evaluations = 1;
+    return HR_OK;
+}
+
+enum hr_status hr_sparse_test(const struct hr_sparse_run *run, struct hr_run_result *result)
+{
+    if (!run->whole)
+        return HR_OK;
+    result->validation_samples = run->dataset->test.count;
+    result->test_loss = result->test_accuracy = (double)NAN;
+    if (result->interrupted)
+        return HR_OK;
+    struct hr_sparse_run *test = calloc(1, sizeof *test);
+    if (!test)
+        return hr_fail(HR_E_NOMEM, "no memory for an evaluation");
+    const enum hr_status status = test_weights(test, run, result);
+    drop(test);
     return status;
 }

@@ -6,7 +6,12 @@
 
 static size_t pairs_of(const struct hr_split *split)
 {
-    return split->rows ? split->rows[split->count] : 0;
+    size_t sum = 0;
+    if (!split->chosen)
+        return split->rows ? split->rows[split->count] : 0;
+    for (size_t i = 0; i < split->count; i++)
+        sum += split->rows[split->chosen[i] + 1] - split->rows[split->chosen[i]];
+    return sum;
 }
 
 /* (features, users) of tables in problem.c, and the largest of the temporary ones, which exist one
@@ -23,6 +28,15 @@ static void add_tables(const struct hr_sparse_run *run, size_t features, size_t 
     hr_needs_add(needs, "rows", d->train.count + d->test.count + 2, sizeof(uint64_t));
     hr_needs_add(needs, "feature tables", users + features, table);
     hr_needs_add(needs, "sorting and copying", 1, sorting > copies ? sorting : copies);
+}
+
+/* What hr_held_out_gather copies. */
+static void add_parts(const struct hr_dataset *d, struct hr_needs *needs)
+{
+    hr_needs_add(needs, "held out", pairs_of(&d->train) + pairs_of(&d->test),
+                 sizeof(uint32_t) + sizeof(float));
+    hr_needs_add(needs, "held out", d->train.count + d->test.count + 2,
+                 sizeof(uint64_t) + sizeof(uint32_t));
 }
 
 enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
@@ -42,6 +56,10 @@ enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
         hr_needs_add(needs, "initial weights", params, sizeof(float));
     add_tables(run, features, users, params, needs);
     hr_needs_add(needs, "weights", params, sizeof(float));
+    if (run->held_out.chosen)
+        add_parts(d, needs);
+    if (run->cuts.early_stop.asked)
+        hr_needs_add(needs, "best weights", 2 * params, sizeof(float));
     if (run->dual)
         hr_needs_add(needs, "dual variables", d->train.count,
                      sizeof *run->alphas + sizeof *run->norms);

@@ -17,109 +17,6 @@
 #include "session/resume.h"
 #include "sparse/engine.h"
 #include "sparse/state.h"
-#include "strategies/find.h"
-
-/* --- from options --- */
-
-/* The rate is constant in an epoch: a shorter warm-up would not rise in steps. */
-static enum hr_status check_warmup(const struct hr_train_options *o)
-{
-    if (o->warmup_epochs == 0 || o->warmup_epochs >= 2)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--warmup-epochs %g: --model %s keeps its rate for a whole epoch, and cannot "
-                   "raise it within so few; expected 0, or 2 and more",
-                   o->warmup_epochs, o->model);
-}
-
-static enum hr_status choose_strategy(struct hr_sparse_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    const struct hr_strategy *strategy;
-    run->locked = !strcmp(o->strategy, "locked");
-    if (run->locked ||
-        (hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->sparse))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--strategy %s: --model %s is trained by hogwild or locked",
-                   o->strategy, o->model);
-}
-
-static enum hr_status choose_solver(struct hr_sparse_run *run)
-{
-    struct hr_train_options *o = &run->options;
-    const bool mf = !strcmp(o->model, "mf");
-    if (o->update_rule)
-        return hr_fail(HR_E_USAGE, "an update rule: --model %s has its own", o->model);
-    if (!strcmp(o->solver, "auto"))
-        snprintf(o->solver, sizeof o->solver, "%s", mf ? "sgd" : "dual");
-    run->dual = !strcmp(o->solver, "dual");
-    if (run->dual && mf)
-        return hr_fail(HR_E_USAGE, "--solver dual: --model mf has no dual, expected sgd");
-    if (run->dual && o->init_weights[0])
-        return hr_fail(HR_E_USAGE, "--init-weights: means nothing with --solver dual, whose "
-                                   "weights follow from its own variables (it belongs to sgd)");
-    run->steps = mf ? hr_sparse_factorise : run->dual ? hr_sparse_dual : hr_sparse_sgd;
-    if (run->steps == hr_sparse_sgd && o->workers > 1 && !run->locked)
-        run->hot_copies = o->hot_copies;
-    return HR_OK;
-}
-
-static enum hr_status settle_rate(struct hr_sparse_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    const double usual = strcmp(o->model, "mf") ? 0.5 : 0.05;
-    run->schedule.lr = (struct hr_lr_schedule){.peak = o->lr < 0 ? usual : o->lr,
-                                               .epochs = (double)o->epochs,
-                                               .warmup_epochs = o->warmup_epochs,
-                                               .step_epochs = o->lr_step_epochs,
-                                               .gamma = o->lr_gamma};
-    return hr_lr_kind_parse(o->lr_schedule, &run->schedule.lr.kind);
-}
-
-static void plan_epochs(struct hr_sparse_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    struct hr_batch_schedule *schedule = &run->schedule;
-    const uint64_t rows = run->dataset->train.count;
-    schedule->samples = schedule->pass = schedule->batches_per_epoch = rows;
-    schedule->batch = 1;
-    schedule->end = o->epochs * rows;
-    schedule->checkpoint_every = (o->checkpoint_every + rows - 1) / rows * rows;
-    run->cuts = (struct hr_cuts){
-        .schedule = schedule, .saves = o->checkpoint_dir[0], .curve_room = o->epochs + 1};
-}
-
-static void settle_waiting(struct hr_sparse_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    const size_t busy = o->workers + o->ranks_beside;
-    run->spin_ns = hr_spin_budget_ns(busy);
-    run->yield_ns = hr_yield_budget_ns(busy);
-    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
-    run->group_options = (struct hr_group_options){.nranks = o->workers,
-                                                   .algorithm = &hr_allreduce_direct,
-                                                   .crowded = busy > hr_cpus_allowed(),
-                                                   .helpers = hr_cpus_allowed() - 1};
-}
-
-static enum hr_status settle(struct hr_sparse_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    if (hr_sparse_model_find(o->model) < 0)
-        return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm or mf", o->model);
-    HR_TRY(hr_train_options_check(o, true));
-    HR_TRY(check_warmup(o));
-    if (o->factors % 2)
-        return hr_fail(HR_E_USAGE, "--factors %zu: expected an even number", o->factors);
-    HR_TRY(choose_strategy(run));
-    HR_TRY(choose_solver(run));
-    HR_TRY(hr_launch_parse(o->launch, &run->launch));
-    HR_TRY(settle_rate(run));
-    HR_TRY(hr_sparse_problem_check(o->model, run->dataset));
-    plan_epochs(run);
-    settle_waiting(run);
-    return HR_OK;
-}
 
 void hr_sparse_defaults(struct hr_train_options *options)
 {
@@ -151,6 +48,12 @@ static enum hr_status lay_out(struct hr_sparse_run *run, struct hr_carver *to)
     run->norms = hr_carve(to, "", rows * sizeof *run->norms);
     run->weights = hr_carve(to, "", p->params * sizeof *run->weights);
     run->factors = (struct hr_atom64 *)(void *)run->weights;
+    if (run->cuts.early_stop.asked) {
+        run->best.params = p->params;
+        run->best.kept = hr_carve(to, "", sizeof *run->best.kept);
+        for (size_t i = 0; i < 2; i++)
+            run->best.place[i] = hr_carve(to, "", p->params * sizeof *run->best.place[i]);
+    }
     return HR_OK;
 }
 
@@ -204,6 +107,8 @@ static void announce(const struct hr_sparse_run *run)
         .params = run->problem.params,
         .lr = run->dual ? 0 : run->schedule.lr.peak,
         .epochs = o->epochs,
+        .validation_samples = run->whole ? run->dataset->test.count : 0,
+        .validation_data = run->held_out.chosen ? "" : run->dataset->options.validation_data,
         .steps = run->schedule.end,
         .first = run->schedule.first,
         .seed = o->seed,
@@ -279,11 +184,20 @@ static void fill_configuration(const struct hr_sparse_run *run, struct hr_run_re
     result->lr = run->dual ? NAN : (double)hr_lr_at(&run->schedule.lr, (double)last, 1);
 }
 
+/* The run ends with the best weights, unless it was interrupted. */
+static void take_best(const struct hr_sparse_run *run)
+{
+    const float *best = hr_best_weights_last(&run->best);
+    if (best && !run->cuts.cut->interrupted)
+        hr_sparse_set_weights(run, best);
+}
+
 static enum hr_status fill_result(struct hr_sparse_run *run)
 {
     struct hr_run_result *result = run->result;
     const struct hr_accounts accounts = {&run->tally->account, sizeof *run->tally,
                                          run->options.workers};
+    take_best(run);
     fill_configuration(run, result);
     for (size_t w = 0; w < run->options.workers; w++) {
         const struct hr_sparse_tally *tally = &run->tally[w];
@@ -295,6 +209,7 @@ static enum hr_status fill_result(struct hr_sparse_run *run)
     HR_TRY(hr_result_finish(&run->cuts, &run->options, &accounts, result));
     if (run->launcher.began_ns)
         result->wall_s = hr_seconds(hr_clock_ns() - run->launcher.began_ns);
+    HR_TRY(hr_sparse_test(run, result));
     return hr_sparse_digest(run, result->weights_digest);
 }
 
@@ -314,8 +229,9 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
     bool finished = false;
     HR_TRY(hr_resume_open(&run->options, &run->dataset, resume));
     const struct hr_checkpoint *checkpoint = resume->checkpoint;
-    HR_TRY(settle(run));
+    HR_TRY(hr_sparse_settle(run));
     HR_TRY(hr_sparse_fits(run, checkpoint));
+    HR_TRY(hr_held_out_gather(&run->held_out));
     HR_TRY(hr_sparse_problem_make(&run->options, run->dataset, (float)(1 / run->schedule.lr.peak),
                                   &run->problem));
     hr_sparse_describe(run);
@@ -356,6 +272,7 @@ enum hr_status hr_sparse_train(const struct hr_train_options *options,
     if (run->stuck) /* a thread that does not end still uses all of it */
         return status;
     hr_resume_close(&resume);
+    hr_held_out_close(&run->held_out);
     hr_sparse_problem_free(&run->problem);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
@@ -367,14 +284,20 @@ enum hr_status hr_sparse_needs(const struct hr_train_options *options,
                                const struct hr_dataset *dataset, struct hr_needs *out)
 {
     struct hr_sparse_run run = {.options = *options, .dataset = dataset};
-    HR_TRY(settle(&run));
-    return hr_sparse_sum_up(&run, NULL, out);
+    enum hr_status status = hr_sparse_settle(&run);
+    if (status == HR_OK)
+        status = hr_sparse_sum_up(&run, NULL, out);
+    hr_held_out_close(&run.held_out);
+    return status;
 }
 
 enum hr_status hr_sparse_check_run(const struct hr_train_options *options,
                                    const struct hr_dataset *dataset)
 {
     struct hr_sparse_run run = {.options = *options, .dataset = dataset};
-    HR_TRY(settle(&run));
-    return hr_sparse_fits(&run, NULL);
+    enum hr_status status = hr_sparse_settle(&run);
+    if (status == HR_OK)
+        status = hr_sparse_fits(&run, NULL);
+    hr_held_out_close(&run.held_out);
+    return status;
 }

@@ -8,18 +8,18 @@
  *            hot.h      a worker's copies of the most frequent
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
  *            lock       one update at a time
- *            run        options, memory, result             state      checkpoints
+ *            settle     options; run  memory, result        state      checkpoints
  *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand
  *   Epoch    one permutation of the training rows (data/sampler.h), a function of (seed, epoch);
  *            worker w of n has its positions [w/n, (w+1)/n), in blocks that are each taken once; a
  *            worker that is done helps others. At its end all rest at a cut (session/cut.h), and
  *            evaluate together in blocks of a fixed size, so that the same weights give the same
- *            figures for any number of workers. Meanwhile, and while a checkpoint is written, the
- *            clock stands still, and no worker may change a weight.
+ *            figures for any number of workers. Meanwhile, and while the state is copied to be
+ *            saved, the clock stands still, and no worker may change a weight.
  *   Index    of cuts and checkpoints: rows trained since the first run began
  *   Memory   an unnamed segment: [ cut | stop | lock | worker lines | group | cells | curve |
- *            alphas | weights ]; the rows are private memory that children inherit.
+ *            alphas | weights | copies ]; the rows are private memory that children inherit.
  *   Atomics  weights: Hogwild's relaxed loads and stores. alphas: plain; in an epoch a row is
  *            taken by one worker, and a barrier lies between epochs. claim: fetch-add by the worker
  *            that takes a block. stop: the launcher (release), workers (acquire).
@@ -33,8 +33,10 @@
 
 #include "base/account.h"
 #include "base/needs.h"
+#include "data/held_out.h"
 #include "group/group.h"
 #include "launch/launch.h"
+#include "session/best_weights.h"
 #include "session/launcher.h"
 #include "session/save.h"
 #include "sparse/problem.h"
@@ -83,8 +85,10 @@ typedef enum hr_status (*hr_sparse_steps_fn)(struct hr_sparse_worker *worker, co
                                              size_t n);
 
 struct hr_sparse_run {
-    struct hr_train_options options; /* settled */
-    const struct hr_dataset *dataset;
+    struct hr_train_options options;  /* settled */
+    const struct hr_dataset *dataset; /* its test split: what is measured at cuts */
+    struct hr_held_out held_out;      /* of which that is the data set, where anything validates; */
+    const struct hr_dataset *whole;   /* then whose test split is read at the end; else NULL */
     struct hr_run_result *result;
     struct hr_sparse_problem problem;
     struct hr_needs needs; /* what it takes */
@@ -114,6 +118,7 @@ struct hr_sparse_run {
     float *norms;                 /* dual: (training rows) |x|^2 */
     struct hr_atom32 *weights;    /* (params) linear models, in place order */
     struct hr_atom64 *factors;    /* (params / 2) mf, in pairs: the same memory */
+    struct hr_best_weights best;  /* --early-stop; in the order of files */
 
     float *saved; /* (params) a copy, while a checkpoint is written */
     double blocks[HR_MAX_RANKS];
@@ -144,6 +149,10 @@ struct hr_sparse_worker {
     double inner_eps;
 };
 
+/* settle.c: the constants of a run whose options and data set are there. hr_held_out_close
+ * afterwards, even on error. HR_E_USAGE, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_sparse_settle(struct hr_sparse_run *run);
+
 /* needs.c: the memory of a settled run, with the checkpoint that it resumes (or NULL); and
  * HR_E_NOMEM when that is more than there is. */
 HR_CHECKED enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
@@ -170,6 +179,17 @@ void hr_sparse_factors_begin(struct hr_sparse_run *run);
 /* r - mean - u.v; pair: an item and r - mean. */
 float hr_sparse_rating_error(const struct hr_sparse_run *run, size_t user,
                              struct hr_sparse_pair pair);
+
+/* The live weights, as they are now, in the order of files: by feature, or users first (params);
+ * and back. All ranks rest. */
+void hr_sparse_copy_weights(const struct hr_sparse_run *run, float *out);
+void hr_sparse_set_weights(const struct hr_sparse_run *run, const float *weights);
+
+/* evaluate.c: where anything validates, what the final weights come to on the test set, by the
+ * loops that hr_sparse_evaluate_checkpoint has. An interrupted run leaves it to the one that goes
+ * on. */
+HR_CHECKED enum hr_status hr_sparse_test(const struct hr_sparse_run *run,
+                                         struct hr_run_result *result);
 
 /* This rank's share of the cells. */
 void hr_sparse_evaluate(const struct hr_sparse_worker *worker);

@@ -9,28 +9,36 @@
 #include "session/past.h"
 
 static const char alphas_name[] = "alphas", blocks_name[] = "epoch_blocks";
+static const char best_prefix[] = "best.", last_prefix[] = "last.";
 
-enum { TENSORS = 3, METADATA = 3 };
+enum { TENSORS = 4, METADATA = 3 };
 
 /* --- saved --- */
 
-/* By feature, or users first; NULL: no memory. */
-static float *copy_weights(const struct hr_sparse_run *run)
+void hr_sparse_copy_weights(const struct hr_sparse_run *run, float *out)
 {
     const struct hr_sparse_problem *p = &run->problem;
-    float *out = malloc(p->params * sizeof *out);
-    for (size_t f = 0; out && p->model != HR_SPARSE_MF && f < p->features; f++)
+    for (size_t f = 0; p->model != HR_SPARSE_MF && f < p->features; f++)
         out[f] = hr_hogwild_load_float_relaxed(&run->weights[p->place[f]]);
-    for (size_t k = 0; out && p->model == HR_SPARSE_MF && k < p->params / 2; k++) {
+    for (size_t k = 0; p->model == HR_SPARSE_MF && k < p->params / 2; k++) {
         const struct hr_float_pair pair = hr_hogwild_load_relaxed(&run->factors[k]);
         out[2 * k] = pair.first;
         out[2 * k + 1] = pair.second;
     }
-    return out;
 }
 
-static void put_matrix(struct hr_tensor_file *file, const char *name, size_t rows, size_t columns,
-                       float *data)
+void hr_sparse_set_weights(const struct hr_sparse_run *run, const float *weights)
+{
+    const struct hr_sparse_problem *p = &run->problem;
+    for (size_t f = 0; p->model != HR_SPARSE_MF && f < p->features; f++)
+        hr_hogwild_store_float_relaxed(&run->weights[p->place[f]], weights[f]);
+    for (size_t k = 0; p->model == HR_SPARSE_MF && k < p->params / 2; k++)
+        hr_hogwild_store_relaxed(&run->factors[k],
+                                 (struct hr_float_pair){weights[2 * k], weights[2 * k + 1]});
+}
+
+static void put_matrix(struct hr_tensor_file *file, const char *prefix, const char *name,
+                       size_t rows, size_t columns, float *data)
 {
     struct hr_tensor *tensor = &file->tensors[file->ntensors++];
     *tensor = (struct hr_tensor){.dtype = HR_F32,
@@ -38,23 +46,33 @@ static void put_matrix(struct hr_tensor_file *file, const char *name, size_t row
                                  .shape = {rows, columns},
                                  .bytes = rows * columns * sizeof *data,
                                  .data = data};
-    snprintf(tensor->name, sizeof tensor->name, "%s", name);
+    snprintf(tensor->name, sizeof tensor->name, "%s%s", prefix, name);
 }
 
-static void describe_model(struct hr_sparse_run *run, struct hr_tensor_file *file)
+/* weights (params) in the order of files */
+static void put_weights(const struct hr_sparse_run *run, struct hr_tensor_file *file,
+                        const char *prefix, float *weights)
+{
+    const struct hr_sparse_problem *p = &run->problem;
+    if (p->model != HR_SPARSE_MF) {
+        put_matrix(file, prefix, "weight", 1, p->features, weights);
+        return;
+    }
+    put_matrix(file, prefix, "users.weight", p->users, p->factors, weights);
+    put_matrix(file, prefix, "items.weight", p->features, p->factors,
+               weights + p->users * p->factors);
+}
+
+static void describe_model(struct hr_sparse_run *run, float *weights, struct hr_tensor_file *file)
 {
     struct hr_sparse_problem *p = &run->problem;
     hr_saved_put(file, "hogring.solver", "%s", run->options.solver);
     hr_saved_put(file, "hogring.cost", "%.15g", run->options.cost);
     hr_saved_put(file, "hogring.features", "%zu", p->features);
-    if (p->model != HR_SPARSE_MF) {
-        put_matrix(file, "weight", 1, p->features, run->saved);
-        return;
-    }
-    put_matrix(file, "users.weight", p->users, p->factors, run->saved);
-    put_matrix(file, "items.weight", p->features, p->factors, run->saved + p->users * p->factors);
-    file->tensors[file->ntensors++] = (struct hr_tensor){
-        .name = "mean", .dtype = HR_F32, .bytes = sizeof p->mean, .data = &p->mean};
+    put_weights(run, file, "", weights);
+    if (p->model == HR_SPARSE_MF)
+        file->tensors[file->ntensors++] = (struct hr_tensor){
+            .name = "mean", .dtype = HR_F32, .bytes = sizeof p->mean, .data = &p->mean};
 }
 
 /* What is done of an epoch that was interrupted. */
@@ -72,7 +90,12 @@ static void describe_epoch(struct hr_sparse_run *run, struct hr_tensor_file *fil
 static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
 {
     struct hr_sparse_run *run = arg;
-    describe_model(run, model);
+    const struct hr_cut *cut = run->cuts.cut;
+    float *best = hr_best_weights_last(&run->best);
+    const bool ends = best && cut->halt && !cut->interrupted; /* with the best ones */
+    describe_model(run, ends ? best : run->saved, model);
+    if (best)
+        put_weights(run, trainer, ends ? last_prefix : best_prefix, ends ? run->saved : best);
     if (!hr_batch_schedule_ends_epoch(&run->schedule, run->cuts.cut->index))
         describe_epoch(run, trainer);
     if (!run->dual)
@@ -96,7 +119,9 @@ void hr_sparse_describe(struct hr_sparse_run *run)
         .batch_size = 1,
         .tensors = TENSORS,
         .metadata = METADATA,
-        .bytes = p->params * sizeof(float) + (run->dual ? p->train.count * sizeof *run->alphas : 0),
+        .bytes = p->params * sizeof(float) * (run->cuts.early_stop.asked ? 2 : 1) +
+                 (run->dual ? p->train.count * sizeof *run->alphas : 0) +
+                 run->options.workers * sizeof *run->blocks + sizeof p->mean,
         .describe = describe,
         .engine = run,
     };
@@ -105,9 +130,10 @@ void hr_sparse_describe(struct hr_sparse_run *run)
 enum hr_status hr_sparse_save(void *arg)
 {
     struct hr_sparse_run *run = arg;
-    run->saved = copy_weights(run);
+    run->saved = malloc(run->problem.params * sizeof *run->saved);
     if (!run->saved)
         return hr_fail(HR_E_NOMEM, "no memory to copy %zu weights", run->problem.params);
+    hr_sparse_copy_weights(run, run->saved);
     const enum hr_status status =
         hr_save(&run->saver, run->result->checkpoint, sizeof run->result->checkpoint);
     free(run->saved);
@@ -116,9 +142,10 @@ enum hr_status hr_sparse_save(void *arg)
 
 enum hr_status hr_sparse_digest(const struct hr_sparse_run *run, char out[33])
 {
-    float *weights = copy_weights(run);
+    float *weights = malloc(run->problem.params * sizeof *weights);
     if (!weights)
         return hr_fail(HR_E_NOMEM, "no memory to copy %zu weights", run->problem.params);
+    hr_sparse_copy_weights(run, weights);
     hr_digest_floats(weights, run->problem.params, out);
     free(weights);
     return HR_OK;
@@ -137,10 +164,14 @@ static bool suits(size_t found, size_t wanted, bool more)
     return found == wanted || (more && found > wanted);
 }
 
-static enum hr_status find_matrix(const struct hr_checkpoint *checkpoint, const char *name,
-                                  struct shape shape, const struct hr_tensor **out)
+static enum hr_status find_matrix(const struct hr_checkpoint *checkpoint, const char *prefix,
+                                  const char *base, struct shape shape,
+                                  const struct hr_tensor **out)
 {
-    const struct hr_tensor *tensor = hr_tensor_get(&checkpoint->model, name);
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", prefix, base);
+    const struct hr_tensor *tensor =
+        hr_tensor_get(prefix[0] ? &checkpoint->trainer : &checkpoint->model, name);
     *out = tensor;
     if (!tensor)
         return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing", checkpoint->path, name);
@@ -165,28 +196,35 @@ static void load_factors(struct hr_atom64 *to, const struct hr_tensor *from, siz
         hr_hogwild_store_relaxed(&to[k], (struct hr_float_pair){data[2 * k], data[2 * k + 1]});
 }
 
-enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
-                                      struct hr_sparse_run *run)
+/* Those of the model's file; with a prefix, of the trainer's. */
+static enum hr_status load_weights(const struct hr_checkpoint *checkpoint, const char *prefix,
+                                   struct hr_sparse_run *run)
 {
     const struct hr_sparse_problem *p = &run->problem;
     const struct hr_tensor *weights, *users, *items;
     if (p->model == HR_SPARSE_MF) {
-        HR_TRY(find_matrix(checkpoint, "users.weight",
+        HR_TRY(find_matrix(checkpoint, prefix, "users.weight",
                            (struct shape){.rows = p->users, .columns = p->factors}, &users));
         HR_TRY(find_matrix(
-            checkpoint, "items.weight",
+            checkpoint, prefix, "items.weight",
             (struct shape){.rows = p->features, .columns = p->factors, .more_rows = true}, &items));
         load_factors(run->factors, users, p->users);
         load_factors(run->factors + p->users * p->factors / 2, items, p->features);
         return HR_OK;
     }
-    HR_TRY(find_matrix(checkpoint, "weight",
+    HR_TRY(find_matrix(checkpoint, prefix, "weight",
                        (struct shape){.rows = 1, .columns = p->features, .more_columns = true},
                        &weights));
     for (size_t f = 0; f < p->features; f++)
         hr_hogwild_store_float_relaxed(&run->weights[p->place[f]],
                                        ((const float *)weights->data)[f]);
     return HR_OK;
+}
+
+enum hr_status hr_sparse_load_weights(const struct hr_checkpoint *checkpoint,
+                                      struct hr_sparse_run *run)
+{
+    return load_weights(checkpoint, "", run);
 }
 
 enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
@@ -220,7 +258,7 @@ enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
     snprintf(ours, sizeof ours, "%.15g", run->options.cost);
     HR_TRY(hr_saved_same(checkpoint, "--cost", hr_metadata_get(&checkpoint->model, "hogring.cost"),
                          ours));
-    return HR_OK;
+    return hr_past_check_best(checkpoint, &run->cuts, &run->options);
 }
 
 /* Blocks belong to workers' shards: an interrupted epoch needs as many workers as began it. */
@@ -268,9 +306,31 @@ static enum hr_status restore_alphas(struct hr_sparse_run *run,
     return hr_saved_amount(checkpoint, "inner_eps", run->inner_eps);
 }
 
+static bool has(const struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint,
+                const char *prefix)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", prefix,
+             run->problem.model == HR_SPARSE_MF ? "users.weight" : "weight");
+    return hr_tensor_get(&checkpoint->trainer, name);
+}
+
+/* The best ones into their place, then the current ones. */
+static enum hr_status restore_weights(struct hr_sparse_run *run,
+                                      const struct hr_checkpoint *checkpoint)
+{
+    const bool ended = has(run, checkpoint, last_prefix);
+    if (run->best.kept && (ended || has(run, checkpoint, best_prefix))) {
+        HR_TRY(load_weights(checkpoint, ended ? "" : best_prefix, run));
+        hr_sparse_copy_weights(run, hr_best_weights_next(&run->best));
+        hr_best_weights_done(&run->best);
+    }
+    return load_weights(checkpoint, ended ? last_prefix : "", run);
+}
+
 enum hr_status hr_sparse_restore(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint)
 {
-    HR_TRY(hr_sparse_load_weights(checkpoint, run));
+    HR_TRY(restore_weights(run, checkpoint));
     if (run->dual)
         HR_TRY(restore_alphas(run, checkpoint));
     if (run->cuts.past.in_epoch)

@@ -4,7 +4,10 @@
  *               mf: "users.weight" (users, factors), "items.weight" (items, factors), as its
  *               nn.Embedding has them; "mean" (), which is added to u.v
  *               metadata: hogring.solver, hogring.cost, hogring.features
- *     trainer   dual: "alphas" (training rows, 2): alpha and C - alpha; "inner_eps"
+ *               with --early-stop a run that has ended has its best weights there
+ *     trainer   --early-stop: "best.weight", ...: the best so far; of a run that has ended
+ *               "last.weight", ...: the current ones
+ *               dual: "alphas" (training rows, 2): alpha and C - alpha; "inner_eps"
  *               in the middle of an epoch: "epoch_blocks" (workers, 1): blocks of each worker's
  *               shard that are done; "epoch_newton": inner steps so far
  *

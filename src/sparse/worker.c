@@ -116,6 +116,11 @@ static void conclude(struct hr_sparse_run *run, bool moved)
     struct hr_curve_point point = {.epoch = (double)index / (double)run->schedule.samples};
     if (run->cuts.cut->evaluate) {
         hr_sparse_fold(run, &point);
+        point = hr_cut_measured(&run->cuts, point);
+        if (hr_cut_improves(&run->cuts, &point)) {
+            hr_sparse_copy_weights(run, hr_best_weights_next(&run->best));
+            hr_best_weights_done(&run->best);
+        }
         hr_cut_add_point(&run->cuts, point);
     }
     if (moved && hr_batch_schedule_ends_epoch(&run->schedule, index))

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session/kept.h"
+#include "session/past.h"
 #include "train/model_tensors.h"
 
 static const char best_prefix[] = "best.", last_prefix[] = "last.";
@@ -32,36 +32,9 @@ void hr_best_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
 
 /* --- read --- */
 
-static enum hr_status check_rule(const struct hr_checkpoint *checkpoint, const char *name,
-                                 const struct hr_early_stop *was, const struct hr_early_stop *is)
-{
-    const bool same = was->by_accuracy == is->by_accuracy && !(was->min_delta < is->min_delta) &&
-                      !(was->min_delta > is->min_delta);
-    if (same || !was->asked || !is->asked)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--resume %s: it looked for the best by --%s %s%s; expected the same, but for "
-                   "the patience",
-                   checkpoint->path, name, hr_early_stop_metric(was),
-                   was->by_accuracy == is->by_accuracy ? " and another MIN-DELTA" : "");
-}
-
 enum hr_status hr_best_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
-    const struct hr_cuts *cuts = &run->leader.cuts;
-    const char *stop = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "early-stop");
-    const char *keep = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "keep-best");
-    struct hr_early_stop was;
-    HR_TRY(hr_keep_best_parse(keep ? keep : "", &was));
-    HR_TRY(check_rule(checkpoint, "keep-best", &was, &cuts->keep_best));
-    HR_TRY(hr_early_stop_parse(stop ? stop : "", &was));
-    HR_TRY(check_rule(checkpoint, "early-stop", &was, &cuts->early_stop));
-    if (was.asked || !cuts->early_stop.asked || cuts->past.points == 0)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--early-stop %s: %s was trained without it, and has no weights but its last; "
-                   "expected it from the beginning",
-                   run->options.early_stop, checkpoint->path);
+    return hr_past_check_best(checkpoint, &run->leader.cuts, &run->options);
 }
 
 static bool has(const struct hr_run *run, const struct hr_checkpoint *checkpoint,

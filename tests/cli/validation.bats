@@ -2,6 +2,17 @@
 # What is measured while training, and what chooses by it.
 load support
 
+# heaps FILE N SEED [NAME...]: N points of each name, on heaps that overlap.
+heaps() {
+  python3 - "$TMP/$1" "$2" "$3" "${@:4}" <<'PY'
+import random, sys
+at, r = {"cat": (0, 0), "dog": (2, 0), "eel": (0, 2)}, random.Random(int(sys.argv[3]))
+lines = [f"{at[k][0] + r.gauss(0, 1):.4f},{at[k][1] + r.gauss(0, 1):.4f},{k}\n" for k in sys.argv[4:] or sorted(at) for _ in range(int(sys.argv[2]))]
+r.shuffle(lines)
+open(sys.argv[1], "w").write("a,b,kind\n" + "".join(lines))
+PY
+}
+
 run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --validation-fraction 0.2 --json "$1" "${@:2}" >/dev/null; }
 
 @test "with a validation split the test set is read once, at the end" {
@@ -27,11 +38,88 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 
 @test "compare: one split for all, and a replay has it, too" {
   refused 2 "--validation-fraction is one for all that are compared" compare --strategies allreduce:validation-fraction=0.1,ps-sync
-  refused 2 "--validation-fraction: means nothing with --model logistic" train --model logistic --validation-fraction 0.1
   refused 2 "--validation-fraction 1: expected 0 to less than 1" train --validation-fraction 1
   run_of "$TMP/a.json" --strategy ps-async --record "$TMP/t"
   hogring replay "$TMP/t" --quiet --json "$TMP/b.json" >/dev/null
   for what in weights_digest test_loss validation_loss test_evaluations; do
     [ "$(json "$TMP/a.json" "d['runs'][0]['$what']")" = "$(json "$TMP/b.json" "d['runs'][0]['$what']")" ]
   done
+}
+
+@test "a file of its own validates, and the test set is read once, at the end" {
+  heaps train 60 1; heaps held 20 2; heaps test 30 3
+  run=(--data "$TMP/train" --test-data "$TMP/test" --validation-data "$TMP/held" --model "flatten, dense 9, relu, dense 3" --lr 0.2 --workers 2 --batch-size 8 --epochs 40)
+  hogring train "${run[@]}" --early-stop loss,3 --keep-best loss --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  grep -qF "split    60 samples of $TMP/held to validate; the test set is read once, at the end" "$TMP/stderr"
+  [ "$(grep -c "chooses by the test set" "$TMP/stderr")" = 0 ]
+  [ "$(json "$TMP/out.json" '(lambda r: (r["validation_samples"], r["test_evaluations"], r["best"]["stopped"], {p["test_loss"] for p in r["curve"]}, d["config"]["data"]["train"]))(d["runs"][0])')" = "(60, 1, True, {None}, 180)" ]
+  hogring eval "$TMP/c" --data "$TMP/train" --test-data "$TMP/held" --json "$TMP/held.json" >/dev/null
+  [ "$(json "$TMP/held.json" 'd["test_loss"], d["test_accuracy"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["validation_loss"], d["runs"][0]["validation_accuracy"]')" ]
+  hogring eval "$TMP/c/best" --data "$TMP/train" --test-data "$TMP/test" --json "$TMP/test.json" >/dev/null
+  [ "$(json "$TMP/test.json" 'd["test_loss"], d["test_accuracy"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["test_loss"], d["runs"][0]["test_accuracy"]')" ]
+  hogring replay "$TMP/t" --quiet --json "$TMP/again.json" >/dev/null
+  [ "$(json "$TMP/again.json" 'd["runs"][0]["validation_loss"], d["runs"][0]["test_loss"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["validation_loss"], d["runs"][0]["test_loss"]')" ]
+  heaps other 20 4
+  refused 2 "was recorded on other data" replay "$TMP/t" --validation-data "$TMP/other"
+}
+
+@test "a part of a file's samples validates, too" {
+  heaps train 40 1
+  hogring train --data "$TMP/train" --model "flatten, dense 3" --epochs 1 --quiet --validation-fraction 0.25 --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["validation_samples"], d["config"]["data"]["train"]')" = "(24, 96)" ]
+}
+
+@test "who goes on validates with the same samples" {
+  heaps train 60 1; heaps held 20 2; heaps other 20 4
+  run=(--data "$TMP/train" --model "flatten, dense 3" --workers 2 --batch-size 8 --quiet)
+  hogring train "${run[@]}" --epochs 2 --validation-data "$TMP/held" --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train "${run[@]}" --epochs 2 --checkpoint-dir "$TMP/none" >/dev/null
+  hogring train "${run[@]}" --epochs 4 --validation-data "$TMP/held" --json "$TMP/whole.json" >/dev/null
+  refused 2 "was trained with --validation-data $TMP/held, this run has none" train "${run[@]}" --epochs 4 --validation-data "" --checkpoint-dir "$TMP/c" --resume
+  refused 2 "was trained without --validation-data, this run has $TMP/held" train "${run[@]}" --epochs 4 --validation-data "$TMP/held" --resume "$TMP/none"
+  refused 2 "was trained with data" train "${run[@]}" --epochs 4 --validation-data "$TMP/other" --resume "$TMP/c"
+  mv "$TMP/held" "$TMP/moved"
+  hogring train "${run[@]}" --epochs 4 --validation-data "$TMP/moved" --checkpoint-dir "$TMP/c" --resume --json "$TMP/out.json" >/dev/null 2>&1
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["validation_loss"], len(d["runs"][0]["curve"])')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["validation_loss"], len(d["runs"][0]["curve"])')" ]
+}
+
+@test "samples that cannot validate are refused, each with its reason" {
+  heaps train 30 1; heaps held 20 2; heaps more 20 2 cat dog; sed 's/eel/fox/' "$TMP/held" >"$TMP/fox"; cut -d, -f2- "$TMP/held" >"$TMP/narrow"
+  run=(train --data "$TMP/train" --model "flatten, dense 3" --epochs 1)
+  refused 2 "--validation-fraction 0.2: means nothing with --validation-data $TMP/held" "${run[@]}" --validation-data "$TMP/held" --validation-fraction 0.2
+  refused 3 "only validation samples have the label \"fox\"" "${run[@]}" --validation-data "$TMP/fox"
+  refused 3 "validation samples are 1x1x1, expected the same" "${run[@]}" --validation-data "$TMP/narrow"
+  refused 2 "is the file of --data, too" "${run[@]}" --validation-data "$TMP/../$(basename "$TMP")/train"
+  refused 2 "is the file of --test-data, too" "${run[@]}" --validation-data "$TMP/held" --test-data "$TMP/held"
+  refused 3 "$TMP/none" "${run[@]}" --validation-data "$TMP/none"
+  : >"$TMP/empty"
+  refused 3 "$TMP/empty: holds no line" "${run[@]}" --validation-data "$TMP/empty"
+  refused 2 "--validation-data: means nothing for idx data (digits), which is no single file of samples; --validation-fraction holds out" train --validation-data "$TMP/held"
+  hogring data pack "$TMP/train" --out "$TMP/packed" >/dev/null
+  refused 2 "--validation-data: means nothing for packed data" train --data "$TMP/packed" --validation-data "$TMP/held"
+  hogring "${run[@]}" --validation-data "$TMP/more" --quiet --json "$TMP/out.json" >/dev/null # fewer classes, the same numbers
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["validation_samples"]')" = 40 ]
+  printf '0 1:1 2:1\n1 1:1\n0 2:1\n1 1:2\n0 2:2\n' >"$TMP/a.libsvm"; printf '1 7:1\n' >"$TMP/wide.libsvm"; printf '1 2:1\n0 1:1\n' >"$TMP/b.libsvm"
+  hogring train --data "$TMP/a.libsvm" --validation-data "$TMP/b.libsvm" --model "flatten, dense 2" --workers 1 --epochs 1 --quiet --json "$TMP/out.json" >/dev/null
+  refused 3 "has index 7, expected at most 2" train --data "$TMP/a.libsvm" --validation-data "$TMP/wide.libsvm" --features 2 --model "flatten, dense 2"
+}
+
+@test "sparse models validate, too: by a part of the rows, or by a file" {
+  hogring data make sparse --out "$TMP/rows" --rows 900 --features 200 >/dev/null
+  hogring data make sparse --out "$TMP/held" --rows 200 --features 200 --seed 7 >/dev/null
+  run=(--model logistic --data "$TMP/rows" --workers 1 --epochs 40 --features 200 --json "$TMP/out.json" --checkpoint-dir "$TMP/c" --overwrite)
+  for how in "--validation-fraction 0.25" "--validation-data $TMP/held"; do
+    hogring train "${run[@]}" $how --solver sgd --early-stop loss,2 >"$TMP/stdout" 2>"$TMP/stderr"
+    grep -q "to validate; the test set is read once" "$TMP/stderr"
+    grep -q "stopped early, at epoch" "$TMP/stdout"
+    hogring eval "$TMP/c" --data "$TMP/rows" --features 200 --json "$TMP/e.json" >/dev/null
+    [ "$(json "$TMP/e.json" 'd["test_loss"]')" = "$(json "$TMP/out.json" 'd["runs"][0]["test_loss"]')" ]
+  done
+  hogring eval "$TMP/c" --data "$TMP/rows" --test-data "$TMP/held" --features 200 --json "$TMP/e.json" >/dev/null
+  [ "$(json "$TMP/e.json" '"%.6f %.6f" % (d["test_loss"], d["test_accuracy"])')" = "$(json "$TMP/out.json" '"%.6f %.6f" % (d["runs"][0]["validation_loss"], d["runs"][0]["validation_accuracy"])')" ] # features stand in another order
+  hogring train "${run[@]}" --validation-fraction 0.25 --keep-best loss --epochs 5 >/dev/null 2>&1 # dual
+  hogring eval "$TMP/c/best" --data "$TMP/rows" --features 200 >/dev/null
+  hogring compare --model logistic --data "$TMP/rows" --epochs 3 --validation-fraction 0.25 --quiet --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[(r["test_evaluations"], r["validation_samples"]) for r in d["runs"]]')" = "[(1, 180), (1, 180)]" ]
+  refused 2 "was trained with --validation-fraction 0.25, this run has 0" train "${run[@]/--overwrite/--quiet}" --validation-fraction 0 --resume
 }

@@ -1,0 +1,145 @@
+/* From options to a run's constants. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/cpus.h"
+#include "options/train_options.h"
+#include "sparse/run.h"
+#include "strategies/find.h"
+
+/* The rate is constant in an epoch: a shorter warm-up would not rise in steps. */
+static enum hr_status check_warmup(const struct hr_train_options *o)
+{
+    if (o->warmup_epochs == 0 || o->warmup_epochs >= 2)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--warmup-epochs %g: --model %s keeps its rate for a whole epoch, and cannot "
+                   "raise it within so few; expected 0, or 2 and more",
+                   o->warmup_epochs, o->model);
+}
+
+static enum hr_status choose_strategy(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const struct hr_strategy *strategy;
+    run->locked = !strcmp(o->strategy, "locked");
+    if (run->locked ||
+        (hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->sparse))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--strategy %s: --model %s is trained by hogwild or locked",
+                   o->strategy, o->model);
+}
+
+static enum hr_status choose_solver(struct hr_sparse_run *run)
+{
+    struct hr_train_options *o = &run->options;
+    const bool mf = !strcmp(o->model, "mf");
+    if (o->update_rule)
+        return hr_fail(HR_E_USAGE, "an update rule: --model %s has its own", o->model);
+    if (!strcmp(o->solver, "auto"))
+        snprintf(o->solver, sizeof o->solver, "%s", mf ? "sgd" : "dual");
+    run->dual = !strcmp(o->solver, "dual");
+    if (run->dual && mf)
+        return hr_fail(HR_E_USAGE, "--solver dual: --model mf has no dual, expected sgd");
+    if (run->dual && o->init_weights[0])
+        return hr_fail(HR_E_USAGE, "--init-weights: means nothing with --solver dual, whose "
+                                   "weights follow from its own variables (it belongs to sgd)");
+    run->steps = mf ? hr_sparse_factorise : run->dual ? hr_sparse_dual : hr_sparse_sgd;
+    if (run->steps == hr_sparse_sgd && o->workers > 1 && !run->locked)
+        run->hot_copies = o->hot_copies;
+    return HR_OK;
+}
+
+/* Rows to measure on at cuts. */
+static enum hr_status hold_out(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    if (!hr_held_out_asked(run->dataset, o->validation_fraction))
+        return HR_OK;
+    run->whole = run->dataset;
+    run->dataset = &run->held_out.dataset;
+    return hr_held_out_open(run->whole, o->validation_fraction, o->seed, &run->held_out);
+}
+
+/* Behind plan_epochs. */
+static enum hr_status look_for_best(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    struct hr_cuts *cuts = &run->cuts;
+    cuts->validates = run->whole;
+    HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
+    HR_TRY(hr_keep_best_parse(o->keep_best, &cuts->keep_best));
+    if (cuts->early_stop.asked && run->dual)
+        return hr_fail(HR_E_USAGE,
+                       "--early-stop %s: not with --solver dual, whose weights follow from its own "
+                       "variables, and could not go on from the best ones; expected --solver sgd, "
+                       "or --keep-best",
+                       o->early_stop);
+    if (strcmp(o->model, "mf") != 0 ||
+        !(cuts->early_stop.by_accuracy || cuts->keep_best.by_accuracy))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--%s: --model mf predicts no classes, and has no accuracy; "
+                   "expected loss",
+                   cuts->early_stop.by_accuracy ? "early-stop" : "keep-best");
+}
+
+static enum hr_status settle_rate(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const double usual = strcmp(o->model, "mf") ? 0.5 : 0.05;
+    run->schedule.lr = (struct hr_lr_schedule){.peak = o->lr < 0 ? usual : o->lr,
+                                               .epochs = (double)o->epochs,
+                                               .warmup_epochs = o->warmup_epochs,
+                                               .step_epochs = o->lr_step_epochs,
+                                               .gamma = o->lr_gamma};
+    return hr_lr_kind_parse(o->lr_schedule, &run->schedule.lr.kind);
+}
+
+static void plan_epochs(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    struct hr_batch_schedule *schedule = &run->schedule;
+    const uint64_t rows = run->dataset->train.count;
+    schedule->samples = schedule->pass = schedule->batches_per_epoch = rows;
+    schedule->batch = 1;
+    schedule->end = o->epochs * rows;
+    schedule->checkpoint_every = (o->checkpoint_every + rows - 1) / rows * rows;
+    run->cuts = (struct hr_cuts){
+        .schedule = schedule, .saves = o->checkpoint_dir[0], .curve_room = o->epochs + 1};
+}
+
+static void settle_waiting(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const size_t busy = o->workers + o->ranks_beside;
+    run->spin_ns = hr_spin_budget_ns(busy);
+    run->yield_ns = hr_yield_budget_ns(busy);
+    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    run->group_options = (struct hr_group_options){.nranks = o->workers,
+                                                   .algorithm = &hr_allreduce_direct,
+                                                   .crowded = busy > hr_cpus_allowed(),
+                                                   .helpers = hr_cpus_allowed() - 1};
+}
+
+enum hr_status hr_sparse_settle(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    if (hr_sparse_model_find(o->model) < 0)
+        return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm or mf", o->model);
+    HR_TRY(hr_train_options_check(o, true));
+    HR_TRY(check_warmup(o));
+    if (o->factors % 2)
+        return hr_fail(HR_E_USAGE, "--factors %zu: expected an even number", o->factors);
+    HR_TRY(choose_strategy(run));
+    HR_TRY(choose_solver(run));
+    HR_TRY(hr_launch_parse(o->launch, &run->launch));
+    HR_TRY(settle_rate(run));
+    HR_TRY(hr_sparse_problem_check(o->model, run->dataset));
+    HR_TRY(hold_out(run));
+    plan_epochs(run);
+    HR_TRY(look_for_best(run));
+    settle_waiting(run);
+    return HR_OK;
+}
