@@ -24,7 +24,7 @@ UPWARD = set()
 CIRCLES = []
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.
 FILE_ORDER = {
-    "session": "carve machine_bits class_names input_scale best best_weights cut launcher result saved kept past save resume",
+    "session": "carve machine_bits class_names input_scale best best_weights cut result saved kept past save writer launcher resume",
     "worker": "conditions input prefetch compute_buffers gradient_check gradient parts micro_shards worker in_time",
     "drive": "cut_counts trace_text record roll terms rest losses roll_call replay calibrate calibrate_write serve drive_threads",
     "play": "gradient_pool play play_losses play_cut drive_explore replay_stand replay_losses replay_owed drive_replay",

@@ -66,6 +66,14 @@ struct hr_best_evaluation {
     char checkpoint[1100]; /* `best` of the folder; "" without --keep-best */
 };
 
+/* What saving took, of the machine's time. */
+struct hr_saves {
+    uint64_t written, failed;
+    double rest_s;  /* ranks rested at cuts that were there for a save alone, on the run's clock */
+    double copy_s;  /* the state was copied; */
+    double write_s; /* and written, in either case beside training */
+};
+
 /* In a resumed run steps, curve and target_seconds are of the whole training, past_* of the runs
  * before; all other counts and times are of this run alone. */
 struct hr_run_result {
@@ -140,6 +148,7 @@ struct hr_run_result {
     uint64_t trace_entries;                /* repeated */
     double record_cost; /* hogwild: time of a recorded step over that of a plain one; 0: unknown */
     char checkpoint[1100]; /* the last one saved; "" */
+    struct hr_saves saves;
     struct hr_best_evaluation best;
     bool interrupted;
 };

@@ -37,6 +37,12 @@ extern "C" {
 
 #define HR_BY_OPTIMIZER (-1.0)
 
+/* How often, by one of three; all 0: at the ends of epochs. */
+struct hr_every {
+    uint64_t steps, epochs;
+    double seconds; /* of the run's clock */
+};
+
 struct hr_train_options {
     char strategy[32];
     char algorithm[32];      /* of all-reduce: auto, direct, ring, master-worker */
@@ -115,9 +121,9 @@ struct hr_train_options {
     double stall_warn;      /* seconds of a wait until stderr says for whom; 0: never */
     double target_accuracy; /* note when the test accuracy first reached it; 0: do not */
     char checkpoint_dir[1024]; /* "": save nothing */
-    uint64_t checkpoint_every; /* steps; 0: at the ends of epochs */
-    size_t keep;               /* newest checkpoints to keep; 0: all */
-    char keep_best[16];        /* and the best one, by loss or accuracy: `best`; "": do not */
+    struct hr_every checkpoint_every;
+    size_t keep;         /* newest checkpoints to keep; 0: all */
+    char keep_best[16];  /* and the best one, by loss or accuracy: `best`; "": do not */
     bool overwrite;      /* remove another run's checkpoints in checkpoint_dir; else refuse them */
     char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
     bool finished_ok;    /* resume: a finished run is not an error */
@@ -172,6 +178,8 @@ struct hr_observer {
     void (*progress)(void *arg, const struct hr_progress *progress); /* about ten times a second */
     void (*evaluated)(void *arg, const struct hr_curve_point *point);
     void (*saved)(void *arg, const char *path);
+    /* How often somebody has asked for a checkpoint (SIGUSR1): one is saved as soon as can be. */
+    unsigned (*saves_asked)(void *arg);
     /* 0: go on; 1: finish the step, save, return; 2: leave at once. */
     int (*should_stop)(void *arg);
 };

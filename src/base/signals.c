@@ -10,7 +10,7 @@
  * own way, who has a run behind it time for the table, the JSON and the plot. */
 enum { LEAVE_S = 1, REPORT_S = 10 };
 
-static volatile sig_atomic_t seen, first, running, ran;
+static volatile sig_atomic_t seen, first, running, ran, asked;
 static pid_t command; /* not one of its children */
 
 static _Noreturn void leave(void)
@@ -33,6 +33,12 @@ static void on_signal(int number)
     alarm(ran ? REPORT_S : LEAVE_S);
 }
 
+static void on_ask(int number)
+{
+    (void)number;
+    asked++;
+}
+
 static void on_alarm(int number)
 {
     (void)number;
@@ -50,6 +56,8 @@ void hr_signals_catch(void)
         sigaction(numbers[i], &action, NULL);
     action.sa_handler = on_alarm;
     sigaction(SIGALRM, &action, NULL);
+    action.sa_handler = on_ask;
+    sigaction(SIGUSR1, &action, NULL);
     /* A closed pipe and a file size limit are errors of write, not an end without words. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
@@ -60,9 +68,15 @@ void hr_signals_run_begins(void)
     running = ran = 1;
 }
 
+void hr_signals_forget_asks(void)
+{
+    asked = 0;
+}
+
 void hr_signals_run_ended(void)
 {
     running = 0;
+    hr_signals_forget_asks();
     if (seen)
         alarm(REPORT_S);
 }
@@ -71,6 +85,12 @@ int hr_signals_seen(void *unused)
 {
     (void)unused;
     return seen;
+}
+
+unsigned hr_signals_saves_asked(void *unused)
+{
+    (void)unused;
+    return (unsigned)asked;
 }
 
 enum hr_status hr_signals_check(void)

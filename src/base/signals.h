@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* Count SIGINT, SIGTERM and SIGHUP from now on. */
+/* Count SIGINT, SIGTERM and SIGHUP from now on, and SIGUSR1. */
 void hr_signals_catch(void);
 
 /* Between the two a run is on that asks hr_signals_seen, and is not cut short; what it leaves to
@@ -16,6 +16,11 @@ void hr_signals_run_ended(void);
 
 /* How often one came; an hr_observer.should_stop. */
 int hr_signals_seen(void *unused);
+
+/* How often SIGUSR1 asked for a checkpoint; an hr_observer.saves_asked. */
+unsigned hr_signals_saves_asked(void *unused);
+/* What asked before was of another run. */
+void hr_signals_forget_asks(void);
 
 /* HR_E_INTERRUPTED when one came: for work in pieces, between two of them. */
 HR_CHECKED enum hr_status hr_signals_check(void);

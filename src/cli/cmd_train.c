@@ -9,8 +9,20 @@
 #include "cli/resume.h"
 #include "base/signals.h"
 #include "cli/watch.h"
+#include "report/human.h"
 #include "report/report.h"
 #include "train/needs.h"
+
+static void print_saves(FILE *out, const struct hr_saves *saves)
+{
+    char rest[HR_HUMAN_MAX], written[HR_HUMAN_MAX];
+    fprintf(out, "saves           %llu, written in %s s beside training; workers rested %s s",
+            (unsigned long long)saves->written, hr_human_seconds(written, saves->write_s),
+            hr_human_seconds(rest, saves->rest_s));
+    if (saves->failed)
+        fprintf(out, "; %llu failed", (unsigned long long)saves->failed);
+    fputc('\n', out);
+}
 
 static void print_dropped(FILE *out, const struct hr_run_result *result)
 {
@@ -43,6 +55,8 @@ static void print_end(FILE *out, const struct hr_run_result *result)
                 (unsigned long long)result->conflicts.looked_at);
     if (result->checkpoint[0])
         fprintf(out, "checkpoint      %s\n", result->checkpoint);
+    if (result->saves.written + result->saves.failed)
+        print_saves(out, &result->saves);
     if (result->record_cost > 0)
         fprintf(out,
                 "record cost     workers took %.3f times as long as without tickets (measured; "

@@ -88,6 +88,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     struct hr_watch watch;
     struct parcel parcel = {0};
     struct hr_train_options options = runs->options[i];
+    hr_signals_forget_asks(); /* they are passed on to it */
     if (processors_suffice(runs->per_seed))
         take_share(i - first, runs->per_seed);
     else
@@ -135,18 +136,28 @@ static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_da
     return hr_fail_errno(HR_E_NOMEM, "cannot fork a process for %s", runs->entry[i]);
 }
 
+struct forwarded {
+    int stops;
+    unsigned asks; /* for a checkpoint */
+};
+
 /* Signals that came to us go on to the entrants, as often as they came: they stand in process
  * groups of their own, so that a terminal's Ctrl-C does not reach them twice. */
-static void forward_signals(const struct entrant *entrants, size_t n, int *forwarded)
+static void forward_signals(const struct entrant *entrants, size_t n, struct forwarded *forwarded)
 {
-    for (; *forwarded < hr_signals_seen(NULL); ++*forwarded)
+    const unsigned asks = hr_signals_saves_asked(NULL);
+    for (size_t k = 0; k < n && forwarded->asks != asks; k++)
+        kill(entrants[k].pid, SIGUSR1);
+    forwarded->asks = asks;
+    for (; forwarded->stops < hr_signals_seen(NULL); forwarded->stops++)
         for (size_t k = 0; k < n; k++) {
             kill(entrants[k].pid, SIGTERM);
             kill(entrants[k].pid, SIGCONT); /* one that was stopped does not see it before */
         }
 }
 
-static void wait_for_parcel(const struct entrant *entrants, size_t n, size_t k, int *forwarded)
+static void wait_for_parcel(const struct entrant *entrants, size_t n, size_t k,
+                            struct forwarded *forwarded)
 {
     struct pollfd readable = {.fd = entrants[k].pipe, .events = POLLIN};
     while (poll(&readable, 1, 100) <= 0)
@@ -195,7 +206,7 @@ enum hr_status hr_compare_runs_side_by_side(const struct hr_cli *cli,
 {
     struct entrant entrants[HR_COMPARE_RUNS_MAX];
     enum hr_status status = HR_OK;
-    int forwarded = 0;
+    struct forwarded forwarded = {0};
     hr_signals_run_begins();
     for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {
         size_t started = 0;

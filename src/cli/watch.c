@@ -60,6 +60,7 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
         .progress = on_progress,
         .evaluated = on_point,
         .saved = on_saved,
+        .saves_asked = hr_signals_saves_asked,
         .should_stop = hr_signals_seen,
     };
 }

@@ -122,6 +122,10 @@ void hr_leader_conclude(const struct hr_leader *leader)
     const struct hr_cut *cut = leader->cuts.cut;
     const struct hr_shared_state *shared = leader->job->shared;
     count(leader);
+    if (!cut->halt && !cut->again) { /* what else is asked for is agreed upon anew */
+        hr_atom64_store_release(&shared->dispenser->stop_at, UINT64_MAX);
+        hr_atom64_store_release(&shared->dispenser->begins, cut->index);
+    }
     if (!cut->halt && !shared->strategy->synchronous) {
         hr_atom64_store_release(&shared->dispenser->next, cut->index); /* hogwild has drawn more */
         hr_atom64_store_release(

@@ -355,6 +355,16 @@ static enum hr_status look_around(void *arg)
     return hr_launcher_tick(drive->launcher);
 }
 
+/* Processes are not forked beside a thread. */
+static size_t next_again(void *arg)
+{
+    const struct hr_losses *losses = arg;
+    const struct hr_drive *drive = losses->drive;
+    if (drive->job->launch == HR_LAUNCH_PROCESS && hr_launcher_writes(drive->launcher))
+        return HR_LATER;
+    return hr_losses_again(arg);
+}
+
 static enum hr_status drive_threads(struct hr_drive *drive)
 {
     const struct hr_train_job *job = drive->job;
@@ -371,7 +381,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .stall = job->stall,
         .arg = drive,
         .lost = outlives ? hr_losses_lost : NULL,
-        .again = outlives ? hr_losses_again : NULL,
+        .again = outlives ? next_again : NULL,
         .losses = &drive->losses,
     };
     return hr_launch_run(&options, &drive->stuck);

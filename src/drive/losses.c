@@ -308,8 +308,10 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     const struct hr_term_begin how = {.recalled = hr_losses_recalled(losses),
                                       .rolled = losses->rolls};
     uint64_t again;
-    if (how.recalled)
+    if (how.recalled) {
+        hr_launcher_take(losses->drive->launcher); /* the snapshot becomes another */
         hr_roll_stand(losses->drive);
+    }
     HR_TRY(hr_term_begin(losses->leader, how, &again));
     if (how.recalled)
         hr_roll_term(losses->drive, shared_of(losses)->seats->index, how.rolled, again);

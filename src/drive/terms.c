@@ -46,6 +46,7 @@ static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
 {
     struct hr_dispenser *dispenser = leader->job->shared->dispenser;
     hr_atom64_store_release(&dispenser->stop_at, UINT64_MAX); /* a request is agreed upon anew */
+    hr_atom64_store_release(&dispenser->begins, index);
     if (leader->job->shared->strategy->synchronous)
         return;
     hr_atom64_store_release(&dispenser->next, index);

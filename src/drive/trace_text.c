@@ -60,19 +60,29 @@ static json_t *how_losses_are_outlived(const struct hr_drive *drive)
                : NULL;
 }
 
+/* A replay may save anywhere. */
+static bool saves_are_no_cuts(const struct hr_drive *drive)
+{
+    const struct hr_batch_schedule *schedule = &drive->job->shared->schedule;
+    return schedule->pauses || !schedule->checkpoint_every;
+}
+
 enum hr_status hr_trace_header_write(const struct hr_drive *drive, char **text)
 {
     struct hr_train_options options = *drive->job->options;
     struct hr_trace_begin_state begin;
     hr_trace_begin_state(drive, &begin);
     hr_inject_to_repeat(drive->job->options->inject, options.inject, sizeof options.inject);
-    options.checkpoint_every = drive->job->shared->schedule.checkpoint_every; /* cuts decide bits */
+    options.checkpoint_every =
+        (struct hr_every){/* cuts decide bits */
+                          .steps = drive->job->shared->schedule.checkpoint_every};
     const char *graph = drive->job->shared->graph_digest.hex;
-    return dump(json_pack("{ss so so so ss so ss ss* so* s{so ss ss}}", "hogring", HR_VERSION,
+    return dump(json_pack("{ss so so so ss so so ss ss* so* s{so ss ss}}", "hogring", HR_VERSION,
                           "options", hr_train_options_json(&options), "data",
                           data_json(drive->job->dataset), "machine", hr_machine_bits_json(),
                           "model", hr_model_text(drive->job->model), "params",
-                          count(drive->job->shared->params), "owners",
+                          count(drive->job->shared->params), "pauses",
+                          json_boolean(saves_are_no_cuts(drive)), "owners",
                           owners_name(drive->job->shared), "gossip_graph", graph[0] ? graph : NULL,
                           "losses", how_losses_are_outlived(drive), "begin", "index",
                           count(begin.index), "weights", begin.weights, "state", begin.state),
@@ -110,16 +120,25 @@ static json_t *losses_json(const struct hr_drive *drive)
     return losses;
 }
 
+/* None where no save was asked for between cuts. */
+static json_t *rests_json(const struct hr_launcher *launcher)
+{
+    json_t *rests = launcher->rests.n ? json_array() : NULL;
+    for (size_t i = 0; rests && i < launcher->rests.n; i++)
+        json_array_append_new(rests, count(launcher->rests.index[i]));
+    return rests;
+}
+
 enum hr_status hr_trace_trailer_write(const struct hr_drive *drive, char **text)
 {
     const struct hr_run_result *r = drive->result;
-    return dump(json_pack("{so ss sb so so sf so s{so so so} so*}", "index",
+    return dump(json_pack("{so ss sb so so sf so s{so so so} so* so*}", "index",
                           count(drive->leader->cuts.cut->index), "weights_digest",
                           r->weights_digest, "interrupted", r->interrupted, "updates",
                           count(r->updates), "samples", count(r->samples), "seconds", r->seconds,
                           "time", time_json(r), "staleness", "updates", count(r->stale_updates),
                           "sum", count(r->stale_sum), "max", count(r->stale_max), "losses",
-                          losses_json(drive)),
+                          losses_json(drive), "rests", rests_json(drive->launcher)),
                 "trailer", text);
 }
 
@@ -190,8 +209,27 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
     if (json_object_get(header, "gossip_graph"))
         HR_TRY(
             take_text(header, "gossip_graph", replay->graph_digest, sizeof replay->graph_digest));
+    texts->pauses = json_is_true(json_object_get(header, "pauses"));
     texts->machine = json_incref(json_object_get(header, "machine"));
     return json_is_object(texts->machine) ? HR_OK : hr_fail(HR_E_FORMAT, "expected a \"machine\"");
+}
+
+/* Cuts that somebody asked for; in order. */
+static enum hr_status take_rests(const json_t *rests, struct hr_trace_texts *texts)
+{
+    const size_t n = json_array_size(rests);
+    texts->rests = calloc(n + 1, sizeof *texts->rests);
+    if (!texts->rests)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu cuts", n);
+    for (; texts->nrests < n; texts->nrests++) {
+        const json_t *rest = json_array_get(rests, texts->nrests);
+        const uint64_t before = texts->nrests ? texts->rests[texts->nrests - 1] : 0;
+        const json_int_t index = json_is_integer(rest) ? json_integer_value(rest) : -1;
+        if (index < 0 || (uint64_t)index < before)
+            return hr_fail(HR_E_FORMAT, "expected \"rests\" to be whole numbers that grow");
+        texts->rests[texts->nrests] = (uint64_t)index;
+    }
+    return HR_OK;
 }
 
 static enum hr_status take_trailer(const json_t *trailer, struct hr_replay *replay,
@@ -202,6 +240,7 @@ static enum hr_status take_trailer(const json_t *trailer, struct hr_replay *repl
                      sizeof replay->weights_digest));
     replay->seconds = json_number_value(json_object_get(trailer, "seconds"));
     texts->losses = json_incref(json_object_get(trailer, "losses"));
+    HR_TRY(take_rests(json_object_get(trailer, "rests"), texts));
     return strlen(replay->weights_digest) == 32
                ? HR_OK
                : hr_fail(HR_E_FORMAT, "expected \"weights_digest\" to have 32 digits");
@@ -211,6 +250,7 @@ void hr_trace_texts_free(struct hr_trace_texts *texts)
 {
     json_decref(texts->machine);
     json_decref(texts->losses);
+    free(texts->rests);
     *texts = (struct hr_trace_texts){0};
 }
 

@@ -34,7 +34,10 @@ struct json_t;
 struct hr_trace_texts {
     struct json_t *machine; /* owned */
     struct json_t *losses;  /* owned; NULL: none are outlived */
+    uint64_t *rests;        /* (nrests) owned, growing: cuts that were asked for (SIGUSR1, time) */
+    size_t nrests;
     struct hr_trace_begin_state begin;
+    bool pauses; /* no save was a cut: one of a replay may be anywhere */
 };
 
 /* Into the public fields of *replay (path is set), and *texts. HR_E_FORMAT, HR_E_NOMEM. */

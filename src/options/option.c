@@ -27,6 +27,8 @@ const char *hr_option_expected(enum hr_option_kind kind)
         return "a time with its unit, as 30s, 500ms or 2m";
     case HR_OPTION_BYTES:
         return "a size, as 512M or 16G";
+    case HR_OPTION_EVERY:
+        return "steps, a time or epochs, as 100, 30s or 2epochs";
     default:
         return "text";
     }
@@ -55,6 +57,25 @@ static bool store_count(size_t *field, const char *value)
     return true;
 }
 
+/* "2epochs" or "1epoch" */
+static bool store_epochs(uint64_t *field, const char *value)
+{
+    char number[32];
+    const size_t digits = strspn(value, "0123456789");
+    const char *unit = value + digits;
+    if (digits >= sizeof number || (strcmp(unit, "epochs") != 0 && strcmp(unit, "epoch") != 0))
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)digits, value);
+    return hr_parse_count(number, field) && *field > 0;
+}
+
+static bool store_every(struct hr_every *field, const char *value)
+{
+    *field = (struct hr_every){0};
+    return hr_parse_count(value, &field->steps) || store_epochs(&field->epochs, value) ||
+           (hr_parse_duration(value, &field->seconds) && field->seconds > 0);
+}
+
 bool hr_option_store(const struct hr_option *row, void *base, const char *value)
 {
     void *field = (char *)base + row->offset;
@@ -76,6 +97,8 @@ bool hr_option_store(const struct hr_option *row, void *base, const char *value)
         return hr_parse_duration(value, field);
     case HR_OPTION_BYTES:
         return hr_parse_size(value, field);
+    case HR_OPTION_EVERY:
+        return store_every(field, value);
     case HR_OPTION_CONFIG:
         break;
     }
@@ -93,6 +116,16 @@ static void write_number(double number, char *text, size_t size)
         if (!memcmp(&read, &number, sizeof number))
             return;
     }
+}
+
+static void every_text(const struct hr_every *every, char *text, size_t size)
+{
+    if (every->seconds > 0)
+        snprintf(text, size, "%.15gs", every->seconds);
+    else if (every->epochs)
+        snprintf(text, size, "%" PRIu64 "epochs", every->epochs);
+    else
+        snprintf(text, size, "%" PRIu64, every->steps);
 }
 
 void hr_option_text(const struct hr_option *row, const void *base, char *text, size_t size)
@@ -117,6 +150,9 @@ void hr_option_text(const struct hr_option *row, const void *base, char *text, s
     case HR_OPTION_SECONDS:
     case HR_OPTION_DURATION:
         write_number(*(const double *)field, text, size);
+        break;
+    case HR_OPTION_EVERY:
+        every_text(field, text, size);
         break;
     case HR_OPTION_CONFIG:
         text[0] = '\0';
@@ -206,6 +242,14 @@ static json_t *count_json(uint64_t n)
                           : json_sprintf("%llu", (unsigned long long)n);
 }
 
+/* Steps are a number. */
+static json_t *every_json(const struct hr_every *every)
+{
+    char text[48];
+    every_text(every, text, sizeof text);
+    return every->epochs || every->seconds > 0 ? json_string(text) : count_json(every->steps);
+}
+
 json_t *hr_option_json(const struct hr_option *row, const void *base)
 {
     const void *field = (const char *)base + row->offset;
@@ -221,6 +265,8 @@ json_t *hr_option_json(const struct hr_option *row, const void *base)
     case HR_OPTION_SECONDS:
     case HR_OPTION_DURATION:
         return json_real(*(const double *)field);
+    case HR_OPTION_EVERY:
+        return every_json(field);
     default:
         return json_string(field);
     }
@@ -234,6 +280,13 @@ static bool count_from_json(const json_t *value, uint64_t *out)
         return false;
     *out = (uint64_t)json_integer_value(value);
     return true;
+}
+
+static bool every_from_json(const json_t *value, struct hr_every *out)
+{
+    *out = (struct hr_every){0};
+    return json_is_string(value) ? store_every(out, json_string_value(value))
+                                 : count_from_json(value, &out->steps);
 }
 
 static bool text_from_json(const json_t *value, char *field, size_t size)
@@ -268,6 +321,8 @@ bool hr_option_from_json(const struct hr_option *row, void *base, const json_t *
         if (json_is_number(value))
             *(double *)field = json_number_value(value);
         return json_is_number(value);
+    case HR_OPTION_EVERY:
+        return every_from_json(value, field);
     default:
         return text_from_json(value, field, row->size);
     }

@@ -30,6 +30,7 @@ enum hr_option_kind {
     HR_OPTION_SECONDS,       /* double; without a unit it is seconds */
     HR_OPTION_DURATION,      /* double; with a unit */
     HR_OPTION_BYTES,         /* uint64_t */
+    HR_OPTION_EVERY,         /* struct hr_every */
     HR_OPTION_CONFIG,        /* no field: a file of options */
 };
 

@@ -107,6 +107,18 @@ static json_t *best(const struct hr_run_result *run)
                      hr_json_number(b->ended), "checkpoint", hr_json_text_or_null(b->checkpoint));
 }
 
+/* What saving took, where something was to be saved; else null. */
+static json_t *saves(const struct hr_run_result *run)
+{
+    const struct hr_saves *s = &run->saves;
+    if (s->written + s->failed == 0)
+        return json_null();
+    return json_pack("{so so so so so}", "written", hr_json_count(s->written), "failed",
+                     hr_json_count(s->failed), "rest_seconds", hr_json_number(s->rest_s),
+                     "copy_seconds", hr_json_number(s->copy_s), "write_seconds",
+                     hr_json_number(s->write_s));
+}
+
 /* Of a validation split, and how often the test set was read. */
 static json_t *run_validation(const struct hr_run_result *run)
 {
@@ -158,7 +170,8 @@ static json_t *run_object(const struct hr_run_result *run)
         }
         json_decref(parts[i]);
     }
-    if (object && json_object_set_new(object, "conflicts", conflicts(run)) != 0) {
+    if (object && (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
+                   json_object_set_new(object, "saves", saves(run)) != 0)) {
         json_decref(object);
         object = NULL;
     }

@@ -80,7 +80,8 @@ bool hr_shard_over(const struct hr_shard *shard)
 uint64_t hr_shard_cut(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->shared->dispenser;
-    return hr_atom32_load_acquire(&dispenser->stop) ? 0 : hr_atom64_load_acquire(&dispenser->cut);
+    return hr_shared_rests(shard->shared, shard->next) ? 0
+                                                       : hr_atom64_load_acquire(&dispenser->cut);
 }
 
 static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)

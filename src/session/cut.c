@@ -12,12 +12,27 @@ bool hr_cut_may_arrive(void *arg)
     return hr_atom64_load_acquire(&cut->saves_done) == hr_atom64_load_acquire(&cut->saves_asked);
 }
 
+/* What is asked for from now on is for a later cut. */
+static bool look_for_requests(const struct hr_cuts *cuts)
+{
+    const struct hr_save_request *request = cuts->request;
+    if (!request)
+        return false;
+    cuts->cut->serves = hr_atom32_load_acquire(&request->asked);          /* partner: launcher */
+    return cuts->cut->serves != hr_atom32_load_relaxed(&request->served); /* our own word */
+}
+
 void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns)
 {
     struct hr_cut *cut = cuts->cut;
     const bool over = index >= cuts->schedule->end;
+    if (cut->rests)
+        cut->rest_ns += cut->span_began_ns - cut->ended_ns;
+    cut->rests = false;
+    cut->ended_ns = ended_ns;
     cut->train_ns = cut->before_ns + ended_ns - cut->span_began_ns;
     cut->index = index;
+    cut->only_rests = hr_batch_schedule_only_rests(cuts->schedule, index);
     cut->interrupted = stop == HR_STOP_INTERRUPTED;
     cut->halt = !cut->again && (stop != HR_STOP_NOT || over);
     /* Evaluate an epoch's end even when the run stops here: a resumed run does not repeat it. But
@@ -25,8 +40,9 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
     cut->evaluate = !cut->again && cut->measured != index + 1 &&
                     (hr_batch_schedule_ends_epoch(cuts->schedule, index) || over ||
                      (cut->halt && !cut->interrupted));
-    cut->save =
-        cuts->saves && !cut->again && (cut->halt || hr_batch_schedule_saves(cuts->schedule, index));
+    cut->asked = look_for_requests(cuts);
+    cut->save = cuts->saves && !cut->again &&
+                (cut->halt || cut->asked || hr_batch_schedule_saves(cuts->schedule, index));
 }
 
 struct hr_curve_point hr_cut_measured(const struct hr_cuts *cuts, struct hr_curve_point point)
@@ -90,13 +106,42 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
     look_back(cuts);
 }
 
+struct hr_cut_words hr_cut_pause(const struct hr_cuts *cuts, uint64_t index,
+                                 const struct hr_trained *trained, int64_t now_ns)
+{
+    struct hr_cut *cut = cuts->cut;
+    const struct hr_cut_words had = {cut->index, cut->train_ns, cut->trained, cut->evaluate};
+    cut->index = index;
+    cut->train_ns = cut->before_ns + now_ns - cut->span_began_ns;
+    cut->trained = *trained;
+    cut->evaluate = cut->asked = false;
+    if (cuts->request) /* one thread */
+        hr_atom32_store_release(&cuts->request->served,
+                                hr_atom32_load_relaxed(&cuts->request->asked));
+    /* Partner: hr_launcher_tick. No number of a cut, which is small. */
+    hr_atom64_store_release(&cut->saves_asked, ++cut->pauses << 32);
+    return had;
+}
+
+void hr_cut_end_pause(const struct hr_cuts *cuts, const struct hr_cut_words *had)
+{
+    struct hr_cut *cut = cuts->cut;
+    cut->index = had->index;
+    cut->train_ns = had->train_ns;
+    cut->trained = had->trained;
+    cut->evaluate = had->evaluate;
+}
+
 void hr_cut_conclude(const struct hr_cuts *cuts)
 {
     struct hr_cut *cut = cuts->cut;
     if (!cut->again)
         cut->begins = cut->index;
     cut->before_ns = cut->train_ns;
+    cut->rests = cut->save && !cut->evaluate;
     cut->points = hr_atom64_load_relaxed(&cut->ncurve); /* our own word */
+    if (cut->save && cuts->request)                     /* partner: hr_save_is_asked */
+        hr_atom32_store_release(&cuts->request->served, cut->serves);
     if (cut->save) /* partner: hr_launcher_tick */
         hr_atom64_store_release(&cut->saves_asked, cut->concluded + 1);
     hr_fence_of_death();

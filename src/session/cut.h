@@ -24,6 +24,7 @@
 #include "session/best.h"
 #include "shm/control.h"
 #include "strategy/batch_schedule.h"
+#include "strategy/save_request.h"
 
 /* Requests to stop: written by the launcher, read by workers before a batch. */
 enum hr_stop { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED };
@@ -41,6 +42,7 @@ struct hr_cut {
     alignas(HR_LINE) uint64_t index;        /* at which all stand */
     bool evaluate, save, halt, interrupted; /* the last three also between the third and the fourth,
                                                by hr_cut_add_point */
+    bool only_rests; /* hr_batch_schedule_only_rests: whoever goes on is as it came */
     bool again; /* not a cut yet: all go back for batches that are handed out again, and return,
                    even where the run is asked to stop: each sample is accounted for */
     /* Writer: the leader, between the third and the fourth. */
@@ -48,12 +50,18 @@ struct hr_cut {
     struct hr_atom64 saves_asked;             /* the cut, from 1, that asked last; partner: the
                                                  launcher */
     int64_t train_ns, span_began_ns; /* of training so far; start of this span, set by the driver */
+    uint32_t serves;                 /* the last request to save that this cut has seen */
+    bool asked;                      /* it was not served before */
     uint64_t concluded;              /* cuts; stored last of all that a cut changes; */
     uint64_t counted;                /* and those whose counts were taken: as many, or one more */
     uint64_t begins;                 /* the index of the last one to which a run may go back */
     int64_t before_ns;               /* train_ns at the last: a cut may be repeated until then */
+    int64_t ended_ns;                /* of the last span */
+    bool rests;                      /* the last cut was for a save alone */
+    int64_t rest_ns;                 /* at such cuts, so far */
     uint64_t points;                 /* of the curve at the last: a cut adds one at most */
     uint64_t measured;               /* 1 + the index of the last point of this run; 0: none */
+    uint64_t pauses;                 /* so far, where one process plays all ranks */
     struct hr_trained trained;
     /* Writer: the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
@@ -73,6 +81,7 @@ struct hr_cuts {
     struct hr_curve_point *curve; /* (curve_room) in the segment */
     size_t curve_room;
     const struct hr_batch_schedule *schedule;
+    struct hr_save_request *request; /* in the segment; NULL: nobody asks */
     struct hr_control *control;      /* its launcher hears of every cut */
     bool saves;                      /* checkpoints are wanted */
     struct hr_early_stop early_stop, keep_best;
@@ -80,7 +89,7 @@ struct hr_cuts {
     struct hr_past past;
 };
 
-/* Has the launcher saved the previous snapshot, so that it may be overwritten? (hr_ready_fn) */
+/* Has the launcher copied the previous snapshot, so that it may be overwritten? (hr_ready_fn) */
 bool hr_cut_may_arrive(void *cut);
 
 /* All workers are at `index`, the last one since ended_ns; stop: the request seen so far. The
@@ -102,6 +111,18 @@ bool hr_cut_improves(const struct hr_cuts *cuts, const struct hr_curve_point *po
 /* The best so far by one of the two rules; does the current cut have it? */
 struct hr_best hr_cut_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule);
 bool hr_cut_is_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule);
+
+/* A pause (strategy/pause.h) is no cut: as if all stood at `index`, having trained that much, ask
+ * the launcher to save. What was there before is returned, to be put back when it has. */
+struct hr_cut_words {
+    uint64_t index;
+    int64_t train_ns;
+    struct hr_trained trained;
+    bool evaluate;
+};
+struct hr_cut_words hr_cut_pause(const struct hr_cuts *cuts, uint64_t index,
+                                 const struct hr_trained *trained, int64_t now_ns);
+void hr_cut_end_pause(const struct hr_cuts *cuts, const struct hr_cut_words *had);
 
 /* Ask the launcher to save, if that was decided, and wake it. Where the leader dies in it, and the
  * cut is not among the concluded ones, it is done once more by another. */

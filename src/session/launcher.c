@@ -1,12 +1,22 @@
 #include "session/launcher.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/log.h"
+
+static int64_t nanoseconds(double seconds)
+{
+    const double ns = seconds * (double)HR_NS_PER_SECOND;
+    return ns < 1 ? 1 : ns > 0x1p61 ? (int64_t)1 << 61 : (int64_t)ns;
+}
 
 void hr_launcher_begin(struct hr_launcher *launcher)
 {
     launcher->began_ns = launcher->now_ns(launcher->clock);
     launcher->points_shown = launcher->cuts->past.points;
+    launcher->due_ns = launcher->began_ns + nanoseconds(launcher->save_seconds);
 }
 
 static double seconds_so_far(const struct hr_launcher *launcher)
@@ -60,32 +70,177 @@ static enum hr_status look_for_stop(struct hr_launcher *launcher)
     return HR_OK;
 }
 
+/* --- saves --- */
+
 /* A periodic save that fails costs a warning; the run goes on, and the next may succeed. */
-static void save_if_asked(struct hr_launcher *launcher)
+static void note_saved(struct hr_launcher *launcher, enum hr_status status)
 {
-    struct hr_cut *cut = launcher->cuts->cut;
-    const uint64_t asked = hr_atom64_load_acquire(&cut->saves_asked); /* partner: conclude */
-    if (asked == launcher->saves_seen)
-        return;
-    launcher->save_status = launcher->save(launcher->engine);
-    if (launcher->save_status != HR_OK)
+    const struct hr_observer *observer = launcher->observer;
+    struct hr_run_result *result = launcher->result;
+    launcher->save_status = status;
+    if (status != HR_OK) {
+        result->saves.failed++;
         hr_log(HR_LOG_WARNING, "%s; training goes on", hr_error_message());
-    else if (launcher->observer->saved)
-        launcher->observer->saved(launcher->observer->arg, launcher->checkpoint);
+        return;
+    }
+    result->saves.written++;
+    snprintf(result->checkpoint, sizeof result->checkpoint, "%s", hr_save_path(launcher->saver));
+    if (observer->saved)
+        observer->saved(observer->arg, result->checkpoint);
+}
+
+bool hr_launcher_writes(const struct hr_launcher *launcher)
+{
+    return hr_writer_is_busy(&launcher->writer);
+}
+
+/* Wait for what is being written. */
+static void settle(struct hr_launcher *launcher)
+{
+    if (!hr_launcher_writes(launcher))
+        return;
+    const enum hr_status status = hr_writer_finish(&launcher->writer);
+    launcher->result->saves.write_s += hr_seconds(launcher->writer.took_ns);
+    note_saved(launcher, status);
+    hr_save_drop(launcher->saver);
+}
+
+/* The snapshot may be overwritten: it is copied, or cannot be. */
+static void let_go_on(struct hr_launcher *launcher, uint64_t asked)
+{
     launcher->saves_seen = asked;
-    hr_atom64_store_release(&cut->saves_done, asked); /* partner: hr_cut_may_arrive */
+    /* Partner: hr_cut_may_arrive. */
+    hr_atom64_store_release(&launcher->cuts->cut->saves_done, asked);
     for (size_t w = 0; w < launcher->workers; w++)
         hr_bell_ring(&launcher->cuts->control->rank[w].bell);
+}
+
+/* A replay rests there, too. */
+static void note_rest(struct hr_launcher *launcher)
+{
+    const struct hr_cut *cut = launcher->cuts->cut;
+    const size_t more = launcher->rests.n ? 2 * launcher->rests.n : 16;
+    if (!cut->asked)
+        return;
+    if (launcher->rests.n == launcher->rests.room) {
+        uint64_t *index = realloc(launcher->rests.index, more * sizeof *index);
+        if (!index) {
+            hr_log(HR_LOG_WARNING, "no memory to note a save for the trace");
+            return;
+        }
+        launcher->rests.index = index;
+        launcher->rests.room = more;
+    }
+    launcher->rests.index[launcher->rests.n++] = cut->index;
+}
+
+static void take_and_write(struct hr_launcher *launcher, uint64_t asked)
+{
+    const int64_t began = hr_clock_ns();
+    const enum hr_status status = hr_save_take(launcher->saver);
+    launcher->result->saves.copy_s += hr_seconds(hr_clock_ns() - began);
+    note_rest(launcher);
+    let_go_on(launcher, asked);
+    if (status == HR_OK)
+        hr_writer_start(&launcher->writer, hr_save_write, launcher->saver,
+                        &launcher->cuts->control->launcher_bell);
+    else
+        note_saved(launcher, status);
+}
+
+void hr_launcher_take(struct hr_launcher *launcher)
+{
+    /* Partner: hr_cut_conclude. */
+    const uint64_t asked = hr_atom64_load_acquire(&launcher->cuts->cut->saves_asked);
+    if (asked == launcher->saves_seen)
+        return;
+    settle(launcher);
+    take_and_write(launcher, asked);
+}
+
+/* --- asked for between cuts --- */
+
+static void ask(const struct hr_launcher *launcher)
+{
+    struct hr_save_request *request = launcher->cuts->request;
+    if (request && !hr_save_is_asked(request)) /* partner: who begins a batch */
+        hr_atom32_store_release(&request->asked, hr_atom32_load_relaxed(&request->asked) + 1);
+}
+
+void hr_launcher_mind_time(struct hr_launcher *launcher)
+{
+    const bool waits = hr_launcher_writes(launcher) && !launcher->alone;
+    if (launcher->save_seconds <= 0 || !launcher->cuts->saves || waits)
+        return;
+    const int64_t now = launcher->now_ns(launcher->clock);
+    const int64_t every = nanoseconds(launcher->save_seconds);
+    if (now < launcher->due_ns)
+        return;
+    ask(launcher);
+    launcher->due_ns += (now - launcher->due_ns) / every * every + every;
+}
+
+static void mind_asks(struct hr_launcher *launcher)
+{
+    const struct hr_observer *observer = launcher->observer;
+    const unsigned asks = observer->saves_asked ? observer->saves_asked(observer->arg) : 0;
+    if (asks == launcher->asks_seen)
+        return;
+    launcher->asks_seen = asks;
+    if (launcher->cuts->saves && !launcher->cuts->request)
+        hr_log(HR_LOG_WARNING, "SIGUSR1: a replay saves at the ends of epochs; it goes on");
+    else if (launcher->cuts->saves)
+        ask(launcher);
+    else
+        hr_log(HR_LOG_WARNING, "SIGUSR1 asks for a checkpoint: where to? start with "
+                               "--checkpoint-dir; training goes on");
+}
+
+static void mind_saves(struct hr_launcher *launcher)
+{
+    if (hr_writer_is_done(&launcher->writer))
+        settle(launcher);
+    if (launcher->alone || !hr_launcher_writes(launcher))
+        hr_launcher_take(launcher);
 }
 
 enum hr_status hr_launcher_tick(void *arg)
 {
     struct hr_launcher *launcher = arg;
     show_new_points(launcher);
-    save_if_asked(launcher);
+    mind_saves(launcher);
+    mind_asks(launcher);
+    if (!launcher->alone)
+        hr_launcher_mind_time(launcher);
     if (launcher->observer->progress)
         show_progress(launcher);
     return look_for_stop(launcher);
+}
+
+enum hr_status hr_launcher_end(struct hr_launcher *launcher)
+{
+    hr_launcher_take(launcher);
+    settle(launcher);
+    return hr_launcher_tick(launcher);
+}
+
+void hr_launcher_stop(struct hr_launcher *launcher)
+{
+    if (!launcher->cuts) /* it has not begun */
+        return;
+    hr_launcher_take(launcher);
+    settle(launcher);
+    free(launcher->rests.index);
+    launcher->rests.index = NULL;
+    launcher->rests.n = launcher->rests.room = 0;
+}
+
+enum hr_status hr_launcher_saved(const struct hr_launcher *launcher)
+{
+    return launcher->save_status == HR_OK
+               ? HR_OK
+               : hr_fail(launcher->save_status,
+                         "the last checkpoint could not be saved: see above");
 }
 
 int64_t hr_launcher_ps(const struct hr_launcher *launcher)

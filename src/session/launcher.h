@@ -1,9 +1,19 @@
 /* launcher.h - the launcher's side of a run: it shows progress and points of the curve, has
  * checkpoints written, and passes on requests to stop. It never computes.
  *
- * How an engine plugs in: it fills the constants, `save` among them, has hr_launcher_begin called
- * before the first rank starts and hr_launcher_tick about ten times a second (hr_launch_run does),
- * and once more after all ranks have ended, for the last points and the last save.
+ * A save: the leader asks for it at a cut (cut.h), the launcher copies the state, and a thread of
+ * its own writes the copy (writer.h) while ranks go on. The next cut waits for the copy alone. One
+ * checkpoint is written at a time: the next is copied when that is done, so none is left out, and
+ * ranks wait for a disk only where they save more than it takes.
+ *
+ * Between cuts a save is asked for by time or by the observer (a signal): ranks come to rest as
+ * soon as their strategy can, or at the next cut (strategy/save_request.h). One request stands for
+ * all that come before it is served. Time does not ask while a checkpoint is written, but
+ * for virtual time, which knows no disk.
+ *
+ * How an engine plugs in: it fills the constants, has hr_launcher_begin called before the first
+ * rank starts, hr_launcher_tick about ten times a second (hr_launch_run does), and hr_launcher_end
+ * after all ranks have ended. It forks nothing while hr_launcher_writes.
  *
  * Threads: the launcher's own; workers see only struct hr_cut and `stop`.
  * Test:    tests/unit/session/test_cut.c
@@ -11,7 +21,8 @@
 #ifndef HR_SESSION_LAUNCHER_H
 #define HR_SESSION_LAUNCHER_H
 
-#include "session/cut.h"
+#include "session/save.h"
+#include "session/writer.h"
 
 struct hr_launcher {
     const struct hr_observer *observer;
@@ -21,16 +32,24 @@ struct hr_launcher {
     const struct hr_atom64 *seen; /* samples of the first worker so far; an estimate */
     size_t seen_stride;           /* bytes from one worker's to the next one's */
     double max_seconds;           /* of the run's clock; 0: any */
+    double save_seconds; /* between two saves (--checkpoint-every); 0: time asks for none */
     int64_t (*now_ns)(const void *clock);
     const void *clock;
-    enum hr_status (*save)(void *engine); /* write the state at the cut to `checkpoint` */
-    void *engine;
-    const char *checkpoint; /* the path of the last one saved */
+    struct hr_saver *saver;
+    struct hr_run_result *result; /* its `checkpoint` and `saves` */
+    bool alone;                   /* it plays all ranks: nobody trains while it waits for a disk */
     /* Its own. */
     int64_t began_ns; /* by the run's clock */
     size_t points_shown;
     uint64_t saves_seen;
+    unsigned asks_seen; /* of observer->saves_asked */
+    int64_t due_ns;     /* by the run's clock: the next save that time asks for */
+    struct {
+        uint64_t *index; /* (n, room) owned: of cuts that were there for a request */
+        size_t n, room;
+    } rests;
     enum hr_status save_status; /* of the last one */
+    struct hr_writer writer;
 };
 
 /* The run begins now. */
@@ -41,5 +60,22 @@ int64_t hr_launcher_ps(const struct hr_launcher *launcher);
 
 /* HR_E_INTERRUPTED: asked to stop at once. */
 HR_CHECKED enum hr_status hr_launcher_tick(void *launcher);
+
+/* Ask for a save where it is time to (save_seconds). Of virtual time its driver asks before each
+ * event; else a tick does. */
+void hr_launcher_mind_time(struct hr_launcher *launcher);
+
+/* Is a checkpoint being written? Its end rings the launcher's bell. */
+bool hr_launcher_writes(const struct hr_launcher *launcher);
+/* Copy the state now, if that is asked for, though it may mean to wait for the disk: what the
+ * launcher does next changes it. */
+void hr_launcher_take(struct hr_launcher *launcher);
+
+/* All ranks have ended: the last save, which is written when it returns, and the last points. */
+HR_CHECKED enum hr_status hr_launcher_end(struct hr_launcher *launcher);
+/* After a run that ended in any way: what was asked for is written. Harmless on a zeroed one. */
+void hr_launcher_stop(struct hr_launcher *launcher);
+/* HR_OK if the last save was written, else what has kept it from that. */
+HR_CHECKED enum hr_status hr_launcher_saved(const struct hr_launcher *launcher);
 
 #endif

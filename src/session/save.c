@@ -3,9 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/size.h"
 #include "checkpoint/steps.h"
 #include "session/class_names.h"
 #include "session/input_scale.h"
@@ -17,11 +19,12 @@ static const char best_key[] = "best_step";
 enum { MODEL_METADATA = 4 + HR_INPUT_SCALE_ENTRIES, TRAINER_METADATA = 17 };
 
 /* Tensors and metadata of a checkpoint while it is written. */
-struct room {
+struct hr_taken {
     struct hr_checkpoint checkpoint;
     struct hr_tensor *tensors;    /* owned: the model's, then the trainer's */
     struct hr_metadata *metadata; /* owned: the same */
     double *curve;                /* owned */
+    bool is_best;
 };
 
 static void describe_model(const struct hr_saver *saver, struct hr_tensor_file *file)
@@ -58,56 +61,104 @@ static void describe_trainer(const struct hr_saver *saver, double *curve,
     hr_kept_put(saver->options, saver->dataset, file);
 }
 
-static enum hr_status take_room(const struct hr_saver *saver, struct room *room)
+static enum hr_status take_room(const struct hr_saver *saver, struct hr_taken *taken)
 {
     const size_t of_model =
         MODEL_METADATA + hr_class_names_entries(saver->dataset) + saver->metadata;
     const size_t of_trainer = TRAINER_METADATA + hr_kept_entries() + saver->metadata;
-    room->tensors = calloc(2 * saver->tensors + HR_PAST_TENSORS, sizeof *room->tensors);
-    room->metadata = calloc(of_model + of_trainer, sizeof *room->metadata);
-    room->curve = calloc(hr_past_numbers(saver->cuts) + 1, sizeof *room->curve);
-    if (!room->tensors || !room->metadata || !room->curve)
+    taken->tensors = calloc(2 * saver->tensors + HR_PAST_TENSORS, sizeof *taken->tensors);
+    taken->metadata = calloc(of_model + of_trainer, sizeof *taken->metadata);
+    taken->curve = calloc(hr_past_numbers(saver->cuts) + 1, sizeof *taken->curve);
+    if (!taken->tensors || !taken->metadata || !taken->curve)
         return hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
-    room->checkpoint.step = hr_cut_step(saver->cuts);
-    room->checkpoint.model =
-        (struct hr_tensor_file){.tensors = room->tensors, .metadata = room->metadata};
-    room->checkpoint.trainer = (struct hr_tensor_file){.tensors = room->tensors + saver->tensors,
-                                                       .metadata = room->metadata + of_model};
+    taken->checkpoint.step = hr_cut_step(saver->cuts);
+    taken->checkpoint.model =
+        (struct hr_tensor_file){.tensors = taken->tensors, .metadata = taken->metadata};
+    taken->checkpoint.trainer = (struct hr_tensor_file){.tensors = taken->tensors + saver->tensors,
+                                                        .metadata = taken->metadata + of_model};
     return HR_OK;
 }
 
-static enum hr_status write_state(struct hr_saver *saver, struct room *room)
+/* --- copied --- */
+
+enum { COPY_ALIGN = 64 };
+
+size_t hr_save_copy_bytes(const struct hr_saver *saver)
 {
-    struct hr_checkpoint *checkpoint = &room->checkpoint;
-    const struct hr_train_options *o = saver->options;
-    const bool is_best = hr_cut_is_best(saver->cuts, &saver->cuts->keep_best);
-    HR_TRY(take_room(saver, room));
-    if (is_best) {
+    return saver->options->checkpoint_dir[0] ? saver->bytes + 2 * saver->tensors * COPY_ALIGN : 0;
+}
+
+/* Each tensor of `file` behind the `used` bytes of the copy. */
+static void copy_tensors(const struct hr_saver *saver, struct hr_tensor_file *file, size_t *used)
+{
+    for (size_t i = 0; i < file->ntensors; i++) {
+        struct hr_tensor *tensor = &file->tensors[i];
+        unsigned char *at = saver->copy + *used;
+        HR_ASSERT(tensor->bytes <= hr_save_copy_bytes(saver) - *used);
+        memcpy(at, tensor->data, tensor->bytes);
+        tensor->data = at;
+        *used += hr_round_up(tensor->bytes, COPY_ALIGN);
+    }
+}
+
+static void describe_all(struct hr_saver *saver, struct hr_taken *taken)
+{
+    struct hr_checkpoint *checkpoint = &taken->checkpoint;
+    size_t used = 0;
+    taken->is_best = hr_cut_is_best(saver->cuts, &saver->cuts->keep_best);
+    if (taken->is_best) {
         saver->best.any = true;
         saver->best.step = checkpoint->step;
     }
     saver->describe(saver->engine, &checkpoint->model, &checkpoint->trainer);
+    copy_tensors(saver, &checkpoint->model, &used);
+    copy_tensors(saver, &checkpoint->trainer, &used);
     describe_model(saver, &checkpoint->model);
-    describe_trainer(saver, room->curve, &checkpoint->trainer);
-    HR_TRY(hr_checkpoint_save(o->checkpoint_dir, checkpoint, o->keep));
-    if (is_best)
-        hr_checkpoint_mark_best(o->checkpoint_dir, checkpoint->step, o->keep);
+    describe_trainer(saver, taken->curve, &checkpoint->trainer);
+}
+
+enum hr_status hr_save_take(struct hr_saver *saver)
+{
+    HR_ASSERT(!saver->taken);
+    saver->taken = calloc(1, sizeof *saver->taken);
+    if (!saver->taken)
+        return hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
+    const enum hr_status status = take_room(saver, saver->taken);
+    if (status == HR_OK)
+        describe_all(saver, saver->taken);
+    else
+        hr_save_drop(saver);
+    return status;
+}
+
+void hr_save_drop(struct hr_saver *saver)
+{
+    struct hr_taken *taken = saver->taken;
+    saver->taken = NULL;
+    if (!taken)
+        return;
+    free(taken->tensors);
+    free(taken->metadata);
+    free(taken->curve);
+    free(taken);
+}
+
+/* --- written --- */
+
+enum hr_status hr_save_write(void *arg)
+{
+    const struct hr_saver *saver = arg;
+    const struct hr_train_options *o = saver->options;
+    struct hr_taken *taken = saver->taken;
+    HR_TRY(hr_checkpoint_save(o->checkpoint_dir, &taken->checkpoint, o->keep));
+    if (taken->is_best)
+        hr_checkpoint_mark_best(o->checkpoint_dir, taken->checkpoint.step, o->keep);
     return HR_OK;
 }
 
-enum hr_status hr_save(struct hr_saver *saver, char *path, size_t size)
+const char *hr_save_path(const struct hr_saver *saver)
 {
-    struct room *room = calloc(1, sizeof *room);
-    if (!room)
-        return hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
-    const enum hr_status status = write_state(saver, room);
-    if (status == HR_OK)
-        snprintf(path, size, "%s", room->checkpoint.path);
-    free(room->tensors);
-    free(room->metadata);
-    free(room->curve);
-    free(room);
-    return status;
+    return saver->taken->checkpoint.path;
 }
 
 /* Approximate size of a checkpoint. */

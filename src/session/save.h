@@ -1,15 +1,17 @@
 /* save.h - the state at a cut as a checkpoint, and where a run goes on from one.
  *
- * How an engine plugs in: it fills a struct hr_saver. hr_save asks it for its tensors and metadata
- * and adds what all runs have; the position in the data is kept in samples, so that a run with
- * other workers or batches can go on from it. To go on:
+ * How an engine plugs in: it fills a struct hr_saver, and lays out its copy. hr_save_take asks it
+ * for its tensors and metadata, copies them, and adds what all runs have; hr_save_write writes that
+ * while the run goes on (launcher.h makes both calls). The position in the data is kept in samples,
+ * so that a run with other workers or batches can go on from it. To go on:
  *
  *     hr_resume_position      before the segment exists: compares data, seed, model; the position
  *     hr_past_restore         when it exists: the curve (past.h); the engine loads its tensors
  *     hr_save_prepare         the folder is this run's, and has room
  *     hr_kept_check           other kernels than before? (kept.h)
  *
- * Threads: before the ranks start, or the launcher's.
+ * Threads: before the ranks start, or the launcher's; but for hr_save_write, which shares nothing
+ *          with the run.
  */
 #ifndef HR_SESSION_SAVE_H
 #define HR_SESSION_SAVE_H
@@ -30,20 +32,31 @@ struct hr_saver {
         bool any;
         uint64_t step; /* that `best` points at (--keep-best) */
     } best;
-    /* The engine's own, which lives until hr_save returns: */
+    /* The engine's own; its tensors are copied as soon as they are described: */
     size_t tensors;  /* at most, in either file */
     size_t metadata; /* at most, in either file */
-    size_t bytes;    /* of all its tensors */
+    size_t bytes;    /* of all its tensors, at most */
     void (*describe)(void *engine, struct hr_tensor_file *model, struct hr_tensor_file *trainer);
     void *engine;
+    unsigned char *copy;    /* (hr_save_copy_bytes) of those tensors */
+    struct hr_taken *taken; /* owned: what is being written; NULL: nothing */
 };
 
 /* Claim options->checkpoint_dir, if set, for the run that begins, or goes on from `from`; check
  * that there is room. */
 HR_CHECKED enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoint *from);
 
-/* Save to options->checkpoint_dir; path (size bytes) out, untouched on error. */
-HR_CHECKED enum hr_status hr_save(struct hr_saver *saver, char *path, size_t size);
+/* Copy the state at the current cut: from then on the run may change it. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_save_take(struct hr_saver *saver);
+/* Write what was taken to options->checkpoint_dir; arg: a struct hr_saver. In any thread. */
+HR_CHECKED enum hr_status hr_save_write(void *saver);
+/* Where to; of what is taken. */
+const char *hr_save_path(const struct hr_saver *saver);
+/* Forget what was taken. Harmless where nothing is. */
+void hr_save_drop(struct hr_saver *saver);
+
+/* Bytes that a copy of the state takes: the engine lays them out as `copy`. 0: nothing is saved. */
+size_t hr_save_copy_bytes(const struct hr_saver *saver);
 
 /* Sets schedule->first, cuts->past and room for its curve. HR_E_USAGE: of another model, data or
  * seed; or in the middle of one of this run's batches. */

@@ -63,6 +63,10 @@ enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
     if (run->dual)
         hr_needs_add(needs, "dual variables", d->train.count,
                      sizeof *run->alphas + sizeof *run->norms);
+    if (run->cuts.saves)
+        hr_needs_add(needs, "copies to save", 2, params * sizeof(float));
+    if (run->cuts.saves && run->dual)
+        hr_needs_add(needs, "copies to save", d->train.count, sizeof *run->alphas);
     hr_needs_add(needs, "counters and curve", run->cuts.curve_room, sizeof *run->cuts.curve);
     hr_needs_add(needs, "rings", 1, group_bytes);
     return HR_OK;

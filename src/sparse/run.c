@@ -38,6 +38,7 @@ static enum hr_status lay_out(struct hr_sparse_run *run, struct hr_carver *to)
     HR_TRY(hr_group_bytes(&run->group_options, &group_bytes));
     run->cuts.cut = hr_carve(to, "", sizeof *run->cuts.cut);
     run->stop = hr_carve(to, "", sizeof *run->stop);
+    run->cuts.request = hr_carve(to, "", sizeof *run->cuts.request);
     run->inner_eps = hr_carve(to, "", sizeof *run->inner_eps);
     run->lock = hr_carve(to, "", sizeof *run->lock);
     run->tally = hr_carve(to, "", run->options.workers * sizeof *run->tally);
@@ -54,6 +55,8 @@ static enum hr_status lay_out(struct hr_sparse_run *run, struct hr_carver *to)
         for (size_t i = 0; i < 2; i++)
             run->best.place[i] = hr_carve(to, "", p->params * sizeof *run->best.place[i]);
     }
+    run->saved = hr_carve(to, "", run->cuts.saves * p->params * sizeof *run->saved);
+    run->saver.copy = hr_carve(to, "", hr_save_copy_bytes(&run->saver));
     return HR_OK;
 }
 
@@ -147,18 +150,15 @@ static enum hr_status launch(struct hr_sparse_run *run)
         .seen = &run->tally->seen,
         .seen_stride = sizeof *run->tally,
         .max_seconds = run->options.max_seconds,
+        .save_seconds = run->options.checkpoint_every.seconds,
         .now_ns = now_ns,
-        .save = hr_sparse_save,
-        .engine = run,
-        .checkpoint = run->result->checkpoint,
+        .saver = &run->saver,
+        .result = run->result,
     };
     hr_launcher_begin(&run->launcher);
     HR_TRY(hr_launch_run(&options, &run->stuck));
-    HR_TRY(hr_launcher_tick(&run->launcher)); /* the last points and the last save */
-    if (run->launcher.save_status != HR_OK)
-        return hr_fail(run->launcher.save_status,
-                       "the last checkpoint could not be saved: see above");
-    return HR_OK;
+    HR_TRY(hr_launcher_end(&run->launcher));
+    return hr_launcher_saved(&run->launcher);
 }
 
 /* --- the result --- */
@@ -268,6 +268,7 @@ enum hr_status hr_sparse_train(const struct hr_train_options *options,
     const enum hr_status status = train(run, &resume);
     if (status != HR_OK)
         hr_run_result_free(result);
+    hr_launcher_stop(&run->launcher);
     hr_claim_drop(&run->saver.claim);
     if (run->stuck) /* a thread that does not end still uses all of it */
         return status;

@@ -120,7 +120,7 @@ struct hr_sparse_run {
     struct hr_atom64 *factors;    /* (params / 2) mf, in pairs: the same memory */
     struct hr_best_weights best;  /* --early-stop; in the order of files */
 
-    float *saved; /* (params) a copy, while a checkpoint is written */
+    float *saved; /* (params) the weights in the order of files, when they are saved */
     double blocks[HR_MAX_RANKS];
 };
 

@@ -102,10 +102,13 @@ static void plan_epochs(struct hr_sparse_run *run)
     const struct hr_train_options *o = &run->options;
     struct hr_batch_schedule *schedule = &run->schedule;
     const uint64_t rows = run->dataset->train.count;
+    struct hr_every every = o->checkpoint_every;
+    if (every.steps) /* whole epochs */
+        every = (struct hr_every){.epochs = (every.steps - 1) / rows + 1};
     schedule->samples = schedule->pass = schedule->batches_per_epoch = rows;
     schedule->batch = 1;
     schedule->end = o->epochs * rows;
-    schedule->checkpoint_every = (o->checkpoint_every + rows - 1) / rows * rows;
+    schedule->checkpoint_every = hr_batch_schedule_every(schedule, &every);
     run->cuts = (struct hr_cuts){
         .schedule = schedule, .saves = o->checkpoint_dir[0], .curve_room = o->epochs + 1};
 }

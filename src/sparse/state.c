@@ -93,6 +93,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     const struct hr_cut *cut = run->cuts.cut;
     float *best = hr_best_weights_last(&run->best);
     const bool ends = best && cut->halt && !cut->interrupted; /* with the best ones */
+    hr_sparse_copy_weights(run, run->saved);
     describe_model(run, ends ? best : run->saved, model);
     if (best)
         put_weights(run, trainer, ends ? last_prefix : best_prefix, ends ? run->saved : best);
@@ -125,19 +126,6 @@ void hr_sparse_describe(struct hr_sparse_run *run)
         .describe = describe,
         .engine = run,
     };
-}
-
-enum hr_status hr_sparse_save(void *arg)
-{
-    struct hr_sparse_run *run = arg;
-    run->saved = malloc(run->problem.params * sizeof *run->saved);
-    if (!run->saved)
-        return hr_fail(HR_E_NOMEM, "no memory to copy %zu weights", run->problem.params);
-    hr_sparse_copy_weights(run, run->saved);
-    const enum hr_status status =
-        hr_save(&run->saver, run->result->checkpoint, sizeof run->result->checkpoint);
-    free(run->saved);
-    return status;
 }
 
 enum hr_status hr_sparse_digest(const struct hr_sparse_run *run, char out[33])

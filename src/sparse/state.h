@@ -21,8 +21,6 @@
 
 /* Fill in run->saver: how this run is saved. */
 void hr_sparse_describe(struct hr_sparse_run *run);
-/* Save it; for struct hr_launcher. */
-HR_CHECKED enum hr_status hr_sparse_save(void *run);
 
 /* May a run of these options go on from the checkpoint? HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,

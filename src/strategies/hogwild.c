@@ -133,7 +133,7 @@ static uint64_t draw(struct hr_worker *worker, uint64_t cut)
     uint64_t index;
     if (shared->outlives && hr_fates_take(shared->fates, &index))
         return index;
-    if (hr_atom32_load_acquire(&dispenser->stop))
+    if (hr_shared_rests(shared, hr_atom64_load_acquire(&dispenser->next)))
         return cut;
     return hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
 }

@@ -268,7 +268,8 @@ static void draw(struct hr_worker *worker)
         return;
     }
     uint64_t index = cut;
-    if (!draw_again(worker, &index) && !hr_atom32_load_acquire(&dispenser->stop))
+    if (!draw_again(worker, &index) &&
+        !hr_shared_rests(worker->shared, hr_atom64_load_acquire(&dispenser->next)))
         index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
     if (index < cut) {
         take_batch(worker, index);

@@ -86,7 +86,7 @@ void hr_survivors_next(struct hr_survivors *survivors, struct hr_worker *worker,
 {
     struct hr_dispenser *dispenser = worker->shared->dispenser;
     struct line *line = &survivors->of[worker->rank];
-    const bool stop = hr_atom32_load_acquire(&dispenser->stop); /* partner: the launcher */
+    const bool stop = hr_shared_rests(worker->shared, worker->index + 1);
     if (worker->index >= worker->cut || !may_begin(survivors, worker->index, stop)) {
         tell_where(survivors, dispenser);
         *task = (struct hr_task){HR_TASK_CUT, worker->index};
@@ -179,6 +179,8 @@ void hr_survivors_missing(struct hr_survivors *survivors, const struct hr_shared
     if (left > 0)
         count_lost(shared, other, end - survivors->counted, left);
     mend_updates(shared, end);
+    /* Who goes on may begin more. All rest; partner: may_begin. */
+    hr_atom64_store_release(&survivors->begun, end * ONE);
     survivors->counted = end;
     survivors->samples = trained;
 }

@@ -41,23 +41,62 @@ static uint64_t next_multiple(uint64_t index, uint64_t of)
     return (index / of + 1) * of;
 }
 
+uint64_t hr_batch_schedule_next_end(const struct hr_batch_schedule *schedule, uint64_t index)
+{
+    return next_multiple(index, schedule->batches_per_epoch);
+}
+
+/* The first of `rests` behind index; HR_NO_INDEX: there is none. */
+static uint64_t next_rest(const struct hr_batch_schedule *schedule, uint64_t index)
+{
+    size_t from = 0, to = schedule->nrests;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (schedule->rests[middle] > index)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return from < schedule->nrests ? schedule->rests[from] : HR_NO_INDEX;
+}
+
 uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, uint64_t index)
 {
-    uint64_t cut = min_u64(schedule->end, next_multiple(index, schedule->batches_per_epoch));
-    if (schedule->checkpoint_every)
+    uint64_t cut = min_u64(schedule->end, hr_batch_schedule_next_end(schedule, index));
+    if (schedule->checkpoint_every && !schedule->pauses)
         cut = min_u64(cut, next_multiple(index, schedule->checkpoint_every));
-    return cut;
+    return min_u64(cut, next_rest(schedule, index));
 }
 
 uint64_t hr_batch_schedule_longest_span(const struct hr_batch_schedule *schedule)
 {
     const uint64_t epoch = min_u64(schedule->batches_per_epoch, schedule->end - schedule->first);
-    return schedule->checkpoint_every ? min_u64(epoch, schedule->checkpoint_every) : epoch;
+    const bool cuts = schedule->checkpoint_every && !schedule->pauses;
+    return cuts ? min_u64(epoch, schedule->checkpoint_every) : epoch;
+}
+
+uint64_t hr_batch_schedule_next_save(const struct hr_batch_schedule *schedule, uint64_t index)
+{
+    return schedule->checkpoint_every ? next_multiple(index, schedule->checkpoint_every)
+                                      : UINT64_MAX;
+}
+
+uint64_t hr_batch_schedule_every(const struct hr_batch_schedule *schedule,
+                                 const struct hr_every *every)
+{
+    if (every->seconds > 0 || every->epochs > HR_NO_INDEX / schedule->batches_per_epoch)
+        return HR_NO_INDEX;
+    return every->epochs ? every->epochs * schedule->batches_per_epoch : every->steps;
 }
 
 bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index)
 {
     return index % schedule->batches_per_epoch == 0;
+}
+
+bool hr_batch_schedule_only_rests(const struct hr_batch_schedule *schedule, uint64_t index)
+{
+    return !hr_batch_schedule_ends_epoch(schedule, index);
 }
 
 bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index)

@@ -10,7 +10,10 @@
  * into the next pass; each pass is still an exact permutation.
  *
  * A *cut* is an index at which all workers have finished every earlier index and begun no later
- * one: the ends of epochs, multiples of checkpoint_every, and the end of the run.
+ * one: the ends of epochs, multiples of checkpoint_every, the end of the run, and where somebody
+ * asks for a save (save_request.h). Strategies may act at the end of an epoch (average, for
+ * example). At any other cut workers *only rest*: what they have is copied, to be saved or
+ * evaluated, and they, or a run that is resumed there, go on as if nothing had been.
  */
 #ifndef HR_STRATEGY_BATCH_SCHEDULE_H
 #define HR_STRATEGY_BATCH_SCHEDULE_H
@@ -18,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hogring/train.h"
 #include "optim/lr.h"
 
 struct hr_batch_schedule {
@@ -26,7 +30,11 @@ struct hr_batch_schedule {
     uint64_t batch;             /* samples an index stands for (the last of an epoch: fewer) */
     uint64_t batches_per_epoch; /* ceil(samples / batch) */
     uint64_t first, end;        /* indices of this run: [first, end) */
-    uint64_t checkpoint_every;  /* indices; 0: only at the ends of epochs */
+    uint64_t checkpoint_every;  /* indices; 0: only at the ends of epochs; HR_NO_INDEX: nowhere */
+    bool pauses;                /* saves inside of an epoch are no cuts: strategy/pause.h */
+    const uint64_t *rests; /* (nrests) borrowed, growing: cuts that were asked for in a run that is
+                              replayed */
+    size_t nrests;
     struct hr_lr_schedule lr;
     double lr_factor; /* --scale-lr, and --async-lr divide: 1 / workers */
 };
@@ -52,11 +60,24 @@ float hr_batch_schedule_lr(const struct hr_batch_schedule *schedule, uint64_t in
 /* The first cut after index (index < end). */
 uint64_t hr_batch_schedule_next_cut(const struct hr_batch_schedule *schedule, uint64_t index);
 
+/* The first end of an epoch after index. */
+uint64_t hr_batch_schedule_next_end(const struct hr_batch_schedule *schedule, uint64_t index);
+
 /* No two cuts are farther apart, in indices. */
 uint64_t hr_batch_schedule_longest_span(const struct hr_batch_schedule *schedule);
 
+/* The first multiple of checkpoint_every after index; UINT64_MAX: there is none. */
+uint64_t hr_batch_schedule_next_save(const struct hr_batch_schedule *schedule, uint64_t index);
+
+/* checkpoint_every in indices; where it is of time, no index is a place to save at. */
+#define HR_NO_INDEX UINT64_MAX
+uint64_t hr_batch_schedule_every(const struct hr_batch_schedule *schedule,
+                                 const struct hr_every *every);
+
 /* Is this index the end of an epoch, or a place to save at? */
 bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint64_t index);
+/* Do all only rest there? Not at the end of an epoch. */
+bool hr_batch_schedule_only_rests(const struct hr_batch_schedule *schedule, uint64_t index);
 bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index);
 
 #endif

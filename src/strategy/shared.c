@@ -18,7 +18,7 @@ void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *tas
     }
     /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
      * this worker offers after this store, so a worker that has the sum sees the store. */
-    if (worker->seat == 0 && stop_at == UINT64_MAX && hr_atom32_load_acquire(&dispenser->stop))
+    if (worker->seat == 0 && stop_at == UINT64_MAX && hr_shared_rests(worker->shared, meet))
         hr_atom64_store_release(&dispenser->stop_at, meet);
     *task = (struct hr_task){HR_TASK_BATCH, worker->index++};
 }

@@ -17,6 +17,7 @@
 #include "optim/optimizer.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/fate.h"
+#include "strategy/save_request.h"
 #include "strategy/stale.h"
 
 struct hr_strategy;
@@ -63,6 +64,8 @@ struct hr_dispenser {
         HR_LINE) struct hr_atom64 stop_at;  /* synchronous: nobody begins this index. Writer: worker
                                                0, before it offers the gradient of the one before */
     alignas(HR_LINE) struct hr_atom32 stop; /* asked to stop. Writer: the launcher */
+    struct hr_save_request save;
+    struct hr_atom64 begins; /* the index behind the last cut. Writer: as of `cut` */
 };
 
 /* Who has a share in what is done together: the workers of the current term (shm/roster.h), in the
@@ -159,6 +162,17 @@ struct hr_shared_state {
     bool (*posted)(void *arg, const struct hr_posted *what);
     void *posted_arg;
 };
+
+/* Shall batch `next` not be begun, nor any other but those that are handed out again? To save,
+ * there must have been one since the last cut; where saves are pauses, nobody rests for them. */
+static inline bool hr_shared_rests(const struct hr_shared_state *shared, uint64_t next)
+{
+    const struct hr_dispenser *dispenser = shared->dispenser;
+    /* Partners: the launcher, and for `begins` the leader at the last cut. */
+    return hr_atom32_load_acquire(&dispenser->stop) ||
+           (hr_save_is_asked(&dispenser->save) && !shared->schedule.pauses &&
+            next > hr_atom64_load_acquire(&dispenser->begins));
+}
 
 /* Parameter servers' ranks: shards, and behind them their second copies. */
 static inline size_t hr_owners(const struct hr_shared_state *shared)

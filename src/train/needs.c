@@ -64,5 +64,6 @@ enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *chec
         hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(hr_memory_needs(run, needs));
     add_private(run, needs);
+    needs->reserved += run->leader.cuts.saves * stack_bytes(); /* of who writes them */
     return HR_OK;
 }

@@ -12,6 +12,7 @@
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "train/run.h"
+#include "train/state.h"
 #include "strategies/find.h"
 
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
@@ -32,6 +33,7 @@ void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 
 void hr_run_finish(struct hr_run *run)
 {
+    hr_launcher_stop(&run->launcher);
     hr_record_abandon(&run->drive); /* unless it ended well */
     hr_losses_end(&run->drive.losses);
     hr_claim_drop(&run->saver.claim);
@@ -180,7 +182,8 @@ static void lay_out_schedule(struct hr_run *run)
     schedule->end = o->epochs * schedule->batches_per_epoch;
     if (o->max_steps && o->max_steps < schedule->end)
         schedule->end = o->max_steps;
-    schedule->checkpoint_every = o->checkpoint_dir[0] ? o->checkpoint_every : 0;
+    schedule->checkpoint_every =
+        o->checkpoint_dir[0] ? hr_batch_schedule_every(schedule, &o->checkpoint_every) : 0;
 }
 
 /* Whose gradients a worker may wait for while it communicates. */
@@ -256,6 +259,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_calibrate_check(&run->job));
     run->job.neval = hr_train_job_blocks(run->job.dataset);
     HR_TRY(set_up_leader(run));
+    hr_state_describe(run);
     shared->weights = calloc(2 * shared->workers, sizeof *shared->weights);
     if (!shared->weights)
         return hr_fail(HR_E_NOMEM, "no memory for %zu workers", shared->workers);

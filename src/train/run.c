@@ -40,6 +40,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     hr_atom64_store_relaxed(&shared->dispenser->cut,
                             hr_batch_schedule_next_cut(schedule, schedule->first));
     hr_atom64_store_relaxed(&shared->dispenser->stop_at, UINT64_MAX);
+    hr_atom64_store_relaxed(&shared->dispenser->begins, schedule->first);
     run->leader.cuts.cut->index = run->leader.cuts.cut->begins = schedule->first;
     hr_seats_fill(shared);
     hr_fates_init(shared->fates, shared->workers, hr_fates_room(shared));
@@ -60,12 +61,6 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
 
 /* --- the run --- */
 
-static enum hr_status save(void *arg)
-{
-    struct hr_run *run = arg;
-    return hr_save(&run->saver, run->result->checkpoint, sizeof run->result->checkpoint);
-}
-
 static void begin_launcher(struct hr_run *run)
 {
     run->launcher = (struct hr_launcher){
@@ -76,11 +71,12 @@ static void begin_launcher(struct hr_run *run)
         .seen = &run->shared.stats->seen,
         .seen_stride = sizeof *run->shared.stats,
         .max_seconds = run->job.options->max_seconds,
+        .save_seconds = run->job.options->checkpoint_every.seconds,
         .now_ns = run->drive.driver->now_ns,
         .clock = &run->drive,
-        .save = save,
-        .engine = run,
-        .checkpoint = run->result->checkpoint,
+        .saver = &run->saver,
+        .result = run->result,
+        .alone = run->drive.driver->played,
     };
     hr_launcher_begin(&run->launcher);
 }
@@ -105,7 +101,6 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(hr_run_fits(run->job.options, run->job.dataset, &run->needs));
     if (run->job.options->normalize)
         HR_TRY(hr_scaling_measure(run->job.dataset, &run->job.scaling));
-    hr_state_describe(run);
     if (checkpoint) {
         HR_TRY(hr_resume_position(&run->saver, checkpoint));
         HR_TRY(hr_state_check(run, checkpoint));
@@ -133,17 +128,14 @@ static enum hr_status train(struct hr_run *run)
     begin_losses(run);
     run->wall_began_ns = hr_clock_ns();
     HR_TRY(hr_divergence_explain(run, run->drive.driver->run(&run->drive)));
-    HR_TRY(hr_launcher_tick(&run->launcher)); /* the last points and the last save */
+    HR_TRY(hr_launcher_end(&run->launcher));
     hr_best_state_end(run);
     HR_TRY(hr_result_fill(run));
     HR_TRY(hr_final_test(run));
     HR_TRY(hr_record_end(&run->drive));
     if (run->job.options->calibrate[0])
         HR_TRY(hr_calibrate_write(&run->drive));
-    if (run->launcher.save_status != HR_OK)
-        return hr_fail(run->launcher.save_status,
-                       "the last checkpoint could not be saved: see above");
-    return HR_OK;
+    return hr_launcher_saved(&run->launcher);
 }
 
 enum hr_status hr_train_call(const struct hr_train_call *call, struct hr_run_result *result)

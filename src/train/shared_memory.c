@@ -52,7 +52,7 @@ static void lay_out_best(struct hr_run *run, struct hr_carver *to)
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
-    static const char counts[] = "counters and curve", copy[] = "copy to evaluate and save";
+    static const char counts[] = "counters and curve", copy[] = "copies to evaluate and save";
     struct hr_shared_state *shared = &run->shared;
     struct hr_leader *leader = &run->leader;
     size_t group_bytes = 0;
@@ -60,6 +60,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         HR_TRY(hr_group_bytes(&shared->group_options, &group_bytes));
     run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
+    if (shared->dispenser && (!run->drive.replay || shared->schedule.pauses))
+        leader->cuts.request = &shared->dispenser->save;
     shared->group = hr_carve(to, "rings", group_bytes);
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
@@ -76,6 +78,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
     if (shared->strategy->keeps_replicas)
         shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
+    run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));
     lay_out_best(run, to);
     lay_out_losses(run, to);
     shared->snapshot.losses = hr_carve(to, copy, sizeof *shared->snapshot.losses);

@@ -176,7 +176,10 @@ void hr_state_describe(struct hr_run *run)
         .metadata = METADATA,
         .bytes = (1 + state_arrays(run) + replicas(run) + ends_with_best) * run->shared.params *
                      sizeof(float) +
-                 2 * run->job.scaling.channels * sizeof(float),
+                 tensors * sizeof run->batches_saved +
+                 run->shared.snapshot.state_copies * sizeof *run->shared.snapshot.applied +
+                 run->shared.workers * sizeof *run->shared.snapshot.shares +
+                 2 * run->job.dataset->shape.channels * sizeof(float),
         .describe = describe,
         .engine = run,
     };

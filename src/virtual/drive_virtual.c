@@ -83,6 +83,7 @@ static enum hr_status step(struct hr_simulator *sim)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");
     const struct hr_happening what = hr_event_unpack(packed);
     stop_in_time(drive);
+    hr_launcher_mind_time(drive->launcher);
     HR_TRY(happen(sim, &what));
     if (sim->play.shared->outlives)
         HR_TRY(hr_virtual_mind_losses(sim, &what));

@@ -84,6 +84,16 @@ P
     "[('allreduce direct sgd', 2), ('ps-sync adam', 2)]" ]
 }
 
+@test "what saving took is told, where something was saved" {
+  hogring train "${own[@]}" --checkpoint-dir "$TMP/c" --checkpoint-every 10 --json "$TMP/out.json" >"$TMP/stdout"
+  saves='d["runs"][0]["saves"]'
+  [ "$(json "$TMP/out.json" "$saves['written'], $saves['failed'], all($saves[k] > 0 for k in ('rest_seconds', 'copy_seconds', 'write_seconds'))")" = "(14, 0, True)" ] # 135 steps: 10, ..., 130, 135
+  grep -qE "^saves +14, written in [0-9.]+ s beside training; workers rested [0-9.e-]+ s$" "$TMP/stdout"
+  hogring train "${own[@]}" --json "$TMP/out.json" >"$TMP/stdout"
+  [ "$(json "$TMP/out.json" "$saves")" = None ]
+  [ "$(grep -c ^saves "$TMP/stdout")" = 0 ]
+}
+
 @test "compare goes on in every folder, and begins where there is none" {
   some=(compare "${own[@]}" --checkpoint-dir "$TMP/c" --resume auto --json "$TMP/out.json" --strategies)
   hogring "${some[@]}" allreduce,ps-sync:lr=0.3 >/dev/null

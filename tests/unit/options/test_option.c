@@ -60,6 +60,32 @@ static void text_and_json_read_back(void **state)
     }
 }
 
+/* Steps, a time or epochs: each as text and as JSON. */
+static void how_often_has_three_spellings(void **state)
+{
+    (void)state;
+    static const char *const spelled[] = {"0", "100", "30s", "0.05s", "2epochs"};
+    const struct hr_option *row = hr_train_option_find("checkpoint-every");
+    struct hr_train_options options, again;
+    char text[64];
+    for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++) {
+        assert_true(hr_option_store(row, &options, spelled[i]));
+        hr_option_text(row, &options, text, sizeof text);
+        assert_string_equal(text, spelled[i]);
+        json_t *value = hr_option_json(row, &options);
+        assert_true(json_is_integer(value) == (i < 2));
+        assert_true(hr_option_from_json(row, &again, value));
+        assert_true(hr_option_equal(row, &options, &again));
+        json_decref(value);
+    }
+    assert_true(hr_option_store(row, &options, "5m"));
+    assert_true(options.checkpoint_every.seconds == 300);
+    assert_false(hr_option_store(row, &options, "0s"));
+    assert_false(hr_option_store(row, &options, "0epochs"));
+    assert_false(hr_option_store(row, &options, "epochs"));
+    assert_false(hr_option_store(row, &options, "-1"));
+}
+
 static void refused(const char *option, const char *value, const char *text)
 {
     struct hr_train_options options;
@@ -87,6 +113,7 @@ int main(void)
         cmocka_unit_test(names_are_told_apart_by_every_command),
         cmocka_unit_test(rows_of_data_say_its_defaults),
         cmocka_unit_test(text_and_json_read_back),
+        cmocka_unit_test(how_often_has_three_spellings),
         cmocka_unit_test(ranges_and_words_say_what_is_expected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

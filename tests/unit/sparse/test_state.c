@@ -28,7 +28,7 @@ static struct hr_train_options saving(struct hr_train_options options, const cha
 /* Nobody waits for the launcher at cuts. */
 static struct hr_train_options saving_at_the_end(struct hr_train_options options, const char *name)
 {
-    options.checkpoint_every = (uint64_t)1 << 40;
+    options.checkpoint_every.steps = (uint64_t)1 << 40;
     return saving(options, name);
 }
 
@@ -163,7 +163,7 @@ static void checkpoints_come_at_the_ends_of_epochs(void **state)
     struct hr_checkpoint checkpoint;
     struct hr_dataset data = sparse_data(700, 300, 9, 1);
     struct hr_train_options options = saving(sparse_options("svm", "dual", 2, 5), "ckpt");
-    options.checkpoint_every = data.train.count + 1; /* so at the end of each second epoch */
+    options.checkpoint_every.steps = data.train.count + 1; /* so at the end of each second epoch */
     options.keep = 0;
     struct hr_run_result result = run_of(&options, &data);
     char path[300];

@@ -171,7 +171,7 @@ static void resumed_is_never_stopped(void **state)
     for (uint64_t k = 50; k <= 100; k += 50) {
         run_folder_make(folder);
         snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
-        options.checkpoint_every = 50;
+        options.checkpoint_every.steps = 50;
         run_digest(&options, want);
         run_folder_remove(folder);
         run_check_resume(options, k, want);

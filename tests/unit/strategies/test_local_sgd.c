@@ -19,7 +19,7 @@ static void save_every(struct hr_train_options *options, char folder[64], uint64
 {
     run_folder_make(folder);
     snprintf(options->checkpoint_dir, sizeof options->checkpoint_dir, "%s", folder);
-    options->checkpoint_every = every;
+    options->checkpoint_every.steps = every;
 }
 
 static void digest_with_cuts(struct hr_train_options options, uint64_t every, char digest[33])
@@ -113,7 +113,7 @@ static void check_resume(struct hr_train_options options, uint64_t every, uint64
 {
     char want[33];
     digest_with_cuts(options, every, want);
-    options.checkpoint_every = every;
+    options.checkpoint_every.steps = every;
     run_check_resume(options, k, want);
 }
 

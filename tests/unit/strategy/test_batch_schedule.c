@@ -63,6 +63,43 @@ static void cuts_are_ends_of_epochs_saves_and_the_end(void **state)
     assert_false(hr_batch_schedule_ends_epoch(&schedule, 4));
 }
 
+static void a_replay_has_the_cuts_that_were_asked_for(void **state)
+{
+    (void)state;
+    static const uint64_t rests[] = {1, 4, 5}, cuts[] = {1, 3, 3, 4, 5, 6, 8, 8};
+    struct hr_batch_schedule schedule = schedule_of_ten();
+    schedule.rests = rests;
+    schedule.nrests = 3;
+    for (uint64_t index = 0; index < schedule.end; index++)
+        assert_int_equal(hr_batch_schedule_next_cut(&schedule, index), cuts[index]);
+}
+
+static void saves_come_by_steps_epochs_or_time(void **state)
+{
+    (void)state;
+    const struct hr_batch_schedule schedule = schedule_of_ten(); /* an epoch is three batches */
+    const struct hr_every never = {0}, steps = {.steps = 7}, epochs = {.epochs = 2},
+                          many = {.epochs = UINT64_MAX / 2}, time = {.seconds = 0.5};
+    assert_int_equal(hr_batch_schedule_every(&schedule, &never), 0);
+    assert_int_equal(hr_batch_schedule_every(&schedule, &steps), 7);
+    assert_int_equal(hr_batch_schedule_every(&schedule, &epochs), 6);
+    assert_int_equal(hr_batch_schedule_every(&schedule, &many), HR_NO_INDEX);
+    assert_int_equal(hr_batch_schedule_every(&schedule, &time), HR_NO_INDEX);
+}
+
+static void strategies_act_at_the_ends_of_epochs_alone(void **state)
+{
+    (void)state;
+    struct hr_batch_schedule schedule = schedule_of_ten();
+    static const uint64_t ends[] = {3, 3, 3, 6, 6, 6, 9, 9};
+    static const bool only_rests[] = {false, true, true, false, true, true, false, true, true};
+    schedule.checkpoint_every = 2;
+    for (uint64_t index = 0; index < schedule.end; index++)
+        assert_int_equal(hr_batch_schedule_next_end(&schedule, index), ends[index]);
+    for (uint64_t index = 0; index <= schedule.end; index++)
+        assert_int_equal(hr_batch_schedule_only_rests(&schedule, index), only_rests[index]);
+}
+
 /* Warm-up over one epoch from position and share of the batch: 4/10, 8/10, 10/10 of the peak. */
 static void the_rate_follows_the_samples_seen(void **state)
 {
@@ -85,6 +122,9 @@ int main(void)
         cmocka_unit_test(batches_cover_each_epoch_and_the_last_is_short),
         cmocka_unit_test(a_batch_may_straddle_passes),
         cmocka_unit_test(cuts_are_ends_of_epochs_saves_and_the_end),
+        cmocka_unit_test(a_replay_has_the_cuts_that_were_asked_for),
+        cmocka_unit_test(saves_come_by_steps_epochs_or_time),
+        cmocka_unit_test(strategies_act_at_the_ends_of_epochs_alone),
         cmocka_unit_test(the_rate_follows_the_samples_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

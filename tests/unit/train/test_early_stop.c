@@ -149,7 +149,7 @@ static void check_killed(struct hr_train_options options, size_t kills)
     size_t done = 0;
     save_to(&options, folder);
     snprintf(options.keep_best, sizeof options.keep_best, "accuracy");
-    options.checkpoint_every = 13;
+    options.checkpoint_every.steps = 13;
     options.finished_ok = true;
     while (done < kills && !live(&options, 1 + done % 3)) {
         done++;

@@ -38,7 +38,7 @@ static struct hr_train_options random_options(uint64_t number)
     options.seed = number;
     if (draw(&draws, 3) == 0) {
         snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", scratch("saved"));
-        options.checkpoint_every = 1 + draw(&draws, 20);
+        options.checkpoint_every.steps = 1 + draw(&draws, 20);
         options.overwrite = true; /* the folder of another draw */
         options.keep = 1;
     }

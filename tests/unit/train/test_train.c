@@ -204,7 +204,7 @@ static void saving_on_the_way_changes_nothing(void **state)
     run_digest(&options, want);
     run_folder_make(folder);
     snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
-    options.checkpoint_every = 7;
+    options.checkpoint_every.steps = 7;
     CHECK_DIGEST(&options, want);
     run_folder_remove(folder);
 }
@@ -262,7 +262,7 @@ static void divergence_is_named_and_keeps_the_last_checkpoint(void **state)
         struct hr_train_options options = run_options(all[i], 2);
         snprintf(options.lr_schedule, sizeof options.lr_schedule, "constant");
         snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
-        options.checkpoint_every = 1;
+        options.checkpoint_every.steps = 1;
         options.warmup_epochs = 0;
         options.lr = 1e6;
         options.epochs = 10;
