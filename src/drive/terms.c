@@ -11,8 +11,11 @@
 
 static uint64_t roll_back(const struct hr_leader *leader)
 {
-    hr_last_cut_restore(leader->job->shared);
-    hr_fates_roll_back(leader->job->shared->fates);
+    const struct hr_shared_state *shared = leader->job->shared;
+    hr_last_cut_restore(shared);
+    hr_fates_roll_back(shared->fates);
+    if (leader->cuts.cut->begins == shared->schedule.first)
+        hr_begin_with(shared);
     return leader->cuts.cut->begins;
 }
 

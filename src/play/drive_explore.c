@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "play/play_cut.h"
+#include "play/play_pause.h"
 #include "server/server_replica.h"
 
 struct explorer {
@@ -207,6 +208,7 @@ static enum hr_status play_all(struct explorer *explorer)
             HR_TRY(draw_death(explorer, kind));
         draw_stall(explorer);
         HR_TRY(one_event(explorer));
+        HR_TRY(hr_play_pause(play));
         HR_TRY(hr_play_tick(play));
     }
 }

@@ -17,6 +17,7 @@
 #include "base/cpus.h"
 #include "server/server_losses.h"
 #include "server/server_replica.h"
+#include "play/play_pause.h"
 #include "play/replay_losses.h"
 #include "play/replay_owed.h"
 
@@ -313,6 +314,7 @@ static enum hr_status play_all(struct replayer *replayer)
     struct hr_play *play = &replayer->play;
     for (;;) {
         HR_TRY(one_round(replayer));
+        HR_TRY(hr_play_pause(play));
         HR_TRY(hr_play_tick(play));
         if (!hr_replay_at_cut(&replayer->losses))
             continue;

@@ -43,8 +43,10 @@ static enum hr_status gradient(void *arg, size_t rank, struct hr_compute_buffers
 
 enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
 {
+    const struct hr_worker_stats *stats = &play->shared->stats[rank];
     hr_control_step(play->shared->control, rank, play->task[rank].index);
-    play->played[rank].last = play->shared->stats[rank].last;
+    play->played[rank].last = stats->last;
+    play->played[rank].before = hr_stats_gradients(stats);
     play->played[rank].step = play->worker[rank].worker.steps;
     return hr_pool_submit(play->pool, gradient, play, rank, due);
 }

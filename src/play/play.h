@@ -33,8 +33,10 @@ enum hr_play_state {
 
 /* A rank's, for losses. */
 struct hr_played {
-    bool up;                      /* it has private memory */
-    struct hr_last_gradient last; /* its counters, when its gradient was submitted to the pool, */
+    bool up; /* it has private memory */
+    struct hr_gradient_counters
+        before;                   /* its counters, when its gradient was submitted to the pool; */
+    struct hr_last_gradient last; /* its last gradient then, */
     uint64_t step;                /* and the number of that */
     int64_t offered_ns;           /* when it handed in its last gradient */
     uint32_t losses_seen;
@@ -52,6 +54,7 @@ struct hr_play {
     struct hr_task *task;           /* (workers) owned: the current ones */
     struct hr_pool *pool;           /* owned */
     int64_t ticked_ns;
+    uint64_t next_save; /* the index at which a pause is due, at the earliest: play_pause.h */
 };
 
 /* Those that do anything: in a replay one does the work of both copies. */

@@ -180,6 +180,8 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
 /* If all who live have arrived: export, and tell them (server_cut.c). */
 void hr_shard_finish_cut(struct hr_shard *shard);
 void hr_shard_export(struct hr_shard *shard);
+/* Copy its slice, and state. */
+void hr_shard_copy_to(const struct hr_shard *shard, const struct hr_snapshot *to);
 /* Is there a batch to be handed out before the cut? Shard 0 only. One that came back goes out even
  * after a request to stop: the cut has all before it. */
 bool hr_shard_has_batch(const struct hr_shard *shard);
@@ -192,5 +194,12 @@ void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
 /* The one update expression, with the gradient sum g (count); the number of the next. */
 void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);
 uint64_t hr_shard_next_number(const struct hr_shard *shard);
+/* The same with a worker's push of that staleness; the new weights go to `out` (count) as well;
+ * NULL: nowhere. */
+void hr_shard_apply_push(struct hr_shard *shard, size_t worker, const struct hr_message *push,
+                         uint64_t staleness, float *out);
+
+/* Between two events (strategy/pause.h): strategy->pause of ps-async and ssp. */
+bool hr_server_pause(const struct hr_standing *at, struct hr_pause *to);
 
 #endif

@@ -3,14 +3,21 @@
 
 #include "server/server_replica.h"
 
-void hr_shard_export(struct hr_shard *shard)
+void hr_shard_copy_to(const struct hr_shard *shard, const struct hr_snapshot *to)
 {
     const struct hr_shared_state *shared = shard->shared;
-    memcpy(shared->snapshot.weights + shard->first, shard->weights, shard->count * sizeof(float));
-    if (!shared->strategy->private_state)
-        hr_export_state(shared, shard->state, shard->first, shard->count);
+    const size_t bytes = shard->count * sizeof(float);
+    const size_t states = shared->strategy->private_state ? 0 : hr_state_floats(shared);
+    memcpy(to->weights + shard->first, shard->weights, bytes);
+    for (size_t at = shard->first; at < states; at += shared->params)
+        memcpy(to->state + at, shard->state + at, bytes);
     if (!shared->strategy->private_state && shard->number == 0)
-        shared->snapshot.applied[0] = shard->before + shard->version;
+        to->applied[0] = shard->before + shard->version;
+}
+
+void hr_shard_export(struct hr_shard *shard)
+{
+    hr_shard_copy_to(shard, &shard->shared->snapshot);
 }
 
 static void export(struct hr_shard *shard)
@@ -36,7 +43,19 @@ static bool cut_is_complete(const struct hr_shard *shard)
     return here > 0;
 }
 
-/* All have the same weights: no worker is ahead. */
+/* At an epoch's end all have the same weights: no worker is ahead. Where an asynchronous run only
+ * rests, to save, clocks go on. */
+static void leave_cut(const struct hr_shard *shard, struct hr_client *client)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    client->pushes += client->clock - client->began;
+    client->began = client->clock;
+    if (shared->strategy->pause && hr_cut_only_rests(shared))
+        return;
+    client->read = shard->version;
+    client->clock = client->applied = client->began = 0;
+}
+
 void hr_shard_finish_cut(struct hr_shard *shard)
 {
     if (!cut_is_complete(shard) || !hr_replica_agrees(shard))
@@ -50,9 +69,7 @@ void hr_shard_finish_cut(struct hr_shard *shard)
         client->arrived = false;
         client->rests = true;
         client->aside = shard->joined;
-        client->read = shard->version;
-        client->pushes += client->clock - client->began;
-        client->clock = client->applied = client->began = 0;
+        leave_cut(shard, client);
         if (arrived)
             hr_shard_reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});
     }

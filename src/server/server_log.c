@@ -36,7 +36,7 @@ enum hr_status hr_replica_start(struct hr_shard *shard)
     shard->speaks = !shard->leads;
     shard->log = log.ring;
     shard->notes = log.notes;
-    if (shard->speaks || !shard->loses)
+    if (shard->speaks || (!shard->loses && !hr_fates_waiting(shared->fates)))
         return HR_OK;
     if (shared->strategy->private_state)
         shard->given = calloc(shared->workers, shard->count * sizeof *shard->given);

@@ -86,7 +86,7 @@ uint64_t hr_shard_cut(const struct hr_shard *shard)
 
 static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)
 {
-    return (shard->loses && hr_fates_waiting(shard->fates)) || shard->next < cut;
+    return hr_fates_waiting(shard->fates) || shard->next < cut;
 }
 
 bool hr_shard_has_batch(const struct hr_shard *shard)
@@ -133,7 +133,7 @@ static bool hand_out(struct hr_shard *shard, size_t worker)
     uint64_t next = shard->next;
     if (!hr_shard_has_batch(shard))
         return false;
-    if (!shard->loses || !hr_fates_take(shard->fates, &next))
+    if (!hr_fates_take(shard->fates, &next))
         hr_shard_handed_out(shard, next + 1);
     shard->worker[worker].batch = shard->taken.value = next;
     shard->worker[worker].batches = 1;
@@ -202,26 +202,35 @@ uint64_t hr_shard_next_number(const struct hr_shard *shard)
     return shard->before + shard->version + 1;
 }
 
-/* Apply one worker's push. Compensation is needed only if others updated the weights since the
- * worker read them; what it read is in its memory until this update overwrites it. */
-static void update_with_push(struct hr_shard *shard, size_t worker, size_t samples, uint64_t index)
+/* Compensation is needed only if others updated the weights since the worker read them; what it
+ * read is in its memory until `out` overwrites it. */
+void hr_shard_apply_push(struct hr_shard *shard, size_t worker, const struct hr_message *push,
+                         uint64_t staleness, float *out)
 {
     const struct hr_shared_state *shared = shard->shared;
     const struct hr_stale_updates *stale = shared->setup;
-    const uint64_t staleness = shard->worker[worker].staleness;
     const float *g = shared->grads[worker] + shard->first;
     const struct hr_step step =
-        hr_step_stale(shared, index, samples, hr_shard_next_number(shard), staleness);
+        hr_step_stale(shared, push->word[HR_REQUEST_INDEX], push->word[HR_REQUEST_SAMPLES],
+                      hr_shard_next_number(shard), staleness);
     const struct hr_drift drift = {shared->weights[worker] + shard->first, shard->weights,
                                    stale->compensation};
     if (drift.lambda > 0 && staleness > 0) {
         hr_step_compensate(&step, shard->first, shard->count, shard->sum, g, &drift);
         g = shard->sum;
     }
+    update(shard, step, g, out);
+}
+
+/* Apply one worker's push. */
+static void update_with_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
+{
+    struct hr_client *client = &shard->worker[worker];
     const bool pulls = asks_for_weights(shard, worker);
-    update(shard, step, g, pulls ? shared->weights[worker] + shard->first : NULL);
-    shard->worker[worker].handed = pulls ? shard->version : 0;
-    shard->worker[worker].applied++;
+    hr_shard_apply_push(shard, worker, push, client->staleness,
+                        pulls ? shard->shared->weights[worker] + shard->first : NULL);
+    client->handed = pulls ? shard->version : 0;
+    client->applied++;
 }
 
 static void update_with_sum(struct hr_shard *shard)
@@ -257,19 +266,17 @@ static bool all_are_in(const struct hr_shard *shard, size_t worker)
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
 {
     const struct hr_shared_state *shared = shard->shared;
-    const uint64_t index = push->word[HR_REQUEST_INDEX];
-    const size_t samples = push->word[HR_REQUEST_SAMPLES];
     shard->worker[worker].clock++;
     shard->worker[worker].batches = 0;
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
     shard->taken.value = shard->worker[worker].staleness;
     hr_client_pushed(&shard->worker[worker]);
     if (!shared->strategy->synchronous) {
-        update_with_push(shard, worker, samples, index);
+        update_with_push(shard, worker, push);
         return;
     }
-    shard->worker[worker].index = index;
-    shard->worker[worker].samples = samples;
+    shard->worker[worker].index = push->word[HR_REQUEST_INDEX];
+    shard->worker[worker].samples = push->word[HR_REQUEST_SAMPLES];
     if (all_are_in(shard, worker))
         update_with_sum(shard);
 }

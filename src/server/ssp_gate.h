@@ -1,6 +1,6 @@
 /* ssp_gate.h - the gate of Stale Synchronous Parallel: who may read weights now.
  *
- *   Clock    of a worker: its pushes since the last cut.
+ *   Clock    of a worker: its pushes since the last end of an epoch.
  *   Gate     a worker may read when its clock is at most `s` ahead of the slowest. s is
  *            shared->staleness_bound: 0 for ps-sync, --staleness for ssp, any number for ps-async.
  *   Slowest  among live workers: those that neither stand at the cut nor have left.

@@ -2,6 +2,7 @@
 
 #include "base/size.h"
 #include "base/vec.h"
+#include "strategy/pause.h"
 
 /* A worker that has delivered waits for the step's end, and so does one that came too late to have
  * a share. */
@@ -243,6 +244,34 @@ void hr_backup_restate(struct hr_shard *shard, size_t worker)
         settle_counters(shard, worker);
     tell_updates(shard, worker);
     tell_dropped(shard, worker);
+}
+
+/* --- a save between two events (strategy/pause.h): whole steps only --- */
+
+/* Is a worker's last gradient in no update, and not dropped to its knowledge? */
+static bool is_undone(const struct hr_client *client, const struct hr_last_gradient *last)
+{
+    if (!last->any)
+        return false;
+    return (client->batches && client->batch == last->index) || client->in ||
+           client->fate == HR_FATE_DROPPED;
+}
+
+static void copy_account(const struct hr_standing *at, size_t worker, struct hr_pause *to)
+{
+    const struct hr_client *client = &at->shard[0]->worker[worker];
+    const struct hr_last_gradient *last = &at->shared->stats[worker].last;
+    to->worker[worker].updates = client->made;
+    if (!at->before[worker] && is_undone(client, last)) /* else it is written */
+        to->worker[worker].undone = last->index;
+}
+
+bool hr_backup_pause(const struct hr_standing *at, struct hr_pause *to)
+{
+    hr_shard_copy_to(at->shard[0], &to->snapshot);
+    for (size_t w = 0; w < at->shared->workers; w++)
+        copy_account(at, w, to);
+    return true;
 }
 
 void hr_backup_take(struct hr_shard *shard, size_t worker)

@@ -17,5 +17,6 @@ void hr_backup_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_backup_take(struct hr_shard *shard, size_t worker);
 void hr_backup_lose(struct hr_shard *shard, size_t worker);
 void hr_backup_restate(struct hr_shard *shard, size_t worker);
+bool hr_backup_pause(const struct hr_standing *at, struct hr_pause *to);
 
 #endif

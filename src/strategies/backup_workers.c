@@ -138,6 +138,7 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .at_cut = hr_server_at_cut,
     .export_part = hr_tell_nobody,
     .verify = hr_verify_nothing,
+    .pause = hr_backup_pause,
     .shard_start = hr_shard_start,
     .shard_stop = hr_shard_stop,
     .enabled = hr_backup_enabled,

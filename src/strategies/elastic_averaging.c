@@ -9,10 +9,12 @@
  *            model that is evaluated and saved is the center.
  *   Rate     alpha is --moving-rate; 0.9 / workers unless told otherwise (beta = 0.9).
  *   Stale    the staleness of an exchange at a shard: others' exchanges since the worker's last.
- *   Cuts     a cut ends a range of batches early; workers exchange, and every replica restarts at
- *            the center. So a checkpoint needs no replicas, any number of workers can resume from
- *            it, and a resumed run equals one that never stopped. The price: ends of epochs, and
- *            --checkpoint-every, pull workers together.
+ *   Cuts     a cut ends a range of batches early, and workers exchange. At an epoch's end every
+ *            replica restarts at the center: the price is that epochs pull workers together.
+ *   Saves    elsewhere replicas stay as they are, and are in the checkpoint. A run that goes on
+ *            with as many workers begins with them, and a worker that had made steps since its
+ *            last exchange (in a pause: pause.h) exchanges first. Other workers begin at the
+ *            center.
  *   Stop     a request to stop holds when a worker has used up its range.
  *   Losses   what a worker has done since its last exchange goes with its replica: its whole range
  *            is handed out again, or is lost, and its counters go back to where the range began. A
@@ -27,24 +29,22 @@
 #include "server/server_losses.h"
 #include "server/ssp_gate.h"
 #include "server/staleness.h"
+#include "strategies/elastic_pause.h"
 #include "strategies/strategies.h"
-
-struct setup {
-    double rate; /* alpha */
-};
 
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
     const double rate = shared->options->moving_rate;
-    HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
-    ((struct setup *)shared->setup)->rate = rate > 0 ? rate : 0.9 / (double)shared->workers;
+    HR_TRY(hr_setup_take(shared, sizeof(struct hr_elastic_setup)));
+    ((struct hr_elastic_setup *)shared->setup)->rate =
+        rate > 0 ? rate : 0.9 / (double)shared->workers;
     return HR_OK;
 }
 
 static void describe(const struct hr_shared_state *shared, char *text, size_t size)
 {
     snprintf(text, size, "sync-every %zu, moving-rate %g", shared->options->sync_every,
-             ((const struct setup *)shared->setup)->rate);
+             ((const struct hr_elastic_setup *)shared->setup)->rate);
 }
 
 /* --- a worker's counters when it began its range, after the servers' memory --- */
@@ -86,14 +86,7 @@ static void go_back(struct mark *mark, struct hr_worker_stats *stats, uint64_t r
 
 /* --- the worker --- */
 
-/* A worker's own: batches [next, end) that it was handed and has not begun. */
-struct range {
-    uint64_t next, end;
-    uint64_t steps;  /* made since its last exchange */
-    int64_t took_ns; /* to compute their gradients */
-};
-
-static struct range *range_of(const struct hr_worker *worker)
+static struct hr_elastic_range *range_of(const struct hr_worker *worker)
 {
     return worker->own;
 }
@@ -104,9 +97,20 @@ static void begin_at_center(struct hr_worker *worker)
     memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
 }
 
+/* Where a run may go on with the replicas it had. */
+static void begin_as_saved(struct hr_worker *worker)
+{
+    hr_load_replica(worker);
+    range_of(worker)->steps = (uint64_t)worker->shared->snapshot.since[worker->rank];
+}
+
 static enum hr_status start(struct hr_worker *worker)
 {
-    if (!worker->back) /* else the servers give it the center */
+    const struct hr_shared_state *shared = worker->shared;
+    const bool as_saved = shared->snapshot.since && !hr_roster_lost(shared->control, worker->rank);
+    if (as_saved && !worker->back)
+        begin_as_saved(worker);
+    else if (!worker->back) /* else the servers give it the center */
         begin_at_center(worker);
     HR_TRY(hr_server_start(worker));
     return hr_state_start(worker, worker->rank);
@@ -120,7 +124,7 @@ static bool has_batches(const struct hr_worker *worker)
 /* A worker without a step since its last exchange has nothing to exchange. */
 static void request(struct hr_worker *worker)
 {
-    const struct range *range = range_of(worker);
+    const struct hr_elastic_range *range = range_of(worker);
     if (has_batches(worker))
         return;
     if (range_of(worker)->steps)
@@ -138,7 +142,7 @@ static void take_range(struct hr_worker *worker)
     const struct hr_message reply = hr_server_collect(worker);
     if (range_of(worker)->steps)
         hr_staleness_count(worker->shared, worker->rank);
-    *range_of(worker) = (struct range){
+    *range_of(worker) = (struct hr_elastic_range){
         .next = reply.word[HR_REPLY_INDEX],
         .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
     };
@@ -165,10 +169,16 @@ static void offer(struct hr_worker *worker)
     worker->stats->updates++;
 }
 
-/* The snapshot has the center. */
+/* The snapshot has the center. Where a cut is only a rest, to save, its replica stays as it is. */
 static enum hr_status begin_again(struct hr_worker *worker)
 {
-    begin_at_center(worker);
+    const struct hr_snapshot *snapshot = &worker->shared->snapshot;
+    if (!hr_cut_only_rests(worker->shared))
+        begin_at_center(worker);
+    if (snapshot->since) { /* it has just exchanged */
+        hr_export_replica(worker);
+        snapshot->since[worker->rank] = 0;
+    }
     return HR_OK;
 }
 
@@ -186,14 +196,12 @@ static float *slice_of(struct hr_shard *shard, size_t worker)
 
 static void exchange(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
     client->clock++;
     client->batches = 0;
     client->staleness = shard->taken.value = shard->version - client->read;
     hr_client_pushed(client);
-    hr_vec()->exchange(slice_of(shard, worker), shard->weights,
-                       (float)((const struct setup *)shared->setup)->rate, shard->count);
+    hr_elastic_draw_together(shard, slice_of(shard, worker), shard->weights);
     client->read = ++shard->version;
 }
 
@@ -202,7 +210,7 @@ static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
 {
     struct hr_fates *fates = shard->fates;
     uint64_t n = 0, index;
-    if (!shard->loses || !hr_fates_take(fates, first))
+    if (!hr_fates_take(fates, first))
         return 0;
     for (n = 1; n < most && hr_fates_next(fates, &index) && index == *first + n; n++)
         hr_fates_take(fates, &index);
@@ -295,12 +303,13 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
                                      "sync-every", "moving-rate", "link", "topology", NULL},
     .served = true,
     .private_state = true,
+    .ties_replicas = true,
     .order = hr_order_of_arrival,
     .prepare = prepare,
     .describe = describe,
     .bytes = bytes,
     .init = hr_server_init,
-    .worker_own = sizeof(struct range),
+    .worker_own = sizeof(struct hr_elastic_range),
     .worker_bytes = hr_state_bytes,
     .start = start,
     .stop = hr_state_stop,
@@ -323,4 +332,5 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .restate = restate,
     .missing = hr_server_missing,
     .may_join = hr_server_may_join,
+    .pause = hr_elastic_pause,
 };

@@ -248,6 +248,8 @@ static void average(struct hr_worker *worker)
     float *out = place_of(shared, worker->rank, own->steps + 1);
     for (size_t at = 0; at < shared->params; at += NEAR)
         average_block(worker, weights, out, at, hr_min_size(NEAR, shared->params - at));
+    hr_keep_frozen(&shared->optimizer, 0, shared->params, out,
+                   place_of(shared, worker->rank, own->steps));
     for (size_t j = 0; j < shared->workers; j++)
         if (j != worker->rank && weights[j] > 0)
             worker->stats->bytes_received += shared->params * sizeof(float);
@@ -337,21 +339,16 @@ static void export_absent(const struct hr_worker *worker, size_t begin, size_t c
 }
 
 /* This worker's stripe of the mean of all replicas; all workers rest. */
-static void export_mean(const struct hr_worker *worker)
+static void export_mean(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const size_t n = worker->seats, begin = hr_stripe_begin(shared->params, n, worker->seat);
-    const size_t count = hr_stripe_begin(shared->params, n, worker->seat + 1) - begin;
+    const uint64_t step = ((const struct own *)worker->own)->steps;
     const float *replicas[HR_VEC_MAX_INPUTS];
-    float *mean = shared->snapshot.weights + begin;
-    for (size_t j = 0; j < n; j++)
-        replicas[j] =
-            place_of(shared, shared->seats->rank[j], ((const struct own *)worker->own)->steps) +
-            begin;
-    hr_vec()->tree_sum(&mean, 1, replicas, n, count);
-    hr_vec()->scale(mean, 1.0f / (float)n, count);
-    if (n < shared->workers)
-        export_absent(worker, begin, count);
+    for (size_t s = 0; s < worker->seats; s++)
+        replicas[s] = place_of(shared, shared->seats->rank[s], step);
+    const struct hr_range stripe = hr_export_mean(worker, replicas);
+    if (worker->seats < shared->workers)
+        export_absent(worker, stripe.begin, stripe.count);
 }
 
 static void export_part(struct hr_worker *worker)

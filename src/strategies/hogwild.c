@@ -131,7 +131,7 @@ static uint64_t draw(struct hr_worker *worker, uint64_t cut)
     const struct hr_shared_state *shared = worker->shared;
     struct hr_dispenser *dispenser = shared->dispenser;
     uint64_t index;
-    if (shared->outlives && hr_fates_take(shared->fates, &index))
+    if (hr_fates_take(shared->fates, &index))
         return index;
     if (hr_shared_rests(shared, hr_atom64_load_acquire(&dispenser->next)))
         return cut;
@@ -236,6 +236,20 @@ static void missing(struct hr_shared_state *shared)
     hr_ledger_missing(ledger_of(shared), shared);
 }
 
+/* A push is one act of its worker: none is under way. */
+static bool pause(const struct hr_standing *at, struct hr_pause *to)
+{
+    const struct hr_shared_state *shared = at->shared;
+    load_floats(live_weights(shared), 0, to->snapshot.weights, shared->params);
+    for (size_t w = 0; w < shared->workers; w++) {
+        hr_pause_copy_state(at, w, to);
+        if (at->stands[w] == HR_STANDS_HAS)
+            hr_pause_in_hand(at, w, at->worker[w]->index, to);
+    }
+    hr_ledger_pause(ledger_of(shared), at, to);
+    return true;
+}
+
 const struct hr_strategy hr_strategy_hogwild = {
     .name = "hogwild",
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
@@ -264,4 +278,5 @@ const struct hr_strategy hr_strategy_hogwild = {
     .verify = hr_verify_nothing,
     .lost = lost,
     .missing = missing,
+    .pause = pause,
 };

@@ -25,33 +25,17 @@
 #include "base/size.h"
 #include "trace/trace_log.h"
 #include "strategies/hogwild_blocks.h"
+#include "strategies/hogwild_passage.h"
 #include "strategies/hogwild_recorded.h"
 #include "strategies/pushes.h"
 #include "strategies/strategies.h"
-
-/* What a worker does, or does next. */
-enum stage { DRAWING, PULLING, DECIDED, PUSHING, ASTRAY };
-
-/* A worker's own. */
-struct passage {
-    struct hr_replay_log replay;
-    uint64_t pushes_seen; /* of others, when its copy was read */
-    enum stage stage;
-    struct hr_task task;   /* DECIDED: what accept says */
-    struct hr_push push;   /* PUSHING */
-    size_t left;           /* blocks of this pull or push */
-    unsigned char *done;   /* (blocks) owned */
-    uint64_t *ticket;      /* (blocks) owned: got, or to be waited for */
-    int64_t blocked_since; /* 0: not */
-    char complaint[160];   /* ASTRAY */
-};
 
 static size_t worker_bytes(const struct hr_shared_state *shared)
 {
     return hr_state_bytes(shared) + hr_blocks_count(shared) * (1 + sizeof(uint64_t));
 }
 
-static struct passage *passage_of(const struct hr_worker *worker)
+static struct hr_passage *passage_of(const struct hr_worker *worker)
 {
     return worker->own;
 }
@@ -66,7 +50,7 @@ static void stop(struct hr_worker *worker)
 static enum hr_status start(struct hr_worker *worker)
 {
     const size_t n = hr_blocks_count(worker->shared);
-    struct passage *passage = passage_of(worker);
+    struct hr_passage *passage = passage_of(worker);
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
     if (worker->back)
         hr_pushes_come_back(worker);
@@ -104,9 +88,9 @@ static void note(const struct hr_worker *worker, enum hr_hogwild_input kind, uin
 /* The log is of another run. */
 static void complain(struct hr_worker *worker, const char *wanted)
 {
-    struct passage *passage = passage_of(worker);
+    struct hr_passage *passage = passage_of(worker);
     const struct hr_trace_entry *entry = hr_trace_peek(passage_of(worker)->replay.recorded);
-    passage->stage = ASTRAY;
+    passage->stage = HR_ASTRAY;
     snprintf(passage->complaint, sizeof passage->complaint,
              "worker %zu at step %llu wants %s, its log has %s %llu", worker->rank,
              (unsigned long long)worker->steps, wanted,
@@ -136,7 +120,7 @@ static void operate(struct hr_worker *worker, size_t number)
     const size_t at = number * hr_hogwild_block(shared);
     const size_t count = hr_min_size(hr_hogwild_block(shared), shared->params - at);
     float *live = hr_blocks_weights(shared) + at;
-    if (passage_of(worker)->stage == PULLING)
+    if (passage_of(worker)->stage == HR_PULLING)
         memcpy(worker->weights + at, live, count * sizeof *live);
     else
         hr_push_update(worker, &passage_of(worker)->push, at, count, worker->weights + at, live);
@@ -144,7 +128,7 @@ static void operate(struct hr_worker *worker, size_t number)
 
 static bool may_take(const struct hr_worker *worker, size_t number)
 {
-    const struct passage *passage = passage_of(worker);
+    const struct hr_passage *passage = passage_of(worker);
     const struct hr_ticket_word *block = &hr_blocks_words(worker->shared)[number];
     return !passage->replay.recorded || hr_ticket_count(block) == passage->ticket[number];
 }
@@ -152,7 +136,7 @@ static bool may_take(const struct hr_worker *worker, size_t number)
 /* Do one block, if it is free and (replaying) this worker's turn. Returns the time of the work. */
 static int64_t try_block(struct hr_worker *worker, size_t number)
 {
-    struct passage *passage = passage_of(worker);
+    struct hr_passage *passage = passage_of(worker);
     struct hr_ticket_word *block = &hr_blocks_words(worker->shared)[number];
     if (passage->done[number] || !may_take(worker, number) ||
         !hr_ticket_try_take(block, worker->rank, &passage->ticket[number]))
@@ -172,7 +156,7 @@ static int64_t try_block(struct hr_worker *worker, size_t number)
  * want one block. Time without copying or updating is the tickets' cost. Returns: all is done. */
 static bool go_on(struct hr_worker *worker)
 {
-    struct passage *passage = passage_of(worker);
+    struct hr_passage *passage = passage_of(worker);
     const size_t n = hr_blocks_count(worker->shared);
     const size_t first = worker->rank * n / worker->shared->workers;
     const int64_t began = hr_clock_ns();
@@ -186,11 +170,11 @@ static bool go_on(struct hr_worker *worker)
     return passage->left == 0;
 }
 
-static void begin(struct hr_worker *worker, enum stage stage)
+static void begin(struct hr_worker *worker, enum hr_hogwild_stage stage)
 {
-    struct passage *passage = passage_of(worker);
+    struct hr_passage *passage = passage_of(worker);
     const size_t n = hr_blocks_count(worker->shared);
-    const enum hr_hogwild_input kind = stage == PULLING ? HR_HOGWILD_PULL : HR_HOGWILD_PUSH;
+    const enum hr_hogwild_input kind = stage == HR_PULLING ? HR_HOGWILD_PULL : HR_HOGWILD_PUSH;
     passage->stage = stage;
     passage->left = n;
     passage->replay.busy = true;
@@ -215,7 +199,7 @@ static void end(struct hr_worker *worker, enum hr_hogwild_input kind)
 static void decide(struct hr_worker *worker, enum hr_task_kind kind, uint64_t index)
 {
     passage_of(worker)->task = (struct hr_task){kind, index};
-    passage_of(worker)->stage = DECIDED;
+    passage_of(worker)->stage = HR_DECIDED;
 }
 
 static void take_batch(struct hr_worker *worker, uint64_t index)
@@ -231,13 +215,13 @@ static void take_batch(struct hr_worker *worker, uint64_t index)
     if (skew > worker->stats->max_skew)
         worker->stats->max_skew = skew;
     passage_of(worker)->pushes_seen = hr_pushes_of_others(worker);
-    begin(worker, PULLING);
+    begin(worker, HR_PULLING);
 }
 
 /* A batch of a lost worker comes first, even where the run is asked to stop. */
 static bool draw_again(const struct hr_worker *worker, uint64_t *index)
 {
-    return worker->shared->outlives && hr_fates_take(worker->shared->fates, index);
+    return hr_fates_take(worker->shared->fates, index);
 }
 
 /* As recorded; the dispenser counts along, so that a cut finds its index. Which of several batches
@@ -285,7 +269,7 @@ static void end_push(struct hr_worker *worker)
     if (worker->shared->outlives)
         hr_ledger_end_push(hr_blocks_ledger(worker->shared), worker->rank, worker->index);
     hr_pushes_add(worker);
-    passage_of(worker)->stage = DRAWING;
+    passage_of(worker)->stage = HR_DRAWING;
 }
 
 static void end_pull(struct hr_worker *worker)
@@ -298,17 +282,17 @@ static void end_pull(struct hr_worker *worker)
 static bool ready(void *arg)
 {
     struct hr_worker *worker = arg;
-    struct passage *passage = passage_of(worker);
+    struct hr_passage *passage = passage_of(worker);
     for (;;) {
-        if (passage->stage == DECIDED || passage->stage == ASTRAY)
+        if (passage->stage == HR_DECIDED || passage->stage == HR_ASTRAY)
             return true;
-        if (passage->stage == DRAWING && hr_replay_log_ends(&passage->replay))
+        if (passage->stage == HR_DRAWING && hr_replay_log_ends(&passage->replay))
             return false;
-        if (passage->stage == DRAWING)
+        if (passage->stage == HR_DRAWING)
             draw(worker);
         else if (!go_on(worker))
             return false;
-        else if (passage->stage == PUSHING)
+        else if (passage->stage == HR_PUSHING)
             end_push(worker);
         else
             end_pull(worker);
@@ -317,18 +301,18 @@ static bool ready(void *arg)
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    struct passage *passage = passage_of(worker);
-    if (passage->stage == ASTRAY)
+    struct hr_passage *passage = passage_of(worker);
+    if (passage->stage == HR_ASTRAY)
         return hr_fail(HR_E_FORMAT, "the trace does not fit the run that it describes: %s",
                        passage->complaint);
     *task = passage->task;
-    passage->stage = DRAWING;
+    passage->stage = HR_DRAWING;
     return HR_OK;
 }
 
 static void offer(struct hr_worker *worker)
 {
-    struct passage *passage = passage_of(worker);
+    struct hr_passage *passage = passage_of(worker);
     uint64_t staleness = hr_pushes_of_others(worker) - passage_of(worker)->pushes_seen;
     if (passage_of(worker)->replay.recorded && !follow(worker, HR_HOGWILD_STALENESS, &staleness))
         return; /* ready and accept tell */
@@ -337,8 +321,8 @@ static void offer(struct hr_worker *worker)
     passage->push = hr_push_begin(worker, staleness);
     if (worker->shared->outlives)
         hr_ledger_begin_push(hr_blocks_ledger(worker->shared), worker->rank, worker->index);
-    begin(worker, PUSHING);
-    if (passage->stage == PUSHING && go_on(worker))
+    begin(worker, HR_PUSHING);
+    if (passage->stage == HR_PUSHING && go_on(worker))
         end_push(worker);
 }
 
@@ -382,7 +366,7 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .bytes = hr_blocks_bytes,
     .init = hr_blocks_init,
     .report = hr_pushes_report,
-    .worker_own = sizeof(struct passage),
+    .worker_own = sizeof(struct hr_passage),
     .replay_log = replay_log,
     .worker_bytes = worker_bytes,
     .start = start,
@@ -397,4 +381,5 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .verify = hr_verify_nothing,
     .lost = lost,
     .missing = missing,
+    .pause = hr_passages_pause,
 };

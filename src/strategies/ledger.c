@@ -20,9 +20,17 @@ struct hr_ledger {
     struct hands of[];               /* (workers), and behind them (room) words */
 };
 
+/* The first index it is about: of a batch in hand where the run begins, perhaps. */
+static uint64_t first_of(const struct hr_shared_state *shared)
+{
+    const struct hr_begins_with *begins = &shared->begins_with;
+    return begins->n ? begins->lowest : shared->schedule.first;
+}
+
 static uint64_t room_of(const struct hr_shared_state *shared)
 {
-    return hr_batch_schedule_longest_span(&shared->schedule);
+    return hr_batch_schedule_longest_span(&shared->schedule) + shared->schedule.first -
+           first_of(shared);
 }
 
 size_t hr_ledger_bytes(const struct hr_shared_state *shared)
@@ -30,15 +38,6 @@ size_t hr_ledger_bytes(const struct hr_shared_state *shared)
     return shared->outlives ? sizeof(struct hr_ledger) + shared->workers * sizeof(struct hands) +
                                   room_of(shared) * sizeof(struct hr_atom32)
                             : 0;
-}
-
-void hr_ledger_init(struct hr_ledger *ledger, const struct hr_shared_state *shared)
-{
-    if (!shared->outlives)
-        return;
-    ledger->begin = shared->schedule.first;
-    ledger->workers = shared->workers;
-    ledger->room = room_of(shared);
 }
 
 /* The words of the span, the first of which is about index `begin`. */
@@ -51,6 +50,19 @@ static struct hr_atom32 *word_of(struct hr_ledger *ledger, uint64_t index)
 {
     HR_ASSERT(index - ledger->begin < ledger->room);
     return words(ledger) + (index - ledger->begin);
+}
+
+void hr_ledger_init(struct hr_ledger *ledger, const struct hr_shared_state *shared)
+{
+    if (!shared->outlives)
+        return;
+    ledger->begin = first_of(shared);
+    ledger->workers = shared->workers;
+    ledger->room = room_of(shared);
+    for (uint64_t index = ledger->begin; index < shared->schedule.first; index++)
+        hr_atom32_store_relaxed(word_of(ledger, index), PUSHED); /* no rank runs yet */
+    for (uint64_t i = 0; i < shared->begins_with.n; i++)
+        hr_atom32_store_relaxed(word_of(ledger, shared->begins_with.index[i]), 0);
 }
 
 static bool is_in_span(const struct hr_ledger *ledger, uint64_t index)
@@ -171,4 +183,30 @@ void hr_ledger_missing(struct hr_ledger *ledger, const struct hr_shared_state *s
     settle_all(ledger, shared, end, false, &settled);
     if (!hr_fates_waiting(shared->fates))
         turn_over(ledger, end);
+}
+
+/* Who lives may be pushing one, which is finished on the copy, or has one that is listed. */
+static bool is_taken_care_of(const struct hr_ledger *ledger, uint64_t index,
+                             const struct hr_pause *to)
+{
+    for (size_t w = 0; w < ledger->workers; w++)
+        if (hr_atom64_load_relaxed(&ledger->of[w].pushing) == index + 1) /* one thread */
+            return true;
+    for (size_t i = 0; i < to->hands; i++)
+        if (to->hand[i].first == index)
+            return true;
+    return false;
+}
+
+/* Those that are lost for good stay so. */
+void hr_ledger_pause(struct hr_ledger *ledger, const struct hr_standing *at, struct hr_pause *to)
+{
+    const struct hr_shared_state *shared = at->shared;
+    const uint64_t next = hr_atom64_load_acquire(&shared->dispenser->next); /* one thread */
+    if (!shared->outlives || !shared->reissues)
+        return;
+    for (uint64_t i = ledger->begin; i < next; i++)
+        if (hr_atom32_load_acquire(word_of(ledger, i)) != PUSHED &&
+            !is_taken_care_of(ledger, i, to))
+            hr_pause_add_hand(to, i, 1);
 }

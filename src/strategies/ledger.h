@@ -20,7 +20,7 @@
 #ifndef HR_STRATEGIES_LEDGER_H
 #define HR_STRATEGIES_LEDGER_H
 
-#include "strategy/shared_state.h"
+#include "strategy/pause.h"
 
 struct hr_ledger;
 
@@ -37,6 +37,9 @@ void hr_ledger_end_push(struct hr_ledger *ledger, size_t worker, uint64_t index)
  * at once, while others go on. Updates are its pushes, a partial one too, and so is its histogram
  * of staleness. */
 void hr_ledger_lose(struct hr_ledger *ledger, const struct hr_shared_state *shared, size_t worker);
+
+/* Between two events (strategy/pause.h): batches in the hands of workers that are lost. */
+void hr_ledger_pause(struct hr_ledger *ledger, const struct hr_standing *at, struct hr_pause *to);
 
 /* strategy->missing. */
 void hr_ledger_missing(struct hr_ledger *ledger, const struct hr_shared_state *shared);

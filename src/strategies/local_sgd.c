@@ -2,17 +2,17 @@
  *
  *   Story    every worker has a replica and an optimiser's state of its own. A step: each updates
  *            its replica with the gradient of its share of the global batch. Every H steps
- *            (--sync-every), and before every cut, the replicas become their mean: one all-reduce
- *            of the weights instead of H of gradients. States are not averaged.
- *   Promise  all replicas are bit-equal after each averaging, which is checked at every cut. The
- *            model that is evaluated and saved is that mean.
+ *            (--sync-every), and at the end of an epoch, the replicas become their mean: one
+ *            all-reduce of the weights instead of H of gradients. States are not averaged.
+ *   Promise  all replicas are bit-equal after each averaging, which is checked at cuts there. The
+ *            model is that mean.
  *   Order    the sum is that of --algorithm; then one multiplication by 1 / n. Replicas count
  *            alike, also where an epoch's last batch gives them shares of unequal size; a worker
  *            without samples makes no update.
- *   Cuts     H counts from the last averaging, and every cut averages. So --checkpoint-every
- *            changes the bits unless it is a multiple of H; with the same cuts a resumed run equals
- *            one that never stopped. Requests to stop wait for the next averaging, because workers
- *            exchange nothing before.
+ *   Cuts     H counts from the last averaging. A cut may come between two, where workers only rest:
+ *            replicas stay apart, and the snapshot has them all, how far away the next averaging
+ *            is and, as the model, their mean in T(n). Requests to stop wait for the next
+ *            averaging, because workers exchange nothing before.
  *   Adaptive (--adaptive-sync) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
  *            loss of the epoch before, F0 that of the first: communicate more as there is less
  *            left to gain. In the first two epochs H = H0. Checkpoints carry F and F0.
@@ -51,8 +51,10 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
 /* A worker's own. */
 struct own {
     struct hr_buckets buckets; /* of weights */
-    uint64_t meet;             /* the weights are averaged before this index */
+    uint64_t due;              /* the period in hand, if any, lasts until this index, */
+    uint64_t meet;             /* but the weights are averaged before this one: an epoch may end */
     bool offered;              /* they are being added up */
+    bool rested;               /* it came to a cut in the middle of a period */
 };
 
 static struct own *own_of(const struct hr_worker *worker)
@@ -60,10 +62,23 @@ static struct own *own_of(const struct hr_worker *worker)
     return worker->own;
 }
 
+/* A checkpoint may be of the middle of a period. */
+static void take_up_replica(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const uint64_t apart = *shared->snapshot.apart;
+    if (!apart || hr_roster_is_gone(shared->control, worker->rank)) {
+        hr_take_up_weights(worker);
+        return;
+    }
+    hr_load_replica(worker);
+    own_of(worker)->due = shared->seats->index + apart;
+}
+
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    hr_take_up_weights(worker);
+    take_up_replica(worker);
     worker->bell = &shared->control->rank[worker->rank].bell;
     own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
@@ -80,14 +95,44 @@ static bool ready(void *arg)
     return !own_of(worker)->offered || hr_buckets_test(&own_of(worker)->buckets);
 }
 
-/* All have the same weights. */
+/* All have the same weights, or go on in the middle of a period. At a cut it begins behind it. */
 static enum hr_status begin_period(struct hr_worker *worker, struct hr_task *task)
 {
-    const uint64_t next = worker->index + period(worker->shared);
-    own_of(worker)->meet = next < worker->cut ? next : worker->cut;
-    hr_worker_says(worker, worker->index);
-    hr_next_agreed(worker, own_of(worker)->meet, task);
-    return task->kind == HR_TASK_BATCH ? hr_local_begin(worker, task->index) : HR_OK;
+    const struct hr_shared_state *shared = worker->shared;
+    struct own *own = own_of(worker);
+    const uint64_t index = worker->index;
+    const uint64_t due = own->due > index ? own->due : index + period(shared);
+    const uint64_t end = hr_batch_schedule_next_end(&shared->schedule, index);
+    const uint64_t meet = due < end ? due : end;
+    hr_worker_says(worker, index);
+    hr_next_agreed(worker, meet, task);
+    if (task->kind != HR_TASK_BATCH)
+        return HR_OK;
+    own->due = due;
+    own->meet = meet;
+    return hr_local_begin(worker, task->index, true);
+}
+
+/* The sum becomes the mean; what is frozen has its bits in the snapshot, which nobody writes before
+ * the next cut. */
+static void finish_mean(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    hr_vec()->scale(worker->weights, 1.0f / (float)worker->seats, shared->params);
+    hr_keep_frozen(&shared->optimizer, 0, shared->params, worker->weights,
+                   shared->snapshot.weights);
+}
+
+/* In the middle of a period. */
+static enum hr_status go_on(struct hr_worker *worker, struct hr_task *task)
+{
+    struct own *own = own_of(worker);
+    const bool rested = own->rested;
+    hr_next_agreed(worker, own->meet, task);
+    own->rested = task->kind == HR_TASK_CUT;
+    if (own->rested) /* it may be recalled before it arrives */
+        hr_local_leave_replica(worker, worker->index, false);
+    return rested && !own->rested ? hr_local_begin(worker, task->index, false) : HR_OK;
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
@@ -97,12 +142,12 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
         own_of(worker)->offered = false;
         hr_count_traffic(worker);
-        hr_vec()->scale(worker->weights, 1.0f / (float)worker->seats, worker->shared->params);
+        own_of(worker)->due = 0;
+        finish_mean(worker);
     }
     if (begins)
         return begin_period(worker, task);
-    hr_next_agreed(worker, own_of(worker)->meet, task);
-    return HR_OK;
+    return go_on(worker, task);
 }
 
 static void update(struct hr_worker *worker)
@@ -119,26 +164,55 @@ static void offer(struct hr_worker *worker)
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     if (worker->index < own_of(worker)->meet)
         return;
-    hr_local_leave_replica(worker, own_of(worker)->meet);
+    hr_local_leave_replica(worker, own_of(worker)->meet, true);
     hr_buckets_reset(&own_of(worker)->buckets);
     hr_buckets_final(&own_of(worker)->buckets, 0);
     worker->bell = own_of(worker)->buckets.bell;
     own_of(worker)->offered = true;
 }
 
+/* In the middle of a period? All workers at a cut say the same. */
+static bool is_apart(const struct hr_worker *worker)
+{
+    return worker->index < own_of(worker)->meet;
+}
+
+static void export_apart(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const float *replicas[HR_VEC_MAX_INPUTS];
+    for (size_t s = 0; s < worker->seats; s++)
+        replicas[s] = shared->weights[shared->seats->rank[s]];
+    hr_export_mean(worker, replicas);
+    if (shared->snapshot.replicas) /* else nobody saves */
+        hr_export_replica(worker);
+}
+
 static void export_part(struct hr_worker *worker)
 {
-    hr_export_stripe(worker);
+    if (is_apart(worker))
+        export_apart(worker);
+    else
+        hr_export_stripe(worker);
     hr_export_own_state(worker);
+    if (worker->seat == 0)
+        *worker->shared->snapshot.apart =
+            is_apart(worker) ? own_of(worker)->due - worker->index : 0;
+}
+
+static enum hr_status verify(struct hr_worker *worker)
+{
+    return is_apart(worker) ? HR_OK : hr_verify_replica(worker);
 }
 
 const struct hr_strategy hr_strategy_local_sgd = {
     .name = "local-sgd",
-    .guarantee = "all replicas bit-equal after each averaging, and at every evaluation",
+    .guarantee = "all replicas bit-equal after each averaging; the model is their mean",
     .options =
         (const char *const[]){"algorithm", "sync-every", "adaptive-sync", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
+    .drifts = true,
     .private_state = true,
     .recalls = true,
     .bytes = hr_local_losses_bytes,
@@ -157,5 +231,5 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
     .export_part = export_part,
-    .verify = hr_verify_replica,
+    .verify = verify,
 };

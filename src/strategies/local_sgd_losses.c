@@ -11,11 +11,19 @@
 
 /* Indices are stored + 1; 0: none in this term. */
 struct line {
-    alignas(HR_LINE) struct hr_atom64 begun; /* batch after an averaging; partner: settle */
-    struct hr_atom64 left[2];        /* the averaging that image i is for; partner: settle */
-    struct hr_gradient_counters counters; /* before `begun` */
-    uint64_t applied;                /* updates ever made to its state */
+    alignas(HR_LINE) struct hr_atom64 begun; /* batch after a meeting; partner: settle */
+    struct hr_atom64 period;                 /* batch after an averaging; partner: settle */
+    struct hr_atom64 left[2];              /* what image i is for, see left_for; partner: settle */
+    struct hr_gradient_counters counters;  /* before `begun`, */
+    struct hr_gradient_counters of_period; /* and before `period` */
+    uint64_t applied;                      /* updates ever made to its state */
 };
+
+/* A word of `left`: before which batch, and whether that is an averaging. */
+static uint64_t left_for(uint64_t index, bool averages)
+{
+    return 2 * (index + 1) + averages;
+}
 
 static size_t images_floats(const struct hr_shared_state *shared)
 {
@@ -64,17 +72,21 @@ static bool somebody_begins(const struct hr_shared_state *shared, uint64_t index
     return false;
 }
 
-enum hr_status hr_local_begin(struct hr_worker *worker, uint64_t index)
+enum hr_status hr_local_begin(struct hr_worker *worker, uint64_t index, bool averaged)
 {
     const struct hr_worker_stats *stats = worker->stats;
     if (!worker->shared->outlives)
         return HR_OK;
     if (hr_worker_is_recalled(worker) && !somebody_begins(worker->shared, index))
-        return hr_fail(HR_E_RECALLED, "recalled after an averaging");
+        return hr_fail(HR_E_RECALLED, "recalled after a meeting");
     struct line *line = line_of(worker->shared, worker->rank);
     line->counters = hr_stats_gradients(stats);
     /* Partner: the launcher, and somebody_begins. */
     hr_atom64_store_release(&line->begun, index + 1);
+    if (averaged) {
+        line->of_period = line->counters;
+        hr_atom64_store_release(&line->period, index + 1); /* partner: the launcher */
+    }
     hr_fence_of_death();
     return HR_OK;
 }
@@ -85,7 +97,7 @@ void hr_local_updated(const struct hr_worker *worker)
         line_of(worker->shared, worker->rank)->applied = worker->applied;
 }
 
-void hr_local_leave_replica(const struct hr_worker *worker, uint64_t meet)
+void hr_local_leave_replica(const struct hr_worker *worker, uint64_t meet, bool averages)
 {
     const struct hr_shared_state *shared = worker->shared;
     if (!shared->outlives)
@@ -93,7 +105,7 @@ void hr_local_leave_replica(const struct hr_worker *worker, uint64_t meet)
     struct hr_atom64 *left = line_of(shared, worker->rank)->left; /* our own words */
     const size_t older = hr_atom64_load_relaxed(&left[0]) > hr_atom64_load_relaxed(&left[1]);
     memcpy(image_of(shared, worker->rank, older), worker->weights, shared->params * sizeof(float));
-    hr_atom64_store_release(&left[older], meet + 1); /* partner: settle */
+    hr_atom64_store_release(&left[older], left_for(meet, averages)); /* partner: settle */
 }
 
 /* --- the launcher --- */
@@ -102,7 +114,7 @@ void hr_local_leave_replica(const struct hr_worker *worker, uint64_t meet)
 struct settling {
     struct hr_shared_state *shared;
     const struct hr_term_record *record;
-    uint64_t meet; /* the averaging at which all go on, + 1; 0: all go back to where they began */
+    uint64_t meet; /* the meeting at which all go on, + 1; 0: all go back to where they began */
 };
 
 static size_t worker_at(const struct settling *it, size_t seat)
@@ -120,20 +132,32 @@ static uint64_t left_last(const struct line *line)
 {
     const uint64_t a = hr_atom64_load_acquire(&line->left[0]);
     const uint64_t b = hr_atom64_load_acquire(&line->left[1]);
-    return a > b ? a : b;
+    return (a > b ? a : b) / 2;
 }
 
-/* Its replica for the averaging; NULL: it left none. */
+/* The last averaging that it has left its replica for. */
+static uint64_t averaged_last(const struct line *line)
+{
+    uint64_t last = hr_atom64_load_acquire(&line->period); /* partner: hr_local_begin */
+    for (size_t turn = 0; turn < 2; turn++) {
+        const uint64_t left = hr_atom64_load_acquire(&line->left[turn]); /* partner: the same */
+        if (left % 2 && left / 2 > last)
+            last = left / 2;
+    }
+    return last;
+}
+
+/* Its replica for the meeting; NULL: it left none. */
 static const float *replica_left(const struct settling *it, size_t seat)
 {
     const struct line *line = line_at(it, seat);
     for (size_t turn = 0; it->meet && turn < 2; turn++)
-        if (hr_atom64_load_acquire(&line->left[turn]) == it->meet)
+        if (hr_atom64_load_acquire(&line->left[turn]) / 2 == it->meet)
             return image_of(it->shared, worker_at(it, seat), turn);
     return NULL;
 }
 
-static uint64_t farthest_averaging(const struct settling *it)
+static uint64_t farthest_meeting(const struct settling *it)
 {
     uint64_t living = 0, any = 0;
     bool some_live = false;
@@ -172,6 +196,7 @@ static void take_mean(const struct settling *it)
     hr_fp_flush_denormals(); /* as in workers */
     hr_vec()->tree_sum(&out, 1, in, n, shared->params);
     hr_vec()->scale(out, 1.0f / (float)n, shared->params);
+    hr_keep_frozen(&shared->optimizer, 0, shared->params, out, in[0]);
 }
 
 /* Who lives keeps its state. */
@@ -216,15 +241,16 @@ static void count(const struct settling *it, size_t seat)
 {
     struct hr_worker_stats *stats = &it->shared->stats[worker_at(it, seat)];
     const struct line *line = line_at(it, seat);
-    const uint64_t begun = hr_atom64_load_acquire(&line->begun); /* partner: hr_local_begin */
+    const uint64_t begun = hr_atom64_load_acquire(&line->begun);   /* partner: hr_local_begin */
+    const uint64_t period = hr_atom64_load_acquire(&line->period); /* partner: the same */
     const bool beyond = begun >= it->meet && begun > 0, in = replica_left(it, seat) != NULL;
-    const uint64_t from = left_last(line) ? left_last(line) - 1 : it->shared->seats->index;
+    const uint64_t from = averaged_last(line) ? averaged_last(line) - 1 : it->shared->seats->index;
     struct hr_fate *fate = fate_of(it, seat);
     hr_stats_mend(stats);
     if (beyond)
         fate->again_samples += hr_stats_go_back(stats, &line->counters);
-    else if (!in && begun == from + 1)
-        hr_stats_go_back(stats, &line->counters);
+    else if (!in && period == from + 1)
+        hr_stats_go_back(stats, &line->of_period);
     if (in || !it->meet)
         return;
     fate->lost_samples += shares(it, seat, from);
@@ -234,15 +260,17 @@ static void count(const struct settling *it, size_t seat)
 uint64_t hr_local_left(const struct hr_shared_state *shared, size_t worker, bool *ended)
 {
     const uint64_t left = left_last(line_of(shared, worker));
-    /* Partner: hr_worker_says. */
-    *ended = left && hr_atom64_load_acquire(&shared->stats[worker].done) + 1 >= left;
+    const struct line *line = line_of(shared, worker);
+    /* Partners: hr_worker_says, hr_local_begin. */
+    *ended = left && (hr_atom64_load_acquire(&shared->stats[worker].done) + 1 >= left ||
+                      hr_atom64_load_acquire(&line->begun) >= left);
     return left;
 }
 
 uint64_t hr_local_settle(struct hr_shared_state *shared)
 {
     struct settling it = {.shared = shared, .record = record_of(shared)};
-    it.meet = farthest_averaging(&it);
+    it.meet = farthest_meeting(&it);
     const uint64_t index = it.meet ? it.meet - 1 : shared->seats->index;
     if (it.meet)
         take_mean(&it);
@@ -250,6 +278,7 @@ uint64_t hr_local_settle(struct hr_shared_state *shared)
         take_state(&it, s);
         count(&it, s);
     }
+    *shared->snapshot.apart = 0;
     hr_term_settled(shared, it.record, index);
     return index;
 }

@@ -1,6 +1,8 @@
 /* local_sgd_losses.h - local-sgd outlives workers: what each leaves where others, and the launcher,
  * find it when it is gone, or has to begin again.
  *
+ *   Meeting  an averaging, or a cut in the middle of a period, where workers rest: they leave their
+ *            replicas there, too, and below an averaging means either, if it is not said.
  *   Story    all are recalled, but only who waits can hear it: all who live come to the averaging
  *            that they are on the way to, before batch `meet`, and rest there. The averaging adds
  *            up weights in place; so before it begins a worker leaves its replica in an image, in
@@ -15,8 +17,8 @@
  *                have left replicas for that one.
  *            The run goes on at m, all with that mean. A worker who lives keeps its optimiser's
  *            state; one who is dead that of the last cut, or term.
- *   Lost     who has left none for m does not count in it: what it trained on since the averaging
- *            before is gone, and so are its shares that it did not come to, up to m. What was
+ *   Lost     who has left none for m does not count in it: what it trained on since the last true
+ *            averaging is gone, and so are its shares that it did not come to, up to m. What was
  *            computed beyond m is computed once more.
  *   Recall   who has ended an averaging, and is recalled, goes on only if somebody else has. Still
  *            one may be recalled who needs more of the dead to end it while another has ended it;
@@ -45,12 +47,12 @@ uint64_t hr_local_left(const struct hr_shared_state *shared, size_t worker, bool
 
 /* --- a worker's; nothing where the run does not outlive losses --- */
 
-/* All have the same weights, before batch `index`, and it begins that one. HR_E_RECALLED: nobody
- * does. */
-HR_CHECKED enum hr_status hr_local_begin(struct hr_worker *worker, uint64_t index);
+/* It begins batch `index`, the first behind a meeting. averaged: all have the same weights, or the
+ * run goes on here. HR_E_RECALLED: nobody does. */
+HR_CHECKED enum hr_status hr_local_begin(struct hr_worker *worker, uint64_t index, bool averaged);
 /* It has updated its replica. */
 void hr_local_updated(const struct hr_worker *worker);
-/* It leaves its replica for the averaging before batch `meet`. */
-void hr_local_leave_replica(const struct hr_worker *worker, uint64_t meet);
+/* It leaves its replica for the meeting before batch `meet`. */
+void hr_local_leave_replica(const struct hr_worker *worker, uint64_t meet, bool averages);
 
 #endif

@@ -140,7 +140,8 @@ void hr_server_leave(struct hr_worker *worker)
     .take = hr_shard_take, .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
     .bytes = hr_server_bytes, .init = hr_server_init, .lose = hr_shard_lose,                       \
-    .restate = hr_shard_restate, .missing = hr_server_missing, .may_join = hr_server_may_join
+    .restate = hr_shard_restate, .missing = hr_server_missing, .may_join = hr_server_may_join,     \
+    .pause = hr_server_pause
 
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",

@@ -57,7 +57,8 @@ void hr_push_update(struct hr_worker *worker, const struct hr_push *push, size_t
 /* A worker's line. */
 struct pushes {
     alignas(HR_LINE) struct hr_atom64 count; /* pushes completed */
-    struct hr_atom64 clock;                  /* those since the last cut, or AT_CUT */
+    struct hr_atom64 clock;                  /* those since the last epoch's end, or AT_CUT */
+    uint64_t came;                           /* clock, with which it has come to a cut */
     alignas(HR_LINE) struct hr_push_counts counts;
 };
 
@@ -120,12 +121,16 @@ void hr_pushes_add(struct hr_worker *worker)
 
 void hr_pushes_arrive(struct hr_worker *worker)
 {
-    hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock, AT_CUT);
+    struct pushes *mine = line_of(worker->shared, worker->rank);
+    if (hr_atom64_load_relaxed(&mine->clock) != AT_CUT) /* it may come to a cut again */
+        mine->came = hr_atom64_load_relaxed(&mine->clock);
+    hr_atom64_store_relaxed(&mine->clock, AT_CUT);
 }
 
 void hr_pushes_go_on(struct hr_worker *worker)
 {
-    hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock, 0);
+    struct pushes *mine = line_of(worker->shared, worker->rank);
+    hr_atom64_store_relaxed(&mine->clock, hr_cut_only_rests(worker->shared) ? mine->came : 0);
 }
 
 void hr_pushes_lose(const struct hr_shared_state *shared, size_t worker)

@@ -11,6 +11,8 @@ static void copy(const struct hr_shared_state *shared, const struct hr_snapshot 
     memcpy(to->weights, from->weights, shared->params * sizeof *to->weights);
     memcpy(to->state, from->state, hr_state_floats(shared) * copies * sizeof *to->state);
     memcpy(to->applied, from->applied, copies * sizeof *to->applied);
+    if (to->since && from->since)
+        memcpy(to->since, from->since, shared->workers * sizeof *to->since);
     if (to->replicas && from->replicas)
         memcpy(to->replicas, from->replicas,
                shared->workers * shared->params * sizeof *to->replicas);

@@ -30,7 +30,7 @@ struct hr_last_words {
 
 /* What a shard knows of a worker. */
 struct hr_client {
-    uint64_t clock;     /* pushes taken since the last cut; of one that joined: those of the slowest
+    uint64_t clock;   /* pushes taken since an epoch's end; of one that joined: those of the slowest
                            when it did, and its own */
     uint64_t applied; /* of them, those in the weights */
     uint64_t number;  /* of its last request that was taken: server.h */

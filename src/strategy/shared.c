@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "shm/control.h"
 
 const char hr_order_of_arrival[] = "as gradients arrive";
@@ -34,7 +35,24 @@ void hr_seats_fill(const struct hr_shared_state *shared)
 
 size_t hr_fates_room(const struct hr_shared_state *shared)
 {
-    return shared->outlives ? shared->workers * (shared->options->sync_every + 1) : 0;
+    const size_t held = shared->outlives ? shared->workers * (shared->options->sync_every + 1) : 0;
+    return held + shared->begins_with.n;
+}
+
+bool hr_cut_only_rests(const struct hr_shared_state *shared)
+{
+    if (shared->outlives)
+        return false;
+    const struct hr_dispenser *dispenser = shared->dispenser;
+    const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partners: who hands out; */
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* the leader */
+    return hr_batch_schedule_only_rests(&shared->schedule, next < cut ? next : cut);
+}
+
+void hr_begin_with(const struct hr_shared_state *shared)
+{
+    for (uint64_t i = 0; i < shared->begins_with.n; i++)
+        hr_fates_return(shared->fates, shared->begins_with.index[i]);
 }
 
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
@@ -63,6 +81,18 @@ struct hr_range hr_export_stripe(struct hr_worker *worker)
     const struct hr_range stripe = hr_stripe_of(worker);
     memcpy(worker->shared->snapshot.weights + stripe.begin, worker->weights + stripe.begin,
            stripe.count * sizeof(float));
+    return stripe;
+}
+
+struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas)
+{
+    const struct hr_range stripe = hr_stripe_of(worker);
+    float *mean = worker->shared->snapshot.weights + stripe.begin;
+    for (size_t s = 0; s < worker->seats; s++)
+        replicas[s] += stripe.begin;
+    hr_vec()->tree_sum(&mean, 1, replicas, worker->seats, stripe.count);
+    hr_vec()->scale(mean, 1.0f / (float)worker->seats, stripe.count);
+    hr_keep_frozen(&worker->shared->optimizer, stripe.begin, stripe.count, mean, replicas[0]);
     return stripe;
 }
 

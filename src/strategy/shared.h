@@ -22,8 +22,14 @@ struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index,
 /* All workers have seats, and the first term begins with the schedule. */
 void hr_seats_fill(const struct hr_shared_state *shared);
 
-/* Batches that all workers together may have in their hands. */
+/* Batches that all workers together may have in their hands, and those that the run begins with. */
 size_t hr_fates_room(const struct hr_shared_state *shared);
+/* All have come to a cut of an asynchronous run. Is it no end of an epoch, but there to save, or to
+ * end the run? Then whoever goes on is as it came. With --on-loss never: who is back begins level
+ * with those who stayed. */
+bool hr_cut_only_rests(const struct hr_shared_state *shared);
+/* The run begins: hand out those first. */
+void hr_begin_with(const struct hr_shared_state *shared);
 
 /* The order of addition of asynchronous strategies, in words. */
 extern const char hr_order_of_arrival[];
@@ -87,6 +93,9 @@ void hr_export_replica(struct hr_worker *worker);
 struct hr_range hr_stripe_of(const struct hr_worker *worker);
 /* Copy it into the snapshot; returns it. */
 struct hr_range hr_export_stripe(struct hr_worker *worker);
+
+/* The same of the mean of replicas, one a seat, in the order T(n); the pointers are changed. */
+struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas);
 
 /* Worker `from` has something for worker `to`: strategy->deliver, now or when a driver says so. */
 void hr_peer_send(const struct hr_shared_state *shared, size_t from, size_t to, uint64_t bytes);

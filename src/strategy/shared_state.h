@@ -22,6 +22,7 @@
 
 struct hr_strategy;
 struct hr_inject;
+struct hr_pause;
 struct hr_trace_log;
 
 /* What a worker counts; its own lines in the segment, read by others only at a cut or after the
@@ -94,7 +95,13 @@ struct hr_snapshot {
     float *state;        /* (state_copies, nstates, params) the optimiser's */
     uint64_t *applied;   /* (state_copies) updates ever made to that copy */
     size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
-    float *replicas;     /* (workers, params) where strategy->keeps_replicas; else NULL */
+    float *replicas; /* (replica_copies, params) of workers; all are `weights` where not `apart`,
+                            unless strategy->keeps_replicas */
+    size_t replica_copies; /* workers, or 0 */
+    uint64_t *apart; /* strategy->drifts: batches until replicas are made equal; 0: they are */
+    double
+        *since; /* (workers) where strategy->ties_replicas, and replicas go on: steps of each since
+                      its last exchange; else NULL */
     struct hr_epoch_losses *losses;
     struct hr_epoch_share *shares; /* (workers) */
 };
@@ -130,6 +137,7 @@ struct hr_shared_state {
     void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
     struct hr_optimizer optimizer;
     struct hr_batch_schedule schedule;
+    struct hr_begins_with begins_with;
     struct hr_group_options group_options;
     size_t workers, servers, params;
     size_t copies; /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */
@@ -155,6 +163,7 @@ struct hr_shared_state {
     void *staleness; /* server/staleness.h */
     struct hr_snapshot snapshot;
     struct hr_last_cut *last_cut; /* NULL: the run needs none */
+    struct hr_pause *pause;       /* NULL: a save is a cut */
     void *own;                    /* strategy->bytes() bytes, the strategy's own */
     /* Private: called for every message, just before it can be seen, for virtual time and for
      * --calibrate; NULL: not called. Returns: will the driver call strategy->deliver when the

@@ -22,6 +22,9 @@
 #include "strategy/shard.h"
 #include "strategy/shared_state.h"
 
+struct hr_pause;
+struct hr_standing;
+
 enum hr_task_kind { HR_TASK_BATCH, HR_TASK_CUT };
 
 struct hr_task {
@@ -75,6 +78,8 @@ struct hr_strategy {
     bool served;         /* has server ranks */
     bool one_shard;      /* only one server, which decides for all */
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
+    bool drifts;         /* the same, but where they are made equal: at an epoch's end, too */
+    bool ties_replicas;  /* ..., which begin again at a cut, and go on where a run does (pause.h) */
     bool recalls;        /* nobody can go on without a worker that is lost: all come to rest */
     bool joins_at_cut;   /* a worker that was started again waits for the end of a cut, where all
                             are recalled; settle finds the snapshot as it has to be. With the last
@@ -130,6 +135,10 @@ struct hr_strategy {
      * worker is lost at the cut. */
     void (*export_part)(struct hr_worker *worker);
     enum hr_status (*verify)(struct hr_worker *worker);
+
+    /* Between two events, where one process plays all ranks: copy weights, states and replicas, and
+     * say what is in hand (pause.h). False: not now. NULL: a save is a cut. */
+    bool (*pause)(const struct hr_standing *at, struct hr_pause *to);
 
     /* Losses (--on-loss): roster.h. */
     /* Where all are recalled, and rest: bring the snapshot to a state that the run had, or would

@@ -5,6 +5,7 @@
 
 #include "session/past.h"
 #include "train/model_tensors.h"
+#include "train/pause_state.h"
 
 static const char best_prefix[] = "best.", last_prefix[] = "last.";
 
@@ -18,7 +19,7 @@ static float *ends_with(const struct hr_run *run)
 float *hr_best_state_model(const struct hr_run *run)
 {
     float *best = ends_with(run);
-    return best ? best : run->shared.snapshot.weights;
+    return best ? best : hr_saved_snapshot(run)->weights;
 }
 
 void hr_best_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)

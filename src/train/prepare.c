@@ -46,6 +46,7 @@ void hr_run_finish(struct hr_run *run)
     hr_resume_close(&run->resume);
     hr_strategy_forget(&run->shared);
     free(run->tensors);
+    free(run->shared.begins_with.index);
     free(run->shared.weights);
     if (run->drive.stuck) /* then ranks still use it */
         return;
@@ -184,6 +185,7 @@ static void lay_out_schedule(struct hr_run *run)
         schedule->end = o->max_steps;
     schedule->checkpoint_every =
         o->checkpoint_dir[0] ? hr_batch_schedule_every(schedule, &o->checkpoint_every) : 0;
+    schedule->pauses = run->shared.strategy->pause && run->drive.driver->played;
 }
 
 /* Whose gradients a worker may wait for while it communicates. */
@@ -229,6 +231,15 @@ static enum hr_status set_up_leader(struct hr_run *run)
     return hr_keep_best_parse(o->keep_best, &cuts->keep_best);
 }
 
+/* Does the snapshot hold replicas? Those that drift differ where all only rest, to be saved. */
+static bool keeps_replicas(const struct hr_run *run)
+{
+    const struct hr_train_options *o = run->job.options;
+    const bool saves =
+        o->checkpoint_dir[0] || o->resume[0] || run->shared.schedule.checkpoint_every;
+    return run->shared.strategy->keeps_replicas || (run->shared.strategy->drifts && saves);
+}
+
 enum hr_status hr_run_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
@@ -254,6 +265,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     settle_waiting(run);
     settle_stalls(run);
     shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;
+    shared->snapshot.replica_copies = keeps_replicas(run) ? shared->workers : 0;
     HR_TRY(hr_links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));
     HR_TRY(hr_calibrate_check(&run->job));

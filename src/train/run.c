@@ -22,6 +22,7 @@
 #include "train/needs.h"
 #include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
+#include "train/pause_state.h"
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "train/best_state.h"
@@ -103,6 +104,7 @@ static enum hr_status train(struct hr_run *run)
         HR_TRY(hr_scaling_measure(run->job.dataset, &run->job.scaling));
     if (checkpoint) {
         HR_TRY(hr_resume_position(&run->saver, checkpoint));
+        HR_TRY(hr_pause_state_position(run, checkpoint));
         HR_TRY(hr_state_check(run, checkpoint));
         if (!run->drive.replay)
             HR_TRY(hr_resume_finished(&run->saver, checkpoint, run->result, &finished));

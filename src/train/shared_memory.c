@@ -1,10 +1,18 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
+#include "strategy/pause.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
 #include "drive/calibrate.h"
 #include "drive/record.h"
 #include "train/run.h"
+
+/* Elastic averaging's, where a checkpoint may have them. */
+static bool has_tied_replicas(const struct hr_run *run)
+{
+    const bool saves = run->leader.cuts.saves && !run->shared.schedule.pauses;
+    return run->shared.strategy->ties_replicas && (saves || run->resume.checkpoint);
+}
 
 /* What a run needs to outlive the ranks that it loses. */
 static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
@@ -29,9 +37,11 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
         .weights = hr_carve_arena(to, what, shared->params),
         .state = hr_carve_arena(to, what, hr_state_floats(shared) * shared->snapshot.state_copies),
         .applied = hr_carve(to, what, shared->snapshot.state_copies * sizeof *there.applied),
-        .replicas = shared->strategy->joins_at_cut
+        .replicas = shared->strategy->joins_at_cut || has_tied_replicas(run)
                         ? hr_carve_arena(to, what, shared->workers * shared->params)
                         : NULL,
+        .since = has_tied_replicas(run) ? hr_carve(to, what, shared->workers * sizeof *there.since)
+                                        : NULL,
     };
     shared->last_cut = keeps;
     if (keeps)
@@ -48,6 +58,37 @@ static void lay_out_best(struct hr_run *run, struct hr_carver *to)
     best->kept = hr_carve(to, what, sizeof *best->kept);
     for (size_t i = 0; i < 2; i++)
         best->place[i] = hr_carve_arena(to, what, best->params);
+}
+
+/* The copy of a pause. */
+static void lay_out_pause(struct hr_run *run, struct hr_carver *to)
+{
+    static const char what[] = "copy to save";
+    struct hr_shared_state *shared = &run->shared;
+    const struct hr_batch_schedule *schedule = &shared->schedule;
+    const size_t workers = shared->workers, copies = shared->snapshot.state_copies;
+    const bool ties = shared->strategy->ties_replicas;
+    if (!schedule->pauses || !run->leader.cuts.saves)
+        return;
+    struct hr_pause *const pause = hr_carve(to, what, sizeof *pause);
+    struct hr_pause there = {.room = hr_pause_room(shared)};
+    there.snapshot = (struct hr_snapshot){
+        .weights = hr_carve_arena(to, what, shared->params),
+        .state = hr_carve_arena(to, what, hr_state_floats(shared) * copies),
+        .applied = hr_carve(to, what, copies * sizeof *there.snapshot.applied),
+        .state_copies = copies,
+        .replicas = ties ? hr_carve_arena(to, what, workers * shared->params) : NULL,
+        .since = ties ? hr_carve(to, what, workers * sizeof *there.snapshot.since) : NULL,
+        .losses = hr_carve(to, what, sizeof *there.snapshot.losses),
+        .shares = hr_carve(to, what, workers * sizeof *there.snapshot.shares),
+        .apart = shared->snapshot.apart,
+    };
+    there.worker = hr_carve(to, what, workers * sizeof *there.worker);
+    there.hand = hr_carve(to, what, there.room * sizeof *there.hand);
+    there.saved_hands = hr_carve(to, what, there.room * 2 * sizeof *there.saved_hands);
+    shared->pause = pause;
+    if (pause)
+        *pause = there;
 }
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
@@ -76,9 +117,14 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         hr_carve_arena(to, copy, hr_state_floats(shared) * shared->snapshot.state_copies);
     shared->snapshot.applied =
         hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
-    if (shared->strategy->keeps_replicas)
+    if (shared->snapshot.replica_copies || has_tied_replicas(run))
         shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
+    if (has_tied_replicas(run))
+        shared->snapshot.since =
+            hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.since);
+    shared->snapshot.apart = hr_carve(to, copy, sizeof *shared->snapshot.apart);
     run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));
+    lay_out_pause(run, to);
     lay_out_best(run, to);
     lay_out_losses(run, to);
     shared->snapshot.losses = hr_carve(to, copy, sizeof *shared->snapshot.losses);

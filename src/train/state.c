@@ -5,18 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/size.h"
 #include "session/kept.h"
 #include "session/past.h"
 #include "strategy/shared.h"
 #include "train/best_state.h"
 #include "train/model_tensors.h"
+#include "train/pause_state.h"
 
 static const char shares_name[] = "epoch_shares";
 static const char graph_name[] = "gossip_graph";
+static const char apart_name[] = "batches_apart"; /* snapshot.apart; earlier versions: none */
 
 enum { SHARE = sizeof(struct hr_epoch_share) / sizeof(double) };
-enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 5 };
+enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 6 };
 
 /* "" for a single state; "worker.3." when each worker has its own. */
 static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
@@ -29,7 +32,7 @@ static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
 static float *array_of(const struct hr_run *run, size_t copy, size_t array)
 {
     const struct hr_shared_state *shared = &run->shared;
-    return shared->snapshot.state + copy * hr_state_floats(shared) + array * shared->params;
+    return hr_saved_snapshot(run)->state + copy * hr_state_floats(shared) + array * shared->params;
 }
 
 /* Arrays of (params) floats in the state of all copies. */
@@ -38,10 +41,12 @@ static size_t state_arrays(const struct hr_run *run)
     return run->shared.snapshot.state_copies * run->shared.optimizer.rule->nstates;
 }
 
-/* How many replicas the snapshot has beside the weights. */
-static size_t replicas(const struct hr_run *run)
+/* How many replicas differ from the weights at the current cut. */
+static size_t replicas_apart(const struct hr_run *run)
 {
-    return run->shared.strategy->keeps_replicas ? run->shared.workers : 0;
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    const bool apart = run->shared.strategy->keeps_replicas || *snapshot->apart;
+    return apart ? snapshot->replica_copies : 0;
 }
 
 static float *replica_of(const struct hr_run *run, size_t worker)
@@ -51,7 +56,7 @@ static float *replica_of(const struct hr_run *run, size_t worker)
 
 void hr_state_share(struct hr_run *run)
 {
-    for (size_t w = 0; w < replicas(run); w++)
+    for (size_t w = 0; run->shared.snapshot.replicas && w < run->shared.workers; w++)
         memcpy(replica_of(run, w), run->shared.snapshot.weights,
                run->shared.params * sizeof(float));
 }
@@ -112,7 +117,7 @@ static void fill_state(const struct hr_run *run, size_t copy, size_t array,
 /* "step" (state_copies): updates made to each copy, as PyTorch's optimizers count them. */
 static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
 {
-    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    const struct hr_snapshot *snapshot = hr_saved_snapshot(run);
     for (size_t copy = 0; copy < snapshot->state_copies; copy++)
         for (size_t array = 0; array < run->shared.optimizer.rule->nstates; array++)
             fill_state(run, copy, array, file);
@@ -137,15 +142,16 @@ static void fill_replica(const struct hr_run *run, size_t worker, struct hr_tens
 static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
 {
     struct hr_run *run = arg;
-    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    const struct hr_snapshot *snapshot = hr_saved_snapshot(run);
     const double lr =
         (double)hr_batch_schedule_lr(&run->shared.schedule, run->leader.cuts.cut->index);
     run->batches_saved = (int64_t)hr_cut_step(&run->leader.cuts);
     fill_model(run, model);
     hr_best_state_put(run, trainer);
     fill_states(run, trainer);
-    for (size_t w = 0; w < replicas(run); w++)
+    for (size_t w = 0; w < replicas_apart(run); w++)
         fill_replica(run, w, trainer);
+    hr_pause_state_put(run, trainer);
     add_scaling(&run->job.scaling, trainer);
     hr_saved_put_table(trainer, shares_name, run->shared.workers, SHARE,
                        (double *)(void *)snapshot->shares);
@@ -153,6 +159,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
         hr_saved_put(trainer, graph_name, "%s", run->shared.graph_digest.hex);
     hr_saved_put(trainer, "lr", "%.9g", lr);
     hr_saved_put(trainer, "state_copies", "%zu", snapshot->state_copies);
+    hr_saved_put(trainer, apart_name, "%" PRIu64, *snapshot->apart);
     hr_saved_put(trainer, "first_epoch_loss", "%.17g", snapshot->losses->first);
     hr_saved_put(trainer, "last_epoch_loss", "%.17g", snapshot->losses->last);
 }
@@ -161,6 +168,7 @@ void hr_state_describe(struct hr_run *run)
 {
     const size_t tensors = hr_model_tensor_count(run->job.model);
     const size_t ends_with_best = run->leader.cuts.early_stop.asked ? 1 : 0;
+    const size_t most_replicas = run->shared.snapshot.replica_copies + hr_pause_state_replicas(run);
     run->saver = (struct hr_saver){
         .options = run->job.options,
         .dataset = run->job.dataset,
@@ -171,15 +179,15 @@ void hr_state_describe(struct hr_run *run)
         .optimizer = run->job.options->optimizer,
         .workers = run->shared.workers,
         .batch_size = run->job.batch_size,
-        .tensors = tensors * (2 + state_arrays(run) + replicas(run) + ends_with_best) +
-                   STEP_TENSORS + SHARES_TENSORS + SCALING_TENSORS,
+        .tensors = tensors * (2 + state_arrays(run) + most_replicas + ends_with_best) +
+                   STEP_TENSORS + HR_PAUSE_TENSORS + SHARES_TENSORS + SCALING_TENSORS,
         .metadata = METADATA,
-        .bytes = (1 + state_arrays(run) + replicas(run) + ends_with_best) * run->shared.params *
+        .bytes = (1 + state_arrays(run) + most_replicas + ends_with_best) * run->shared.params *
                      sizeof(float) +
                  tensors * sizeof run->batches_saved +
                  run->shared.snapshot.state_copies * sizeof *run->shared.snapshot.applied +
                  run->shared.workers * sizeof *run->shared.snapshot.shares +
-                 2 * run->job.dataset->shape.channels * sizeof(float),
+                 2 * run->job.dataset->shape.channels * sizeof(float) + hr_pause_state_bytes(run),
         .describe = describe,
         .engine = run,
     };
@@ -280,15 +288,43 @@ static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint 
     return HR_OK;
 }
 
+/* Has the checkpoint weights of each worker, and may this run not go on with them? One line. */
+static void say_mean(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                     const char *strategy, uint64_t saved)
+{
+    const struct hr_train_options *o = run->job.options;
+    const bool tied = hr_pause_state_ties(checkpoint);
+    char prefix[32], name[128], why[64];
+    make_prefix(prefix, sizeof prefix, saved, 0);
+    snprintf(name, sizeof name, "%s%s", prefix, hr_model_tensor(run->job.model, 0)->name);
+    if (!prefix[0] || !hr_tensor_get(&checkpoint->trainer, name))
+        return;
+    if (strategy && !strcmp(strategy, o->strategy))
+        snprintf(why, sizeof why, "%zu worker%s", run->shared.workers,
+                 run->shared.workers == 1 ? "" : "s");
+    else
+        snprintf(why, sizeof why, "--strategy %.32s", o->strategy);
+    hr_log(HR_LOG_INFO,
+           "%s: its %" PRIu64 " workers had weights of their own; with %s now, all begin with %s",
+           checkpoint->path, saved, why, tied ? "the center" : "their mean");
+}
+
 /* Load replicas if strategy and workers are as saved; else all are the model's weights. */
 static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                     uint64_t saved)
 {
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
     const bool ours =
         strategy && !strcmp(strategy, run->job.options->strategy) && saved == run->shared.workers;
     hr_state_share(run);
-    for (size_t w = 0; ours && w < replicas(run); w++) {
+    if (!ours) {
+        say_mean(run, checkpoint, strategy, saved);
+        return HR_OK;
+    }
+    if (hr_metadata_get(&checkpoint->trainer, apart_name))
+        HR_TRY(hr_saved_count(checkpoint, apart_name, snapshot->apart));
+    for (size_t w = 0; w < replicas_apart(run); w++) {
         char prefix[32];
         make_prefix(prefix, sizeof prefix, saved, w);
         HR_TRY(hr_load_tensors(checkpoint, &checkpoint->trainer, run->job.model, prefix,
@@ -327,6 +363,7 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
     for (size_t copy = 0; copy < run->shared.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
     HR_TRY(load_replicas(run, checkpoint, saved));
+    HR_TRY(hr_pause_state_load(run, checkpoint));
     *run->shared.snapshot.losses =
         (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
                                  hr_saved_number(checkpoint, "last_epoch_loss")};

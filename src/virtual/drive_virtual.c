@@ -2,6 +2,7 @@
  * mean is told in simulator.h. */
 #include "base/cpus.h"
 #include "play/play_cut.h"
+#include "play/play_pause.h"
 #include "virtual/virtual_losses.h"
 #include "virtual/virtual_ranks.h"
 #include "virtual/virtual_traffic.h"
@@ -96,8 +97,10 @@ static enum hr_status simulate(struct hr_simulator *sim)
     const struct hr_cut *at = sim->play.drive->leader->cuts.cut;
     HR_TRY(hr_virtual_plan_deaths(sim));
     HR_TRY(begin(sim));
-    while (!at->halt)
+    while (!at->halt) {
         HR_TRY(hr_play_at_cut(&sim->play) ? cut(sim) : step(sim));
+        HR_TRY(hr_play_pause(&sim->play));
+    }
     return HR_OK;
 }
 

@@ -17,6 +17,23 @@ const struct hr_dataset *run_digits(void)
     return &digits;
 }
 
+const struct hr_dataset *run_tiny(void)
+{
+    static const float values[][2] = {{1, 2}, {-1, 1}, {2, -1}, {-2, -1}, {0.5f, 3}, {1, -3}};
+    static const uint32_t labels[] = {0, 1, 0, 1, 0, 1};
+    static const struct hr_dataset tiny = {
+        .name = "tiny",
+        .format = "csv",
+        .shape = {1, 1, 2},
+        .features = HR_FEATURES_FLOATS,
+        .classes = 2,
+        .scale = 1,
+        .train = {.count = 6, .values = values[0], .labels = labels},
+        .test = {.count = 2, .values = values[0], .labels = labels},
+    };
+    return &tiny;
+}
+
 struct hr_train_options run_options(const char *strategy, size_t workers)
 {
     struct hr_train_options options;

@@ -7,6 +7,8 @@
 
 /* The digits, opened once. */
 const struct hr_dataset *run_digits(void);
+/* Six samples of two features, of two classes: what a run has in memory is small. */
+const struct hr_dataset *run_tiny(void);
 
 /* Options of a run that takes milliseconds: a small network with an odd number of parameters,
  * batch 16, momentum, weight decay, cosine schedule with warm-up, reference kernels where the build

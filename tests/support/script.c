@@ -35,8 +35,9 @@ static void lay_out(struct script *script)
     shared->snapshot.state =
         carve(script, hr_state_floats(shared) * shared->snapshot.state_copies * sizeof(float));
     shared->snapshot.applied = carve(script, shared->snapshot.state_copies * sizeof(uint64_t));
-    if (shared->strategy->keeps_replicas)
-        shared->snapshot.replicas = carve(script, shared->workers * shared->params * sizeof(float));
+    shared->snapshot.replicas =
+        carve(script, shared->snapshot.replica_copies * shared->params * sizeof(float));
+    shared->snapshot.apart = carve(script, sizeof *shared->snapshot.apart);
     shared->snapshot.losses = &script->losses;
     shared->staleness = carve(script, hr_staleness_bytes(shared));
     if (shared->strategy->bytes)
@@ -116,7 +117,9 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .params = optimizer.params,
         .outlives = plan.outlives,
         .reissues = plan.reissues,
-        .snapshot.state_copies = strategy->private_state ? plan.workers : 1,
+        .snapshot = {.state_copies = strategy->private_state ? plan.workers : 1,
+                     .replica_copies =
+                         strategy->keeps_replicas || strategy->drifts ? plan.workers : 0},
     };
     CHECK_OK(hr_strategy_prepare(&script->shared));
     lay_out(script);

@@ -40,6 +40,8 @@ size_t state_graph_at(struct state_graph *graph, XXH128_hash_t id, bool *is_new)
 
 void state_graph_join(struct state_graph *graph, size_t from, size_t to)
 {
+    if (from == to)
+        return;
     if (graph->nedges + 2 > graph->edge_room) {
         graph->edge_room = graph->edge_room ? 2 * graph->edge_room : 4096;
         graph->edge = realloc(graph->edge, graph->edge_room * sizeof *graph->edge);

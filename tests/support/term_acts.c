@@ -165,6 +165,12 @@ bool play_any(struct play *play, struct hr_picker *picker)
     }
 }
 
+void play_on(struct play *play, struct hr_picker *picker, uint64_t acts)
+{
+    while (acts-- && play_any(play, picker)) {
+    }
+}
+
 /* --- losses --- */
 
 void play_halt(struct play *play, size_t s)

@@ -11,6 +11,7 @@
 #include "strategy/shared.h"
 #include "server/staleness.h"
 #include "support/check.h"
+#include "support/death.h"
 
 float play_gradient(uint64_t index, size_t seat, size_t seats, size_t i)
 {
@@ -55,6 +56,7 @@ static void lay_out(struct play *play)
     shared->snapshot.state = carve(play, hr_state_floats(shared) * copies * sizeof(float));
     shared->snapshot.applied = carve(play, copies * sizeof(uint64_t));
     shared->snapshot.losses = carve(play, sizeof *shared->snapshot.losses);
+    shared->snapshot.apart = carve(play, sizeof *shared->snapshot.apart);
     if (shared->outlives && shared->strategy->worker_bytes)
         shared->states = carve(play, shared->workers * hr_state_bytes(shared));
     if (shared->strategy->bytes)
@@ -215,6 +217,7 @@ void play_close(struct play *play)
 struct play_copy {
     struct play play;
     struct hr_client client[PLAY_SERVERS][PLAY_WORKERS];
+    unsigned char *arena;   /* (play.used lines) owned */
     unsigned char memory[]; /* (workers, worker_own) */
 };
 
@@ -224,6 +227,9 @@ struct play_copy *play_save(const struct play *play)
     struct play_copy *copy = malloc(sizeof *copy + workers * bytes);
     assert_non_null(copy);
     copy->play = *play;
+    copy->arena = malloc(play->used * HR_LINE);
+    assert_non_null(copy->arena);
+    memcpy(copy->arena, play->arena, play->used * HR_LINE);
     for (size_t w = 0; w < workers; w++)
         memcpy(copy->memory + w * bytes, play->worker[w].own, bytes);
     for (size_t s = 0; s < play->shared.servers; s++)
@@ -235,6 +241,7 @@ void play_restore(struct play *play, const struct play_copy *copy)
 {
     const size_t bytes = play->shared.strategy->worker_own, workers = play->shared.workers;
     *play = copy->play;
+    memcpy(play->arena, copy->arena, play->used * HR_LINE);
     for (size_t w = 0; w < workers; w++)
         memcpy(play->worker[w].own, copy->memory + w * bytes, bytes);
     for (size_t s = 0; s < play->shared.servers; s++)
@@ -243,5 +250,32 @@ void play_restore(struct play *play, const struct play_copy *copy)
 
 void play_forget(struct play_copy *copy)
 {
+    free(copy->arena);
     free(copy);
+}
+
+/* --- deaths --- */
+
+static void act(void *arg)
+{
+    const struct play_death *death = arg;
+    play_act(death->play, death->act);
+}
+
+void play_deaths(struct play *play, uint64_t seed, void (*look)(void *death), const void *twin)
+{
+    struct hr_picker picker = {.kind = HR_PICK_EXPLORE, .seed = seed};
+    unsigned char can[PLAY_WORKERS * (1 + PLAY_SERVERS)];
+    const size_t n = play_acts(play);
+    for (;;) {
+        for (size_t a = 0; a < n; a++)
+            can[a] = play_can(play, a);
+        const size_t chosen = hr_pick(&picker, can, n);
+        if (chosen == n)
+            return;
+        struct play_death it = {play, twin, chosen, chosen % play->shared.workers};
+        const struct death death = {act, look, &it, play->arena, play->used * HR_LINE};
+        death_everywhere(&death);
+        play_act(play, chosen);
+    }
 }

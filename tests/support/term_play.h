@@ -72,6 +72,8 @@ bool play_can(struct play *play, size_t act);
 bool play_act(struct play *play, size_t act);
 /* Some act; false: there is none that leads anywhere. */
 bool play_any(struct play *play, struct hr_picker *picker);
+/* So many of them, or as many as there are. */
+void play_on(struct play *play, struct hr_picker *picker, uint64_t acts);
 
 /* Shard s does nothing more. */
 void play_halt(struct play *play, size_t s);
@@ -85,10 +87,19 @@ uint64_t play_settle(struct play *play);
 void play_take_back(struct play *play, uint64_t index);
 void play_begin_term(struct play *play, uint64_t index);
 
-/* Copies of private memory, to go back to. */
+/* Copies of all memory, to go back to. */
 struct play_copy;
 struct play_copy *play_save(const struct play *play);
 void play_restore(struct play *play, const struct play_copy *copy);
 void play_forget(struct play_copy *copy);
+
+/* In an order drawn from the seed to the end; in each act its worker dies everywhere (death.h), and
+ * `look` is told of whom and in which, and may change what it likes. */
+struct play_death {
+    struct play *play;
+    const void *twin; /* the test's */
+    size_t act, victim;
+};
+void play_deaths(struct play *play, uint64_t seed, void (*look)(void *death), const void *twin);
 
 #endif

@@ -7,48 +7,18 @@
 #include "strategy/shared.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
-#include "support/script.h"
+#include "support/gossip_script.h"
 
 enum { MOST = SCRIPT_WORKERS };
 
 static struct script script;
 static const struct hr_strategy *const gossip = &hr_strategy_gossip;
 
-static void open_graph(const char *graph, size_t workers, uint64_t batches)
-{
-    struct hr_train_options options;
-    hr_train_defaults(&options);
-    snprintf(options.gossip_graph, sizeof options.gossip_graph, "%s", graph);
-    script_open(&script, gossip,
-                (struct script_plan){.workers = workers,
-                                     .batches = batches,
-                                     .options = &options,
-                                     .outlives = true,
-                                     .reissues = true});
-}
-
-static uint64_t draw(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed >> 33;
-}
-
 static bool is_link(const char *graph, size_t i, size_t j)
 {
     const size_t apart = i > j ? i - j : j - i;
     return apart != 0 &&
            (!strcmp(graph, "complete") || apart == 1 || apart == script.shared.workers - 1);
-}
-
-/* --- the first half of handing in a gradient: what a worker does that dies in the middle of it:
- * `told` (bits) are the neighbours that it comes to send to --- */
-
-static void send_to_some(size_t w, uint64_t told)
-{
-    hr_update_replica(&script.worker[w], script.index[w]);
-    for (size_t i = 0; i < script.shared.workers; i++)
-        if (told >> i & 1)
-            gossip->deliver(&script.shared, w, i);
 }
 
 /* Nobody may read what nobody was sent. */
@@ -128,7 +98,7 @@ static void check_cut(const struct twin *twin)
 static void die(struct twin *twin, size_t w, uint64_t told)
 {
     if (told)
-        send_to_some(w, told);
+        gossip_send_to_some(&script, w, told);
     else
         poison(script.worker[w].weights);
     script_lose(&script, w);
@@ -144,10 +114,10 @@ static void step(struct twin *twin, uint64_t *seed, size_t *left)
         sent[w] = twin->gone[w] ? 0 : UINT64_MAX;
         if (twin->gone[w])
             continue;
-        gradient[w] = (double)(draw(seed) % 5) - 1.5;
-        if (*left > 1 && draw(seed) % 10 == 0) {
+        gradient[w] = (double)(gossip_draw(seed) % 5) - 1.5;
+        if (*left > 1 && gossip_draw(seed) % 10 == 0) {
             --*left;
-            sent[w] = draw(seed) % 3 ? draw(seed) : 0;
+            sent[w] = gossip_draw(seed) % 3 ? gossip_draw(seed) : 0;
             script_compute(&script, w, (float)gradient[w]);
             die(twin, w, sent[w]);
         } else {
@@ -168,14 +138,14 @@ static void replicas_are_those_of_a_naive_twin(void **state)
     for (uint64_t number = 0; number < check_count(200, 5000); number++) {
         uint64_t seed = number;
         struct twin twin;
-        size_t left = 1 + draw(&seed) % MOST;
-        open_graph(graphs[number % 2], left, 99);
+        size_t left = 1 + gossip_draw(&seed) % MOST;
+        gossip_open(&script, graphs[number % 2], left, 99);
         twin_open(&twin, graphs[number % 2]);
         for (size_t w = 0; w < left; w++)
             script_read(&script, w);
         for (size_t i = 0; i < 8; i++) {
             step(&twin, &seed, &left);
-            if (draw(&seed) % 3 == 0)
+            if (gossip_draw(&seed) % 3 == 0)
                 check_cut(&twin);
         }
         script_close(&script);
@@ -187,7 +157,7 @@ static void averaging_leaves_the_mean_of_those_who_are_left(void **state)
 {
     (void)state;
     double before = 0, after = 0;
-    open_graph("complete", 6, 99);
+    gossip_open(&script, "complete", 6, 99);
     for (size_t w = 0; w < 6; w++) {
         script_read(&script, w);
         script_compute(&script, w, (float)w);
@@ -212,7 +182,7 @@ static void averaging_leaves_the_mean_of_those_who_are_left(void **state)
 static void nobody_waits_for_the_dead(void **state)
 {
     (void)state;
-    open_graph("ring", 5, 99);
+    gossip_open(&script, "ring", 5, 99);
     for (size_t w = 0; w < 5; w++)
         script_read(&script, w);
     for (size_t w = 0; w < 2; w++)
@@ -235,7 +205,7 @@ static void one_who_comes_back_begins_with_the_mean(void **state)
 {
     (void)state;
     float replica[MOST][SCRIPT_PARAMS];
-    open_graph("ring", 4, 99);
+    gossip_open(&script, "ring", 4, 99);
     for (size_t w = 0; w < 4; w++)
         script_read(&script, w);
     script_lose(&script, 2);
@@ -279,7 +249,7 @@ static void one_who_comes_back_begins_with_the_mean(void **state)
 static void nobody_waits_for_one_who_is_only_just_back(void **state)
 {
     (void)state;
-    open_graph("ring", 3, 99);
+    gossip_open(&script, "ring", 3, 99);
     for (size_t w = 0; w < 3; w++)
         script_read(&script, w);
     script_lose(&script, 2);

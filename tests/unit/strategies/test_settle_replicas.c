@@ -84,8 +84,7 @@ static void twin_advance(struct twin *twin, const struct play *play, uint64_t in
 {
     const struct hr_shared_state *shared = &play->shared;
     while (twin->index < index) {
-        const uint64_t cut = hr_batch_schedule_next_cut(&shared->schedule, twin->began);
-        if (twin->index == twin->began + play->plan.sync_every || twin->index == cut)
+        if (twin->index == twin->began + play->plan.sync_every) /* cuts do not count */
             average(twin, shared);
         for (size_t s = 0; s < twin->seats; s++)
             twin_step(twin, shared, s);
@@ -163,62 +162,34 @@ static uint64_t settle_and_check(struct play *play, struct twin *twin, unsigned 
 
 /* --- deaths --- */
 
-struct trial {
-    struct play *play;
-    const struct twin *began;
-    size_t act, victim;
-};
-
 /* The others hear of it at once, or late. They rest where they wait. */
-static void look(void *arg)
+static void look(void *it)
 {
-    const struct trial *trial = arg;
-    struct play *play = trial->play;
+    const struct play_death *death = it;
+    struct play *play = death->play;
     struct play_copy *copy = play_save(play);
-    unsigned char *memory = malloc(play->used * HR_LINE);
-    memcpy(memory, play->arena, play->used * HR_LINE);
     for (int late = 0; late < 2; late++) {
         struct hr_picker picker = {.kind = HR_PICK_FREE};
-        struct twin twin = *trial->began;
-        memcpy(play->arena, memory, play->used * HR_LINE);
-        play_die(play, trial->victim);
+        struct twin twin = *(const struct twin *)death->twin;
+        play_die(play, death->victim);
         while (late && play_any(play, &picker)) {
         }
-        play_lose(play, trial->victim);
+        play_lose(play, death->victim);
         while (play_any(play, &picker)) {
         }
         settle_and_check(play, &twin, 0);
         play_restore(play, copy);
     }
     play_forget(copy);
-    free(memory);
-}
-
-static void act(void *arg)
-{
-    const struct trial *trial = arg;
-    play_act(trial->play, trial->act);
 }
 
 static void check_deaths(const struct play_plan *plan, uint64_t seed)
 {
-    struct hr_picker picker = {.kind = HR_PICK_EXPLORE, .seed = seed};
     struct twin began;
     struct play play;
     play_open(&play, plan);
     twin_begin(&began, &play, 0);
-    for (;;) {
-        unsigned char can[PLAY_WORKERS];
-        for (size_t a = 0; a < plan->workers; a++)
-            can[a] = play_can(&play, a);
-        const size_t w = hr_pick(&picker, can, plan->workers);
-        if (w == plan->workers)
-            break;
-        struct trial trial = {&play, &began, w, w};
-        const struct death death = {act, look, &trial, play.arena, play.used * HR_LINE};
-        death_everywhere(&death);
-        play_act(&play, w);
-    }
+    play_deaths(&play, seed, look, &began);
     assert_int_equal(play.index[0], plan->batches);
     play_close(&play);
 }
@@ -237,6 +208,10 @@ static void a_death_takes_its_replica_and_nothing_else(void **state)
         skip();
     for (uint64_t seed = 0; seed < check_count(1, 20); seed++)
         check_deaths(&plan, seed);
+    plan.span = 2; /* a cut in the middle of a period */
+    plan.sync_every = 3;
+    for (uint64_t seed = 0; seed < check_count(1, 20); seed++)
+        check_deaths(&plan, seed);
     plan.workers = 3;
     plan.optimizer = "adam";
     for (uint64_t seed = 0; seed < check_count(0, 20); seed++)
@@ -244,12 +219,6 @@ static void a_death_takes_its_replica_and_nothing_else(void **state)
 }
 
 /* --- going on --- */
-
-static void play_on(struct play *play, struct hr_picker *picker, uint64_t acts)
-{
-    while (acts-- && play_any(play, picker)) {
-    }
-}
 
 static void check_going_on(const struct play_plan *plan, uint64_t seed, bool dies)
 {

@@ -6,42 +6,12 @@
 #include "strategies/strategies.h"
 #include "strategies/survivors.h"
 #include "support/check.h"
-#include "support/script.h"
+#include "support/gossip_script.h"
 
 enum { MOST = SCRIPT_WORKERS };
 
 static struct script script;
 static const struct hr_strategy *const gossip = &hr_strategy_gossip;
-
-static void open_graph(const char *graph, size_t workers, uint64_t batches)
-{
-    struct hr_train_options options;
-    hr_train_defaults(&options);
-    snprintf(options.gossip_graph, sizeof options.gossip_graph, "%s", graph);
-    script_open(&script, gossip,
-                (struct script_plan){.workers = workers,
-                                     .batches = batches,
-                                     .options = &options,
-                                     .outlives = true,
-                                     .reissues = true});
-}
-
-static uint64_t draw(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed >> 33;
-}
-
-/* --- the first half of handing in a gradient: what a worker does that dies in the middle of it:
- * `told` (bits) are the neighbours that it comes to send to --- */
-
-static void send_to_some(size_t w, uint64_t told)
-{
-    hr_update_replica(&script.worker[w], script.index[w]);
-    for (size_t i = 0; i < script.shared.workers; i++)
-        if (told >> i & 1)
-            gossip->deliver(&script.shared, w, i);
-}
 
 /* --- in any order --- */
 
@@ -51,17 +21,17 @@ static void run_to_the_cut(uint64_t *seed, size_t *left, size_t deaths, bool sto
     enum { WANTS, HAS, AT_CUT } state[MOST] = {WANTS};
     size_t at_cut = 0;
     while (at_cut < *left) {
-        size_t w = draw(seed) % script.shared.workers, tried = 0;
+        size_t w = gossip_draw(seed) % script.shared.workers, tried = 0;
         while (script.gone[w] || state[w] == AT_CUT ||
                (state[w] == WANTS && !gossip->ready(&script.worker[w]))) {
             w = (w + 1) % script.shared.workers;
             assert_true(tried++ < script.shared.workers);
         }
-        if (*left > 1 && deaths > 0 && draw(seed) % 12 == 0) {
-            if (state[w] == HAS && draw(seed) % 2) {
+        if (*left > 1 && deaths > 0 && gossip_draw(seed) % 12 == 0) {
+            if (state[w] == HAS && gossip_draw(seed) % 2) {
                 script_compute(&script, w, 1);
-                if (draw(seed) % 2)
-                    send_to_some(w, draw(seed));
+                if (gossip_draw(seed) % 2)
+                    gossip_send_to_some(&script, w, gossip_draw(seed));
             }
             script_lose(&script, w);
             --*left;
@@ -73,7 +43,7 @@ static void run_to_the_cut(uint64_t *seed, size_t *left, size_t deaths, bool sto
             state[w] = script_get(&script, w).kind == HR_TASK_CUT ? AT_CUT : HAS;
             at_cut += state[w] == AT_CUT;
         }
-        if (stops && draw(seed) % 40 == 0)
+        if (stops && gossip_draw(seed) % 40 == 0)
             hr_atom32_store_release(&script.shared.dispenser->stop, 1);
     }
 }
@@ -96,9 +66,9 @@ static void all_who_are_left_stop_at_one_index(void **state)
     (void)state;
     for (uint64_t number = 0; number < check_count(2000, 50000); number++) {
         uint64_t seed = number;
-        size_t left = 1 + draw(&seed) % MOST;
-        open_graph(number % 3 ? "ring" : "complete", left, 30);
-        run_to_the_cut(&seed, &left, draw(&seed) % 4, true);
+        size_t left = 1 + gossip_draw(&seed) % MOST;
+        gossip_open(&script, number % 3 ? "ring" : "complete", left, 30);
+        run_to_the_cut(&seed, &left, gossip_draw(&seed) % 4, true);
         const uint64_t index = meeting_point();
         gossip->missing(&script.shared);
         const uint64_t stop_at = hr_atom64_load_acquire(&script.shared.dispenser->stop_at);
@@ -111,7 +81,7 @@ static void all_who_are_left_stop_at_one_index(void **state)
 static void a_late_request_holds_after_a_step(void **state)
 {
     (void)state;
-    open_graph("ring", 3, 9);
+    gossip_open(&script, "ring", 3, 9);
     hr_atom32_store_release(&script.shared.dispenser->stop, 1);
     for (size_t w = 0; w < 3; w++)
         assert_int_equal(script_read(&script, w).kind, HR_TASK_BATCH);
@@ -129,7 +99,7 @@ static void a_late_request_holds_after_a_step(void **state)
 static void the_request_of_a_dead_worker_holds(void **state)
 {
     (void)state;
-    open_graph("ring", 5, 1);
+    gossip_open(&script, "ring", 5, 1);
     for (size_t w = 0; w < 5; w++)
         if (w != 2)
             script_read(&script, w);
@@ -183,20 +153,22 @@ static void no_sample_is_unaccounted(void **state)
     (void)state;
     for (uint64_t number = 0; number < check_count(1000, 20000); number++) {
         uint64_t seed = number, lost;
-        const size_t n = 1 + draw(&seed) % MOST;
+        const size_t n = 1 + gossip_draw(&seed) % MOST;
         size_t left = n;
-        open_graph(number % 2 ? "ring" : "complete", n, 24);
-        script.shared.schedule.samples -= draw(&seed) % n; /* the last batch is a smaller one */
+        gossip_open(&script, number % 2 ? "ring" : "complete", n, 24);
+        script.shared.schedule.samples -=
+            gossip_draw(&seed) % n; /* the last batch is a smaller one */
         for (uint64_t cut = 8; cut <= 24; cut += 8) {
             next_span(cut);
-            run_to_the_cut(&seed, &left, draw(&seed) % 3, false);
+            run_to_the_cut(&seed, &left, gossip_draw(&seed) % 3, false);
             assert_int_equal(meeting_point(), cut);
             gossip->missing(&script.shared);
             gossip->missing(&script.shared); /* repeated at the cut */
             const uint64_t all = cut < 24 ? cut * n : script.shared.schedule.samples;
             assert_int_equal(trained(&lost) + lost, all);
             assert_int_equal(updates(), cut);
-            if (left > 1 && draw(&seed) % 4 == 0) { /* and one is lost while all are at the cut */
+            if (left > 1 &&
+                gossip_draw(&seed) % 4 == 0) { /* and one is lost while all are at the cut */
                 size_t w = 0;
                 while (script.gone[w])
                     w++;
@@ -213,7 +185,7 @@ static void no_sample_is_unaccounted(void **state)
 static void shares_are_put_down_to_those_who_had_them(void **state)
 {
     (void)state;
-    open_graph("ring", 5, 10);
+    gossip_open(&script, "ring", 5, 10);
     for (size_t round = 0; round < 2; round++) {
         for (size_t w = 0; w < 5; w++)
             script_read(&script, w);
@@ -223,7 +195,7 @@ static void shares_are_put_down_to_those_who_had_them(void **state)
     for (size_t w = 0; w < 3; w++)
         script_read(&script, w);
     script_compute(&script, 1, 1);
-    send_to_some(1, 1);
+    gossip_send_to_some(&script, 1, 1);
     script_lose(&script, 1);
     script_lose(&script, 3);
     script_compute(&script, 2, 1); /* counted, and sent to nobody */
@@ -250,7 +222,7 @@ static void shares_are_put_down_to_those_who_had_them(void **state)
 static void a_worker_without_neighbours_trains_too(void **state)
 {
     (void)state;
-    open_graph("ring", 5, 10);
+    gossip_open(&script, "ring", 5, 10);
     for (size_t w = 0; w < 5; w++)
         script_read(&script, w);
     script_lose(&script, 1);

@@ -10,6 +10,7 @@
 #include "strategies/strategies.h"
 #include "support/check.h"
 #include "support/death.h"
+#include "support/script.h"
 #include "support/term_play.h"
 
 enum { MOST_BATCHES = 16, MOST_STATES = 2 };
@@ -74,13 +75,6 @@ static void check_snapshot(const struct play *play, const struct twin *twin)
 
 /* --- deaths --- */
 
-struct trial {
-    struct play *play;
-    struct twin *twin; /* [MOST_BATCHES] */
-    size_t act;
-    size_t victim; /* whose act it is; or that of a shard, which dies with another worker */
-};
-
 static uint64_t farthest(const struct play *play)
 {
     uint64_t most = 0;
@@ -89,65 +83,37 @@ static uint64_t farthest(const struct play *play)
     return most;
 }
 
-static void settle_and_check(const struct trial *trial)
+static void settle_and_check(const struct play_death *death)
 {
-    struct play *play = trial->play;
+    struct play *play = death->play;
     uint64_t updates = 0;
     const uint64_t most = farthest(play), index = play_settle(play);
     assert_in_range(index, most, most + 1);
-    check_snapshot(play, &trial->twin[index]);
+    const struct twin *twin = death->twin;
+    check_snapshot(play, &twin[index]);
     for (size_t w = 0; w < play->shared.workers; w++)
         updates += play->shared.stats[w].updates;
     assert_int_equal(updates, index);
 }
 
 /* The victim is dead. The others rest at once; or go on as far as they can. */
-static void look(void *arg)
+static void look(void *it)
 {
-    const struct trial *trial = arg;
-    struct play *play = trial->play;
+    const struct play_death *death = it;
+    struct play *play = death->play;
     struct play_copy *copy = play_save(play);
-    unsigned char *memory = malloc(play->used * HR_LINE);
-    memcpy(memory, play->arena, play->used * HR_LINE);
-    play_lose(play, trial->victim);
-    settle_and_check(trial);
-    memcpy(play->arena, memory, play->used * HR_LINE);
+    play_lose(play, death->victim);
+    settle_and_check(death);
     play_restore(play, copy);
     struct hr_picker picker = {.kind = HR_PICK_FREE};
-    play_die(play, trial->victim);
-    if (trial->act >= play->shared.workers)
-        play_halt(play, trial->act / play->shared.workers - 1);
-    while (play_any(play, &picker)) {
-    }
-    play_lose(play, trial->victim);
-    settle_and_check(trial);
+    play_die(play, death->victim);
+    if (death->act >= play->shared.workers)
+        play_halt(play, death->act / play->shared.workers - 1);
+    play_on(play, &picker, UINT64_MAX);
+    play_lose(play, death->victim);
+    settle_and_check(death);
     play_restore(play, copy);
     play_forget(copy);
-    free(memory);
-}
-
-static void act(void *arg)
-{
-    const struct trial *trial = arg;
-    play_act(trial->play, trial->act);
-}
-
-static void die_in_every_act(struct play *play, struct twin *twin, uint64_t seed)
-{
-    struct hr_picker picker = {.kind = HR_PICK_EXPLORE, .seed = seed};
-    unsigned char can[PLAY_WORKERS * (1 + PLAY_SERVERS)];
-    const size_t n = play_acts(play);
-    for (;;) {
-        for (size_t a = 0; a < n; a++)
-            can[a] = play_can(play, a);
-        const size_t chosen = hr_pick(&picker, can, n);
-        struct trial trial = {play, twin, chosen, chosen % play->shared.workers};
-        if (trial.act == n)
-            return;
-        const struct death death = {act, look, &trial, play->arena, play->used * HR_LINE};
-        death_everywhere(&death);
-        play_act(play, trial.act);
-    }
 }
 
 static void check_deaths(const struct play_plan *plan, size_t seeds)
@@ -160,7 +126,7 @@ static void check_deaths(const struct play_plan *plan, size_t seeds)
             twin[k] = twin_of(&play, 0);
             twin_advance(&play, &twin[k], plan->workers, k);
         }
-        die_in_every_act(&play, twin, seed);
+        play_deaths(&play, seed, look, twin);
         assert_int_equal(farthest(&play), plan->batches);
         for (uint64_t k = 0; k <= plan->batches; k++)
             twin_free(&twin[k]);
@@ -189,12 +155,6 @@ static void a_step_that_a_death_tears_is_undone(void **state)
 }
 
 /* --- going on --- */
-
-static void play_on(struct play *play, struct hr_picker *picker, uint64_t acts)
-{
-    while (acts-- && play_any(play, picker)) {
-    }
-}
 
 /* Each sample of each batch counts once, whoever computed its gradient. */
 static void check_samples(const struct play *play)
@@ -287,12 +247,30 @@ static void who_is_left_goes_on_from_there(void **state)
                    3, true);
 }
 
+/* It dies when the last cut has passed, and tells its server nothing. */
+static void a_server_waits_for_no_worker_that_died_at_the_end(void **state)
+{
+    (void)state;
+    struct script script;
+    script_open(&script, &hr_strategy_ps_sync,
+                (struct script_plan){.workers = 2, .servers = 1, .batches = 3, .outlives = true});
+    const struct hr_shared_state *shared = &script.shared;
+    shared->strategy->leave(&script.worker[1]);
+    script_serve(&script, 0, 1);
+    hr_roster_lose(shared->control, 0, false);
+    assert_false(shared->strategy->over(&script.shard[0])); /* the launcher may yet recall all */
+    hr_roster_end(shared->control);
+    assert_true(shared->strategy->over(&script.shard[0]));
+    script_close(&script);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_a_death_tears_is_undone),
         cmocka_unit_test(shards_that_differ_by_a_step_agree_again),
         cmocka_unit_test(who_is_left_goes_on_from_there),
+        cmocka_unit_test(a_server_waits_for_no_worker_that_died_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
