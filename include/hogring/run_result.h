@@ -82,6 +82,7 @@ struct hr_run_result {
     char manner[96];   /* as in struct hr_run_info */
     char setting[160]; /* other options in which it differs from runs compared with it; "" */
     size_t workers, servers, batch_size, global_batch, params;
+    size_t frozen_params;   /* of the params: not trained (--freeze) */
     size_t server_replicas; /* ranks of each server; 0: it has none */
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */

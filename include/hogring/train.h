@@ -51,11 +51,12 @@ struct hr_train_options {
     double label_smoothing;  /* cross-entropy */
     char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
     bool replace_head;       /* but for the last layer, which is drawn from the seed */
-    char launch[16];         /* thread, process */
-    char schedule[32];       /* free; explore:SEED: one thread plays all ranks, in a drawn order */
-    char kernels[16];        /* fast, reference */
-    size_t workers;          /* 1 to 64; default: the processors allowed, at least 2 */
-    size_t servers; /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
+    char freeze[256];  /* globs over names of tensors, as "0.*,2.bias", that are not trained; "" */
+    char launch[16];   /* thread, process */
+    char schedule[32]; /* free; explore:SEED: one thread plays all ranks, in a drawn order */
+    char kernels[16];  /* fast, reference */
+    size_t workers;    /* 1 to 64; default: the processors allowed, at least 2 */
+    size_t servers;    /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
     size_t server_replicas; /* ranks of each server: 1, or 2, of which one may be lost */
     char placement[16]; /* dedicated: each shard is a rank; colocated: worker s serves shard s */
     uint64_t staleness; /* of ssp, in clocks */
@@ -147,9 +148,11 @@ struct hr_run_info {
     const char *optimizer;   /* name and settings: "adam, beta1 0.9, ..." */
     const char *manner;      /* the strategy's own options: "sync-every 8"; "": it has none */
     const char *times;       /* models of the times of gradients and messages; "": real times */
+    const char *frozen;      /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
     const char *memory;      /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
     const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, server_replicas, processors, batch_size, global_batch, params;
+    size_t frozen_params; /* of the params */
     size_t threads_per_worker;
     size_t micro_shards; /* 0: reduce sum */
     double lr;           /* of the first update */

@@ -16,8 +16,8 @@ static const char prefix[] = "option."; /* of keys: train/kept.c */
 static bool is_refused_later(const char *name)
 {
     static const char *const names[] = {
-        "model", "loss",   "data", "normalize", "optimizer",
-        "seed",  "solver", "cost", "factors",   "validation-fraction"};
+        "model",  "loss", "data",    "normalize",           "optimizer", "seed",
+        "solver", "cost", "factors", "validation-fraction", "freeze"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name))
             return true;

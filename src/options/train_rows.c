@@ -84,6 +84,9 @@ static const struct hr_option model[] = {
     ROW("replace-head", FLAG, replace_head, BEGINS, NULL, NULL,
         "of --init-weights: leave the last layer out, and draw it from the seed: for other classes",
         .commands = BOTH | HR_REPLAY, .needs = {"init-weights", "of what?"}),
+    ROW("freeze", TEXT, freeze, DECIDES, "PATTERN[,...]", NULL,
+        "keep the tensors with these names, as \"0.*,2.bias\", as they are: only the others are "
+        "trained"),
 };
 
 static const struct hr_option workers[] = {

@@ -128,6 +128,9 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     print_head(out, info);
     fprintf(out, "  model    %s (%s parameters)\n", info->model,
             hr_human_count(count, info->params));
+    if (info->frozen && info->frozen[0])
+        fprintf(out, "  frozen   %s parameters, %s\n", hr_human_count(count, info->frozen_params),
+                info->frozen);
     fprintf(out, "  data     %s\n", data);
     print_split(out, info);
     print_batch(out, info);

@@ -3,6 +3,7 @@
 
 #include "base/cpus.h"
 #include "kernels/gemm.h"
+#include "train/freeze.h"
 #include "train/optimizer_setup.h"
 #include "train/run.h"
 
@@ -41,12 +42,13 @@ void hr_announce(const struct hr_run *run)
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_batch_schedule *schedule = &shared->schedule;
     const bool all_reduces = hr_strategy_obeys(shared->strategy, "algorithm");
-    char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT];
+    char optimizer[160], rate[160], manner[96], times[600], memory[HR_NEEDS_TEXT], frozen[400];
     hr_optimizer_setup_text(run, optimizer, sizeof optimizer);
     hr_rate_setup_text(run, rate, sizeof rate);
     hr_strategy_describe(shared, manner, sizeof manner);
     times_text(run, times, sizeof times);
     hr_needs_text(&run->needs, memory);
+    hr_freeze_text(run->job.model, &shared->optimizer, frozen, sizeof frozen);
     const struct hr_run_info info = {
         .strategy = run->job.options->strategy,
         .algorithm = all_reduces ? shared->group_options.algorithm->name : NULL,
@@ -60,6 +62,8 @@ void hr_announce(const struct hr_run *run)
         .manner = manner,
         .times = times,
         .memory = memory,
+        .frozen = frozen,
+        .frozen_params = shared->optimizer.frozen,
         .workers = shared->workers,
         .servers = shared->servers,
         .server_replicas = shared->copies,

@@ -41,6 +41,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     if (shared->servers)
         snprintf(result->placement, sizeof result->placement, "%s", run->options.placement);
     result->params = shared->params;
+    result->frozen_params = shared->optimizer.frozen;
     result->classes = run->job.dataset->classes;
     result->batch_size = run->job.batch_size;
     result->global_batch = run->job.global_batch;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/freeze.h"
 #include "train/optimizer_setup.h"
 #include "train/run.h"
 
@@ -62,7 +63,7 @@ enum hr_status hr_optimizer_setup(struct hr_run *run)
             .role = info->role == HR_TENSOR_STATISTIC ? HR_SEGMENT_STATISTIC : HR_SEGMENT_TRAINED,
         };
     }
-    return HR_OK;
+    return hr_freeze(o->freeze, run->job.model, run->tensors, &optimizer->frozen);
 }
 
 /* --- the rate --- */

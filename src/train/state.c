@@ -209,6 +209,20 @@ static enum hr_status check_placement(const struct hr_run *run,
                          run->job.options->placement);
 }
 
+/* Replicas differ in what was trained, and only in that. */
+static enum hr_status check_frozen(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const char *saved = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "freeze");
+    const char *ours = run->job.options->freeze;
+    if (!strcmp(saved ? saved : "", ours))
+        return HR_OK;
+    return hr_fail(
+        HR_E_USAGE,
+        "--resume %s: it was trained with --freeze %s, this run has %s; expected the same "
+        "(to train other tensors, begin a run with --init-weights)",
+        checkpoint->path, saved && saved[0] ? saved : "\"\"", ours[0] ? ours : "\"\"");
+}
+
 enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
@@ -217,6 +231,7 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
                          run->job.options->optimizer));
     if (loss)
         HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->job.options->loss));
+    HR_TRY(check_frozen(run, checkpoint));
     HR_TRY(check_placement(run, checkpoint));
     HR_TRY(hr_best_state_check(run, checkpoint));
     HR_TRY(hr_strategy_same_graph(

@@ -56,6 +56,7 @@ static struct hr_loss losses[] = {
 static struct hr_run_result full_run(void)
 {
     struct hr_run_result run = sample_run("ssp", 7, 1.0 / 3);
+    run.frozen_params = 64;
     run.saves = (struct hr_saves){3, 1, 0.125, 0.25, 0.5};
     run.stale_updates = 100, run.stale_sum = 65;
     run.stale_max = 7;
@@ -127,6 +128,7 @@ static const struct field run_fields[] = {
     {"kernels", "\"OpenBLAS 0.3.21 Haswell\""},
     {"model", "\"flatten, dense 10\""},
     {"params", "650"},
+    {"frozen_params", "64"},
     {"saves", "{\"written\":3,\"failed\":1,\"rest_seconds\":0.125,\"copy_seconds\":0.25,"
               "\"write_seconds\":0.5}"},
     {"workers", "2"},

@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# Fine-tuning: weights from a file, a new last layer, and tensors that stay as they are.
+load support
+
+layers="flatten, dense 12, relu, dense"
+
+# Images of 8x8 pixels, as the digits are: a row, or a column.
+strokes() {
+  python3 - "$TMP/strokes" <<'PY'
+import random, sys
+r, lines = random.Random(5), []
+for i in range(300):
+    kind = i % 2
+    image = [[r.random() * .2 for x in range(8)] for y in range(8)]
+    at = r.randrange(1, 7)
+    for k in range(8):
+        image[k if kind else at][at if kind else k] += .8
+    lines.append(",".join(f"{v:.3f}" for row in image for v in row) + (",column" if kind else ",row"))
+open(sys.argv[1], "w").write(",".join(f"p{i}" for i in range(64)) + ",kind\n" + "\n".join(lines) + "\n")
+PY
+}
+
+# tensor DIR NAME: the digest of a tensor of the newest checkpoint.
+tensor() {
+  python3 - "$1/latest/model.safetensors" "$2" <<'PY'
+import hashlib, json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+begin, end = json.loads(data[8:8 + size])[sys.argv[2]]["data_offsets"]
+print(hashlib.sha256(data[8 + size + begin:8 + size + end]).hexdigest())
+PY
+}
+
+@test "a new head on a frozen body, under every strategy, also where workers are lost" {
+  strokes
+  hogring train --quiet --model "$layers 10" --checkpoint-dir "$TMP/body" --epochs 3 >/dev/null
+  tune=(--quiet --data "$TMP/strokes" --model "$layers 2" --init-weights "$TMP/body" --replace-head --freeze "1.*" --optimizer adamw --weight-decay 0.1 --workers 3 --batch-size 8 --epochs 3)
+  for strategy in allreduce ps-sync ps-async ssp hogwild local-sgd elastic-averaging gossip backup-workers; do
+    hogring train "${tune[@]}" --strategy $strategy --checkpoint-dir "$TMP/$strategy" --overwrite >/dev/null 2>"$TMP/stderr"
+    for name in 1.weight 1.bias; do [ "$(tensor "$TMP/$strategy" $name)" = "$(tensor "$TMP/body" $name)" ]; done
+  done
+  [ "$(grep -c "keeps it so" "$TMP/stderr")" = 0 ]
+  hogring train "${tune[@]}" --freeze "3.weight" --epochs 1 >/dev/null 2>"$TMP/stderr"
+  grep -qF -- "--replace-head: 3.weight is drawn from the seed, and --freeze keeps it so" "$TMP/stderr"
+  for strategy in local-sgd gossip elastic-averaging; do
+    hogring train "${tune[@]}" --strategy $strategy --launch process --on-loss continue --inject kill:1@step=5 --checkpoint-dir "$TMP/$strategy" --overwrite --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
+    [ "$(json "$TMP/out.json" 'len(d["runs"][0]["losses"]), d["runs"][0]["frozen_params"], d["config"]["freeze"]')" = "(1, 780, '1.*')" ]
+    for name in 1.weight 1.bias; do [ "$(tensor "$TMP/$strategy" $name)" = "$(tensor "$TMP/body" $name)" ]; done
+  done
+}
+
+@test "what is frozen stands in the banner, in comparisons and traces, and stays when a run goes on" {
+  run=(--model "$layers 10" --freeze "1.*" --epochs 2)
+  hogring train "${run[@]}" --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/whole.json" 2>"$TMP/stderr" >/dev/null
+  grep -q "frozen   780 parameters, 2 of 4 tensors: 1.weight, 1.bias" "$TMP/stderr"
+  hogring replay "$TMP/t" --quiet --json "$TMP/again.json" >/dev/null
+  hogring train "${run[@]}" --max-steps 20 --checkpoint-dir "$TMP/half" --quiet >/dev/null
+  refused 2 "it was trained with --freeze 1.*, this run has \"\"" train --resume --checkpoint-dir "$TMP/half" --epochs 2 --freeze "" --quiet
+  hogring train --resume --checkpoint-dir "$TMP/half" --epochs 2 --max-steps 0 --quiet --json "$TMP/resumed.json" >/dev/null
+  for other in again resumed; do
+    [ "$(json "$TMP/$other.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"]')" ]
+  done
+  hogring compare --model "$layers 10" --epochs 1 --quiet --strategies 'allreduce:freeze="1.*,3.bias",allreduce:freeze=1.*,allreduce' --json "$TMP/out.json" >"$TMP/stdout"
+  grep -qF "freeze 1.*,3.bias" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[r["frozen_params"] for r in d["runs"]]')" = "[790, 780, 0]" ]
+}
+
+@test "a pattern that is a mistake is refused before anything is trained" {
+  refused 2 "--freeze 7.*: matches no trained tensor of the model, which has 1.weight, 1.bias, 3.weight, 3.bias" train --model "$layers 10" --freeze "1.*,7.*"
+  refused 2 "--freeze *: matches all trained tensors" train --model "$layers 10" --freeze "*"
+  refused 2 "there is an empty pattern" train --model "$layers 10" --freeze "1.*,,3.*"
+  refused 2 "--freeze *running*: matches no trained tensor" train --model "flatten, dense 12, batchnorm, relu, dense 10" --freeze "*running*"
+  refused 2 "--freeze: means nothing with --model logistic" train --model logistic --freeze "*"
+  refused 2 "matches no trained tensor" compare --model "$layers 10" --freeze "x"
+  deep="flatten$(printf ', dense 9, relu%.0s' {1..40}), dense 10"
+  refused 2 "and 61 more; expected patterns" train --model "$deep" --freeze x
+  refused 2 "--freeze" train --model "$layers 10" --freeze "$(printf 'a%.0s' {1..300})"
+}
+
+@test "all tensors that do not fit are named at once" {
+  hogring train --quiet --model "flatten, dense 12, relu, dense 12, relu, batchnorm, dense 10" --max-steps 1 --checkpoint-dir "$TMP/c" >/dev/null
+  file="$TMP/c/latest/model.safetensors"
+  why="its tensors are not those of the model; missing: 7.weight, 7.bias; unlike: 1.weight is (12, 64), expected (13, 64), 1.bias is (12), expected (13), 3.weight is (12, 12), expected (12, 13); unknown: 5.weight, 5.bias, 5.running_mean, 5.running_var, 6.weight, 6.bias (another model, or another --data?)"
+  other="flatten, dense 13, relu, dense 12, relu, relu, relu, dense 10"
+  refused 3 "--init-weights: $file: $why" train --model "$other" --init-weights "$file"
+  [ "$(grep -c replace-head "$TMP/stderr")" = 0 ] # it would not help
+  refused 3 "$file: $why" eval "$file" --model "$other"
+  deep="flatten, dense 12, relu$(printf ', dense 9, relu%.0s' {1..40}), dense 10"
+  refused 3 "missing: 7.weight, 7.bias, 9.weight" train --model "$deep" --init-weights "$TMP/c"
+  grep -qE "9.bias, [0-9.a-z, ]*\.(weight|bias) and [0-9]+ more; unlike: 3.weight is \(12, 12\), expected \(9, 12\), .*; unknown: 5.running_mean, 5.running_var, 6.weight, 6.bias \(another" "$TMP/stderr" ||
+    { cat "$TMP/stderr"; false; }
+}
