@@ -53,3 +53,11 @@ under() {
     [ -n "$digest" ] && ! grep -q "$digest" "$TMP/said"
   done
 }
+
+@test "64 workers that multiply at once have the weights of 64 processes; more are refused" {
+  for launch in thread process; do
+    timeout -s KILL $patience "${HOGRING:-build/hogring}" train --data digits --workers 64 --batch-size 8 --max-steps 4 --launch $launch --quiet >"$TMP/$launch"
+  done
+  [ "$(grep digest "$TMP/thread")" = "$(grep digest "$TMP/process")" ]
+  for n in 65 129; do refused 2 "--workers $n: expected 1 to 64" train --data digits --workers $n; done
+}

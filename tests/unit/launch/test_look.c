@@ -63,6 +63,14 @@ static void does(struct patient *patient, size_t r, enum hr_phase phase, double 
                             (uint64_t)(hr_clock_ns() - (int64_t)(seconds * (double)SECOND)));
 }
 
+/* So many seconds ago it had computed for 6 s, and the others had waited for 5 s and 3 s. */
+static void rank_1_is_late(struct patient *patient, double ago)
+{
+    does(patient, 0, HR_PHASE_COMMUNICATE, ago + 5);
+    does(patient, 1, HR_PHASE_COMPUTE, ago + 6);
+    does(patient, 2, HR_PHASE_COMMUNICATE, ago + 3);
+}
+
 static void look(struct patient *patient)
 {
     hr_look_at(&patient->run, SECOND, &patient->look);
@@ -85,9 +93,7 @@ static void who_is_waited_for_is_named(void **state)
     struct patient *patient = *state;
     size_t whom[HR_MAX_RANKS];
     int64_t time;
-    does(patient, 0, HR_PHASE_COMMUNICATE, 5);
-    does(patient, 1, HR_PHASE_COMPUTE, 6);
-    does(patient, 2, HR_PHASE_COMMUNICATE, 3);
+    rank_1_is_late(patient, 0);
     look(patient);
     assert_int_equal(patient->look.state, HR_RUN_HELD_UP);
     check_said(patient,
@@ -155,9 +161,7 @@ static void times_of_a_dead_run_end_when_it_was_last_seen(void **state)
 {
     struct patient *patient = *state;
     hr_atom64_store_relaxed(&patient->run.control->looked, (uint64_t)(hr_clock_ns() - 20 * SECOND));
-    does(patient, 0, HR_PHASE_COMMUNICATE, 25);
-    does(patient, 1, HR_PHASE_COMPUTE, 26);
-    does(patient, 2, HR_PHASE_COMMUNICATE, 24);
+    rank_1_is_late(patient, 20);
     patient->run.dead = true;
     look(patient);
     assert_int_equal(patient->look.state, HR_RUN_DEAD);
@@ -216,9 +220,7 @@ static void who_has_not_called_a_collective_is_named(void **state)
 static void who_is_over_is_not_to_blame(void **state)
 {
     struct patient *patient = *state;
-    does(patient, 0, HR_PHASE_COMMUNICATE, 5);
-    does(patient, 1, HR_PHASE_COMPUTE, 6);
-    does(patient, 2, HR_PHASE_COMMUNICATE, 5);
+    rank_1_is_late(patient, 0);
     hr_roster_lose(patient->run.control, 1, false);
     look(patient);
     assert_int_equal(patient->look.state, HR_RUN_ALIVE);
