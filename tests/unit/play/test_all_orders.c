@@ -1,19 +1,17 @@
-/* Every order of the events of a small explored run, without deaths and with one anywhere: the run
- * goes on to its end, each sample is accounted for, each push applied once, no gate passed too
- * early, and the weights are those of a serial model that is told the order (served_reference.h).
+/* Every order of the events of a small run, of every strategy, without deaths and with one of any
+ * rank anywhere: the run goes on to its end, and each sample is accounted for. Where there are
+ * servers, each push is applied once, no gate passed too early, and the weights are those of a
+ * serial model that is told the order (served_reference.h).
  *
- *   How       a run is repeated along a list of choices, and goes on with the first event that can
- *             happen wherever the list has ended. Every other event that could have happened there
- *             is a list of its own. So all lists are tried, depth first.
- *   Meeting   a run stops where it meets a state in which another run has been: from there on
- *             nothing new can happen. A state is all memory that ranks, their owners and the serial
- *             model decide by: the segment, the roster and the words of ranks as they are (the
- *             clock stands still here, so they hold no times), and of private memory what is no
- *             address. An order is a path through the graph of states; they are counted in it.
- *   Proof     that nothing is left out of a state: small runs are also tried without meeting, order
- *             by order, and there are as many.
+ *   How       a run goes on with one event that can happen, to its end. Then it goes back to the
+ *             last place where there was another, with all its memory (rewind.h), and goes on with
+ *             that. (Under sanitizers it begins anew, and repeats what led there.)
+ *   Meeting   it also goes back where it meets a state in which it has been (run_state.h): from
+ *             there on nothing new can happen. An order is a path through the graph of states; they
+ *             are counted in it.
+ *   Proof     that nothing is left out of a state: small runs are also tried order by order, and
+ *             with all of their heap as state, and there are as many orders.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +20,16 @@
 #include <unistd.h>
 
 #include "shm/control.h"
+#include "strategies/find.h"
 #include "support/check.h"
-#include "support/runs.h"
+#include "support/losing_runs.h"
+#include "support/rewind_heap.h"
+#include "support/run_state.h"
 #include "support/served_reference.h"
 #include "support/state_graph.h"
 #include "train/run.h"
 
-enum { MOST_LIST = 160, BATCH = 1 };
+enum { MOST_LIST = 160, MOST_LISTS = 2048, MOST_EVENTS = 64, BATCH = 1 };
 
 /* Time stands still for all but the processor. */
 int clock_gettime(clockid_t clock, struct timespec *t)
@@ -39,145 +40,82 @@ int clock_gettime(clockid_t clock, struct timespec *t)
     return 0;
 }
 
-/* --- lists still to be tried --- */
+/* --- one run --- */
 
+/* What a run has done, or is to do. */
 struct list {
     size_t n;
     unsigned char event[MOST_LIST];
 };
 
-struct lists {
-    struct list *list;
-    size_t n, room;
-};
-
-static void push_list(struct lists *lists, const struct list *list, size_t event)
-{
-    if (lists->n == lists->room) {
-        lists->room = lists->room ? 2 * lists->room : 256;
-        lists->list = realloc(lists->list, lists->room * sizeof *lists->list);
-        assert_non_null(lists->list);
-    }
-    struct list *more = &lists->list[lists->n++];
-    *more = *list;
-    more->event[more->n++] = (unsigned char)event;
-}
-
-/* --- one run --- */
+enum how { MEETS, MEETS_WITH_HEAP, ONE_BY_ONE };
 
 struct kind {
-    const char *strategy, *on_loss;
-    size_t workers, batches;
-    bool deaths, meets;
-    bool full; /* it takes minutes: at full counts only */
+    const char *strategy, *on_loss; /* NULL: nobody dies */
+    size_t workers, batches, backups;
+    enum how how;
 };
 
 struct trial {
     const struct kind *kind;
+    const struct hr_strategy *strategy;
+    bool rewinds; /* else runs are repeated along lists */
+    bool refers;  /* a reference goes beside each */
     struct state_graph graph;
-    struct lists lists;
-    struct list list; /* what the run has done, and before that is to do */
+    struct list list[MOST_LISTS]; /* (lists) still to be repeated */
+    size_t lists;
+    /* At each mark: ways on that are still to be tried. */
+    unsigned char left[MOST_LIST][MOST_EVENTS];
+    XXH3_state_t *hash;
+    uint64_t ends;   /* that were come to */
+    struct run *run; /* under way */
+};
+
+/* One run: what goes back with it. */
+struct run {
+    struct trial *trial;
+    struct list list; /* what it has done, and before that is to do */
     size_t at;        /* events so far */
     size_t from;      /* the state before the last of them; 0: not known */
     bool begun, met;
     struct hr_play *play;
     struct served_reference reference;
-    XXH3_state_t *hash;
-    size_t runs;
-    uint64_t whole; /* runs that came to their end */
 };
 
-static void add(void *arg, const void *piece, size_t bytes)
+static void add(void *hash, const void *piece, size_t bytes)
 {
-    XXH3_128bits_update(arg, piece, bytes);
+    XXH3_128bits_update(hash, piece, bytes);
 }
 
-#define ADD(hash, value) add((hash), &(value), sizeof(value))
-
-static void add_worker(XXH3_state_t *hash, const struct hr_play *play, size_t w)
+static XXH128_hash_t id_of(const struct run *run)
 {
-    const struct hr_worker *worker = &play->worker[w].worker;
-    ADD(hash, play->task[w]);
-    if (!play->played[w].up)
-        return;
-    ADD(hash, worker->seat);
-    ADD(hash, worker->seats);
-    ADD(hash, worker->back);
-    ADD(hash, worker->applied);
-    ADD(hash, worker->index);
-    ADD(hash, worker->steps);
-    ADD(hash, worker->cut);
-    ADD(hash, worker->samples);
-    ADD(hash, worker->requests);
-    add(hash, worker->own, play->shared->strategy->worker_own);
+    XXH3_state_t *hash = run->trial->hash;
+    XXH3_128bits_reset(hash);
+    run_state(run->play, run->trial->rewinds, run->trial->kind->how == MEETS_WITH_HEAP, add, hash);
+    if (run->trial->refers)
+        served_reference_state(&run->reference, add, hash);
+    return XXH3_128bits_digest(hash);
 }
 
-static void add_shard(XXH3_state_t *hash, const struct hr_play *play, size_t s)
+static bool may_die(const struct run *run)
 {
-    const struct hr_shard *shard = &play->shard[s];
-    if (!play->played[play->shared->workers + s].up)
-        return;
-    ADD(hash, shard->version);
-    ADD(hash, shard->before);
-    ADD(hash, shard->ndone);
-    ADD(hash, shard->ngone);
-    ADD(hash, shard->joined);
-    ADD(hash, shard->exported);
-    add(hash, shard->worker, play->shared->workers * sizeof *shard->worker);
-}
-
-static void add_losses(XXH3_state_t *hash, const struct hr_play *play)
-{
-    const struct hr_losses *losses = &play->drive->losses;
-    ADD(hash, losses->view);
-    ADD(hash, losses->rolls);
-    ADD(hash, losses->in_span);
-    ADD(hash, losses->restarts);
-    ADD(hash, losses->again_ns);
-    ADD(hash, losses->n);
-}
-
-static XXH128_hash_t id_of(const struct trial *trial)
-{
-    const struct hr_play *play = trial->play;
-    const struct hr_shared_state *shared = play->shared;
-    const struct hr_run *run =
-        (const void *)((const char *)play->drive - offsetof(struct hr_run, drive));
-    const size_t ranks = shared->workers + shared->servers;
-    XXH3_128bits_reset(trial->hash);
-    add(trial->hash, &shared->control->roster, sizeof shared->control->roster);
-    add(trial->hash, shared->control->rank, ranks * sizeof *shared->control->rank);
-    add(trial->hash, run->segment.base, run->segment.bytes);
-    add(trial->hash, play->state, ranks * sizeof *play->state);
-    for (size_t w = 0; w < shared->workers; w++)
-        add_worker(trial->hash, play, w);
-    for (size_t s = 0; s < shared->servers; s++)
-        add_shard(trial->hash, play, s);
-    for (size_t r = 0; r < ranks; r++)
-        ADD(trial->hash, play->played[r].up);
-    add_losses(trial->hash, play);
-    served_reference_state(&trial->reference, add, trial->hash);
-    return XXH3_128bits_digest(trial->hash);
-}
-
-static bool may_die(const struct trial *trial)
-{
-    const struct hr_play *play = trial->play;
+    const struct hr_play *play = run->play;
     const size_t ranks = play->shared->workers + play->shared->servers;
     for (size_t r = 0; r < ranks; r++)
         if (play->state[r] == HR_DEAD)
             return false;
-    return trial->kind->deaths && play->drive->losses.n == 0;
+    return run->trial->kind->on_loss && play->drive->losses.n == 0;
 }
 
 /* What would change nothing is left out: a look at an answer that is not there. */
-static void leave_out(const struct trial *trial, unsigned char *possible, size_t n)
+static void leave_out(const struct run *run, unsigned char *possible, size_t n)
 {
-    const struct hr_play *play = trial->play;
+    const struct hr_play *play = run->play;
     const size_t workers = play->shared->workers, inputs = workers * play->shared->servers;
-    const bool dies = may_die(trial);
+    const bool dies = may_die(run);
     for (size_t w = 0; w < workers; w++)
-        if (play->state[w] == HR_ASKED && !play->shared->strategy->ready(&play->worker[w].worker))
+        if (play->shared->servers && play->state[w] == HR_ASKED &&
+            !play->shared->strategy->ready(&play->worker[w].worker))
             possible[w] = 0;
     for (size_t e = workers + inputs; e < n; e++) {
         const size_t what = (e - workers - inputs) % HR_RANK_EVENTS;
@@ -186,214 +124,325 @@ static void leave_out(const struct trial *trial, unsigned char *possible, size_t
     }
 }
 
+static void push_list(struct run *run, size_t event)
+{
+    assert_true(run->trial->lists < MOST_LISTS);
+    struct list *more = &run->trial->list[run->trial->lists++];
+    *more = run->list;
+    more->event[more->n++] = (unsigned char)event;
+}
+
 /* The first event; the others are lists of their own. n: there is none. */
-static size_t first_of(struct trial *trial, const unsigned char *possible, size_t n)
+static size_t first_of(struct run *run, const unsigned char *possible, size_t n)
 {
     size_t first = n;
     for (size_t e = n; e-- > 0;) {
         if (!possible[e])
             continue;
         if (first < n)
-            push_list(&trial->lists, &trial->list, first);
+            push_list(run, first);
         first = e;
     }
     return first;
 }
 
 /* Where the list has ended: has nobody been here? */
-static bool is_new_ground(struct trial *trial)
+static bool is_new_ground(struct run *run, bool listed)
 {
+    struct state_graph *graph = &run->trial->graph;
     bool is_new = true;
-    const size_t state = state_graph_at(&trial->graph, id_of(trial), &is_new);
-    const bool listed = trial->at < trial->list.n;
-    if (trial->from && !listed)
-        state_graph_join(&trial->graph, trial->from, state);
-    trial->from = state;
-    return is_new || listed || !trial->kind->meets;
+    if (run->trial->kind->how == ONE_BY_ONE)
+        return true;
+    const size_t state = state_graph_at(graph, id_of(run), &is_new);
+    if (run->from && !listed)
+        state_graph_join(graph, run->from, state);
+    run->from = state;
+    return is_new || listed;
+}
+
+/* As the list says, and behind its end the first event. */
+static size_t follow(struct run *run, const unsigned char *possible, size_t n)
+{
+    const bool listed = run->at < run->list.n;
+    if (run->at + 1 >= run->list.n && !is_new_ground(run, listed)) {
+        run->met = true;
+        return n;
+    }
+    const size_t event = listed ? run->list.event[run->at] : first_of(run, possible, n);
+    return event;
+}
+
+static size_t count(const unsigned char *events, size_t n)
+{
+    size_t sum = 0;
+    for (size_t e = 0; e < n; e++)
+        sum += events[e];
+    return sum;
+}
+
+/* One event after the other: who comes to known ground, or to the end, comes back here. */
+static size_t try_each(struct run *run, const unsigned char *possible, size_t n)
+{
+    unsigned char *left = run->trial->left[rewind_marks()];
+    if (!is_new_ground(run, false))
+        rewind_back();
+    const bool many = count(possible, n) > 1;
+    memcpy(left, possible, n);
+    if (many)
+        rewind_mark();
+    size_t event = 0;
+    while (!left[event])
+        event++;
+    left[event] = 0;
+    if (many && count(left, n) == 0)
+        rewind_forget();
+    return event;
+}
+
+/* The reference hears of the event that comes next; SIZE_MAX: that the one before is over. */
+static void tell(struct run *run, size_t event)
+{
+    if (run->trial->refers && (run->begun || event != SIZE_MAX))
+        served_reference_next(&run->reference, event);
 }
 
 static size_t choose(void *arg, const unsigned char *enabled, size_t n)
 {
-    struct trial *trial = arg;
-    unsigned char possible[64];
-    assert_true(n <= sizeof possible && trial->at < MOST_LIST);
-    memcpy(possible, enabled, n);
-    leave_out(trial, possible, n);
-    if (trial->begun)
-        served_reference_next(&trial->reference, SIZE_MAX);
-    trial->begun = true;
-    const bool listed = trial->at < trial->list.n;
-    if (trial->at + 1 >= trial->list.n && !is_new_ground(trial)) {
-        trial->met = true;
-        return n;
-    }
-    const size_t event = listed ? trial->list.event[trial->at] : first_of(trial, possible, n);
-    assert_true(event < n && possible[event]);
-    if (!listed)
-        trial->list.event[trial->list.n++] = (unsigned char)event;
-    trial->at++;
-    served_reference_next(&trial->reference, event);
+    struct run *run = arg;
+    unsigned char possible[MOST_EVENTS];
+    assert_true(n <= sizeof possible && run->at < MOST_LIST);
+    rewind_aside(true);
+    for (size_t e = 0; e < n; e++)
+        possible[e] = enabled[e] != 0;
+    for (size_t w = 0; w < run->trial->kind->workers; w++)
+        run->play->worker[w].worker.member.polls = 0; /* it says only when to look for mistakes */
+    leave_out(run, possible, n);
+    tell(run, SIZE_MAX);
+    run->begun = true;
+    const size_t event =
+        run->trial->rewinds ? try_each(run, possible, n) : follow(run, possible, n);
+    assert_true(run->met || (event < n && possible[event]));
+    run->list.event[run->at++] = (unsigned char)event;
+    run->list.n = run->at > run->list.n ? run->at : run->list.n;
+    if (!run->met)
+        tell(run, event);
+    rewind_aside(false);
     return event;
 }
 
 static void begin(void *arg, struct hr_play *play)
 {
-    struct trial *trial = arg;
-    trial->play = play;
-    served_reference_begin(&trial->reference, play);
+    struct run *run = arg;
+    run->play = play;
+    if (run->trial->refers)
+        served_reference_begin(&run->reference, play);
+    if (!run->trial->rewinds)
+        return;
+    const struct hr_segment *shared[] = {run_state_segment(play), run_state_control(play)};
+    for (size_t i = 0; i < 2; i++)
+        rewind_shares(shared[i]->base, shared[i]->bytes);
+    rewind_watch();
 }
 
-static struct hr_train_options options_of(const struct kind *kind)
+static struct hr_train_options options_of(const struct kind *kind,
+                                          const struct hr_strategy *strategy)
 {
     struct hr_train_options options = run_options(kind->strategy, kind->workers);
-    snprintf(options.model, sizeof options.model, "flatten, dense 10");
-    snprintf(options.on_loss, sizeof options.on_loss, "%s", kind->on_loss);
+    snprintf(options.model, sizeof options.model, "flatten, dense 2");
+    snprintf(options.on_loss, sizeof options.on_loss, "%s", kind->on_loss ? kind->on_loss : "stop");
     snprintf(options.schedule, sizeof options.schedule, "explore:0");
     options.momentum = 0;
     options.epochs = 1;
     options.batch_size = BATCH;
-    options.epoch_size =
-        BATCH * kind->batches * (strcmp(kind->strategy, "ps-sync") ? 1 : kind->workers);
+    options.epoch_size = BATCH * kind->batches * (strategy->shares_batch ? kind->workers : 1);
     options.servers = 1;
+    options.backups = kind->backups;
     options.staleness = 1;
+    options.sync_every = strategy->served ? 1 : 2;
     options.max_restarts = 9;
+    snprintf(options.kernels, sizeof options.kernels, "reference"); /* BLAS has memory of its own */
     return options;
 }
 
-static void check_end(struct trial *trial, const struct hr_train_options *options,
+static void check_end(struct run *run, const struct hr_train_options *options,
                       struct hr_run_result *result)
 {
-    const uint64_t all = options->epoch_size;
-    served_reference_end(&trial->reference, result->weights_digest, trial->kind->batches);
-    assert_int_equal(result->samples + (result->nlosses ? result->losses[0].lost_samples : 0), all);
-    state_graph_join(&trial->graph, trial->from, 1);
-    trial->whole++;
+    const uint64_t lost = result->nlosses ? result->losses[0].lost_samples : 0;
+    if (run->trial->refers)
+        served_reference_end(&run->reference, result->weights_digest, run->trial->kind->batches);
+    assert_int_equal(result->samples + result->dropped_samples + lost, options->epoch_size);
     hr_run_result_free(result);
+    rewind_aside(true);
+    state_graph_join(&run->trial->graph, run->from, 1);
+    run->trial->ends++;
 }
 
-static void run_list(struct trial *trial, const struct hr_dataset *dataset)
+static void go(struct trial *trial, const struct list *list)
 {
-    const struct hr_train_options options = options_of(trial->kind);
-    const struct hr_chooser chooser = {begin, choose, trial};
+    struct run run = {.trial = trial, .list = *list};
+    trial->run = &run;
+    const struct hr_train_options options = options_of(trial->kind, trial->strategy);
+    const struct hr_chooser chooser = {begin, choose, &run};
     const struct hr_train_call call = {
-        .options = &options, .dataset = dataset, .chooser = &chooser};
+        .options = &options, .dataset = run_tiny(), .chooser = &chooser};
     struct hr_run_result result;
-    trial->at = trial->from = 0;
-    trial->begun = trial->met = false;
-    trial->runs++;
     const enum hr_status status = hr_train_call(&call, &result);
-    if (trial->met)
-        served_reference_drop(&trial->reference);
-    else
-        CHECK_OK(status);
-    if (!trial->met)
-        check_end(trial, &options, &result);
+    if (run.met && trial->refers)
+        served_reference_drop(&run.reference);
+    if (run.met)
+        return;
+    CHECK_OK(status);
+    check_end(&run, &options, &result);
 }
 
-/* Few samples. */
-static struct hr_dataset tiny(void)
+static struct trial current;
+
+static void go_all_ways(void *arg)
 {
-    struct hr_dataset dataset = *run_digits();
-    dataset.train.count = 8;
-    dataset.test.count = 2;
-    return dataset;
+    go(arg, &(struct list){0});
+    rewind_back();
 }
 
-static double processor_s(void)
+static void go_back_and_on(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    rewind_call(go_all_ways, &current);
 }
 
-static void say(const struct trial *trial, double orders, double began)
+static void go_again_and_again(void)
 {
+    go(&current, &(struct list){0});
+    while (current.lists) {
+        const struct list list = current.list[--current.lists];
+        go(&current, &list);
+    }
+}
+
+static void say(const struct trial *trial, double orders, clock_t began)
+{
+    static const char *const how[] = {"", ", by all of the heap", ", one by one"};
     const struct kind *kind = trial->kind;
-    printf("%s, %zu workers, %zu batches, %s%s%s: %.0f orders, %zu states, %zu runs (%llu to the "
-           "end), %.2f s\n",
-           kind->strategy, kind->workers, kind->batches,
-           kind->deaths ? "a death, then " : "no death", kind->deaths ? kind->on_loss : "",
-           kind->meets ? "" : ", one by one", orders, trial->graph.nstates - 1, trial->runs,
-           (unsigned long long)trial->whole, processor_s() - began);
+    printf("%s%s, %zu workers, %zu batches, %s%s%s: %.0f orders, ", kind->strategy,
+           kind->backups ? " 1" : "", kind->workers, kind->batches,
+           kind->on_loss ? "a death, then " : "no death", kind->on_loss ? kind->on_loss : "",
+           how[kind->how], orders);
+    if (kind->how != ONE_BY_ONE)
+        printf("%zu states, ", trial->graph.nstates - 1);
+    printf("%llu ends, %.2f s\n", (unsigned long long)trial->ends,
+           (double)(clock() - began) / CLOCKS_PER_SEC);
     fflush(stdout); /* the next may take minutes */
+}
+
+/* cmocka teardown: the events of a run that has failed. */
+static int say_events(void **state)
+{
+    (void)state;
+    for (size_t i = 0; current.run && i < current.run->at; i++)
+        print_error("event %zu: %u\n", i, current.run->list.event[i]);
+    return 0;
 }
 
 /* All of them; returns how many orders there are. */
 static double try_all(struct kind kind)
 {
-    const struct hr_dataset dataset = tiny();
-    const double began = processor_s();
-    static struct trial trial;
-    trial = (struct trial){.kind = &kind, .hash = XXH3_createState()};
+    const clock_t began = clock();
+    current = (struct trial){
+        .kind = &kind, .hash = XXH3_createState(), .rewinds = CAN_REWIND && kind.how != ONE_BY_ONE};
+    CHECK_OK(hr_strategy_find(kind.strategy, 1, &current.strategy));
+    current.refers = current.strategy->served;
     bool is_new;
-    state_graph_at(&trial.graph, (XXH128_hash_t){0}, &is_new);
-    trial.graph.state[1].paths = 1;
-    run_list(&trial, &dataset);
-    while (trial.lists.n) {
-        trial.list = trial.lists.list[--trial.lists.n];
-        run_list(&trial, &dataset);
-    }
-    const double orders = kind.meets ? state_graph_paths(&trial.graph, 2) : (double)trial.whole;
-    say(&trial, orders, began);
-    state_graph_drop(&trial.graph);
-    free(trial.lists.list);
-    XXH3_freeState(trial.hash);
+    state_graph_at(&current.graph, (XXH128_hash_t){0}, &is_new);
+    current.graph.state[1].paths = 1;
+    (current.rewinds ? go_back_and_on : go_again_and_again)();
+    const double orders =
+        kind.how == ONE_BY_ONE ? (double)current.ends : state_graph_paths(&current.graph, 2);
+    say(&current, orders, began);
+    current.run = NULL;
+    state_graph_drop(&current.graph);
+    XXH3_freeState(current.hash);
     return orders;
+}
+
+/* Heaps tell states apart where a run goes back. */
+static bool may_meet(struct kind kind)
+{
+    const struct hr_strategy *strategy;
+    CHECK_OK(hr_strategy_find(kind.strategy, 1, &strategy));
+    return CAN_REWIND || strategy->served;
 }
 
 static void meeting_leaves_nothing_out(void **state)
 {
     (void)state;
-    static const struct kind kinds[] = {
-        {"ps-async", "restart", 1, 1, true, true, false},
-        {"ps-async", "stop", 2, 1, false, true, true},
+    static const struct {
+        struct kind kind;
+        enum how other;
+        bool full;
+    } twice[] = {
+        {{"ps-async", "restart", 1, 1, 0, MEETS}, ONE_BY_ONE, false},
+        {{"ps-async", "restart", 1, 1, 0, MEETS}, MEETS_WITH_HEAP, false},
+        {{"hogwild", NULL, 2, 1, 0, MEETS}, ONE_BY_ONE, false},
+        {{"ps-async", NULL, 2, 1, 0, MEETS}, ONE_BY_ONE, true},
+        {{"allreduce", NULL, 2, 1, 0, MEETS}, ONE_BY_ONE, true},
+        {{"hogwild", "continue", 2, 1, 0, MEETS}, ONE_BY_ONE, true},
+        {{"ps-sync", "continue", 2, 1, 0, MEETS}, MEETS_WITH_HEAP, true},
+        {{"backup-workers", "continue", 2, 1, 0, MEETS}, MEETS_WITH_HEAP, true},
     };
-    for (size_t i = 0; i < check_count(1, 2); i++) {
-        struct kind kind = kinds[i];
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        struct kind kind = twice[i].kind;
+        if ((twice[i].full && !check_count(0, 1)) || !may_meet(kind))
+            continue;
         const double met = try_all(kind);
-        kind.meets = false;
-        assert_true(met == try_all(kind));
+        kind.how = twice[i].other;
+        if (kind.how != MEETS_WITH_HEAP || CAN_REWIND)
+            assert_true(met == try_all(kind));
     }
 }
 
-static const struct kind kinds[] = {
-    {"ssp", "stop", 2, 2, false, true, false},
-    {"ps-sync", "stop", 2, 2, false, true, false},
-    {"ps-async", "stop", 2, 3, false, true, true},
-    {"ssp", "stop", 2, 3, false, true, true},
-    {"ps-sync", "stop", 2, 3, false, true, true},
-    {"ps-async", "restart", 1, 2, true, true, false},
-    {"ps-sync", "continue", 2, 1, true, true, false},
-    {"ps-sync", "restart", 2, 1, true, true, true},
-    {"ps-async", "continue", 2, 2, true, true, true},
-    {"ssp", "continue", 2, 2, true, true, true},
-    {"ps-async", "restart", 2, 2, true, true, true},
-    {"ssp", "restart", 2, 2, true, true, true},
+/* Batches of each strategy's run: nobody dies, one does and the others go on, or it comes back;
+ * 0: not tried. */
+static const struct {
+    const char *strategy;
+    size_t backups, usual[3], full[3];
+} sweeps[] = {
+    {"ps-sync", 0, {2, 1, 0}, {3, 3, 3}},
+    {"ps-async", 0, {2, 1, 0}, {3, 3, 3}},
+    {"ssp", 0, {2, 0, 0}, {3, 3, 3}},
+    {"backup-workers", 0, {2, 1, 0}, {3, 3, 3}},
+    {"backup-workers", 1, {2, 1, 0}, {3, 2, 2}}, /* with 3: no end after 3.9 million states */
+    {"elastic-averaging", 0, {2, 1, 1}, {3, 3, 3}},
+    {"hogwild", 0, {2, 2, 1}, {3, 3, 3}},
+    {"allreduce", 0, {2, 1, 1}, {3, 3, 3}},
+    {"local-sgd", 0, {2, 1, 1}, {3, 3, 3}},
+    {"gossip", 0, {2, 2, 0}, {3, 3, 0}}, /* it comes back at a cut, which is the end */
 };
 
 static void every_order_comes_to_the_same_account(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!kinds[i].full || check_count(0, 1))
-            try_all(kinds[i]);
+    static const char *const on_loss[] = {NULL, "continue", "restart"};
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
+        for (size_t k = 0; k < 3; k++) {
+            const size_t batches = check_count(sweeps[i].usual[k], sweeps[i].full[k]);
+            const struct kind kind = {sweeps[i].strategy, on_loss[k], 2, batches,
+                                      sweeps[i].backups,  MEETS};
+            if (batches && may_meet(kind) && (CAN_REWIND || !on_loss[k]))
+                try_all(kind);
+        }
 }
 
-/* Losses are told on the descriptor, in every run; what fails here, on the stream. */
-static void tell_nobody_of_losses(void)
+static void a_run_of_one_worker_goes_on_when_it_comes_back(void **state)
 {
-    stderr = fdopen(dup(STDERR_FILENO), "w");
-    const int nowhere = open("/dev/null", O_WRONLY);
-    assert_true(stderr && nowhere >= 0 && dup2(nowhere, STDERR_FILENO) >= 0);
-    close(nowhere);
+    (void)state;
+    try_all((struct kind){"ps-async", "restart", 1, check_count(2, 3), 0, MEETS});
 }
 
 int main(void)
 {
-    tell_nobody_of_losses();
+    losing_in_silence();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meeting_leaves_nothing_out),
-        cmocka_unit_test(every_order_comes_to_the_same_account),
+        cmocka_unit_test_teardown(meeting_leaves_nothing_out, say_events),
+        cmocka_unit_test_teardown(every_order_comes_to_the_same_account, say_events),
+        cmocka_unit_test_teardown(a_run_of_one_worker_goes_on_when_it_comes_back, say_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,118 @@
+#include "support/run_state.h"
+
+#include <stddef.h>
+
+#include "shm/control.h"
+#include "support/rewind.h"
+#include "train/run.h"
+
+struct sink {
+    void (*add)(void *arg, const void *piece, size_t bytes);
+    void *arg;
+};
+
+#define ADD(to, value) (to)->add((to)->arg, &(value), sizeof(value))
+
+static void add_worker(const struct sink *to, const struct hr_play *play, size_t w)
+{
+    const struct hr_worker *worker = &play->worker[w].worker;
+    ADD(to, play->task[w]);
+    if (!play->played[w].up)
+        return;
+    ADD(to, worker->seat);
+    ADD(to, worker->seats);
+    ADD(to, worker->back);
+    ADD(to, worker->applied);
+    ADD(to, worker->index);
+    ADD(to, worker->steps);
+    ADD(to, worker->cut);
+    ADD(to, worker->samples);
+    ADD(to, worker->requests);
+    to->add(to->arg, worker->own, play->shared->strategy->worker_own);
+}
+
+static void add_shard(const struct sink *to, const struct hr_play *play, size_t s)
+{
+    const struct hr_shard *shard = &play->shard[s];
+    if (!play->played[play->shared->workers + s].up)
+        return;
+    ADD(to, shard->version);
+    ADD(to, shard->before);
+    ADD(to, shard->ndone);
+    ADD(to, shard->ngone);
+    ADD(to, shard->joined);
+    ADD(to, shard->exported);
+    ADD(to, shard->next);
+    ADD(to, shard->nin);
+    ADD(to, shard->seats);
+    ADD(to, shard->expected);
+    ADD(to, shard->open);
+    to->add(to->arg, shard->worker, play->shared->workers * sizeof *shard->worker);
+}
+
+static void add_losses(const struct sink *to, const struct hr_play *play)
+{
+    const struct hr_losses *losses = &play->drive->losses;
+    ADD(to, losses->view);
+    ADD(to, losses->rolls);
+    ADD(to, losses->in_span);
+    ADD(to, losses->restarts);
+    ADD(to, losses->again_ns);
+    ADD(to, losses->n);
+}
+
+static const struct hr_run *run_of(const struct hr_play *play)
+{
+    return (const void *)((const char *)play->drive - offsetof(struct hr_run, drive));
+}
+
+const struct hr_segment *run_state_segment(const struct hr_play *play)
+{
+    return &run_of(play)->segment;
+}
+
+const struct hr_segment *run_state_control(const struct hr_play *play)
+{
+    return &run_of(play)->control_segment;
+}
+
+static void add_pages(const struct sink *to, const void *base, size_t bytes, bool rewinds)
+{
+    const XXH128_hash_t digest = rewinds ? rewind_digest(base, bytes) : (XXH128_hash_t){0, 0};
+    if (rewinds)
+        ADD(to, digest);
+    else
+        to->add(to->arg, base, bytes);
+}
+
+static void add_private(const struct sink *to, const struct hr_play *play)
+{
+    const struct hr_shared_state *shared = play->shared;
+    const size_t ranks = shared->workers + shared->servers;
+    to->add(to->arg, play->state, ranks * sizeof *play->state);
+    for (size_t w = 0; w < shared->workers; w++)
+        add_worker(to, play, w);
+    for (size_t s = 0; s < shared->servers; s++)
+        add_shard(to, play, s);
+    for (size_t r = 0; r < ranks; r++)
+        ADD(to, play->played[r].up);
+    add_losses(to, play);
+}
+
+void run_state(const struct hr_play *play, bool rewinds, bool heap,
+               void (*add)(void *arg, const void *piece, size_t bytes), void *arg)
+{
+    const struct sink to = {add, arg};
+    const struct hr_shared_state *shared = play->shared;
+    const struct hr_segment *segment = run_state_segment(play);
+    ADD(&to, shared->control->roster);
+    add(arg, shared->control->rank,
+        (shared->workers + shared->servers) * sizeof *shared->control->rank);
+    add_pages(&to, segment->base, segment->bytes, rewinds);
+    if (shared->servers && !heap) {
+        add_private(&to, play);
+        return;
+    }
+    const XXH128_hash_t digest = rewind_heap_digest();
+    ADD(&to, digest);
+}
