@@ -134,7 +134,6 @@ static enum hr_status wait_for_save(struct hr_sparse_worker *worker)
     struct hr_cut *cut = worker->run->cuts.cut;
     if (!cut->save || cut->halt)
         return HR_OK;
-    HR_TRY(hr_member_barrier(&worker->member)); /* it is asked for */
     return hr_wait_until(&worker->waiter, &worker->run->control->rank[worker->rank].bell,
                          hr_cut_may_arrive, cut, "the checkpoint");
 }
@@ -155,6 +154,7 @@ static enum hr_status at_cut(struct hr_sparse_worker *worker)
     HR_TRY(hr_member_barrier(&worker->member));
     if (leader)
         conclude(run, moved);
+    HR_TRY(hr_member_barrier(&worker->member)); /* concluding may end the run */
     HR_TRY(wait_for_save(worker));
     return begin_span(worker);
 }
