@@ -1,9 +1,10 @@
 #include "base/json.h"
 
 #include <pthread.h>
+#include <search.h>
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 static json_malloc_t inner_malloc;
 static json_free_t inner_free;
@@ -12,29 +13,19 @@ static _Thread_local bool failed;
 /* A text that is being read: what has been taken for it, and the way out. */
 static _Thread_local struct reading {
     jmp_buf out;
-    void **block; /* (n) */
-    size_t n, capacity;
+    void *blocks; /* a tree by address (tsearch): a hostile text has millions */
 } * reading;
 
-static bool remember(struct reading *r, void *memory)
+static int by_address(const void *one, const void *other)
 {
-    if (r->n == r->capacity) {
-        const size_t capacity = r->capacity ? 2 * r->capacity : 64;
-        void **more = realloc(r->block, capacity * sizeof *more);
-        if (!more)
-            return false;
-        r->block = more;
-        r->capacity = capacity;
-    }
-    r->block[r->n++] = memory;
-    return true;
+    return ((uintptr_t)one > (uintptr_t)other) - ((uintptr_t)one < (uintptr_t)other);
 }
 
 static void *watched_malloc(size_t bytes)
 {
     struct reading *r = reading;
     void *memory = inner_malloc(bytes);
-    if (memory && (!r || remember(r, memory)))
+    if (memory && (!r || tsearch(memory, &r->blocks, by_address)))
         return memory;
     failed = true;
     if (memory)
@@ -46,13 +37,14 @@ static void *watched_malloc(size_t bytes)
 
 static void watched_free(void *memory)
 {
-    struct reading *r = reading;
-    for (size_t i = r ? r->n : 0; i-- > 0;)
-        if (r->block[i] == memory) {
-            memmove(&r->block[i], &r->block[i + 1], (--r->n - i) * sizeof *r->block);
-            break;
-        }
+    if (reading && memory)
+        tdelete(memory, &reading->blocks, by_address);
     inner_free(memory);
+}
+
+static void keep(void *memory)
+{
+    (void)memory;
 }
 
 static void watch(void)
@@ -87,15 +79,13 @@ char *hr_json_dump(const json_t *json, size_t flags)
 
 json_t *hr_json_load(const char *text, size_t bytes, json_error_t *error)
 {
-    struct reading r = {.block = NULL};
+    struct reading r = {.blocks = NULL};
     json_t *volatile json = NULL;
     hr_json_no_memory();
     reading = &r;
     if (setjmp(r.out) == 0)
         json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, error);
     reading = NULL;
-    for (size_t i = 0; failed && i < r.n; i++)
-        inner_free(r.block[i]);
-    free(r.block);
+    tdestroy(r.blocks, failed ? inner_free : keep);
     return json;
 }

@@ -123,6 +123,8 @@ def make():
     head = safetensors(long)
     refuse("inspect", holes("d.safetensors", head, len(head) + (1 << 33)))
     refuse("eval", path("d.safetensors"), "--model", "flatten, dense 10")
+    many = ('{"__metadata__":{' + ",".join(f'"k{i}":"v"' for i in range(60000)) + '}, "x": }').encode()
+    refuse("inspect", put("many.safetensors", struct.pack("<Q", len(many)) + many))  # wrong at its end
     subprocess.run([COMMAND, "train", "--strategy", "ps-async", "--epochs", "1", "--quiet", "--record", path("run.trace")],
                    stdout=subprocess.DEVNULL, check=True)
     trace = open(path("run.trace"), "rb").read()
