@@ -152,11 +152,12 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
 }
 
 /* The time of its death is the end of its account. In a span it has not come to the end of: others
- * may have, and waited for it until now. */
-static void close_account(struct hr_shared_state *shared, size_t worker, int64_t now)
+ * may have, and waited for it until now. Behind the last cut no span begins, though it may have
+ * opened its account for one. */
+static void close_account(const struct hr_losses *losses, size_t worker, int64_t now)
 {
-    struct hr_worker_stats *stats = &shared->stats[worker];
-    if (!stats->account.open)
+    struct hr_worker_stats *stats = &shared_of(losses)->stats[worker];
+    if (!stats->account.open || losses->halted)
         return;
     hr_account_close(&stats->account, now);
     stats->came_ns = now;
@@ -206,7 +207,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
         return end_run(losses, rank, how);
     hr_roll_lost(losses->drive, rank);
     if (worker)
-        close_account(shared, rank, now);
+        close_account(losses, rank, now);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
     losses->rolls = losses->rolls || back;

@@ -13,7 +13,7 @@
  * Times are of the run's clock: of training, without cuts and what is evaluated and saved there.
  *
  * Threads: the launcher's; workers write only struct hr_resumption.
- * Test:    tests/unit/train/test_losses.c
+ * Test:    tests/unit/train/test_losses.c, tests/unit/drive/test_losses.c
  */
 #ifndef HR_DRIVE_LOSSES_H
 #define HR_DRIVE_LOSSES_H

@@ -1,0 +1,114 @@
+/* What the launcher writes down of a rank that is lost. */
+#include "drive/losses.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drive/driver.h"
+#include "strategy/shared.h"
+#include "support/check.h"
+
+enum { WORKERS = 2 };
+
+/* A run of hogwild's, as its launcher sees it. */
+struct stage {
+    struct hr_train_options options;
+    struct hr_shared_state shared;
+    struct hr_train_job job;
+    struct hr_leader leader;
+    struct hr_drive drive;
+    struct hr_resumptions resumptions;
+    struct hr_worker_stats stats[WORKERS];
+    int64_t again_ns[WORKERS];
+    bool comes[WORKERS];
+    struct hr_told told[WORKERS];
+};
+
+static int64_t now_ns(const void *clock)
+{
+    (void)clock;
+    return 5000;
+}
+
+static struct stage *open_stage(void)
+{
+    struct stage *stage = aligned_alloc(HR_LINE, sizeof *stage);
+    struct hr_strategy *strategy = calloc(1, sizeof *strategy);
+    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(WORKERS));
+    struct hr_fates *fates = aligned_alloc(HR_LINE, hr_fates_bytes(WORKERS, 1));
+    assert_true(stage && strategy && control && fates);
+    memset(stage, 0, sizeof *stage);
+    memset(control, 0, hr_control_bytes(WORKERS));
+    memset(fates, 0, hr_fates_bytes(WORKERS, 1));
+    hr_control_init(control, WORKERS);
+    hr_fates_init(fates, WORKERS, 1);
+    snprintf(stage->options.on_loss, sizeof stage->options.on_loss, "continue");
+    stage->shared = (struct hr_shared_state){.strategy = strategy,
+                                             .workers = WORKERS,
+                                             .control = control,
+                                             .fates = fates,
+                                             .stats = stage->stats,
+                                             .outlives = true};
+    stage->job = (struct hr_train_job){
+        .shared = &stage->shared, .options = &stage->options, .nranks = WORKERS};
+    stage->leader.job = &stage->job;
+    stage->drive = (struct hr_drive){.job = &stage->job, .leader = &stage->leader};
+    stage->drive.losses = (struct hr_losses){.leader = &stage->leader,
+                                             .drive = &stage->drive,
+                                             .now_ns = now_ns,
+                                             .resumptions = &stage->resumptions,
+                                             .again_ns = stage->again_ns,
+                                             .comes = stage->comes,
+                                             .told = stage->told};
+    return stage;
+}
+
+static void close_stage(struct stage *stage)
+{
+    hr_losses_end(&stage->drive.losses);
+    free(stage->shared.fates);
+    free(stage->shared.control);
+    free((void *)(uintptr_t)stage->shared.strategy);
+    free(stage);
+}
+
+static int64_t spent_ns(const struct stage *stage, size_t worker)
+{
+    int64_t sum = 0;
+    for (size_t a = 0; a < HR_ACTIVITIES; a++)
+        sum += stage->stats[worker].account.spent_ns[a];
+    return sum;
+}
+
+static void a_lost_workers_time_ends_with_it(void **state)
+{
+    (void)state;
+    struct stage *stage = open_stage();
+    hr_account_open(&stage->stats[1].account, 1000);
+    assert_true(hr_losses_lost(&stage->drive.losses, 1, "killed"));
+    assert_int_equal(spent_ns(stage, 1), 4000);
+    assert_int_equal(stage->stats[1].came_ns, 5000);
+    close_stage(stage);
+}
+
+/* It has opened its account for a span that nobody begins any more. */
+static void behind_the_last_cut_it_has_no_more_time(void **state)
+{
+    (void)state;
+    struct stage *stage = open_stage();
+    stage->drive.losses.halted = true;
+    hr_account_open(&stage->stats[1].account, 1000);
+    assert_true(hr_losses_lost(&stage->drive.losses, 1, "killed"));
+    assert_int_equal(spent_ns(stage, 1), 0);
+    close_stage(stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lost_workers_time_ends_with_it),
+        cmocka_unit_test(behind_the_last_cut_it_has_no_more_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
