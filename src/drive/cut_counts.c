@@ -19,7 +19,7 @@ static uint64_t index_of_cut(const struct hr_leader *leader)
     return next < cut ? next : cut;
 }
 
-void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns)
+void hr_leader_decide(const struct hr_leader *leader)
 {
     const struct hr_shared_state *shared = leader->job->shared;
     const struct hr_dispenser *dispenser = shared->dispenser;
@@ -29,7 +29,7 @@ void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns)
     const bool in_time =
         !shared->strategy->synchronous || index >= hr_atom64_load_acquire(&dispenser->stop_at);
     leader->cuts.cut->again = shared->outlives && hr_fates_waiting(shared->fates);
-    hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT, ended_ns);
+    hr_cut_decide(&leader->cuts, index, in_time ? (enum hr_stop)stop : HR_STOP_NOT);
 }
 
 /* Samples and losses so far, folded in rank order. */

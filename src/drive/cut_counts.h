@@ -13,9 +13,8 @@ struct hr_leader {
     const struct hr_train_job *job;
 };
 
-/* ended_ns: when the last worker came, by the run's clock. */
-void hr_leader_decide(const struct hr_leader *leader, int64_t ended_ns);
-/* May be done once more by another, where the first has died in it. */
+/* Both may be done once more by another, where the first has died in it. */
+void hr_leader_decide(const struct hr_leader *leader);
 void hr_leader_conclude(const struct hr_leader *leader);
 
 #endif

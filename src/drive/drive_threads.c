@@ -104,7 +104,7 @@ static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
 
 /* --- the training clock: runs from when the last worker comes to the barrier before a span until
  * the last one comes to the barrier after it, and stands still at cuts. Each worker writes down
- * when it came; after the barrier all know the latest. */
+ * when it came; after the barrier all know the latest. --- */
 
 static enum hr_status meet(struct seat *seat, enum hr_stage stage)
 {
@@ -112,31 +112,40 @@ static enum hr_status meet(struct seat *seat, enum hr_stage stage)
                                   : hr_member_barrier(&seat->worker->member);
 }
 
+/* Of all workers' times; *at: where the launcher has put it, or the leader does. */
+static int64_t latest_of(const struct seat *seat, const int64_t *of_first, int64_t *at)
+{
+    const struct hr_shared_state *shared = seat->shared;
+    if (shared->outlives)
+        return *at;
+    const int64_t latest = hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
+    if (seat->worker->seat == 0)
+        *at = latest;
+    return latest;
+}
+
 /* Nobody begins before all have come. From then on a worker still in the barrier is waiting. */
 static enum hr_status begin_span(struct seat *seat)
 {
-    const struct hr_shared_state *shared = seat->shared;
+    struct hr_cut *cut = seat->drive->leader->cuts.cut;
     struct hr_worker_stats *stats = seat->worker->stats;
     stats->began_ns = hr_clock_ns();
     HR_TRY(meet(seat, HR_STAGE_BEGINS));
     hr_account_open(&stats->account,
-                    hr_account_latest(&shared->stats->began_ns, shared->workers, sizeof *stats));
-    if (seat->worker->seat == 0)
-        seat->drive->leader->cuts.cut->span_began_ns = stats->account.since_ns;
+                    latest_of(seat, &seat->shared->stats->began_ns, &cut->span_began_ns));
     hr_train_worker_leave_cut(&seat->trainer);
     seat->begun = true;
-    seat->over = seat->drive->leader->cuts.cut->halt;
+    seat->over = cut->halt;
     return HR_OK;
 }
 
 /* All have ended; those before the last one have waited for it. */
-static enum hr_status end_span(struct seat *seat, int64_t *ended_ns)
+static enum hr_status end_span(struct seat *seat)
 {
-    const struct hr_shared_state *shared = seat->shared;
-    struct hr_worker_stats *stats = seat->worker->stats;
+    struct hr_cut *cut = seat->drive->leader->cuts.cut;
     HR_TRY(meet(seat, HR_STAGE_ENDED));
-    *ended_ns = hr_account_latest(&shared->stats->came_ns, shared->workers, sizeof *stats);
-    hr_account_close(&stats->account, *ended_ns);
+    hr_account_close(&seat->worker->stats->account,
+                     latest_of(seat, &seat->shared->stats->came_ns, &cut->span_ended_ns));
     return HR_OK;
 }
 
@@ -163,10 +172,9 @@ static enum hr_status at_cut(struct seat *seat)
 {
     struct hr_worker *worker = seat->worker;
     const struct hr_leader *leader = seat->drive->leader;
-    int64_t ended;
-    HR_TRY(end_span(seat, &ended));
+    HR_TRY(end_span(seat));
     if (worker->seat == 0)
-        hr_leader_decide(leader, ended);
+        hr_leader_decide(leader);
     seat->strategy->export_part(worker);
     HR_TRY(meet(seat, HR_STAGE_EXPORTED));
     HR_TRY(seat->strategy->verify(worker));

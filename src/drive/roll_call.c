@@ -110,7 +110,9 @@ static int64_t latest(const struct hr_losses *losses, const int64_t *of_first)
 /* All have ended the span. A loss may have been noticed since then, when nobody trained. */
 static void end_span(struct hr_losses *losses)
 {
-    run_clock(losses, false, latest(losses, &job_of(losses)->shared->stats->came_ns));
+    struct hr_cut *cut = losses->leader->cuts.cut;
+    cut->span_ended_ns = latest(losses, &job_of(losses)->shared->stats->came_ns);
+    run_clock(losses, false, cut->span_ended_ns);
     for (size_t i = 0; i < losses->n; i++)
         if (losses->loss[i].seconds > hr_seconds(losses->trained_ns))
             losses->loss[i].seconds = hr_seconds(losses->trained_ns);
@@ -132,7 +134,7 @@ static void release(struct hr_losses *losses)
         const int64_t began = latest(losses, &shared->stats->began_ns);
         losses->halted = losses->leader->cuts.cut->halt;
         run_clock(losses, !losses->halted, began);
-        losses->leader->cuts.cut->span_began_ns = began; /* a leader may die before */
+        losses->leader->cuts.cut->span_began_ns = began;
         losses->in_span = true;
     }
     if (losses->halted)

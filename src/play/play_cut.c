@@ -62,7 +62,8 @@ enum hr_status hr_play_cut(struct hr_play *play)
     const struct hr_strategy *strategy = play->shared->strategy;
     const size_t workers = play->shared->workers;
     HR_TRY(take_seats(play));
-    hr_leader_decide(drive->leader, drive->driver->now_ns(drive));
+    drive->leader->cuts.cut->span_ended_ns = drive->driver->now_ns(drive);
+    hr_leader_decide(drive->leader);
     hr_roll_cut(drive, drive->leader->cuts.cut->halt);
     for (size_t r = 0; r < workers; r++)
         if (play->state[r] == HR_ARRIVED)

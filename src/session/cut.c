@@ -22,15 +22,15 @@ static bool look_for_requests(const struct hr_cuts *cuts)
     return cuts->cut->serves != hr_atom32_load_relaxed(&request->served); /* our own word */
 }
 
-void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns)
+void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop)
 {
     struct hr_cut *cut = cuts->cut;
     const bool over = index >= cuts->schedule->end;
     if (cut->rests)
         cut->rest_ns += cut->span_began_ns - cut->ended_ns;
     cut->rests = false;
-    cut->ended_ns = ended_ns;
-    cut->train_ns = cut->before_ns + ended_ns - cut->span_began_ns;
+    cut->ended_ns = cut->span_ended_ns;
+    cut->train_ns = cut->before_ns + cut->span_ended_ns - cut->span_began_ns;
     cut->index = index;
     cut->only_rests = hr_batch_schedule_only_rests(cuts->schedule, index);
     cut->interrupted = stop == HR_STOP_INTERRUPTED;

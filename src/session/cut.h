@@ -49,19 +49,22 @@ struct hr_cut {
     alignas(HR_LINE) struct hr_atom64 ncurve; /* points written; partner: the launcher */
     struct hr_atom64 saves_asked;             /* the cut, from 1, that asked last; partner: the
                                                  launcher */
-    int64_t train_ns, span_began_ns; /* of training so far; start of this span, set by the driver */
-    uint32_t serves;                 /* the last request to save that this cut has seen */
-    bool asked;                      /* it was not served before */
-    uint64_t concluded;              /* cuts; stored last of all that a cut changes; */
-    uint64_t counted;                /* and those whose counts were taken: as many, or one more */
-    uint64_t begins;                 /* the index of the last one to which a run may go back */
-    int64_t before_ns;               /* train_ns at the last: a cut may be repeated until then */
-    int64_t ended_ns;                /* of the last span */
-    bool rests;                      /* the last cut was for a save alone */
-    int64_t rest_ns;                 /* at such cuts, so far */
-    uint64_t points;                 /* of the curve at the last: a cut adds one at most */
-    uint64_t measured;               /* 1 + the index of the last point of this run; 0: none */
-    uint64_t pauses;                 /* so far, where one process plays all ranks */
+    int64_t train_ns;                         /* of training so far */
+    /* The driver's: of this span. Where ranks that are lost come back, the launcher's, before it
+     * lets all go on: one who is back may write down when it came while others look. */
+    int64_t span_began_ns, span_ended_ns;
+    uint32_t serves;    /* the last request to save that this cut has seen */
+    bool asked;         /* it was not served before */
+    uint64_t concluded; /* cuts; stored last of all that a cut changes; */
+    uint64_t counted;   /* and those whose counts were taken: as many, or one more */
+    uint64_t begins;    /* the index of the last one to which a run may go back */
+    int64_t before_ns;  /* train_ns at the last: a cut may be repeated until then */
+    bool rests;         /* the last cut was for a save alone, */
+    int64_t ended_ns;   /* and all had come to it; */
+    int64_t rest_ns;    /* at such cuts, so far */
+    uint64_t points;    /* of the curve at the last: a cut adds one at most */
+    uint64_t measured;  /* 1 + the index of the last point of this run; 0: none */
+    uint64_t pauses;    /* so far, where one process plays all ranks */
     struct hr_trained trained;
     /* Writer: the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
@@ -92,9 +95,9 @@ struct hr_cuts {
 /* Has the launcher copied the previous snapshot, so that it may be overwritten? (hr_ready_fn) */
 bool hr_cut_may_arrive(void *cut);
 
-/* All workers are at `index`, the last one since ended_ns; stop: the request seen so far. The
- * caller has set cut->again. */
-void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop, int64_t ended_ns);
+/* All workers are at `index`; stop: the request seen so far. The caller has set cut->again and when
+ * the span ended. */
+void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop);
 
 /* What was measured, as the test split's, is the validation split's where there is one. Once is as
  * good as twice. */

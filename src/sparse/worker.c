@@ -60,7 +60,7 @@ static enum hr_status begin_span(struct hr_sparse_worker *worker)
     return HR_OK;
 }
 
-static enum hr_status end_span(struct hr_sparse_worker *worker, int64_t *ended_ns)
+static enum hr_status end_span(struct hr_sparse_worker *worker)
 {
     struct hr_sparse_run *run = worker->run;
     struct hr_sparse_tally *tally = worker->tally;
@@ -68,8 +68,10 @@ static enum hr_status end_span(struct hr_sparse_worker *worker, int64_t *ended_n
     tally->came_ns = hr_clock_ns();
     tally->account.open = false;
     HR_TRY(hr_member_barrier(&worker->member));
-    *ended_ns = hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally);
-    hr_account_close(&tally->account, *ended_ns);
+    hr_account_close(&tally->account,
+                     hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally));
+    if (worker->rank == 0)
+        run->cuts.cut->span_ended_ns = tally->account.since_ns;
     return HR_OK;
 }
 
@@ -91,7 +93,7 @@ static void end_epoch(struct hr_sparse_run *run)
 }
 
 /* Returns whether any row was trained since the cut before: a request to stop may come first. */
-static bool decide(struct hr_sparse_run *run, int64_t ended_ns)
+static bool decide(struct hr_sparse_run *run)
 {
     struct hr_cut *cut = run->cuts.cut;
     const uint32_t stop = hr_atom32_load_acquire(run->stop); /* partner: the launcher */
@@ -101,8 +103,7 @@ static bool decide(struct hr_sparse_run *run, int64_t ended_ns)
         cut->trained.samples += run->tally[w].rows;
         cut->trained.updates += run->tally[w].updates;
     }
-    hr_cut_decide(&run->cuts, run->schedule.first + cut->trained.samples, (enum hr_stop)stop,
-                  ended_ns);
+    hr_cut_decide(&run->cuts, run->schedule.first + cut->trained.samples, (enum hr_stop)stop);
     const bool moved = cut->index != before;
     /* A run that saves nothing cannot be resumed, so it is also evaluated where it is stopped. */
     cut->evaluate =
@@ -143,11 +144,10 @@ static enum hr_status at_cut(struct hr_sparse_worker *worker)
     struct hr_sparse_run *run = worker->run;
     const bool leader = worker->rank == 0;
     bool moved = false;
-    int64_t ended_ns;
     hr_control_phase(run->control, worker->rank, HR_PHASE_CUT);
-    HR_TRY(end_span(worker, &ended_ns));
+    HR_TRY(end_span(worker));
     if (leader)
-        moved = decide(run, ended_ns);
+        moved = decide(run);
     HR_TRY(hr_member_barrier(&worker->member));
     if (run->cuts.cut->evaluate)
         hr_sparse_evaluate(worker);

@@ -108,7 +108,9 @@ static void train_and_decide(struct stage *stage, uint64_t epoch)
         shared->snapshot.weights[i] = (float)epoch;
     shared->snapshot.applied[0] = epoch;
     hr_atom64_store_relaxed(&shared->dispenser->next, epoch * SAMPLES / BATCH + 1);
-    hr_leader_decide(&stage->leader, (int64_t)epoch * 1000);
+    stage->leader.cuts.cut->span_began_ns = (int64_t)epoch * 1000 - 900;
+    stage->leader.cuts.cut->span_ended_ns = (int64_t)epoch * 1000;
+    hr_leader_decide(&stage->leader);
     assert_true(stage->leader.cuts.cut->evaluate && stage->leader.cuts.cut->save);
 }
 
@@ -169,9 +171,9 @@ static void a_run_that_stops_where_it_was_measured_adds_no_point(void **state)
     const struct hr_cut *cut = stage.leader.cuts.cut;
     train_and_decide(&stage, 1);
     conclude(&stage);
-    hr_cut_decide(&stage.leader.cuts, cut->index, HR_STOP_DONE, 0);
+    hr_cut_decide(&stage.leader.cuts, cut->index, HR_STOP_DONE);
     assert_true(cut->halt && cut->save && !cut->evaluate);
-    hr_cut_decide(&stage.leader.cuts, cut->index + 1, HR_STOP_DONE, 0);
+    hr_cut_decide(&stage.leader.cuts, cut->index + 1, HR_STOP_DONE);
     assert_true(cut->halt && cut->evaluate);
     close_stage(&stage);
 }

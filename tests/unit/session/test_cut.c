@@ -135,8 +135,8 @@ static void come_to_cut(struct toy *toy)
     *toy->weight += (double)toy->schedule.samples;
     toy->now_ns += (int64_t)toy->schedule.samples * HR_NS_PER_SECOND;
     assert_true(hr_cut_may_arrive(cut));
-    hr_cut_decide(&toy->cuts, cut->index + 1, (enum hr_stop)hr_atom32_load_acquire(&toy->stop),
-                  toy->now_ns);
+    cut->span_ended_ns = toy->now_ns;
+    hr_cut_decide(&toy->cuts, cut->index + 1, (enum hr_stop)hr_atom32_load_acquire(&toy->stop));
     cut->trained.samples += toy->schedule.samples;
     cut->trained.updates = cut->trained.samples;
     if (cut->evaluate)
@@ -230,12 +230,12 @@ static void who_is_asked_to_stop_first_goes_back_for_what_is_left(void **state)
     begin(&toy, NULL);
     struct hr_cut *cut = toy.cuts.cut;
     cut->again = true;
-    hr_cut_decide(&toy.cuts, 1, HR_STOP_INTERRUPTED, toy.now_ns);
+    hr_cut_decide(&toy.cuts, 1, HR_STOP_INTERRUPTED);
     assert_false(cut->halt || cut->evaluate || cut->save);
-    hr_cut_decide(&toy.cuts, EPOCHS, HR_STOP_NOT, toy.now_ns);
+    hr_cut_decide(&toy.cuts, EPOCHS, HR_STOP_NOT);
     assert_false(cut->halt || cut->evaluate || cut->save);
     cut->again = false;
-    hr_cut_decide(&toy.cuts, 1, HR_STOP_INTERRUPTED, toy.now_ns);
+    hr_cut_decide(&toy.cuts, 1, HR_STOP_INTERRUPTED);
     assert_true(cut->halt && cut->interrupted && cut->save);
     finish(&toy);
 }
