@@ -26,10 +26,7 @@ void hr_cut_decide(const struct hr_cuts *cuts, uint64_t index, enum hr_stop stop
 {
     struct hr_cut *cut = cuts->cut;
     const bool over = index >= cuts->schedule->end;
-    if (cut->rests)
-        cut->rest_ns += cut->span_began_ns - cut->ended_ns;
-    cut->rests = false;
-    cut->ended_ns = cut->span_ended_ns;
+    cut->rest_ns = cut->rested_ns + (cut->rests ? cut->span_began_ns - cut->ended_ns : 0);
     cut->train_ns = cut->before_ns + cut->span_ended_ns - cut->span_began_ns;
     cut->index = index;
     cut->only_rests = hr_batch_schedule_only_rests(cuts->schedule, index);
@@ -138,7 +135,9 @@ void hr_cut_conclude(const struct hr_cuts *cuts)
     if (!cut->again)
         cut->begins = cut->index;
     cut->before_ns = cut->train_ns;
+    cut->rested_ns = cut->rest_ns;
     cut->rests = cut->save && !cut->evaluate;
+    cut->ended_ns = cut->span_ended_ns;
     cut->points = hr_atom64_load_relaxed(&cut->ncurve); /* our own word */
     if (cut->save && cuts->request)                     /* partner: hr_save_is_asked */
         hr_atom32_store_release(&cuts->request->served, cut->serves);

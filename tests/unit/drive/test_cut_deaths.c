@@ -1,5 +1,5 @@
-/* A leader may die anywhere while it concludes a cut: who concludes it in its place leaves behind
- * what the leader would have left, to the last byte. */
+/* A leader may die anywhere while it decides or concludes a cut: who does so in its place leaves
+ * behind what the leader would have left, to the last byte. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -161,6 +161,51 @@ static void wherever_the_leader_dies_a_cut_is_concluded_once(void **state)
     close_stage(&stage);
 }
 
+static void decide(void *arg)
+{
+    const struct stage *stage = arg;
+    hr_leader_decide(&stage->leader);
+}
+
+/* The leader is dead: the others come to the end of the span again. */
+static void decide_again(void *arg)
+{
+    struct stage *stage = arg;
+    hr_leader_decide(&stage->leader);
+    assert_memory_equal(stage->memory, stage->wanted, stage->bytes);
+}
+
+static void wherever_the_leader_dies_a_cut_is_decided_alike(void **state)
+{
+    (void)state;
+    struct hr_train_options options = run_options("hogwild", WORKERS);
+    static struct stage stage;
+    if (!death_can_be_played())
+        skip();
+    open_stage(&stage, &options);
+    struct hr_cut *cut = stage.leader.cuts.cut;
+    unsigned char *before = malloc(stage.bytes);
+    train_and_decide(&stage, 1);
+    conclude(&stage);
+    cut->rests = true; /* as behind a save alone */
+    cut->span_began_ns = 1100, cut->span_ended_ns = 2000;
+    memcpy(before, stage.memory, stage.bytes);
+    decide(&stage);
+    memcpy(stage.wanted, stage.memory, stage.bytes);
+    memcpy(stage.memory, before, stage.bytes);
+    const struct death death = {.act = decide,
+                                .look = decide_again,
+                                .arg = &stage,
+                                .memory = stage.memory,
+                                .bytes = stage.bytes};
+    assert_true(death_everywhere(&death) > 3);
+    decide(&stage);
+    assert_int_equal(cut->rest_ns, 100);
+    assert_int_equal(cut->train_ns, 1800);
+    free(before);
+    close_stage(&stage);
+}
+
 /* All are back at the last cut, or have not begun: it has been measured already. */
 static void a_run_that_stops_where_it_was_measured_adds_no_point(void **state)
 {
@@ -181,6 +226,7 @@ static void a_run_that_stops_where_it_was_measured_adds_no_point(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wherever_the_leader_dies_a_cut_is_decided_alike),
         cmocka_unit_test(wherever_the_leader_dies_a_cut_is_concluded_once),
         cmocka_unit_test(a_run_that_stops_where_it_was_measured_adds_no_point),
     };
