@@ -84,6 +84,7 @@ struct slots {
     struct hr_model *model;
     bool *taken;   /* (nlayers + 2) */
     size_t *where; /* (nlayers) of the gradient of each output so far, or HR_NO_SLOT */
+    size_t input;  /* the same of the input of a part that continues another */
 };
 
 static size_t take_slot(struct slots *slots, size_t elems)
@@ -100,6 +101,14 @@ static size_t take_slot(struct slots *slots, size_t elems)
     return slot;
 }
 
+/* One that nobody had before, and whose memory is lent (part.h). */
+static size_t take_own_slot(struct slots *slots)
+{
+    const size_t slot = slots->model->nslots++;
+    slots->taken[slot] = true;
+    return slot;
+}
+
 /* Where input k of layer i gets its gradient. The first reader's is written into the input's slot;
  * later ones into a temporary slot, and added: so gradients are added in the order of backward,
  * from the last reader to the first. */
@@ -107,18 +116,22 @@ static void route_input(struct slots *slots, size_t i, size_t k)
 {
     const struct hr_model *model = slots->model;
     const size_t from = model->text.layers[i].from[k];
+    const bool input = from == HR_FROM_INPUT;
     struct hr_flow *flow = &model->flows[i];
     flow->dx[k] = flow->add_to[k] = HR_NO_SLOT;
-    if (from == HR_FROM_INPUT || !model->flows[from].trained)
+    if (input ? !model->part.continues : !model->flows[from].trained)
         return;
-    const size_t elems = hr_dims_elems(&model->layers[from].out);
-    if (slots->where[from] != HR_NO_SLOT) {
-        flow->add_to[k] = slots->where[from];
+    size_t *where = input ? &slots->input : &slots->where[from];
+    const size_t elems = hr_dims_elems(input ? &model->input : &model->layers[from].out);
+    if (*where != HR_NO_SLOT) {
+        flow->add_to[k] = *where;
         flow->dx[k] = take_slot(slots, elems);
         slots->taken[flow->dx[k]] = false;
     } else {
-        const bool stays = k == 0 && model->layers[i].in_place;
-        slots->where[from] = flow->dx[k] = stays ? flow->dy : take_slot(slots, elems);
+        const bool stays = k == 0 && model->layers[i].in_place && !input;
+        *where = flow->dx[k] = stays   ? flow->dy
+                               : input ? take_own_slot(slots)
+                                       : take_slot(slots, elems);
     }
 }
 
@@ -132,7 +145,7 @@ static void route_layer(struct slots *slots, size_t i)
             route_input(slots, i, k);
         else
             flow->dx[k] = flow->add_to[k] = HR_NO_SLOT;
-    if (flow->dx[0] != flow->dy)
+    if (flow->dx[0] != flow->dy && !(model->part.goes_on && flow->dy == model->part.dy_slot))
         slots->taken[flow->dy] = false;
 }
 
@@ -142,34 +155,43 @@ static void find_trained(struct hr_model *model)
         const struct hr_layer_text *text = &model->text.layers[i];
         bool trained = model->layers[i].ntensors > 0;
         for (size_t k = 0; k < text->nfrom; k++)
-            trained |= text->from[k] != HR_FROM_INPUT && model->flows[text->from[k]].trained;
+            trained |= text->from[k] == HR_FROM_INPUT ? model->part.continues
+                                                      : model->flows[text->from[k]].trained;
         model->flows[i].trained = trained;
     }
     while (!model->flows[model->first_trained].trained)
         model->first_trained++;
 }
 
-enum hr_status hr_graph_plan(struct hr_model *model)
+enum hr_status hr_graph_route(struct hr_model *model)
 {
     const size_t n = model->text.nlayers, last = n - 1;
-    struct slots slots = {model, calloc(n + 2, sizeof *slots.taken),
-                          calloc(n, sizeof *slots.where)};
+    struct slots slots = {model, calloc(n + 3, sizeof *slots.taken), calloc(n, sizeof *slots.where),
+                          HR_NO_SLOT};
     model->flows = calloc(n, sizeof *model->flows);
-    model->slot_elems = calloc(n + 2, sizeof *model->slot_elems);
+    model->slot_elems = calloc(n + 3, sizeof *model->slot_elems);
     const bool enough = slots.taken && slots.where && model->flows && model->slot_elems;
     if (enough) {
-        settle_places(model);
-        fuse_relus(model);
-        fuse_pools(model);
         find_trained(model);
         for (size_t i = 0; i < n; i++)
             slots.where[i] = HR_NO_SLOT;
-        slots.where[last] = take_slot(&slots, hr_dims_elems(&model->layers[last].out));
+        model->part.dy_slot = slots.where[last] =
+            model->part.goes_on ? take_own_slot(&slots)
+                                : take_slot(&slots, hr_dims_elems(&model->layers[last].out));
         for (size_t i = n; i-- > 0;)
             if (model->flows[i].trained && !model->layers[i].absorbed)
                 route_layer(&slots, i);
+        model->part.dx_slot = slots.input;
     }
     free(slots.taken);
     free(slots.where);
     return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a model of %zu layers", n);
+}
+
+enum hr_status hr_graph_plan(struct hr_model *model)
+{
+    settle_places(model);
+    fuse_relus(model);
+    fuse_pools(model);
+    return hr_graph_route(model);
 }

@@ -107,6 +107,7 @@ typedef void (*hr_layer_watch)(void *arg, const struct hr_layer *layer, const st
 /* How a workspace computes. Zeros are a fair default. */
 struct hr_workspace_options {
     size_t threads; /* that share its work; 0: 1. They change no bit. */
+    size_t batches; /* whose activations it keeps at once (part.h); 0: 1 */
     uint64_t seed;  /* of dropout */
     /* Called during hr_model_gradient, in the caller's thread, as soon as grads [offset, offset +
      * count) are final: ranges from the last to the first, without gaps. NULL: nobody. */

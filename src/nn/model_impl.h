@@ -1,4 +1,4 @@
-/* model_impl.h - inside of struct hr_model and struct hr_workspace, for model.c, graph.c,
+/* model_impl.h - inside of struct hr_model and struct hr_workspace, for model.c, graph.c, part.c,
  * workspace.c, propagate.c and profile.c only. */
 #ifndef HR_NN_MODEL_IMPL_H
 #define HR_NN_MODEL_IMPL_H
@@ -20,6 +20,16 @@ struct hr_flow {
     size_t add_to[2]; /* then dx is added to this slot; HR_NO_SLOT: dx is all there is so far */
 };
 
+/* Where a part of a model stands in it; of a whole model all zeros. */
+struct hr_part_place {
+    size_t first;            /* layer */
+    size_t param_begin;      /* of its slice of the whole model's parameters */
+    bool continues, goes_on; /* other parts stand before it, behind it */
+    size_t dy_slot, dx_slot; /* of its output's gradient where it goes on; of its input's where it
+                                  continues */
+    size_t output_layer;     /* whose own memory the output is: lent where the part goes on */
+};
+
 struct hr_model {
     struct hr_model_text text;
     struct hr_loss loss;
@@ -33,10 +43,13 @@ struct hr_model {
     struct hr_dims input; /* of one sample */
     bool pixels_first;    /* the input has to be brought into the layers' order, (H,W,C) */
     size_t classes;
+    struct hr_part_place part;
 };
 
 /* Decide on fused relus, places and slots of a model whose layers are built. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_graph_plan(struct hr_model *model);
+/* Slots alone, of a part: its layers have the whole model's places. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_graph_route(struct hr_model *model);
 
 /* What a layer leaves of a batch. */
 struct hr_trace {
@@ -44,20 +57,26 @@ struct hr_trace {
     void *saved; /* saved_bytes, or NULL */
 };
 
-struct hr_workspace {
-    const struct hr_model *model; /* borrowed */
-    size_t max_batch;
-    struct hr_workspace_options options;
+/* What a workspace keeps of a batch from its forward pass to its backward. */
+struct hr_kept_batch {
     struct hr_draw draw;
-    struct hr_arena arena;   /* everything below */
-    float *own_input;        /* (max_batch, features) as data sets have it */
-    uint32_t *own_labels;    /* (max_batch) */
+    float *own_input;        /* (max_batch, features) as data sets have it; NULL: it is lent */
+    uint32_t *own_labels;    /* (max_batch); NULL: they are lent */
     float *input;            /* own_input, or lent */
     float *x;                /* the same in the layers' order; may be input */
     uint32_t *labels;        /* own_labels, or lent */
     struct hr_trace *traces; /* (nlayers) */
-    float **slots;           /* (nslots), each (max_batch, slot_elems) */
-    void *scratch;           /* of all layers in turn */
+};
+
+struct hr_workspace {
+    const struct hr_model *model; /* borrowed */
+    size_t max_batch;
+    struct hr_workspace_options options;
+    struct hr_arena arena;       /* everything below */
+    struct hr_kept_batch *kept;  /* (options.batches) */
+    struct hr_kept_batch *batch; /* the one of them that is in hand */
+    float **slots;               /* (nslots), each (max_batch, slot_elems) */
+    void *scratch;               /* of all layers in turn */
 };
 
 #endif

@@ -2,11 +2,13 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "nn/model_impl.h"
+#include "nn/part.h"
 #include "nn/planes.h"
 
 static const float *output_of(const struct hr_workspace *workspace, size_t from)
 {
-    return from == HR_FROM_INPUT ? workspace->x : workspace->traces[from].y;
+    const struct hr_kept_batch *batch = workspace->batch;
+    return from == HR_FROM_INPUT ? batch->x : batch->traces[from].y;
 }
 
 /* The pass of layer i over the first B samples, without gradients. */
@@ -19,11 +21,11 @@ static struct hr_pass pass_of(const struct hr_workspace *workspace, size_t i, co
         .params = params + workspace->model->layers[i].param_offset,
         .x = output_of(workspace, text->from[0]),
         .x2 = text->nfrom > 1 ? output_of(workspace, text->from[1]) : NULL,
-        .y = workspace->traces[i].y,
-        .saved = workspace->traces[i].saved,
+        .y = workspace->batch->traces[i].y,
+        .saved = workspace->batch->traces[i].saved,
         .scratch = workspace->scratch,
         .threads = workspace->options.threads,
-        .draw = &workspace->draw,
+        .draw = &workspace->batch->draw,
     };
 }
 
@@ -43,8 +45,8 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
     const struct hr_model *model = workspace->model;
     const struct hr_dims *in = &model->input;
     if (model->pixels_first)
-        hr_planes_to_pixels(B, in->size[0], in->size[1] * in->size[2], workspace->input,
-                            workspace->x);
+        hr_planes_to_pixels(B, in->size[0], in->size[1] * in->size[2], workspace->batch->input,
+                            workspace->batch->x);
     for (size_t i = 0; i < model->text.nlayers; i++) {
         const struct hr_layer *layer = &model->layers[i];
         struct hr_pass pass = pass_of(workspace, i, params, B);
@@ -55,7 +57,7 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
         if (!layer->done_before && !layer->absorbed)
             ask(workspace, layer, &pass, false);
     }
-    return workspace->traces[model->text.nlayers - 1].y;
+    return hr_workspace_outputs(workspace);
 }
 
 /* A layer's gradients are final: tell the caller. */
@@ -110,11 +112,34 @@ struct hr_batch_result hr_model_gradient(const struct hr_model *model,
     HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
     const int64_t began = hr_clock_ns();
     const float *logits = forward(workspace, params, B, true);
-    struct hr_batch_result result =
-        hr_loss(&model->loss, B, logits, workspace->labels,
-                workspace->slots[model->flows[model->text.nlayers - 1].dy]);
+    struct hr_batch_result result = hr_loss(&model->loss, B, logits, workspace->batch->labels,
+                                            workspace->slots[model->part.dy_slot]);
     result.forward_ns = hr_clock_ns() - began;
     backward(workspace, params, B, grads);
+    return result;
+}
+
+void hr_part_forward(const struct hr_model *part, struct hr_workspace *workspace,
+                     const float *params, size_t B)
+{
+    HR_ASSERT(workspace->model == part && B <= workspace->max_batch);
+    forward(workspace, params, B, true);
+}
+
+struct hr_batch_result hr_part_backward(const struct hr_model *part, struct hr_workspace *workspace,
+                                        const float *params, const struct hr_part_gradients *at,
+                                        size_t B)
+{
+    HR_ASSERT(workspace->model == part && B <= workspace->max_batch);
+    struct hr_batch_result result = {0};
+    if (part->part.continues)
+        workspace->slots[part->part.dx_slot] = at->dx;
+    if (part->part.goes_on)
+        workspace->slots[part->part.dy_slot] = at->dy;
+    else
+        result = hr_loss(&part->loss, B, hr_workspace_outputs(workspace), workspace->batch->labels,
+                         workspace->slots[part->part.dy_slot]);
+    backward(workspace, params, B, at->grads);
     return result;
 }
 
@@ -123,7 +148,7 @@ void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *w
 {
     HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
     const float *logits = forward(workspace, params, B, false);
-    hr_loss_add(&model->loss, B, logits, workspace->labels, NULL, sum);
+    hr_loss_add(&model->loss, B, logits, workspace->batch->labels, NULL, sum);
 }
 
 struct hr_batch_result hr_model_evaluate(const struct hr_model *model,

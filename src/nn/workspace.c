@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "nn/model_impl.h"
+#include "nn/part.h"
 
 static size_t saved_bytes(const struct hr_layer *layer, size_t max_batch)
 {
@@ -43,47 +44,74 @@ static void *cut(struct cutter *cutter, size_t rows, size_t row_bytes)
 }
 
 /* Where layer i finds its first input. */
-static float *input_of(const struct hr_workspace *workspace, size_t i)
+static float *input_of(const struct hr_model *model, const struct hr_kept_batch *batch, size_t i)
 {
-    const size_t from = workspace->model->text.layers[i].from[0];
-    return from == HR_FROM_INPUT ? workspace->x : workspace->traces[from].y;
+    const size_t from = model->text.layers[i].from[0];
+    return from == HR_FROM_INPUT ? batch->x : batch->traces[from].y;
 }
 
 /* y and saved of each layer, once there is memory for the table itself. */
-static void lay_out_layers(struct hr_workspace *workspace, struct cutter *cutter)
+static void lay_out_layers(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
+                           struct cutter *cutter)
 {
     const struct hr_model *model = workspace->model;
     for (size_t i = 0; i < model->text.nlayers; i++) {
         const struct hr_layer *layer = &model->layers[i];
+        const bool lent = model->part.goes_on && i == model->part.output_layer;
         const size_t saved = saved_bytes(layer, workspace->max_batch);
         float *own = NULL;
         /* Absorbed layers share the y of the last of them. */
-        if (!layer->in_place && !layer->absorbed)
+        const bool owns = !layer->in_place && !layer->absorbed;
+        if (owns && !lent)
             own = cut(cutter, workspace->max_batch,
                       hr_dims_elems(&layer[layer->absorbs].out) * sizeof *own);
         void *kept = saved ? cut(cutter, 1, saved) : NULL;
         if (cutter->arena)
-            workspace->traces[i] = (struct hr_trace){own ? own : input_of(workspace, i), kept};
+            batch->traces[i] = (struct hr_trace){owns ? own : input_of(model, batch, i), kept};
     }
+}
+
+/* What is kept of one batch. `batch` is a place to count with where there is no memory yet. */
+static void lay_out_batch(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
+                          struct cutter *cutter)
+{
+    const struct hr_model *model = workspace->model;
+    const size_t B = workspace->max_batch, features = hr_dims_elems(&model->input);
+    *batch = (struct hr_kept_batch){.draw.seed = workspace->options.seed};
+    if (!model->part.continues) {
+        batch->own_input = cut(cutter, B, features * sizeof(float));
+        batch->own_labels = cut(cutter, B, sizeof *batch->labels);
+    }
+    batch->input = batch->x = batch->own_input;
+    if (model->pixels_first)
+        batch->x = cut(cutter, B, features * sizeof(float));
+    batch->labels = batch->own_labels;
+    batch->traces = cut(cutter, model->text.nlayers, sizeof *batch->traces);
+    lay_out_layers(workspace, batch, cutter);
+}
+
+/* Is a slot's memory that of other parts? */
+static bool is_lent(const struct hr_model *model, size_t slot)
+{
+    return (model->part.goes_on && slot == model->part.dy_slot) ||
+           (model->part.continues && slot == model->part.dx_slot);
 }
 
 /* Called twice: to count, then to take views. */
 static void lay_out(struct hr_workspace *workspace, struct cutter *cutter)
 {
     const struct hr_model *model = workspace->model;
-    const size_t B = workspace->max_batch, features = hr_dims_elems(&model->input);
+    const size_t B = workspace->max_batch;
     const size_t scratch = scratch_bytes(model, B, workspace->options.threads);
-    workspace->own_input = cut(cutter, B, features * sizeof(float));
-    workspace->input = workspace->x = workspace->own_input;
-    if (model->pixels_first)
-        workspace->x = cut(cutter, B, features * sizeof(float));
-    workspace->own_labels = cut(cutter, B, sizeof *workspace->labels);
-    workspace->labels = workspace->own_labels;
-    workspace->traces = cut(cutter, model->text.nlayers, sizeof *workspace->traces);
-    lay_out_layers(workspace, cutter);
+    struct hr_kept_batch counted;
+    workspace->kept = cut(cutter, workspace->options.batches, sizeof *workspace->kept);
+    for (size_t b = 0; b < workspace->options.batches; b++)
+        lay_out_batch(workspace, cutter->arena ? &workspace->kept[b] : &counted, cutter);
+    workspace->batch = workspace->kept;
     workspace->slots = cut(cutter, model->nslots, sizeof *workspace->slots);
     for (size_t s = 0; s < model->nslots; s++) {
-        float *slot = cut(cutter, B, model->slot_elems[s] * sizeof *slot);
+        float *slot =
+            is_lent(model, s) ? NULL : cut(cutter, B, model->slot_elems[s] * sizeof *slot);
         if (cutter->arena)
             workspace->slots[s] = slot;
     }
@@ -112,7 +140,8 @@ static struct hr_workspace without_memory(const struct hr_model *model, size_t m
         workspace.options = *options;
     if (workspace.options.threads == 0)
         workspace.options.threads = 1;
-    workspace.draw.seed = workspace.options.seed;
+    if (workspace.options.batches == 0)
+        workspace.options.batches = 1;
     return workspace;
 }
 
@@ -152,35 +181,56 @@ void hr_workspace_destroy(struct hr_workspace *workspace)
 
 float *hr_workspace_input(struct hr_workspace *workspace)
 {
-    return workspace->input;
+    return workspace->batch->input;
 }
 
 const float *hr_workspace_outputs(const struct hr_workspace *workspace)
 {
-    return workspace->traces[workspace->model->text.nlayers - 1].y;
+    return workspace->batch->traces[workspace->model->text.nlayers - 1].y;
 }
 
 uint32_t *hr_workspace_labels(struct hr_workspace *workspace)
 {
-    return workspace->labels;
+    return workspace->batch->labels;
+}
+
+/* Layers that work in place, in what was `before`, work in `now`. */
+static void move_traces(struct hr_workspace *workspace, const float *before, float *now)
+{
+    struct hr_trace *traces = workspace->batch->traces;
+    for (size_t i = 0; i < workspace->model->text.nlayers; i++)
+        if (traces[i].y == before)
+            traces[i].y = now;
 }
 
 void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels)
 {
-    const struct hr_model *model = workspace->model;
-    const float *before = workspace->x;
-    workspace->input = x ? x : workspace->own_input;
-    workspace->labels = labels ? labels : workspace->own_labels;
-    if (model->pixels_first) /* layers read a copy */
+    struct hr_kept_batch *batch = workspace->batch;
+    const float *before = batch->x;
+    batch->input = x ? x : batch->own_input;
+    batch->labels = labels ? labels : batch->own_labels;
+    if (workspace->model->pixels_first) /* layers read a copy */
         return;
-    workspace->x = workspace->input;
-    for (size_t i = 0; i < model->text.nlayers; i++)
-        if (workspace->traces[i].y == before) /* layers that work in place work there */
-            workspace->traces[i].y = workspace->x;
+    batch->x = batch->input;
+    if (before)
+        move_traces(workspace, before, batch->x);
+}
+
+void hr_workspace_lend_output(struct hr_workspace *workspace, float *y)
+{
+    const struct hr_part_place *part = &workspace->model->part;
+    HR_ASSERT(part->goes_on);
+    move_traces(workspace, workspace->batch->traces[part->output_layer].y, y);
+}
+
+void hr_workspace_turn(struct hr_workspace *workspace, size_t batch)
+{
+    HR_ASSERT(batch < workspace->options.batches);
+    workspace->batch = &workspace->kept[batch];
 }
 
 void hr_workspace_draw(struct hr_workspace *workspace, uint64_t epoch, const uint32_t *samples)
 {
-    workspace->draw.epoch = epoch;
-    workspace->draw.samples = samples;
+    workspace->batch->draw.epoch = epoch;
+    workspace->batch->draw.samples = samples;
 }

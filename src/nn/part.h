@@ -1,0 +1,68 @@
+/* part.h - a part of a model: layers [first, end), computed where the others are not.
+ *
+ *     whole    x -> [ part 0 ] -> y0 -> [ part 1 ] -> y1 -> [ part 2 ] -> loss
+ *                   [        ] <- dy0 - [        ] <- dy1 - [        ]
+ *     params   [ part 0's | part 1's | part 2's ]       slices of the whole model's array, in order
+ *
+ * A part is a model of its own: its parameters and gradients are counted from its slice, and its
+ * input, but for the first part's, lies in the layers' order (layer.h) and has a gradient. Only the
+ * last part has a loss. Parts one after another give the whole model's bits: a layer does in a part
+ * what it does in the whole, and draws the same numbers.
+ *
+ *     hr_workspace_turn(w, slot)             activations of several batches at once
+ *     hr_workspace_lend(w, x, labels)        x: what the part before wrote; labels: the last part's
+ *     hr_workspace_draw(w, epoch, samples)
+ *     hr_workspace_lend_output(w, y)         for the part behind
+ *     hr_part_forward(part, w, params, B)
+ *     ...
+ *     hr_workspace_turn(w, slot)
+ *     hr_part_backward(part, w, params, &(struct hr_part_gradients){dy, dx, grads}, B)
+ *
+ * A part keeps x and y as they are until its backward, and reads the one or the other again there.
+ *
+ * Threads: as model.h.
+ * Test:    tests/unit/nn/test_part.c
+ */
+#ifndef HR_NN_PART_H
+#define HR_NN_PART_H
+
+#include "nn/model.h"
+
+/* May the model be cut before layer `at` of the flat list? Not at its ends, not before it has
+ * parameters, not where a layer behind the cut reads more than the output right before it (inside
+ * of a residual block), nor between a layer and those whose work it does. HR_E_USAGE says why
+ * not. */
+HR_CHECKED enum hr_status hr_model_may_cut(const struct hr_model *model, size_t at);
+
+/* Layers [first, end), where both are ends or places where it may be cut. The whole model must
+ * outlive it; destroy with hr_model_destroy. HR_E_USAGE, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_model_part(const struct hr_model *model, size_t first, size_t end,
+                                        struct hr_model **out);
+
+/* Where its slice of the whole model's parameters begins (hr_model_param_count long). */
+size_t hr_part_param_begin(const struct hr_model *part);
+/* Floats of a sample's input. */
+size_t hr_part_inputs(const struct hr_model *part);
+
+/* The pass that follows writes its output, of a part that is not the last, to y (B, outputs). */
+void hr_workspace_lend_output(struct hr_workspace *workspace, float *y);
+
+/* Which of the workspace's options.batches is in hand from now on. */
+void hr_workspace_turn(struct hr_workspace *workspace, size_t batch);
+
+/* Forward over B samples. No allocation. */
+void hr_part_forward(const struct hr_model *part, struct hr_workspace *workspace,
+                     const float *params, size_t B);
+
+struct hr_part_gradients {
+    float *dy;    /* (B, outputs) in, may be overwritten; of the last part unused */
+    float *dx;    /* (B, inputs) out; of the first part unused */
+    float *grads; /* (param_count) out, overwritten */
+};
+
+/* Backward of the batch in hand, whose forward went before. The last part's loss; else zeros. */
+struct hr_batch_result hr_part_backward(const struct hr_model *part, struct hr_workspace *workspace,
+                                        const float *params, const struct hr_part_gradients *at,
+                                        size_t B);
+
+#endif

@@ -1,0 +1,237 @@
+/* Parts of a model one after another against the whole: the same loss, the same gradients, bit for
+ * bit, wherever it may be cut; and where it may not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/philox.h"
+#include "nn/part.h"
+#include "support/check.h"
+
+enum { B = 5, BATCHES = 3, MOST = 64 };
+
+struct net {
+    const char *list;
+    struct hr_shape input;
+};
+
+static const struct net nets[] = {
+    {"mlp", {1, 8, 8}},
+    {"cnn", {1, 8, 8}},
+    {"lenet", {1, 16, 16}},
+    {"vgg-small", {3, 8, 8}},
+    {"resnet8", {3, 8, 8}},
+    {"flatten, dense 9, batchnorm, relu, dropout 0.5, dense 8, dropout 0.3, tanh, dropout 0.2, "
+     "dense 10",
+     {2, 3, 3}},
+    {"conv 4 3x3, sigmoid, batchnorm, conv 3 3x3, batchnorm, flatten, relu, flatten, gelu, dense "
+     "10",
+     {2, 6, 6}},
+    {"flatten, dense 5, residual (dense 5), tanh, residual (relu) shortcut (tanh), dense 10",
+     {1, 1, 4}},
+};
+enum { NNETS = sizeof nets / sizeof *nets };
+
+/* Everything of one network: the whole, and its parts. */
+struct rig {
+    struct hr_model *whole, *part[MOST];
+    struct hr_workspace *workspace, *of[MOST];
+    size_t parts, nparams, features;
+    float *params, *x, *want, *grads;
+    float *y[MOST][BATCHES], *dy[MOST]; /* behind each part; dy is used again */
+    uint32_t labels[BATCHES][B], samples[BATCHES][B];
+};
+
+static float draw(size_t i, uint32_t stream)
+{
+    return 2 * hr_random_unit(hr_random_block(check_seed(), HR_STREAM_TEST, i, stream).v[0]) - 1;
+}
+
+static float *floats(size_t count)
+{
+    float *out = calloc(count + 1, sizeof *out);
+    assert_non_null(out);
+    return out;
+}
+
+static void open_rig(struct rig *rig, const struct net *net)
+{
+    const struct hr_workspace_options options = {.seed = 7};
+    memset(rig, 0, sizeof *rig);
+    CHECK_OK(hr_model_create(net->list, net->input, 10, &rig->whole));
+    CHECK_OK(hr_workspace_create(rig->whole, B, &options, &rig->workspace));
+    rig->nparams = hr_model_param_count(rig->whole);
+    rig->features = net->input.channels * net->input.height * net->input.width;
+    rig->params = floats(rig->nparams);
+    rig->grads = floats(rig->nparams);
+    rig->want = floats(rig->nparams);
+    rig->x = floats(BATCHES * B * rig->features);
+    hr_model_init(rig->whole, 3, rig->params);
+    for (size_t i = 0; i < BATCHES * B * rig->features; i++)
+        rig->x[i] = draw(i, 1);
+    for (size_t b = 0; b < BATCHES; b++)
+        for (uint32_t i = 0; i < B; i++) {
+            rig->labels[b][i] = (uint32_t)(7 * b + 3 * i) % 10;
+            rig->samples[b][i] = (uint32_t)(100 * b + i);
+        }
+}
+
+/* Parts between these places. */
+static void cut(struct rig *rig, const size_t *at, size_t parts)
+{
+    const struct hr_workspace_options options = {.seed = 7, .batches = BATCHES};
+    rig->parts = parts;
+    for (size_t p = 0; p < parts; p++) {
+        CHECK_OK(hr_model_part(rig->whole, at[p], at[p + 1], &rig->part[p]));
+        CHECK_OK(hr_workspace_create(rig->part[p], B, &options, &rig->of[p]));
+        for (size_t b = 0; b < BATCHES; b++)
+            rig->y[p][b] = floats(B * hr_model_outputs(rig->part[p]));
+        rig->dy[p] = floats(B * hr_model_outputs(rig->part[p]));
+    }
+}
+
+static void join(struct rig *rig)
+{
+    for (size_t p = 0; p < rig->parts; p++) {
+        hr_workspace_destroy(rig->of[p]);
+        hr_model_destroy(rig->part[p]);
+        for (size_t b = 0; b < BATCHES; b++)
+            free(rig->y[p][b]);
+        free(rig->dy[p]);
+    }
+}
+
+static void close_rig(struct rig *rig)
+{
+    hr_workspace_destroy(rig->workspace);
+    hr_model_destroy(rig->whole);
+    free(rig->params);
+    free(rig->grads);
+    free(rig->want);
+    free(rig->x);
+}
+
+static void forward(struct rig *rig, size_t p, size_t b)
+{
+    struct hr_workspace *workspace = rig->of[p];
+    hr_workspace_turn(workspace, b);
+    if (p == 0)
+        memcpy(hr_workspace_input(workspace), rig->x + b * B * rig->features,
+               B * rig->features * sizeof *rig->x);
+    else
+        hr_workspace_lend(workspace, rig->y[p - 1][b], rig->labels[b]);
+    if (p + 1 < rig->parts)
+        hr_workspace_lend_output(workspace, rig->y[p][b]);
+    hr_workspace_draw(workspace, 2, rig->samples[b]);
+    hr_part_forward(rig->part[p], workspace, rig->params + hr_part_param_begin(rig->part[p]), B);
+}
+
+static struct hr_batch_result backward(struct rig *rig, size_t p, size_t b)
+{
+    const size_t begin = hr_part_param_begin(rig->part[p]);
+    const struct hr_part_gradients at = {rig->dy[p], p ? rig->dy[p - 1] : NULL, rig->grads + begin};
+    hr_workspace_turn(rig->of[p], b);
+    return hr_part_backward(rig->part[p], rig->of[p], rig->params + begin, &at, B);
+}
+
+static struct hr_batch_result whole(struct rig *rig, size_t b)
+{
+    memcpy(hr_workspace_input(rig->workspace), rig->x + b * B * rig->features,
+           B * rig->features * sizeof *rig->x);
+    memcpy(hr_workspace_labels(rig->workspace), rig->labels[b], sizeof rig->labels[b]);
+    hr_workspace_draw(rig->workspace, 2, rig->samples[b]);
+    return hr_model_gradient(rig->whole, rig->workspace, rig->params, B, rig->want);
+}
+
+/* All batches forward, then all backward: what is kept of one is not the others'. */
+static void check_parts(struct rig *rig)
+{
+    for (size_t b = 0; b < BATCHES; b++)
+        for (size_t p = 0; p < rig->parts; p++)
+            forward(rig, p, b);
+    for (size_t b = 0; b < BATCHES; b++) {
+        struct hr_batch_result got = {0};
+        const struct hr_batch_result want = whole(rig, b);
+        memset(rig->grads, 0xff, rig->nparams * sizeof *rig->grads);
+        for (size_t p = rig->parts; p-- > 0;) {
+            const struct hr_batch_result of_part = backward(rig, p, b);
+            got.loss_sum += of_part.loss_sum;
+            got.correct += of_part.correct;
+        }
+        assert_memory_equal(&got.loss_sum, &want.loss_sum, sizeof got.loss_sum);
+        assert_int_equal(got.correct, want.correct);
+        CHECK_SAME_FLOATS(rig->grads, rig->want, rig->nparams);
+    }
+}
+
+static void parts_one_after_another_are_the_whole_wherever_it_is_cut(void **state)
+{
+    (void)state;
+    struct rig rig;
+    for (size_t n = 0; n < NNETS; n++) {
+        size_t places[MOST + 1] = {0}, count = 1;
+        open_rig(&rig, &nets[n]);
+        const size_t layers = hr_model_layer_count(rig.whole);
+        for (size_t at = 1; at < layers; at++) {
+            const size_t two[] = {0, at, layers};
+            if (hr_model_may_cut(rig.whole, at) != HR_OK)
+                continue;
+            places[count++] = at;
+            cut(&rig, two, 2);
+            check_parts(&rig);
+            join(&rig);
+        }
+        assert_true(count > 2);
+        places[count] = layers;
+        cut(&rig, places, count); /* everywhere */
+        check_parts(&rig);
+        join(&rig);
+        close_rig(&rig);
+    }
+}
+
+static void slices_of_parameters_lie_end_to_end(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const size_t at[] = {0, 3, 5, 6};
+    open_rig(&rig, &nets[0]);
+    cut(&rig, at, 3);
+    assert_int_equal(hr_part_param_begin(rig.part[0]), 0);
+    assert_int_equal(hr_part_param_begin(rig.part[1]), hr_model_param_count(rig.part[0]));
+    assert_int_equal(hr_part_param_begin(rig.part[2]) + hr_model_param_count(rig.part[2]),
+                     rig.nparams);
+    assert_string_equal(hr_model_tensor(rig.part[2], 0)->name, "5.weight");
+    assert_int_equal(hr_part_inputs(rig.part[1]), 256);
+    join(&rig);
+    close_rig(&rig);
+}
+
+static void check_refused(const char *list, size_t at, const char *why)
+{
+    struct hr_model *model;
+    CHECK_OK(hr_model_create(list, (struct hr_shape){1, 8, 8}, 10, &model));
+    CHECK_FAILS(hr_model_may_cut(model, at), HR_E_USAGE);
+    CHECK_MESSAGE(why);
+    hr_model_destroy(model);
+}
+
+static void places_that_cannot_be_cut_are_refused(void **state)
+{
+    (void)state;
+    check_refused("mlp", 0, "a part has a layer at least");
+    check_refused("mlp", 6, "a part has a layer at least");
+    check_refused("mlp", 1, "nothing before it has parameters");
+    check_refused("mlp", 2, "layer 2 \"relu\": the layer before it does its work");
+    check_refused("cnn", 2, "layer 2 \"maxpool 2\": the layer before it does its work");
+    check_refused("resnet8", 4, "a residual block stays whole");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_one_after_another_are_the_whole_wherever_it_is_cut),
+        cmocka_unit_test(slices_of_parameters_lie_end_to_end),
+        cmocka_unit_test(places_that_cannot_be_cut_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
