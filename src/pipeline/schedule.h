@@ -1,0 +1,87 @@
+/* schedule.h - what a pipeline's schedule is: for each rank, the list of what it does.
+ *
+ * Words:     a model is cut into K * V parts, in the order of its layers; a batch into M
+ *            micro-batches. Rank k of K has V parts: its chunk v is part v * K + k. The forward of
+ *            (part, micro-batch) needs that of the part before; its backward needs its own forward
+ *            and the backward of the part behind. Between parts of one rank nothing travels.
+ * Promises:  a rank does every action once, in the order of its list, and waits for inputs only.
+ *            In every part the backward goes in the order of the micro-batches 0..M-1, and so does
+ *            the backward for the weights: their gradients fold in T(M) with log2 M buffers.
+ * Threads:   all is constant; nothing here runs anything.
+ * Errors:    check() says in one line what would work; the other functions want a checked shape.
+ * Test:      tests/unit/pipeline/test_schedules.c
+ */
+#ifndef HR_PIPELINE_SCHEDULE_H
+#define HR_PIPELINE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum hr_stage_work {
+    HR_FORWARD,
+    HR_BACKWARD,         /* for the data and for the weights */
+    HR_BACKWARD_DATA,    /* dx, which the part before waits for */
+    HR_BACKWARD_WEIGHTS, /* dw, which nobody waits for */
+};
+
+struct hr_stage_action {
+    enum hr_stage_work work;
+    uint32_t micro; /* micro-batch, below M */
+    uint32_t chunk; /* which of the rank's parts, below V */
+};
+
+struct hr_pipeline_shape {
+    size_t stages;        /* K: ranks of a pipeline */
+    size_t micro_batches; /* M */
+    size_t chunks;        /* V: parts a rank has; 1 but for interleaved */
+};
+
+enum { HR_PIPELINE_STAGES = 1024, HR_PIPELINE_MICRO_BATCHES = 65536, HR_PIPELINE_CHUNKS = 64 };
+
+struct hr_pipeline_schedule {
+    const char *name, *about;
+    bool synchronous;     /* one update a batch, by the gradient of one state of the weights */
+    bool splits_backward; /* into HR_BACKWARD_DATA and HR_BACKWARD_WEIGHTS */
+
+    /* HR_E_USAGE and what would work, where the schedule has no such shape. */
+    enum hr_status (*check)(const struct hr_pipeline_shape *shape);
+
+    /* How many actions `rank` does; they are written to `out` unless it is NULL. */
+    size_t (*actions)(const struct hr_pipeline_shape *shape, size_t rank,
+                      struct hr_stage_action *out);
+
+    /* idle / (K * makespan), by the schedule's paper: every forward takes one time, every backward
+     * one time, messages none. */
+    double (*bubble)(const struct hr_pipeline_shape *shape);
+
+    /* The most activations at once, in micro-batches of one chunk: from the start of a forward to
+     * the end of its backward (for the weights, where that is apart). */
+    size_t (*stored)(const struct hr_pipeline_shape *shape, size_t rank);
+};
+
+/* --- for the files of schedules --- */
+
+/* A list of actions as it grows. */
+struct hr_action_list {
+    struct hr_stage_action *out; /* NULL: they are counted */
+    size_t count;
+};
+
+static inline void hr_action_put(struct hr_action_list *list, enum hr_stage_work work, size_t micro,
+                                 size_t chunk)
+{
+    if (list->out)
+        list->out[list->count] = (struct hr_stage_action){work, (uint32_t)micro, (uint32_t)chunk};
+    list->count++;
+}
+
+/* Sizes in their limits. */
+HR_CHECKED enum hr_status hr_pipeline_check_sizes(const struct hr_pipeline_shape *shape);
+
+/* The same, and one chunk a rank. */
+HR_CHECKED enum hr_status hr_pipeline_check_one_chunk(const struct hr_pipeline_shape *shape);
+
+#endif
