@@ -53,8 +53,8 @@ struct hr_pipeline_schedule {
     size_t (*actions)(const struct hr_pipeline_shape *shape, size_t rank,
                       struct hr_stage_action *out);
 
-    /* idle / (K * makespan), by the schedule's paper: every forward takes one time, every backward
-     * one time, messages none. */
+    /* idle / (K * makespan), by the schedule's paper: the forward and the backward of every part
+     * take one time each, and so do both halves of a backward that is split; messages none. */
     double (*bubble)(const struct hr_pipeline_shape *shape);
 
     /* The most activations at once, in micro-batches of one chunk: from the start of a forward to

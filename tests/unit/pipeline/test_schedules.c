@@ -175,11 +175,12 @@ static size_t shift_forward(struct hr_stage_action *list, size_t count)
     return count;
 }
 
+/* Where a forward and a backward alternate, the backward comes first. */
 static size_t go_backward_early(struct hr_stage_action *list, size_t count)
 {
-    const size_t first = find(list, count, false, 0);
-    assert_true(first >= 2);
-    move(list, first, first - 1);
+    for (size_t at = find(list, count, false, 0); at < count; at = find(list, count, false, at + 2))
+        if (list[at - 1].work == HR_FORWARD)
+            move(list, at, at - 1);
     return count;
 }
 
@@ -225,6 +226,26 @@ static void shapes_out_of_limits_are_refused(void **state)
     CHECK_MESSAGE("--micro-batches 65537: expected 1 to 65536");
     CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){2, 2, 2}), HR_E_USAGE);
     CHECK_MESSAGE("--chunks 2: only --pipeline-schedule interleaved has more than one a stage");
+    schedule = &hr_schedule_interleaved;
+    CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){4, 10, 2}), HR_E_USAGE);
+    CHECK_MESSAGE("--micro-batches 10: interleaved wants a multiple of the 4 stages, as 8 or 12");
+    CHECK_FAILS(schedule->check(&(struct hr_pipeline_shape){4, 3, 2}), HR_E_USAGE);
+    CHECK_MESSAGE("--micro-batches 3: interleaved wants a multiple of the 4 stages, as 4");
+}
+
+/* At equal costs of forward and both halves of the backward. */
+static void zero_bubble_is_below_1f1b(void **state)
+{
+    struct hr_pipeline_shape shape = {.chunks = 1};
+    (void)state;
+    for (shape.stages = 2; shape.stages <= MOST; shape.stages++)
+        for (shape.micro_batches = 1; shape.micro_batches <= MOST; shape.micro_batches++) {
+            const struct ticks_costs apart = {.work = {1, 1, 1, 1}}, whole = {.work = {1, 2, 1, 1}};
+            ticks_run(&hr_schedule_zero_bubble, &shape, &apart, &ticks);
+            const unsigned makespan = ticks.makespan;
+            ticks_run(&hr_schedule_1f1b, &shape, &whole, &ticks);
+            assert_true(makespan < ticks.makespan);
+        }
 }
 
 int main(void)
@@ -232,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule_keeps_its_promises_in_every_shape),
         cmocka_unit_test(a_wrong_schedule_is_noticed),
+        cmocka_unit_test(zero_bubble_is_below_1f1b),
         cmocka_unit_test(schedules_are_found_by_name),
         cmocka_unit_test(shapes_out_of_limits_are_refused),
     };
