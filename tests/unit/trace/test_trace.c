@@ -186,6 +186,14 @@ static void processes_and_threads_write_at_once(void **state)
 
 /* --- a log outlives who writes it */
 
+static _Noreturn void append_for_ever(struct hr_trace_log *log)
+{
+    for (uint64_t number = 0;; number++) {
+        const struct hr_trace_entry entry = usual_entry(0, number);
+        hr_trace_append(log, &entry);
+    }
+}
+
 /* A child appends entries, and is killed at any time; the log goes on behind its last one. */
 static void kill_who_appends(const char *path, void *tail, uint64_t least)
 {
@@ -196,10 +204,8 @@ static void kill_who_appends(const char *path, void *tail, uint64_t least)
     CHECK_OK(hr_trace_begin(&recording, path, 1));
     CHECK_OK(hr_trace_log_open(&log, tail, path, 0, 4096));
     const pid_t child = fork();
-    for (uint64_t number = 0; child == 0; number++) {
-        const struct hr_trace_entry entry = usual_entry(0, number);
-        hr_trace_append(&log, &entry);
-    }
+    if (child == 0)
+        append_for_ever(&log);
     while (hr_trace_log_entries(&log) < least)
         continue;
     kill(child, SIGKILL);
