@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "drive/driver.h"
 #include "strategy/shared.h"
 #include "support/check.h"
@@ -36,7 +37,8 @@ static struct stage *open_stage(void)
     struct stage *stage = aligned_alloc(HR_LINE, sizeof *stage);
     struct hr_strategy *strategy = calloc(1, sizeof *strategy);
     struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(WORKERS));
-    struct hr_fates *fates = aligned_alloc(HR_LINE, hr_fates_bytes(WORKERS, 1));
+    struct hr_fates *fates =
+        aligned_alloc(HR_LINE, hr_round_up(hr_fates_bytes(WORKERS, 1), HR_LINE));
     assert_true(stage && strategy && control && fates);
     memset(stage, 0, sizeof *stage);
     memset(control, 0, hr_control_bytes(WORKERS));
