@@ -29,7 +29,14 @@ bool fault_end(size_t *calls, const char **what);
 
 /* --- asked by the calls */
 
-bool fault_strikes(const char *call);
+/* Of functions that a sanitizer calls before it is ready to watch anything. */
+#if defined(__clang__)
+#define UNWATCHED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define UNWATCHED
+#endif
+
+UNWATCHED bool fault_strikes(const char *call);
 size_t fault_shortens(size_t bytes);
 
 #endif

@@ -27,31 +27,31 @@ void REAL(free)(void *memory);
 /* Blocks that were taken and not given back. */
 static atomic_long memory_blocks;
 
-static void *counted(void *memory)
+UNWATCHED static void *counted(void *memory)
 {
     if (memory)
         atomic_fetch_add(&memory_blocks, 1);
     return memory;
 }
 
-void *malloc(size_t bytes)
+UNWATCHED void *malloc(size_t bytes)
 {
     return fault_strikes("malloc") ? NULL : counted(REAL(malloc)(bytes));
 }
 
-void *calloc(size_t n, size_t size)
+UNWATCHED void *calloc(size_t n, size_t size)
 {
     return fault_strikes("calloc") ? NULL : counted(REAL(calloc)(n, size));
 }
 
-void *realloc(void *memory, size_t bytes)
+UNWATCHED void *realloc(void *memory, size_t bytes)
 {
     if (fault_strikes("realloc"))
         return NULL;
     return memory ? REAL(realloc)(memory, bytes) : counted(REAL(realloc)(memory, bytes));
 }
 
-void *reallocarray(void *memory, size_t n, size_t size)
+UNWATCHED void *reallocarray(void *memory, size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) {
@@ -61,17 +61,17 @@ void *reallocarray(void *memory, size_t n, size_t size)
     return realloc(memory, bytes);
 }
 
-void *aligned_alloc(size_t alignment, size_t bytes)
+UNWATCHED void *aligned_alloc(size_t alignment, size_t bytes)
 {
     return fault_strikes("aligned_alloc") ? NULL : counted(REAL(memalign)(alignment, bytes));
 }
 
-void *memalign(size_t alignment, size_t bytes)
+UNWATCHED void *memalign(size_t alignment, size_t bytes)
 {
     return aligned_alloc(alignment, bytes);
 }
 
-int posix_memalign(void **out, size_t alignment, size_t bytes)
+UNWATCHED int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
     void *memory = aligned_alloc(alignment, bytes);
     if (!memory)
@@ -80,7 +80,7 @@ int posix_memalign(void **out, size_t alignment, size_t bytes)
     return 0;
 }
 
-void free(void *memory)
+UNWATCHED void free(void *memory)
 {
     if (memory)
         atomic_fetch_sub(&memory_blocks, 1);

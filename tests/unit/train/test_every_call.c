@@ -128,6 +128,8 @@ static void fail_all(unsigned kind, size_t first, int error)
 static void without_memory_a_status_says_so(void **state)
 {
     (void)state;
+    if (CHECK_SANITIZED)
+        skip(); /* it asks for memory itself as a thread begins, and has no answer where it fails */
     fail_all(OF_MEMORY, 0, ENOMEM);
 }
 
