@@ -6,6 +6,8 @@
  *   Bubble   as GPipe's: K - 1 slots of M + K - 1
  *   Stored   no more than K - k micro-batches, however many there are
  */
+#include "pipeline/one_forward_one_backward.h"
+
 #include "pipeline/schedules.h"
 
 static size_t least(size_t a, size_t b)
@@ -13,8 +15,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t actions(const struct hr_pipeline_shape *shape, size_t rank,
-                      struct hr_stage_action *out)
+size_t hr_1f1b_actions(const struct hr_pipeline_shape *shape, size_t rank,
+                       struct hr_stage_action *out)
 {
     struct hr_action_list list = {.out = out};
     const size_t M = shape->micro_batches, ahead = least(M, shape->stages - 1 - rank);
@@ -28,13 +30,13 @@ static size_t actions(const struct hr_pipeline_shape *shape, size_t rank,
     return list.count;
 }
 
-static double bubble(const struct hr_pipeline_shape *shape)
+double hr_1f1b_bubble(const struct hr_pipeline_shape *shape)
 {
     const double K = (double)shape->stages, M = (double)shape->micro_batches;
     return (K - 1) / (M + K - 1);
 }
 
-static size_t stored(const struct hr_pipeline_shape *shape, size_t rank)
+size_t hr_1f1b_stored(const struct hr_pipeline_shape *shape, size_t rank)
 {
     return least(shape->micro_batches, shape->stages - rank);
 }
@@ -44,7 +46,7 @@ const struct hr_pipeline_schedule hr_schedule_1f1b = {
     .about = "one forward, one backward; stores at most as many micro-batches as stages",
     .synchronous = true,
     .check = hr_pipeline_check_one_chunk,
-    .actions = actions,
-    .bubble = bubble,
-    .stored = stored,
+    .actions = hr_1f1b_actions,
+    .bubble = hr_1f1b_bubble,
+    .stored = hr_1f1b_stored,
 };

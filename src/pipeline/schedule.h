@@ -35,7 +35,7 @@ struct hr_stage_action {
 
 struct hr_pipeline_shape {
     size_t stages;        /* K: ranks of a pipeline */
-    size_t micro_batches; /* M */
+    size_t micro_batches; /* M; minibatches of a run, where each is an update */
     size_t chunks;        /* V: parts a rank has; 1 but for interleaved */
 };
 
@@ -43,7 +43,7 @@ enum { HR_PIPELINE_STAGES = 1024, HR_PIPELINE_MICRO_BATCHES = 65536, HR_PIPELINE
 
 struct hr_pipeline_schedule {
     const char *name, *about;
-    bool synchronous;     /* one update a batch, by the gradient of one state of the weights */
+    bool synchronous;     /* one update for M micro-batches; else one for each, stage by stage */
     bool splits_backward; /* into HR_BACKWARD_DATA and HR_BACKWARD_WEIGHTS */
 
     /* HR_E_USAGE and what would work, where the schedule has no such shape. */
@@ -60,6 +60,14 @@ struct hr_pipeline_schedule {
     /* The most activations at once, in micro-batches of one chunk: from the start of a forward to
      * the end of its backward (for the weights, where that is apart). */
     size_t (*stored)(const struct hr_pipeline_shape *shape, size_t rank);
+
+    /* Where it is not synchronous, and M >= 2 K; else NULL. How many versions of its weights a
+     * stage keeps at once, the newest counted. By how many of the stage's own updates the weights
+     * that `work` reads are behind those to which the gradient is applied, once the pipeline is
+     * full. */
+    size_t (*versions)(const struct hr_pipeline_shape *shape, size_t rank);
+    size_t (*staleness)(const struct hr_pipeline_shape *shape, size_t rank,
+                        enum hr_stage_work work);
 };
 
 /* --- for the files of schedules --- */

@@ -8,7 +8,8 @@
 
 #include "pipeline/schedule.h"
 
-#define HR_PIPELINE_SCHEDULES(X) X(gpipe) X(1f1b) X(interleaved) X(zero_bubble)
+#define HR_PIPELINE_SCHEDULES(X)                                                                   \
+    X(gpipe) X(1f1b) X(interleaved) X(zero_bubble) X(pipedream) X(unstashed)
 
 #define HR_SCHEDULE_DECLARE(name) extern const struct hr_pipeline_schedule hr_schedule_##name;
 HR_PIPELINE_SCHEDULES(HR_SCHEDULE_DECLARE)

@@ -202,6 +202,62 @@ static void a_wrong_schedule_is_noticed(void **state)
         }
 }
 
+/* --- those that never drain --- */
+
+struct asynchrony {
+    size_t stale, versions; /* the most of all minibatches */
+    bool steady;            /* every minibatch but the first `stale` ones is as stale */
+};
+
+/* A stage's updates are its backward actions; `read` are those before a minibatch's forward. */
+static struct asynchrony count_updates(const struct hr_pipeline_schedule *schedule,
+                                       const struct hr_pipeline_shape *shape, size_t rank)
+{
+    static struct hr_stage_action list[TICKS_ACTIONS];
+    const size_t count = schedule->actions(shape, rank, list);
+    struct asynchrony result = {.steady = true};
+    size_t read[TICKS_MICRO], forward = 0, updates = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].work == HR_FORWARD) {
+            read[forward++] = updates;
+            continue;
+        }
+        size_t versions = forward && read[forward - 1] == updates ? 0 : 1;
+        for (size_t m = updates; m < forward; m++)
+            versions += m == updates || read[m] != read[m - 1];
+        const size_t stale = updates - read[updates];
+        result.steady =
+            result.steady &&
+            stale == (updates < shape->stages - 1 - rank ? updates : shape->stages - 1 - rank);
+        result.versions = versions > result.versions ? versions : result.versions;
+        result.stale = stale > result.stale ? stale : result.stale;
+        updates++;
+    }
+    return result;
+}
+
+static void stages_are_as_stale_as_said(void **state)
+{
+    const struct hr_pipeline_schedule *schedule;
+    (void)state;
+    for (size_t i = 0; (schedule = hr_pipeline_schedule_at(i)); i++)
+        for (size_t K = 1; !schedule->synchronous && K <= MOST; K++)
+            for (size_t k = 0; k < K; k++) {
+                const struct hr_pipeline_shape shape = {K, 2 * K, 1};
+                const struct asynchrony counted = count_updates(schedule, &shape, k);
+                const bool stashed = schedule->staleness(&shape, k, HR_BACKWARD) > 0 || k == K - 1;
+                assert_int_equal(counted.stale, K - 1 - k);
+                assert_true(counted.steady);
+                assert_int_equal(schedule->staleness(&shape, k, HR_FORWARD), counted.stale);
+                assert_int_equal(schedule->versions(&shape, k), stashed ? counted.versions : 1);
+            }
+    const struct hr_pipeline_shape four = {4, 8, 1};
+    assert_int_equal(hr_schedule_pipedream.staleness(&four, 1, HR_BACKWARD), 2);
+    assert_int_equal(hr_schedule_pipedream.versions(&four, 1), 3);
+    assert_int_equal(hr_schedule_unstashed.staleness(&four, 1, HR_BACKWARD), 0);
+    assert_int_equal(hr_schedule_unstashed.versions(&four, 1), 1);
+}
+
 /* --- names and sizes --- */
 
 static void schedules_are_found_by_name(void **state)
@@ -254,6 +310,7 @@ int main(void)
         cmocka_unit_test(every_schedule_keeps_its_promises_in_every_shape),
         cmocka_unit_test(a_wrong_schedule_is_noticed),
         cmocka_unit_test(zero_bubble_is_below_1f1b),
+        cmocka_unit_test(stages_are_as_stale_as_said),
         cmocka_unit_test(schedules_are_found_by_name),
         cmocka_unit_test(shapes_out_of_limits_are_refused),
     };
