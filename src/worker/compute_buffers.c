@@ -1,7 +1,5 @@
 #include "worker/compute_buffers.h"
 
-#include <stdlib.h>
-
 #include "worker/job.h"
 
 static size_t largest_batch(const struct hr_train_job *job)
@@ -21,23 +19,10 @@ size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_eval
     const struct hr_workspace_options options = workspace_options(job);
     const size_t all = hr_workspace_bytes(job->model, largest_batch(job), &options);
     const size_t training = hr_workspace_bytes(job->model, job->batch_size, &options);
-    size_t sums = 0;
-    for (size_t level = 0; (size_t)1 << level < job->most_parts; level++)
-        sums += job->shared->params * sizeof(float);
+    const size_t sums = hr_tree_sums_bytes(job->most_parts, job->shared->params);
     *for_evaluation = all - training;
     /* 0: more than can be counted */
     return all ? all + hr_input_bytes(job, largest_batch(job)) + sums : SIZE_MAX;
-}
-
-static enum hr_status start_parts(struct hr_part_sums *parts, const struct hr_train_job *job)
-{
-    parts->parts = job->most_parts;
-    for (size_t level = 0; (size_t)1 << level < parts->parts; level++) {
-        parts->sums[level] = calloc(job->shared->params, sizeof(float));
-        if (!parts->sums[level])
-            return hr_fail(HR_E_NOMEM, "no memory for the sums of %zu parts", parts->parts);
-    }
-    return HR_OK;
 }
 
 /* Backward has finished grads [offset, params): with --overlap they are summed meanwhile. */
@@ -60,7 +45,8 @@ enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,
     HR_TRY(hr_input_init(&buffers->input, job, largest_batch(job)));
     HR_TRY_GOTO(hr_workspace_create(job->model, largest_batch(job), &options, &buffers->workspace),
                 status, out);
-    HR_TRY_GOTO(start_parts(&buffers->parts, job), status, out);
+    HR_TRY_GOTO(hr_tree_sums_init(&buffers->sums, job->most_parts, job->shared->params), status,
+                out);
     return HR_OK;
 out:
     hr_compute_buffers_stop(buffers);
@@ -69,8 +55,7 @@ out:
 
 void hr_compute_buffers_stop(struct hr_compute_buffers *buffers)
 {
-    for (size_t level = 0; level < HR_PARTS_LEVELS; level++)
-        free(buffers->parts.sums[level]);
+    hr_tree_sums_fini(&buffers->sums);
     hr_workspace_destroy(buffers->workspace);
     hr_input_fini(&buffers->input);
     *buffers = (struct hr_compute_buffers){0};

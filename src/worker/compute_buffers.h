@@ -9,23 +9,16 @@
 #ifndef HR_WORKER_COMPUTE_BUFFERS_H
 #define HR_WORKER_COMPUTE_BUFFERS_H
 
+#include "base/tree_sums.h"
 #include "nn/model.h"
 #include "worker/input.h"
-
-enum { HR_PARTS_LEVELS = 10, HR_PARTS_MOST = 1 << HR_PARTS_LEVELS };
-
-/* Memory for adding up the parts of a worker's share (parts.h). */
-struct hr_part_sums {
-    size_t parts;                 /* 1: the share is not cut */
-    float *sums[HR_PARTS_LEVELS]; /* (params) each, owned: level l holds 2^l parts */
-};
 
 struct hr_compute_buffers {
     void *borrower; /* whose gradient is being computed, and what it is told: in the middle of */
     void (*final)(void *borrower, size_t offset); /* backward grads [offset, params) are final */
     struct hr_workspace *workspace;               /* owned */
     struct hr_input input;
-    struct hr_part_sums parts;
+    struct hr_tree_sums sums; /* of the parts of a share (parts.h) */
 };
 
 /* Bytes that one takes, and how many of them serve only evaluation. */

@@ -91,11 +91,10 @@ enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
 /* The same samples at once, for the clock only; the slot's content is no longer needed. */
 static void at_once(struct hr_train_worker *self, const struct hr_batch *batch)
 {
-    struct hr_part_sums *parts = &self->buffers->parts;
     struct hr_batch whole = hr_part_of(self, batch, 0);
-    const struct hr_batch last = hr_part_of(self, batch, parts->parts - 1);
+    const struct hr_batch last = hr_part_of(self, batch, self->parts - 1);
     whole.count = last.first + last.count - whole.first;
-    hr_gradient_of(self, &whole, HR_NOT_AHEAD, parts->sums[0]);
+    hr_gradient_of(self, &whole, HR_NOT_AHEAD, self->buffers->sums.sums[0]);
 }
 
 struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self,

@@ -2,10 +2,7 @@
  *
  *   Parts   slices of the share, or (--reduce repro) the worker's micro-shards of the batch. They
  *           are decoded and computed one after another, in memory for one.
- *   Order   T(n) over the n parts (base/vec.h): a part that completes a pair is added to the one
- *           before it, and so on up the tree; a sum that waits for its right neighbour is kept in
- *           its level's slot. After the last part the remaining slots are added, smallest first,
- *           each as the left operand.
+ *   Order   T(n) over the n parts (base/tree_sums.h).
  *
  * Threads: as worker.h.
  */
