@@ -1,0 +1,41 @@
+/* crew.h - the loops of stages at work (stage.h): ranks that wait for one another, and one thread
+ * that does the work of all.
+ *
+ * Threads: hr_stage_lead, hr_stage_serve: each stage's own. hr_crew: one thread's.
+ * Test:    tests/unit/stages/test_stages.c
+ */
+#ifndef HR_STAGES_CREW_H
+#define HR_STAGES_CREW_H
+
+#include "shm/control.h"
+#include "stages/stage.h"
+
+/* How a rank waits. */
+struct hr_stage_seat {
+    struct hr_waiter *waiter;
+    struct hr_control *control;
+    size_t rank; /* in it */
+};
+
+/* A step of rank 0, whose stage has load set: publish it, do its part, wait for all others. */
+HR_CHECKED enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_seat *seat,
+                                        const struct hr_stage_task *task,
+                                        struct hr_batch_result *result);
+/* Another rank's: one step after the other, until rank 0 has published the end. */
+HR_CHECKED enum hr_status hr_stage_serve(struct hr_stage *stage, const struct hr_stage_seat *seat);
+
+/* All stages in one thread, with memory of their own. */
+struct hr_crew {
+    struct hr_stage *stage; /* (K) owned */
+    void *memory;           /* owned */
+};
+
+size_t hr_crew_bytes(const struct hr_pipeline *pipeline);
+HR_CHECKED enum hr_status hr_crew_start(struct hr_crew *crew, const struct hr_pipeline *pipeline);
+/* Harmless on a zeroed one. */
+void hr_crew_stop(struct hr_crew *crew);
+/* accounts (K) of the replica whose step it is; load: stage.h. */
+struct hr_batch_result hr_crew_step(struct hr_crew *crew, const struct hr_stage_task *task,
+                                    struct hr_stage_account *accounts, hr_load_fn load, void *arg);
+
+#endif

@@ -1,0 +1,174 @@
+#include "stages/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+/* --- cut --- */
+
+static enum hr_status cut_model(struct hr_pipeline *pipeline)
+{
+    const struct hr_pipeline_options *o = &pipeline->options;
+    for (size_t p = 1; p < pipeline->parts; p++)
+        pipeline->cut[p] = o->cut[p - 1];
+    pipeline->cut[pipeline->parts] = hr_model_layer_count(o->model);
+    for (size_t p = 0; p < pipeline->parts; p++)
+        HR_TRY(hr_model_part(o->model, pipeline->cut[p], pipeline->cut[p + 1], &pipeline->part[p]));
+    return HR_OK;
+}
+
+/* The most micro-batches of each chunk between their forward and the end of their backward. */
+static enum hr_status count_kept(struct hr_pipeline *pipeline, size_t rank)
+{
+    const struct hr_pipeline_options *o = &pipeline->options;
+    const size_t n = o->schedule->actions(&o->shape, rank, NULL);
+    struct hr_stage_action *action = calloc(n, sizeof *action);
+    size_t *now = calloc(o->shape.chunks, sizeof *now);
+    const bool enough = action && now;
+    if (enough)
+        o->schedule->actions(&o->shape, rank, action);
+    for (size_t i = 0; enough && i < n; i++) {
+        size_t *most = &pipeline->kept[action[i].chunk * pipeline->ranks + rank];
+        size_t *of = &now[action[i].chunk];
+        *of += action[i].work == HR_FORWARD;
+        *most = *of > *most ? *of : *most;
+        *of -= action[i].work == HR_BACKWARD || action[i].work == HR_BACKWARD_WEIGHTS;
+    }
+    free(action);
+    free(now);
+    return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for %zu actions", n);
+}
+
+enum hr_status hr_pipeline_create(const struct hr_pipeline_options *options,
+                                  struct hr_pipeline **out)
+{
+    const size_t parts = options->shape.stages * options->shape.chunks;
+    enum hr_status status;
+    HR_TRY(options->schedule->check(&options->shape));
+    struct hr_pipeline *pipeline = calloc(1, sizeof *pipeline);
+    if (!pipeline)
+        return hr_fail(HR_E_NOMEM, "no memory for a pipeline");
+    pipeline->options = *options;
+    pipeline->ranks = options->shape.stages;
+    pipeline->parts = parts;
+    pipeline->cut = calloc(parts + 1, sizeof *pipeline->cut);
+    pipeline->part = calloc(parts, sizeof *pipeline->part);
+    pipeline->kept = calloc(parts, sizeof *pipeline->kept);
+    if (pipeline->cut && pipeline->part && pipeline->kept)
+        status = cut_model(pipeline);
+    else
+        status = hr_fail(HR_E_NOMEM, "no memory for a pipeline of %zu parts", parts);
+    pipeline->options.cut = pipeline->cut;
+    for (size_t k = 0; status == HR_OK && k < pipeline->ranks; k++)
+        status = count_kept(pipeline, k);
+    if (status == HR_OK)
+        *out = pipeline;
+    else
+        hr_pipeline_destroy(pipeline);
+    return status;
+}
+
+void hr_pipeline_destroy(struct hr_pipeline *pipeline)
+{
+    if (!pipeline)
+        return;
+    for (size_t p = 0; pipeline->part && p < pipeline->parts; p++)
+        hr_model_destroy(pipeline->part[p]);
+    free(pipeline->part);
+    free(pipeline->cut);
+    free(pipeline->kept);
+    free(pipeline);
+}
+
+size_t hr_pipeline_samples(const struct hr_pipeline *pipeline, size_t count, size_t m)
+{
+    const size_t M = pipeline->options.shape.micro_batches;
+    return hr_split_begin(count, M, m + 1) - hr_split_begin(count, M, m);
+}
+
+double hr_pipeline_madds(const struct hr_pipeline *pipeline, size_t rank)
+{
+    double madds = 0;
+    for (size_t p = rank; p < pipeline->parts; p += pipeline->ranks)
+        madds += hr_model_madds(pipeline->part[p]);
+    return madds;
+}
+
+size_t hr_pipeline_params(const struct hr_pipeline *pipeline, size_t rank)
+{
+    size_t params = 0;
+    for (size_t p = rank; p < pipeline->parts; p += pipeline->ranks)
+        params += hr_model_param_count(pipeline->part[p]);
+    return params;
+}
+
+/* --- memory --- */
+
+/* Floats of one slot, on cache lines of its own. */
+static size_t slot_floats(const struct hr_pipeline *pipeline, size_t boundary)
+{
+    return hr_round_up(pipeline->options.most * hr_model_outputs(pipeline->part[boundary]),
+                       HR_LINE / sizeof(float));
+}
+
+static size_t slots_of(const struct hr_pipeline *pipeline, size_t boundary)
+{
+    const struct hr_pipeline_options *o = &pipeline->options;
+    return o->schedule->splits_backward ? o->shape.micro_batches : pipeline->kept[boundary];
+}
+
+/* Of activations, and of gradients. */
+static size_t boundary_bytes(const struct hr_pipeline *pipeline, size_t boundary)
+{
+    return 2 * slots_of(pipeline, boundary) * slot_floats(pipeline, boundary) * sizeof(float);
+}
+
+size_t hr_pipeline_slot_bytes(const struct hr_pipeline *pipeline)
+{
+    size_t bytes = 0;
+    for (size_t p = 0; p + 1 < pipeline->parts; p++)
+        bytes += boundary_bytes(pipeline, p);
+    return bytes;
+}
+
+static size_t number_bytes(const struct hr_pipeline *pipeline)
+{
+    const struct hr_pipeline_options *o = &pipeline->options;
+    return hr_round_up(o->shape.micro_batches * o->most * sizeof(uint32_t), HR_LINE);
+}
+
+static size_t word_bytes(const struct hr_pipeline *pipeline)
+{
+    return sizeof(struct hr_pipeline_step) + pipeline->ranks * sizeof(struct hr_pipeline_rank) +
+           pipeline->parts * sizeof(struct hr_pipeline_boundary) +
+           pipeline->options.shape.micro_batches * sizeof(struct hr_pipeline_micro);
+}
+
+size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline)
+{
+    return word_bytes(pipeline) + 2 * number_bytes(pipeline) + hr_pipeline_slot_bytes(pipeline);
+}
+
+struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeline, void *base)
+{
+    struct hr_pipeline_memory at = {.step = base};
+    at.rank = (void *)(at.step + 1);
+    at.boundary = (void *)(at.rank + pipeline->ranks);
+    at.micro = (void *)(at.boundary + pipeline->parts);
+    at.labels = (void *)(at.micro + pipeline->options.shape.micro_batches);
+    at.samples = (void *)((unsigned char *)at.labels + number_bytes(pipeline));
+    at.slots = (unsigned char *)at.samples + number_bytes(pipeline);
+    return at;
+}
+
+float *hr_pipeline_slot(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at,
+                        size_t boundary, size_t m, bool gradients)
+{
+    const size_t slots = slots_of(pipeline, boundary);
+    unsigned char *begin = at->slots;
+    for (size_t p = 0; p < boundary; p++)
+        begin += boundary_bytes(pipeline, p);
+    return (float *)(void *)begin +
+           (m % slots + gradients * slots) * slot_floats(pipeline, boundary);
+}
