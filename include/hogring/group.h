@@ -77,7 +77,8 @@ struct hr_world_options {
 /* What a rank does. An error ends the world: all others get HR_E_ABORTED. */
 typedef enum hr_status (*hr_rank_fn)(struct hr_group *world, void *arg);
 
-/* Start the ranks, run `work` in each, and wait for their end. HR_OK, or the first failure. */
+/* Start the ranks, run `work` in each, and wait for their end. HR_OK, or the first failure: 10 s
+ * behind it a thread that is still in `work` is left there, and goes on to use `arg`. */
 HR_API_CHECKED enum hr_status hr_world_run(const struct hr_world_options *options, hr_rank_fn work,
                                            void *arg);
 

@@ -303,29 +303,35 @@ static enum hr_status rank_main(void *arg, size_t rank)
 enum hr_status hr_world_spawn(const struct hr_world_options *options, hr_tune_fn tune,
                               hr_rank_fn work, void *arg)
 {
-    struct spawn spawn = {.work = work, .arg = arg};
+    struct spawn *spawn = calloc(1, sizeof *spawn);
     enum hr_status status;
     bool stuck = false;
-    HR_TRY_GOTO(hr_world_lay_out(options, tune, &spawn.layout), status, out);
-    const size_t n = spawn.layout.group.nranks;
-    HR_TRY_GOTO(hr_segment_create(hr_control_bytes(n), true, &spawn.control), status, out);
-    HR_TRY_GOTO(hr_segment_create(spawn.layout.segment_bytes, false, &spawn.segment), status, out);
-    hr_control_init(spawn.control.base, n);
-    spawn.layout.wires.free_at = hr_world_wires(&spawn.layout, spawn.segment.base);
-    HR_TRY_GOTO(hr_group_init(spawn.segment.base, &spawn.layout.group), status, out);
-    const struct hr_launch_options launch = {.launch = spawn.layout.launch,
+    if (!spawn)
+        return hr_fail(HR_E_NOMEM, "no memory for a world");
+    spawn->work = work;
+    spawn->arg = arg;
+    HR_TRY_GOTO(hr_world_lay_out(options, tune, &spawn->layout), status, out);
+    const size_t n = spawn->layout.group.nranks;
+    HR_TRY_GOTO(hr_segment_create(hr_control_bytes(n), true, &spawn->control), status, out);
+    HR_TRY_GOTO(hr_segment_create(spawn->layout.segment_bytes, false, &spawn->segment), status,
+                out);
+    hr_control_init(spawn->control.base, n);
+    spawn->layout.wires.free_at = hr_world_wires(&spawn->layout, spawn->segment.base);
+    HR_TRY_GOTO(hr_group_init(spawn->segment.base, &spawn->layout.group), status, out);
+    const struct hr_launch_options launch = {.launch = spawn->layout.launch,
                                              .nranks = n,
-                                             .control = spawn.control.base,
+                                             .control = spawn->control.base,
                                              .main = rank_main,
-                                             .timeout_ns = spawn.layout.timeout_ns,
-                                             .arg = &spawn};
+                                             .timeout_ns = spawn->layout.timeout_ns,
+                                             .arg = spawn};
     fflush(NULL); /* else what the caller has printed would be printed by every rank */
     status = hr_launch_run(&launch, &stuck);
+    if (stuck) /* a thread that does not end still uses all of it */
+        return status;
 out:
-    if (!stuck) {
-        hr_segment_destroy(&spawn.segment);
-        hr_segment_destroy(&spawn.control);
-        hr_wires_close(&spawn.layout.wires);
-    }
+    hr_segment_destroy(&spawn->segment);
+    hr_segment_destroy(&spawn->control);
+    hr_wires_close(&spawn->layout.wires);
+    free(spawn);
     return status;
 }
