@@ -190,7 +190,7 @@ struct hr_observer {
 /* Train. The memory needed is computed first: when there is not enough, HR_E_NOMEM lists it item by
  * item, and says which options would fit. HR_OK also when should_stop ended it
  * (result->interrupted). On error result is zeroed, except result->checkpoint, the last one
- * saved. */
+ * saved; and a thread whose gradient takes 10 s more is left to it, and goes on to use dataset. */
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result);
 

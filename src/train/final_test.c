@@ -42,8 +42,9 @@ static enum hr_status evaluate(void *arg, size_t rank)
 }
 
 /* Its control block is its own: that of the run says that all have ended. */
-static enum hr_status run_rank(struct hr_run *run, struct hr_train_job *job)
+static enum hr_status run_rank(struct hr_run *run)
 {
+    struct hr_train_job *job = &run->final_test.job;
     struct hr_segment control = {0};
     bool stuck = false;
     HR_TRY(hr_segment_create(hr_control_bytes(1), false, &control));
@@ -64,20 +65,21 @@ static enum hr_status run_rank(struct hr_run *run, struct hr_train_job *job)
 
 enum hr_status hr_final_test(struct hr_run *run)
 {
-    const struct hr_final_test *test = &run->final_test;
+    struct hr_final_test *test = &run->final_test;
     struct hr_run_result *result = run->result;
-    struct hr_train_job job = run->job;
+    struct hr_train_job *job = &test->job;
     if (!test->dataset)
         return HR_OK;
     result->validation_samples = run->job.dataset->test.count;
     result->test_loss = result->test_accuracy = (double)NAN;
     if (result->interrupted)
         return HR_OK;
-    job.dataset = test->dataset;
-    job.cells = test->cells;
-    job.neval = hr_train_job_blocks(job.dataset);
-    HR_TRY(run_rank(run, &job));
-    hr_train_job_measured(&job, &result->test_loss, &result->test_accuracy);
+    *job = run->job;
+    job->dataset = test->dataset;
+    job->cells = test->cells;
+    job->neval = hr_train_job_blocks(job->dataset);
+    HR_TRY(run_rank(run));
+    hr_train_job_measured(job, &result->test_loss, &result->test_accuracy);
     result->test_evaluations = 1;
     return HR_OK;
 }

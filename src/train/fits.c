@@ -20,7 +20,6 @@ enum hr_status hr_train_needs(const struct hr_train_options *options,
     if (status == HR_OK)
         status = hr_run_needs(run, NULL, out);
     hr_run_finish(run);
-    free(run);
     return status;
 }
 

@@ -35,8 +35,10 @@ void hr_run_finish(struct hr_run *run)
 {
     hr_launcher_stop(&run->launcher);
     hr_record_abandon(&run->drive); /* unless it ended well */
-    hr_losses_end(&run->drive.losses);
     hr_claim_drop(&run->saver.claim);
+    if (run->drive.stuck)
+        return;
+    hr_losses_end(&run->drive.losses);
     hr_model_destroy(run->job.model);
     hr_scaling_free(&run->job.scaling);
     hr_conditions_close(&run->job.conditions);
@@ -48,10 +50,9 @@ void hr_run_finish(struct hr_run *run)
     free(run->tensors);
     free(run->shared.begins_with.index);
     free(run->shared.weights);
-    if (run->drive.stuck) /* then ranks still use it */
-        return;
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
+    free(run);
 }
 
 static enum hr_status count_ranks(struct hr_run *run)

@@ -152,7 +152,6 @@ enum hr_status hr_train_call(const struct hr_train_call *call, struct hr_run_res
     if (status != HR_OK)
         hr_run_result_free(result);
     hr_run_finish(run);
-    free(run);
     return status;
 }
 

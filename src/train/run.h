@@ -26,6 +26,7 @@ struct hr_final_test {
     struct hr_held_out held_out;      /* its dataset is job.dataset */
     const struct hr_dataset *dataset; /* whose test split it is; NULL: no samples are held out */
     struct hr_eval_cell *cells;       /* its blocks, in the segment */
+    struct hr_train_job job;          /* of the rank that reads it: the run's, but for these */
 };
 
 struct hr_run {
@@ -61,10 +62,12 @@ HR_CHECKED enum hr_status hr_train_call(const struct hr_train_call *call,
                                         struct hr_run_result *result);
 
 /* --- prepare.c */
-/* A run of these options, zeroed before. Call hr_run_finish also after an error. */
+/* A run of these options, zeroed before, of malloc. Call hr_run_finish also after an error. */
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call);
 /* Set the run's constants from the options. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_run_prepare(struct hr_run *run);
+/* Give all of it back, the run, too; but for its files nothing, if a thread that did not end still
+ * uses it (drive.stuck). */
 void hr_run_finish(struct hr_run *run);
 
 /* --- shared_memory.c: what the ranks share, and its bytes, by name */
