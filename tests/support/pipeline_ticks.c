@@ -59,11 +59,11 @@ static void begin(struct world *world, size_t number, const struct hr_stage_acti
     rank->freeing = a->work == HR_BACKWARD || a->work == HR_BACKWARD_WEIGHTS;
     if (rank->stored > world->out->peak[number])
         world->out->peak[number] = rank->stored;
-    rank->free_at = now + world->costs->work[a->work];
+    rank->free_at = now + world->costs->work[a->work][part];
     rank->next++;
     world->out->times[a->work][part][a->micro]++;
     world->out->ended[a->work][part][a->micro] = rank->free_at;
-    world->out->idle[number] -= world->costs->work[a->work];
+    world->out->idle[number] -= world->costs->work[a->work][part];
     if (rank->free_at > world->out->makespan)
         world->out->makespan = rank->free_at;
 }
@@ -81,6 +81,18 @@ static bool tick(struct world *world, unsigned now)
         moves = true;
     }
     return moves;
+}
+
+struct ticks_costs ticks_equal(unsigned forward, unsigned data, unsigned weights)
+{
+    struct ticks_costs costs = {.message = 0};
+    for (size_t part = 0; part < TICKS_PARTS; part++) {
+        costs.work[HR_FORWARD][part] = forward;
+        costs.work[HR_BACKWARD][part] = data + weights;
+        costs.work[HR_BACKWARD_DATA][part] = data;
+        costs.work[HR_BACKWARD_WEIGHTS][part] = weights;
+    }
+    return costs;
 }
 
 void ticks_run(const struct hr_pipeline_schedule *schedule, const struct hr_pipeline_shape *shape,

@@ -11,9 +11,12 @@
 enum { TICKS_RANKS = 16, TICKS_PARTS = 64, TICKS_MICRO = 64, TICKS_ACTIONS = 1024 };
 
 struct ticks_costs {
-    unsigned work[4]; /* by enum hr_stage_work; at least 1 */
-    unsigned message; /* between ranks */
+    unsigned work[4][TICKS_PARTS]; /* by enum hr_stage_work and part; at least 1 */
+    unsigned message;              /* between ranks */
 };
+
+/* The same in every part; the whole backward takes as long as both halves. */
+struct ticks_costs ticks_equal(unsigned forward, unsigned data, unsigned weights);
 
 struct ticks {
     bool ends; /* else nobody can go on */

@@ -9,11 +9,6 @@ enum { MOST = 16, CHUNKS = 4 };
 
 static struct ticks ticks;
 
-static struct ticks_costs equal_costs(void)
-{
-    return (struct ticks_costs){.work = {1, 1, 1, 1}};
-}
-
 /* --- what is promised --- */
 
 static bool done_once(const struct hr_pipeline_schedule *schedule,
@@ -63,7 +58,7 @@ static double bubble(const struct hr_pipeline_shape *shape)
 static const char *broken(const struct hr_pipeline_schedule *schedule,
                           const struct hr_pipeline_shape *shape)
 {
-    const struct ticks_costs costs = equal_costs();
+    const struct ticks_costs costs = ticks_equal(1, 1, 1);
     ticks_run(schedule, shape, &costs, &ticks);
     if (!ticks.ends)
         return "ends";
@@ -296,10 +291,10 @@ static void zero_bubble_is_below_1f1b(void **state)
     (void)state;
     for (shape.stages = 2; shape.stages <= MOST; shape.stages++)
         for (shape.micro_batches = 1; shape.micro_batches <= MOST; shape.micro_batches++) {
-            const struct ticks_costs apart = {.work = {1, 1, 1, 1}}, whole = {.work = {1, 2, 1, 1}};
-            ticks_run(&hr_schedule_zero_bubble, &shape, &apart, &ticks);
+            const struct ticks_costs costs = ticks_equal(1, 1, 1);
+            ticks_run(&hr_schedule_zero_bubble, &shape, &costs, &ticks);
             const unsigned makespan = ticks.makespan;
-            ticks_run(&hr_schedule_1f1b, &shape, &whole, &ticks);
+            ticks_run(&hr_schedule_1f1b, &shape, &costs, &ticks);
             assert_true(makespan < ticks.makespan);
         }
 }

@@ -1,0 +1,58 @@
+/* walk.h - how long a schedule takes: the lists of its ranks, walked on paper.
+ *
+ * Model:     a rank does its actions in order, each as soon as its inputs are there (schedule.h).
+ *            What another rank needs is sent when an action ends and is there `message` later; the
+ *            sender goes on meanwhile, and messages do not meet. The whole backward takes as long
+ *            as both of its halves. Asynchronous schedules walk alike: their updates take no time.
+ * Units:     time in any unit, the costs'. M times the sum of all costs stays below 2^62.
+ * Threads:   none; the figures are the same everywhere.
+ * Test:      tests/unit/pipeline/test_walk.c, against tests/support/pipeline_ticks.h
+ */
+#ifndef HR_PIPELINE_WALK_H
+#define HR_PIPELINE_WALK_H
+
+#include "pipeline/schedule.h"
+
+/* Of one micro-batch in one part of the model. */
+struct hr_part_cost {
+    int64_t forward, backward_data, backward_weights;
+};
+
+struct hr_pipeline_costs {
+    const struct hr_part_cost *part; /* (K * V) in the order of the layers */
+    int64_t message;                 /* from the end of an action to another rank */
+};
+
+struct hr_pipeline_span {
+    struct hr_stage_action action;
+    int64_t start, end;
+};
+
+struct hr_pipeline_rank {
+    struct hr_pipeline_span *span; /* (count) in the order of its list */
+    size_t count;
+    int64_t idle;  /* until the makespan */
+    size_t stored; /* the most activations at once, as in schedule.h */
+};
+
+struct hr_pipeline_walk {
+    struct hr_pipeline_shape shape;
+    struct hr_pipeline_rank *rank; /* (K) owned */
+    struct hr_pipeline_span *span; /* all; owned */
+    int64_t makespan;
+    double bubble;     /* idle / (K * makespan); 0 where nothing takes time */
+    uint64_t messages; /* from rank to rank */
+};
+
+/* Walk a checked shape. HR_E_FAILED, in words for who wrote the schedule: it never ends, and who
+ * waits for whom; an action comes twice, or not at all. HR_E_NOMEM.
+ *   out  fini with hr_pipeline_walk_fini */
+HR_CHECKED enum hr_status hr_pipeline_walk(const struct hr_pipeline_schedule *schedule,
+                                           const struct hr_pipeline_shape *shape,
+                                           const struct hr_pipeline_costs *costs,
+                                           struct hr_pipeline_walk *out);
+
+/* Harmless on a zeroed struct. */
+void hr_pipeline_walk_fini(struct hr_pipeline_walk *walk);
+
+#endif
