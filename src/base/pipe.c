@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/signals.h"
 
 static int patience_ms = 30000;
 
@@ -32,6 +33,25 @@ bool hr_pipe_wait(int fd, short events, int64_t end_ns)
     return ready > 0;
 }
 
+/* In steps: a signal may come just before poll begins, which it would interrupt. */
+bool hr_pipe_wait_unless_signalled(int fd, short events, int64_t end_ns)
+{
+    static const int64_t step_ns = 50000000;
+    bool ready = false;
+    for (int64_t now = 0; !ready && now < end_ns && !hr_signals_end_waits();) {
+        now = hr_clock_ns();
+        ready = hr_pipe_wait(fd, events, now + step_ns < end_ns ? now + step_ns : end_ns);
+    }
+    return ready;
+}
+
+static enum hr_status fail_wait(const char *path, const char *what)
+{
+    if (hr_signals_end_waits())
+        return hr_fail(HR_E_INTERRUPTED, "%s: interrupted", path);
+    return hr_fail(HR_E_IO, "%s: %s in %g s", path, what, patience_ms / 1000.0);
+}
+
 /* --- reading --- */
 
 /* What is there, 0 at the end. */
@@ -39,8 +59,8 @@ static enum hr_status read_some(int fd, const char *path, int64_t end, char *to,
                                 size_t *got)
 {
     for (;;) {
-        if (!hr_pipe_wait(fd, POLLIN, end))
-            return hr_fail(HR_E_IO, "%s: its end did not come in %g s", path, patience_ms / 1000.0);
+        if (!hr_pipe_wait_unless_signalled(fd, POLLIN, end))
+            return fail_wait(path, "its end did not come");
         const ssize_t n = read(fd, to, room);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
@@ -81,7 +101,7 @@ enum hr_status hr_pipe_read_all(const char *path, size_t cap, char **text, size_
 
 static enum hr_status fail_unread(const char *path)
 {
-    return hr_fail(HR_E_IO, "%s: nobody read from it in %g s", path, patience_ms / 1000.0);
+    return fail_wait(path, "nobody read from it");
 }
 
 /* A FIFO opens for writing when somebody has it open for reading (ENXIO before). */
@@ -95,7 +115,7 @@ enum hr_status hr_pipe_open_write(const char *path, int *fd)
             return HR_OK;
         if (errno != ENXIO)
             return hr_fail_errno(HR_E_IO, "%s: cannot be written", path);
-        if (hr_clock_ns() >= end)
+        if (hr_clock_ns() >= end || hr_signals_end_waits())
             return fail_unread(path);
         nanosleep(&pause, NULL);
     }
@@ -103,5 +123,5 @@ enum hr_status hr_pipe_open_write(const char *path, int *fd)
 
 enum hr_status hr_pipe_wait_write(int fd, const char *path)
 {
-    return hr_pipe_wait(fd, POLLOUT, deadline_ns()) ? HR_OK : fail_unread(path);
+    return hr_pipe_wait_unless_signalled(fd, POLLOUT, deadline_ns()) ? HR_OK : fail_unread(path);
 }

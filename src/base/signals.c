@@ -11,6 +11,7 @@
 enum { LEAVE_S = 1, REPORT_S = 10 };
 
 static volatile sig_atomic_t seen, first, running, ran, asked;
+static int answered;  /* what had come when the last run ended */
 static pid_t command; /* not one of its children */
 
 static _Noreturn void leave(void)
@@ -76,6 +77,7 @@ void hr_signals_forget_asks(void)
 void hr_signals_run_ended(void)
 {
     running = 0;
+    answered = seen;
     hr_signals_forget_asks();
     if (seen)
         alarm(REPORT_S);
@@ -96,6 +98,11 @@ unsigned hr_signals_saves_asked(void *unused)
 enum hr_status hr_signals_check(void)
 {
     return seen ? hr_fail(HR_E_INTERRUPTED, "interrupted") : HR_OK;
+}
+
+bool hr_signals_end_waits(void)
+{
+    return !running && seen > answered;
 }
 
 int hr_signals_exit_code(void)

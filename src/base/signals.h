@@ -4,6 +4,8 @@
 #ifndef HR_BASE_SIGNALS_H
 #define HR_BASE_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /* Count SIGINT, SIGTERM and SIGHUP from now on, and SIGUSR1. */
@@ -24,6 +26,10 @@ void hr_signals_forget_asks(void);
 
 /* HR_E_INTERRUPTED when one came: for work in pieces, between two of them. */
 HR_CHECKED enum hr_status hr_signals_check(void);
+
+/* One came that no run has to see, nor has seen: a wait for others (a FIFO's reader, gnuplot) ends.
+ */
+bool hr_signals_end_waits(void);
 
 /* 128 + the first signal that came (130, 143, ...), or 0. */
 int hr_signals_exit_code(void);

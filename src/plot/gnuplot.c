@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/pipe.h"
+#include "base/signals.h"
 #include "shm/process.h"
 
 extern char **environ;
@@ -106,12 +107,14 @@ static enum hr_status start_gnuplot(const struct streams *streams, int picture, 
     return cause ? hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be started", path) : HR_OK;
 }
 
-/* Kill gnuplot when it takes too long. Without pidfd_open, waitpid waits without a limit. */
+/* Kill gnuplot when it takes too long, or at a signal. Without pidfd_open, waitpid waits without a
+ * limit. */
 static bool await(pid_t child)
 {
     const int process = hr_process_open(child);
     const bool ended =
-        process < 0 || hr_pipe_wait(process, POLLIN, hr_clock_ns() + PATIENCE_S * HR_NS_PER_SECOND);
+        process < 0 || hr_pipe_wait_unless_signalled(process, POLLIN,
+                                                     hr_clock_ns() + PATIENCE_S * HR_NS_PER_SECOND);
     if (process >= 0)
         close(process);
     if (!ended)
@@ -129,6 +132,8 @@ static enum hr_status run_gnuplot(const struct streams *streams, int picture, co
     while (waitpid(child, &wait_status, 0) < 0)
         if (errno != EINTR)
             return hr_fail_errno(HR_E_IO, "%s: gnuplot cannot be waited for", path);
+    if (!in_time && hr_signals_end_waits())
+        return hr_fail(HR_E_INTERRUPTED, "%s: not drawn: interrupted", path);
     if (!in_time)
         return hr_fail(HR_E_IO, "%s: gnuplot did not end in %d s", path, PATIENCE_S);
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 ||

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/signals.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
@@ -112,6 +113,27 @@ static void a_fifo_that_nobody_reads_is_given_up(void **state)
     close(reader);
 }
 
+/* The seconds from a signal to the end of the process are not waited for. */
+static void a_signal_that_no_run_answers_ends_a_wait(void **state)
+{
+    (void)state;
+    hr_pipe_patience(LONG_MS);
+    hr_signals_catch();
+    signal(SIGALRM, SIG_IGN);
+    raise(SIGTERM);
+    check_fails_to_read(fifo, HR_E_INTERRUPTED, "fifo: interrupted");
+    CHECK_FAILS(hr_file_replace_durably(fifo, "x", 1), HR_E_INTERRUPTED);
+    hr_pipe_patience(SHORT_MS);
+    hr_signals_run_begins();
+    check_fails_to_read(fifo, HR_E_IO, "its end did not come"); /* the run ends at it */
+    hr_signals_run_ended();
+    check_fails_to_read(fifo, HR_E_IO, "its end did not come");
+    raise(SIGTERM);
+    check_fails_to_read(fifo, HR_E_INTERRUPTED, "fifo: interrupted");
+    hr_signals_run_begins();
+    hr_signals_run_ended();
+}
+
 static void *read_slowly(void *count)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
@@ -147,6 +169,7 @@ int main(void)
         WITH_FIFO(what_has_no_end_and_what_never_begins_is_refused),
         WITH_FIFO(signals_do_not_lengthen_a_wait),
         WITH_FIFO(a_fifo_that_nobody_reads_is_given_up),
+        WITH_FIFO(a_signal_that_no_run_answers_ends_a_wait),
         WITH_FIFO(a_fifo_is_written_whole_to_a_slow_reader),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
