@@ -151,7 +151,7 @@ interrupted() {
 }
 
 @test "whoever is stopped is named, with pid and phase, in every strategy, and the run ends in time" {
-  python3 tests/reliability/stopped_ranks.py --quick --slack 30
+  python3 tests/reliability/stopped_ranks.py --quick --slack 30 --abreast 5
 }
 
 # As root, in a mount namespace of its own: what a small tmpfs does.

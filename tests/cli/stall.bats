@@ -39,7 +39,7 @@ stopped_and_continued() {
 }
 
 @test "who waits is named with it, and the run ends in time all the same" {
-  begin --model softmax --stall-warn 1s --timeout 6s
+  begin --model softmax --stall-warn 1s --timeout 3s
   kill -STOP "$victim"
   code=0; wait $pid || code=$?
   [ $code = 4 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
@@ -55,15 +55,15 @@ sleeper_is_named() {
 
 @test "a worker that sleeps is named by rank, pid and phase, whatever the strategy" {
   printf "%s\n" allreduce ps-sync ps-async ssp hogwild local-sgd gossip elastic-averaging "backup-workers --backups 0" \
-    "ps-async --placement colocated" "allreduce --launch process" | together sleeper_is_named
+    "ps-async --placement colocated" "allreduce --launch process" | together sleeper_is_named 12
 }
 
-@test "so it is in a comparison, and beside others" {
-  for how in "" --concurrent; do
-    hogring compare "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategies allreduce,hogwild $how 2>"$TMP/err" >/dev/null
-    [ "$(grep -c "^hogring: warning: rank 1 (pid [0-9]*) has been computing .*(--stall-warn)$" "$TMP/err")" = 2 ] || { cat "$TMP/err"; return 1; }
-  done
+sleepers_are_named() {
+  hogring compare "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategies allreduce,hogwild "$@" 2>"$TMP/err" >/dev/null
+  [ "$(grep -c "^hogring: warning: rank 1 (pid [0-9]*) has been computing .*(--stall-warn)$" "$TMP/err")" = 2 ] || { cat "$TMP/err"; return 1; }
 }
+
+@test "so it is in a comparison, and beside others" { printf "%s\n" --quiet --concurrent | together sleepers_are_named; }
 
 says_nothing() {
   hogring train "${quick[@]}" --workers 2 "$@" 2>"$TMP/err" >/dev/null
@@ -72,7 +72,7 @@ says_nothing() {
 
 @test "gradients that take longer for all are no stall, and 0 says nothing" {
   together says_nothing <<END
---max-steps 4 --compute-time 3s --stall-warn 2s --strategy allreduce
+--max-steps 2 --compute-time 3s --stall-warn 2s --strategy allreduce
 --max-steps 4 --compute-time 3s --stall-warn 2s --strategy hogwild
 --max-steps 4 --compute-time 3s --stall-warn 2s --strategy ps-async --placement colocated
 --inject stall:1@step=5+3s --stall-warn 0
@@ -94,11 +94,14 @@ END
   hogring simulate "${quick[@]}" --stall-warn 0 >/dev/null
 }
 
+# line_on_terminal TERM [BEFORE]: the warning, with this before it.
+line_on_terminal() {
+  TERM=$1 python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "${HOGRING:-build/hogring}" \
+    train --model softmax --epochs 1 --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms >"$TMP/screen" </dev/null
+  tr '\r' '\n' <"$TMP/screen" | grep -qP "^${2:-}hogring: warning: rank 1 .*\(--stall-warn\)$" || { cat -v "$TMP/screen"; return 1; }
+}
+
 @test "on a terminal it has a line of its own, and progress goes on below" {
   python3 -c 'import os; os.openpty()' 2>/dev/null || skip "no terminal is to be had here"
-  command=("${HOGRING:-build/hogring}" train --model softmax --epochs 1 --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms)
-  TERM=xterm python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "${command[@]}" >"$TMP/screen" </dev/null
-  tr '\r' '\n' <"$TMP/screen" | grep -q $'^\x1b\[Khogring: warning: rank 1 .*(--stall-warn)$' || { cat -v "$TMP/screen"; return 1; }
-  TERM=dumb python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "${command[@]}" >"$TMP/screen" </dev/null
-  tr '\r' '\n' <"$TMP/screen" | grep -q "^hogring: warning: rank 1 .*(--stall-warn)$" || { cat -v "$TMP/screen"; return 1; }
+  printf "%s\n" 'xterm \x1b\[K' dumb | together line_on_terminal
 }

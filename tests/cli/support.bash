@@ -24,15 +24,15 @@ json() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(e
 
 quick=(--model softmax --epochs 1 --quiet)
 
-# together FUNCTION: FUNCTION with the words of each line of stdin, four at a time, each with a $TMP of its own: for runs
-# that mostly sleep. Says what the first that failed said.
+# together FUNCTION [N]: FUNCTION with the words of each line of stdin, N (4) at a time, each with a $TMP of its own: for
+# runs that mostly sleep. Says what the first that failed said.
 together() {
-  local line n=0 failed=0 jobs=()
+  local line n=0 abreast=${2:-4} failed=0 jobs=()
   while read -r line; do
     mkdir "$TMP/$((++n))"
     (TMP=$TMP/$n; $1 $line) >"$TMP/$n.said" 2>&1 </dev/null 3>&- &
     jobs+=($!)
-    [ $((n % 4)) != 0 ] || wait "${jobs[@]: -4:1}" || true
+    [ $n -lt $abreast ] || wait "${jobs[n - abreast]}" || true
   done
   for n in "${!jobs[@]}"; do
     wait "${jobs[n]}" && continue

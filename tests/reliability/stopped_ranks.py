@@ -4,10 +4,11 @@
 The run has to name it, with its pid and what it was doing, before whoever waited for it; to end
 with 4; and to do so within --timeout and a second (--slack).
 
-usage: stopped_ranks.py [--quick] [--seed N] [--timeout SECONDS] [--slack SECONDS]
+usage: stopped_ranks.py [--quick] [--seed N] [--timeout SECONDS] [--slack SECONDS] [--abreast N]
 HOGRING names the command; of a busy machine more slack than a second is asked.
 """
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -83,24 +84,26 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=1)
     parser.add_argument("--slack", type=float, default=1, help="after --timeout")
+    parser.add_argument("--abreast", type=int, default=1, help="runs at a time")
     asked = parser.parse_args()
     moments = random.Random(asked.seed)
-    cases = bad = 0
+    cases = []
     for strategy, options, servers in STRATEGIES:
         for workers in [2] if asked.quick else [2, 3, 4]:
             if strategy == "backup-workers" and workers == 2:
                 workers = 3
             ranks = range(workers + servers)
             for rank in [ranks[-1]] if asked.quick else ranks:
-                delay = moments.random() * 0.5
-                wrong = stop_one((strategy, options, servers, workers), rank, delay, asked.timeout,
-                                 asked.slack)
-                cases += 1
-                bad += bool(wrong)
-                if wrong:
-                    print(f"{strategy} {' '.join(options)}, {workers} workers, rank {rank} stopped "
-                          f"{delay:.3f} s after the start: {'; '.join(wrong)}")
-    print(f"{cases - bad} of {cases} runs named the rank that was stopped, in time")
+                cases.append(((strategy, options, servers, workers), rank, moments.random() * 0.5))
+    with concurrent.futures.ThreadPoolExecutor(asked.abreast) as pool:
+        ends = list(pool.map(lambda case: stop_one(*case, asked.timeout, asked.slack), cases))
+    bad = 0
+    for ((strategy, options, _, workers), rank, delay), wrong in zip(cases, ends):
+        bad += bool(wrong)
+        if wrong:
+            print(f"{strategy} {' '.join(options)}, {workers} workers, rank {rank} stopped "
+                  f"{delay:.3f} s after the start: {'; '.join(wrong)}")
+    print(f"{len(cases) - bad} of {len(cases)} runs named the rank that was stopped, in time")
     return 1 if bad else 0
 
 
