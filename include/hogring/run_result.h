@@ -66,6 +66,25 @@ struct hr_best_evaluation {
     char checkpoint[1100]; /* `best` of the folder; "" without --keep-best */
 };
 
+/* A stage of the workers' pipelines: the k-th of each. Sums over all workers. */
+struct hr_stage_report {
+    char layers[96];       /* of the model's text: "0 to 2", "0 to 2, 5 to 6" */
+    size_t params;         /* of one worker's */
+    double madds_share;    /* of the multiply-adds of a gradient */
+    double busy_s, wait_s; /* within steps; wait_s NaN: one process played all ranks */
+    uint64_t bytes;        /* handed over to other stages */
+    size_t peak;           /* most micro-batches (of chunks) whose activations it kept at once */
+};
+
+struct hr_pipeline_report {
+    size_t stages, micro_batches, chunks; /* stages 0: the run has no pipeline */
+    char schedule[16];
+    double bubble;                 /* idle / (stages x span of steps), measured; NaN: not known */
+    double formula;                /* the same by the schedule's paper */
+    uint64_t bytes;                /* between stages */
+    struct hr_stage_report *stage; /* (stages) owned */
+};
+
 /* What saving took, of the machine's time. */
 struct hr_saves {
     uint64_t written, failed;
@@ -151,6 +170,7 @@ struct hr_run_result {
     char checkpoint[1100]; /* the last one saved; "" */
     struct hr_saves saves;
     struct hr_best_evaluation best;
+    struct hr_pipeline_report pipeline;
     bool interrupted;
 };
 

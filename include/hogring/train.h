@@ -78,13 +78,18 @@ struct hr_train_options {
     size_t batch_size;         /* samples a worker and step */
     size_t global_batch_size;  /* samples a step of all workers; 0: batch_size times workers */
     size_t accumulate;         /* minibatches of a worker that make one update together */
-    char overlap[8];           /* on: gradients are summed in buckets while backward goes on; off */
-    char bucket_size[16];      /* bytes that a bucket has at least: 256K, 1M */
-    char transport[16];  /* zero-copy, or copy: gradients travel through the rings (allreduce) */
-    char link[64];       /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
-    char task[16];       /* auto: refuse labels that look like values; classify: each is a class */
-    char reduce[16];     /* sum, or repro: bits that do not depend on the number of workers */
-    size_t micro_shards; /* of a global batch, under repro; a power of two */
+    size_t pipeline;           /* ranks that compute a worker's gradient, its stages; 0: itself */
+    size_t micro_batches;      /* that a worker's batch is cut into in a pipeline; 0: one a stage */
+    char pipeline_schedule[16]; /* gpipe, 1f1b, interleaved */
+    char stages[256];           /* of a pipeline: auto, or layers of each part, as 3,2,4 */
+    size_t chunks;              /* parts of the model that each stage has */
+    char overlap[8];      /* on: gradients are summed in buckets while backward goes on; off */
+    char bucket_size[16]; /* bytes that a bucket has at least: 256K, 1M */
+    char transport[16];   /* zero-copy, or copy: gradients travel through the rings (allreduce) */
+    char link[64];        /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
+    char task[16];        /* auto: refuse labels that look like values; classify: each is a class */
+    char reduce[16];      /* sum, or repro: bits that do not depend on the number of workers */
+    size_t micro_shards;  /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
     size_t epoch_size;          /* samples an epoch; 0: those of the training split */
@@ -154,8 +159,11 @@ struct hr_run_info {
     size_t workers, servers, server_replicas, processors, batch_size, global_batch, params;
     size_t frozen_params; /* of the params */
     size_t threads_per_worker;
-    size_t micro_shards; /* 0: reduce sum */
-    double lr;           /* of the first update */
+    size_t micro_shards;                 /* 0: reduce sum */
+    size_t stages, micro_batches;        /* of each worker's pipeline; 0: it has none */
+    const char *pipeline_schedule;       /* and its schedule, */
+    const struct hr_stage_report *stage; /* (stages) and what each stage has */
+    double lr;                           /* of the first update */
     size_t epochs;
     size_t validation_samples;   /* 0: none */
     const char *validation_data; /* their file; "": held out of the training samples */

@@ -12,7 +12,7 @@
 #include "server/server_requests.h"
 #include "drive/record.h"
 #include "drive/roll_call.h"
-#include "drive/serve.h"
+#include "drive/serve_stage.h"
 #include "worker/in_time.h"
 
 /* --- a worker, and the shard that it owns --- */
@@ -92,9 +92,7 @@ static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
     hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_COMPUTE);
     hr_control_step(seat->shared->control, worker->rank, task->index);
     hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    HR_TRY(hr_conditions_matter(&seat->drive->job->conditions)
-               ? hr_gradient_in_time(&seat->trainer, task, hr_launcher_ps(seat->drive->launcher))
-               : hr_train_worker_gradient(&seat->trainer, task));
+    HR_TRY(hr_gradient_in_time(&seat->trainer, task, hr_launcher_ps(seat->drive->launcher)));
     seat->offered_ns = hr_clock_ns();
     worker->took_ns = seat->offered_ns - began;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
@@ -106,7 +104,7 @@ static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
  * the last one comes to the barrier after it, and stands still at cuts. Each worker writes down
  * when it came; after the barrier all know the latest. --- */
 
-static enum hr_status meet(struct seat *seat, enum hr_stage stage)
+static enum hr_status meet(struct seat *seat, enum hr_rest_stage stage)
 {
     return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)
                                   : hr_member_barrier(&seat->worker->member);
@@ -198,7 +196,9 @@ static enum hr_status advance(struct seat *seat)
         return at_cut(seat);
     HR_TRY(hr_wait_check(&seat->trainer.waiter)); /* hogwild never waits between cuts */
     HR_TRY(next_task(seat, &task));
-    return task.kind == HR_TASK_CUT ? arrive(seat) : make_step(seat, &task);
+    if (task.kind == HR_TASK_CUT)
+        return arrive(seat);
+    return hr_say_for_whom(seat->shared, seat->worker->rank, make_step(seat, &task));
 }
 
 /* Without a seat (--reduce repro) there is nothing to do until another term, or the end. It comes
@@ -326,7 +326,7 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     struct seat seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
     enum hr_status status = HR_OK;
     bool joins = false;
-    HR_TRY(hr_kernels_init_process(job->launch == HR_LAUNCH_THREAD ? shared->workers : 1));
+    HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));
     HR_TRY(hr_compute_buffers_start(&buffers, job));
     if (hr_roster_is_gone(shared->control, rank))
         HR_TRY_GOTO(come_back(&seat, rank, &joins), status, out);
@@ -351,7 +351,7 @@ static enum hr_status rank_main(void *arg, size_t rank)
 {
     const struct hr_drive *drive = arg;
     return rank < drive->job->shared->workers ? worker_main(drive, rank)
-                                              : hr_serve_rank(drive, rank);
+                                              : hr_serve_beside(drive, rank);
 }
 
 /* At every ring of its bell. */

@@ -40,7 +40,7 @@ void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_wa
     waiter->recall_seen = rest->recalls;
 }
 
-static void say_stage(const struct hr_rest *rest, enum hr_stage stage)
+static void say_stage(const struct hr_rest *rest, enum hr_rest_stage stage)
 {
     /* Partner: the launcher, which reads it behind `rest`, or by itself of one that joins. */
     hr_atom32_store_release(&rest->control->rank[rest->rank].stage, stage);
@@ -57,7 +57,7 @@ static enum hr_status wait_for(struct hr_rest *rest, hr_ready_fn ready, void *ar
     return status;
 }
 
-enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_stage stage)
+enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_rest_stage stage)
 {
     const struct hr_roster *roster = &rest->control->roster;
     struct round round = {rest, hr_atom32_load_acquire(&roster->rounds) + 1};

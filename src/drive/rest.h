@@ -9,7 +9,7 @@
 #include "shm/control.h"
 
 /* What a rank rests at. Those at a cut are reached by all who live, or by none. */
-enum hr_stage {
+enum hr_rest_stage {
     HR_STAGE_SPAN = 1,  /* recalled in the middle of a span */
     HR_STAGE_ENDED,     /* a cut: all have come to it */
     HR_STAGE_EXPORTED,  /* their parts of the state are in the snapshot */
@@ -33,7 +33,7 @@ void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_wa
                   size_t rank);
 
 /* Rest until all who live do. HR_E_RECALLED: a new term has begun; else all go on. */
-HR_CHECKED enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_stage stage);
+HR_CHECKED enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_rest_stage stage);
 /* Has the last cut passed? */
 bool hr_rest_is_over(const struct hr_rest *rest);
 /* Rest until the launcher knows that this rank is back, or (*over) the run is. */

@@ -43,7 +43,7 @@ static bool all_rest(const struct hr_losses *losses)
 }
 
 /* Do workers of the present term rest at that stage? All of them do, or none. */
-static bool rest_at(const struct hr_losses *losses, enum hr_stage stage)
+static bool rest_at(const struct hr_losses *losses, enum hr_rest_stage stage)
 {
     for (size_t w = 0; w < job_of(losses)->shared->workers; w++)
         if (!hr_roster_is_gone(control_of(losses), w) && stage_of(losses, w) == stage)

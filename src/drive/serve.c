@@ -14,7 +14,7 @@ enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank
     const struct hr_control *control = shared->control;
     if (status != HR_E_TIMEOUT)
         return status;
-    for (size_t r = 0; r < shared->workers; r++) {
+    for (size_t r = 0; r < control->nranks; r++) {
         const uint32_t phase = hr_atom32_load_relaxed(&control->rank[r].phase); /* partner: r */
         if (r != rank && phase == HR_PHASE_COMPUTE)
             return hr_fail(status, "%s; rank %zu is still computing the gradient of step %llu",

@@ -74,6 +74,7 @@ enum hr_option_section {
     HR_IN_WORKERS,
     HR_IN_TRAINING,
     HR_IN_GRADIENTS,
+    HR_IN_PIPELINES,
     HR_IN_TIME,
     HR_IN_UPDATES,
     HR_IN_SPARSE,

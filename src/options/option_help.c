@@ -9,6 +9,7 @@ static const char *const titles[HR_SECTIONS] = {
     [HR_IN_WORKERS] = "Workers and how they are kept in step",
     [HR_IN_TRAINING] = "Training",
     [HR_IN_GRADIENTS] = "How gradients travel (allreduce)",
+    [HR_IN_PIPELINES] = "Pipelines",
     [HR_IN_TIME] = "Time and trouble",
     [HR_IN_UPDATES] = "Updates",
     [HR_IN_SPARSE] = "Sparse models (logistic, svm, mf; strategy hogwild or locked)",

@@ -51,6 +51,14 @@ enum hr_status hr_check_on_loss(const struct hr_train_options *o)
                    with);
 }
 
+enum hr_status hr_check_pipelined(const struct hr_train_options *o)
+{
+    if (o->pipeline)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--micro-batches, --pipeline-schedule, --stages and --chunks mean "
+                               "nothing without --pipeline K");
+}
+
 enum hr_status hr_check_stall_warn(const struct hr_train_options *o)
 {
     if (o->stall_warn <= 0 || o->timeout <= 0 || o->stall_warn < o->timeout)

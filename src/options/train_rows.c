@@ -7,20 +7,10 @@
 #include "options/early_stop.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
+#include "options/train_row.h"
 #include "plan/plan.h"
 #include "shm/control.h"
 #include "strategies/find.h"
-
-#define ROW(option, type, field, role, value, preset, ...)                                         \
-    {                                                                                              \
-        .name = option, .kind = HR_OPTION_##type,                                                  \
-        .offset = offsetof(struct hr_train_options, field),                                        \
-        .size = sizeof(((struct hr_train_options *)0)->field), .use = HR_##role, .metavar = value, \
-        .usual = preset, .help = __VA_ARGS__                                                       \
-    }
-#define RANGE(low, high) .range = {.least = low, .most = high}
-#define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
-#define BOTH (HR_TRAIN | HR_COMPARE)
 
 static const char *model_at(size_t i)
 {
@@ -371,6 +361,7 @@ const struct hr_option_list hr_train_lists[] = {
     LIST(HR_IN_WORKERS, workers),
     LIST(HR_IN_TRAINING, training),
     LIST(HR_IN_GRADIENTS, gradients),
+    LIST(HR_IN_PIPELINES, hr_pipeline_rows),
     LIST(HR_IN_TIME, times),
     LIST(HR_IN_UPDATES, updates),
     LIST(HR_IN_SPARSE, sparse),

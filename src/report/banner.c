@@ -31,13 +31,30 @@ static void print_head(FILE *out, const struct hr_run_info *info)
         fprintf(out, " (%s: %s)", info->algorithm, info->order ? info->order : "");
     else if (info->bounded)
         fprintf(out, " (staleness at most %llu)", (unsigned long long)info->staleness);
-    fprintf(out, ", %zu worker%s", info->workers, plural(info->workers));
+    if (info->stages)
+        fprintf(out, ", %zu replica%s x %zu stage%s", info->workers, plural(info->workers),
+                info->stages, plural(info->stages));
+    else
+        fprintf(out, ", %zu worker%s", info->workers, plural(info->workers));
     if (info->served)
         fprintf(out, " and %zu server%s%s", info->servers, plural(info->servers),
                 info->colocated             ? " colocated in them"
                 : info->server_replicas > 1 ? ", each with a replica,"
                                             : "");
     print_launch(out, info);
+}
+
+/* Who has which layers, and how even that is. */
+static void print_pipeline(FILE *out, const struct hr_run_info *info)
+{
+    char count[HR_HUMAN_MAX];
+    fprintf(out, "  pipeline %s, %zu micro-batch%s of %zu\n", info->pipeline_schedule,
+            info->micro_batches, info->micro_batches == 1 ? "" : "es",
+            info->batch_size / info->micro_batches);
+    for (size_t k = 0; k < info->stages; k++)
+        fprintf(out, "           stage %zu: layers %s, %s parameters, %.1f %% of multiply-adds\n",
+                k, info->stage[k].layers, hr_human_count(count, info->stage[k].params),
+                100 * info->stage[k].madds_share);
 }
 
 static void print_engine(FILE *out, const struct hr_run_info *info)
@@ -75,6 +92,8 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
         fprintf(out,
                 "  reduce   repro: %zu micro-shards a batch, added in T(%zu) whoever has them\n",
                 info->micro_shards, info->micro_shards);
+    if (info->stages)
+        print_pipeline(out, info);
     fprintf(out, "  course   %zu epoch%s, %s update%s, ", info->epochs, plural(info->epochs),
             hr_human_count(count, info->steps), plural(info->steps));
     if (info->first)

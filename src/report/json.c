@@ -16,6 +16,7 @@
 #include "report/groups.h"
 #include "report/json_account.h"
 #include "report/json_comparison.h"
+#include "report/json_pipeline.h"
 #include "report/json_value.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
@@ -170,8 +171,10 @@ static json_t *run_object(const struct hr_run_result *run)
         }
         json_decref(parts[i]);
     }
-    if (object && (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
-                   json_object_set_new(object, "saves", saves(run)) != 0)) {
+    if (object &&
+        (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
+         json_object_set_new(object, "saves", saves(run)) != 0 ||
+         json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0)) {
         json_decref(object);
         object = NULL;
     }

@@ -111,6 +111,8 @@ void hr_run_result_free(struct hr_run_result *result)
     free(result->dropped_by);
     free(result->worker_time);
     free(result->losses);
+    free(result->pipeline.stage);
+    result->pipeline = (struct hr_pipeline_report){0};
     result->curve = NULL;
     result->stale_parts = NULL;
     result->stale_counts = result->dropped_by = NULL;

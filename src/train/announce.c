@@ -1,10 +1,12 @@
 /* Tells the observer what the run is about to do. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cpus.h"
 #include "kernels/gemm.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"
+#include "train/pipeline_setup.h"
 #include "train/run.h"
 
 static const char *compute_text(const struct hr_run *run)
@@ -36,8 +38,24 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
              o->inject[0] ? "; trouble " : "", o->inject);
 }
 
-void hr_announce(const struct hr_run *run)
+/* Into stage: what `info` points to, malloc'd. */
+static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
+                                   struct hr_stage_report **stage)
 {
+    const struct hr_pipeline *pipeline = job->pipeline;
+    if (!pipeline)
+        return HR_OK;
+    HR_TRY(hr_pipeline_describe(job, stage));
+    info->stages = pipeline->ranks;
+    info->micro_batches = pipeline->options.shape.micro_batches;
+    info->pipeline_schedule = pipeline->options.schedule->name;
+    info->stage = *stage;
+    return HR_OK;
+}
+
+enum hr_status hr_announce(const struct hr_run *run)
+{
+
     const struct hr_train_options *o = run->job.options;
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_batch_schedule *schedule = &shared->schedule;
@@ -49,7 +67,7 @@ void hr_announce(const struct hr_run *run)
     times_text(run, times, sizeof times);
     hr_needs_text(&run->needs, memory);
     hr_freeze_text(run->job.model, &shared->optimizer, frozen, sizeof frozen);
-    const struct hr_run_info info = {
+    struct hr_run_info info = {
         .strategy = run->job.options->strategy,
         .algorithm = all_reduces ? shared->group_options.algorithm->name : NULL,
         .order = all_reduces ? shared->group_options.algorithm->order : NULL,
@@ -90,6 +108,10 @@ void hr_announce(const struct hr_run *run)
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = run->job.played,
     };
+    struct hr_stage_report *stage = NULL;
+    HR_TRY(add_pipeline(&run->job, &info, &stage));
     if (run->launcher.observer->started)
         run->launcher.observer->started(run->launcher.observer->arg, &info);
+    free(stage);
+    return HR_OK;
 }

@@ -8,6 +8,7 @@
 #include "kernels/gemm.h"
 #include "session/result.h"
 #include "train/counters.h"
+#include "train/pipeline_setup.h"
 #include "worker/micro_shards.h"
 #include "drive/replay.h"
 #include "strategies/find.h"
@@ -91,6 +92,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     HR_TRY(hr_result_finish(&run->leader.cuts, run->job.options, &accounts, result));
     HR_TRY(hr_account_staleness(run));
     HR_TRY(take_dropped(run, result));
+    HR_TRY(hr_pipeline_report(run));
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
     result->lr = as_written(hr_batch_schedule_lr(
         schedule, run->leader.cuts.cut->index ? run->leader.cuts.cut->index - 1 : 0));

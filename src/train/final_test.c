@@ -75,6 +75,7 @@ enum hr_status hr_final_test(struct hr_run *run)
     if (result->interrupted)
         return HR_OK;
     *job = run->job;
+    job->pipeline = NULL;
     job->dataset = test->dataset;
     job->cells = test->cells;
     job->neval = hr_train_job_blocks(job->dataset);

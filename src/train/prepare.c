@@ -8,6 +8,7 @@
 #include "train/model_file.h"
 #include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
+#include "train/pipeline_setup.h"
 #include "worker/micro_shards.h"
 #include "drive/record.h"
 #include "drive/replay.h"
@@ -39,6 +40,7 @@ void hr_run_finish(struct hr_run *run)
     if (run->drive.stuck)
         return;
     hr_losses_end(&run->drive.losses);
+    hr_pipeline_destroy(run->job.pipeline);
     hr_model_destroy(run->job.model);
     hr_scaling_free(&run->job.scaling);
     hr_conditions_close(&run->job.conditions);
@@ -77,7 +79,7 @@ static enum hr_status count_ranks(struct hr_run *run)
         return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu%s: at most %zu ranks in all",
                        shared->workers, o->servers,
                        shared->copies > 1 ? ", each with a replica" : "", most);
-    return HR_OK;
+    return hr_pipeline_count_ranks(run);
 }
 
 static enum hr_status parse_schedule(const char *text, struct hr_drive *drive)
@@ -165,6 +167,7 @@ static enum hr_status settle_parts(struct hr_train_job *job)
                        accumulate);
     job->parts = accumulate;
     HR_TRY(hr_micro_shards_prepare(job));
+    job->piece = job->batch_size;
     job->global_batch *= accumulate;
     job->most_parts = job->shared->outlives && job->shared->strategy->shares_batch
                           ? job->parts * job->shared->workers
@@ -255,6 +258,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.model));
     HR_TRY(settle_batch(run));
     HR_TRY(settle_parts(&run->job));
+    HR_TRY(hr_pipeline_setup(run));
     lay_out_schedule(run);
     HR_TRY(hr_rate_setup(run));
     HR_TRY(hr_optimizer_setup(run));

@@ -125,7 +125,7 @@ static enum hr_status train(struct hr_run *run)
     if (run->drive.replay)
         HR_TRY(hr_replay_check_state(&run->drive));
     HR_TRY(hr_record_begin(&run->drive));
-    hr_announce(run);
+    HR_TRY(hr_announce(run));
     begin_launcher(run);
     begin_losses(run);
     run->wall_began_ns = hr_clock_ns();

@@ -87,7 +87,8 @@ size_t hr_final_test_bytes(const struct hr_run *run);
 HR_CHECKED enum hr_status hr_final_test(struct hr_run *run);
 
 /* --- announce.c */
-void hr_announce(const struct hr_run *run);
+/* HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_announce(const struct hr_run *run);
 
 /* --- result.c */
 HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);

@@ -91,6 +91,20 @@ static void lay_out_pause(struct hr_run *run, struct hr_carver *to)
         *pause = there;
 }
 
+/* What the stages of pipelines hand over. One thread that plays them has memory of its own. */
+static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
+{
+    struct hr_train_job *job = &run->job;
+    const struct hr_pipeline *pipeline = job->pipeline;
+    const size_t workers = run->shared.workers;
+    if (!pipeline)
+        return;
+    job->stage_accounts =
+        hr_carve(to, "counters and curve", workers * pipeline->ranks * sizeof *job->stage_accounts);
+    if (!job->played)
+        job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
+}
+
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
     static const char counts[] = "counters and curve", copy[] = "copies to evaluate and save";
@@ -127,6 +141,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     lay_out_pause(run, to);
     lay_out_best(run, to);
     lay_out_losses(run, to);
+    lay_out_stages(run, to);
     shared->snapshot.losses = hr_carve(to, copy, sizeof *shared->snapshot.losses);
     shared->snapshot.shares = hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.shares);
     for (size_t w = 0; w < shared->workers; w++) {

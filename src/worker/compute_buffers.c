@@ -2,10 +2,17 @@
 
 #include "worker/job.h"
 
+/* That the whole model computes at once. */
 static size_t largest_batch(const struct hr_train_job *job)
 {
-    const size_t batch = job->batch_size, rows = hr_input_eval_rows(job->dataset);
+    const size_t batch = job->pipeline ? 0 : job->piece, rows = hr_input_eval_rows(job->dataset);
     return batch > rows ? batch : rows;
+}
+
+static size_t largest_input(const struct hr_train_job *job)
+{
+    const size_t rows = hr_input_eval_rows(job->dataset);
+    return job->piece > rows ? job->piece : rows;
 }
 
 static struct hr_workspace_options workspace_options(const struct hr_train_job *job)
@@ -14,15 +21,26 @@ static struct hr_workspace_options workspace_options(const struct hr_train_job *
                                          .threads = job->options->threads_per_worker};
 }
 
+/* Of what computes gradients; 0: more than can be counted. */
+static size_t training_bytes(const struct hr_train_job *job)
+{
+    const struct hr_workspace_options options = workspace_options(job);
+    if (!job->pipeline)
+        return hr_workspace_bytes(job->model, job->piece, &options);
+    return job->played ? hr_crew_bytes(job->pipeline) : hr_stage_bytes(job->pipeline, 0);
+}
+
 size_t hr_compute_buffers_bytes(const struct hr_train_job *job, size_t *for_evaluation)
 {
     const struct hr_workspace_options options = workspace_options(job);
-    const size_t all = hr_workspace_bytes(job->model, largest_batch(job), &options);
-    const size_t training = hr_workspace_bytes(job->model, job->batch_size, &options);
-    const size_t sums = hr_tree_sums_bytes(job->most_parts, job->shared->params);
-    *for_evaluation = all - training;
-    /* 0: more than can be counted */
-    return all ? all + hr_input_bytes(job, largest_batch(job)) + sums : SIZE_MAX;
+    const size_t whole = hr_workspace_bytes(job->model, largest_batch(job), &options);
+    const size_t training = training_bytes(job);
+    const size_t parts = job->pipeline ? 0 : job->most_parts;
+    const size_t sums = hr_tree_sums_bytes(parts, job->shared->params);
+    *for_evaluation = whole - (job->pipeline ? 0 : training);
+    if (whole == 0 || training == 0)
+        return SIZE_MAX;
+    return training + *for_evaluation + hr_input_bytes(job, largest_input(job)) + sums;
 }
 
 /* Backward has finished grads [offset, params): with --overlap they are summed meanwhile. */
@@ -42,11 +60,16 @@ enum hr_status hr_compute_buffers_start(struct hr_compute_buffers *buffers,
     options.arg = buffers;
     enum hr_status status;
     *buffers = (struct hr_compute_buffers){0};
-    HR_TRY(hr_input_init(&buffers->input, job, largest_batch(job)));
+    HR_TRY(hr_input_init(&buffers->input, job, largest_input(job)));
     HR_TRY_GOTO(hr_workspace_create(job->model, largest_batch(job), &options, &buffers->workspace),
                 status, out);
-    HR_TRY_GOTO(hr_tree_sums_init(&buffers->sums, job->most_parts, job->shared->params), status,
-                out);
+    if (!job->pipeline)
+        status = hr_tree_sums_init(&buffers->sums, job->most_parts, job->shared->params);
+    else if (job->played)
+        status = hr_crew_start(&buffers->crew, job->pipeline);
+    else
+        status = hr_stage_start(&buffers->lead, job->pipeline, 0);
+    HR_TRY_GOTO(status, status, out);
     return HR_OK;
 out:
     hr_compute_buffers_stop(buffers);
@@ -56,6 +79,8 @@ out:
 void hr_compute_buffers_stop(struct hr_compute_buffers *buffers)
 {
     hr_tree_sums_fini(&buffers->sums);
+    hr_stage_stop(&buffers->lead);
+    hr_crew_stop(&buffers->crew);
     hr_workspace_destroy(buffers->workspace);
     hr_input_fini(&buffers->input);
     *buffers = (struct hr_compute_buffers){0};

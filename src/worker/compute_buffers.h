@@ -11,6 +11,7 @@
 
 #include "base/tree_sums.h"
 #include "nn/model.h"
+#include "stages/crew.h"
 #include "worker/input.h"
 
 struct hr_compute_buffers {
@@ -19,6 +20,9 @@ struct hr_compute_buffers {
     struct hr_workspace *workspace;               /* owned */
     struct hr_input input;
     struct hr_tree_sums sums; /* of the parts of a share (parts.h) */
+    struct hr_stage lead;     /* of a pipeline: the worker's own stage, */
+    struct hr_bell *bell[HR_MAX_RANKS];
+    struct hr_crew crew; /* or where ranks are played all of its stages */
 };
 
 /* Bytes that one takes, and how many of them serve only evaluation. */

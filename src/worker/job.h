@@ -16,6 +16,7 @@
 #include "nn/model.h"
 #include "session/best_weights.h"
 #include "session/cut.h"
+#include "stages/crew.h"
 #include "strategy/strategy.h"
 #include "worker/conditions.h"
 
@@ -38,6 +39,7 @@ struct hr_train_job {
     size_t parts;                    /* that a worker's share is computed in; 1: at once */
     size_t most_parts;               /* the same, when a single worker is left of all */
     size_t micro_shards;             /* of a global batch, under --reduce repro; else 0 */
+    size_t piece;                    /* samples that are computed at once, at most */
     enum hr_launch launch;
     bool played;                           /* one process plays all ranks, and none of them waits */
     bool simulated;                        /* in virtual time */
@@ -51,8 +53,20 @@ struct hr_train_job {
     struct hr_eval_cell
         *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */
     size_t neval;
-    struct hr_best_weights best; /* in the segment, with --early-stop */
+    struct hr_best_weights best;  /* in the segment, with --early-stop */
+    struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */
+    size_t first_stage;           /* rank of the first other stage, behind all else (staged.h) */
+    void *stage_memory;           /* (workers) in the segment, unless ranks are played */
+    struct hr_stage_account *stage_accounts; /* (workers, stages) in the segment */
 };
+
+/* Threads of this process that compute. */
+static inline size_t hr_train_job_threads(const struct hr_train_job *job)
+{
+    return job->launch == HR_LAUNCH_THREAD
+               ? job->shared->workers * (job->pipeline ? job->pipeline->ranks : 1)
+               : 1;
+}
 
 /* Blocks of test samples that there are. */
 static inline size_t hr_train_job_blocks(const struct hr_dataset *dataset)

@@ -13,6 +13,7 @@
 #include "worker/micro_shards.h"
 #include "worker/parts.h"
 #include "worker/prefetch.h"
+#include "worker/staged.h"
 
 /* Its view of the group of those who have seats. */
 static enum hr_status join_group(struct hr_train_worker *self)
@@ -174,6 +175,7 @@ void hr_train_worker_drop(struct hr_train_worker *self)
 
 void hr_train_worker_stop(struct hr_train_worker *self)
 {
+    hr_staged_end(self);
     hr_worker_stop(&self->worker);
     hr_member_fini(&self->worker.member);
     hr_prefetch_stop(self->prefetch);
@@ -296,10 +298,13 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     begin_gradient(self);
     const bool at_the_start = is_at_the_start(self, task->index);
     size_t samples = share.count;
-    const struct hr_batch_result result =
-        self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
-        : self->parts > 1       ? hr_parts_gradient(self, &batch, &samples)
-                                : hr_gradient_of(self, &share, task->index, worker->grads);
+    struct hr_batch_result result;
+    if (self->job->pipeline)
+        HR_TRY(hr_staged_gradient(self, &batch, &samples, &result));
+    else
+        result = self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
+                 : self->parts > 1       ? hr_parts_gradient(self, &batch, &samples)
+                                         : hr_gradient_of(self, &share, task->index, worker->grads);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));
     hr_stats_begin(worker->stats, task->index);

@@ -1,0 +1,34 @@
+#include "drive/serve_stage.h"
+
+#include "kernels/gemm.h"
+#include "worker/staged.h"
+
+static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
+{
+    const struct hr_train_job *job = drive->job;
+    struct hr_control *control = job->shared->control;
+    struct hr_waiter waiter = {.abort = &control->abort,
+                               .spin_ns = job->spin_ns,
+                               .yield_ns = job->yield_ns,
+                               .timeout_ns = job->timeout_ns};
+    const struct hr_stage_seat seat = {&waiter, control, rank};
+    struct hr_bell *bell[HR_MAX_RANKS];
+    struct hr_stage stage;
+    size_t worker, k;
+    hr_staged_seat(job, rank, &worker, &k);
+    const struct hr_stage_place place = hr_staged_place(job, worker, k, bell);
+    HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));
+    HR_TRY(hr_stage_start(&stage, job->pipeline, k));
+    hr_stage_sit(&stage, &place);
+    const enum hr_status status = hr_say_for_whom(job->shared, rank, hr_stage_serve(&stage, &seat));
+    hr_stage_stop(&stage);
+    hr_control_phase(control, rank, HR_PHASE_FINISHED);
+    return status;
+}
+
+enum hr_status hr_serve_beside(const struct hr_drive *drive, size_t rank)
+{
+    const struct hr_train_job *job = drive->job;
+    return job->pipeline && rank >= job->first_stage ? serve_stage(drive, rank)
+                                                     : hr_serve_rank(drive, rank);
+}

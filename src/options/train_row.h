@@ -1,0 +1,24 @@
+/* train_row.h - how rows of training's options are written: train_rows.c, pipeline_rows.c.
+ *
+ * Threads: constants.
+ */
+#ifndef HR_OPTIONS_TRAIN_ROW_H
+#define HR_OPTIONS_TRAIN_ROW_H
+
+#include "options/option.h"
+
+#define ROW(option, type, field, role, value, preset, ...)                                         \
+    {                                                                                              \
+        .name = option, .kind = HR_OPTION_##type,                                                  \
+        .offset = offsetof(struct hr_train_options, field),                                        \
+        .size = sizeof(((struct hr_train_options *)0)->field), .use = HR_##role, .metavar = value, \
+        .usual = preset, .help = __VA_ARGS__                                                       \
+    }
+#define RANGE(low, high) .range = {.least = low, .most = high}
+#define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
+#define BOTH (HR_TRAIN | HR_COMPARE)
+
+enum { HR_PIPELINE_ROWS = 5 };
+extern const struct hr_option hr_pipeline_rows[HR_PIPELINE_ROWS];
+
+#endif

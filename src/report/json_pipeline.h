@@ -1,0 +1,19 @@
+/* json_pipeline.h - the pipeline of a run as JSON: null where it has none.
+ *
+ *   {"schedule", "micro_batches", "chunks", "bubble", "bubble_formula", "bytes", "stages":
+ *    [{"layers", "params", "madds_share", "busy_seconds", "wait_seconds", "bytes",
+ *      "peak_micro_batches"}, ...]}
+ *
+ * Threads: pure functions.
+ */
+#ifndef HR_REPORT_JSON_PIPELINE_H
+#define HR_REPORT_JSON_PIPELINE_H
+
+#include <jansson.h>
+
+#include "hogring/run_result.h"
+
+/* A new reference; NULL: no memory. */
+json_t *hr_json_pipeline(const struct hr_pipeline_report *report);
+
+#endif

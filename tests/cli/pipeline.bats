@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# hogring train --pipeline: what is shown, how it ends, what is refused.
+load support
+
+# Runs for ever, with stages that are processes: rank 0 is the worker, ranks 1 and 2 are stages.
+start() {
+  "${HOGRING:-build/hogring}" train --workers 1 --pipeline 3 --micro-batches 4 --epochs 100000 --launch process "$@" \
+    >"$TMP/out" 2>"$TMP/err" &
+  pid=$!
+  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
+  return 1
+}
+
+digest() { hogring train "$@" --quiet | sed -n 's/^weights digest  //p'; }
+
+@test "the banner says the grid, the cut and its balance; JSON what each stage did" {
+  run hogring train --workers 2 --pipeline 3 --micro-batches 8 --epochs 1 --json "$TMP/run.json"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"2 replicas x 3 stages as threads"* ]]
+  [[ "$output" == *"pipeline 1f1b, 8 micro-batches of 4"* ]]
+  [[ "$output" == *"stage 0: layers 0 to 2, 16,640 parameters, 24.3 % of multiply-adds"* ]]
+  [[ "$output" == *"between stages"* ]]
+  python3 - "$TMP/run.json" <<'END'
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+p = run["pipeline"]
+assert run["workers"] == 2 and run["batch_size"] == 32
+assert p["schedule"] == "1f1b" and p["micro_batches"] == 8 and abs(p["bubble_formula"] - 0.2) < 1e-9, p
+assert [s["peak_micro_batches"] for s in p["stages"]] == [3, 2, 1], p
+assert sum(s["params"] for s in p["stages"]) == run["params"]
+assert p["bytes"] == sum(s["bytes"] for s in p["stages"]) == run["samples"] * (256 + 128) * 4 * 2, p
+assert 0 < p["bubble"] < 1 and all(s["busy_seconds"] > 0 for s in p["stages"])
+END
+  run hogring train --workers 1 --epochs 1 --json -
+  [[ "$output" == *'"pipeline": null'* ]]
+}
+
+@test "processes are threads, and both are one worker that accumulates" {
+  want=$(digest --workers 2 --epochs 1 --batch-size 8 --accumulate 4)
+  [ -n "$want" ]
+  for launch in thread process; do
+    [ "$(digest --workers 2 --epochs 1 --pipeline 3 --micro-batches 4 --launch $launch)" = "$want" ]
+  done
+}
+
+@test "a stage that is killed ends the run with exit 4, and is named" {
+  for victim in 1 2 3; do
+    start
+    kill -KILL "$(child_of $pid $victim)"
+    code=0
+    wait $pid || code=$?
+    [ $code -eq 4 ]
+    grep -q "rank $((victim - 1))" "$TMP/err"
+    [ -z "$(pgrep -P $pid)" ]
+  done
+}
+
+@test "SIGINT and SIGTERM stop it" {
+  for signal in INT TERM; do
+    start
+    kill -$signal $pid
+    code=0
+    wait $pid || code=$?
+    [ $code -eq $([ $signal = INT ] && echo 130 || echo 143) ]
+  done
+}
+
+@test "a stage that is stopped is named by who waits for it" {
+  start --timeout 2s
+  victim=$(child_of $pid 2)
+  kill -STOP "$victim"
+  code=0
+  wait $pid || code=$?
+  [ $code -eq 1 ] || [ $code -eq 4 ]
+  grep -q "rank 1" "$TMP/err"
+  grep -q "stopped" "$TMP/err"
+}
+
+@test "options of pipelines mean nothing without one" {
+  for options in "--micro-batches 4" "--stages 3,3" "--chunks 2" "--pipeline-schedule gpipe"; do
+    run hogring train $options --epochs 1
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"mean nothing without --pipeline"* ]]
+  done
+}
+
+@test "what a pipeline cannot have is refused in a line" {
+  while IFS='|' read -r options why; do
+    refused 2 "$why" train --epochs 1 $options || return 1
+  done <<'END'
+--pipeline 4|at most 3 parts, not 4
+--pipeline 2 --micro-batches 5|expected a divisor of --batch-size 32
+--pipeline 2 --stages 1,5|nothing before it has parameters
+--pipeline 2 --stages 2,4|the layer before it does its work
+--pipeline 2 --stages 3,2,1|3 parts, expected 2
+--pipeline 2 --chunks 2|interleaved
+--pipeline 65|expected 0 to 64
+--pipeline 3 --workers 40|expected at most 64
+--pipeline 2 --reduce repro --global-batch-size 32|--reduce repro
+--pipeline 2 --overlap on|--overlap on
+--pipeline 2 --prefetch 2|--prefetch
+--pipeline 2 --on-loss continue|--on-loss
+--pipeline 2 --clock virtual|--clock virtual
+--pipeline 2 --accumulate 2|--micro-batches says
+END
+}
