@@ -128,7 +128,7 @@ static enum hr_status leave_results(struct walker *walker, size_t rank,
 /* As far as a rank gets; `moved` says whether that was anywhere. */
 static enum hr_status go_on(struct walker *walker, size_t r, bool *moved)
 {
-    struct hr_pipeline_rank *rank = &walker->walk->rank[r];
+    struct hr_rank_walk *rank = &walker->walk->rank[r];
     while (walker->next[r] < rank->count) {
         const size_t i = walker->next[r];
         struct hr_pipeline_span *span = &rank->span[i];
@@ -153,7 +153,7 @@ static enum hr_status fail_stuck(const struct walker *walker)
     char text[512] = "";
     size_t told = 0, used = 0;
     for (size_t r = 0; r < walker->shape->stages && told < TOLD; r++) {
-        const struct hr_pipeline_rank *rank = &walker->walk->rank[r];
+        const struct hr_rank_walk *rank = &walker->walk->rank[r];
         struct need missing = {OUTPUT, 0};
         if (walker->next[r] == rank->count)
             continue;
@@ -199,7 +199,7 @@ static enum hr_status walk_all(struct walker *walker)
 /* --- figures --- */
 
 static size_t most_stored(const struct hr_pipeline_schedule *schedule,
-                          const struct hr_pipeline_rank *rank)
+                          const struct hr_rank_walk *rank)
 {
     const enum hr_stage_work frees = schedule->splits_backward ? HR_BACKWARD_WEIGHTS : HR_BACKWARD;
     size_t stored = 0, most = 0;
@@ -217,12 +217,12 @@ static void count_figures(const struct hr_pipeline_schedule *schedule,
     const size_t K = walk->shape.stages;
     double idle = 0;
     for (size_t r = 0; r < K; r++) {
-        const struct hr_pipeline_rank *rank = &walk->rank[r];
+        const struct hr_rank_walk *rank = &walk->rank[r];
         const int64_t end = rank->count ? rank->span[rank->count - 1].end : 0;
         walk->makespan = end > walk->makespan ? end : walk->makespan;
     }
     for (size_t r = 0; r < K; r++) {
-        struct hr_pipeline_rank *rank = &walk->rank[r];
+        struct hr_rank_walk *rank = &walk->rank[r];
         rank->idle = walk->makespan;
         for (size_t i = 0; i < rank->count; i++)
             rank->idle -= rank->span[i].end - rank->span[i].start;

@@ -28,7 +28,7 @@ struct hr_pipeline_span {
     int64_t start, end;
 };
 
-struct hr_pipeline_rank {
+struct hr_rank_walk {
     struct hr_pipeline_span *span; /* (count) in the order of its list */
     size_t count;
     int64_t idle;  /* until the makespan */
@@ -37,7 +37,7 @@ struct hr_pipeline_rank {
 
 struct hr_pipeline_walk {
     struct hr_pipeline_shape shape;
-    struct hr_pipeline_rank *rank; /* (K) owned */
+    struct hr_rank_walk *rank;     /* (K) owned */
     struct hr_pipeline_span *span; /* all; owned */
     int64_t makespan;
     double bubble;     /* idle / (K * makespan); 0 where nothing takes time */

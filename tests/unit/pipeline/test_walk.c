@@ -41,7 +41,7 @@ static struct ticks_costs random_costs(uint32_t which)
 static void check_rank(const struct hr_pipeline_schedule *schedule,
                        const struct hr_pipeline_walk *walk, size_t r)
 {
-    const struct hr_pipeline_rank *rank = &walk->rank[r];
+    const struct hr_rank_walk *rank = &walk->rank[r];
     assert_int_equal(rank->count, schedule->actions(&walk->shape, r, NULL));
     assert_int_equal(rank->idle, ticks.idle[r]);
     assert_int_equal(rank->stored, ticks.peak[r]);
