@@ -1,6 +1,7 @@
 #include "base/signals.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -10,7 +11,8 @@
  * own way, who has a run behind it time for the table, the JSON and the plot. */
 enum { LEAVE_S = 1, REPORT_S = 10 };
 
-static volatile sig_atomic_t seen, first, running, ran, asked;
+/* A handler runs in any thread: what it counts is not its reader's own. */
+static atomic_int seen, first, running, ran, asked;
 static int answered;  /* what had come when the last run ended */
 static pid_t command; /* not one of its children */
 
