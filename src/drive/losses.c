@@ -311,7 +311,7 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     uint64_t again;
     if (how.recalled) {
         hr_launcher_take(losses->drive->launcher); /* the snapshot becomes another */
-        hr_roll_stand(losses->drive);
+        hr_roll_stand(losses->drive, how.rolled);
     }
     HR_TRY(hr_term_begin(losses->leader, how, &again));
     if (how.recalled)

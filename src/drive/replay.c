@@ -78,9 +78,11 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
                            replay->path, s, trace->owner[s].nranks,
                            trace->owner[s].nranks == 1 ? "" : "s", hr_record_ranks(drive, s));
     schedule->checkpoint_every = drive->job->options->checkpoint_every.steps;
+    schedule->pauses &= hr_replay_own(replay)->texts.pauses;
+    if (drive->job->shared->outlives) /* its launcher's log has the cuts */
+        return HR_OK;
     schedule->rests = hr_replay_own(replay)->texts.rests;
     schedule->nrests = hr_replay_own(replay)->texts.nrests;
-    schedule->pauses &= hr_replay_own(replay)->texts.pauses;
     if (replay->end < schedule->end)
         schedule->end = replay->end;
     return HR_OK;

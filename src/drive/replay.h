@@ -29,8 +29,8 @@ static inline bool hr_replay_is_cut_short(const struct hr_drive *drive)
     return drive->job->shared->schedule.end < drive->replay->end;
 }
 
-/* After the run is prepared: end its schedule where the recorded run ended. HR_E_FORMAT: the logs
- * do not fit such a run. */
+/* After the run is prepared: end its schedule where the recorded run ended, unless that outlives
+ * losses: then it may have gone farther before. HR_E_FORMAT: the logs do not fit such a run. */
 HR_CHECKED enum hr_status hr_replay_prepare(struct hr_drive *drive);
 /* After the state is initialised: HR_E_USAGE when the recorded run began with another state. */
 HR_CHECKED enum hr_status hr_replay_check_state(const struct hr_drive *drive);

@@ -96,6 +96,11 @@ void hr_roll_cut(const struct hr_drive *drive, bool halts)
                                            .duration_ns = since_begin_ns(drive)});
 }
 
+void hr_roll_over(const struct hr_drive *drive)
+{
+    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_OVER});
+}
+
 /* 2 x what it has left + 1 where it has ended that. */
 static uint64_t left_by(const struct hr_shared_state *shared, size_t worker)
 {
@@ -105,7 +110,16 @@ static uint64_t left_by(const struct hr_shared_state *shared, size_t worker)
     return 2 * left + ended;
 }
 
-void hr_roll_stand(const struct hr_drive *drive)
+/* Whoever was asked to stop, or to save, has not begun another batch; asked again behind the last
+ * cut, all may end at an earlier one. */
+static uint64_t next_batch(const struct hr_shared_state *shared)
+{
+    const struct hr_dispenser *dispenser = shared->dispenser;
+    return hr_atom64_load_acquire(shared->strategy->synchronous ? &dispenser->stop_at
+                                                                : &dispenser->next);
+}
+
+void hr_roll_stand(const struct hr_drive *drive, bool rolled)
 {
     const struct hr_shared_state *shared = drive->job->shared;
     for (size_t s = 0; hr_record_roll(drive) && s < shared->servers; s++) {
@@ -117,6 +131,8 @@ void hr_roll_stand(const struct hr_drive *drive)
                                                .rank = (uint32_t)w,
                                                .step = shared->stats[w].steps,
                                                .value = left_by(shared, w)});
+    if (rolled)
+        append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_NEXT, .value = next_batch(shared)});
 }
 
 void hr_roll_term(const struct hr_drive *drive, uint64_t index, bool rolled, uint64_t again)
@@ -134,30 +150,49 @@ void hr_roll_free(struct hr_roll *roll)
     *roll = (struct hr_roll){0};
 }
 
+static void take_event(const struct hr_trace_entry *entry, struct hr_roll *roll,
+                       const struct hr_roll_place *at, size_t n, uint64_t next)
+{
+    roll->event[roll->n++] = (struct hr_roll_event){.kind = (enum hr_roll_kind)entry->kind,
+                                                    .rank = entry->rank,
+                                                    .step = entry->step,
+                                                    .value = entry->value,
+                                                    .next = next,
+                                                    .at = at,
+                                                    .n = n};
+}
+
 /* What the log says, into memory that has room for all of it. */
 static enum hr_status take_all(struct hr_trace_cursor *cursor, struct hr_roll *roll)
 {
     const struct hr_trace_entry *entry;
     size_t places = 0, first = 0;
+    uint64_t next = UINT64_MAX;
+    roll->over = SIZE_MAX;
     for (; (entry = hr_trace_peek(cursor)); hr_trace_next(cursor)) {
-        if (entry->kind > HR_ROLL_TERM)
-            return hr_fail(HR_E_FORMAT,
-                           "the launcher's log has an entry of kind %u, expected 0 "
-                           "to %d",
-                           entry->kind, HR_ROLL_TERM);
-        if (entry->kind == HR_ROLL_AT) {
+        switch (entry->kind) {
+        case HR_ROLL_AT:
             roll->place[places++] = (struct hr_roll_place){entry->rank, entry->step, entry->value};
-            continue;
+            break;
+        case HR_ROLL_LOST:
+        case HR_ROLL_BACK:
+        case HR_ROLL_CUT:
+        case HR_ROLL_TERM:
+            take_event(entry, roll, roll->place + first, places - first, next);
+            first = places;
+            next = UINT64_MAX;
+            break;
+        case HR_ROLL_NEXT:
+            next = entry->value;
+            break;
+        case HR_ROLL_OVER:
+            roll->over = roll->n;
+            break;
+        default:
+            return hr_fail(HR_E_FORMAT,
+                           "the launcher's log has an entry of kind %u, expected 0 to %d",
+                           entry->kind, HR_ROLL_OVER);
         }
-        roll->event[roll->n++] = (struct hr_roll_event){
-            .kind = (enum hr_roll_kind)entry->kind,
-            .rank = entry->rank,
-            .step = entry->step,
-            .value = entry->value,
-            .at = roll->place + first,
-            .n = places - first,
-        };
-        first = places;
     }
     return HR_OK;
 }

@@ -16,6 +16,9 @@
  *     CUT    0       0                          2 x its index + 1 where the run ends there
  *     TERM   0       samples that will be       2 x the index it begins with + 1 where all went
  *                    computed once more         back to the last cut
+ *     NEXT   0       0                          before a TERM that goes back: nobody had begun, or
+ *                                               would have before a cut, this batch or one behind
+ *     OVER   0       0                          0; nobody who is lost from here on is started again
  *
  *   Where workers send one another replicas (gossip), AT of workers stands before LOST, too: how
  *   many of its messages have come to each; for itself, the batch that it has handed in all before.
@@ -28,7 +31,7 @@
  * input of theirs.
  *
  * Threads: the launcher's.
- * Test:    tests/unit/train/test_replay_losses.c
+ * Test:    tests/unit/train/test_replay_losses.c, test_replay_ends.c
  */
 #ifndef HR_DRIVE_ROLL_H
 #define HR_DRIVE_ROLL_H
@@ -36,7 +39,15 @@
 #include "trace/trace.h"
 #include "drive/driver.h"
 
-enum hr_roll_kind { HR_ROLL_AT, HR_ROLL_LOST, HR_ROLL_BACK, HR_ROLL_CUT, HR_ROLL_TERM };
+enum hr_roll_kind {
+    HR_ROLL_AT,
+    HR_ROLL_LOST,
+    HR_ROLL_BACK,
+    HR_ROLL_CUT,
+    HR_ROLL_TERM,
+    HR_ROLL_NEXT,
+    HR_ROLL_OVER
+};
 
 /* --- written; nothing where the run is not recorded, or outlives no losses --- */
 
@@ -45,8 +56,10 @@ void hr_roll_lost(const struct hr_drive *drive, size_t rank);
 void hr_roll_back(const struct hr_drive *drive, size_t rank);
 /* All rest at a cut, and will leave it; halts: the run. */
 void hr_roll_cut(const struct hr_drive *drive, bool halts);
-/* All rest, and are recalled; then: what has begun. */
-void hr_roll_stand(const struct hr_drive *drive);
+/* They have left the last one. */
+void hr_roll_over(const struct hr_drive *drive);
+/* All rest, and are recalled (rolled: to the last cut); then: what has begun. */
+void hr_roll_stand(const struct hr_drive *drive, bool rolled);
 void hr_roll_term(const struct hr_drive *drive, uint64_t index, bool rolled, uint64_t again);
 
 /* --- read --- */
@@ -57,16 +70,17 @@ struct hr_roll_place {
 };
 
 struct hr_roll_event {
-    enum hr_roll_kind kind; /* not AT */
+    enum hr_roll_kind kind; /* LOST, BACK, CUT or TERM */
     uint32_t rank;
     uint64_t step, value;
+    uint64_t next;                  /* a TERM's that goes back; else UINT64_MAX */
     const struct hr_roll_place *at; /* (n) */
     size_t n;
 };
 
 struct hr_roll {
     struct hr_roll_event *event; /* (n) owned */
-    size_t n;
+    size_t n, over;              /* events; those before the end */
     struct hr_roll_place *place; /* owned */
 };
 

@@ -133,6 +133,8 @@ static void release(struct hr_losses *losses)
     if (rest_at(losses, HR_STAGE_BEGINS)) {
         const int64_t began = latest(losses, &shared->stats->began_ns);
         losses->halted = losses->leader->cuts.cut->halt;
+        if (losses->halted)
+            hr_roll_over(losses->drive);
         run_clock(losses, !losses->halted, began);
         losses->leader->cuts.cut->span_began_ns = began;
         losses->in_span = true;

@@ -351,22 +351,27 @@ static bool posted(void *arg, const struct hr_posted *what)
     return between;
 }
 
+static enum hr_status start_and_play(struct replayer *replayer, struct hr_drive *drive)
+{
+    enum hr_status status = hr_play_start(&replayer->play, drive);
+    drive->job->shared->posted = posted;
+    drive->job->shared->posted_arg = replayer;
+    if (status == HR_OK)
+        status = play_all(replayer);
+    hr_play_stop(&replayer->play);
+    drive->job->shared->posted = NULL;
+    return status;
+}
+
 static enum hr_status drive_replay(struct hr_drive *drive)
 {
     struct replayer replayer = {0};
     enum hr_status status = open_logs(&replayer, drive);
     if (status == HR_OK) {
-        status = hr_play_start(&replayer.play, drive);
+        status = hr_replay_losses_open(&replayer.losses, &replayer.play, drive, replayer.log);
         if (status == HR_OK)
-            status = hr_replay_losses_open(&replayer.losses, &replayer.play, drive->replay,
-                                           replayer.log);
-        drive->job->shared->posted = posted;
-        drive->job->shared->posted_arg = &replayer;
-        if (status == HR_OK)
-            status = play_all(&replayer);
+            status = start_and_play(&replayer, drive);
         hr_replay_losses_close(&replayer.losses);
-        hr_play_stop(&replayer.play);
-        drive->job->shared->posted = NULL;
     }
     for (size_t s = 0; s < replayer.nlogs; s++) {
         drive->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;

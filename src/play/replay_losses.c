@@ -6,9 +6,9 @@
 
 #include "server/server_replica.h"
 
-static const struct hr_shared_state *shared_of(const struct hr_replay_losses *losses)
+static struct hr_shared_state *shared_of(const struct hr_replay_losses *losses)
 {
-    return losses->stand.play->shared;
+    return losses->stand.shared;
 }
 
 static const struct hr_roll_event *next_of(const struct hr_replay_losses *losses)
@@ -16,20 +16,54 @@ static const struct hr_roll_event *next_of(const struct hr_replay_losses *losses
     return hr_stand_next(&losses->stand);
 }
 
-enum hr_status hr_replay_losses_open(struct hr_replay_losses *losses, struct hr_play *play,
-                                     const struct hr_replay *of, struct hr_trace_cursor *log)
+/* --- where cuts are --- */
+
+/* From that event on. Where all go back before they come to a cut, it is where they would have. */
+static void look_ahead(struct hr_replay_losses *losses, size_t from)
 {
-    const struct hr_replay_own *own = hr_replay_own(of);
-    *losses = (struct hr_replay_losses){.stand = {.play = play, .log = log}, .texts = &own->texts};
-    if (!play->shared->outlives)
+    struct hr_batch_schedule *schedule = &shared_of(losses)->schedule;
+    const struct hr_roll *roll = &losses->stand.roll;
+    bool back = false;
+    schedule->rests = losses->rests;
+    schedule->nrests = 0;
+    for (size_t e = from; e < roll->n && schedule->nrests < 2 && !back; e++) {
+        const struct hr_roll_event *event = &roll->event[e];
+        back = event->kind == HR_ROLL_TERM && event->value & 1;
+        if (back || event->kind == HR_ROLL_CUT)
+            losses->rests[schedule->nrests++] = back ? event->next : event->value / 2;
+    }
+}
+
+/* It may be the cut that all stand behind: then nobody begins any batch. */
+static void hand_out_before_it(const struct hr_replay_losses *losses)
+{
+    struct hr_dispenser *dispenser = shared_of(losses)->dispenser;
+    if (shared_of(losses)->schedule.nrests &&
+        losses->rests[0] < hr_atom64_load_acquire(&dispenser->cut)) /* one thread */
+        hr_atom64_store_release(&dispenser->cut, losses->rests[0]);
+}
+
+enum hr_status hr_replay_losses_open(struct hr_replay_losses *losses, struct hr_play *play,
+                                     const struct hr_drive *drive, struct hr_trace_cursor *log)
+{
+    const struct hr_replay_own *own = hr_replay_own(drive->replay);
+    *losses = (struct hr_replay_losses){
+        .stand = {.play = play, .shared = drive->job->shared, .log = log}, .texts = &own->texts};
+    if (!shared_of(losses)->outlives)
         return HR_OK;
     HR_TRY(hr_stand_open(&losses->stand));
     const enum hr_status status = hr_roll_read(&own->trace, &losses->stand.roll);
-    return status == HR_OK ? HR_OK : hr_fail_within(status, "%s", of->path);
+    if (status != HR_OK)
+        return hr_fail_within(status, "%s", drive->replay->path);
+    look_ahead(losses, 0);
+    hand_out_before_it(losses);
+    return HR_OK;
 }
 
 void hr_replay_losses_close(struct hr_replay_losses *losses)
 {
+    if (losses->stand.limit)
+        shared_of(losses)->schedule.nrests = 0;
     hr_stand_close(&losses->stand);
 }
 
@@ -102,7 +136,9 @@ static enum hr_status begin_term(struct hr_replay_losses *losses, const struct h
             hr_play_rest(play, r);
     if (!hr_play_all_rest(play))
         return misfit(losses, "not all are there");
+    look_ahead(losses, losses->stand.next + 1);
     HR_TRY(hr_play_begin_term(play));
+    hand_out_before_it(losses);
     all->loss[all->recalled_by].again_samples += event->step - all->again;
     hr_stand_begin_term(&losses->stand, event);
     return shared_of(losses)->seats->index == event->value / 2
@@ -208,18 +244,24 @@ bool hr_replay_at_cut(struct hr_replay_losses *losses)
     return !losses->stand.limit || (event && event->kind == HR_ROLL_CUT);
 }
 
-/* Was the run stopped behind this cut, before anything was trained on? Then it came to the same cut
- * once more, and ended there; a replay ends with the last batch. */
-static bool ends_here(const struct hr_replay_losses *losses, uint64_t index)
+/* There all see the request to stop. */
+static void stop_at(const struct hr_replay_losses *losses, uint64_t index)
 {
-    const struct hr_roll *roll = &losses->stand.roll;
-    for (size_t e = roll->n; e-- > losses->stand.next;)
-        if (roll->event[e].kind == HR_ROLL_CUT)
-            return roll->event[e].value == 2 * index + 1;
-    return false;
+    struct hr_dispenser *dispenser = shared_of(losses)->dispenser;
+    hr_atom64_store_release(&dispenser->stop_at, index); /* one thread */
+    hr_atom32_store_release(&dispenser->stop, HR_STOP_DONE);
 }
 
-/* Batches that wait to be handed out again are left where the run was stopped. */
+static bool is_the_last_cut(const struct hr_replay_losses *losses)
+{
+    const struct hr_roll *roll = &losses->stand.roll;
+    size_t e = losses->stand.next + 1;
+    while (e < roll->n && roll->event[e].kind != HR_ROLL_CUT)
+        e++;
+    return e >= roll->n;
+}
+
+/* --early-stop ends a run at a cut that the log does not know to be the last. */
 enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
 {
     struct hr_play *play = losses->stand.play;
@@ -227,27 +269,33 @@ enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
     const struct hr_roll_event *event = next_of(losses);
     if (!losses->stand.limit)
         return hr_play_cut(play);
-    const bool halts = event->value & 1 || hr_replay_is_cut_short(play->drive);
-    if (halts && hr_fates_waiting(play->shared->fates))
-        hr_atom32_store_release(&play->shared->dispenser->stop, HR_STOP_DONE);
+    const bool is_short = hr_replay_is_cut_short(play->drive), halts = event->value & 1;
+    if (halts && !is_short)
+        stop_at(losses, event->value / 2);
     HR_TRY(hr_play_cut(play));
-    if (cut->index != event->value / 2 || (cut->halt && !halts && !ends_here(losses, cut->index)))
+    if (is_short && cut->index >= shared_of(losses)->schedule.end)
+        return HR_OK;
+    if (cut->index != event->value / 2 || (cut->halt ? !is_the_last_cut(losses) : halts))
         return misfit(losses, "all were at another one");
     losses->stand.next++;
+    look_ahead(losses, losses->stand.next);
+    hand_out_before_it(losses);
     return HR_OK;
 }
 
-/* Who is back by now takes part in nothing more. */
+/* Until all have left it, too, ranks are lost and started again. */
 enum hr_status hr_replay_losses_end(struct hr_replay_losses *losses)
 {
-    struct hr_play *play = losses->stand.play;
+    const struct hr_roll *roll = &losses->stand.roll;
+    bool done = true;
+    if (hr_replay_is_cut_short(losses->stand.play->drive))
+        return HR_OK;
+    losses->forced = roll->n;
     for (; next_of(losses); losses->stand.next++) {
-        const struct hr_roll_event *event = next_of(losses);
-        if (event->kind == HR_ROLL_BACK && play->state[event->rank] == HR_LOST)
-            hr_losses_welcome(&play->drive->losses, event->rank);
-        play->drive->losses.halted = true;
-        if (event->kind == HR_ROLL_LOST)
-            HR_TRY(lose(losses, event));
+        losses->stand.play->drive->losses.halted = losses->stand.next >= roll->over;
+        HR_TRY(happen(losses, &done));
+        if (!done)
+            return misfit(losses, "the last cut has passed");
     }
     return HR_OK;
 }

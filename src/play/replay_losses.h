@@ -5,7 +5,8 @@
  *          had; so its last ones may still be taken. Then shards take the loss where their logs
  *          say. Of a server: when it has taken what it had.
  *   BACK   when all owners have taken the loss.
- *   CUT    when all are at it.
+ *   CUT    when all are at it. Where that is the log says, not who asks to stop, or to save: all
+ *          may have been asked, gone back to the last cut, and ended at an earlier one.
  *   TERM   when each rank stands where it stood. A worker that stood in the middle of something is
  *          held back from computing, or handing in, what it had not. Where all go back to the last
  *          cut it may be that they cannot stand so: a server that was killed had done something
@@ -14,7 +15,7 @@
  * In the recorded run each of these came after all that it waits for here: so none waits for ever.
  *
  * Threads: a play's.
- * Test:    tests/unit/train/test_replay_losses.c
+ * Test:    tests/unit/train/test_replay_losses.c, test_replay_ends.c
  */
 #ifndef HR_PLAY_REPLAY_LOSSES_H
 #define HR_PLAY_REPLAY_LOSSES_H
@@ -26,12 +27,13 @@
 struct hr_replay_losses {
     struct hr_replay_stand stand;
     const struct hr_trace_texts *texts;
-    size_t forced; /* events before this one happen, wherever ranks stand */
+    size_t forced;     /* events before this one happen, wherever ranks stand */
+    uint64_t rests[2]; /* of the schedule: the next cut, and the one behind it */
 };
 
-/* Nothing where no losses are outlived. HR_E_FORMAT, HR_E_NOMEM. */
+/* Before the play is started. Nothing where no losses are outlived. HR_E_FORMAT, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_replay_losses_open(struct hr_replay_losses *losses,
-                                                struct hr_play *play, const struct hr_replay *of,
+                                                struct hr_play *play, const struct hr_drive *drive,
                                                 struct hr_trace_cursor *log);
 /* Harmless on a zeroed one. */
 void hr_replay_losses_close(struct hr_replay_losses *losses);

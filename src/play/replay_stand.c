@@ -15,7 +15,7 @@ struct hr_replay_limit {
 
 static const struct hr_shared_state *shared_of(const struct hr_replay_stand *stand)
 {
-    return stand->play->shared;
+    return stand->shared;
 }
 
 static bool recalls(const struct hr_replay_stand *stand)

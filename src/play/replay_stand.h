@@ -15,7 +15,8 @@
 
 struct hr_replay_stand {
     struct hr_play *play;
-    struct hr_trace_cursor *log; /* of shards (servers), or of workers that have logs */
+    struct hr_shared_state *shared; /* the play's */
+    struct hr_trace_cursor *log;    /* of shards (servers), or of workers that have logs */
     struct hr_roll roll;
     size_t next;                   /* event */
     struct hr_replay_limit *limit; /* (workers, then owners) owned */

@@ -104,3 +104,40 @@ char *trace_trailer_with(const char *name, const char *old, const char *new)
     hr_trace_fini(&trace);
     return text;
 }
+
+static void check_loss(const struct hr_loss *again, const struct hr_loss *loss)
+{
+    assert_int_equal(again->server, loss->server);
+    assert_int_equal(again->rank, loss->rank);
+    assert_int_equal(again->step, loss->step);
+    assert_int_equal(again->lost_samples, loss->lost_samples);
+    assert_int_equal(again->again_samples, loss->again_samples);
+    assert_int_equal(again->partial, loss->partial);
+    assert_int_equal(again->back, loss->back);
+    assert_string_equal(again->how, loss->how);
+    assert_true(again->seconds == loss->seconds && again->pause_s - loss->pause_s < 1e-9 &&
+                loss->pause_s - again->pause_s < 1e-9);
+}
+
+void check_replay_of(const struct hr_run_result *result, const char *name)
+{
+    struct hr_replay *replay;
+    struct hr_run_result again;
+    CHECK_OK(hr_replay_open(scratch(name), &replay));
+    CHECK_OK(hr_replay_run(replay, run_digits(), NULL, &again));
+    assert_string_equal(again.weights_digest, result->weights_digest);
+    assert_int_equal(again.samples, result->samples);
+    assert_int_equal(again.updates, result->updates);
+    assert_int_equal(again.dropped_samples, result->dropped_samples);
+    assert_int_equal(again.max_skew, result->max_skew);
+    assert_int_equal(again.stale_updates, result->stale_updates);
+    assert_int_equal(again.stale_sum, result->stale_sum);
+    assert_int_equal(again.stale_max, result->stale_max);
+    assert_memory_equal(again.stale, result->stale, sizeof again.stale);
+    assert_int_equal(again.restarts, result->restarts);
+    assert_int_equal(again.nlosses, result->nlosses);
+    for (size_t i = 0; i < result->nlosses; i++)
+        check_loss(&again.losses[i], &result->losses[i]);
+    hr_run_result_free(&again);
+    hr_replay_close(replay);
+}

@@ -14,6 +14,9 @@ void trace_record(const char *name, struct hr_train_options options, char digest
 #define CHECK_REPLAY(name, want) check_replay_((name), (want), __FILE__, __LINE__)
 void check_replay_(const char *name, const char *want, const char *file, int line);
 
+/* Replay the scratch file: the account must be that of the recorded run, loss by loss. */
+void check_replay_of(const struct hr_run_result *result, const char *name);
+
 /* Opening or replaying the scratch file must fail so, with one line that holds the text. */
 void trace_refused(const char *name, enum hr_status status, const char *text);
 

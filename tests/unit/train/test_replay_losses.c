@@ -39,51 +39,13 @@ static struct hr_train_options options_of(const char *strategy, const char *inje
     return options;
 }
 
-static void check_loss(const struct hr_loss *again, const struct hr_loss *loss)
-{
-    assert_int_equal(again->server, loss->server);
-    assert_int_equal(again->rank, loss->rank);
-    assert_int_equal(again->step, loss->step);
-    assert_int_equal(again->lost_samples, loss->lost_samples);
-    assert_int_equal(again->again_samples, loss->again_samples);
-    assert_int_equal(again->partial, loss->partial);
-    assert_int_equal(again->back, loss->back);
-    assert_string_equal(again->how, loss->how);
-    assert_true(again->seconds == loss->seconds && again->pause_s - loss->pause_s < 1e-9 &&
-                loss->pause_s - again->pause_s < 1e-9);
-}
-
-/* What was recorded is replayed. */
-static void check_replay_of(const struct hr_run_result *result)
-{
-    struct hr_replay *replay;
-    struct hr_run_result again;
-    CHECK_OK(hr_replay_open(scratch("run.trace"), &replay));
-    CHECK_OK(hr_replay_run(replay, run_digits(), NULL, &again));
-    assert_string_equal(again.weights_digest, result->weights_digest);
-    assert_int_equal(again.samples, result->samples);
-    assert_int_equal(again.updates, result->updates);
-    assert_int_equal(again.dropped_samples, result->dropped_samples);
-    assert_int_equal(again.max_skew, result->max_skew);
-    assert_int_equal(again.stale_updates, result->stale_updates);
-    assert_int_equal(again.stale_sum, result->stale_sum);
-    assert_int_equal(again.stale_max, result->stale_max);
-    assert_memory_equal(again.stale, result->stale, sizeof again.stale);
-    assert_int_equal(again.restarts, result->restarts);
-    assert_int_equal(again.nlosses, result->nlosses);
-    for (size_t i = 0; i < result->nlosses; i++)
-        check_loss(&again.losses[i], &result->losses[i]);
-    hr_run_result_free(&again);
-    hr_replay_close(replay);
-}
-
 /* Returns how many were lost. */
 static size_t check_run(const struct hr_train_options *options)
 {
     struct hr_run_result result;
     scratch_stderr_begin(); /* a launcher says each loss */
     CHECK_OK(hr_train(options, run_digits(), NULL, &result));
-    check_replay_of(&result);
+    check_replay_of(&result, "run.trace");
     scratch_stderr_end();
     const size_t n = result.nlosses;
     hr_run_result_free(&result);
@@ -125,41 +87,6 @@ static void deaths_between_pushes_that_are_lost_are_replayed(void **state)
         lost += check_run(&options);
     }
     assert_true(lost > 10);
-}
-
-/* --- a run that is asked to stop --- */
-
-static void evaluated(void *stop, const struct hr_curve_point *point)
-{
-    (void)point;
-    *(int *)stop = 1;
-}
-
-static int should_stop(void *stop)
-{
-    return *(const int *)stop;
-}
-
-/* At the end of its first epoch: it comes to the same cut once more. */
-static void a_run_that_was_stopped_behind_a_cut_is_replayed(void **state)
-{
-    (void)state;
-    static const char *const stopped[] = {"hogwild", "ps-async", "elastic-averaging",
-                                          "backup-workers"};
-    for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
-        int stop = 0;
-        const struct hr_observer observer = {
-            .arg = &stop, .evaluated = evaluated, .should_stop = should_stop};
-        struct hr_train_options options = options_of(stopped[i], "kill:1@step=2", 1);
-        snprintf(options.schedule, sizeof options.schedule, "explore:1");
-        struct hr_run_result result;
-        scratch_stderr_begin();
-        CHECK_OK(hr_train(&options, run_digits(), &observer, &result));
-        assert_true(result.interrupted && result.nlosses == 1 && result.ncurve == 1);
-        check_replay_of(&result);
-        scratch_stderr_end();
-        hr_run_result_free(&result);
-    }
 }
 
 /* --- servers with replicas --- */
@@ -374,8 +301,6 @@ int main(void)
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(replicas_that_are_processes_are_replayed, scratch_setup,
                                         scratch_teardown),
-        cmocka_unit_test_setup_teardown(a_run_that_was_stopped_behind_a_cut_is_replayed,
-                                        scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(explored_deaths_are_replayed, scratch_setup,
                                         scratch_teardown),
     };
