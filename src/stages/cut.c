@@ -1,12 +1,12 @@
 #include "stages/cut.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "nn/model_text.h"
+#include "pipeline/cut.h"
 
 /* --- given --- */
 
@@ -70,98 +70,54 @@ static enum hr_status cut_as_given(const struct hr_model *model, const char *tex
 
 /* --- auto --- */
 
-struct search {
-    size_t places, *place; /* (places) from 0 to the last layer's end, owned */
-    double *before;        /* (places) multiply-adds of all layers before it, owned */
-    double *best;          /* (parts + 1, places) of the largest part, owned */
-    size_t *from;          /* (parts + 1, places) where the last part begins, owned */
+/* Runs of layers that stay together, between the places where the model may be cut. */
+struct pieces {
+    size_t n;
+    size_t first[HR_MODEL_MAX_LAYERS]; /* layer of each */
+    int64_t madds[HR_MODEL_MAX_LAYERS];
 };
 
 /* Forward, and both halves of backward; the first layers have no gradient of their input, or none
  * at all. */
-static double madds_of(const struct hr_model *model, size_t i, size_t params_before)
+static int64_t madds_of(const struct hr_layer_info *info, size_t params_before)
 {
-    const struct hr_layer_info info = hr_model_layer(model, i);
-    return info.madds * (params_before ? 3 : info.params ? 2 : 1);
+    return (int64_t)(info->madds * (params_before ? 3 : info->params ? 2 : 1));
 }
 
-static void find_places(const struct hr_model *model, struct search *search)
+static void find_pieces(const struct hr_model *model, struct pieces *pieces)
 {
-    const size_t n = hr_model_layer_count(model);
     size_t params = 0;
-    double madds = 0;
-    for (size_t i = 0; i <= n; i++) {
-        if (i == 0 || i == n || hr_model_may_cut(model, i) == HR_OK) {
-            search->place[search->places] = i;
-            search->before[search->places++] = madds;
-        }
-        if (i < n) {
-            madds += madds_of(model, i, params);
-            params += hr_model_layer(model, i).params;
-        }
+    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
+        const struct hr_layer_info info = hr_model_layer(model, i);
+        if (i == 0 || hr_model_may_cut(model, i) == HR_OK)
+            pieces->first[pieces->n++] = i;
+        pieces->madds[pieces->n - 1] += madds_of(&info, params);
+        params += info.params;
     }
 }
 
-/* best[parts][j]: the smallest largest part when what is before place j is cut into so many. */
-static void solve(struct search *search, size_t parts)
+static enum hr_status cut_evenly(const struct hr_model *model, size_t parts, size_t *cut)
 {
-    const size_t n = search->places;
-    for (size_t i = 0; i < (parts + 1) * n; i++)
-        search->best[i] = INFINITY;
-    search->best[0] = 0;
-    for (size_t p = 1; p <= parts; p++)
-        for (size_t j = p; j < n; j++)
-            for (size_t i = p - 1; i < j; i++) {
-                const double part = search->before[j] - search->before[i];
-                const double before = search->best[(p - 1) * n + i];
-                const double largest = part > before ? part : before;
-                if (largest < search->best[p * n + j]) {
-                    search->best[p * n + j] = largest;
-                    search->from[p * n + j] = i;
-                }
-            }
-}
-
-static enum hr_status cut_evenly(const struct hr_model *model, size_t parts, struct search *search,
-                                 size_t *cut)
-{
-    find_places(model, search);
-    if (parts >= search->places)
+    struct pieces pieces = {0};
+    size_t first[HR_MODEL_MAX_LAYERS + 1];
+    find_pieces(model, &pieces);
+    if (parts > pieces.n)
         return hr_fail(HR_E_USAGE,
                        "the model can be cut into at most %zu part%s, not %zu: a residual block "
                        "stays whole, and a layer with the one that does its work; expected fewer "
                        "stages (--pipeline), or chunks",
-                       search->places - 1, search->places == 2 ? "" : "s", parts);
-    search->best = calloc((parts + 1) * search->places, sizeof *search->best);
-    search->from = calloc((parts + 1) * search->places, sizeof *search->from);
-    if (!search->best || !search->from)
-        return hr_fail(HR_E_NOMEM, "no memory to cut a model into %zu parts", parts);
-    solve(search, parts);
-    size_t j = search->places - 1;
-    for (size_t p = parts; p > 1; p--) {
-        j = search->from[p * search->places + j];
-        cut[p - 2] = search->place[j];
-    }
+                       pieces.n, pieces.n == 1 ? "" : "s", parts);
+    HR_TRY(hr_pipeline_cut(pieces.madds, pieces.n, parts, first));
+    for (size_t p = 1; p < parts; p++)
+        cut[p - 1] = pieces.first[first[p]];
     return HR_OK;
 }
 
 enum hr_status hr_cut_model(const struct hr_model *model, const char *text, size_t parts,
                             size_t *cut)
 {
-    const size_t n = hr_model_layer_count(model);
-    if (strcmp(text, "auto") != 0)
-        return cut_as_given(model, text, parts, cut);
-    struct search search = {.place = calloc(n + 1, sizeof *search.place),
-                            .before = calloc(n + 1, sizeof *search.before)};
-    const enum hr_status status =
-        search.place && search.before
-            ? cut_evenly(model, parts, &search, cut)
-            : hr_fail(HR_E_NOMEM, "no memory to cut a model of %zu layers", n);
-    free(search.place);
-    free(search.before);
-    free(search.best);
-    free(search.from);
-    return status;
+    return strcmp(text, "auto") ? cut_as_given(model, text, parts, cut)
+                                : cut_evenly(model, parts, cut);
 }
 
 void hr_cut_text(const struct hr_model *model, size_t first, size_t end, char *text, size_t size)

@@ -1,7 +1,7 @@
 /* cut.h - where a model is cut into parts.
  *
- *   auto    so that the largest part is smallest, counted in multiply-adds forward and backward
- *           (nn/model.h); of several such cuts, the one whose first parts have the fewest layers
+ *   auto    into parts as equal as can be (pipeline/cut.h), counted in multiply-adds forward and
+ *           backward (nn/model.h)
  *   given   "3,2,4": layers of each part. A residual block is one layer, as it is in the text.
  *
  * Threads: pure functions.

@@ -39,8 +39,6 @@ static const char *obstacle(const struct hr_train_options *o)
         return "--overlap on: gradients are whole only after the last micro-batch";
     if (o->prefetch)
         return "--prefetch: micro-batches are decoded one by one, while other stages compute";
-    if (!strcmp(o->clock, "virtual"))
-        return "--clock virtual: the time that stages take is not simulated yet";
     if (strcmp(o->on_loss, "stop") != 0)
         return "--on-loss: a worker that is lost would leave its other stages behind";
     if (o->calibrate[0])
@@ -116,7 +114,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     run->options.micro_batches = M; /* a checkpoint says it, whatever grid resumes it */
     job->parts = job->most_parts = M;
     job->piece = options.most;
-    return HR_OK;
+    return job->simulated ? hr_pipeline_time(job->pipeline, &job->pipeline_time) : HR_OK;
 }
 
 /* --- said --- */
@@ -161,8 +159,8 @@ static void count_stage(const struct hr_train_job *job, size_t k, double span,
         stage->bytes += account->bytes;
         stage->peak = account->peak > stage->peak ? account->peak : stage->peak;
     }
-    stage->busy_s = hr_seconds(busy_ns);
-    stage->wait_s = job->played ? (double)NAN : span - stage->busy_s;
+    stage->busy_s = job->simulated ? span * job->pipeline_time->busy[k] : hr_seconds(busy_ns);
+    stage->wait_s = job->played && !job->simulated ? (double)NAN : span - stage->busy_s;
 }
 
 enum hr_status hr_pipeline_report(struct hr_run *run)
@@ -177,6 +175,8 @@ enum hr_status hr_pipeline_report(struct hr_run *run)
     HR_TRY(hr_pipeline_describe(job, &report->stage));
     for (size_t w = 0; w < job->shared->workers; w++)
         span += hr_seconds(job->stage_accounts[w * pipeline->ranks].span_ns);
+    if (job->simulated)
+        span = run->result->compute_s;
     for (size_t k = 0; k < pipeline->ranks; k++) {
         count_stage(job, k, span, &report->stage[k]);
         idle += report->stage[k].wait_s;

@@ -41,6 +41,7 @@ void hr_run_finish(struct hr_run *run)
         return;
     hr_losses_end(&run->drive.losses);
     hr_pipeline_destroy(run->job.pipeline);
+    free(run->job.pipeline_time);
     hr_model_destroy(run->job.model);
     hr_scaling_free(&run->job.scaling);
     hr_conditions_close(&run->job.conditions);

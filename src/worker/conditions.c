@@ -201,8 +201,10 @@ static int64_t base_ps(const struct hr_train_job *job, size_t rank, uint64_t ste
         return recorded_ps(conditions->times, rank, step);
     if (!conditions->has_compute)
         return own_ps;
-    return hr_delay_ps(&conditions->compute, hr_delay_seed(job->options->seed, SEED_COMPUTE), rank,
-                       step);
+    const int64_t ps = hr_delay_ps(&conditions->compute,
+                                   hr_delay_seed(job->options->seed, SEED_COMPUTE), rank, step);
+    /* What one rank would take; its stages share it. */
+    return job->pipeline_time ? (int64_t)((double)ps * job->pipeline_time->share) : ps;
 }
 
 int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,

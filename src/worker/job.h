@@ -17,6 +17,7 @@
 #include "session/best_weights.h"
 #include "session/cut.h"
 #include "stages/crew.h"
+#include "stages/time.h"
 #include "strategy/strategy.h"
 #include "worker/conditions.h"
 
@@ -53,7 +54,8 @@ struct hr_train_job {
     struct hr_eval_cell
         *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */
     size_t neval;
-    struct hr_best_weights best;  /* in the segment, with --early-stop */
+    struct hr_best_weights best;            /* in the segment, with --early-stop */
+    struct hr_pipeline_time *pipeline_time; /* owned: in virtual time, of a pipeline; or NULL */
     struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */
     size_t first_stage;           /* rank of the first other stage, behind all else (staged.h) */
     void *stage_memory;           /* (workers) in the segment, unless ranks are played */

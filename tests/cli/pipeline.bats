@@ -100,7 +100,6 @@ END
 --pipeline 2 --overlap on|--overlap on
 --pipeline 2 --prefetch 2|--prefetch
 --pipeline 2 --on-loss continue|--on-loss
---pipeline 2 --clock virtual|--clock virtual
 --pipeline 2 --accumulate 2|--micro-batches says
 END
 }

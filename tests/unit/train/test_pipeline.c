@@ -115,6 +115,33 @@ static void one_thread_plays_all_stages(void **state)
         }
 }
 
+/* In virtual time the bits are those of a worker that accumulates, and the time is the walked
+ * schedule's: of nearly equal parts nearly (M + K - 1) / (M K) of one rank's. */
+static void virtual_time_is_that_of_the_schedule(void **state)
+{
+    (void)state;
+    struct hr_train_options one = serial("ps-sync", 4, 8);
+    snprintf(one.model, sizeof one.model,
+             "flatten, dense 64, relu, dense 64, relu, dense 53, relu, dense 53, relu, dense 10");
+    snprintf(one.clock, sizeof one.clock, "virtual");
+    snprintf(one.compute_time, sizeof one.compute_time, "10ms");
+    one.max_steps = 3;
+    struct hr_run_result alone = run_train(&one);
+    for (size_t i = 0; i < 2; i++) {
+        struct hr_train_options pipeline = staged(&one, schedules[i], 2);
+        struct hr_run_result result = run_train(&pipeline);
+        const struct hr_pipeline_report *report = &result.pipeline;
+        assert_string_equal(result.weights_digest, alone.weights_digest);
+        CHECK_NEAR(report->bubble, report->formula, 0, 0.05);
+        CHECK_NEAR(result.compute_s, alone.compute_s / (2 * (1 - report->bubble)), 1e-6, 0);
+        for (size_t k = 0; k < 2; k++)
+            CHECK_NEAR(report->stage[k].busy_s, alone.compute_s * report->stage[k].madds_share,
+                       1e-6, 0);
+        hr_run_result_free(&result);
+    }
+    hr_run_result_free(&alone);
+}
+
 /* Saved in the middle by two stages; one and three go on. */
 static void another_grid_goes_on(void **state)
 {
@@ -214,9 +241,6 @@ static void what_does_not_go_with_it_is_refused(void **state)
     bad.global_batch_size = 32;
     check_refused(bad, "--reduce repro");
     bad = good;
-    snprintf(bad.clock, sizeof bad.clock, "virtual");
-    check_refused(bad, "--clock virtual");
-    bad = good;
     snprintf(bad.on_loss, sizeof bad.on_loss, "continue");
     check_refused(bad, "--on-loss");
     bad = good;
@@ -250,6 +274,7 @@ int main(void)
         cmocka_unit_test(strategies_do_not_know),
         cmocka_unit_test(networks_of_images_are_cut_too),
         cmocka_unit_test(one_thread_plays_all_stages),
+        cmocka_unit_test(virtual_time_is_that_of_the_schedule),
         cmocka_unit_test(another_grid_goes_on),
         cmocka_unit_test(a_recorded_pipeline_is_repeated),
         cmocka_unit_test(what_stages_did_is_reported),
