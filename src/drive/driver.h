@@ -67,6 +67,8 @@ struct hr_driver {
     /* Threads that compute where ranks are played; NULL: each worker does. */
     size_t (*threads)(const struct hr_train_options *options);
     int64_t (*now_ns)(const void *drive); /* the run's clock */
+    /* Memory of its own; NULL: none worth counting. */
+    size_t (*bytes)(const struct hr_shared_state *shared);
     enum hr_status (*run)(struct hr_drive *drive);
 };
 

@@ -241,4 +241,5 @@ const struct hr_driver hr_driver_explore = {.title = "one thread plays all ranks
                                             .played = true,
                                             .threads = one_thread,
                                             .now_ns = hr_driver_real_ns,
+                                            .bytes = hr_play_bytes,
                                             .run = drive_explore};

@@ -395,4 +395,5 @@ const struct hr_driver hr_driver_replay = {.title = "one thread plays all ranks"
                                            .local = true,
                                            .threads = one_a_processor,
                                            .now_ns = hr_driver_real_ns,
+                                           .bytes = hr_play_bytes,
                                            .run = drive_replay};

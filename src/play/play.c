@@ -191,6 +191,15 @@ static enum hr_status start_ranks(struct hr_play *play)
     return HR_OK;
 }
 
+size_t hr_play_bytes(const struct hr_shared_state *shared)
+{
+    const struct hr_play *play = NULL;
+    const size_t owners = hr_owners(shared), ranks = shared->workers + owners;
+    return shared->workers * (sizeof *play->worker + sizeof *play->task) +
+           (owners + 1) * sizeof *play->shard +
+           ranks * (sizeof *play->state + sizeof *play->played);
+}
+
 enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
 {
     const size_t threads = drive->driver->threads(drive->job->options);

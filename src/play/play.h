@@ -63,6 +63,9 @@ static inline size_t hr_play_shards(const struct hr_play *play)
     return play->shared->single ? play->shared->servers : hr_owners(play->shared);
 }
 
+/* What it takes, but for what ranks take where they wait, too. */
+size_t hr_play_bytes(const struct hr_shared_state *shared);
+
 /* Start all ranks, and the threads that compute (this one among them). */
 HR_CHECKED enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive);
 void hr_play_stop(struct hr_play *play);

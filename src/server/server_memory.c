@@ -80,6 +80,21 @@ size_t hr_server_bytes(const struct hr_shared_state *shared)
            hr_server_losses_bytes(shared) + logs_bytes(shared);
 }
 
+/* As hr_shard_start and hr_replica_start take it. */
+size_t hr_shard_bytes(const struct hr_shared_state *shared, size_t owner)
+{
+    const size_t number = owner % shared->servers, first = hr_server_slice(shared, number);
+    const size_t count = hr_server_slice(shared, number + 1) - first;
+    const bool leads = shared->copies > 1 && !shared->single && owner == number;
+    const bool loses = shared->outlives && shared->strategy->lose;
+    size_t bytes = shared->workers * (sizeof(struct hr_client) + sizeof(const float *));
+    if (!leads || !(loses || shared->begins_with.n))
+        return bytes;
+    if (shared->strategy->private_state)
+        bytes += shared->workers * count * sizeof(float);
+    return bytes + hr_fates_bytes(shared->workers, hr_fates_room(shared));
+}
+
 static struct hr_ring *ring_at(const struct hr_shared_state *shared, size_t worker, size_t shard,
                                enum hr_pair_way way)
 {

@@ -7,6 +7,7 @@
 
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
+#include "server/server.h"
 #include "worker/compute_buffers.h"
 #include "worker/prefetch.h"
 #include "train/run.h"
@@ -26,6 +27,21 @@ static size_t stack_bytes(void)
     struct rlimit most;
     const bool limited = getrlimit(RLIMIT_STACK, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
     return limited ? (size_t)most.rlim_cur : (size_t)2 << 20;
+}
+
+/* What servers, and whoever plays all ranks, take for themselves. */
+static void add_owners(const struct hr_run *run, struct hr_needs *needs)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const size_t owners = shared->single ? shared->servers : hr_owners(shared);
+    const bool apart = !run->job.played && run->job.launch == HR_LAUNCH_PROCESS;
+    for (size_t owner = 0; owner < owners; owner++) {
+        const size_t bytes = hr_shard_bytes(shared, owner);
+        hr_needs_add(needs, "servers", 1, bytes);
+        needs->apart += apart && owner > 0 ? bytes : 0;
+    }
+    if (run->drive.driver->bytes)
+        hr_needs_add(needs, "ranks that are played", 1, run->drive.driver->bytes(shared));
 }
 
 /* Private memory for computing. Processes each map only their own. */
@@ -66,6 +82,7 @@ enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *chec
         hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(hr_memory_needs(run, needs));
     add_private(run, needs);
+    add_owners(run, needs);
     needs->reserved += run->leader.cuts.saves * stack_bytes(); /* of who writes them */
     return HR_OK;
 }

@@ -131,6 +131,11 @@ static size_t one_a_gradient(const struct hr_train_options *options)
     return threads ? threads : 1;
 }
 
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return hr_play_bytes(shared) + hr_simulator_bytes(shared);
+}
+
 static int64_t virtual_ns(const void *arg)
 {
     const struct hr_drive *drive = arg;
@@ -143,4 +148,5 @@ const struct hr_driver hr_driver_virtual = {.title = "in virtual time",
                                             .local = true,
                                             .threads = one_a_gradient,
                                             .now_ns = virtual_ns,
+                                            .bytes = bytes,
                                             .run = drive_virtual};

@@ -98,9 +98,25 @@ enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank)
 
 /* --- memory --- */
 
+static size_t shards_of(const struct hr_shared_state *shared)
+{
+    return shared->servers ? shared->servers : 1;
+}
+
+size_t hr_simulator_bytes(const struct hr_shared_state *shared)
+{
+    const struct hr_simulator *sim = NULL;
+    const size_t shards = shards_of(shared), kinds = shards + 1;
+    const size_t of_station =
+        sizeof *sim->station + hr_simulator_inbox_room(shared) * sizeof *sim->queue;
+    const size_t of_seat = sizeof *sim->seat + kinds * sizeof *sim->moving_ps;
+    const size_t on_the_way = shared->copies > 1 ? shards * sizeof *sim->under_way : 0;
+    return shards * shared->copies * of_station + shared->workers * (of_seat + on_the_way);
+}
+
 static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shared_state *shared)
 {
-    const size_t shards = shared->servers ? shared->servers : 1, stations = shards * shared->copies;
+    const size_t shards = shards_of(shared), stations = shards * shared->copies;
     const size_t slots = hr_simulator_inbox_room(shared), kinds = shards + 1;
     sim->station = calloc(stations, sizeof *sim->station);
     sim->seat = calloc(shared->workers, sizeof *sim->seat);

@@ -31,7 +31,8 @@
  *
  * Threads: a simulator belongs to one.
  * Test:    tests/unit/train/test_virtual.c, tests/unit/train/test_virtual_losses.c,
- *          tests/unit/train/test_virtual_replicas.c, tests/unit/virtual/test_virtual_deaths.c
+ *          tests/unit/train/test_virtual_replicas.c, tests/unit/virtual/test_virtual_deaths.c,
+ *          tests/unit/virtual/test_simulator.c
  */
 #ifndef HR_VIRTUAL_SIMULATOR_H
 #define HR_VIRTUAL_SIMULATOR_H
@@ -123,7 +124,9 @@ static inline size_t hr_simulator_inbox_room(const struct hr_shared_state *share
     return shared->workers * HR_SERVER_SLOTS * shared->copies;
 }
 
-/* Memory for its stations and seats, and the network's. HR_E_NOMEM. */
+/* Memory for its stations and seats, and the network's. HR_E_NOMEM; what it will be, but for the
+ * network and for events, which grow. */
+size_t hr_simulator_bytes(const struct hr_shared_state *shared);
 HR_CHECKED enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive);
 /* Harmless on one that is zeroed but for play.drive. */
 void hr_simulator_close(struct hr_simulator *sim);

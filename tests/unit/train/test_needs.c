@@ -16,23 +16,25 @@
 struct run_case {
     const char *strategy, *model, *optimizer, *algorithm, *transport, *clock;
     size_t workers, batch, prefetch;
+    size_t servers, replicas; /* 0: not of servers that outlive losses */
 };
 
 static const struct run_case cases[] = {
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 1, 32, 0},
-    {"allreduce", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0},
-    {"allreduce", WIDE, "sgd", "ring", "zero-copy", "real", 3, 32, 0},
-    {"allreduce", WIDE, "sgd", "tree", "copy", "real", 4, 32, 0},
-    {"allreduce", WIDE, "lamb", "auto", "zero-copy", "real", 2, 32, 0},
-    {"ps-sync", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0},
-    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 2, 32, 0},
-    {"hogwild", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0},
-    {"local-sgd", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0},
-    {"elastic-averaging", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0},
-    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 32, 0},
-    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 600, 2},
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0},
-    {"ps-async", WIDE, "adam", "auto", "zero-copy", "virtual", 16, 32, 0},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 1, 32, 0, 0, 0},
+    {"allreduce", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
+    {"allreduce", WIDE, "sgd", "ring", "zero-copy", "real", 3, 32, 0, 0, 0},
+    {"allreduce", WIDE, "sgd", "tree", "copy", "real", 4, 32, 0, 0, 0},
+    {"allreduce", WIDE, "lamb", "auto", "zero-copy", "real", 2, 32, 0, 0, 0},
+    {"ps-sync", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
+    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0},
+    {"hogwild", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
+    {"local-sgd", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
+    {"elastic-averaging", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
+    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0},
+    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 600, 2, 0, 0},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0},
+    {"ps-async", WIDE, "adam", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0},
+    {"ps-async", "softmax", "sgd", "auto", "zero-copy", "virtual", 300, 4, 0, 150, 2},
 };
 
 static struct hr_train_options options_of(const struct run_case *c)
@@ -47,6 +49,11 @@ static struct hr_train_options options_of(const struct run_case *c)
     options.batch_size = c->batch;
     options.prefetch = c->prefetch;
     options.max_steps = 8 * c->workers;
+    if (!c->servers)
+        return options;
+    options.servers = c->servers;
+    options.server_replicas = c->replicas;
+    snprintf(options.on_loss, sizeof options.on_loss, "continue");
     return options;
 }
 
