@@ -12,7 +12,8 @@ static const struct {
 } kinds[] = {{"links", HR_BENCH_LINKS},
              {"layers", HR_BENCH_LAYERS},
              {"train", HR_BENCH_TRAIN},
-             {"store", HR_BENCH_STORE}};
+             {"store", HR_BENCH_STORE},
+             {"pipeline", HR_BENCH_PIPELINE}};
 
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 

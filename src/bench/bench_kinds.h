@@ -1,4 +1,4 @@
-/* bench_kinds.h - the five kinds of `hogring bench`. */
+/* bench_kinds.h - the six kinds of `hogring bench`. */
 #ifndef HR_BENCH_KINDS_H
 #define HR_BENCH_KINDS_H
 

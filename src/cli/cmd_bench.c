@@ -9,6 +9,7 @@
 #include "bench/bench_links.h"
 #include "bench/bench_loop.h"
 #include "bench/bench_machine.h"
+#include "bench/bench_pipeline.h"
 #include "bench/bench_store.h"
 #include "options/meaning.h"
 #include "cli/commands.h"
@@ -62,7 +63,8 @@ static enum hr_status find_operation(const char *asked, enum hr_operation *out)
     return hr_fail(
         HR_E_USAGE,
         "bench %s: expected all_reduce, reduce, broadcast, reduce_scatter, all_gather, "
-        "gather, scatter, all_to_all, barrier, sendrecv, or all; or layers, train, links, store",
+        "gather, scatter, all_to_all, barrier, sendrecv, or all; or layers, train, links, "
+        "store, pipeline",
         asked);
 }
 
@@ -248,19 +250,20 @@ static int run(struct hr_cli *cli)
     const enum hr_command_bit kind = hr_bench_kind_of(cli);
     enum hr_status status = hr_bench_check_options(cli, kind);
     if (status == HR_OK)
-        status = kind == HR_BENCH_LINKS    ? hr_bench_links(cli)
-                 : kind == HR_BENCH_LAYERS ? hr_bench_layers(cli)
-                 : kind == HR_BENCH_TRAIN  ? hr_bench_train(cli)
-                 : kind == HR_BENCH_STORE  ? hr_bench_store(cli)
-                                           : bench(cli, &rows);
+        status = kind == HR_BENCH_LINKS      ? hr_bench_links(cli)
+                 : kind == HR_BENCH_LAYERS   ? hr_bench_layers(cli)
+                 : kind == HR_BENCH_TRAIN    ? hr_bench_train(cli)
+                 : kind == HR_BENCH_STORE    ? hr_bench_store(cli)
+                 : kind == HR_BENCH_PIPELINE ? hr_bench_pipeline(cli)
+                                             : bench(cli, &rows);
     return status == HR_OK ? 0 : hr_cli_failed(status);
 }
 
 const struct hr_command hr_command_bench = {
     .name = "bench",
-    .summary = "measure collectives, layers, training and the store",
+    .summary = "measure collectives, layers, training, the store, pipelines",
     .bit = HR_BENCH,
-    .usage = "OPERATION|layers|train|links|store [OPTIONS]",
+    .usage = "OPERATION|layers|train|links|store|pipeline [OPTIONS]",
     .story =
         "OPERATION: all_reduce, reduce, broadcast, "
         "reduce_scatter, all_gather, gather, scatter,\n"
@@ -309,7 +312,13 @@ const struct hr_command hr_command_bench = {
         "pulls all keys, as equal as can be, and waits; 2W1PS is two workers and one server. "
         "GB/s is\n"
         "what all workers pushed and pulled, in that time. With --link every server has such a\n"
-        "link, and law is what data / total bandwidth says. The sums are checked in the end.\n",
+        "link, and law is what data / total bandwidth says. The sums are checked in the end.\n"
+        "\n"
+        "hogring bench pipeline walks the schedules of a pipeline on paper: of --model, cut into\n"
+        "stages, where time is counted in multiply-adds; or of equal stages. hogring help "
+        "pipeline\n"
+        "says what they do, with pictures; one schedule with one number of stages and\n"
+        "micro-batches is drawn.\n",
     .examples = "  hogring bench all_reduce\n"
                 "  hogring bench all_reduce --algorithm all --ranks 4 --sizes 1K:16M\n"
                 "  hogring bench all --type int64 --sizes 64K:64K\n"
@@ -323,6 +332,9 @@ const struct hr_command hr_command_bench = {
                 "  hogring bench layers --model mlp --batch-size 64 --plot roofline.svg\n"
                 "  hogring bench layers --model cnn --input 3x32x32 --threads-per-worker 2\n"
                 "  hogring bench train --model mlp,cnn --workers 2 --batch-size 64\n"
+                "  hogring bench pipeline --pipeline 4 --micro-batches 8 \\\n"
+                "    --pipeline-schedule 1f1b\n"
+                "  hogring bench pipeline --model resnet8 --pipeline 2,4\n"
                 "  hogring bench store --sweep --workers 4 --servers 2 --link 200MB/s\n",
     .run = run,
 };

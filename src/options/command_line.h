@@ -36,6 +36,8 @@ struct hr_cli {
     char bytes[32], root[64]; /* bench links */
     char input[32];           /* bench layers and train, inspect MODEL */
     size_t classes;
+    char pipeline[64], micro_batches[64], pipeline_schedule[128], stages[256]; /* bench pipeline */
+    size_t chunks;
     bool find_rings, sweep;
     double long_wait; /* doctor: seconds */
     bool clean;

@@ -1,6 +1,7 @@
 /* The options of commands that are none of training or of reading data: a row each. */
 #include "options/train_options.h"
 #include "options/command_line.h"
+#include "pipeline/schedules.h"
 
 #define ROW(option, type, field, value, preset, ...)                                               \
     {                                                                                              \
@@ -19,13 +20,13 @@ static const struct hr_option data[] = {
         "of IDX, CIFAR or npy files; bytes (uint8) are divided by 255, numbers are taken as they "
         "are (hogring help data says more)",
         .bench_said = "none: random numbers",
-        .commands = READERS | HR_DATA_VERIFY | HR_BENCH_NETS | HR_REPLAY,
+        .commands = READERS | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
-        "shape of a sample; bench layers and train, without --data: of random numbers",
-        .commands = HR_BENCH_NETS | HR_INSPECT),
+        "shape of a sample; bench, without --data: of random numbers",
+        .commands = HR_BENCH_MODELS | HR_INSPECT),
     ROW("classes", COUNT, classes, "N", "10", "of the labels; bench: of random ones, with --input",
-        .commands = HR_BENCH_NETS | HR_INSPECT),
+        .commands = HR_BENCH_MODELS | HR_INSPECT),
 };
 
 static const struct hr_option making[] = {
@@ -145,6 +146,31 @@ static const struct hr_option paper[] = {
         .commands = HR_BENCH_LINKS | HR_BENCH_STORE),
 };
 
+static const char *pipeline_schedule_at(size_t i)
+{
+    const struct hr_pipeline_schedule *schedule = hr_pipeline_schedule_at(i);
+    return schedule ? schedule->name : NULL;
+}
+
+static const struct hr_option pipelines[] = {
+    ROW("pipeline", TEXT, pipeline, "LIST", NULL,
+        "stages, among which the layers of --model are split: 4, or several in turn: 2,4,8",
+        .said = "2,4,8, as far as the layers go", .commands = HR_BENCH_PIPELINE, .first = true),
+    ROW("micro-batches", TEXT, micro_batches, "LIST", NULL,
+        "that a batch is cut into: 8, or several in turn: 4,8,16",
+        .said = "once, twice and four times the stages", .commands = HR_BENCH_PIPELINE,
+        .first = true),
+    ROW("pipeline-schedule", TEXT, pipeline_schedule, "LIST", "all",
+        "one or several, or all that are synchronous; there are: ", .name_at = pipeline_schedule_at,
+        .commands = HR_BENCH_PIPELINE, .first = true),
+    ROW("chunks", COUNT, chunks, "V", "2", "interleaved: parts of the model that each stage has",
+        .commands = HR_BENCH_PIPELINE),
+    ROW("stages", TEXT, stages, "LIST", "auto",
+        "where the model is cut: auto: so that the largest part is smallest, in multiply-adds; or "
+        "the layers of each part, as 3,2,4",
+        .commands = HR_BENCH_PIPELINE),
+};
+
 static const struct hr_option looking[] = {
     ROW("stall-warn", DURATION, long_wait, "T", "1s",
         "who has waited for less than that is not held up; a stopped process is named at once",
@@ -181,6 +207,7 @@ const struct hr_option_list hr_command_lists[] = {
     LIST(HR_IN_RESULTS, results),
     LIST(HR_IN_MEASUREMENT, measurement),
     LIST(HR_IN_PAPER, paper),
+    LIST(HR_IN_PIPELINES, pipelines),
     LIST(HR_IN_LOOKING, looking),
     LIST(HR_IN_EXPERT, expert),
 };

@@ -59,8 +59,8 @@ static const struct hr_option model[] = {
         .name_at = model_at, .said = "mlp; eval: what the file says",
         .bench_help = "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: one or "
                       "several names, as mlp,cnn; names: ",
-        .bench_said = "mlp; train: all names", .commands = BOTH | HR_EVAL | HR_BENCH_NETS,
-        .models = HR_OF_ALL_MODELS, .first = true),
+        .bench_said = "mlp; train: all names; pipeline: equal stages",
+        .commands = BOTH | HR_EVAL | HR_BENCH_MODELS, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
         "classify: each label is a class, though labels look like values (numbers that are not "
         "whole, or most of them different); auto: labels that look like values are refused",

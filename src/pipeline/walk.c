@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 enum { NEVER = -1, TOLD = 4 };
 
 /* What an action leaves for others: a result of a part and a micro-batch. */
@@ -246,6 +248,7 @@ static enum hr_status take_lists(struct walker *walker)
         most = walk->rank[r].count > most ? walk->rank[r].count : most;
         total += walk->rank[r].count;
     }
+    HR_TRY(hr_memory_ask("a pipeline on paper", total * sizeof *walk->span));
     walk->span = calloc(total + 1, sizeof *walk->span);
     list = calloc(most + 1, sizeof *list);
     if (!walk->rank || !walk->span || !list) {
@@ -269,6 +272,7 @@ static enum hr_status take_memory(struct walker *walker)
 {
     const struct hr_pipeline_shape *shape = walker->shape;
     const size_t results = RESULTS * shape->stages * shape->chunks * shape->micro_batches;
+    HR_TRY(hr_memory_ask("a pipeline on paper", results * sizeof *walker->ended));
     walker->ended = malloc(results * sizeof *walker->ended);
     walker->next = calloc(shape->stages, sizeof *walker->next);
     if (!walker->ended || !walker->next)

@@ -7,7 +7,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 @test "help lists commands and topics, in 80 columns" {
   hogring help >"$TMP/help"
   [ "$(awk 'length > 80' "$TMP/help" | wc -l)" = 0 ]
-  for t in data models strategies virtual-time collectives store sparse record checkpoints failures doctor ci json reproducibility; do listed | grep -qx "$t"; done
+  for t in data models strategies pipeline virtual-time collectives store sparse record checkpoints failures doctor ci json reproducibility; do listed | grep -qx "$t"; done
 }
 
 @test "every topic is shown, in 80 columns" {
@@ -119,7 +119,7 @@ flat() { tr -s ' \n' ' '; }
     [ "$(hogring help $c --all | grep -cw bench)" = 0 ]
   done
   hogring help bench --all | flat >"$TMP/bench"
-  for said in 'links: also rings' 'of layers the roofline' 'how long to measure each model' '[mlp; train: all names]'; do
+  for said in 'links: also rings' 'of layers the roofline' 'how long to measure each model' '[mlp; train: all names; pipeline: equal stages]'; do
     grep -qF -- "$said" "$TMP/bench" || { echo "no $said"; return 1; }
   done
 }

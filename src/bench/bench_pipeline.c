@@ -1,0 +1,360 @@
+/* hogring bench pipeline - how long the schedules of a pipeline take for a model, on paper: every
+ * combination of stages, micro-batches and schedules is a walk (pipeline/walk.h). */
+#include "bench/bench_pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/signals.h"
+#include "bench/bench_data.h"
+#include "manual/manual.h"
+#include "options/nearest.h"
+#include "pipeline/schedules.h"
+#include "report/pipelines.h"
+#include "stages/cut.h"
+
+enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
+
+struct list {
+    size_t value[MOST_VALUES];
+    size_t n;
+};
+
+struct bench {
+    const struct hr_cli *cli;
+    struct hr_bench_data data;
+    struct hr_model *model;            /* NULL: stages are equal */
+    struct list stages, micro_batches; /* micro_batches.n 0: 1, 2 and 4 times the stages */
+    const struct hr_pipeline_schedule *schedule[MOST_VALUES];
+    size_t nschedules;
+    bool only;                    /* one combination was asked for: */
+    size_t *cut;                  /* (parts + 1) of the last one; owned */
+    struct hr_part_cost *part;    /* (parts) owned */
+    struct hr_pipeline_walk walk; /* of the last one; owned */
+    char left_out[512];           /* why the last combination was */
+    FILE *notes;                  /* on all that were; its memory is owned */
+    char *noted;
+    size_t noted_bytes;
+    struct hr_pipelines_table table;
+};
+
+static bool speaks(const struct bench *bench)
+{
+    return strcmp(bench->cli->json, "-") != 0;
+}
+
+/* --- what was asked for --- */
+
+/* "4", "2,4,8" */
+static enum hr_status parse_list(const char *option, const char *text, struct list *out)
+{
+    char copy[256], *rest = copy;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
+        uint64_t value;
+        if (out->n == MOST_VALUES || !hr_parse_count(word, &value))
+            return hr_fail(HR_E_USAGE, "--%s %s: expected up to %d numbers, as 4 or 2,4,8", option,
+                           text, MOST_VALUES);
+        out->value[out->n++] = value;
+    }
+    return HR_OK;
+}
+
+static enum hr_status parse_schedules(struct bench *bench)
+{
+    char copy[sizeof bench->cli->pipeline_schedule], *rest = copy;
+    const struct hr_pipeline_schedule *known;
+    snprintf(copy, sizeof copy, "%s", bench->cli->pipeline_schedule);
+    if (!strcmp(copy, "all")) {
+        for (size_t i = 0; (known = hr_pipeline_schedule_at(i)); i++)
+            if (known->synchronous)
+                bench->schedule[bench->nschedules++] = known;
+        return HR_OK;
+    }
+    for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
+        HR_TRY(hr_pipeline_schedule_find(word, &known));
+        if (bench->nschedules < MOST_VALUES)
+            bench->schedule[bench->nschedules++] = known;
+    }
+    return HR_OK;
+}
+
+static bool has_chunks(const struct hr_pipeline_schedule *schedule)
+{
+    return schedule == &hr_schedule_interleaved;
+}
+
+static enum hr_status check_chunks(const struct bench *bench)
+{
+    bool any = false;
+    for (size_t i = 0; i < bench->nschedules; i++)
+        any = any || has_chunks(bench->schedule[i]);
+    if (any || !hr_cli_was_given(bench->cli, "chunks"))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--chunks: means nothing without --pipeline-schedule interleaved");
+}
+
+static enum hr_status check_model(const struct hr_cli *cli)
+{
+    static const char *const names[] = {"stages", "data", "input", "classes"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (hr_cli_was_given(cli, names[i]) && !hr_cli_was_given(cli, "model"))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing without --model", names[i]);
+    return HR_OK;
+}
+
+static enum hr_status read_options(struct bench *bench)
+{
+    const struct hr_cli *cli = bench->cli;
+    HR_TRY(parse_schedules(bench));
+    HR_TRY(check_chunks(bench));
+    HR_TRY(check_model(cli));
+    if (hr_cli_was_given(cli, "pipeline"))
+        HR_TRY(parse_list("pipeline", cli->pipeline, &bench->stages));
+    if (hr_cli_was_given(cli, "micro-batches"))
+        HR_TRY(parse_list("micro-batches", cli->micro_batches, &bench->micro_batches));
+    if (hr_cli_was_given(cli, "stages") && bench->stages.n != 1)
+        return hr_fail(HR_E_USAGE, "--stages %s: expected --pipeline K beside it, one number",
+                       cli->stages);
+    bench->only = bench->nschedules == 1 && bench->stages.n == 1 && bench->micro_batches.n == 1;
+    return HR_OK;
+}
+
+/* --- one combination --- */
+
+/* Forward, and both halves of backward where layers have them, as hr_model_madds counts. */
+static void count_costs(const struct bench *bench, size_t parts)
+{
+    size_t trained = 0;
+    for (size_t p = 0; p < parts; p++) {
+        struct hr_part_cost *part = &bench->part[p];
+        *part = (struct hr_part_cost){0};
+        for (size_t i = bench->cut[p]; i < bench->cut[p + 1]; i++) {
+            const struct hr_layer_info layer = hr_model_layer(bench->model, i);
+            const int64_t madds = (int64_t)layer.madds;
+            part->forward += madds;
+            part->backward_data += trained ? madds : 0;
+            part->backward_weights += layer.params ? madds : 0;
+            trained += layer.params;
+        }
+    }
+}
+
+static enum hr_status take_parts(struct bench *bench, size_t parts)
+{
+    free(bench->cut);
+    free(bench->part);
+    bench->cut = calloc(parts + 1, sizeof *bench->cut);
+    bench->part = calloc(parts, sizeof *bench->part);
+    return bench->cut && bench->part ? HR_OK
+                                     : hr_fail(HR_E_NOMEM, "no memory for %zu parts", parts);
+}
+
+static enum hr_status cut(struct bench *bench, size_t parts)
+{
+    HR_TRY(take_parts(bench, parts));
+    if (!bench->model) {
+        for (size_t p = 0; p < parts; p++)
+            bench->part[p] = (struct hr_part_cost){1, 1, 1};
+        return HR_OK;
+    }
+    bench->cut[parts] = hr_model_layer_count(bench->model);
+    HR_TRY(hr_cut_model(bench->model, bench->cli->stages, parts, bench->cut + 1));
+    count_costs(bench, parts);
+    return HR_OK;
+}
+
+static double cost_of(const struct bench *bench, const struct hr_pipeline_shape *shape, size_t rank)
+{
+    int64_t sum = 0;
+    for (size_t p = rank; p < shape->stages * shape->chunks; p += shape->stages)
+        sum +=
+            bench->part[p].forward + bench->part[p].backward_data + bench->part[p].backward_weights;
+    return (double)sum;
+}
+
+static void fill_row(const struct bench *bench, struct hr_pipelines_row *row)
+{
+    const struct hr_pipeline_shape *shape = &row->shape;
+    double sum = 0, most = 0;
+    row->bubble = bench->walk.bubble;
+    row->messages = bench->walk.messages;
+    for (size_t r = 0; r < shape->stages; r++) {
+        const double cost = cost_of(bench, shape, r);
+        const size_t stored = bench->walk.rank[r].stored;
+        sum += cost;
+        most = cost > most ? cost : most;
+        row->stored = stored > row->stored ? stored : row->stored;
+    }
+    row->balance = sum / ((double)shape->stages * most);
+    row->makespan = (double)bench->walk.makespan / ((double)shape->micro_batches * sum);
+}
+
+static enum hr_status add(struct bench *bench, const struct hr_pipeline_schedule *schedule,
+                          size_t stages, size_t micro_batches)
+{
+    struct hr_pipelines_row *row = &bench->table.row[bench->table.n];
+    *row = (struct hr_pipelines_row){
+        .schedule = schedule,
+        .shape = {stages, micro_batches, has_chunks(schedule) ? bench->cli->chunks : 1}};
+    HR_TRY(hr_signals_check());
+    HR_TRY(schedule->check(&row->shape));
+    HR_TRY(cut(bench, stages * row->shape.chunks));
+    if (bench->table.madds * (double)micro_batches > 0x1p61)
+        return hr_fail(HR_E_USAGE, "--micro-batches %zu: more multiply-adds than can be counted",
+                       micro_batches);
+    const struct hr_pipeline_costs costs = {.part = bench->part};
+    hr_pipeline_walk_fini(&bench->walk);
+    HR_TRY(hr_pipeline_walk(schedule, &row->shape, &costs, &bench->walk));
+    fill_row(bench, row);
+    bench->table.n++;
+    return HR_OK;
+}
+
+/* --- all of them --- */
+
+/* Why, in lines of comment. */
+static void note_left_out(FILE *out, const struct hr_pipelines_row *row, const char *why)
+{
+    const size_t width = hr_manual_width(STDOUT_FILENO);
+    struct hr_span text = {why, strlen(why)}, word;
+    size_t column =
+        (size_t)fprintf(out, "# without %s, %zu stages, %zu micro-batches:", row->schedule->name,
+                        row->shape.stages, row->shape.micro_batches);
+    while (hr_span_word(&text, &word)) {
+        if (column + 1 + word.length > width)
+            column = (size_t)fprintf(out, "\n#  ") - 1;
+        column += (size_t)fprintf(out, " %.*s", (int)word.length, word.text);
+    }
+    fputs("\n", out);
+}
+
+/* What cannot be is left out of a sweep, and noted once. */
+static enum hr_status add_or_note(struct bench *bench, const struct hr_pipeline_schedule *schedule,
+                                  size_t stages, size_t micro_batches)
+{
+    const enum hr_status status = add(bench, schedule, stages, micro_batches);
+    if (status != HR_E_USAGE || bench->only)
+        return status;
+    if (strcmp(bench->left_out, hr_error_message()) != 0)
+        note_left_out(bench->notes, &bench->table.row[bench->table.n], hr_error_message());
+    snprintf(bench->left_out, sizeof bench->left_out, "%s", hr_error_message());
+    return HR_OK;
+}
+
+static enum hr_status add_stages(struct bench *bench, size_t stages)
+{
+    const struct list usual = {{stages, 2 * stages, 4 * stages}, 3};
+    const struct list *micro = bench->micro_batches.n ? &bench->micro_batches : &usual;
+    for (size_t m = 0; m < micro->n; m++)
+        for (size_t s = 0; s < bench->nschedules; s++)
+            HR_TRY(add_or_note(bench, bench->schedule[s], stages, micro->value[m]));
+    return HR_OK;
+}
+
+static enum hr_status add_all(struct bench *bench)
+{
+    for (size_t k = 0; k < bench->stages.n; k++)
+        HR_TRY(add_stages(bench, bench->stages.value[k]));
+    /* 2, 4, 8 stages, as far as the layers go; without a pipeline at all the reason is an error. */
+    for (size_t K = 2; !bench->stages.n && K <= MOST_USUAL_STAGES; K *= 2) {
+        const enum hr_status status = cut(bench, K);
+        if (status == HR_E_USAGE && K > 2)
+            break;
+        HR_TRY(status);
+        HR_TRY(add_stages(bench, K));
+    }
+    return bench->table.n ? HR_OK : hr_fail(HR_E_USAGE, "%s", bench->left_out);
+}
+
+/* --- one in full --- */
+
+/* "0 to 2, 5": the layers of all parts of a rank, or the parts. */
+static void write_layers(const struct bench *bench, const struct hr_pipeline_shape *shape,
+                         size_t rank, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t p = rank; p < shape->stages * shape->chunks && used < size; p += shape->stages) {
+        char text[64];
+        snprintf(text, sizeof text, "%zu", p);
+        if (bench->model)
+            hr_cut_text(bench->model, bench->cut[p], bench->cut[p + 1], text, sizeof text);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", p > rank ? ", " : "", text);
+    }
+}
+
+static enum hr_status show_one(const struct bench *bench)
+{
+    const struct hr_pipelines_row *row = &bench->table.row[0];
+    const size_t K = row->shape.stages;
+    struct hr_pipelines_rank *ranks = calloc(K, sizeof *ranks);
+    const struct hr_pipelines_one one = {
+        .table = &bench->table, .row = row, .walk = &bench->walk, .rank = ranks};
+    enum hr_status status = HR_OK;
+    double sum = 0;
+    if (!ranks)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu stages", K);
+    for (size_t r = 0; r < K; r++) {
+        ranks[r].share = cost_of(bench, &row->shape, r);
+        sum += ranks[r].share;
+        write_layers(bench, &row->shape, r, ranks[r].layers, sizeof ranks[r].layers);
+    }
+    for (size_t r = 0; r < K; r++)
+        ranks[r].share /= sum;
+    if (speaks(bench))
+        status = hr_pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
+    if (status == HR_OK && bench->cli->json[0])
+        status = hr_json_write_pipelines(bench->cli->json, &bench->table, &one);
+    free(ranks);
+    return status;
+}
+
+static enum hr_status show(struct bench *bench)
+{
+    fflush(bench->notes); /* into bench->noted */
+    if (speaks(bench)) {
+        fputs(bench->noted, stdout);
+        hr_pipelines_print(stdout, &bench->table);
+    }
+    if (bench->only)
+        return show_one(bench);
+    return bench->cli->json[0] ? hr_json_write_pipelines(bench->cli->json, &bench->table, NULL)
+                               : HR_OK;
+}
+
+static enum hr_status build(struct bench *bench)
+{
+    const struct hr_dataset *set = &bench->data.dataset;
+    if (!hr_cli_was_given(bench->cli, "model"))
+        return HR_OK;
+    HR_TRY(hr_bench_data_open(bench->cli, false, &bench->data));
+    HR_TRY(hr_model_create(bench->cli->train.model, set->shape, set->classes, &bench->model));
+    bench->table.model = bench->cli->train.model;
+    bench->table.data = bench->data.name;
+    bench->table.madds = hr_model_madds(bench->model);
+    return HR_OK;
+}
+
+enum hr_status hr_bench_pipeline(struct hr_cli *cli)
+{
+    static struct bench bench;
+    bench = (struct bench){.cli = cli};
+    HR_TRY(read_options(&bench));
+    bench.notes = open_memstream(&bench.noted, &bench.noted_bytes);
+    if (!bench.notes)
+        return hr_fail(HR_E_NOMEM, "no memory for notes");
+    enum hr_status status = build(&bench);
+    if (status == HR_OK)
+        status = add_all(&bench);
+    if (status == HR_OK)
+        status = show(&bench);
+    hr_pipeline_walk_fini(&bench.walk);
+    fclose(bench.notes);
+    free(bench.noted);
+    free(bench.cut);
+    free(bench.part);
+    hr_model_destroy(bench.model);
+    hr_bench_data_close(&bench.data);
+    return status;
+}

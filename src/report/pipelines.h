@@ -1,0 +1,54 @@
+/* pipelines.h - results of `hogring bench pipeline`: schedules walked on paper. */
+#ifndef HR_REPORT_PIPELINES_H
+#define HR_REPORT_PIPELINES_H
+
+#include <stdio.h>
+
+#include "pipeline/walk.h"
+
+/* One schedule in one shape. */
+struct hr_pipelines_row {
+    const struct hr_pipeline_schedule *schedule;
+    struct hr_pipeline_shape shape;
+    double makespan;   /* 1: what one worker takes for the same micro-batches */
+    double bubble;     /* of the walk */
+    size_t stored;     /* most activations at once, of the rank that has most */
+    double balance;    /* of the ranks' work, mean / most */
+    uint64_t messages; /* between ranks */
+};
+
+enum { HR_PIPELINES_ROWS = 4096 };
+
+struct hr_pipelines_table {
+    const char *model; /* NULL: stages are equal */
+    const char *data;
+    double madds; /* of a sample, forward and backward */
+    struct hr_pipelines_row row[HR_PIPELINES_ROWS];
+    size_t n;
+};
+
+/* One row in full. */
+struct hr_pipelines_rank {
+    char layers[96]; /* "0 to 2", "0, 3 to 4" */
+    double share;    /* of the work */
+};
+
+struct hr_pipelines_one {
+    const struct hr_pipelines_table *table; /* of this row alone */
+    const struct hr_pipelines_row *row;
+    const struct hr_pipeline_walk *walk;
+    const struct hr_pipelines_rank *rank; /* (K) */
+};
+
+void hr_pipelines_print(FILE *out, const struct hr_pipelines_table *table);
+/* Its picture, in lines of at most `width` columns, and what each rank has. */
+HR_CHECKED enum hr_status hr_pipelines_print_one(FILE *out, const struct hr_pipelines_one *one,
+                                                 size_t width);
+
+/* The same as {"hogring", "machine", "model", "madds", "rows": [...], "ranks": [...]}, the last
+ * where there is `one`; path as in hr_json_write_rows. */
+HR_CHECKED enum hr_status hr_json_write_pipelines(const char *path,
+                                                  const struct hr_pipelines_table *table,
+                                                  const struct hr_pipelines_one *one);
+
+#endif
