@@ -53,7 +53,7 @@ enum hr_status hr_stage_serve(struct hr_stage *stage, const struct hr_stage_seat
         if (hr_stage_is_over(stage))
             return HR_OK;
         hr_control_phase(seat->control, seat->rank, HR_PHASE_COMPUTE);
-        hr_control_step(seat->control, seat->rank, stage->step);
+        hr_control_step(seat->control, seat->rank, stage->at.step->index);
         HR_TRY(do_actions(stage, seat));
     }
 }

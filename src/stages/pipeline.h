@@ -62,7 +62,8 @@ size_t hr_pipeline_params(const struct hr_pipeline *pipeline, size_t rank);
 
 struct hr_pipeline_step {
     alignas(HR_LINE) struct hr_atom64 begun; /* steps; writer: rank 0. With it is published: */
-    size_t count;                            /* samples of the batch */
+    uint64_t index;                          /* of the batch, for who looks from outside */
+    size_t count;                            /* samples of it */
     uintptr_t weights, grads; /* bytes from the place that all count from (stage.h) */
     struct hr_atom32 over;    /* no more will come */
 };

@@ -110,6 +110,7 @@ void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task)
 {
     struct hr_pipeline_step *step = lead->at.step;
     const uintptr_t origin = (uintptr_t)lead->place.origin;
+    step->index = task->index;
     step->count = task->count;
     step->weights = (uintptr_t)task->weights - origin;
     step->grads = (uintptr_t)task->grads - origin;

@@ -80,6 +80,7 @@ struct hr_stage_task {
     const float *weights; /* (params) of the whole model */
     float *grads;         /* (params) out */
     size_t count;         /* samples */
+    uint64_t index;       /* of the batch, for who looks from outside */
 };
 void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task);
 /* No more steps: the other ranks may go. */

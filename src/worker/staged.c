@@ -68,12 +68,12 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
 }
 
 enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_batch *batch,
-                                  size_t *samples, struct hr_batch_result *result)
+                                  uint64_t index, size_t *samples, struct hr_batch_result *result)
 {
     const struct hr_train_job *job = self->job;
     const struct hr_worker *worker = &self->worker;
     const struct hr_batch share = hr_input_share_of(job, worker->seat, worker->seats, batch);
-    const struct hr_stage_task task = {worker->weights, worker->grads, share.count};
+    const struct hr_stage_task task = {worker->weights, worker->grads, share.count, index};
     struct loader loader = {self, batch};
     *samples = share.count;
     if (!job->played)

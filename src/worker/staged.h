@@ -16,11 +16,11 @@ void hr_staged_seat(const struct hr_train_job *job, size_t rank, size_t *worker,
 struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t worker, size_t k,
                                       struct hr_bell **bell);
 
-/* The gradient of the worker's share of a batch into its grads, *samples out. It waits for the
- * other stages, unless one process plays all ranks. */
+/* The gradient of the worker's share of a batch, number `index`, into its grads, *samples out. It
+ * waits for the other stages, unless one process plays all ranks. */
 HR_CHECKED enum hr_status hr_staged_gradient(struct hr_train_worker *self,
-                                             const struct hr_batch *batch, size_t *samples,
-                                             struct hr_batch_result *result);
+                                             const struct hr_batch *batch, uint64_t index,
+                                             size_t *samples, struct hr_batch_result *result);
 /* The worker ends: the other stages may. */
 void hr_staged_end(struct hr_train_worker *self);
 

@@ -300,7 +300,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     size_t samples = share.count;
     struct hr_batch_result result;
     if (self->job->pipeline)
-        HR_TRY(hr_staged_gradient(self, &batch, &samples, &result));
+        HR_TRY(hr_staged_gradient(self, &batch, task->index, &samples, &result));
     else
         result = self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
                  : self->parts > 1       ? hr_parts_gradient(self, &batch, &samples)

@@ -76,6 +76,21 @@ END
   grep -q "stopped" "$TMP/err"
 }
 
+@test "--stall-warn names a stage that others wait for, and it goes on" {
+  start --stall-warn 300ms --timeout 60s
+  victim=$(child_of $pid 2)
+  kill -STOP "$victim"
+  for _ in $(seq 200); do grep -q "(--stall-warn)" "$TMP/err" && break; sleep 0.05; done
+  grep -q "rank 1 (pid $victim) has been stopped for .*; rank 0 has waited" "$TMP/err"
+  kill -CONT "$victim"
+  for _ in $(seq 200); do grep -q "goes on after" "$TMP/err" && break; sleep 0.05; done
+  kill -INT $pid
+  code=0
+  wait $pid || code=$?
+  [ $code -eq 130 ]
+  grep -q "rank 1 (pid $victim) goes on after" "$TMP/err"
+}
+
 @test "options of pipelines mean nothing without one" {
   for options in "--micro-batches 4" "--stages 3,3" "--chunks 2" "--pipeline-schedule gpipe"; do
     run hogring train $options --epochs 1

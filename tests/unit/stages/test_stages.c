@@ -135,7 +135,7 @@ static struct hr_stage_place place_of(struct rig *rig, size_t rank)
 
 static void play_a_step(struct rig *rig, struct hr_stage *stage, uint64_t seed)
 {
-    const struct hr_stage_task task = {rig->weights, rig->grads, rig->count};
+    const struct hr_stage_task task = {rig->weights, rig->grads, rig->count, 0};
     size_t K = rig->pipeline->ranks, idle = 0;
     memset(rig->grads, 0xff, rig->params * sizeof *rig->grads);
     hr_stage_publish(stage, &task);
@@ -197,7 +197,7 @@ static void one_thread_does_the_work_of_all(void **state)
     struct hr_crew crew;
     struct rig rig;
     open_rig(&rig, "1f1b", 3, 4, 18);
-    const struct hr_stage_task task = {rig.weights, rig.grads, rig.count};
+    const struct hr_stage_task task = {rig.weights, rig.grads, rig.count, 0};
     CHECK_OK(hr_crew_start(&crew, rig.pipeline));
     for (size_t step = 0; step < STEPS; step++) {
         const struct hr_batch_result got = hr_crew_step(&crew, &task, rig.account, load, &rig);
@@ -219,7 +219,7 @@ static enum hr_status lead(struct ranks *ranks, struct hr_stage *stage,
                            const struct hr_stage_seat *seat)
 {
     struct rig *rig = ranks->rig;
-    const struct hr_stage_task task = {rig->weights, rig->grads, rig->count};
+    const struct hr_stage_task task = {rig->weights, rig->grads, rig->count, 0};
     stage->load = load;
     stage->load_arg = rig;
     for (size_t step = 0; step < STEPS; step++) {
