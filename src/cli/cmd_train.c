@@ -1,4 +1,5 @@
 /* hogring train - one run under one strategy. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,19 @@ static void print_dropped(FILE *out, const struct hr_run_result *result)
     fputc('\n', out);
 }
 
+static void print_pipeline(FILE *out, const struct hr_pipeline_report *report)
+{
+    if (isnan(report->bubble)) /* one thread did the work of all */
+        return;
+    fprintf(out, "bubble          %.1f %% of the stages' time (%s of equal stages: %.1f %%); idle:",
+            100 * report->bubble, report->schedule, 100 * report->formula);
+    for (size_t k = 0; k < report->stages; k++)
+        fprintf(out, " %.1f %%",
+                100 * report->stage[k].wait_s /
+                    (report->stage[k].wait_s + report->stage[k].busy_s));
+    fputc('\n', out);
+}
+
 static void print_end(FILE *out, const struct hr_run_result *result)
 {
     fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
@@ -40,6 +54,8 @@ static void print_end(FILE *out, const struct hr_run_result *result)
     if (!strcmp(result->clock, "virtual"))
         fprintf(out, "virtual time    %.6g s of %zu worker%s, computed in %.3g s\n",
                 result->seconds, result->workers, result->workers == 1 ? "" : "s", result->wall_s);
+    if (result->pipeline.stages)
+        print_pipeline(out, &result->pipeline);
     if (result->dropped)
         print_dropped(out, result);
     if (result->resent)

@@ -20,6 +20,7 @@ digest() { hogring train "$@" --quiet | sed -n 's/^weights digest  //p'; }
   [[ "$output" == *"pipeline 1f1b, 8 micro-batches of 4"* ]]
   [[ "$output" == *"stage 0: layers 0 to 2, 16,640 parameters, 24.3 % of multiply-adds"* ]]
   [[ "$output" == *"between stages"* ]]
+  [[ "$output" == *"bubble          "*" % of the stages' time (1f1b of equal stages: 20.0 %); idle: "* ]]
   python3 - "$TMP/run.json" <<'END'
 import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
