@@ -154,7 +154,7 @@ check: all units                               ## unit tests, under a minute
 test: deps                                     ## install, build, and run every test that fits in 15 minutes
 	@$(MAKE) --no-print-directory lint run-tests
 run-tests: all units
-	@HOGRING=$(BIN)/hogring tests/run.sh -t 180 $(TESTS) $(wildcard tests/cli/*.bats)
+	@HOGRING=$(BIN)/hogring tests/run.sh -t $(if $(SAN.$(CONFIG)),900,180) $(TESTS) $(wildcard tests/cli/*.bats)
 long: deps                                     ## the same tests at full counts (minutes)
 	@HOGRING_LONG=1 HOGRING=build/hogring $(MAKE) --no-print-directory all units
 	@HOGRING_LONG=1 HOGRING=build/hogring tests/run.sh -t 3600 $(TESTS) $(wildcard tests/cli/*.bats)
