@@ -88,9 +88,12 @@ static enum hr_status open_logs(struct hr_drive *drive)
 
 static enum hr_status begin(struct hr_drive *drive)
 {
+    struct hr_trace_recording *file = &drive->recorder->file;
     HR_TRY(hr_trace_header_write(drive, &drive->recorder->header));
-    return hr_trace_begin(&drive->recorder->file, drive->job->options->record,
-                          hr_record_owners(drive));
+    HR_TRY(hr_trace_begin(file, drive->job->options->record, hr_record_owners(drive)));
+    if (drive->job->shared->outlives)
+        file->version = HR_TRACE_VERSION_LOSSES;
+    return HR_OK;
 }
 
 enum hr_status hr_record_begin(struct hr_drive *drive)

@@ -9,12 +9,26 @@
 #include "session/machine_bits.h"
 #include "drive/record.h"
 
+/* In version 1 the launcher's log said other things. */
+static enum hr_status check_version(const struct hr_trace *trace,
+                                    const struct hr_train_options *options)
+{
+    if (trace->version >= HR_TRACE_VERSION_LOSSES || !strcmp(options->on_loss, "stop"))
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT,
+                   "is a trace of version %u of a run with --on-loss %s, expected %d: an earlier "
+                   "version of hogring made it; record the run anew",
+                   trace->version, hr_printable(options->on_loss).text, HR_TRACE_VERSION_LOSSES);
+}
+
 static enum hr_status open_into(const char *path, struct hr_replay *replay,
                                 struct hr_replay_own *own)
 {
     HR_TRY(hr_trace_open(path, &own->trace));
-    const enum hr_status status =
+    enum hr_status status =
         hr_trace_text_read(own->trace.header, own->trace.trailer, replay, &own->texts);
+    if (status == HR_OK)
+        status = check_version(&own->trace, &replay->options);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "%s", path);
 }
 

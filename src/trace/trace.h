@@ -15,7 +15,7 @@
  *
  * File:      little-endian; varint = LEB128, seven bits a byte, the lowest first.
  *                "HOGTRACE"   8 bytes
- *                u32          version, 1
+ *                u32          version: 1; of a run that outlives ranks 2
  *                u32          nowners
  *                u64          header_bytes
  *                u64          trailer_bytes
@@ -37,7 +37,8 @@
  *            Differences wrap at 2^64. A usual entry (small kind, step + 1, 10 ms) is 7 or 8 bytes.
  * Losses:    a run that outlives ranks (--on-loss) has one owner more, the last: its launcher,
  *            whose ranks are workers and servers (drive/roll.h); header and trailer have "losses".
- *            The version is the same, and traces of other runs are byte by byte what they were.
+ *            Traces of other runs are byte by byte what they were. In version 1 the launcher's log
+ *            said other things: such a trace is refused (drive/replay.c).
  * Part:      "HOGTPART", entries, then u32 owner, nranks, u64 entries, bytes, "HOGTDONE".
  * Limits:    HR_TRACE_*, checked before memory is taken.
  * Threads:   a log and a cursor belong to one thread; a trace is const after open.
@@ -55,6 +56,7 @@
 
 enum {
     HR_TRACE_VERSION = 1,
+    HR_TRACE_VERSION_LOSSES = 2,
     HR_TRACE_OWNERS = 4096,
     HR_TRACE_RANKS = 4096,
     HR_TRACE_SLOTS = 16,         /* kinds with a last value of their own */
@@ -83,7 +85,8 @@ struct hr_trace_last {
 struct hr_trace_recording {
     const char *path; /* borrowed until assemble or abandon */
     size_t nowners;
-    int lock; /* FILE.part0, open and locked */
+    uint32_t version; /* HR_TRACE_VERSION, unless the caller says otherwise before assemble */
+    int lock;         /* FILE.part0, open and locked */
 };
 
 /* Call before the owners open their logs. HR_E_IO when FILE cannot be written there, or another run
@@ -112,6 +115,7 @@ struct hr_trace_section {
 struct hr_trace {
     char *file;             /* owned; NULL after parse */
     char *header, *trailer; /* owned texts */
+    uint32_t version;
     size_t nowners;
     struct hr_trace_section *owner; /* (nowners) owned */
 };

@@ -90,7 +90,8 @@ enum hr_status hr_trace_begin(struct hr_trace_recording *recording, const char *
 {
     char part[HR_PATH_MAX];
     HR_ASSERT(nowners > 0 && nowners <= HR_TRACE_OWNERS);
-    *recording = (struct hr_trace_recording){.path = path, .nowners = nowners, .lock = -1};
+    *recording = (struct hr_trace_recording){
+        .path = path, .nowners = nowners, .version = HR_TRACE_VERSION, .lock = -1};
     HR_TRY(hr_file_check_regular(path));
     HR_TRY(hr_trace_part_path(part, path, 0));
     HR_TRY(take_lock(part, &recording->lock));
@@ -194,7 +195,7 @@ static enum hr_status put_section(struct assembly *assembly, size_t owner)
 static enum hr_status put_all(struct assembly *assembly, const char *header, const char *trailer)
 {
     struct hr_trace_file_head head = {
-        .version = HR_TRACE_VERSION,
+        .version = assembly->recording->version,
         .nowners = (uint32_t)assembly->recording->nowners,
         .header_bytes = strlen(header),
         .trailer_bytes = strlen(trailer),

@@ -135,11 +135,11 @@ static enum hr_status read_head(struct reader *reader, size_t bytes,
         return hr_fail(HR_E_FORMAT, "%s: this trace is torn: %zu bytes, expected at least %zu",
                        reader->name, bytes, sizeof *head + HR_TRACE_DIGEST_BYTES);
     memcpy(head, reader->data, sizeof *head);
-    if (head->version != HR_TRACE_VERSION)
+    if (head->version < HR_TRACE_VERSION || head->version > HR_TRACE_VERSION_LOSSES)
         return hr_fail(
             HR_E_FORMAT,
-            "%s: is a trace of version %u, expected %d: another version of hogring made it",
-            reader->name, head->version, HR_TRACE_VERSION);
+            "%s: is a trace of version %u, expected %d or %d: another version of hogring made it",
+            reader->name, head->version, HR_TRACE_VERSION, HR_TRACE_VERSION_LOSSES);
     reader->end = reader->data + bytes - HR_TRACE_DIGEST_BYTES;
     reader->at = reader->data + sizeof *head;
     return check_digest(reader);
@@ -218,6 +218,7 @@ static enum hr_status parse(struct reader *reader, size_t bytes)
 {
     struct hr_trace_file_head head;
     HR_TRY(read_head(reader, bytes, &head));
+    reader->trace->version = head.version;
     HR_TRY(take_text(reader, head.header_bytes, "header", &reader->trace->header));
     HR_TRY(take_sections(reader, head.nowners));
     HR_TRY(take_text(reader, head.trailer_bytes, "trailer", &reader->trace->trailer));

@@ -68,6 +68,7 @@ void trace_rewrite(const char *from, const char *to, const struct trace_edit *ed
     snprintf(path, sizeof path, "%s", scratch(to));
     CHECK_OK(hr_trace_open(scratch(from), &trace));
     CHECK_OK(hr_trace_begin(&recording, path, trace.nowners));
+    recording.version = edit->version ? edit->version : trace.version;
     for (size_t owner = 0; owner < trace.nowners; owner++)
         copy_log(&trace, owner, path, edit);
     CHECK_OK(hr_trace_assemble(&recording, edit->header ? edit->header : trace.header,

@@ -26,6 +26,7 @@ struct trace_edit {
     void (*change)(struct hr_trace_entry *entries, size_t n);
     size_t owner;
     const char *header, *trailer;
+    uint32_t version; /* 0: its own */
 };
 void trace_rewrite(const char *from, const char *to, const struct trace_edit *edit);
 

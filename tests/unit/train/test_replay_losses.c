@@ -280,6 +280,30 @@ static void what_is_said_of_losses_is_checked(void **state)
     free(trailer);
 }
 
+/* Other traces are of version 1, and of any build. */
+static void an_earlier_builds_log_of_losses_is_refused(void **state)
+{
+    (void)state;
+    static const char *const how[] = {"stop", "continue"};
+    for (size_t i = 0; i < 2; i++) {
+        struct hr_train_options options = options_of("ps-async", "", 0);
+        const struct trace_edit edit = {.version = HR_TRACE_VERSION};
+        struct hr_trace trace;
+        char digest[33];
+        snprintf(options.on_loss, sizeof options.on_loss, "%s", how[i]);
+        options.epochs = 1;
+        trace_record("run.trace", options, digest);
+        CHECK_OK(hr_trace_open(scratch("run.trace"), &trace));
+        assert_int_equal(trace.version, 1 + i);
+        hr_trace_fini(&trace);
+        trace_rewrite("run.trace", "earlier", &edit);
+        if (i == 0)
+            CHECK_REPLAY("earlier", digest);
+        else
+            trace_refused("earlier", HR_E_FORMAT, "an earlier version of hogring made it");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +324,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(replicas_that_are_threads_are_replayed, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(replicas_that_are_processes_are_replayed, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(an_earlier_builds_log_of_losses_is_refused, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(explored_deaths_are_replayed, scratch_setup,
                                         scratch_teardown),
