@@ -73,6 +73,23 @@ static enum hr_status check_data(const struct hr_replay *replay, const struct hr
                    dataset->digest);
 }
 
+/* In earlier builds some strategies brought workers together wherever they saved. */
+static enum hr_status check_saves(const struct hr_replay *replay,
+                                  const struct hr_shared_state *shared)
+{
+    const struct hr_strategy *strategy = shared->strategy;
+    const bool changed =
+        strategy->drifts || strategy->ties_replicas || shared->staleness_bound < UINT64_MAX;
+    if (hr_replay_own(replay)->texts.pure_saves || !changed ||
+        !replay->options.checkpoint_every.steps)
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT,
+                   "%s: an earlier version of hogring made it, in which saves inside of an epoch "
+                   "(--checkpoint-every %llu) changed a run of %s",
+                   replay->path, (unsigned long long)replay->options.checkpoint_every.steps,
+                   strategy->name);
+}
+
 enum hr_status hr_replay_prepare(struct hr_drive *drive)
 {
     const struct hr_replay *replay = drive->replay;
@@ -80,6 +97,7 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
     struct hr_batch_schedule *schedule = &drive->job->shared->schedule;
     const size_t owners = hr_record_owners(drive);
     HR_TRY(check_data(replay, drive->job->dataset));
+    HR_TRY(check_saves(replay, drive->job->shared));
     HR_TRY(hr_strategy_same_graph(drive->job->shared, replay->options.gossip_graph,
                                   replay->graph_digest));
     HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->texts.machine, replay->path));

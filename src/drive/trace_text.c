@@ -210,6 +210,7 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
         HR_TRY(
             take_text(header, "gossip_graph", replay->graph_digest, sizeof replay->graph_digest));
     texts->pauses = json_is_true(json_object_get(header, "pauses"));
+    texts->pure_saves = json_object_get(header, "pauses"); /* the builds before did not say */
     texts->machine = json_incref(json_object_get(header, "machine"));
     return json_is_object(texts->machine) ? HR_OK : hr_fail(HR_E_FORMAT, "expected a \"machine\"");
 }

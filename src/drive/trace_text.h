@@ -37,7 +37,8 @@ struct hr_trace_texts {
     uint64_t *rests;        /* (nrests) owned, growing: cuts that were asked for (SIGUSR1, time) */
     size_t nrests;
     struct hr_trace_begin_state begin;
-    bool pauses; /* no save was a cut: one of a replay may be anywhere */
+    bool pauses;     /* no save was a cut: one of a replay may be anywhere */
+    bool pure_saves; /* those that were cuts changed nothing */
 };
 
 /* Into the public fields of *replay (path is set), and *texts. HR_E_FORMAT, HR_E_NOMEM. */

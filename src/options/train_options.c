@@ -187,9 +187,7 @@ enum hr_status hr_data_options_from_json(const json_t *object, struct hr_data_op
     const struct hr_option *row;
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
         const json_t *value = json_object_get(object, row->name);
-        if (!value && !strcmp(row->name, "classes"))
-            continue;
-        if (!value || !hr_option_from_json(row, options, value))
+        if (value && !hr_option_from_json(row, options, value))
             return hr_fail(HR_E_FORMAT, "data option \"%s\" has no fitting value", row->name);
     }
     return HR_OK;

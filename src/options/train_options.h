@@ -41,7 +41,7 @@ json_t *hr_train_options_json(const struct hr_train_options *options);
 HR_CHECKED enum hr_status hr_train_options_from_json(const json_t *object,
                                                      struct hr_train_options *options);
 
-/* The same of data: every row. The first traces have no "classes". */
+/* The same of data: every row. */
 json_t *hr_data_options_json(const struct hr_data_options *options);
 HR_CHECKED enum hr_status hr_data_options_from_json(const json_t *object,
                                                     struct hr_data_options *options);

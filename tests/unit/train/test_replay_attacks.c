@@ -167,6 +167,33 @@ static void a_header_is_read_like_a_command_line(void **state)
     refuse_header("\"seed\": 1", "\"seed\": 2", HR_E_USAGE, "here it would begin at step 0");
 }
 
+/* It did not know what now is an option of data, or how saves were made. */
+static void a_trace_of_an_earlier_build_is_replayed_where_it_can_be(void **state)
+{
+    (void)state;
+    static const char *const there[] = {"\"validation-data\"", "\"pauses\""};
+    char digest[33];
+    struct hr_train_options options = run_options("ssp", 3);
+    options.epochs = 1;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(options.strategy, sizeof options.strategy, "%s", i < 2 ? "ssp" : "ps-async");
+        trace_record("t", options, digest);
+        for (size_t k = 0; k < 2; k++) {
+            const struct trace_edit edit = {.header = trace_header_with("t", there[k], "\"\"")};
+            trace_rewrite("t", "earlier", &edit);
+            if (i == 1 && k == 1)
+                trace_refused("earlier", HR_E_FORMAT,
+                              "(--checkpoint-every 5) changed a run of ssp");
+            else
+                CHECK_REPLAY("earlier", digest);
+            free((char *)(uintptr_t)edit.header);
+        }
+        snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s",
+                 scratch(i ? "others" : "saves"));
+        options.checkpoint_every.steps = 5;
+    }
+}
+
 static void a_trailer_is_checked(void **state)
 {
     (void)state;
@@ -273,6 +300,7 @@ int main(void)
         TEST(a_trace_in_another_order_is_refused_and_not_waited_on),
         TEST(a_log_of_hogwild_that_does_not_fit_is_refused_and_not_waited_on),
         TEST(a_header_is_read_like_a_command_line),
+        TEST(a_trace_of_an_earlier_build_is_replayed_where_it_can_be),
         TEST(a_trailer_is_checked),
         TEST(another_digest_is_found),
         TEST(other_kernels_are_refused_unless_they_were_the_reference),
