@@ -79,6 +79,9 @@ static void print_launcher(const struct hr_trace_view *view)
             printf("    term   of all who are there, from batch %" PRIu64 "%s\n", event->value / 2,
                    event->value & 1 ? ", back at the last cut" : "");
     }
+    if (view->taken_back)
+        printf("    these terms took back %" PRIu64 " %s, which are not counted below\n",
+               view->taken_back, view->exchanges ? "exchanges" : "gradients");
 }
 
 /* As in the table of a run: load / compute / communicate / wait, in percent of its seconds. */
@@ -261,12 +264,13 @@ static json_t *histogram_json(const struct hr_trace_view *view)
 
 static json_t *view_json(const struct hr_trace_view *view)
 {
-    return json_pack("{so so so so so so so so so so}", "trace", hr_json_text(view->path), "header",
-                     json_loads(view->trace.header, 0, NULL), "trailer", json_incref(view->trailer),
-                     "owners", owners_json(view), "launcher", launcher_json(view), "workers",
-                     workers_json(view), "updates", updates_json(view), "dropped",
-                     count_if(view->drops, all_dropped(view)), "staleness", histogram_json(view),
-                     "differ", hr_json_count(view->differ));
+    return json_pack("{so so so so so so so so so so so}", "trace", hr_json_text(view->path),
+                     "header", json_loads(view->trace.header, 0, NULL), "trailer",
+                     json_incref(view->trailer), "owners", owners_json(view), "launcher",
+                     launcher_json(view), "workers", workers_json(view), "updates",
+                     updates_json(view), "dropped", count_if(view->drops, all_dropped(view)),
+                     "taken_back", hr_json_count(view->taken_back), "staleness",
+                     histogram_json(view), "differ", hr_json_count(view->differ));
 }
 
 enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path)

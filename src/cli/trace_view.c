@@ -80,7 +80,8 @@ static enum hr_status walk_request(struct hr_trace_view *view, const struct hr_t
         worker->read = *version;
     if (entry->kind != HR_PUSH && entry->kind != HR_PUSHPULL)
         return HR_OK;
-    if (first)
+    const bool back = entry->step > worker->kept;
+    if (first && !back)
         add_gradients(view, worker, entry);
     if (is_dropped(view, worker->index)) {
         worker->dropped++;
@@ -89,7 +90,8 @@ static enum hr_status walk_request(struct hr_trace_view *view, const struct hr_t
     const uint64_t staleness = view->counts ? *version - worker->read : entry->value;
     view->differ += staleness != entry->value;
     ++*version;
-    return add_push(worker, staleness);
+    view->taken_back += back && first;
+    return back ? HR_OK : add_push(worker, staleness);
 }
 
 static enum hr_status walk_hogwild(struct hr_trace_view *view, const struct hr_trace_entry *entry)
@@ -113,6 +115,20 @@ static uint64_t entries_before_term(const struct hr_trace_view *view, size_t ser
     return UINT64_MAX;
 }
 
+/* What terms from event `from` on leave of each worker's gradients. */
+static void find_kept(struct hr_trace_view *view, size_t from)
+{
+    for (size_t w = 0; w < view->nworkers; w++)
+        view->worker[w].kept = UINT64_MAX;
+    for (size_t e = from; e < view->roll.n; e++) {
+        const struct hr_roll_event *it = &view->roll.event[e];
+        for (size_t i = 0; i < it->nkept; i++)
+            if (it->kept[i].rank < view->nworkers &&
+                it->kept[i].step < view->worker[it->kept[i].rank].kept)
+                view->worker[it->kept[i].rank].kept = it->kept[i].step;
+    }
+}
+
 /* All of a term's versions are gone with it. */
 static void begin_anew(struct hr_trace_view *view, uint64_t *version)
 {
@@ -130,8 +146,9 @@ static enum hr_status walk_owner(struct hr_trace_view *view, size_t owner)
     for (size_t w = 0; w < view->nworkers && !view->hogwild; w++)
         view->worker[w].clock = view->worker[w].read = 0;
     const struct hr_trace_entry *entry;
+    find_kept(view, 0);
     while (status == HR_OK && (entry = hr_trace_peek(&cursor))) {
-        for (; entries_before_term(view, owner, &event) <= number; event++)
+        for (; entries_before_term(view, owner, &event) <= number; find_kept(view, ++event))
             begin_anew(view, &version);
         number++;
         view->kinds[owner][kind_of(view, entry)]++;

@@ -3,8 +3,9 @@
  *
  * Source:    the logs; where they are silent, the trailer, which the run itself wrote: the workers'
  *            times, and the number of updates.
- * Losses:    where all begin anew, versions are counted anew; whose gradients came too late, the
- *            log alone does not tell when there are fewer workers.
+ * Losses:    where all begin anew, versions are counted anew, and what they took back does not
+ *            count; whose gradients came too late, the log alone does not tell when there are fewer
+ *            workers.
  * Logs:      allreduce and local-sgd have none: replicas go in step, and no order decides anything.
  * Threads:   none.
  * Test:      tests/cli/inspect_trace.bats
@@ -29,6 +30,7 @@ struct hr_worker_view {
     struct hr_worker_time time; /* all it did with the run's time; from the trailer */
     uint64_t clock;             /* pushes and exchanges that count, in the log at hand */
     uint64_t read, index;       /* the version, and the batch, of its last pull there */
+    uint64_t kept;              /* gradients of it that no later term takes back */
     uint64_t stale_sum, stale_max;
     uint64_t *staleness; /* (room) of each that counts, the largest over the shards; owned */
     size_t room;
@@ -50,6 +52,7 @@ struct hr_trace_view {
     size_t nworkers;
     struct hr_worker_view *worker;     /* (nworkers) owned */
     uint64_t (*kinds)[HR_TRACE_KINDS]; /* (owners) entries by kind; owned */
+    uint64_t taken_back;               /* pushes, by terms; they count nowhere else */
     uint64_t pushes, differ;           /* that count, in all; whose recorded staleness is another */
     uint64_t step, in; /* backup-workers: the step in hand, gradients of it that are in */
     uint64_t histogram[HR_RESULT_STALENESS_BUCKETS];

@@ -137,6 +137,11 @@ void hr_roll_stand(const struct hr_drive *drive, bool rolled)
 
 void hr_roll_term(const struct hr_drive *drive, uint64_t index, bool rolled, uint64_t again)
 {
+    const struct hr_shared_state *shared = drive->job->shared;
+    for (size_t w = 0; w < shared->workers; w++)
+        append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_KEPT,
+                                               .rank = (uint32_t)w,
+                                               .step = shared->stats[w].steps});
     append(drive, &(struct hr_trace_entry){
                       .kind = HR_ROLL_TERM, .step = again, .value = 2 * index + rolled});
 }
@@ -150,40 +155,52 @@ void hr_roll_free(struct hr_roll *roll)
     *roll = (struct hr_roll){0};
 }
 
+/* What an event says stands before it: places, then, of a TERM, what is kept. */
+struct preface {
+    const struct hr_roll_place *at;
+    size_t n, nkept;
+    uint64_t next;
+};
+
 static void take_event(const struct hr_trace_entry *entry, struct hr_roll *roll,
-                       const struct hr_roll_place *at, size_t n, uint64_t next)
+                       struct preface *preface)
 {
+    const size_t n = preface->n - preface->nkept;
     roll->event[roll->n++] = (struct hr_roll_event){.kind = (enum hr_roll_kind)entry->kind,
                                                     .rank = entry->rank,
                                                     .step = entry->step,
                                                     .value = entry->value,
-                                                    .next = next,
-                                                    .at = at,
-                                                    .n = n};
+                                                    .next = preface->next,
+                                                    .at = preface->at,
+                                                    .n = n,
+                                                    .kept = preface->at + n,
+                                                    .nkept = preface->nkept};
+    *preface = (struct preface){.at = preface->at + preface->n, .next = UINT64_MAX};
 }
 
 /* What the log says, into memory that has room for all of it. */
 static enum hr_status take_all(struct hr_trace_cursor *cursor, struct hr_roll *roll)
 {
     const struct hr_trace_entry *entry;
-    size_t places = 0, first = 0;
-    uint64_t next = UINT64_MAX;
+    struct preface preface = {.at = roll->place, .next = UINT64_MAX};
+    size_t places = 0;
     roll->over = SIZE_MAX;
     for (; (entry = hr_trace_peek(cursor)); hr_trace_next(cursor)) {
         switch (entry->kind) {
         case HR_ROLL_AT:
+        case HR_ROLL_KEPT:
             roll->place[places++] = (struct hr_roll_place){entry->rank, entry->step, entry->value};
+            preface.n++;
+            preface.nkept += entry->kind == HR_ROLL_KEPT;
             break;
         case HR_ROLL_LOST:
         case HR_ROLL_BACK:
         case HR_ROLL_CUT:
         case HR_ROLL_TERM:
-            take_event(entry, roll, roll->place + first, places - first, next);
-            first = places;
-            next = UINT64_MAX;
+            take_event(entry, roll, &preface);
             break;
         case HR_ROLL_NEXT:
-            next = entry->value;
+            preface.next = entry->value;
             break;
         case HR_ROLL_OVER:
             roll->over = roll->n;

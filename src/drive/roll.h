@@ -18,6 +18,8 @@
  *                    computed once more         back to the last cut
  *     NEXT   0       0                          before a TERM that goes back: nobody had begun, or
  *                                               would have before a cut, this batch or one behind
+ *     KEPT   worker  before a TERM: gradients   0
+ *                    that count from there on
  *     OVER   0       0                          0; nobody who is lost from here on is started again
  *
  *   Where workers send one another replicas (gossip), AT of workers stands before LOST, too: how
@@ -46,6 +48,7 @@ enum hr_roll_kind {
     HR_ROLL_CUT,
     HR_ROLL_TERM,
     HR_ROLL_NEXT,
+    HR_ROLL_KEPT,
     HR_ROLL_OVER
 };
 
@@ -73,9 +76,10 @@ struct hr_roll_event {
     enum hr_roll_kind kind; /* LOST, BACK, CUT or TERM */
     uint32_t rank;
     uint64_t step, value;
-    uint64_t next;                  /* a TERM's that goes back; else UINT64_MAX */
-    const struct hr_roll_place *at; /* (n) */
-    size_t n;
+    uint64_t next;                    /* a TERM's that goes back; else UINT64_MAX */
+    const struct hr_roll_place *at;   /* (n) */
+    const struct hr_roll_place *kept; /* (nkept) */
+    size_t n, nkept;
 };
 
 struct hr_roll {

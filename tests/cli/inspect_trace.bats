@@ -54,3 +54,13 @@ trace_says() { json "$TMP/trace.json" "(d['updates'], d['staleness'], $1)"; }
   [ "$(json "$TMP/out.json" '[e["event"] for e in d["launcher"] if e["event"] != "cut"]')" = "['lost', 'back', 'lost', 'back', 'term']" ]
   [ "$(json "$TMP/out.json" 'len(d["owners"]), len(d["workers"]), d["launcher"][-1]')" = "(1, 3, {'event': 'cut', 'index': 90, 'ends': True})" ]
 }
+
+# A server goes down in the second epoch, a worker in the third, which with ps-sync is a term, too.
+@test "what was taken back is told, and does not count" {
+  for strategy in ps-async ssp elastic-averaging ps-sync; do
+    traced simulate --strategy $strategy --workers 3 --epochs 3 --on-loss restart --inject kill:server:0@time=300ms,kill:1@time=500ms 2>/dev/null
+    [ "$(run_says 0)" = "$(trace_says 0)" ] || { echo $strategy; run_says 0; trace_says 0; return 1; }
+    [ "$(trace_says 'd["taken_back"] > 0')" = "$(run_says True)" ]
+    grep -qE "^    these terms took back [0-9]+ (gradients|exchanges), which are not counted below" "$TMP/text"
+  done
+}
