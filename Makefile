@@ -148,16 +148,18 @@ uninstall:                                     ## remove what install put there
 	rm -rf $(DESTDIR)$(PREFIX)/include/hogring $(DESTDIR)$(PREFIX)/share/doc/hogring
 
 # --- tests --------------------------------------------------------------------------------------
+# So many test programs at a time; each has ranks of its own.
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n : 4)))
 units: $(TESTS)
 check: all units                               ## unit tests, under a minute
-	@tests/run.sh -t 60 $(TESTS)
+	@tests/run.sh -j $(JOBS) -t 60 $(TESTS)
 test: deps                                     ## install, build, and run every test that fits in 15 minutes
 	@$(MAKE) --no-print-directory lint run-tests
 run-tests: all units
-	@HOGRING=$(BIN)/hogring tests/run.sh -t $(if $(SAN.$(CONFIG)),900,180) $(TESTS) $(wildcard tests/cli/*.bats)
+	@HOGRING=$(BIN)/hogring tests/run.sh -j $(JOBS) -t $(if $(SAN.$(CONFIG)),900,180) $(TESTS) $(wildcard tests/cli/*.bats)
 long: deps                                     ## the same tests at full counts (minutes)
 	@HOGRING_LONG=1 HOGRING=build/hogring $(MAKE) --no-print-directory all units
-	@HOGRING_LONG=1 HOGRING=build/hogring tests/run.sh -t 3600 $(TESTS) $(wildcard tests/cli/*.bats)
+	@HOGRING_LONG=1 HOGRING=build/hogring tests/run.sh -j $(JOBS) -t 3600 $(TESTS) $(wildcard tests/cli/*.bats)
 asan: deps                                     ## every test under AddressSanitizer and UBSan
 	@$(MAKE) --no-print-directory CONFIG=asan CC=clang run-tests
 tsan: deps                                     ## every test under ThreadSanitizer, with the reference GEMM
@@ -181,7 +183,7 @@ coverage:                                      ## branches of ring, checkpoints 
 	@if command -v gcovr >/dev/null; then $(MAKE) --no-print-directory CONFIG=coverage CFLAGS="-g -O0 --coverage" LDFLAGS=--coverage run-coverage; \
 	else echo "coverage: skipped, gcovr is not installed"; fi
 run-coverage: $(filter $(COVERING:%=$(B)/tests/%),$(TESTS))
-	@tests/run.sh -t 600 $^
+	@tests/run.sh -j $(JOBS) -t 600 $^
 	@sh tests/coverage.sh $(B)
 peers: all                                     ## measure beside Open MPI, MPICH, gloo, PyTorch, LIBLINEAR what of them is installed: tests/peers/FIGURES.md
 	@python3 tests/peers/compare.py $(PEERS)

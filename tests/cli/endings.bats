@@ -92,13 +92,13 @@ interrupted() {
 }
 
 @test "compare side by side passes a signal on" {
-  "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent 2>"$TMP/err" >/dev/null &
+  "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent --json "$TMP/json" 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "hogwild  epoch 1/"
   kill -INT $pid
   code=0; wait $pid || code=$?
   [ $code = 130 ]
-  ! pgrep -f "hogring compare.*100000" >/dev/null
+  ! pgrep -f "hogring compare.*$TMP/json" >/dev/null
 }
 
 @test "a killed worker process is named, and the run ends with 4" {
