@@ -8,6 +8,7 @@
   files have an order (FILE_ORDER), nothing calls what stands above it
 - every header begins with its name and compiles alone
 - functions have at most 60 lines, source files 400 (tests 450), headers 250, lines 100 columns
+- in bats files nothing stands that fails unnoticed
 - a test program that is named exists, and so does every file that a README names
 - atomics stand in shm/atom.h alone; exit() and printf() in bench, cli, report and base/log alone
 """
@@ -84,6 +85,12 @@ def check_readmes():
             for name in re.findall(r"`([\w/.-]+\.(?:c|h|py|sh|bats|bash|txt|md|S))`", line):
                 if not any((place / name).exists() for place in (readme.parent, Path("."), Path("src"), Path("include"), Path("tests/unit/train"))):
                     complain(readme, number, f"there is no {name}")
+
+def check_shell(path, lines):
+    for number, line in enumerate(lines, 1):
+        passed_over = re.match(r"\s*(! |\[.*\] && [!\[])", line) and "||" not in line
+        if passed_over and lines[number].strip() != "}":
+            complain(path, number, "bash goes on where this fails: || return 1, or a line each")
 
 def check_headers_alone(headers, compiler):
     for header in headers:
@@ -168,6 +175,8 @@ def main():
             check_includes(path, lines)
         check_functions(path, lines)
         check_words(path, lines)
+    for path in sorted(p for pattern in ("*.bats", "*.bash") for p in Path("tests/cli").glob(pattern)):
+        check_shell(path, path.read_text().split("\n"))
     for path in files:
         if path.suffix == ".h" and not path.read_text().startswith(f"/* {path.name} - "):
             complain(path, 1, f"does not begin with /* {path.name} - ")

@@ -112,7 +112,8 @@ clean() {
   says "^removed /dev/shm/hogring.$pid.1.0+, which pid $pid has left removed /dev/shm/hogring.$dead.[0-9]*.[0-9a-f]*, which pid $dead has left $"
   doctor 0
   says "^ pid ranks started age state command $pid 2 [^ ]* [^ ]* [0-9]+ s alive hogring train --workers [^ ]* $"
-  [ -e /dev/shm/hogring.other ] && [ -e /dev/shm/hogring.1.2 ]
+  [ -e /dev/shm/hogring.other ]
+  [ -e /dev/shm/hogring.1.2 ]
   doctor 0 $pid
 }
 
@@ -198,7 +199,7 @@ reads_only() {
   begin --launch process
   strace -f -e trace=openat,open,mmap,kill,ptrace -o "$TMP/trace" "${HOGRING:-build/hogring}" doctor $pid >/dev/null
   grep -q "/dev/shm/hogring.$pid" "$TMP/trace"
-  ! grep "/dev/shm/hogring" "$TMP/trace" | grep -v O_RDONLY
+  ! grep "/dev/shm/hogring" "$TMP/trace" | grep -v O_RDONLY || return 1
   ! grep -E "^[0-9]+ +(ptrace|kill)\(" "$TMP/trace" | grep -v "kill([0-9]*, 0)"
 }
 

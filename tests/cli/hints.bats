@@ -50,7 +50,7 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   grep -q "data     $TMP/two, label in column 3, label" "$TMP/stderr"
   [ "$(grep -c "is taken to be column 3, label, and not column 1, y: --label-column" "$TMP/stderr")" = 1 ]
   trains 2 --data "$TMP/two" --label-column label
-  ! grep -q "label in\|taken to be" "$TMP/stderr"
+  ! grep -q "label in\|taken to be" "$TMP/stderr" || return 1
   table "$TMP/na" x,kind "(i % 5, ['a', 'NA', 'none', 'nan'][i % 4])"
   trains 4 --data "$TMP/na" --quiet
   grep -q "missing values among the labels are taken for a class like any other: NA, nan$" "$TMP/stderr"

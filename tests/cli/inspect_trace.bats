@@ -50,7 +50,7 @@ trace_says() { json "$TMP/trace.json" "(d['updates'], d['staleness'], $1)"; }
   grep -q "^    back   worker 1" "$TMP/stdout"
   grep -q "^    lost   server 0 at 0.[0-9]* s: killed by --inject" "$TMP/stdout"
   grep -q "^    term   of all who are there, from batch [0-9]*, back at the last cut" "$TMP/stdout"
-  ! grep -q "recorded otherwise" "$TMP/stdout"
+  ! grep -q "recorded otherwise" "$TMP/stdout" || return 1
   [ "$(json "$TMP/out.json" '[e["event"] for e in d["launcher"] if e["event"] != "cut"]')" = "['lost', 'back', 'lost', 'back', 'term']" ]
   [ "$(json "$TMP/out.json" 'len(d["owners"]), len(d["workers"]), d["launcher"][-1]')" = "(1, 3, {'event': 'cut', 'index': 90, 'ends': True})" ]
 }

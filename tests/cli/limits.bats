@@ -50,7 +50,8 @@ under() {
     timeout -s KILL $patience bash -c "ulimit -v $kib; exec \"\$@\"" -- "${HOGRING:-build/hogring}" train "${quick[@]}" \
       >"$TMP/said" 2>&1 || code=$?
     [ $code = 3 ] || [ $code = 1 ] || [ $code = 0 ]
-    [ -n "$digest" ] && ! grep -q "$digest" "$TMP/said"
+    [ -n "$digest" ]
+    ! grep -q "$digest" "$TMP/said" || return 1
   done
 }
 

@@ -93,7 +93,9 @@ refused() {
   refused "stop" --strategy ps-async
   refused "allreduce" --strategy allreduce --on-loss continue
   run hogring train --server-replicas 2 --strategy ps-sync --on-loss continue --placement colocated
-  [ $status -eq 2 ] && [[ "$output" == *"colocated; expected one of them alone"* ]]
+  [ $status -eq 2 ]
+  [[ "$output" == *"colocated; expected one of them alone"* ]]
   run hogring train --server-replicas 3 --strategy ps-async --on-loss continue
-  [ $status -eq 2 ] && [[ "$output" == *"expected 1 to 2"* ]]
+  [ $status -eq 2 ]
+  [[ "$output" == *"expected 1 to 2"* ]]
 }
