@@ -218,6 +218,8 @@ bool script_enabled(struct script *script, size_t s, size_t w)
     unsigned char enabled[SCRIPT_WORKERS] = {0};
     enabled[w] = 1;
     script->shared.strategy->enabled(&script->shard[s], enabled);
+    for (size_t i = 0; i < SCRIPT_WORKERS; i++)
+        assert_true(i == w || !enabled[i]); /* it is not asked about them, and does not look */
     return enabled[w];
 }
 
