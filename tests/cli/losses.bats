@@ -43,6 +43,8 @@ await() { for _ in $(seq 1000); do grep -q "$1" "$TMP/stderr" 2>/dev/null && ret
 
 losses() { json "$TMP/run.json" "[(l['rank'], l['server'], l['back']) for l in d['runs'][0]['losses']], d['runs'][0]['restarts']"; }
 
+for_each_launch() { printf "%s\n" thread process | together $1; }
+
 # for_each FUNCTION: with every strategy, both ways to go on, and both launches.
 for_each() {
   for s in $strategies; do
@@ -120,28 +122,27 @@ is_killed() {
   [ "$(json "$TMP/run.json" 'd["runs"][0]["losses"][0]["seconds"] <= d["runs"][0]["seconds"]')" = True ]
 }
 
-@test "a batch that a lost worker had is handed out again, or counted as lost" {
-  for launch in thread process; do
-    for s in ps-async hogwild; do
-      for how in reissue count; do
-        started "${run[@]}" --strategy $s --on-loss continue --lost-batch $how --launch $launch --workers 3 --epochs 2 --inject kill:2@step=8
-        ended 0
-        accounted "$TMP/run.json" 2
-        [ "$(json "$TMP/run.json" '[(l["samples_lost"] > 0, l["samples_again"] > 0) for l in d["runs"][0]["losses"]]')" = "[($([ $how = count ] && echo "True, False" || echo "False, True"))]" ]
-      done
-    done
-  done
+loses_a_batch() {
+  started "${run[@]}" --strategy $1 --on-loss continue --lost-batch $2 --launch $3 --workers 3 --epochs 2 --inject kill:2@step=8
+  ended 0
+  accounted "$TMP/run.json" 2
+  [ "$(json "$TMP/run.json" '[(l["samples_lost"] > 0, l["samples_again"] > 0) for l in d["runs"][0]["losses"]]')" = "[($([ $2 = count ] && echo "True, False" || echo "False, True"))]" ]
 }
 
-@test "a lost server is started again, and all go back to the last cut" {
-  for launch in thread process; do
-    started "${run[@]}" --strategy ps-async --on-loss continue --launch $launch --workers 2 --epochs 4 --inject kill:server:0@step=150
-    ended 0
-    accounted "$TMP/run.json" 4
-    [ "$(losses)" = "([(0, True, True)], 1)" ]
-    grep -q "^lost: server 0 at " "$TMP/said"
-  done
+@test "a batch that a lost worker had is handed out again, or counted as lost" {
+  for how in "ps-async reissue" "ps-async count" "hogwild reissue" "hogwild count"; do printf "%s\n" "$how thread" "$how process"; done |
+    together loses_a_batch
 }
+
+loses_its_server() {
+  started "${run[@]}" --strategy ps-async --on-loss continue --launch $1 --workers 2 --epochs 4 --inject kill:server:0@step=150
+  ended 0
+  accounted "$TMP/run.json" 4
+  [ "$(losses)" = "([(0, True, True)], 1)" ]
+  grep -q "^lost: server 0 at " "$TMP/said"
+}
+
+@test "a lost server is started again, and all go back to the last cut" { for_each_launch loses_its_server; }
 
 # The third of the processes is server 0.
 server_is_killed() {
@@ -153,52 +154,51 @@ server_is_killed() {
   printf "%s\n" "ps-sync continue" "ps-async restart" "ssp continue" "elastic-averaging restart" "backup-workers continue" | together server_is_killed
 }
 
+ends_at_a_loss() {
+  started "${run[@]}" --strategy $1 --launch $2 --workers 3 --epochs 4 --inject kill:2@step=8
+  ended 4
+  grep -q "^hogring: rank 2, step [0-9]*: .*killed by " "$TMP/stderr"
+}
+
 @test "without --on-loss the first loss ends the run with 4" {
-  for s in allreduce ps-async hogwild; do
-    for launch in thread process; do
-      started "${run[@]}" --strategy $s --launch $launch --workers 3 --epochs 4 --inject kill:2@step=8
-      ended 4
-      grep -q "^hogring: rank 2, step [0-9]*: .*killed by " "$TMP/stderr"
-    done
-  done
+  for s in allreduce ps-async hogwild; do printf "%s\n" "$s thread" "$s process"; done | together ends_at_a_loss
 }
 
-@test "the last worker ends a run with 4, and so does a server that may not be started again" {
-  for launch in thread process; do
-    started "${run[@]}" --strategy hogwild --on-loss continue --launch $launch --workers 2 --epochs 4 --inject kill:0@step=8,kill:1@step=9
-    ended 4
-    grep -q "^hogring: rank [01], .*killed by .*; no worker is left" "$TMP/stderr"
-    started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 1 --launch $launch --workers 1 --epochs 4 --inject kill:0@step=3,kill:0@step=9
-    ended 4
-    started "${run[@]}" --strategy ps-async --on-loss continue --max-restarts 0 --launch $launch --workers 2 --epochs 4 --inject kill:server:0@step=15
-    ended 4
-  done
+ends_without_ranks() {
+  started "${run[@]}" --strategy hogwild --on-loss continue --launch $1 --workers 2 --epochs 4 --inject kill:0@step=8,kill:1@step=9
+  ended 4
+  grep -q "^hogring: rank [01], .*killed by .*; no worker is left" "$TMP/stderr"
+  started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 1 --launch $1 --workers 1 --epochs 4 --inject kill:0@step=3,kill:0@step=9
+  ended 4
+  started "${run[@]}" --strategy ps-async --on-loss continue --max-restarts 0 --launch $1 --workers 2 --epochs 4 --inject kill:server:0@step=15
+  ended 4
 }
 
-@test "--max-restarts is a number of the whole run; then those go on who are left" {
-  for launch in thread process; do
-    started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 2 --launch $launch --workers 3 --epochs 4 --inject kill:0@step=3,kill:1@step=10,kill:2@step=18
-    ended 0
-    accounted "$TMP/run.json" 4
-    [ "$(losses)" = "([(0, False, True), (1, False, True), (2, False, False)], 2)" ]
-  done
+@test "the last worker ends a run with 4, and so does a server that may not be started again" { for_each_launch ends_without_ranks; }
+
+restarts_two() {
+  started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 2 --launch $1 --workers 3 --epochs 4 --inject kill:0@step=3,kill:1@step=10,kill:2@step=18
+  ended 0
+  accounted "$TMP/run.json" 4
+  [ "$(losses)" = "([(0, False, True), (1, False, True), (2, False, False)], 2)" ]
+}
+
+@test "--max-restarts is a number of the whole run; then those go on who are left" { for_each_launch restarts_two; }
+
+repro=("${run[@]}" --reduce repro --global-batch-size 64 --workers 4 --epochs 3)
+
+loses_no_bit() {
+  started "${repro[@]}" --strategy $1 --on-loss $2 --launch $3 --inject $4
+  ended 0
+  accounted "$TMP/run.json" 3
+  [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/../$1.json" 'd["runs"][0]["weights_digest"]')" ]
 }
 
 @test "under --reduce repro losses change no bit, and who is left over sits out" {
-  repro=("${run[@]}" --reduce repro --global-batch-size 64 --workers 4 --epochs 3)
-  for s in allreduce ps-sync; do
-    hogring "${repro[@]}" --strategy $s --json "$TMP/whole.json" >/dev/null
-    for how in continue restart; do
-      for launch in thread process; do
-        for who in kill:3@step=7 kill:0@step=17,kill:1@step=30; do
-          started "${repro[@]}" --strategy $s --on-loss $how --launch $launch --inject $who
-          ended 0
-          accounted "$TMP/run.json" 3
-          [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"]')" ]
-        done
-      done
-    done
-  done
+  for s in allreduce ps-sync; do hogring "${repro[@]}" --strategy $s --json "$TMP/$s.json" >/dev/null; done
+  for how in "continue thread" "continue process" "restart thread" "restart process"; do
+    for who in kill:3@step=7 kill:0@step=17,kill:1@step=30; do printf "%s\n" "allreduce $how $who" "ps-sync $how $who"; done
+  done | together loses_no_bit
 }
 
 @test "what cannot be put in order again is refused with --on-loss" {
@@ -217,32 +217,34 @@ server_is_killed() {
   refused 2 "--max-restarts: means nothing with --on-loss stop" train --max-restarts 2
 }
 
-@test "what was evaluated after a loss is the model that was saved" {
-  for launch in thread process; do
-    hogring "${run[@]}" --strategy hogwild --workers 3 --epochs 2 --launch $launch --on-loss continue --inject kill:1@step=2,kill:2@step=30 --checkpoint-dir "$TMP/$launch" --json "$TMP/run.json" >/dev/null 2>&1
-    hogring eval "$TMP/$launch" --json "$TMP/eval.json" >/dev/null
-    [ "$(json "$TMP/run.json" 'd["runs"][0]["test_accuracy"]')" = "$(json "$TMP/eval.json" 'd["test_accuracy"]')" ]
-  done
+saves_what_it_evaluated() {
+  hogring "${run[@]}" --strategy hogwild --workers 3 --epochs 2 --launch $1 --on-loss continue --inject kill:1@step=2,kill:2@step=30 --checkpoint-dir "$TMP/c" --json "$TMP/run.json" >/dev/null 2>&1
+  hogring eval "$TMP/c" --json "$TMP/eval.json" >/dev/null
+  [ "$(json "$TMP/run.json" 'd["runs"][0]["test_accuracy"]')" = "$(json "$TMP/eval.json" 'd["test_accuracy"]')" ]
 }
 
-@test "the only worker comes back, and trains on" {
-  for launch in thread process; do
-    hogring "${run[@]}" --strategy hogwild --workers 1 --epochs 2 --launch $launch --on-loss restart --inject kill:0@step=3,kill:0@step=50 --json "$TMP/run.json" >/dev/null 2>&1
-    accounted "$TMP/run.json" 2
-    [ "$(json "$TMP/run.json" 'd["runs"][0]["restarts"]')" = 2 ]
-  done
+@test "what was evaluated after a loss is the model that was saved" { for_each_launch saves_what_it_evaluated; }
+
+comes_back() {
+  hogring "${run[@]}" --strategy hogwild --workers 1 --epochs 2 --launch $1 --on-loss restart --inject kill:0@step=3,kill:0@step=50 --json "$TMP/run.json" >/dev/null 2>&1
+  accounted "$TMP/run.json" 2
+  [ "$(json "$TMP/run.json" 'd["runs"][0]["restarts"]')" = 2 ]
+}
+
+@test "the only worker comes back, and trains on" { for_each_launch comes_back; }
+
+marks_losses() {
+  hogring compare --model softmax --compute-time 1ms --workers 3 --epochs 4 --seeds 2 "$@" --json "$TMP/runs.json" --on-loss continue \
+    --strategies "hogwild:inject=(kill:2@step=8),allreduce:on-loss=stop" >"$TMP/said" 2>/dev/null
+  grep -q "^hogwild.*~  " "$TMP/said"
+  tr -s ' \n' ' ' <"$TMP/said" | grep -q " lost by hogwild[^:]*kill:2@step=8[^:]*, seed 2: worker 2 after 8 gradients, at "
+  grep -q "^Lost ranks: hogwild.* (2 of 2 seeds)" "$TMP/said"
+  grep -q "^  Not like for like" "$TMP/said"
+  [ "$(json "$TMP/runs.json" '[[len(r["losses"]) for r in d["runs"]], [s["runs_with_losses"] for s in d["comparison"]["strategies"]], d["comparison"]["lost_alike"]]')" = "[[1, 0, 1, 0], [2, 0], False]" ]
 }
 
 @test "comparisons mark who lost a worker, side by side or one behind the other" {
-  for how in "" --concurrent; do
-    hogring compare --model softmax --compute-time 1ms --quiet --workers 3 --epochs 4 --seeds 2 $how --json "$TMP/runs.json" --on-loss continue \
-      --strategies "hogwild:inject=(kill:2@step=8),allreduce:on-loss=stop" >"$TMP/said" 2>/dev/null
-    grep -q "^hogwild.*~  " "$TMP/said"
-    tr -s ' \n' ' ' <"$TMP/said" | grep -q " lost by hogwild[^:]*kill:2@step=8[^:]*, seed 2: worker 2 after 8 gradients, at "
-    grep -q "^Lost ranks: hogwild.* (2 of 2 seeds)" "$TMP/said"
-    grep -q "^  Not like for like" "$TMP/said"
-    [ "$(json "$TMP/runs.json" '[[len(r["losses"]) for r in d["runs"]], [s["runs_with_losses"] for s in d["comparison"]["strategies"]], d["comparison"]["lost_alike"]]')" = "[[1, 0, 1, 0], [2, 0], False]" ]
-  done
+  printf "%s\n" --quiet "--quiet --concurrent" | together marks_losses
 }
 
 # virtually STRATEGY HOW: two at once and one at a time, on one processor and on two: the same run, told and accounted for.
@@ -263,12 +265,7 @@ PY
 }
 
 @test "in virtual time a run with losses is the same again, to the last digit of its JSON, on any number of processors" {
-  for s in $strategies; do
-    for how in continue restart; do
-      echo "$s $how"
-      virtually $s $how
-    done
-  done
+  for s in $strategies; do printf "%s\n" "$s continue" "$s restart"; done | together virtually
 }
 
 @test "in virtual time, too, a lost server takes all back, and a comparison marks who lost one" {

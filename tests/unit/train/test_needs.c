@@ -48,7 +48,7 @@ static struct hr_train_options options_of(const struct run_case *c)
     options.lr = HR_BY_OPTIMIZER;
     options.batch_size = c->batch;
     options.prefetch = c->prefetch;
-    options.max_steps = 8 * c->workers;
+    options.max_steps = 2 * c->workers;
     if (!c->servers)
         return options;
     options.servers = c->servers;
