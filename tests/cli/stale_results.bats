@@ -32,6 +32,7 @@ broken=(--model softmax --epochs 1 --quiet --loss mse --lr 1e5)
   cp "$TMP/run.json" "$TMP/target"
   ln -s target "$TMP/link.json"
   for json in run.json link.json; do
+    rm -f "$TMP/err" # else the last one's epochs are taken for its own
     "${HOGRING:-build/hogring}" train --epochs 1000000 "${out[@]:2}" --json "$TMP/$json" >/dev/null 2>"$TMP/err" 3>&- &
     pid=$!
     until grep -q "^epoch" "$TMP/err"; do sleep 0.02; done

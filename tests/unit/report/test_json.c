@@ -53,6 +53,11 @@ static struct hr_loss losses[] = {
      .how = "gone"},
 };
 
+static struct hr_stage_report stages[] = {
+    {"0 to 2", 500, 0.75, 1.5, 0.25, 4096, 2},
+    {"3 to 5", 150, 0.25, 0.5, NAN, 2048, 1},
+};
+
 static struct hr_run_result full_run(void)
 {
     struct hr_run_result run = sample_run("ssp", 7, 1.0 / 3);
@@ -84,6 +89,7 @@ static struct hr_run_result full_run(void)
     run.prefetch_hits = 40, run.prefetch_misses = 2;
     run.losses = losses, run.nlosses = 2, run.restarts = 1;
     run.resent = 7, run.duplicates = 3;
+    run.pipeline = (struct hr_pipeline_report){2, 4, 1, "1f1b", 0.25, 0.2, 6144, stages};
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40, run.bytes_replicated = 9;
     run.bytes_received = 12, run.wall_s = 2.5;
@@ -131,6 +137,12 @@ static const struct field run_fields[] = {
     {"frozen_params", "64"},
     {"saves", "{\"written\":3,\"failed\":1,\"rest_seconds\":0.125,\"copy_seconds\":0.25,"
               "\"write_seconds\":0.5}"},
+    {"pipeline", "{\"schedule\":\"1f1b\",\"micro_batches\":4,\"chunks\":1,\"bubble\":0.25,"
+                 "\"bubble_formula\":0.20000000000000001,\"bytes\":6144,\"stages\":["
+                 "{\"layers\":\"0 to 2\",\"params\":500,\"madds_share\":0.75,\"busy_seconds\":1.5,"
+                 "\"wait_seconds\":0.25,\"bytes\":4096,\"peak_micro_batches\":2},"
+                 "{\"layers\":\"3 to 5\",\"params\":150,\"madds_share\":0.25,\"busy_seconds\":0.5,"
+                 "\"wait_seconds\":null,\"bytes\":2048,\"peak_micro_batches\":1}]}"},
     {"workers", "2"},
     {"servers", "1"},
     {"batch_size", "32"},
