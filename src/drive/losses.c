@@ -61,6 +61,12 @@ static bool may_restart(const struct hr_losses *losses)
     return losses->restarts < o->max_restarts;
 }
 
+/* --on-loss restart, as long as it lasts. */
+static bool restarts_all(const struct hr_losses *losses)
+{
+    return !strcmp(losses->leader->job->options->on_loss, "restart") && may_restart(losses);
+}
+
 /* Is what has been trained since the last cut gone with it: a server's part, or the last replica of
  * those who could not come back before the next one? */
 static bool takes_all_back(const struct hr_losses *losses, size_t rank)
@@ -75,15 +81,20 @@ static bool takes_all_back(const struct hr_losses *losses, size_t rank)
 /* Why the run cannot outlive this loss; NULL: it can. */
 static const char *hindrance(const struct hr_losses *losses, size_t rank)
 {
-    const struct hr_train_options *o = losses->leader->job->options;
-    const bool restarts = !strcmp(o->on_loss, "restart") && may_restart(losses);
     if (losses->n == HR_LOSSES_MOST)
         return "; more losses than are counted";
     if (!is_worker(losses, rank) && takes_all_back(losses, rank) && !may_restart(losses))
         return "; a server is needed, and --max-restarts are used up";
-    if (!restarts && is_last_worker(losses, rank) && !a_worker_comes(losses))
+    if (!restarts_all(losses) && is_last_worker(losses, rank) && !a_worker_comes(losses))
         return "; no worker is left";
     return NULL;
+}
+
+/* A server that is needed is, whatever --on-loss says. */
+static bool is_started_again(const struct hr_losses *losses, size_t rank)
+{
+    const bool needed = !is_worker(losses, rank) && takes_all_back(losses, rank);
+    return !losses->halted && (needed || restarts_all(losses));
 }
 
 /* Seconds of training so far. Where ranks are played the clock stands at cuts anyway. */
@@ -188,17 +199,13 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
     struct hr_shared_state *shared = shared_of(losses);
-    const struct hr_train_options *o = losses->leader->job->options;
     const bool worker = is_worker(losses, rank);
     const int64_t now = losses->now_ns(losses->clock);
     losses->comes[rank] = false;
     losses->why_not = hindrance(losses, rank);
     const bool back = takes_all_back(losses, rank);
     const bool replaced = hr_replica_lives(shared, rank);
-    const bool restarts = back && !worker
-                              ? true
-                              : (worker || replaced) && !losses->halted &&
-                                    !strcmp(o->on_loss, "restart") && may_restart(losses);
+    const bool restarts = is_started_again(losses, rank);
     if (worker)
         hr_stats_mend(&shared->stats[rank]);
     if (worker)

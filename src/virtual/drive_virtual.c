@@ -118,7 +118,7 @@ static enum hr_status drive_virtual(struct hr_drive *drive)
     enum hr_status status = set_up(&sim, drive);
     if (status == HR_OK)
         status = simulate(&sim);
-    drive->job->shared->posted = NULL; /* workers say that they are done when they stop */
+    drive->job->shared->posted = NULL; /* the simulator's, which ends here */
     hr_play_stop(&sim.play);
     hr_simulator_close(&sim);
     return status;
