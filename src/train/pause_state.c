@@ -69,12 +69,15 @@ static void put_hands(const struct hr_run *run, const struct hr_pause *pause,
     hr_saved_put_table(trainer, hands_name, pause->hands, HAND, pause->saved_hands);
 }
 
-/* At an epoch's end they are the center. */
+/* At an epoch's end they are the center; so they are at every cut where workers may be lost
+ * (hr_cut_only_rests), and who is lost has none. */
 static void put_replicas(const struct hr_run *run, const struct hr_snapshot *snapshot,
                          struct hr_tensor_file *trainer)
 {
     const uint64_t index = run->leader.cuts.cut->index;
-    if (!hr_batch_schedule_only_rests(&run->shared.schedule, index) || !snapshot->since)
+    const bool apart = hr_batch_schedule_only_rests(&run->shared.schedule, index) &&
+                       (pause_of(run) || !run->shared.outlives);
+    if (!apart || !snapshot->since)
         return;
     for (size_t w = 0; w < hr_pause_state_replicas(run); w++) {
         char prefix[32];

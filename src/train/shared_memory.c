@@ -7,10 +7,11 @@
 #include "drive/record.h"
 #include "train/run.h"
 
-/* Elastic averaging's, where a checkpoint may have them. */
+/* Elastic averaging's, where a checkpoint may have them (pause_state.c). */
 static bool has_tied_replicas(const struct hr_run *run)
 {
-    const bool saves = run->leader.cuts.saves && !run->shared.schedule.pauses;
+    const bool saves =
+        run->leader.cuts.saves && !run->shared.schedule.pauses && !run->shared.outlives;
     return run->shared.strategy->ties_replicas && (saves || run->resume.checkpoint);
 }
 

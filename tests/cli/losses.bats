@@ -226,6 +226,30 @@ saves_what_it_evaluated() {
 
 @test "what was evaluated after a loss is the model that was saved" { for_each_launch saves_what_it_evaluated; }
 
+# Where workers may be lost all go on from the center after every save; one that was lost has no replica.
+saves_the_center() {
+  hogring "${run[@]}" --strategy elastic-averaging --sync-every 3 --workers 3 --epochs 1 --launch $1 --on-loss continue --inject kill:1@step=5 \
+    --checkpoint-dir "$TMP/c" --checkpoint-every 10 --keep 0 >/dev/null 2>&1
+  python3 - "$TMP/c" <<'PY'
+import glob, json, struct, sys
+def tensors(path):
+    data = open(path, "rb").read()
+    end = 8 + struct.unpack("<Q", data[:8])[0]
+    return {name: data[end:][slice(*it["data_offsets"])] for name, it in json.loads(data[8:end]).items() if name != "__metadata__"}
+steps = glob.glob(sys.argv[1] + "/step-*")
+assert len(steps) == 5, steps
+for step in steps:
+    center, saved = tensors(step + "/model.safetensors"), tensors(step + "/trainer.safetensors")
+    apart = [name for name in saved if name.split(".", 2)[-1] in center and saved[name] != center[name.split(".", 2)[-1]]]
+    assert not apart, (step, apart)
+PY
+  rm -r "$TMP/c/step-00000045" "$TMP/c/step-00000040"
+  hogring train --resume "$TMP/c" --epochs 1 --quiet --json "$TMP/run.json" >/dev/null
+  [ "$(json "$TMP/run.json" '(d["runs"][0]["resumed_step"], d["runs"][0]["steps"])')" = "(30, 45)" ]
+}
+
+@test "what is saved of elastic-averaging's replicas is no lost worker's" { for_each_launch saves_the_center; }
+
 comes_back() {
   hogring "${run[@]}" --strategy hogwild --workers 1 --epochs 2 --launch $1 --on-loss restart --inject kill:0@step=3,kill:0@step=50 --json "$TMP/run.json" >/dev/null 2>&1
   accounted "$TMP/run.json" 2
