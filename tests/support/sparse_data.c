@@ -50,6 +50,37 @@ struct hr_train_options sparse_options(const char *model, const char *solver, si
     return options;
 }
 
+struct hr_run_result sparse_run(const struct hr_train_options *options,
+                                const struct hr_dataset *dataset)
+{
+    struct hr_run_result result;
+    CHECK_OK(hr_train(options, dataset, NULL, &result));
+    return result;
+}
+
+struct hr_train_options sparse_saving(struct hr_train_options options, const char *name)
+{
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", scratch(name));
+    options.overwrite = true;
+    return options;
+}
+
+struct hr_train_options sparse_resuming(struct hr_train_options options, const char *name)
+{
+    snprintf(options.resume, sizeof options.resume, "%s", scratch(name));
+    options.overwrite = false;
+    return options;
+}
+
+void sparse_refuses(struct hr_train_options options, const struct hr_dataset *dataset,
+                    enum hr_status status, const char *text)
+{
+    struct hr_run_result result;
+    CHECK_FAILS(hr_train(&options, dataset, NULL, &result), status);
+    CHECK_MESSAGE(text);
+    assert_null(result.curve);
+}
+
 static double side(const struct hr_split *split, size_t row)
 {
     return split->labels[row] ? 1 : -1;

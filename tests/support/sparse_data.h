@@ -15,6 +15,16 @@ struct hr_dataset sparse_ratings(size_t users, size_t items, size_t count);
 struct hr_train_options sparse_options(const char *model, const char *solver, size_t workers,
                                        size_t epochs);
 
+/* A run, which must end well, and its result; free it. */
+struct hr_run_result sparse_run(const struct hr_train_options *options,
+                                const struct hr_dataset *dataset);
+/* The same options, saving into scratch(name), or going on from there. */
+struct hr_train_options sparse_saving(struct hr_train_options options, const char *name);
+struct hr_train_options sparse_resuming(struct hr_train_options options, const char *name);
+/* A run that must be refused, or fail, with this text in its message. */
+void sparse_refuses(struct hr_train_options options, const struct hr_dataset *dataset,
+                    enum hr_status status, const char *text);
+
 /* C sum loss + |w|^2 / 2 over the training rows, dense, in doubles. */
 double sparse_objective(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const float *weights);

@@ -2,9 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/philox.h"
-#include "optim/optimizer.h"
-#include "support/check.h"
+#include "unit/optim/some_optimizer.h"
 
 enum { PARAMS = 1400, NSEGMENTS = 5, STEPS = 4, SAMPLES = 33 };
 
@@ -31,8 +29,7 @@ static void fill(struct arrays *x)
     memset(x, 0, sizeof *x);
     for (size_t i = 0; i < PARAMS; i++) {
         x->w[i] = hr_random_unit(hr_random_block(check_seed(), HR_STREAM_TEST, i, 0).v[0]) - 0.5f;
-        x->g[i] =
-            100 * hr_random_unit(hr_random_block(check_seed(), HR_STREAM_TEST, i, 1).v[0]) - 50;
+        x->g[i] = some_gradient(i, 1);
     }
     x->w[3] = -0.0f;
     x->w[4] = 1e-41f; /* denormal */
@@ -52,20 +49,9 @@ static void train(const struct hr_optimizer *o, struct arrays *x)
 
 static void check_rule(const struct hr_rule *rule, double clip)
 {
-    const struct hr_optimizer o = {
-        .rule = rule,
-        .momentum = 0.9,
-        .weight_decay = 0.1,
-        .beta1 = 0.9,
-        .beta2 = 0.99,
-        .eps = 1e-3,
-        .trust = 0.1,
-        .clip_norm = clip,
-        .segments = segments,
-        .nsegments = NSEGMENTS,
-        .params = PARAMS,
-        .frozen = frozen,
-    };
+    struct hr_optimizer o = some_optimizer(rule, segments, NSEGMENTS, PARAMS);
+    o.clip_norm = clip;
+    o.frozen = frozen;
     fill(&first);
     fill(&a);
     fill(&b);

@@ -1,14 +1,11 @@
 /* Update rules against twins in double, instruction sets and cuts against one another bit by bit,
  * and sgd against its formula and PyTorch's own numbers. */
-#include "optim/optimizer.h"
-
 #include <math.h>
 #include <string.h>
 
-#include "base/philox.h"
 #include "optim/loops.h"
 #include "optim/rules.h"
-#include "support/check.h"
+#include "unit/optim/some_optimizer.h"
 
 /* As they are listed. */
 enum rule_id { SGD, ADAGRAD, ADAM, ADAMW, LARS, LAMB, NRULES };
@@ -35,18 +32,7 @@ static struct twin twin;
 
 static struct hr_optimizer optimizer_of(enum rule_id id)
 {
-    return (struct hr_optimizer){
-        .rule = hr_rule_at(id),
-        .momentum = 0.9,
-        .weight_decay = 0.01,
-        .beta1 = 0.9,
-        .beta2 = 0.99,
-        .eps = 1e-3,
-        .trust = 0.1,
-        .segments = segments,
-        .nsegments = NSEGMENTS,
-        .params = PARAMS,
-    };
+    return some_optimizer(hr_rule_at(id), segments, NSEGMENTS, PARAMS);
 }
 
 static enum rule_id id_of(const struct hr_rule *rule)
@@ -60,9 +46,7 @@ static enum rule_id id_of(const struct hr_rule *rule)
 static void fill_gradient(struct arrays *a, uint64_t step)
 {
     for (size_t i = 0; i < PARAMS; i++)
-        a->g[i] = 100 * hr_random_unit(
-                            hr_random_block(check_seed(), HR_STREAM_TEST, i, (uint32_t)step).v[0]) -
-                  50;
+        a->g[i] = some_gradient(i, (uint32_t)step);
 }
 
 /* Segment 4's weights are 0, so that its ratio is the exception, 1. */

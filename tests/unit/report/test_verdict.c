@@ -250,15 +250,21 @@ static void stop_early(struct hr_run_result *runs, struct hr_curve_point *points
     }
 }
 
+/* Two strategies' runs that did. */
+static void fill_stopped(struct hr_run_result runs[6], struct hr_curve_point points[6])
+{
+    fill(runs, "allreduce", 0.90, 0.002);
+    fill(runs + 3, "ssp", 0.899, 0.002);
+    stop_early(runs, points);
+    stop_early(runs + 3, points + 3);
+}
+
 static void the_epochs_of_the_weights_are_said_where_runs_stopped_early(void **state)
 {
     (void)state;
     struct hr_run_result runs[6];
     struct hr_curve_point points[6];
-    fill(runs, "allreduce", 0.90, 0.002);
-    fill(runs + 3, "ssp", 0.899, 0.002);
-    stop_early(runs, points);
-    stop_early(runs + 3, points + 3);
+    fill_stopped(runs, points);
     runs[4].best.epoch = 5;
     char *text = verdict(runs, 6, 0);
     expect(text, "Compared: the weights of each run's best epoch, not of the same one: ", true);
@@ -282,10 +288,7 @@ static void runs_of_one_epoch_are_alike(void **state)
     (void)state;
     struct hr_run_result runs[6];
     struct hr_curve_point points[6];
-    fill(runs, "allreduce", 0.90, 0.002);
-    fill(runs + 3, "ssp", 0.899, 0.002);
-    stop_early(runs, points);
-    stop_early(runs + 3, points + 3);
+    fill_stopped(runs, points);
     for (size_t i = 0; i < 6; i++)
         runs[i].best.epoch = 3, points[i].epoch = 7;
     char *text = verdict(runs, 6, 0);

@@ -1,22 +1,9 @@
-/* Workers of parameter servers are lost and come back: gates, batches, counters, cuts, by hand. */
+/* Workers of parameter servers are lost and come back: gates, batches, counters, by hand. */
 #include "shm/control.h"
 #include "server/server_losses.h"
 #include "server/ssp_gate.h"
 #include "strategies/strategies.h"
-#include "support/script.h"
-
-#include "support/check.h"
-
-static struct script script;
-
-static struct script_plan plan_of(size_t workers, size_t servers, uint64_t batches)
-{
-    return (struct script_plan){.workers = workers,
-                                .servers = servers,
-                                .batches = batches,
-                                .outlives = true,
-                                .reissues = true};
-}
+#include "unit/server/lost_workers.h"
 
 static const struct hr_fate *fate_of(size_t w)
 {
@@ -37,30 +24,13 @@ static void check_weight(size_t w, double want)
     CHECK_NEAR((double)script.shared.weights[w][SCRIPT_PARAMS - 1], want, 1e-6, 0);
 }
 
-/* Worker w is lost, and every shard takes that. */
-static void lose(size_t w)
-{
-    script_lose(&script, w);
-    script_serve_all(&script, w);
-    for (size_t s = 0; s < script.shared.servers; s++) {
-        assert_int_equal(script.shard[s].taken.kind, HR_GONE);
-        assert_false(script_enabled(&script, s, w));
-    }
-}
-
-static void join(size_t w)
-{
-    script_return(&script, w);
-    script_serve_all(&script, w);
-}
-
 static void a_gate_opens_when_the_slowest_is_lost(void **state)
 {
     (void)state;
     struct hr_train_options options;
     hr_train_defaults(&options);
     options.staleness = 1;
-    struct script_plan plan = plan_of(2, 1, 9);
+    struct script_plan plan = lost_plan(2, 1, 9);
     plan.options = &options;
     script_open(&script, &hr_strategy_ssp, plan);
     script_read(&script, 1);
@@ -83,7 +53,7 @@ static void a_gate_opens_when_the_slowest_is_lost(void **state)
 static void a_batch_in_the_hands_of_the_dead_comes_back(void **state)
 {
     (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(2, 2, 3));
+    script_open(&script, &hr_strategy_ps_async, lost_plan(2, 2, 3));
     script_read(&script, 1);
     script_push(&script, 1, 1);
     assert_int_equal(script_read(&script, 1).index, 1);
@@ -107,7 +77,7 @@ static void a_batch_in_the_hands_of_the_dead_comes_back(void **state)
 static void or_it_is_lost(void **state)
 {
     (void)state;
-    struct script_plan plan = plan_of(2, 2, 3);
+    struct script_plan plan = lost_plan(2, 2, 3);
     plan.reissues = false;
     script_open(&script, &hr_strategy_ps_async, plan);
     script_read(&script, 1);
@@ -123,7 +93,7 @@ static void or_it_is_lost(void **state)
 static void a_push_that_was_sent_counts(void **state)
 {
     (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(2, 1, 3));
+    script_open(&script, &hr_strategy_ps_async, lost_plan(2, 1, 3));
     script_read(&script, 1);
     script_give(&script, 1, 4);
     script_ask(&script, 1);
@@ -146,7 +116,7 @@ static void a_push_that_was_sent_counts(void **state)
 static void a_push_that_reached_some_shards_is_partial(void **state)
 {
     (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(3, 2, 4));
+    script_open(&script, &hr_strategy_ps_async, lost_plan(3, 2, 4));
     script_read(&script, 0);
     script_read(&script, 1);
     script_give(&script, 1, 1);
@@ -170,60 +140,6 @@ static void a_push_that_reached_some_shards_is_partial(void **state)
     script_close(&script);
 }
 
-static void arrive(size_t w)
-{
-    assert_int_equal(script_read(&script, w).kind, HR_TASK_CUT);
-    script.shared.strategy->arrive(&script.worker[w]);
-    script_serve_all(&script, w);
-}
-
-static bool has_arrived(size_t w)
-{
-    const bool arrived = script.shared.strategy->arrived(&script.worker[w]);
-    if (arrived)
-        hr_worker_at_cut(&script.worker[w]);
-    return arrived;
-}
-
-/* Worker 0 waits at the cut; then it goes back for the batch, and arrives once more. */
-static void a_loss_completes_a_cut(void **state)
-{
-    (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(3, 2, 2));
-    script_read(&script, 1);
-    script_read(&script, 0);
-    script_push(&script, 0, 1);
-    arrive(0);
-    arrive(2);
-    assert_false(has_arrived(0));
-    lose(1);
-    assert_true(has_arrived(0) && has_arrived(2));
-    assert_true(hr_fates_waiting(script.shared.fates));
-    assert_true(script.shared.snapshot.weights[0] == -1);
-    assert_int_equal(script_read(&script, 0).index, 0);
-    script_push(&script, 0, 1);
-    arrive(0);
-    assert_false(has_arrived(0));
-    arrive(2);
-    assert_true(has_arrived(0) && has_arrived(2));
-    assert_true(script.shared.snapshot.weights[SCRIPT_PARAMS - 1] == -2);
-    script_close(&script);
-}
-
-/* A request to stop holds; but all batches before the cut are trained on. */
-static void what_came_back_goes_out_after_a_stop(void **state)
-{
-    (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(2, 1, 9));
-    script_read(&script, 1);
-    hr_atom32_store_release(&script.shared.dispenser->stop, 1);
-    lose(1);
-    assert_int_equal(script_read(&script, 0).index, 0);
-    script_push(&script, 0, 1);
-    assert_int_equal(script_read(&script, 0).kind, HR_TASK_CUT);
-    script_close(&script);
-}
-
 /* It begins with the slowest clock and the weights as they are; what was said to its earlier life
  * is forgotten. */
 static void a_worker_comes_back(void **state)
@@ -232,7 +148,7 @@ static void a_worker_comes_back(void **state)
     struct hr_train_options options;
     hr_train_defaults(&options);
     options.staleness = 2;
-    struct script_plan plan = plan_of(3, 2, 9);
+    struct script_plan plan = lost_plan(3, 2, 9);
     plan.options = &options;
     script_open(&script, &hr_strategy_ssp, plan);
     for (int step = 0; step < 2; step++)
@@ -265,7 +181,7 @@ static void a_worker_comes_back(void **state)
 static void a_worker_may_join_when_all_shards_know(void **state)
 {
     (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(2, 2, 9));
+    script_open(&script, &hr_strategy_ps_async, lost_plan(2, 2, 9));
     struct hr_worker back = {.shared = &script.shared, .rank = 1};
     script_lose(&script, 1);
     for (size_t s = 0; s < 2; s++) {
@@ -283,125 +199,11 @@ static void a_worker_may_join_when_all_shards_know(void **state)
     script_close(&script);
 }
 
-/* The others stand after their cut, and wait for it there. */
-static void a_worker_joins_at_a_cut(void **state)
-{
-    (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(3, 2, 1));
-    lose(2);
-    script_read(&script, 0);
-    script_push(&script, 0, 1);
-    arrive(0);
-    arrive(1);
-    assert_true(has_arrived(0) && has_arrived(1));
-    join(2);
-    arrive(2);
-    assert_true(has_arrived(2));
-    assert_false(script.shared.strategy->arrived(&script.worker[0])); /* nobody asked */
-    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 2);
-    script_read(&script, 0);
-    arrive(1);
-    arrive(2);
-    assert_false(has_arrived(1)); /* worker 0 has asked for more, and is waited for */
-    script_push(&script, 0, 1);
-    arrive(0);
-    assert_true(has_arrived(0) && has_arrived(1) && has_arrived(2));
-    assert_true(script.shared.snapshot.weights[0] == -2);
-    script_close(&script);
-}
-
-/* Worker 0 waits at its cut while worker 1, which is back, does the work of two that were lost. */
-static void who_rests_at_a_cut_holds_up_nobody(void **state)
-{
-    (void)state;
-    struct hr_train_options options;
-    hr_train_defaults(&options);
-    options.staleness = 1;
-    struct script_plan plan = plan_of(3, 2, 3);
-    plan.options = &options;
-    script_open(&script, &hr_strategy_ssp, plan);
-    for (size_t w = 0; w < 3; w++)
-        script_read(&script, w);
-    script_push(&script, 0, 1);
-    arrive(0);
-    lose(1);
-    lose(2);
-    assert_true(has_arrived(0));
-    join(1);
-    for (int step = 0; step < 2; step++) {
-        script_read(&script, 1);
-        script_push(&script, 1, 1);
-    }
-    arrive(1);
-    assert_true(has_arrived(1));
-    assert_true(script.shared.snapshot.weights[SCRIPT_PARAMS - 1] == -3);
-    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 9);
-    script_read(&script, 0);
-    assert_int_equal(hr_ssp_slowest_clock(&script.shard[0]), 0);
-    script_close(&script);
-}
-
-/* Worker 2 comes to the next cut before worker 0 has left the one before; what two have lost is
- * left for worker 0. */
-static void who_is_early_at_a_cut_holds_up_nobody(void **state)
-{
-    (void)state;
-    struct hr_train_options options;
-    hr_train_defaults(&options);
-    options.staleness = 1;
-    struct script_plan plan = plan_of(4, 2, 3);
-    plan.options = &options;
-    script_open(&script, &hr_strategy_ssp, plan);
-    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 0);
-    for (size_t w = 0; w < 4; w++)
-        arrive(w);
-    for (size_t w = 0; w < 4; w++)
-        assert_true(has_arrived(w));
-    lose(2);
-    join(2);
-    hr_atom64_store_relaxed(&script.shared.dispenser->cut, 3);
-    for (size_t w = 1; w < 4; w++)
-        script_read(&script, w);
-    script_push(&script, 2, 1);
-    arrive(2);
-    lose(1);
-    lose(3);
-    assert_true(has_arrived(2));
-    for (int step = 0; step < 2; step++) {
-        script_read(&script, 0);
-        script_push(&script, 0, 1);
-    }
-    arrive(0);
-    assert_true(has_arrived(0));
-    assert_true(script.shared.snapshot.weights[0] == -3);
-    script_close(&script);
-}
-
-/* What it did while the others rested is in the state of their cut. */
-static void a_loss_while_others_rest_exports_again(void **state)
-{
-    (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(2, 2, 1));
-    script_read(&script, 1);
-    arrive(0);
-    lose(1);
-    assert_true(has_arrived(0));
-    join(1);
-    script_read(&script, 1);
-    script_push(&script, 1, 1);
-    assert_true(script.shared.snapshot.weights[0] == 0);
-    lose(1);
-    assert_true(script.shared.snapshot.weights[0] == -1);
-    assert_true(script.shared.snapshot.weights[SCRIPT_PARAMS - 1] == -1);
-    assert_false(hr_fates_waiting(script.shared.fates));
-    script_close(&script);
-}
-
 /* Servers end when all have ended or are gone; while all are gone, one may come back. */
 static void the_last_worker_may_come_back(void **state)
 {
     (void)state;
-    script_open(&script, &hr_strategy_ps_async, plan_of(2, 1, 2));
+    script_open(&script, &hr_strategy_ps_async, lost_plan(2, 1, 2));
     const struct hr_strategy *strategy = script.shared.strategy;
     lose(0);
     script_read(&script, 1);
@@ -424,14 +226,8 @@ int main(void)
         cmocka_unit_test(or_it_is_lost),
         cmocka_unit_test(a_push_that_was_sent_counts),
         cmocka_unit_test(a_push_that_reached_some_shards_is_partial),
-        cmocka_unit_test(a_loss_completes_a_cut),
-        cmocka_unit_test(what_came_back_goes_out_after_a_stop),
         cmocka_unit_test(a_worker_comes_back),
         cmocka_unit_test(a_worker_may_join_when_all_shards_know),
-        cmocka_unit_test(a_worker_joins_at_a_cut),
-        cmocka_unit_test(who_rests_at_a_cut_holds_up_nobody),
-        cmocka_unit_test(who_is_early_at_a_cut_holds_up_nobody),
-        cmocka_unit_test(a_loss_while_others_rest_exports_again),
         cmocka_unit_test(the_last_worker_may_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,16 +8,11 @@
 #include "shm/control.h"
 #include "server/server_replica.h"
 #include "strategies/strategies.h"
-#include "support/check.h"
 #include "support/scratch.h"
-#include "support/script.h"
 #include "trace/trace_log.h"
-
-enum { WORKERS = 3, SPAN = 9, BATCHES = 2 * SPAN };
+#include "unit/server/replica_script.h"
 
 enum state { WANTS, ASKED, HAS, ARRIVING, ARRIVED };
-
-static struct script script;
 
 static struct sim {
     uint64_t seed;
@@ -36,11 +31,6 @@ static struct sim {
 static uint32_t draw(uint32_t n)
 {
     return hr_random_block(sim.seed, 1, sim.draws++, 0).v[0] % n;
-}
-
-static struct hr_shared_state *shared(void)
-{
-    return &script.shared;
 }
 
 /* --- what stands in weights --- */
@@ -210,19 +200,6 @@ static void die_before_it_says(struct hr_shard *shard)
         memset(shared()->snapshot.weights + shard->first, 0xff, shard->count / 2 * sizeof(float));
 }
 
-/* Nobody may read what it had. */
-static void bury(size_t owner)
-{
-    struct hr_shard *shard = &script.shard[owner];
-    memset(shard->weights, 0xff, shard->count * sizeof(float));
-    memset(shard->sum, 0xff, shard->count * sizeof(float));
-    for (size_t at = shard->first; at < hr_state_floats(shared()); at += shared()->params)
-        memset(shard->state + at, 0xff, shard->count * sizeof(float));
-    shared()->strategy->shard_stop(shard);
-    sim.dead[owner] = true;
-    sim.deaths++;
-}
-
 static void die(size_t owner)
 {
     struct hr_shard *shard = &script.shard[owner];
@@ -235,23 +212,11 @@ static void die(size_t owner)
     else if (!between)
         die_before_it_says(shard);
     bury(owner);
-    hr_roster_lose(shared()->control, WORKERS + owner, false);
+    sim.dead[owner] = true;
+    sim.deaths++;
 }
 
 /* --- a run --- */
-
-static void open_with(const struct hr_strategy *strategy, size_t servers, size_t copies,
-                      const struct hr_train_options *options)
-{
-    script_open(&script, strategy,
-                (struct script_plan){.workers = WORKERS,
-                                     .servers = servers,
-                                     .copies = copies,
-                                     .batches = BATCHES,
-                                     .options = options,
-                                     .outlives = true,
-                                     .reissues = true});
-}
 
 static void open_run(const struct hr_strategy *strategy, size_t servers)
 {
@@ -361,80 +326,6 @@ static void a_copy_that_was_altered_ends_the_run(void **state)
     }
 }
 
-/* --- replicas of workers --- */
-
-/* What worker 0 has after two exchanges with the center, the second of which is torn: on its way
- * the one who speaks dies. */
-static float after_an_exchange(size_t copies)
-{
-    struct hr_train_options options;
-    hr_train_defaults(&options);
-    options.sync_every = 1;
-    sim = (struct sim){.seed = 1};
-    open_with(&hr_strategy_elastic_averaging, 1, copies, &options);
-    for (size_t exchange = 0; exchange < 3; exchange++) {
-        script_ask(&script, 0);
-        for (size_t owner = 0; owner < copies; owner++)
-            if (!sim.dead[owner])
-                step(owner);
-        if (exchange == 2 && copies == 2) {
-            struct hr_ring *ring = hr_server_replies(shared(), 0, 0);
-            hr_atom64_store_relaxed(&ring->tail, hr_atom64_load_relaxed(&ring->tail) - 1);
-            memset(shared()->weights[0], 0xff, SCRIPT_PARAMS / 2 * sizeof(float));
-            bury(1);
-            hr_roster_lose(shared()->control, WORKERS + 1, false);
-            hr_replica_look(&script.shard[0]);
-        }
-        script_get(&script, 0);
-        script_give(&script, 0, 1);
-    }
-    const float *weights = shared()->weights[0];
-    for (size_t i = 0; i < SCRIPT_PARAMS; i++)
-        assert_true(weights[i] == weights[0]);
-    const float weight = weights[0];
-    script_close(&script);
-    return weight;
-}
-
-static void an_exchange_with_the_center_is_given_again(void **state)
-{
-    (void)state;
-    const float weight = after_an_exchange(1);
-    assert_true(weight < -1);
-    assert_true(after_an_exchange(2) == weight);
-}
-
-/* --- counters that a shard writes for others --- */
-
-/* The last of three comes too late; the one who speaks dies before it hears of that. */
-static void who_came_too_late_is_counted_by_who_is_left(void **state)
-{
-    (void)state;
-    struct hr_train_options options;
-    struct hr_run_result result = {.dropped_by = (uint64_t[WORKERS]){0}};
-    hr_train_defaults(&options);
-    options.backups = 1;
-    open_with(&hr_strategy_backup_workers, 1, 2, &options);
-    for (size_t w = 0; w < WORKERS; w++) {
-        script_ask(&script, w);
-        step(0);
-        step(1);
-        script_get(&script, w);
-    }
-    for (size_t w = 0; w < WORKERS; w++) {
-        script_give(&script, w, 1);
-        step(0);
-    }
-    bury(1);
-    hr_roster_lose(shared()->control, WORKERS + 1, false);
-    hr_replica_look(&script.shard[0]);
-    shared()->strategy->report(shared(), &result);
-    assert_int_equal(result.dropped, 1);
-    assert_int_equal(result.dropped_by[WORKERS - 1], 1);
-    assert_int_equal(result.dropped_samples, 1);
-    script_close(&script);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,8 +333,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_taken_is_noted_once, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test(a_copy_that_was_altered_ends_the_run),
-        cmocka_unit_test(an_exchange_with_the_center_is_given_again),
-        cmocka_unit_test(who_came_too_late_is_counted_by_who_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

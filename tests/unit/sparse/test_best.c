@@ -45,14 +45,6 @@ static struct hr_train_options stopping(const struct kind *kind, size_t workers)
     return options;
 }
 
-static struct hr_run_result run_of(const struct hr_train_options *options,
-                                   const struct hr_dataset *dataset)
-{
-    struct hr_run_result result;
-    CHECK_OK(hr_train(options, dataset, NULL, &result));
-    return result;
-}
-
 static void save_to(struct hr_train_options *options, char folder[64])
 {
     run_folder_make(folder);
@@ -89,7 +81,7 @@ static void it_ends_with_the_weights_of_its_best_epoch(void **state)
         save_to(&options, folder);
         snprintf(options.keep_best, sizeof options.keep_best, "%.*s", (int)strcspn(kind->stop, ","),
                  kind->stop);
-        struct hr_run_result result = run_of(&options, kind->data);
+        struct hr_run_result result = sparse_run(&options, kind->data);
         assert_true(result.best.stopped && result.best.restored);
         assert_true(result.best.epoch < result.best.ended && result.best.ended < 60);
         assert_int_equal(result.test_evaluations, 1);
@@ -127,20 +119,20 @@ static void one_that_goes_on_stops_where_it_would_have(void **state)
         const struct hr_train_options whole = stopping(&kinds[i], 1);
         struct hr_train_options part = whole, rest;
         char folder[64];
-        struct hr_run_result a = run_of(&whole, kinds[i].data), b, c;
+        struct hr_run_result a = sparse_run(&whole, kinds[i].data), b, c;
         save_to(&part, folder);
         part.epochs = (size_t)a.best.epoch + 1;
-        b = run_of(&part, kinds[i].data);
+        b = sparse_run(&part, kinds[i].data);
         assert_string_equal(a.weights_digest, b.weights_digest); /* the best ones, too */
         rest = part;
         rest.epochs = whole.epochs;
         snprintf(rest.resume, sizeof rest.resume, "%s", folder);
-        c = run_of(&rest, kinds[i].data);
+        c = sparse_run(&rest, kinds[i].data);
         check_same(&a, &c);
         hr_run_result_free(&c);
         CHECK_FAILS(hr_train(&rest, kinds[i].data, NULL, &c), HR_E_USAGE);
         rest.finished_ok = true;
-        c = run_of(&rest, kinds[i].data);
+        c = sparse_run(&rest, kinds[i].data);
         check_same(&a, &c);
         hr_run_result_free(&a);
         hr_run_result_free(&b);
@@ -154,7 +146,7 @@ static void the_held_out_rows_are_not_trained_on(void **state)
     (void)state;
     struct hr_train_options options = sparse_options("logistic", "dual", 1, 3);
     options.validation_fraction = 0.25;
-    struct hr_run_result result = run_of(&options, &linear);
+    struct hr_run_result result = sparse_run(&options, &linear);
     const size_t held = (size_t)((double)linear.train.count * 0.25 + 0.5);
     assert_int_equal(result.validation_samples, held);
     assert_int_equal(result.samples, 3 * (linear.train.count - held));
