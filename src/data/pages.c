@@ -1,4 +1,4 @@
-#include "base/pages.h"
+#include "data/pages.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "plot/plot_staleness.h"
 
-#include "base/histogram.h"
+#include "train/histogram.h"
 
 enum { BUCKETS = HR_RESULT_STALENESS_BUCKETS, BINS = 40 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/histogram.h"
 #include "report/columns.h"
 #include "report/human.h"
+#include "train/histogram.h"
 
 /* --- measures */
 

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-#include "base/histogram.h"
 #include "report/groups.h"
 #include "report/json_value.h"
 #include "report/lost_ranks.h"
+#include "train/histogram.h"
 
 /* Figures of a set of updates. */
 struct counted {

@@ -22,10 +22,10 @@
 #ifndef HR_STAGES_STAGE_H
 #define HR_STAGES_STAGE_H
 
-#include "base/tree_sums.h"
 #include "shm/flight.h"
 #include "shm/wait.h"
 #include "stages/pipeline.h"
+#include "stages/tree_sums.h"
 
 /* Rank 0: put micro-batch m where the first part reads it: x (samples, features), labels (samples)
  * and numbers (samples) out; returns the pass over the data. */

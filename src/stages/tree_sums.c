@@ -1,4 +1,4 @@
-#include "base/tree_sums.h"
+#include "stages/tree_sums.h"
 
 #include <stdlib.h>
 #include <string.h>

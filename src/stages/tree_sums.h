@@ -5,10 +5,10 @@
  *   buffers are added, smallest first, each as the left operand: a + b is b + a, to the bit.
  *
  * Threads: belong to one thread.
- * Test:    tests/unit/base/test_tree_sums.c
+ * Test:    tests/unit/stages/test_tree_sums.c
  */
-#ifndef HR_BASE_TREE_SUMS_H
-#define HR_BASE_TREE_SUMS_H
+#ifndef HR_STAGES_TREE_SUMS_H
+#define HR_STAGES_TREE_SUMS_H
 
 #include <stddef.h>
 

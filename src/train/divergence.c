@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/histogram.h"
 #include "data/look.h"
 #include "train/counters.h"
+#include "train/histogram.h"
 
 /* The mean factor of lr over the updates: 1, or with --staleness-lr inverse 1 / (1 + staleness). */
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)

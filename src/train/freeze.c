@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/listing.h"
+#include "train/listing.h"
 
 static enum hr_status refuse_unknown(const char *pattern, const struct hr_model *model)
 {

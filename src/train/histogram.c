@@ -1,4 +1,4 @@
-#include "base/histogram.h"
+#include "train/histogram.h"
 
 size_t hr_histogram_quantile(const uint64_t *counts, size_t n, double q)
 {

@@ -1,6 +1,6 @@
 /* histogram.h - quantiles of what was counted in buckets 0, 1, 2, ... */
-#ifndef HR_BASE_HISTOGRAM_H
-#define HR_BASE_HISTOGRAM_H
+#ifndef HR_TRAIN_HISTOGRAM_H
+#define HR_TRAIN_HISTOGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "base/listing.h"
+#include "train/listing.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 
 #include "hogring/checkpoint.h"
 #include "base/error.h"
-#include "base/listing.h"
 #include "nn/model.h"
+#include "train/listing.h"
 
 /* Append one tensor; params is borrowed until the file is written. */
 void hr_model_tensor_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,

@@ -9,9 +9,9 @@
 #ifndef HR_WORKER_COMPUTE_BUFFERS_H
 #define HR_WORKER_COMPUTE_BUFFERS_H
 
-#include "base/tree_sums.h"
 #include "nn/model.h"
 #include "stages/crew.h"
+#include "stages/tree_sums.h"
 #include "worker/input.h"
 
 struct hr_compute_buffers {

@@ -2,7 +2,7 @@
  *
  *   Parts   slices of the share, or (--reduce repro) the worker's micro-shards of the batch. They
  *           are decoded and computed one after another, in memory for one.
- *   Order   T(n) over the n parts (base/tree_sums.h).
+ *   Order   T(n) over the n parts (stages/tree_sums.h).
  *
  * Threads: as worker.h.
  */

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "base/tree_sums.h"
 #include "base/vec.h"
+#include "stages/tree_sums.h"
 #include "support/check.h"
 
 enum { MOST = 33, COUNT = 19 };
