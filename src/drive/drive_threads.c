@@ -216,7 +216,7 @@ static enum hr_status sit_out(struct seat *seat)
         seat->over = hr_rest_is_over(&seat->rest);
     }
     seat->trainer.waiter.timeout_ns = timeout;
-    if (status == HR_E_RECALLED)
+    if (status == HR_E_RECALLED && !seat->rest.begins)
         hr_account_open(account, hr_clock_ns());
     return status;
 }
@@ -237,10 +237,11 @@ static enum hr_status begin_term(struct seat *seat)
         HR_TRY(hr_train_worker_restart(&seat->trainer));
         seat->arrived = false;
         seat->begun = true;
-        hr_account_resume(account);
     }
     if (seat->rest.begins)
         seat->begun = seat->arrived = false;
+    else if (seat->rest.recalled)
+        hr_account_resume(account);
     return HR_OK;
 }
 

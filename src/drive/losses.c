@@ -163,12 +163,12 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
 }
 
 /* The time of its death is the end of its account. In a span it has not come to the end of: others
- * may have, and waited for it until now. Behind the last cut no span begins, though it may have
- * opened its account for one. */
+ * may have, and waited for it until now. Where no span runs it may have opened its account for one
+ * that it did not live to begin, or behind the last cut for none. */
 static void close_account(const struct hr_losses *losses, size_t worker, int64_t now)
 {
     struct hr_worker_stats *stats = &shared_of(losses)->stats[worker];
-    if (!stats->account.open || losses->halted)
+    if (!stats->account.open || !losses->span_ns)
         return;
     hr_account_close(&stats->account, now);
     stats->came_ns = now;

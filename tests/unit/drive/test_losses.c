@@ -87,6 +87,7 @@ static void a_lost_workers_time_ends_with_it(void **state)
 {
     (void)state;
     struct stage *stage = open_stage();
+    stage->drive.losses.span_ns = 1000;
     hr_account_open(&stage->stats[1].account, 1000);
     assert_true(hr_losses_lost(&stage->drive.losses, 1, "killed"));
     assert_int_equal(spent_ns(stage, 1), 4000);
@@ -94,23 +95,25 @@ static void a_lost_workers_time_ends_with_it(void **state)
     close_stage(stage);
 }
 
-/* It has opened its account for a span that nobody begins any more. */
-static void behind_the_last_cut_it_has_no_more_time(void **state)
+/* It has opened its account for a span that is not begun yet, or (halted) never. */
+static void where_no_span_runs_it_has_no_more_time(void **state)
 {
     (void)state;
-    struct stage *stage = open_stage();
-    stage->drive.losses.halted = true;
-    hr_account_open(&stage->stats[1].account, 1000);
-    assert_true(hr_losses_lost(&stage->drive.losses, 1, "killed"));
-    assert_int_equal(spent_ns(stage, 1), 0);
-    close_stage(stage);
+    for (size_t halted = 0; halted < 2; halted++) {
+        struct stage *stage = open_stage();
+        stage->drive.losses.halted = halted;
+        hr_account_open(&stage->stats[1].account, 1000);
+        assert_true(hr_losses_lost(&stage->drive.losses, 1, "killed"));
+        assert_int_equal(spent_ns(stage, 1), 0);
+        close_stage(stage);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_workers_time_ends_with_it),
-        cmocka_unit_test(behind_the_last_cut_it_has_no_more_time),
+        cmocka_unit_test(where_no_span_runs_it_has_no_more_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
