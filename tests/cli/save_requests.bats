@@ -36,6 +36,7 @@ saved() { grep -c "saved $TMP/c" "$TMP/err" || true; }
   for how in "" --concurrent; do
     start compare "${own[@]}" --strategies allreduce,ps-async --checkpoint-dir "$TMP/c" --overwrite $how
     await "$TMP/err" "epoch 2/"
+    [ -z "$how" ] || for s in allreduce ps-async; do await "$TMP/err" "$s *epoch 2/"; done # each must have begun
     kill -USR1 $pid
     await "$TMP/err" "saved $TMP/c/allreduce"
     [ -z "$how" ] || await "$TMP/err" "saved $TMP/c/ps-async"
