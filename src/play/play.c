@@ -45,6 +45,7 @@ enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int64_t due)
 {
     const struct hr_worker_stats *stats = &play->shared->stats[rank];
     hr_control_step(play->shared->control, rank, play->task[rank].index);
+    hr_train_worker_begin(&play->worker[rank], &play->task[rank]);
     play->played[rank].last = stats->last;
     play->played[rank].before = hr_stats_gradients(stats);
     play->played[rank].step = play->worker[rank].worker.steps;

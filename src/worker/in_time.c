@@ -37,6 +37,7 @@ enum hr_status hr_gradient_in_time(struct hr_train_worker *self, const struct hr
                                    int64_t now_ps)
 {
     const uint64_t step = self->worker.steps;
+    hr_train_worker_begin(self, task);
     if (!hr_conditions_matter(&self->job->conditions))
         return hr_train_worker_gradient(self, task);
     if (hr_conditions_kill(self->job, self->worker.rank, step, now_ps))

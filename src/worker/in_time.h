@@ -8,8 +8,8 @@
 
 #include "worker/worker.h"
 
-/* hr_train_worker_gradient, with stalls, slowness and death of --inject and --compute-time. now_ps:
- * since the run began. HR_E_GONE: it dies. */
+/* hr_train_worker_begin and _gradient, with stalls, slowness and death of --inject and
+ * --compute-time. now_ps: since the run began. HR_E_GONE: it dies. */
 HR_CHECKED enum hr_status hr_gradient_in_time(struct hr_train_worker *self,
                                               const struct hr_task *task, int64_t now_ps);
 

@@ -278,13 +278,11 @@ static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
                    shared->params * sizeof *worker->weights);
 }
 
-/* With what --inject does to its numbers. */
-static void begin_gradient(struct hr_train_worker *self)
+void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *task)
 {
     const struct hr_worker *worker = &self->worker;
     hr_conditions_flip_bit(self->job, worker->rank, worker->steps, worker->weights);
-    hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
-                            hr_conditions_nan_at(self->job, worker->rank, worker->steps));
+    self->at_the_start = is_at_the_start(self, task->index);
 }
 
 enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const struct hr_task *task)
@@ -295,8 +293,8 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     const struct hr_batch share =
         hr_input_share(self->job, worker->seat, worker->seats, task->index);
     const uint64_t hits = worker->stats->prefetch_hits;
-    begin_gradient(self);
-    const bool at_the_start = is_at_the_start(self, task->index);
+    hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
+                            hr_conditions_nan_at(self->job, worker->rank, worker->steps));
     size_t samples = share.count;
     struct hr_batch_result result;
     if (self->job->pipeline)
@@ -314,7 +312,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     worker->stats->samples += samples;
     worker->stats->epoch_samples += samples;
     worker->stats->epoch_loss += result.loss_sum;
-    if (at_the_start) {
+    if (self->at_the_start) {
         worker->stats->first_samples = samples;
         worker->stats->first_loss = result.loss_sum;
     }

@@ -3,14 +3,16 @@
  *
  *     hr_train_worker_start
  *     hr_train_worker_borrow        memory to compute in
- *     hr_train_worker_gradient      of its share of a batch, into worker.grads
+ *     hr_train_worker_begin         a batch
+ *     hr_train_worker_gradient      of its share of it, into worker.grads
  *     hr_train_worker_evaluate, hr_train_worker_leave_cut
  *     hr_train_worker_stop
  *
  * A gradient's way: hr_train_worker_gradient (which samples, what is counted) -> micro_shards.h
  * (where a share is several pieces) -> gradient.h (of one piece: load it, run the model).
  *
- * Threads: a worker's own; where all ranks are played, one thread's after the other.
+ * Threads: a worker's own; where all ranks are played, one thread's after the other, but for
+ *          gradients, which begin there and are computed beside it.
  */
 #ifndef HR_WORKER_WORKER_H
 #define HR_WORKER_WORKER_H
@@ -24,6 +26,7 @@ struct hr_train_worker {
     struct hr_worker worker; /* as its strategy sees it */
     struct hr_waiter waiter;
     size_t parts;                       /* of its share: more where fewer share a batch */
+    bool at_the_start;                  /* its gradient is the first, at the initial weights */
     struct hr_compute_buffers *buffers; /* borrowed: what its gradients are computed in */
     struct hr_gradient_check check;
     int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
@@ -50,6 +53,9 @@ HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 /* Compute in these buffers from now on. */
 void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);
 
+/* Before its gradient: what --inject does to its weights, and what of the run decides how it is
+ * counted. A gradient reads nothing that others change. */
+void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *task);
 /* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when it or the loss is not
  * finite (gradient_check.h). */
 HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
