@@ -128,7 +128,8 @@ static enum hr_status sweep(struct rank *me)
         HR_TRY(hr_member_barrier(&me->member));
         HR_TRY(hr_member_barrier(&me->member));
     }
-    RANK_CHECK(!me->waiter.missed || me->ranks->crowded, "a wake-up was lost");
+    /* Under a sanitizer a rank may be late by more than 50 ms, and then ready as they end. */
+    RANK_CHECK(!me->waiter.missed || me->ranks->crowded || CHECK_SANITIZED, "a wake-up was lost");
     return HR_OK;
 }
 
