@@ -122,14 +122,21 @@ enum hr_status hr_file_check_writable(const char *path)
                          replaced ? " into its folder" : "");
 }
 
+static enum hr_status fail_to_forget(const char *path)
+{
+    return hr_fail_errno(HR_E_IO, "%s: what an earlier run left cannot be removed", path);
+}
+
 enum hr_status hr_file_forget(const char *path)
 {
     struct stat name, file;
-    if (lstat(path, &name) != 0 || stat(path, &file) != 0 || !S_ISREG(file.st_mode))
+    if (lstat(path, &name) != 0 || stat(path, &file) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? HR_OK : fail_to_forget(path);
+    if (!S_ISREG(file.st_mode))
         return HR_OK;
     if ((S_ISLNK(name.st_mode) ? truncate(path, 0) : unlink(path)) == 0)
         return HR_OK;
-    return hr_fail_errno(HR_E_IO, "%s: what an earlier run left cannot be removed", path);
+    return fail_to_forget(path);
 }
 
 enum hr_status hr_file_replace(struct hr_file_writer *writer, const char *path, size_t bytes)

@@ -155,14 +155,18 @@ static enum hr_status check_files(const char *dir, const char *name)
     DIR *folder = opendir(path);
     if (!folder)
         return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
-    for (const struct dirent *entry; !other[0] && (entry = readdir(folder)) != NULL;) {
+    for (const struct dirent *entry; errno = 0, !other[0] && (entry = readdir(folder)) != NULL;) {
         size_t i = 0;
         while (i < sizeof ours / sizeof *ours && strcmp(entry->d_name, ours[i]) != 0)
             i++;
         if (i == sizeof ours / sizeof *ours)
             snprintf(other, sizeof other, "%.60s", entry->d_name);
     }
+    const int cause = other[0] ? 0 : errno;
     closedir(folder);
+    errno = cause;
+    if (cause != 0) /* what was not listed may be the user's */
+        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be listed", path);
     if (!other[0])
         return HR_OK;
     return hr_fail(HR_E_USAGE,

@@ -1,6 +1,7 @@
 /* What readers have in common: classes numbered, samples held out, checks, digest. */
 #include "hogring/data.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,9 @@ bool hr_folder_has(const char *folder, const char *name)
 {
     char path[4096];
     const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return length < (int)sizeof path && access(path, F_OK) == 0;
+    if (length >= (int)sizeof path)
+        return false;
+    return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 /* --- finishing */

@@ -61,7 +61,8 @@ struct hr_format {
                            struct hr_storage *storage);
 };
 
-/* Is there `folder`/`name`? */
+/* Is there `folder`/`name`? Where nobody can tell (EIO, EACCES) there is: who opens it says what is
+ * wrong, and no data are missing in silence. */
 bool hr_folder_has(const char *folder, const char *name);
 
 /* A data set from what was opened: classes, held out samples, checks, digest. *out is written on

@@ -44,13 +44,21 @@ static bool run_with(const struct task *task, const struct fault *fault, size_t 
     return struck;
 }
 
+/* What is made once and kept is made; from then on each time begins as the next one does. */
+static void run_once(const struct task *task)
+{
+    CHECK_OK(task->run());
+    if (task->check)
+        task->check();
+}
+
 /* Each call of these kinds fails once, and then each and all after it: every `stride`-th of them.
  * Returns how many calls there were. */
 static size_t fail_every_call(const struct task *task, unsigned kinds, int error, size_t stride)
 {
     size_t calls, unused;
     struct fault fault = {.kinds = kinds, .error = error};
-    CHECK_OK(task->run()); /* what is made once and kept */
+    run_once(task);
     run_with(task, &fault, &calls);
     for (int stays = 0; stays < 2; stays++)
         for (size_t n = 1 + check_seed() % stride; n <= calls; n += stride) {
@@ -67,7 +75,7 @@ static size_t fail_every_call(const struct task *task, unsigned kinds, int error
 static void do_in_pieces(const struct task *task)
 {
     size_t calls, unused;
-    CHECK_OK(task->run()); /* what is made once and kept */
+    run_once(task);
     run_with(task, &(struct fault){.kinds = OF_FILES, .shorts = true}, &unused);
     run_with(task, &(struct fault){.kinds = OF_FILES, .interrupts = true}, &calls);
     for (size_t n = 1; n <= calls; n++)

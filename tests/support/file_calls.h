@@ -5,11 +5,15 @@
 #ifndef HR_TESTS_SUPPORT_FILE_CALLS_H
 #define HR_TESTS_SUPPORT_FILE_CALLS_H
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +38,82 @@ int open(const char *path, int flags, ...)
     if (fd >= 0 && creates)
         disk_made(path);
     return fd;
+}
+
+int access(const char *path, int mode)
+{
+    FAIL_IF_ASKED("access");
+    return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+int stat(const char *path, struct stat *info)
+{
+    FAIL_IF_ASKED("stat");
+    return (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, 0);
+}
+
+int lstat(const char *path, struct stat *info)
+{
+    FAIL_IF_ASKED("lstat");
+    return (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW);
+}
+
+int fstat(int fd, struct stat *info)
+{
+    FAIL_IF_ASKED("fstat");
+    return (int)syscall(SYS_newfstatat, fd, "", info, AT_EMPTY_PATH);
+}
+
+ssize_t readlink(const char *path, char *text, size_t bytes)
+{
+    FAIL_IF_ASKED("readlink");
+    return syscall(SYS_readlinkat, AT_FDCWD, path, text, bytes);
+}
+
+ssize_t getrandom(void *data, size_t bytes, unsigned flags)
+{
+    FAIL_IF_ASKED("getrandom");
+    return syscall(SYS_getrandom, data, bytes, flags);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list more;
+    va_start(more, command);
+    void *argument = va_arg(more, void *);
+    va_end(more);
+    FAIL_IF_ASKED("fcntl");
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+/* Those of the C library, which do more than one call. */
+static struct {
+    int (*statvfs)(const char *path, struct statvfs *info);
+    DIR *(*opendir)(const char *path);
+    struct dirent *(*readdir)(DIR *folder);
+} library;
+
+__attribute__((constructor)) static void find_library(void)
+{
+    *(void **)&library.statvfs = dlsym(RTLD_NEXT, "statvfs");
+    *(void **)&library.opendir = dlsym(RTLD_NEXT, "opendir");
+    *(void **)&library.readdir = dlsym(RTLD_NEXT, "readdir");
+}
+
+int statvfs(const char *path, struct statvfs *info)
+{
+    FAIL_IF_ASKED("statvfs");
+    return library.statvfs(path, info);
+}
+
+DIR *opendir(const char *path)
+{
+    return fault_strikes("opendir") ? NULL : library.opendir(path);
+}
+
+struct dirent *readdir(DIR *folder)
+{
+    return fault_strikes("readdir") ? NULL : library.readdir(folder);
 }
 
 int close(int fd)

@@ -26,6 +26,7 @@ static void back_to_old(void)
     old_or_new_loads();
     CHECK_OK(hr_checkpoint_prepare(dir, 1)); /* as each start does */
     sample_save(10, 1);
+    remove(scratch("d/best"));
     assert_int_equal(scratch_entries("d"), 2);
 }
 
@@ -42,6 +43,21 @@ static enum hr_status replace(void)
     struct hr_checkpoint checkpoint = sample_checkpoint(10);
     saved = false;
     return hr_checkpoint_save(dir, &checkpoint, 1);
+}
+
+/* As on a file system that cannot exchange two names. */
+static enum hr_status replace_in_steps(void)
+{
+    disk_exchanges = false;
+    const enum hr_status status = replace();
+    disk_exchanges = true;
+    return status;
+}
+
+static enum hr_status mark_best(void)
+{
+    hr_checkpoint_mark_best(dir, 10, 1); /* warnings at most */
+    return HR_OK;
 }
 
 static enum hr_status load(void)
@@ -80,10 +96,68 @@ static void claimed(void)
     sample_save(10, 1);
 }
 
+/* A run that goes on, by its name in the folder. */
+static enum hr_status go_on(void)
+{
+    struct hr_claim claim;
+    struct hr_metadata name = {HR_RUN_KEY, "0123456789abcdef"};
+    struct hr_checkpoint from = sample_checkpoint(10);
+    const struct hr_claimant claimant = {.dir = dir, .from = &from};
+    from.trainer.nmetadata = 1;
+    from.trainer.metadata = &name;
+    HR_TRY(hr_claim_check(&claimant));
+    HR_TRY(hr_claim_take(&claimant, &claim));
+    assert_string_equal(claim.run, name.value);
+    hr_claim_drop(&claim);
+    return HR_OK;
+}
+
+/* A write of its name may have failed. The step lies as a kill between two renames has left it. */
+static void name_the_run(void)
+{
+    scratch_write("d/.run", "0123456789abcdef\n", 17);
+    if (scratch_exists("d/step-00000010"))
+        assert_int_equal(rename(scratch("d/step-00000010"), scratch("d/step-00000010.old")), 0);
+}
+
+/* A file of a user's is in a step's folder: it is refused, whatever fails. */
+static enum hr_status claim_what_a_user_has(void)
+{
+    struct hr_claim claim;
+    const struct hr_claimant claimant = {.dir = dir, .overwrite = true};
+    const enum hr_status status = hr_claim_take(&claimant, &claim);
+    if (status == HR_OK)
+        hr_claim_drop(&claim);
+    return status == HR_E_USAGE ? HR_OK : status;
+}
+
+static void users_file_is_there(void)
+{
+    assert_true(scratch_exists("d/step-00000010/notes"));
+}
+
 static const struct task tasks[] = {
-    {"save", save, back_to_old}, {"replace", replace, back_to_old}, {"load", load, NULL},
-    {"prepare", prepare, NULL},  {"claim", claim, claimed},
+    {"save", save, back_to_old},
+    {"replace", replace, back_to_old},
+    {"load", load, NULL},
+    {"replace in steps", replace_in_steps, back_to_old},
+    {"mark best", mark_best, back_to_old},
+    {"prepare", prepare, NULL},
+    {"claim", claim, claimed},
+    {"go on", go_on, name_the_run},
+    {"claim a user's", claim_what_a_user_has, users_file_is_there},
 };
+
+static const struct task *ready(size_t i)
+{
+    if (tasks[i].run == go_on)
+        name_the_run();
+    if (scratch_exists("d/step-00000010.old") && tasks[i].run != go_on)
+        rename(scratch("d/step-00000010.old"), scratch("d/step-00000010"));
+    if (tasks[i].run == claim_what_a_user_has) /* the last one */
+        scratch_write("d/step-00000010/notes", "mine", 4);
+    return &tasks[i];
+}
 
 static void begin(void)
 {
@@ -98,7 +172,7 @@ static void without_memory_a_status_says_so(void **state)
     size_t calls = 0;
     begin();
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        calls += fail_every_call(&tasks[i], OF_MEMORY, ENOMEM, 1);
+        calls += fail_every_call(ready(i), OF_MEMORY, ENOMEM, 1);
     scratch_stderr_end();
     print_message("%zu allocations have failed\n", calls);
 }
@@ -106,12 +180,12 @@ static void without_memory_a_status_says_so(void **state)
 static void a_failed_call_on_a_file_is_said_and_leaves_old_or_new(void **state)
 {
     (void)state;
-    static const int errors[] = {EIO, ENOSPC};
+    static const int errors[] = {EIO, ENOSPC, EDQUOT, EINVAL, ENOENT, EEXIST, EOPNOTSUPP};
     size_t calls = 0;
     begin();
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        for (size_t e = 0; e < 2; e++)
-            calls += fail_every_call(&tasks[i], OF_FILES, errors[e], 1);
+        for (size_t e = 0; e < sizeof errors / sizeof *errors; e++)
+            calls += fail_every_call(ready(i), OF_FILES, errors[e], 1);
     scratch_stderr_end();
     print_message("%zu calls on files have failed\n", calls);
 }
@@ -121,7 +195,7 @@ static void pieces_and_interruptions_change_nothing(void **state)
     (void)state;
     begin();
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        do_in_pieces(&tasks[i]);
+        do_in_pieces(ready(i));
     scratch_stderr_end();
 }
 
