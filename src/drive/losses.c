@@ -115,13 +115,29 @@ static struct hr_loss *last_of(const struct hr_losses *losses, size_t rank)
     return NULL;
 }
 
+/* The last by which a worker lost anything. One that dies while it is being started again has
+ * nothing yet, however soon that is noticed: owners may not have taken the loss before. */
+static struct hr_loss *last_with_a_fate(const struct hr_losses *losses, size_t worker)
+{
+    struct hr_loss *found = NULL;
+    for (size_t i = losses->n; i-- > 0;) {
+        struct hr_loss *loss = &losses->loss[i];
+        if (loss->server || loss->rank != worker)
+            continue;
+        if (found && loss->back)
+            break;
+        found = loss;
+    }
+    return found;
+}
+
 /* What was lost with a worker since its loss before is told of the last one. (Where batches are
  * handed out again at cuts, that is all since the last cut.) Who goes back to a cut loses less. */
 static void tell_fate(struct hr_losses *losses, size_t worker)
 {
     const struct hr_fate *fate = hr_fate_of(shared_of(losses)->fates, worker);
     struct hr_told *told = &losses->told[worker];
-    struct hr_loss *last = last_of(losses, worker);
+    struct hr_loss *last = last_with_a_fate(losses, worker);
     if (!last)
         return;
     for (struct hr_loss *loss = last; told->lost > fate->lost_samples && loss >= losses->loss;
@@ -138,6 +154,16 @@ static void tell_fate(struct hr_losses *losses, size_t worker)
     *told = (struct hr_told){fate->lost_samples, fate->again_samples, fate->partial};
 }
 
+/* How many gradients it had computed. */
+static uint64_t step_of(const struct hr_losses *losses, size_t rank)
+{
+    if (!is_worker(losses, rank))
+        return 0;
+    return hr_roster_is_gone(shared_of(losses)->control, rank)
+               ? last_of(losses, rank)->step
+               : shared_of(losses)->stats[rank].steps;
+}
+
 static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *how, int64_t now)
 {
     const struct hr_shared_state *shared = shared_of(losses);
@@ -151,7 +177,7 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
         .replaced = hr_replica_lives(shared, rank),
         .server = !is_worker(losses, rank),
         .rank = is_worker(losses, rank) ? rank : rank - shared->workers,
-        .step = is_worker(losses, rank) ? shared->stats[rank].steps : 0,
+        .step = step_of(losses, rank),
         .seconds = trained_s(losses, now),
         .pause_s = -1,
     };

@@ -109,11 +109,39 @@ static void where_no_span_runs_it_has_no_more_time(void **state)
     }
 }
 
+/* Owners take the first loss of worker 1 before its second, or after it. */
+static void who_dies_while_it_is_started_again_has_nothing_to_lose(void **state)
+{
+    (void)state;
+    for (size_t late = 0; late < 2; late++) {
+        struct stage *stage = open_stage();
+        struct hr_losses *losses = &stage->drive.losses;
+        struct hr_run_result result = {0};
+        stage->stats[1].steps = 31;
+        assert_true(hr_losses_lost(losses, 1, "killed"));
+        for (size_t i = 0; i < 2; i++)
+            if (i == late) {
+                hr_fate_of(stage->shared.fates, 1)->lost_samples = 8;
+                stage->stats[1].steps = 30;
+            } else {
+                assert_true(hr_losses_lost(losses, 1, "killed"));
+            }
+        hr_losses_report(losses, &result);
+        assert_int_equal(result.nlosses, 2);
+        assert_int_equal(result.losses[0].lost_samples, 8);
+        assert_int_equal(result.losses[1].lost_samples, 0);
+        assert_int_equal(result.losses[1].step, 31);
+        hr_run_result_free(&result);
+        close_stage(stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_workers_time_ends_with_it),
         cmocka_unit_test(where_no_span_runs_it_has_no_more_time),
+        cmocka_unit_test(who_dies_while_it_is_started_again_has_nothing_to_lose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
