@@ -225,7 +225,6 @@ static enum hr_status sit_out(struct seat *seat)
 static enum hr_status begin_term(struct seat *seat)
 {
     struct hr_account *account = &seat->worker->stats->account;
-    seat->rest.new_term = false;
     while (!hr_train_worker_seat(&seat->trainer)) {
         if (seat->rest.recalled)
             hr_worker_sit_out(seat->worker);
@@ -233,6 +232,7 @@ static enum hr_status begin_term(struct seat *seat)
         if (status != HR_E_RECALLED)
             return status;
     }
+    seat->rest.new_term = false; /* nor is one that began while it had no seat */
     if (seat->rest.recalled) {
         HR_TRY(hr_train_worker_restart(&seat->trainer));
         seat->arrived = false;

@@ -3,6 +3,7 @@ import random
 
 STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "elastic-averaging", "backup-workers", "gossip"]
 SERVED = {"ps-sync", "ps-async", "ssp", "elastic-averaging", "backup-workers"}
+REPRO = {"allreduce", "ps-sync"}
 ONE_SERVER = {"backup-workers"}
 EPOCH = 1438  # training samples of --data digits
 
@@ -23,15 +24,19 @@ class Draw:
         self.on_loss = r.choice(["continue", "restart"])
         self.epochs = r.randint(2, 4)
         self.restarts = 8
+        self.repro = self.strategy in REPRO and r.random() < 0.4  # losses change no bit
+        batch = ["--global-batch-size", "64", "--reduce", "repro"] if self.repro else ["--batch-size", str(r.choice([8, 16, 32]))]
+        if self.repro:  # three from outside, one soon after the other, find most
+            self.workers, self.epochs = 4, 8
         self.options = ["--strategy", self.strategy, "--launch", self.launch, "--workers", str(self.workers), "--epochs", str(self.epochs),
-                        "--seed", str(r.randint(1, 10**6)), "--batch-size", str(r.choice([8, 16, 32])), "--on-loss", self.on_loss,
+                        "--seed", str(r.randint(1, 10**6)), *batch, "--on-loss", self.on_loss,
                         "--max-restarts", str(self.restarts), "--lost-batch", r.choice(["reissue", "count"]), "--model", r.choice(["softmax", "mlp"]),
                         "--compute-time", r.choice(["1ms", "2ms", "lognormal(2ms, 0.5)"]), "--timeout", "20s"]
         if self.served:
             self.options += ["--servers", str(self.servers)]
         if self.replicas:
             self.options += ["--server-replicas", "2"]
-        if self.strategy == "allreduce" and r.random() < 0.5:
+        if self.strategy == "allreduce" and not self.repro and r.random() < 0.5:
             self.options += ["--algorithm", r.choice(["direct", "ring", "tree", "master-worker", "bidirectional-ring"])]
         if r.random() < 0.3 and not (self.served and self.servers > 1):
             self.options += ["--optimizer", r.choice(["adam", "adagrad", "adamw"]), "--lr", "0.005"]
@@ -39,21 +44,24 @@ class Draw:
             self.options += ["--sync-every", str(r.choice([1, 3, 8]))]
         if self.strategy == "gossip":
             self.options += ["--gossip-graph", r.choice(["ring", "complete"])]
+        self.unharmed = list(self.options)  # the same run, and nobody dies
         self.draw_deaths(r, servers_die)
 
     def draw_deaths(self, r, servers_die):
         most = self.workers - 1 if self.on_loss == "continue" else min(4, self.restarts)
-        self.deaths = r.randint(1, max(1, most))
+        self.deaths = most if self.repro else r.randint(1, max(1, most))
         servers = self.servers + self.replicas if servers_die else 0
         victims = [r.randrange(self.workers + servers) for _ in range(self.deaths)]
+        if self.repro and self.on_loss == "continue":
+            victims = r.sample(range(self.workers), self.deaths)
         if self.replicas and servers_die:
             victims[0] = self.workers + r.randrange(servers)
         if self.on_loss == "continue":  # each once, and never the last worker
             victims = list(dict.fromkeys(victims))
         self.inside, self.outside = [], []
         for who in victims:
-            if self.launch == "process" and r.random() < 0.5:
-                self.outside.append((r.uniform(0.05, 0.6), who))
+            if self.launch == "process" and r.random() < (1 if self.repro else 0.5):
+                self.outside.append((r.uniform(0.05, 0.3 if self.repro else 0.6), who))
             elif who < self.workers:
                 self.inside.append(f"kill:{who}@step={r.randint(0, 60)}")
             else:

@@ -75,6 +75,13 @@ def replay(binary, trace, digest, judged):
         judged.wrong.append("the replay has another digest")
 
 
+def same_bits(binary, draw, run, judged):
+    """Under --reduce repro, as if nobody had been lost."""
+    done = subprocess.run([binary, "train", *draw.unharmed, "--quiet", "--json", "-"], capture_output=True, text=True, timeout=LONGEST_S)
+    if json.JSONDecoder().raw_decode(done.stdout)[0]["runs"][0]["weights_digest"] != run["weights_digest"]:
+        judged.wrong.append("another digest than that of the run that lost nobody")
+
+
 def run_one(binary, draw, record=False):
     judged = Judged()
     with tempfile.TemporaryDirectory() as folder:
@@ -98,6 +105,8 @@ def run_one(binary, draw, record=False):
         judged.losses, judged.restarts = run["losses"], run["restarts"]
         account(draw, run, judged)
         replicas(draw, run, judged)
+        if draw.repro:
+            same_bits(binary, draw, run, judged)
         if record:
             replay(binary, trace, run["weights_digest"], judged)
     if segments(process.pid):
