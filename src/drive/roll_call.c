@@ -111,6 +111,8 @@ static int64_t latest(const struct hr_losses *losses, const int64_t *of_first)
 static void end_span(struct hr_losses *losses)
 {
     struct hr_cut *cut = losses->leader->cuts.cut;
+    if (!losses->span_ns)
+        losses->span_ns = cut->span_ended_ns;
     cut->span_ended_ns = latest(losses, &job_of(losses)->shared->stats->came_ns);
     run_clock(losses, false, cut->span_ended_ns);
     for (size_t i = 0; i < losses->n; i++)

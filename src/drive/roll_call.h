@@ -2,7 +2,7 @@
  * who live rest it lets them go on, into a new term where somebody was lost or came back.
  *
  * Threads: the launcher's.
- * Test:    tests/unit/train/test_losses.c
+ * Test:    tests/unit/drive/test_roll_call.c, tests/unit/train/test_losses.c
  */
 #ifndef HR_DRIVE_ROLL_CALL_H
 #define HR_DRIVE_ROLL_CALL_H
