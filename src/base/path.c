@@ -27,3 +27,9 @@ enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path)
         length--;
     return length ? hr_path(out, "%.*s", (int)length, path) : hr_path(out, ".");
 }
+
+bool hr_path_ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && !strcmp(path + length - tail, ending);
+}

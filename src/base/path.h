@@ -2,6 +2,8 @@
 #ifndef HR_BASE_PATH_H
 #define HR_BASE_PATH_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 enum { HR_PATH_MAX = 4096 };
@@ -12,5 +14,8 @@ HR_CHECKED enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...
 
 /* out = the folder that holds path: "a/b" -> "a", "b" -> ".", "/b" -> "/". */
 HR_CHECKED enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path);
+
+/* Does it end in that, behind something else? ".csv" is no name that ends in ".csv". */
+bool hr_path_ends_in(const char *path, const char *ending);
 
 #endif

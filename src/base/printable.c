@@ -36,3 +36,13 @@ struct hr_printable hr_printable(const char *text)
     hr_make_printable(&state, out.text, n, "");
     return out;
 }
+
+void hr_put_printable(FILE *out, const char *text)
+{
+    struct hr_printable_state state = {0};
+    for (; *text; text++) {
+        char byte = *text;
+        hr_make_printable(&state, &byte, 1, "");
+        fputc(byte, out);
+    }
+}

@@ -12,6 +12,7 @@
 #define HR_BASE_PRINTABLE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* The state between pieces of one text; {0} before the first. */
 struct hr_printable_state {
@@ -27,5 +28,7 @@ struct hr_printable {
     char text[160];
 };
 struct hr_printable hr_printable(const char *text);
+/* Written whole. */
+void hr_put_printable(FILE *out, const char *text);
 
 #endif

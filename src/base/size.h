@@ -37,6 +37,11 @@ static inline size_t hr_min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static inline size_t hr_max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Where part `index` of `count` begins when n things are split into parts that differ by at most
  * one: part i is [hr_split_begin(n, count, i), hr_split_begin(n, count, i + 1)). */
 static inline size_t hr_split_begin(size_t n, size_t count, size_t index)

@@ -4,15 +4,10 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "plot/plot.h"
 #include "report/groups.h"
 #include "report/report.h"
-
-static bool ends_in(const char *text, const char *ending)
-{
-    const size_t length = strlen(text), tail = strlen(ending);
-    return length > tail && !strcmp(text + length - tail, ending);
-}
 
 static enum hr_status check_output(const char *flag, const char *path)
 {
@@ -23,7 +18,7 @@ static enum hr_status check_output(const char *flag, const char *path)
 
 enum hr_status hr_outcome_check(const struct hr_cli *cli)
 {
-    if (cli->plot[0] && !ends_in(cli->plot, ".svg") && !ends_in(cli->plot, ".png"))
+    if (cli->plot[0] && !hr_path_ends_in(cli->plot, ".svg") && !hr_path_ends_in(cli->plot, ".png"))
         return hr_fail(HR_E_USAGE, "--plot %s: expected a name that ends in .svg or .png",
                        cli->plot);
     if (cli->expect_accuracy > 1)

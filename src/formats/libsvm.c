@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/parse.h"
 #include "formats/formats.h"
 
@@ -194,12 +195,6 @@ enum hr_status hr_libsvm_shift(const char *name, const struct hr_data_options *o
 
 /* --- the format */
 
-static bool ends_in(const char *text, const char *ending)
-{
-    const size_t length = strlen(text), tail = strlen(ending);
-    return length > tail && !strcmp(text + length - tail, ending);
-}
-
 /* To the first word of the first line that holds one, as read_line has it. */
 static void pass_empty_lines(struct reader *r)
 {
@@ -231,10 +226,9 @@ static bool matches(const struct hr_probe *probe)
     next_word(&r, &label);
     const char *feed = memchr(label.text, '\n', (size_t)(r.end - label.text));
     const bool alone = feed && feed < label.text + label.bytes;
-    if (!label.bytes || alone || !hr_parse_real(label.text, label.bytes, &value) ||
-        !next_word(&r, &pair))
-        return ends_in(probe->path, ".libsvm") || ends_in(probe->path, ".svm") ||
-               ends_in(probe->path, ".svmlight");
+    if (!label.bytes || alone || !hr_parse_real(label.text, label.bytes, &value) || !next_word(&r, &pair))
+        return hr_path_ends_in(probe->path, ".libsvm") || hr_path_ends_in(probe->path, ".svm") ||
+               hr_path_ends_in(probe->path, ".svmlight");
     const char *colon = memchr(pair.text, ':', pair.bytes);
     const size_t before = colon ? (size_t)(colon - pair.text) : 0;
     return is_like_index(pair.text, before) || (before == 3 && !memcmp(pair.text, "qid", 3));

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/pipe.h"
 #include "base/signals.h"
 #include "shm/process.h"
@@ -160,19 +161,13 @@ static enum hr_status draw(const struct streams *streams, const char *path)
     return copy(streams->picture, path);
 }
 
-static bool ends_in(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), tail = strlen(ending);
-    return length > tail && !strcmp(path + length - tail, ending);
-}
-
 enum hr_status hr_gnuplot_draw(const char *path, hr_script_fn write, const void *arg)
 {
     struct streams streams;
-    if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
+    if (!hr_path_ends_in(path, ".svg") && !hr_path_ends_in(path, ".png"))
         return hr_fail(HR_E_USAGE, "%s: expected a name that ends in .svg or .png", path);
     HR_TRY(open_streams(&streams));
-    const enum hr_plot_format format = ends_in(path, ".svg") ? HR_PLOT_SVG : HR_PLOT_PNG;
+    const enum hr_plot_format format = hr_path_ends_in(path, ".svg") ? HR_PLOT_SVG : HR_PLOT_PNG;
     enum hr_status status = fill_script(streams.script, format, write, arg);
     if (status == HR_OK)
         status = draw(&streams, path);
