@@ -1,13 +1,14 @@
 #include "base/log.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fold.h"
 #include "base/printable.h"
+#include "base/size.h"
 
 /* A terminal may show progress in the line that we come to: it is drawn again below ours. */
 static const char *wipe(void)
@@ -17,20 +18,66 @@ static const char *wipe(void)
     return redraws ? "\r\x1b[K" : "";
 }
 
+static size_t (*columns_now)(void);
+static bool coloured;
+
+void hr_log_look(size_t (*columns)(void), bool colour)
+{
+    columns_now = columns;
+    coloured = colour;
+}
+
+struct page {
+    char text[2048];
+    size_t used;
+};
+
+static bool put(void *arg, const char *text, size_t n)
+{
+    struct page *page = arg;
+    n = hr_min_size(n, sizeof page->text - page->used);
+    memcpy(page->text + page->used, text, n);
+    page->used += n;
+    return true;
+}
+
+static bool put_text(struct page *page, const char *text)
+{
+    return put(page, text, strlen(text));
+}
+
+static const char *const prefix[] = {"hogring: error: ", "hogring: warning: ", "hogring: "};
+static const char *const colour[] = {"\x1b[31m", "\x1b[33m", ""};
+
+/* `line` begins with its prefix, which may have colour: folded before it has. */
+static void lay_out(struct page *page, enum hr_log_level level, const char *line)
+{
+    struct hr_fold fold = {.width = columns_now ? columns_now() : 0};
+    struct page folded = {.used = 0};
+    const size_t head = coloured && colour[level][0] ? strlen(prefix[level]) - 1 : 0;
+    hr_fold(&fold, line, strlen(line), put, &folded);
+    put_text(page, wipe());
+    if (head) {
+        put_text(page, colour[level]);
+        put(page, folded.text, head);
+        put_text(page, "\x1b[0m");
+    }
+    put(page, folded.text + head, folded.used - head);
+}
+
 void hr_log(enum hr_log_level level, const char *format, ...)
 {
-    static const char *const prefix[] = {"hogring: error: ", "hogring: warning: ", "hogring: "};
     char line[1024];
-    const size_t wiped = (size_t)snprintf(line, sizeof line, "%s", wipe());
-    size_t used = wiped + (size_t)snprintf(line + wiped, sizeof line - wiped, "%s", prefix[level]);
+    struct page page = {.used = 0};
+    size_t used = (size_t)snprintf(line, sizeof line, "%s", prefix[level]);
     va_list args;
     va_start(args, format);
     vsnprintf(line + used, sizeof line - used - 1, format, args);
     va_end(args);
     used = strlen(line);
-    hr_make_printable(&(struct hr_printable_state){0}, line + wiped, used - wiped, "");
-    line[used++] = '\n';
+    hr_make_printable(&(struct hr_printable_state){0}, line, used, "");
+    lay_out(&page, level, strcat(line, "\n"));
     /* Nowhere to report a failed diagnostic to. */
-    ssize_t ignored = write(STDERR_FILENO, line, used);
+    ssize_t ignored = write(STDERR_FILENO, page.text, page.used);
     (void)ignored;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/fold.h"
 #include "report/human.h"
 
 /* --- counts --- */
@@ -68,23 +69,17 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
     text->length += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Broken at blanks; lines behind the first are indented. */
-static void print_filled(FILE *out, char *text)
+static bool put(void *out, const char *text, size_t n)
 {
-    size_t column = 0;
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-        const size_t length = strlen(word);
-        if (column > 0 && column + 1 + length > COLUMNS) {
-            fputs("\n  ", out);
-            column = 2;
-        } else if (column > 0) {
-            fputc(' ', out);
-            column++;
-        }
-        fputs(word, out);
-        column += length;
-    }
-    fputc('\n', out);
+    return fwrite(text, 1, n, out) == n;
+}
+
+/* Broken at blanks; lines behind the first are indented. */
+static void print_filled(FILE *out, struct text *text)
+{
+    struct hr_fold fold = {.width = COLUMNS};
+    add(text, "\n");
+    hr_fold(&fold, text->at, text->length, put, out);
 }
 
 /* --- a loss --- */
@@ -140,7 +135,7 @@ static void tell(FILE *out, const char *whose, const struct hr_loss *loss)
         add(&text, "; all went back to the last cut");
     if (loss->back)
         add(&text, "; it came back");
-    print_filled(out, text.at);
+    print_filled(out, &text);
 }
 
 /* --- all of a table --- */
