@@ -1,0 +1,20 @@
+/* A byte is divided in two steps of 4 bits, by a table of 16 remainders: small, and fast enough for
+ * records of some hundred bytes. */
+#include "encode/crc32c.h"
+
+static const uint32_t remainders[16] = {
+    0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+    0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+};
+
+uint32_t hr_crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+    const unsigned char *byte = data;
+    crc = ~crc;
+    for (size_t i = 0; i < bytes; i++) {
+        crc ^= byte[i];
+        crc = crc >> 4 ^ remainders[crc & 15];
+        crc = crc >> 4 ^ remainders[crc & 15];
+    }
+    return ~crc;
+}
