@@ -1,7 +1,9 @@
 #include "manual/manual.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
+
+#include "base/fold.h"
+#include "base/size.h"
 
 extern const char hr_manual_pages[]; /* pages.S */
 
@@ -40,10 +42,8 @@ const char *hr_manual_find(const char *name)
 size_t hr_manual_width(int fd)
 {
     enum { LEAST = 40, MOST = 100, USUAL = 80 };
-    struct winsize size = {0};
-    if (ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col)
-        return USUAL;
-    return size.ws_col < LEAST ? LEAST : size.ws_col > MOST ? MOST : size.ws_col;
+    const size_t columns = hr_terminal_columns(fd);
+    return columns ? hr_max_size(LEAST, hr_min_size(MOST, columns)) : USUAL;
 }
 
 /* --- blocks --- */
