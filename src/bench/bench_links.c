@@ -9,7 +9,7 @@
 #include "options/nearest.h"
 #include "netsim/laws.h"
 #include "netsim/walk_rings.h"
-#include "report/link_times.h"
+#include "bench/link_times.h"
 
 enum {
     LOOKS = 20000000, /* of the search for rings: a second */

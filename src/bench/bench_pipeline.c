@@ -11,7 +11,7 @@
 #include "manual/manual.h"
 #include "options/nearest.h"
 #include "pipeline/schedules.h"
-#include "report/pipelines.h"
+#include "bench/pipelines.h"
 #include "stages/cut.h"
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };

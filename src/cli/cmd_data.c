@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "base/signals.h"
 #include "formats/packed.h"
-#include "report/json_value.h"
+#include "json/value.h"
 
 static const char *features_name(enum hr_features features)
 {

@@ -8,7 +8,7 @@
 #include "cli/doctor_view.h"
 #include "cli/output.h"
 #include "manual/manual.h"
-#include "report/json_value.h"
+#include "json/value.h"
 #include "shm/process.h"
 
 struct round {

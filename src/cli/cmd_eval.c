@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/hints.h"
-#include "report/json_value.h"
+#include "json/value.h"
 #include "report/npy_writer.h"
 
 static enum hr_status write_json(const struct hr_cli *cli, const struct hr_evaluation *evaluation)

@@ -11,7 +11,7 @@
 #include "cli/inspect_trace.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"
-#include "report/json_value.h"
+#include "json/value.h"
 
 /* A tensor's shape as "(256, 784)"; "()" for a scalar. */
 static void shape_text(const struct hr_tensor *tensor, char *text, size_t size)

@@ -1,7 +1,7 @@
 /* What hogring doctor --json writes of a run. */
 #include "cli/doctor_view.h"
 
-#include "report/json_value.h"
+#include "json/value.h"
 
 /* A recorder's time may be any number. */
 static json_t *seconds_ago(int64_t now, int64_t then)

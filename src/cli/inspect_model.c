@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "nn/model.h"
-#include "report/json_value.h"
+#include "json/value.h"
 
 /* Sums over the layers, and memory in bytes for a batch. */
 struct totals {

@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "cli/trace_view.h"
-#include "report/json_value.h"
+#include "json/value.h"
 
 bool hr_is_trace(const char *path)
 {

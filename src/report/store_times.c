@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/json_value.h"
+#include "json/value.h"
 #include "report/report.h"
 
 void hr_store_print_head(FILE *out, const struct hr_store_table *table)

@@ -1,6 +1,6 @@
 /* pipelines.h - results of `hogring bench pipeline`: schedules walked on paper. */
-#ifndef HR_REPORT_PIPELINES_H
-#define HR_REPORT_PIPELINES_H
+#ifndef HR_BENCH_PIPELINES_H
+#define HR_BENCH_PIPELINES_H
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* json_pipeline.h - the pipeline of a run as JSON: null where it has none.
+/* pipeline.h - the pipeline of a run as JSON: null where it has none.
  *
  *   {"schedule", "micro_batches", "chunks", "bubble", "bubble_formula", "bytes", "stages":
  *    [{"layers", "params", "madds_share", "busy_seconds", "wait_seconds", "bytes",
@@ -6,8 +6,8 @@
  *
  * Threads: pure functions.
  */
-#ifndef HR_REPORT_JSON_PIPELINE_H
-#define HR_REPORT_JSON_PIPELINE_H
+#ifndef HR_JSON_PIPELINE_H
+#define HR_JSON_PIPELINE_H
 
 #include <jansson.h>
 

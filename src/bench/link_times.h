@@ -1,6 +1,6 @@
 /* link_times.h - results of `hogring bench links`: plans over links, rings, laws of servers. */
-#ifndef HR_REPORT_LINK_TIMES_H
-#define HR_REPORT_LINK_TIMES_H
+#ifndef HR_BENCH_LINK_TIMES_H
+#define HR_BENCH_LINK_TIMES_H
 
 #include <stdio.h>
 

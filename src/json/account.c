@@ -1,9 +1,9 @@
-#include "report/json_account.h"
+#include "json/account.h"
 
 #include <math.h>
 
 #include "report/groups.h"
-#include "report/json_value.h"
+#include "json/value.h"
 #include "report/lost_ranks.h"
 #include "train/histogram.h"
 

@@ -1,4 +1,4 @@
-#include "report/pipelines.h"
+#include "bench/pipelines.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* json_account.h - a run's exact accounts as JSON: parts of the object of a run (json.c). */
-#ifndef HR_REPORT_JSON_ACCOUNT_H
-#define HR_REPORT_JSON_ACCOUNT_H
+/* account.h - a run's exact accounts as JSON: parts of the object of a run (runs.c). */
+#ifndef HR_JSON_ACCOUNT_H
+#define HR_JSON_ACCOUNT_H
 
 #include <jansson.h>
 

@@ -1,4 +1,4 @@
-#include "report/json_value.h"
+#include "json/value.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* What bench links shows, as JSON: fields are only ever added. */
 #include <math.h>
 
-#include "report/json_value.h"
-#include "report/link_times.h"
+#include "json/value.h"
+#include "bench/link_times.h"
 
 /* Appends; a failure makes the array NULL. */
 static void append(json_t **array, json_t *value)

@@ -1,4 +1,4 @@
-#include "report/link_times.h"
+#include "bench/link_times.h"
 
 #include <math.h>
 

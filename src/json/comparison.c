@@ -1,7 +1,7 @@
-#include "report/json_comparison.h"
+#include "json/comparison.h"
 
 #include "report/best.h"
-#include "report/json_value.h"
+#include "json/value.h"
 #include "report/lost_ranks.h"
 #include "report/verdict.h"
 

@@ -8,16 +8,16 @@
  * In a resumed run ("resumed_step": where) "steps", "curve", "target_seconds" and "total_..."
  * cover the whole training; all other fields cover this run alone.
  *
- * "staleness", "asynchrony", "lost_updates", "losses": json_account.h
+ * "staleness", "asynchrony", "lost_updates", "losses": account.h
  */
 #include <math.h>
 #include <string.h>
 
 #include "report/groups.h"
-#include "report/json_account.h"
-#include "report/json_comparison.h"
-#include "report/json_pipeline.h"
-#include "report/json_value.h"
+#include "json/account.h"
+#include "json/comparison.h"
+#include "json/pipeline.h"
+#include "json/value.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
 #include "options/train_options.h"

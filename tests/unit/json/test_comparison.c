@@ -1,5 +1,5 @@
 /* What JSON says of a comparison is what the table and the verdict say. */
-#include "report/json_comparison.h"
+#include "json/comparison.h"
 #include "support/check.h"
 #include "support/sample_runs.h"
 

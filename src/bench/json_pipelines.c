@@ -1,8 +1,8 @@
 /* What bench pipeline shows, as JSON: fields are only ever added. */
 #include <math.h>
 
-#include "report/json_value.h"
-#include "report/pipelines.h"
+#include "json/value.h"
+#include "bench/pipelines.h"
 
 /* Appends; a failure makes the array NULL. */
 static void append(json_t **array, json_t *value)

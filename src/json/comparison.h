@@ -1,6 +1,6 @@
-/* json_comparison.h - the table and the verdict on several strategies, as JSON. */
-#ifndef HR_REPORT_JSON_COMPARISON_H
-#define HR_REPORT_JSON_COMPARISON_H
+/* comparison.h - the table and the verdict on several strategies, as JSON. */
+#ifndef HR_JSON_COMPARISON_H
+#define HR_JSON_COMPARISON_H
 
 #include <jansson.h>
 

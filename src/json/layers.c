@@ -1,5 +1,5 @@
 /* Layers and training speed as JSON. Rates are per second, sizes in bytes, times in seconds. */
-#include "report/json_value.h"
+#include "json/value.h"
 #include "report/layers.h"
 
 static json_t *roofs_object(const struct hr_roofs *roofs)

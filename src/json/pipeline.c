@@ -1,8 +1,8 @@
 /* "pipeline" of a run: its stages, and how much of their time was idle. */
 #include <math.h>
 
-#include "report/json_pipeline.h"
-#include "report/json_value.h"
+#include "json/pipeline.h"
+#include "json/value.h"
 
 static json_t *stages(const struct hr_pipeline_report *report)
 {

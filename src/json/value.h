@@ -1,10 +1,10 @@
-/* json_value.h - values as hogring's JSON spells them, and documents as it writes them.
+/* value.h - values as hogring's JSON spells them, and documents as it writes them.
  *
  * All return new references. NULL (no memory) may be passed on: jansson's json_*_new functions fail
  * on it, and hr_json_write turns a NULL document into HR_E_NOMEM.
  */
-#ifndef HR_REPORT_JSON_VALUE_H
-#define HR_REPORT_JSON_VALUE_H
+#ifndef HR_JSON_VALUE_H
+#define HR_JSON_VALUE_H
 
 #include <jansson.h>
 #include <stdint.h>
