@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/doctor_view.h"
+#include "views/doctor_view.h"
 #include "cli/output.h"
 #include "manual/manual.h"
 #include "json/value.h"

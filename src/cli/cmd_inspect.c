@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/inspect_model.h"
-#include "cli/inspect_trace.h"
+#include "views/inspect_model.h"
+#include "views/inspect_trace.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"
 #include "json/value.h"

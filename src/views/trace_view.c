@@ -1,4 +1,4 @@
-#include "cli/trace_view.h"
+#include "views/trace_view.h"
 
 #include <stdlib.h>
 #include <string.h>

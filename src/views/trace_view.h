@@ -10,8 +10,8 @@
  * Threads:   none.
  * Test:      tests/cli/inspect_trace.bats
  */
-#ifndef HR_CLI_TRACE_VIEW_H
-#define HR_CLI_TRACE_VIEW_H
+#ifndef HR_VIEWS_TRACE_VIEW_H
+#define HR_VIEWS_TRACE_VIEW_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* doctor_view.h - what hogring doctor shows of runs: a list, one run rank by rank, or JSON. */
-#ifndef HR_CLI_DOCTOR_VIEW_H
-#define HR_CLI_DOCTOR_VIEW_H
+#ifndef HR_VIEWS_DOCTOR_VIEW_H
+#define HR_VIEWS_DOCTOR_VIEW_H
 
 #include <jansson.h>
 #include <stdio.h>

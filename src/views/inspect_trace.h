@@ -1,6 +1,6 @@
 /* inspect_trace.h - hogring inspect of a trace. */
-#ifndef HR_CLI_INSPECT_TRACE_H
-#define HR_CLI_INSPECT_TRACE_H
+#ifndef HR_VIEWS_INSPECT_TRACE_H
+#define HR_VIEWS_INSPECT_TRACE_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* inspect_model.h - hogring inspect MODEL. */
-#ifndef HR_CLI_INSPECT_MODEL_H
-#define HR_CLI_INSPECT_MODEL_H
+#ifndef HR_VIEWS_INSPECT_MODEL_H
+#define HR_VIEWS_INSPECT_MODEL_H
 
 #include "options/command_line.h"
 

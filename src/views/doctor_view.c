@@ -1,5 +1,5 @@
 /* What hogring doctor prints. */
-#include "cli/doctor_view.h"
+#include "views/doctor_view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What hogring doctor --json writes of a run. */
-#include "cli/doctor_view.h"
+#include "views/doctor_view.h"
 
 #include "json/value.h"
 

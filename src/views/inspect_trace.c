@@ -1,5 +1,5 @@
 /* What a trace holds, for people and for programs; header and trailer are shown as they are. */
-#include "cli/inspect_trace.h"
+#include "views/inspect_trace.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
-#include "cli/trace_view.h"
+#include "views/trace_view.h"
 #include "json/value.h"
 
 bool hr_is_trace(const char *path)
