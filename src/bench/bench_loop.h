@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "plan/layout.h"
-#include "report/report.h"
+#include "json/documents.h"
 
 struct hr_bench_case {
     struct hr_world_options world;

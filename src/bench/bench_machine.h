@@ -2,7 +2,7 @@
 #ifndef HR_BENCH_MACHINE_H
 #define HR_BENCH_MACHINE_H
 
-#include "report/report.h"
+#include "json/documents.h"
 
 /* Measure them, with at most `nranks` threads (about 0.2 s). What cannot be measured is NaN. */
 void hr_bench_calibrate(size_t nranks, struct hr_calibration *calibration);

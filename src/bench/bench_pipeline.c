@@ -12,6 +12,7 @@
 #include "options/nearest.h"
 #include "pipeline/schedules.h"
 #include "bench/pipelines.h"
+#include "json/value.h"
 #include "stages/cut.h"
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
@@ -304,8 +305,8 @@ static enum hr_status show_one(const struct bench *bench)
         ranks[r].share /= sum;
     if (speaks(bench))
         status = hr_pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
-    if (status == HR_OK && bench->cli->json[0])
-        status = hr_json_write_pipelines(bench->cli->json, &bench->table, &one);
+    if (status == HR_OK)
+        status = hr_json_publish(bench->cli->json, hr_json_pipelines(&bench->table, &one));
     free(ranks);
     return status;
 }
@@ -319,8 +320,7 @@ static enum hr_status show(struct bench *bench)
     }
     if (bench->only)
         return show_one(bench);
-    return bench->cli->json[0] ? hr_json_write_pipelines(bench->cli->json, &bench->table, NULL)
-                               : HR_OK;
+    return hr_json_publish(bench->cli->json, hr_json_pipelines(&bench->table, NULL));
 }
 
 static enum hr_status build(struct bench *bench)

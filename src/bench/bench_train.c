@@ -11,6 +11,8 @@
 #include "hogring/group.h"
 #include "kernels/gemm.h"
 #include "nn/model_text.h"
+#include "json/documents.h"
+#include "json/value.h"
 #include "report/layers.h"
 
 enum { MOST_MODELS = 32, ROOF_ROUNDS = 5, NAME_BYTES = 1024 };
@@ -172,7 +174,7 @@ static enum hr_status measure_all(struct train_bench *bench)
     }
     for (size_t i = 0; i < bench->n; i++, roof = next)
         HR_TRY(measure_model(bench, i, roof, &next));
-    return cli->json[0] ? hr_json_write_speed(cli->json, bench->rows, bench->n) : HR_OK;
+    return hr_json_publish(cli->json, hr_json_speed(bench->rows, bench->n));
 }
 
 enum hr_status hr_bench_train(struct hr_cli *cli)

@@ -56,15 +56,15 @@ static json_t *row_object(const struct hr_links_table *table, const struct hr_li
         hr_json_number(table->slower > 0 ? table->slower : NAN));
 }
 
-enum hr_status hr_json_write_links(const char *path, const struct hr_links_table *table)
+json_t *hr_json_links(const struct hr_links_table *table)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < table->n; i++)
         append(&array, row_object(table, &table->row[i]));
-    return hr_json_write(path, json_pack("{so}", "rows", array));
+    return json_pack("{so}", "rows", array);
 }
 
-enum hr_status hr_json_write_sweep(const char *path, const struct hr_sweep *sweep)
+json_t *hr_json_sweep(const struct hr_sweep *sweep)
 {
     json_t *array = json_array();
     for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
@@ -76,7 +76,7 @@ enum hr_status hr_json_write_sweep(const char *path, const struct hr_sweep *swee
                              hr_json_number(sweep->seconds[m][s]), "slope_seconds",
                              hr_json_number(sweep->slope_s[s]), "law_slope_seconds",
                              hr_json_number(sweep->law_s[s])));
-    return hr_json_write(path, json_pack("{so}", "rows", array));
+    return json_pack("{so}", "rows", array);
 }
 
 static json_t *order_of(const struct hr_topology *topology, const struct hr_rings *rings, size_t i)
@@ -89,8 +89,7 @@ static json_t *order_of(const struct hr_topology *topology, const struct hr_ring
     return array;
 }
 
-enum hr_status hr_json_write_rings(const char *path, const struct hr_topology *topology,
-                                   const struct hr_rings *rings)
+json_t *hr_json_rings(const struct hr_topology *topology, const struct hr_rings *rings)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < rings->n; i++)
@@ -98,5 +97,5 @@ enum hr_status hr_json_write_rings(const char *path, const struct hr_topology *t
                json_pack("{ss so so so sb}", "op", "ring", "order", order_of(topology, rings, i),
                          "lanes", hr_json_count(rings->lanes[i]), "bandwidth_gbs",
                          hr_json_number(rings->bandwidth[i] * 1e-9), "complete", rings->complete));
-    return hr_json_write(path, json_pack("{so}", "rows", array));
+    return json_pack("{so}", "rows", array);
 }

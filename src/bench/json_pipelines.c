@@ -48,16 +48,15 @@ static json_t *rank_object(const struct hr_pipelines_one *one, size_t r)
                      "stored", hr_json_count(rank->stored), "staleness", staleness_object(one, r));
 }
 
-enum hr_status hr_json_write_pipelines(const char *path, const struct hr_pipelines_table *table,
-                                       const struct hr_pipelines_one *one)
+json_t *hr_json_pipelines(const struct hr_pipelines_table *table,
+                          const struct hr_pipelines_one *one)
 {
     json_t *rows = json_array(), *ranks = json_array();
     for (size_t i = 0; i < table->n; i++)
         append(&rows, row_object(&table->row[i]));
     for (size_t r = 0; one && r < one->row->shape.stages; r++)
         append(&ranks, rank_object(one, r));
-    return hr_json_write(path, json_pack("{so so so so}", "model",
-                                         table->model ? hr_json_text(table->model) : json_null(),
-                                         "madds", hr_json_number(table->model ? table->madds : NAN),
-                                         "rows", rows, "ranks", ranks));
+    return json_pack(
+        "{so so so so}", "model", table->model ? hr_json_text(table->model) : json_null(), "madds",
+        hr_json_number(table->model ? table->madds : NAN), "rows", rows, "ranks", ranks);
 }

@@ -2,6 +2,7 @@
 #ifndef HR_BENCH_LINK_TIMES_H
 #define HR_BENCH_LINK_TIMES_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "netsim/walk.h"
@@ -44,10 +45,9 @@ void hr_links_print(FILE *out, const struct hr_links_table *table);
 void hr_sweep_print(FILE *out, const struct hr_sweep *sweep);
 void hr_rings_print(FILE *out, const struct hr_topology *topology, const struct hr_rings *rings);
 
-/* The same as {"hogring", "machine", "rows": [...]}; path as in hr_json_write_rows. */
-HR_CHECKED enum hr_status hr_json_write_links(const char *path, const struct hr_links_table *table);
-HR_CHECKED enum hr_status hr_json_write_sweep(const char *path, const struct hr_sweep *sweep);
-HR_CHECKED enum hr_status hr_json_write_rings(const char *path, const struct hr_topology *topology,
-                                              const struct hr_rings *rings);
+/* The same as {"rows": [...]} (json/value.h). */
+json_t *hr_json_links(const struct hr_links_table *table);
+json_t *hr_json_sweep(const struct hr_sweep *sweep);
+json_t *hr_json_rings(const struct hr_topology *topology, const struct hr_rings *rings);
 
 #endif

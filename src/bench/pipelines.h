@@ -2,6 +2,7 @@
 #ifndef HR_BENCH_PIPELINES_H
 #define HR_BENCH_PIPELINES_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "pipeline/walk.h"
@@ -45,10 +46,9 @@ void hr_pipelines_print(FILE *out, const struct hr_pipelines_table *table);
 HR_CHECKED enum hr_status hr_pipelines_print_one(FILE *out, const struct hr_pipelines_one *one,
                                                  size_t width);
 
-/* The same as {"hogring", "machine", "model", "madds", "rows": [...], "ranks": [...]}, the last
- * where there is `one`; path as in hr_json_write_rows. */
-HR_CHECKED enum hr_status hr_json_write_pipelines(const char *path,
-                                                  const struct hr_pipelines_table *table,
-                                                  const struct hr_pipelines_one *one);
+/* The same as {"model", "madds", "rows": [...], "ranks": [...]}, the last
+ * where there is `one`. */
+json_t *hr_json_pipelines(const struct hr_pipelines_table *table,
+                          const struct hr_pipelines_one *one);
 
 #endif

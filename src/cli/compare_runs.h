@@ -3,7 +3,7 @@
 #define HR_CLI_COMPARE_RUNS_H
 
 #include "options/command_line.h"
-#include "report/report.h"
+#include "json/documents.h"
 
 enum { HR_COMPARE_RUNS_MAX = 256 };
 

@@ -7,7 +7,8 @@
 #include "base/path.h"
 #include "plot/plot.h"
 #include "report/groups.h"
-#include "report/report.h"
+#include "json/documents.h"
+#include "json/value.h"
 
 static enum hr_status check_output(const char *flag, const char *path)
 {
@@ -56,8 +57,7 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
 {
     const struct hr_run_result *runs = endings->runs;
     char title[2400];
-    if (cli->json[0])
-        HR_TRY(hr_json_write_runs(cli->json, &cli->train, dataset, endings));
+    HR_TRY(hr_json_publish(cli->json, hr_json_runs(&cli->train, dataset, endings)));
     if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
         return HR_OK;
     char rate[48] = "";

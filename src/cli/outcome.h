@@ -4,7 +4,7 @@
 #define HR_CLI_OUTCOME_H
 
 #include "options/command_line.h"
-#include "report/report.h"
+#include "json/documents.h"
 
 /* Of every command, before it begins: refuse what could only fail after hours, an accuracy
  * above 1, an unknown picture format or an output that cannot be written. (--record, --calibrate

@@ -1,6 +1,8 @@
 /* Layers and training speed as JSON. Rates are per second, sizes in bytes, times in seconds. */
+#include <math.h>
+
+#include "json/documents.h"
 #include "json/value.h"
-#include "report/layers.h"
 
 static json_t *roofs_object(const struct hr_roofs *roofs)
 {
@@ -60,21 +62,19 @@ static json_t *total_object(const struct hr_profile *profile)
                      hr_json_number((double)profile->batch_size / profile->step_s));
 }
 
-enum hr_status hr_json_write_layers(const char *path, const struct hr_profile *profile,
-                                    const char *kernels)
+json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels)
 {
     double share[HR_BOUNDS];
     hr_profile_shares(profile, share);
     json_t *bound = json_pack("{so so so}", "compute", hr_json_number(share[HR_BOUND_COMPUTE]),
                               "memory", hr_json_number(share[HR_BOUND_MEMORY]), "overhead",
                               hr_json_number(share[HR_BOUND_OVERHEAD]));
-    return hr_json_write(
-        path,
-        json_pack("{ss so so so so so so so so}", "kernels", kernels, "roofs",
-                  roofs_object(&profile->roofs), "model", hr_json_text(profile->model), "params",
-                  hr_json_count(profile->params), "batch_size", hr_json_count(profile->batch_size),
-                  "threads_per_worker", hr_json_count(profile->threads), "rows",
-                  rows_array(profile), "total", total_object(profile), "bound", bound));
+    return json_pack("{ss so so so so so so so so}", "kernels", kernels, "roofs",
+                     roofs_object(&profile->roofs), "model", hr_json_text(profile->model), "params",
+                     hr_json_count(profile->params), "batch_size",
+                     hr_json_count(profile->batch_size), "threads_per_worker",
+                     hr_json_count(profile->threads), "rows", rows_array(profile), "total",
+                     total_object(profile), "bound", bound);
 }
 
 static json_t *speed_object(const struct hr_speed_row *row)
@@ -100,7 +100,7 @@ static json_t *speed_object(const struct hr_speed_row *row)
         hr_json_number(hr_speed_share(row)), "time", time);
 }
 
-enum hr_status hr_json_write_speed(const char *path, const struct hr_speed_row *rows, size_t n)
+json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n)
 {
     json_t *array = json_array();
     int failed = array == NULL;
@@ -110,5 +110,5 @@ enum hr_status hr_json_write_speed(const char *path, const struct hr_speed_row *
         json_decref(array);
         array = NULL;
     }
-    return hr_json_write(path, json_pack("{so}", "rows", array));
+    return json_pack("{so}", "rows", array);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cpus.h"
@@ -86,6 +87,37 @@ json_t *hr_json_machine(void)
                      hr_json_text_or_null(os[0] ? os : name.sysname));
 }
 
+/* --- how it came about */
+
+/* "2026-07-04T09:30:00Z" */
+static json_t *date(void)
+{
+    char text[32];
+    struct tm tm;
+    const time_t now = time(NULL);
+    if (!gmtime_r(&now, &tm) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        return json_null();
+    return json_string(text);
+}
+
+/* The words of the command line, as the kernel keeps them; null where it does not. */
+static json_t *command(void)
+{
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    char *word = NULL;
+    size_t size = 0;
+    json_t *words = json_array();
+    while (file && getdelim(&word, &size, 0, file) > 0)
+        json_array_append_new(words, hr_json_text(word));
+    free(word);
+    if (file)
+        fclose(file);
+    if (json_array_size(words))
+        return words;
+    json_decref(words);
+    return json_null();
+}
+
 /* --- documents */
 
 enum { DUMP_FLAGS = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
@@ -98,9 +130,9 @@ static enum hr_status write_stdout(const char *text, size_t bytes)
     return hr_file_write(&writer, text, bytes);
 }
 
-static enum hr_status write_document(const char *path, const json_t *document)
+enum hr_status hr_json_write_document(const char *path, const json_t *document)
 {
-    char *text = hr_json_dump(document, DUMP_FLAGS);
+    char *text = document ? hr_json_dump(document, DUMP_FLAGS) : NULL;
     if (!text)
         return hr_fail(HR_E_NOMEM, "%s: no memory for the JSON document", path);
     const size_t length = strlen(text);
@@ -112,15 +144,30 @@ static enum hr_status write_document(const char *path, const json_t *document)
     return status;
 }
 
+json_t *hr_json_document(json_t *rest)
+{
+    json_t *document = json_pack("{ss so so so}", "hogring", HR_VERSION, "date", date(), "command",
+                                 command(), "machine", hr_json_machine());
+    if (!rest || !document || json_object_update(document, rest) != 0) {
+        json_decref(document);
+        document = NULL;
+    }
+    json_decref(rest);
+    return document;
+}
+
 enum hr_status hr_json_write(const char *path, json_t *rest)
 {
-    json_t *document = json_pack("{ss so}", "hogring", HR_VERSION, "machine", hr_json_machine());
-    enum hr_status status = HR_OK;
-    if (!rest || !document || json_object_update(document, rest) != 0)
-        status = hr_fail(HR_E_NOMEM, "%s: no memory for the JSON document", path);
-    else
-        status = write_document(path, document);
-    json_decref(rest);
+    json_t *document = hr_json_document(rest);
+    const enum hr_status status = hr_json_write_document(path, document);
     json_decref(document);
     return status;
+}
+
+enum hr_status hr_json_publish(const char *path, json_t *rest)
+{
+    if (path[0])
+        return hr_json_write(path, rest);
+    json_decref(rest);
+    return HR_OK;
 }

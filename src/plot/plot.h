@@ -6,7 +6,7 @@
 #define HR_PLOT_PLOT_H
 
 #include "report/layers.h"
-#include "report/report.h"
+#include "json/documents.h"
 #include "report/store_times.h"
 
 /* The runs' curves; HR_E_USAGE when no run was evaluated. */

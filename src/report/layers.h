@@ -1,7 +1,4 @@
-/* layers.h - results of `hogring bench layers` and `hogring bench train`, for people and programs.
- *
- *   layers.c        tables and words          json_layers.c   JSON: fields are only ever added
- */
+/* layers.h - results of `hogring bench layers` and `hogring bench train`, for people. */
 #ifndef HR_REPORT_LAYERS_H
 #define HR_REPORT_LAYERS_H
 
@@ -15,10 +12,6 @@ void hr_roofs_print(FILE *out, const struct hr_roofs *roofs);
 
 /* The table, the totals, and a sentence on what limits the step. */
 void hr_layers_print(FILE *out, const struct hr_profile *profile);
-
-/* {"hogring", "machine", "kernels", "roofs", "model", ..., "rows", "total", "bound"} */
-HR_CHECKED enum hr_status hr_json_write_layers(const char *path, const struct hr_profile *profile,
-                                               const char *kernels);
 
 /* One model of `hogring bench train`. */
 struct hr_speed_row {
@@ -46,9 +39,5 @@ void hr_speed_parts(const struct hr_run_result *result, double share[HR_SPEED_PA
 
 void hr_speed_print_head(FILE *out);
 void hr_speed_print(FILE *out, const struct hr_speed_row *row);
-
-/* {"hogring", "machine", "rows"} */
-HR_CHECKED enum hr_status hr_json_write_speed(const char *path, const struct hr_speed_row *rows,
-                                              size_t n);
 
 #endif

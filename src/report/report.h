@@ -6,7 +6,6 @@
  *   asynchrony.c below it: staleness, clock skew, effective step size, momentum, lost updates
  *   table.c      one row a strategy; with several seeds mean and deviation, and a verdict in words
  *   lost_ranks.c below it: who was lost on the way
- *   json.c       the same for programs: fields are only ever added
  *   plot.c       loss and accuracy against samples and against seconds, drawn by gnuplot
  *
  * Results go to the stream the caller names (stdout), progress and diagnostics to stderr.
@@ -81,54 +80,5 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
  * lost ranks or diverged, which reaches the target first. Prints nothing for one seed or one
  * strategy. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
-
-/* --- JSON */
-
-/* A run that failed. */
-struct hr_failed_run {
-    const char *label, *strategy, *message;
-    uint64_t seed;
-};
-
-/* All runs: those that ended well, and those that failed. */
-struct hr_endings {
-    const struct hr_run_result *runs; /* (n) */
-    size_t n;
-    const struct hr_failed_run *failed; /* (nfailed) */
-    size_t nfailed;
-};
-
-/* The document {"hogring", "machine", "config", "runs", "failed", "comparison"}.
- *   path     file to replace as a whole (temporary and rename), or "-" for stdout
- *   options  become "config", spelled as the flags; dataset becomes "config"."data"
- * HR_E_IO names the path. */
-HR_CHECKED enum hr_status hr_json_write_runs(const char *path,
-                                             const struct hr_train_options *options,
-                                             const struct hr_dataset *dataset,
-                                             const struct hr_endings *endings);
-
-/* One row of `hogring bench`. */
-struct hr_bench_row {
-    const char *op, *algorithm, *transport, *launch;
-    const char *type, *redop, *buffers, *loop;
-    size_t bytes, count, ranks;
-    double p10_us, p50_us, p90_us;
-    double algbw_gbs, busbw_gbs; /* GB/s, decimal */
-    size_t wrong;                /* elements with a wrong value */
-};
-
-/* The machine's own speed, measured in the same run. */
-struct hr_calibration {
-    double handoff_us; /* between threads, through the kernel */
-    double message_ns; /* one way, between two processors */
-    size_t threads;    /* in the measurement of memory_gbs */
-    double memory_gbs; /* each thread reads, multiplies and writes memory of its own */
-    long l2_bytes, l3_bytes;
-};
-
-/* {"hogring", "machine", "calibration", "rows"}; calibration may be NULL. */
-HR_CHECKED enum hr_status hr_json_write_rows(const char *path,
-                                             const struct hr_calibration *calibration,
-                                             const struct hr_bench_row *rows, size_t n);
 
 #endif

@@ -29,7 +29,4 @@ struct hr_store_table {
 void hr_store_print_head(FILE *out, const struct hr_store_table *table);
 void hr_store_print_row(FILE *out, const struct hr_store_row *row);
 
-/* As {"hogring", "machine", "rows": [...]}; path as in hr_json_write_rows. */
-HR_CHECKED enum hr_status hr_json_write_store(const char *path, const struct hr_store_table *table);
-
 #endif

@@ -1,7 +1,8 @@
 /* The JSON document's configuration, parsed back: every option, spelled as the flags. */
 #include <jansson.h>
 
-#include "report/report.h"
+#include "json/documents.h"
+#include "json/value.h"
 #include "support/check.h"
 #include "support/json_file.h"
 
@@ -209,7 +210,8 @@ static void the_configuration_is_spelled_as_flags(void **state)
 {
     (void)state;
     json_error_t error;
-    CHECK_OK(hr_json_write_runs(json_file_path, &options, &dataset, &(struct hr_endings){0}));
+    CHECK_OK(
+        hr_json_write(json_file_path, hr_json_runs(&options, &dataset, &(struct hr_endings){0})));
     json_t *document = json_load_file(json_file_path, JSON_REJECT_DUPLICATES, &error);
     if (!document)
         fail_msg("%s:%d: %s", json_file_path, error.line, error.text);

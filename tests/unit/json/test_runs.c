@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/report.h"
+#include "json/documents.h"
+#include "json/value.h"
 #include "support/check.h"
 #include "support/json_file.h"
 #include "support/sample_runs.h"
@@ -112,8 +113,9 @@ static struct hr_run_result full_run(void)
 static json_t *write_and_read(const struct hr_run_result *runs, size_t n)
 {
     json_error_t error;
-    CHECK_OK(hr_json_write_runs(json_file_path, &options, &dataset,
-                                &(struct hr_endings){.runs = runs, .n = n}));
+    CHECK_OK(
+        hr_json_write(json_file_path, hr_json_runs(&options, &dataset,
+                                                   &(struct hr_endings){.runs = runs, .n = n})));
     json_t *document = json_load_file(json_file_path, JSON_REJECT_DUPLICATES, &error);
     if (!document)
         fail_msg("%s:%d: %s", json_file_path, error.line, error.text);

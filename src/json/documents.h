@@ -1,0 +1,78 @@
+/* documents.h - results for programs: what the documents of --json have beside version and
+ * machine (value.h). Fields are only ever added.
+ *
+ *   runs.c         train, compare, replay, simulate
+ *   rows.c         bench: collectives and links
+ *   layers.c       bench layers, bench train
+ *   store_times.c  bench store
+ *
+ * All return new references; NULL: no memory, which hr_json_document takes.
+ * Threads: none of this is called by ranks.
+ */
+#ifndef HR_JSON_DOCUMENTS_H
+#define HR_JSON_DOCUMENTS_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "hogring/train.h"
+#include "report/layers.h"
+#include "report/store_times.h"
+
+/* --- runs */
+
+/* A run that failed. */
+struct hr_failed_run {
+    const char *label, *strategy, *message;
+    uint64_t seed;
+};
+
+/* All runs: those that ended well, and those that failed. */
+struct hr_endings {
+    const struct hr_run_result *runs; /* (n) */
+    size_t n;
+    const struct hr_failed_run *failed; /* (nfailed) */
+    size_t nfailed;
+};
+
+/* {"config", "runs", "failed", "comparison"}
+ *   options  become "config", spelled as the flags
+ *   dataset  becomes "config"."data" */
+json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                     const struct hr_endings *endings);
+
+/* --- rows */
+
+/* One row of `hogring bench`. */
+struct hr_bench_row {
+    const char *op, *algorithm, *transport, *launch;
+    const char *type, *redop, *buffers, *loop;
+    size_t bytes, count, ranks;
+    double p10_us, p50_us, p90_us;
+    double algbw_gbs, busbw_gbs; /* GB/s, decimal */
+    size_t wrong;                /* elements with a wrong value */
+};
+
+/* The machine's own speed, measured in the same run. */
+struct hr_calibration {
+    double handoff_us; /* between threads, through the kernel */
+    double message_ns; /* one way, between two processors */
+    size_t threads;    /* in the measurement of memory_gbs */
+    double memory_gbs; /* each thread reads, multiplies and writes memory of its own */
+    long l2_bytes, l3_bytes;
+};
+
+/* {"calibration", "rows"}; calibration may be NULL. */
+json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
+                     size_t n);
+
+/* {"kernels", "roofs", "model", ..., "rows", "total", "bound"} */
+json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels);
+/* {"rows"} */
+json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n);
+/* {"rows"} */
+json_t *hr_json_store(const struct hr_store_table *table);
+
+#endif
