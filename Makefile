@@ -14,7 +14,7 @@ CC      ?= cc
 AR      ?= ar
 CFLAGS  ?= -g
 PKG     := pkg-config
-LIBRARIES := zlib jansson libxxhash inih $(if $(filter openblas,$(BLAS)),openblas)
+LIBRARIES := zlib jansson libxxhash inih libpng libjpeg $(if $(filter openblas,$(BLAS)),openblas)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-pass-failed -Werror
 SAN.asan := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -61,7 +61,7 @@ HEADERS := $(wildcard include/hogring/*.h)
 .SECONDARY:
 
 # Debian's names; on other systems `make deps` only says what is missing.
-PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev libinih-dev zlib1g-dev gnuplot-nox \
+PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev libinih-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev gnuplot-nox \
   dataset-fashion-mnist $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats python3 procps) \
   $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev) $(if $(filter model,$(MAKECMDGOALS)),relacy-dev g++)
 

@@ -14,7 +14,7 @@ fetch() {
   mkdir -p "$root/apt/lists/partial" "$root/cache/archives/partial" "$root/debs" && : >"$root/apt/status"
   set -- -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$root/apt" -o Dir::State::status="$root/apt/status" \
     -o Dir::Cache="$root/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none
-  apt-get "$@" update && (cd "$root/debs" && apt-get "$@" download libjansson-dev libjansson4 libxxhash-dev libxxhash0 libinih-dev libinih1 \
+  apt-get "$@" update && (cd "$root/debs" && apt-get "$@" download libjansson-dev libjansson4 libxxhash-dev libxxhash0 libinih-dev libinih1 libpng-dev libpng16-16 libjpeg62-turbo-dev libjpeg62-turbo \
     zlib1g-dev zlib1g libcmocka-dev libcmocka0) && for deb in "$root"/debs/*.deb; do dpkg -x "$deb" "$root" || return 1; done && touch "$root/whole"
 }
 if [ ! -e "$root/whole" ]; then

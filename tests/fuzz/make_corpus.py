@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the seeds of tests/fuzz/corpus anew: python3 tests/fuzz/make_corpus.py HOGRING"""
-import gzip, json, struct, subprocess, sys, tempfile
+import gzip, json, struct, subprocess, sys, tempfile, zlib
 from pathlib import Path
 
 ROOT = Path(__file__).parent / "corpus"
@@ -26,6 +26,30 @@ def trace(header, trailer, *logs):
     body = b"".join(struct.pack("<IIQQ", i, ranks, n, len(log)) + log for i, (ranks, n, log) in enumerate(logs))
     return head + body + trailer + bytes(16)
 
+def png(width, height, depth, colour, interlace, pixels, *extra):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    head = struct.pack(">2I5B", width, height, depth, colour, 0, 0, interlace)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + b"".join(chunk(*e) for e in extra) + chunk(b"IDAT", zlib.compress(pixels)) + chunk(b"IEND", b"")
+
+# Of 9x7 pixels, as Pillow saved them with quality=20, optimize=True.
+GREY_JPEG = bytes.fromhex(
+    "ffd8ffe000104a46494600010100000100010000ffdb004300281c1e231e19282321232d2b28303c64413c37373c7b585d4964918099968f808c8aa0"
+    "b4e6c3a0aadaad8a8cc8ffcbdaeef5ffffff9bc1fffffffaffe6fdfff8ffc0000b080007000901011100ffc400150001010000000000000000000000"
+    "0000000103ffc4001f10010001030403000000000000000000000102000304111221315391d1ffda0008010100003f00946180454b9aa1d1179a37e2"
+    "78aefa3ed7ffd9")
+PROGRESSIVE_JPEG = bytes.fromhex(
+    "ffd8ffe000104a46494600010100000100010000ffdb004300281c1e231e19282321232d2b28303c64413c37373c7b585d4964918099968f808c8aa0"
+    "b4e6c3a0aadaad8a8cc8ffcbdaeef5ffffff9bc1fffffffaffe6fdfff8ffdb0043012b2d2d3c353c76414176f8a58ca5f8f8f8f8f8f8f8f8f8f8f8f8"
+    "f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8f8ffc20011080007000903012200021101031101ffc400"
+    "160001010100000000000000000000000000000102ffc40014010100000000000000000000000000000000ffda000c03010002100310000001c40fff"
+    "c40017100003010000000000000000000000000000021112ffda0008010100010502aa694fffc4001511010100000000000000000000000000000011"
+    "ffda0008010301013f018fffc40014110100000000000000000000000000000000ffda0008010201013f017fffc40015100101000000000000000000"
+    "00000000000031ffda0008010100063f0247ffc4001910000203010000000000000000000000000001113191f0ffda0008010100013f218552c38a3f"
+    "ffda000c030100020003000000108fffc400161101010100000000000000000000000000010041ffda0008010301013f100397ffc400151101010000"
+    "0000000000000000000000000100ffda0008010201013f1002ffc4001b100002010500000000000000000000000000011121516191a1ffda00080101"
+    "00013f10a62645e4fa636a7fffd9")
+
 def main(hogring):
     seed("csv", "header", "\0a,b,y\n1,2.5,cat\r\n-3e2,.5,\"do\"\"g\"\n")
     seed("csv", "plain", "\2" "1;2;0\n3;4;1\n\n")
@@ -45,6 +69,15 @@ def main(hogring):
     seed("idx", "images", b"\2" + idx)
     seed("idx", "labels", b"\0" + struct.pack(">4BI", 0, 0, 8, 1, 3) + b"\0\1\2")
     seed("idx", "gzip", b"\2" + gzip.compress(idx, mtime=0))
+    seed("image", "grey.png", b"\x42" + png(3, 2, 8, 0, 0, b"\0abc\0def"))
+    seed("image", "large.png", b"\x42" + png(9, 7, 8, 0, 0, b"".join(bytes([0, *range(y, y + 9)]) for y in range(7))))
+    seed("image", "palette.png", b"\0" + png(3, 1, 2, 3, 1, b"\0\x10\0\x20", (b"PLTE", b"abcdefghi"), (b"tRNS", b"\0\x80")))
+    seed("image", "deep.png", b"\x11" + png(1, 1, 16, 6, 0, b"\0" + bytes(8)))
+    seed("image", "promise.png", b"\x11" + png(60000, 60000, 8, 2, 0, b""))
+    seed("image", "grey.jpg", b"\x33" + GREY_JPEG)
+    seed("image", "progressive.jpg", b"\xff" + PROGRESSIVE_JPEG)
+    exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0"
+    seed("image", "turned.jpg", b"\x33" + GREY_JPEG[:2] + b"\xff\xe1" + struct.pack(">H", 2 + len(exif)) + exif + GREY_JPEG[2:])
     seed("packed", "floats", packed(hogring, "x.csv", "1,2,a\n3,4,b\n5,6,a\n"))
     seed("packed", "sparse", packed(hogring, "x.libsvm", "1 1:2 3:4\n0 2:1\n1\n"))
     header = json.dumps({"__metadata__": {"format": "pt"}, "w": {"dtype": "F32", "shape": [1, 2], "data_offsets": [0, 8]}}).encode()

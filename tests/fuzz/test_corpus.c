@@ -11,7 +11,7 @@
 #define FUZZERS(X) \
     X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) \
     X(model_text) X(trace) X(trace_text) X(topology) X(link) X(delay) \
-    X(inject) X(config) X(option) X(manifest) X(gzip) X(metadata)
+    X(inject) X(config) X(option) X(manifest) X(gzip) X(metadata) X(image)
 /* clang-format on */
 #define DECLARE(name) int run_##name(const uint8_t *data, size_t size);
 FUZZERS(DECLARE)
@@ -72,6 +72,9 @@ FUZZERS(DECLARE)
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput run_metadata
 #include "fuzz_metadata.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_image
+#include "fuzz_image.c"
 #undef LLVMFuzzerTestOneInput
 
 typedef int (*fuzzer_fn)(const uint8_t *data, size_t size);
