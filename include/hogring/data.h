@@ -4,9 +4,13 @@
  * with one label in [0, classes). Tables have the shape (columns, 1, 1). Features are bytes times a
  * scale, floats, or sparse rows; whichever they are, a gathered batch is dense floats, C,H,W.
  *
- * Formats: IDX (MNIST), CIFAR-10 and CIFAR-100 binary, npy pairs, CSV and TSV, libsvm, and packed
- * (src/formats/packed.h), told apart by content first and by name second. All but packed may be
- * gzip.
+ * Formats: IDX (MNIST), CIFAR-10 and CIFAR-100 binary, npy pairs, folders of PNG and JPEG images,
+ * CSV and TSV, libsvm, and packed (src/formats/packed.h), told apart by content first and by name
+ * second. All but images and packed may be gzip.
+ *
+ * Images: grey where all are grey, else RGB; 16 bits become 8, palettes RGB, alpha is dropped, an
+ * EXIF orientation is not obeyed (src/images/image.h). Files are decoded by as many threads as
+ * processors are allowed, which end with the call. Classes are the folders' names, ascending.
  *
  * Threads: a data set is read-only after hr_dataset_open; any number of threads, and processes
  * forked afterwards, may gather from it at once. hr_dataset_open reads the environment.
@@ -69,6 +73,8 @@ struct hr_data_options {
                                 class, target or y, in this order, else the last */
     char index_base[8];         /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
     size_t feature_count;       /* libsvm: columns; 0: the largest index there is */
+    char resize[24];            /* images: "HEIGHTxWIDTH"; "": as they are, all of one size */
+    uint64_t max_data;          /* images: bytes of decoded pixels of a split, at most [8 GiB] */
     char classes[8192]; /* all classes in order: names as "cat,dog,eel", or their number as "10"
                                for 0 .. 9; "": those that the data has */
     /* Called when the shape of a sample is known, before samples are read (libsvm: not called, its
@@ -81,7 +87,8 @@ void hr_data_defaults(struct hr_data_options *options);
 
 struct hr_dataset {
     char name[256];        /* what was asked for: "digits", "fashion-mnist" or a path */
-    char format[16];       /* "idx", "cifar-10", "cifar-100", "npy", "csv", "libsvm", "packed" */
+    char format[16];       /* "idx", "cifar-10", "cifar-100", "npy", "csv", "libsvm", "packed",
+                              "images" */
     struct hr_shape shape; /* of one sample */
     enum hr_features features;
     size_t classes; /* as the options say; else: distinct labels; largest label + 1 for IDX; 10 and
@@ -103,8 +110,9 @@ struct hr_dataset {
  *            "fashion-mnist"  Debian's package dataset-fashion-mnist (or the folder that the
  *                             environment variable FASHION_MNIST names); scale 1/255
  *            a folder         with the four MNIST-named files (raw or .gz), the CIFAR .bin files,
- *                             or X_train.npy, y_train.npy, X_test.npy, y_test.npy; bytes are
- *                             scaled by 1/255
+ *                             or X_train.npy, y_train.npy, X_test.npy, y_test.npy; or images:
+ *                             train/<class>/ and test/<class>/, or <class>/, with PNG and JPEG
+ *                             files. Bytes are scaled by 1/255
  *            a file           CSV, TSV, libsvm or packed
  *   options  NULL: the defaults. One that means nothing for the format is HR_E_USAGE.
  *   out      written only on success; close with hr_dataset_close

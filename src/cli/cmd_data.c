@@ -178,7 +178,8 @@ const struct hr_command hr_command_data = {
         "file with its\n"
         "digests. Labels may be any text; the distinct ones are sorted and numbered from 0, or in "
         "the order\n"
-        "of --classes. Bytes (IDX, CIFAR, uint8 of npy) go into a network as byte / 255 (digits: "
+        "of --classes. Bytes (images, IDX, CIFAR, uint8 of npy) go into a network as byte / 255 "
+        "(digits: "
         "/ 16), other\n"
         "numbers as they are, or each feature to mean 0, std 1 (--normalize). npy features are "
         "(n,F), (n,H,W)\n"
@@ -187,6 +188,7 @@ const struct hr_command hr_command_data = {
         "become float32); labels are (n) of any of these.\n\n"
         "make sparse writes libsvm rows that look like RCV1's: for --model logistic and svm.\n",
     .examples = "  hogring data info --data iris.csv --label-column species\n"
+                "  hogring data info pictures --resize 32x32\n"
                 "  hogring data pack --data train.libsvm --out news.hrp\n"
                 "  hogring data verify news.hrp\n"
                 "  hogring data make sparse --out rcv1.libsvm --rows 100000\n"

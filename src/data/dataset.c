@@ -15,8 +15,10 @@
 
 void hr_data_defaults(struct hr_data_options *options)
 {
-    *options =
-        (struct hr_data_options){.test_fraction = 0.2, .header = "auto", .index_base = "auto"};
+    *options = (struct hr_data_options){.test_fraction = 0.2,
+                                        .header = "auto",
+                                        .index_base = "auto",
+                                        .max_data = HR_DATA_MAX_BYTES};
 }
 
 enum hr_status hr_format_admit(const struct hr_data_options *options, struct hr_shape shape)

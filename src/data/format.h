@@ -50,6 +50,8 @@ enum hr_data_option_bit {
     HR_OPTION_INDEX_BASE = 16,
     HR_OPTION_FEATURES = 32,
     HR_OPTION_VALIDATION_DATA = 64,
+    HR_OPTION_RESIZE = 128,
+    HR_OPTION_MAX_DATA = 256,
 };
 
 struct hr_format {

@@ -72,6 +72,8 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"label-column", HR_OPTION_LABEL_COLUMN, options->label_column[0]},
         {"index-base", HR_OPTION_INDEX_BASE, strcmp(options->index_base, defaults.index_base) != 0},
         {"features", HR_OPTION_FEATURES, options->feature_count},
+        {"resize", HR_OPTION_RESIZE, options->resize[0]},
+        {"max-data", HR_OPTION_MAX_DATA, options->max_data != defaults.max_data},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(format->options & rows[i].bit))
@@ -134,7 +136,7 @@ static enum hr_status open_path(const char *name, const struct hr_data_options *
     if (!*format)
         return hr_fail(HR_E_FORMAT,
                        "%s: is no data that is known here, expected packed, CSV or libsvm (or a "
-                       "folder of IDX, CIFAR or npy files)",
+                       "folder of images, IDX, CIFAR or npy files)",
                        name);
     HR_TRY(check_meaning(name, *format, options));
     HR_TRY(check_validation(name, options));

@@ -1,6 +1,7 @@
 /* The four IDX files of a folder, or of the program itself: found, read, checked to belong
  * together. */
 #include "formats/idx.h"
+#include "formats/image_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,6 +46,12 @@ static enum hr_status find_file(const char *folder, const struct file_kind *kind
         if (errno != ENOENT)
             return hr_fail_errno(HR_E_IO, "%s: cannot be reached", path);
     }
+    if (kind == &kinds[TRAIN_IMAGES] && hr_image_list_has_folders(folder))
+        return hr_fail(
+            HR_E_IO,
+            "%s: its class folders have no PNG or JPEG images, expected some in each (nor "
+            "is there a file %s-idx%zu-ubyte)",
+            folder, kind->stem, kind->ndim);
     return hr_fail(HR_E_IO, "%s: no file %s-idx%zu-ubyte there (nor %s.idx%zu-ubyte, nor .gz)",
                    folder, kind->stem, kind->ndim, kind->stem, kind->ndim);
 }

@@ -17,7 +17,8 @@
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
         "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder "
-        "of IDX, CIFAR or npy files; bytes (uint8) are divided by 255, numbers are taken as they "
+        "of IDX, CIFAR or npy files, or of PNG and JPEG images by class; bytes (uint8) are divided "
+        "by 255, numbers are taken as they "
         "are (hogring help data says more)",
         .bench_said = "none: random numbers",
         .commands = READERS | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,

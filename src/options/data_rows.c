@@ -1,22 +1,23 @@
 /* The options of reading data, a row each. */
 #include "options/train_options.h"
 
-#define ROW(option, type, field, value, preset, ...)                                               \
+#define ROW_OF(part, option, type, field, value, preset, ...)                                      \
     {                                                                                              \
         .name = option, .kind = HR_OPTION_##type,                                                  \
         .offset = offsetof(struct hr_data_options, field),                                         \
-        .size = sizeof(((struct hr_data_options *)0)->field), .use = HR_DECIDES, .metavar = value, \
+        .size = sizeof(((struct hr_data_options *)0)->field), .use = part, .metavar = value,       \
         .usual = preset, .help = __VA_ARGS__                                                       \
     }
+#define ROW(...) ROW_OF(HR_DECIDES, __VA_ARGS__)
 
 #define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
 
 static const struct hr_option data[] = {
     ROW("test-data", TEXT, test_data, "FILE", NULL,
-        "test samples, in the format of --data (CSV, libsvm)", .commands = READERS | HR_REPLAY,
-        .models = HR_OF_ALL_MODELS),
+        "test samples, in the format of --data (CSV, libsvm, images)",
+        .commands = READERS | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("validation-data", TEXT, validation_data, "FILE", NULL,
-        "samples to measure on while training, in the format of --data (CSV, libsvm); or "
+        "samples to measure on while training, in the format of --data (CSV, libsvm, images); or "
         "--validation-fraction",
         .commands = HR_TRAIN | HR_COMPARE | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("test-fraction", NUMBER, test_fraction, "X", "0.2",
@@ -32,6 +33,11 @@ static const struct hr_option data[] = {
     ROW("features", COUNT, feature_count, "N", NULL, "libsvm: how many features",
         .said = "the largest index; data make: 47236", .commands = READERS | HR_DATA_MAKE,
         .models = HR_OF_ALL_MODELS),
+    ROW("resize", TEXT, resize, "HxW", NULL,
+        "images: every one brought to this height and width, by Pillow's bilinear filter",
+        .said = "all have one size", .commands = READERS),
+    ROW_OF(HR_ONCE, "max-data", BYTES, max_data, "SIZE", "8G",
+           "images: refused where a split's decoded pixels are more", .commands = READERS),
     ROW("classes", TEXT, classes, "LIST", NULL,
         "all there are, in order, for data that lacks some: cat,dog,eel, or how many: 10 (0 to 9)",
         .said = "those of the data", .commands = READERS, .models = HR_OF_ALL_MODELS),

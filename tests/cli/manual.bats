@@ -64,6 +64,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
     sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "src/manual/$t.txt" | grep -E '^    hogring ' |
       grep -vE 'bench|--workers 256|--expect-digest D|--model "conv' >"$TMP/$t.sh"
     mkdir "$TMP/$t"
+    [ $t != data ] || python3 tests/support/digits_png.py "$TMP/data/pictures"
     (cd "$TMP/$t" && PATH=$TMP/bin:$PATH bash -eux "$TMP/$t.sh") >"$TMP/said" 2>&1 </dev/null || { tail -n 5 "$TMP/said"; return 1; }
   done
   [ "$(cat "$TMP"/*.sh | wc -l)" -ge 15 ]

@@ -1,7 +1,9 @@
 /* Each format is read while each call for memory or on files fails in turn; what is read then is
  * the whole data, to the digest, or nothing. */
 #include <stdio.h>
+#include <sys/stat.h>
 
+#include "data/look.h"
 #include "formats/packed.h"
 #include "support/data_files.h"
 #include "support/every_call.h"
@@ -32,6 +34,40 @@ static enum hr_status read_folder(void)
 static enum hr_status read_digits(void)
 {
     return read_data("digits");
+}
+
+static enum hr_status look(const struct hr_dataset *dataset)
+{
+    struct hr_label_look labels;
+    struct hr_scale_look scales;
+    size_t untaught, example;
+    HR_TRY(hr_look_at_labels(dataset, &labels));
+    HR_TRY(hr_look_at_splits(dataset, &untaught, &example));
+    HR_TRY(hr_look_at_scales(dataset, &scales));
+    assert_int_equal(labels.distinct, 2);
+    assert_int_equal(untaught, 0);
+    assert_true(dataset->features == HR_FEATURES_SPARSE || scales.large == 1);
+    return HR_OK;
+}
+
+/* With files of their own for tests and validation, and a list of classes. */
+static enum hr_status read_and_look(void)
+{
+    struct hr_dataset dataset;
+    struct hr_data_options options = data_options();
+    char found[33];
+    snprintf(options.test_data, sizeof options.test_data, "%s", scratch("test"));
+    snprintf(options.validation_data, sizeof options.validation_data, "%s", scratch("validation"));
+    snprintf(options.classes, sizeof options.classes, "1,2,3");
+    HR_TRY(hr_dataset_open_with(folder, &options, &dataset));
+    memcpy(found, dataset.digest, sizeof found);
+    const enum hr_status status = look(&dataset);
+    hr_dataset_close(&dataset);
+    HR_TRY(status);
+    if (!digest[0])
+        memcpy(digest, found, sizeof digest);
+    assert_string_equal(found, digest);
+    return HR_OK;
 }
 
 static enum hr_status pack_and_verify(void)
@@ -68,6 +104,12 @@ static void npy(void)
     write_npy("y_test.npy", NPY("|u1", "(2,)"), (uint8_t[]){5, 5}, 2);
 }
 
+static void npy_of_bytes(void)
+{
+    write_npy("X_train.npy", NPY("|u1", "(5, 2)"), (uint8_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 0}, 10);
+    write_npy("y_train.npy", NPY("<u2", "(5,)"), (uint16_t[]){5, 7, 5, 7, 5}, 10);
+}
+
 static void put_idx(const char *name, size_t ndim, bool gzip)
 {
     const uint32_t dims[] = {10, 4, 4};
@@ -101,6 +143,39 @@ static void cifar(void)
     }
 }
 
+static void cifar_100(void)
+{
+    static uint8_t file[2 * 3074];
+    file[1] = 99;
+    scratch_write("train.bin", file, sizeof file);
+    scratch_write("test.bin", file, sizeof file);
+}
+
+static void three_csv(void)
+{
+    data_text(made, "a,b,y\n1,2,1\n3,4,2\n5,6,1\n");
+    data_text("test", "a,c,y\n7,8,1\n");
+    data_text("validation", "a,b,y\n9,0,2\n");
+}
+
+static void three_libsvm(void)
+{
+    data_text(made, "1 2:3\n2 1:1 7:2\n");
+    data_text("test", "1 3:3\n");
+    data_text("validation", "2 7:1\n");
+}
+
+/* Longer than what is taken at first. */
+static void packed_csv(void)
+{
+    static char text[40000] = "a,y\n";
+    for (size_t i = 0; strlen(text) < sizeof text - 40; i++)
+        sprintf(strchr(text, '\0'), "%zu,%zu\n%zu,%zu\n", i * i, i % 3, 7 * i, i % 3);
+    struct blob blob = blob_gzip((const uint8_t *)text, strlen(text));
+    scratch_write(made, blob.data, blob.size);
+    free(blob.data);
+}
+
 static void csv(void)
 {
     data_text(made, "a,b,y\n1,2,cat\n3,4,dog\n5,6,cat\n7,8,cat\n9,0,dog\n");
@@ -119,6 +194,22 @@ static void packed(void)
     hr_dataset_close(&source);
 }
 
+/* Two classes of two pictures, of the fuzzers'. */
+static void images(void)
+{
+    static const char *const names[] = {"a/1.png", "a/2.jpg", "b/1.png", "b/2.jpg"};
+    uint8_t bytes[1024];
+    assert_int_equal(mkdir(scratch("a"), 0755) | mkdir(scratch("b"), 0755), 0);
+    for (size_t i = 0; i < 4; i++) {
+        FILE *file = fopen(
+            i % 2 ? "tests/fuzz/corpus/image/grey.jpg" : "tests/fuzz/corpus/image/large.png", "rb");
+        assert_non_null(file);
+        const size_t size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        scratch_write(names[i], bytes + 1, size - 1); /* the first is the fuzzer's choice */
+    }
+}
+
 /* --- */
 
 static const struct format {
@@ -126,10 +217,20 @@ static const struct format {
     void (*make)(void);
     const char *file; /* "": a folder */
 } formats[] = {
-    {{"digits", read_digits, NULL}, NULL, ""},    {{"npy", read_folder, NULL}, npy, ""},
-    {{"idx", read_folder, NULL}, idx, ""},        {{"cifar", read_folder, NULL}, cifar, ""},
-    {{"csv", read_folder, NULL}, csv, "t.csv"},   {{"libsvm", read_folder, NULL}, libsvm, "t.svm"},
-    {{"packed", read_folder, NULL}, packed, "t"}, {{"pack", pack_and_verify, NULL}, csv, "t.csv"},
+    {{"digits", read_digits, NULL}, NULL, ""},
+    {{"npy", read_folder, NULL}, npy, ""},
+    {{"idx", read_folder, NULL}, idx, ""},
+    {{"cifar", read_folder, NULL}, cifar, ""},
+    {{"csv", read_folder, NULL}, csv, "t.csv"},
+    {{"libsvm", read_folder, NULL}, libsvm, "t.svm"},
+    {{"npy of bytes", read_folder, NULL}, npy_of_bytes, ""},
+    {{"cifar-100", read_folder, NULL}, cifar_100, ""},
+    {{"three csv", read_and_look, NULL}, three_csv, "t.csv"},
+    {{"three libsvm", read_and_look, NULL}, three_libsvm, "t.svm"},
+    {{"csv.gz", read_folder, NULL}, packed_csv, "t.csv.gz"},
+    {{"packed", read_folder, NULL}, packed, "t"},
+    {{"images", read_folder, NULL}, images, ""},
+    {{"pack", pack_and_verify, NULL}, csv, "t.csv"},
 };
 
 enum { FORMATS = sizeof formats / sizeof *formats };

@@ -100,7 +100,9 @@ static const struct hr_dataset dataset = {.name = "digits",
                                                       .header = "auto",
                                                       .label_column = "y",
                                                       .index_base = "1",
-                                                      .feature_count = 7},
+                                                      .feature_count = 7,
+                                                      .resize = "32x24",
+                                                      .max_data = 4096},
                                           .classes = 10,
                                           .digest = "abc",
                                           .train = {.count = 1500},
@@ -112,7 +114,10 @@ static const struct field configuration[] = {
      "\"classes\":10,"
      "\"options\":{\"test-data\":null,\"validation-data\":null,\"test-fraction\":0.25,\"header\":"
      "\"auto\","
-     "\"label-column\":\"y\",\"index-base\":\"1\",\"features\":7,\"classes\":null}}"},
+     "\"label-column\":\"y\",\"index-base\":\"1\",\"features\":7,\"resize\":"
+     "\"32x24\",\"max-data\":"
+     "4096,"
+     "\"classes\":null}}"},
     {"strategy", "\"ssp\""},
     {"algorithm", "\"auto\""},
     {"model", "\"mlp\""},
