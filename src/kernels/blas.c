@@ -135,8 +135,8 @@ void hr_blas_multiply(const struct hr_gemm *g)
     HR_ASSERT(opened == HR_OK);
     blas.sgemm(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans,
                b_turned ? CblasTrans : CblasNoTrans, (blasint)g->M, (blasint)g->N, (blasint)g->K,
-               1.0f, g->a, (blasint)(a_turned ? g->M : g->K), g->b,
-               (blasint)(b_turned ? g->K : g->N), 0.0f, g->c, (blasint)g->N);
+               1.0f, g->a, (blasint)hr_gemm_a_row(g), g->b, (blasint)hr_gemm_b_row(g), 0.0f, g->c,
+               (blasint)hr_gemm_c_row(g));
 }
 
 const char *hr_blas_name(void)

@@ -27,18 +27,19 @@ static void multiply_long(const struct hr_gemm *g)
 static struct hr_product product_of(const struct hr_gemm *g)
 {
     const bool a_turned = g->form == HR_GEMM_TN, b_turned = g->form == HR_GEMM_NT;
+    const size_t a_row = hr_gemm_a_row(g), b_row = hr_gemm_b_row(g);
     return (struct hr_product){
         .rows = g->M,
         .columns = g->N,
         .K = g->K,
         .a = g->a,
-        .a_row = a_turned ? 1 : g->K,
-        .a_step = a_turned ? g->M : 1,
+        .a_row = a_turned ? 1 : a_row,
+        .a_step = a_turned ? a_row : 1,
         .b = g->b,
-        .b_step = b_turned ? 1 : g->N,
-        .b_column = b_turned ? g->K : 1,
+        .b_step = b_turned ? 1 : b_row,
+        .b_column = b_turned ? b_row : 1,
         .c = g->c,
-        .c_row = g->N,
+        .c_row = hr_gemm_c_row(g),
         .c_column = 1,
         .bias = g->bias,
         .relu = g->relu,
@@ -95,14 +96,15 @@ size_t hr_gemm_scratch_bytes(size_t K, size_t threads)
     return hr_product_scratch_bytes(hr_min_size(K, HR_GEMM_OWN_K_NT), threads);
 }
 
-static void add_bias(const struct hr_gemm *g)
+/* To `rows` rows from c on, that have no gaps. */
+static void add_bias(const struct hr_gemm *g, size_t rows, float *c)
 {
     if (g->bias && g->relu)
-        hr_elementwise()->bias_relu(g->M, g->N, g->bias, g->c);
+        hr_elementwise()->bias_relu(rows, g->N, g->bias, c);
     else if (g->bias)
-        hr_elementwise()->bias_add(g->M, g->N, g->bias, g->c);
+        hr_elementwise()->bias_add(rows, g->N, g->bias, c);
     else if (g->relu)
-        hr_elementwise()->relu(g->M * g->N, g->c, g->c);
+        hr_elementwise()->relu(rows * g->N, c, c);
 }
 
 void hr_gemm(const struct hr_gemm *g)
@@ -114,9 +116,12 @@ void hr_gemm(const struct hr_gemm *g)
         multiply_own(g);
         return;
     }
+    const size_t c_row = hr_gemm_c_row(g), rows = c_row == g->N ? g->M : 1;
     if (g->K > 0)
         multiply_long(g);
-    else
-        memset(g->c, 0, g->M * g->N * sizeof *g->c);
-    add_bias(g);
+    for (size_t i = 0; i < g->M; i += rows) {
+        if (g->K == 0)
+            memset(g->c + i * c_row, 0, rows * g->N * sizeof *g->c);
+        add_bias(g, rows, g->c + i * c_row);
+    }
 }

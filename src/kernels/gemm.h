@@ -41,14 +41,32 @@ struct hr_gemm {
     enum hr_gemm_form form;
     size_t M, N, K; /* at most INT_MAX (asserted); K = 0: the sums are zero; M or N = 0: nothing */
     const float *a, *b;
-    float *c;          /* (M,N), overwritten; aliasing: none */
-    const float *bias; /* (N), added to every row; NULL: none */
-    bool relu;         /* NaN stays NaN */
-    void *scratch;     /* hr_gemm_scratch_bytes(K or more, threads or more), 64-byte aligned */
-    size_t threads;    /* that may share the work; at least 1. They change no bit. */
+    float *c;                   /* (M,N), overwritten; aliasing: none */
+    size_t a_row, b_row, c_row; /* floats from a row of what is stored to the next; 0: no gaps.
+                                 * With gaps they are parts of larger matrices. */
+    const float *bias;          /* (N), added to every row; NULL: none */
+    bool relu;                  /* NaN stays NaN */
+    void *scratch;  /* hr_gemm_scratch_bytes(K or more, threads or more), 64-byte aligned */
+    size_t threads; /* that may share the work; at least 1. They change no bit. */
 };
 
 void hr_gemm(const struct hr_gemm *gemm);
+
+/* The same steps, where 0 says no gaps. */
+static inline size_t hr_gemm_a_row(const struct hr_gemm *g)
+{
+    return g->a_row ? g->a_row : g->form == HR_GEMM_TN ? g->M : g->K;
+}
+
+static inline size_t hr_gemm_b_row(const struct hr_gemm *g)
+{
+    return g->b_row ? g->b_row : g->form == HR_GEMM_NT ? g->K : g->N;
+}
+
+static inline size_t hr_gemm_c_row(const struct hr_gemm *g)
+{
+    return g->c_row ? g->c_row : g->N;
+}
 
 size_t hr_gemm_scratch_bytes(size_t K, size_t threads);
 

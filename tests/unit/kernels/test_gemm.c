@@ -223,11 +223,60 @@ static void selected_kernels_are_named_and_used(void **state)
 #endif
 }
 
+/* The same product of matrices that are parts of larger ones. */
+static void check_gaps(const struct form *form, size_t M, size_t N, size_t K)
+{
+    enum { GAP = 5 };
+    static float wide_a[2 * MAX_ELEMS], wide_b[2 * MAX_ELEMS], wide_c[MAX_ELEMS], want[MAX_ELEMS];
+    struct hr_gemm gemm = gemm_of(form, M, N, K);
+    const size_t a_rows = form->a_transposed ? K : M, a_row = form->a_transposed ? M : K;
+    const size_t b_rows = form->b_transposed ? N : K, b_row = form->b_transposed ? K : N;
+    gemm.bias = bias;
+    gemm.relu = true;
+    gemm.c = want;
+    hr_gemm(&gemm);
+    for (size_t i = 0; i < a_rows; i++)
+        memcpy(wide_a + i * (a_row + GAP), a + i * a_row, a_row * sizeof *a);
+    for (size_t i = 0; i < b_rows; i++)
+        memcpy(wide_b + i * (b_row + GAP), b + i * b_row, b_row * sizeof *b);
+    memset(wide_c, 0xff, sizeof wide_c);
+    gemm.a = wide_a;
+    gemm.b = wide_b;
+    gemm.c = wide_c;
+    gemm.a_row = a_row + GAP;
+    gemm.b_row = b_row + GAP;
+    gemm.c_row = N + GAP;
+    hr_gemm(&gemm);
+    for (size_t i = 0; i < M; i++) {
+        CHECK_SAME_FLOATS(wide_c + i * (N + GAP), want + i * N, N);
+        for (size_t j = 0; j < GAP; j++)
+            assert_true(isnan(wide_c[i * (N + GAP) + N + j])); /* what stands between rows stays */
+    }
+}
+
+static void gaps_between_rows_change_no_bit(void **state)
+{
+    (void)state;
+    CHECK_OK(hr_kernels_init_process(1));
+    fill_all();
+    for (int way = 0; way < 2; way++) {
+        for (size_t f = 0; f < NFORMS; f++) {
+            check_gaps(&forms[f], 13, 9, 0);
+            check_gaps(&forms[f], 13, 9, 17);
+            check_gaps(&forms[f], 70, 40, 64);
+            check_gaps(&forms[f], 2, 2, 4200); /* BLAS */
+        }
+        CHECK_OK(hr_kernels_select(HR_KERNELS_REFERENCE));
+    }
+    CHECK_OK(hr_kernels_select_named("fast"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chosen_kernels_multiply_every_shape),
         cmocka_unit_test(long_sums_are_added_up_too),
+        cmocka_unit_test(gaps_between_rows_change_no_bit),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(reference_gives_the_bits_of_the_naive_loops),
         cmocka_unit_test(reference_adds_in_increasing_k),
