@@ -26,11 +26,12 @@ struct hr_elementwise {
     /* dx (count) = y (count) > 0 ? dy (count) : 0, y being the output of relu; dx may be dy */
     void (*relu_backward)(size_t count, const float *y, const float *dy, float *dx);
 
-    /* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), from 0 on; overwritten */
-    void (*column_sums)(size_t B, size_t O, const float *dy, float *db);
+    /* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), `row` floats apart, from 0 on;
+     * overwritten */
+    void (*column_sums)(size_t B, size_t O, const float *dy, size_t row, float *db);
 
     /* The same, from db on: added to what is there */
-    void (*column_add)(size_t B, size_t O, const float *dy, float *db);
+    void (*column_add)(size_t B, size_t O, const float *dy, size_t row, float *db);
 };
 
 HR_ISA_KERNELS(hr_elementwise)

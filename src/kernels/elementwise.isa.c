@@ -43,20 +43,19 @@ static void relu_backward(size_t count, const float *y, const float *dy, float *
         dx[i] = y[i] <= 0.0f ? 0.0f : dy[i];
 }
 
-static void column_add(size_t B, size_t O, const float *dy, float *db)
+static void column_add(size_t B, size_t O, const float *dy, size_t row, float *db)
 {
-    for (size_t b = 0; b < B; b++) {
-        const float *row = dy + b * O;
+    for (size_t b = 0; b < B; b++, dy += row) {
 #pragma omp simd
         for (size_t o = 0; o < O; o++)
-            db[o] = db[o] + row[o];
+            db[o] = db[o] + dy[o];
     }
 }
 
-static void column_sums(size_t B, size_t O, const float *dy, float *db)
+static void column_sums(size_t B, size_t O, const float *dy, size_t row, float *db)
 {
     memset(db, 0, O * sizeof *db);
-    column_add(B, O, dy, db);
+    column_add(B, O, dy, row, db);
 }
 
 const struct hr_elementwise HR_ISA_NAME(hr_elementwise) = {

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-static void moments(size_t R, size_t C, const float *x, double *sums)
+static void moments(size_t R, size_t C, size_t row, const float *x, double *sums)
 {
     double *sum = sums, *squares = sums + C; /* (C) each */
     memset(sums, 0, 2 * C * sizeof *sums);
-    for (size_t r = 0; r < R; r++, x += C) {
+    for (size_t r = 0; r < R; r++, x += row) {
 #pragma omp simd
         for (size_t c = 0; c < C; c++) {
             const double v = (double)x[c];
@@ -17,12 +17,12 @@ static void moments(size_t R, size_t C, const float *x, double *sums)
     }
 }
 
-static void gradients(size_t R, size_t C, const float *x, const float *dy, const double *mean,
-                      double *sums)
+static void gradients(size_t R, size_t C, size_t row, const float *x, const float *dy,
+                      const double *mean, double *sums)
 {
     double *sum = sums, *products = sums + C; /* (C) each */
     memset(sums, 0, 2 * C * sizeof *sums);
-    for (size_t r = 0; r < R; r++, x += C, dy += C) {
+    for (size_t r = 0; r < R; r++, x += row, dy += row) {
 #pragma omp simd
         for (size_t c = 0; c < C; c++) {
             const double d = (double)dy[c];
@@ -32,10 +32,10 @@ static void gradients(size_t R, size_t C, const float *x, const float *dy, const
     }
 }
 
-static void apply_rows(size_t R, size_t C, const float *x, const float *coef, float *y)
+static void apply_rows(size_t R, size_t C, size_t row, const float *x, const float *coef, float *y)
 {
     const float *center = coef, *scale = coef + C, *shift = coef + 2 * C; /* (C) each */
-    for (size_t r = 0; r < R; r++, x += C, y += C) {
+    for (size_t r = 0; r < R; r++, x += row, y += row) {
 #pragma omp simd
         for (size_t c = 0; c < C; c++)
             y[c] = (x[c] - center[c]) * scale[c] + shift[c];
@@ -43,10 +43,11 @@ static void apply_rows(size_t R, size_t C, const float *x, const float *coef, fl
 }
 
 /* Written so that NaN is kept (as in elementwise.isa.c). */
-static void apply_rows_relu(size_t R, size_t C, const float *x, const float *coef, float *y)
+static void apply_rows_relu(size_t R, size_t C, size_t row, const float *x, const float *coef,
+                            float *y)
 {
     const float *center = coef, *scale = coef + C, *shift = coef + 2 * C; /* (C) each */
-    for (size_t r = 0; r < R; r++, x += C, y += C) {
+    for (size_t r = 0; r < R; r++, x += row, y += row) {
 #pragma omp simd
         for (size_t c = 0; c < C; c++) {
             const float v = (x[c] - center[c]) * scale[c] + shift[c];
@@ -55,20 +56,21 @@ static void apply_rows_relu(size_t R, size_t C, const float *x, const float *coe
     }
 }
 
-static void apply(size_t R, size_t C, const float *x, const float *coef, bool relu, float *y)
+static void apply(size_t R, size_t C, size_t row, const float *x, const float *coef, bool relu,
+                  float *y)
 {
     if (relu)
-        apply_rows_relu(R, C, x, coef, y);
+        apply_rows_relu(R, C, row, x, coef, y);
     else
-        apply_rows(R, C, x, coef, y);
+        apply_rows(R, C, row, x, coef, y);
 }
 
-static void backward(size_t R, size_t C, const float *x, const float *dy, const float *coef,
-                     float *dx)
+static void backward(size_t R, size_t C, size_t row, const float *x, const float *dy,
+                     const float *coef, float *dx)
 {
     const float *center = coef, *scale = coef + C;            /* (C) each */
     const float *shift = coef + 2 * C, *slope = coef + 3 * C; /* (C) each */
-    for (size_t r = 0; r < R; r++, x += C, dy += C, dx += C) {
+    for (size_t r = 0; r < R; r++, x += row, dy += row, dx += row) {
 #pragma omp simd
         for (size_t c = 0; c < C; c++)
             dx[c] = scale[c] * (dy[c] - shift[c] - (x[c] - center[c]) * slope[c]);

@@ -1,7 +1,8 @@
 /* pool.h - pooling of one image, one copy an instruction set (base/isa.h).
  *
  * x is an image (H,W,C) in memory, y one of (OH,OW,C); struct hr_sliding says which window of x
- * becomes which pixel of y. All copies give the same bits; NaN passes through.
+ * becomes which pixel of y, and whether these are some of the channels of both. All copies give the
+ * same bits; NaN passes through.
  *
  * Threads: pure functions on the caller's memory.
  * Test: tests/unit/nn/test_conv.c, against a twin in double precision.

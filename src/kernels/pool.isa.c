@@ -38,7 +38,7 @@ struct window {
 };
 
 struct work {
-    size_t C;
+    size_t C, step;
     const float *x, *y, *dy;
     float *out;
     uint8_t *place;
@@ -56,12 +56,12 @@ static inline __attribute__((always_inline)) void for_each_window(const struct h
                                                                   window_fn fn)
 {
     const struct hr_window *w = &s->window;
-    struct window window = {.wide = w->width, .row = x_row, .step = s->C};
+    struct window window = {.wide = w->width, .row = x_row, .step = s->step};
     for (size_t oy = 0; oy < s->OH; oy++) {
         const struct span rows = span_of(oy, s->H, w->height, w->stride, w->pad);
         for (size_t ox = 0; ox < s->OW; ox++, window.pixel++) {
             const struct span columns = span_of(ox, s->W, w->width, w->stride, w->pad);
-            window.at = rows.first * x_row + columns.first * s->C;
+            window.at = rows.first * x_row + columns.first * s->step;
             window.first = rows.from * w->width + columns.from;
             window.rows = rows.to - rows.from;
             window.columns = columns.to - columns.from;
@@ -105,9 +105,9 @@ static inline __attribute__((always_inline)) void max_block(const struct work *w
             best = choose(better, value, best);
             place = (better & number) | (~better & place);
         }
-    store_part(work->out + window->pixel * work->C + c, best, count);
+    store_part(work->out + window->pixel * work->step + c, best, count);
     if (work->place)
-        store_bytes(work->place + window->pixel * work->C + c, place, count);
+        store_bytes(work->place + window->pixel * work->step + c, place, count);
 }
 
 static inline void max_window(const struct work *work, const struct window *window)
@@ -117,8 +117,8 @@ static inline void max_window(const struct work *work, const struct window *wind
 
 static void max(const struct hr_sliding *s, const float *x, float *y, uint8_t *place)
 {
-    const struct work work = {.C = s->C, .x = x, .out = y, .place = place};
-    for_each_window(s, s->W * s->C, &work, max_window);
+    const struct work work = {.C = s->C, .step = s->step, .x = x, .out = y, .place = place};
+    for_each_window(s, s->W * s->step, &work, max_window);
 }
 
 static inline __attribute__((always_inline)) void max_back_block(const struct work *work,
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void max_back_block(const struct wo
                                                                  size_t c, size_t rows,
                                                                  size_t columns)
 {
-    const size_t count = work->C - c, at = window->pixel * work->C + c;
+    const size_t count = work->C - c, at = window->pixel * work->step + c;
     const bits place = load_bytes(work->chosen + at, count);
     vec d = load_part(work->dy + at, count);
     if (work->y)
@@ -147,15 +147,17 @@ static inline void max_back_window(const struct work *work, const struct window 
 
 static void zero_rows(const struct hr_sliding *s, float *dx, size_t x_row)
 {
+    const size_t strips = s->step == s->C ? 1 : s->W, length = s->W * s->C / strips;
     for (size_t r = 0; r < s->H; r++)
-        memset(dx + r * x_row, 0, s->W * s->C * sizeof *dx);
+        for (size_t i = 0; i < strips; i++)
+            memset(dx + r * x_row + i * s->step, 0, length * sizeof *dx);
 }
 
 static void max_back(const struct hr_sliding *s, const float *y, const float *dy,
                      const uint8_t *place, float *dx, size_t x_row)
 {
     const struct hr_window *w = &s->window;
-    struct work work = {.C = s->C, .y = y, .dy = dy, .out = dx, .chosen = place};
+    struct work work = {.C = s->C, .step = s->step, .y = y, .dy = dy, .out = dx, .chosen = place};
     work.apart = w->stride >= w->height && w->stride >= w->width;
     const bool covered = w->pad == 0 && w->height == w->stride && w->width == w->stride &&
                          s->H == s->OH * w->stride && s->W == s->OW * w->stride;
@@ -176,7 +178,7 @@ static inline __attribute__((always_inline)) void mean_block(const struct work *
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++)
             sum += load_part(x + r * window->row + k * window->step, count);
-    store_part(work->out + window->pixel * work->C + c, sum / work->area, count);
+    store_part(work->out + window->pixel * work->step + c, sum / work->area, count);
 }
 
 static inline void mean_window(const struct work *work, const struct window *window)
@@ -186,9 +188,12 @@ static inline void mean_window(const struct work *work, const struct window *win
 
 static void mean(const struct hr_sliding *s, const float *x, float *y)
 {
-    const struct work work = {
-        .C = s->C, .x = x, .out = y, .area = (float)(s->window.height * s->window.width)};
-    for_each_window(s, s->W * s->C, &work, mean_window);
+    const struct work work = {.C = s->C,
+                              .step = s->step,
+                              .x = x,
+                              .out = y,
+                              .area = (float)(s->window.height * s->window.width)};
+    for_each_window(s, s->W * s->step, &work, mean_window);
 }
 
 static inline __attribute__((always_inline)) void mean_back_block(const struct work *work,
@@ -197,7 +202,7 @@ static inline __attribute__((always_inline)) void mean_back_block(const struct w
                                                                   size_t columns)
 {
     const size_t count = work->C - c;
-    const vec share = load_part(work->dy + window->pixel * work->C + c, count) / work->area;
+    const vec share = load_part(work->dy + window->pixel * work->step + c, count) / work->area;
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++) {
             float *dx = work->out + window->at + r * window->row + k * window->step + c;
@@ -212,10 +217,13 @@ static inline void mean_back_window(const struct work *work, const struct window
 
 static void mean_back(const struct hr_sliding *s, const float *dy, float *dx)
 {
-    const struct work work = {
-        .C = s->C, .dy = dy, .out = dx, .area = (float)(s->window.height * s->window.width)};
-    zero_rows(s, dx, s->W * s->C);
-    for_each_window(s, s->W * s->C, &work, mean_back_window);
+    const struct work work = {.C = s->C,
+                              .step = s->step,
+                              .dy = dy,
+                              .out = dx,
+                              .area = (float)(s->window.height * s->window.width)};
+    zero_rows(s, dx, s->W * s->step);
+    for_each_window(s, s->W * s->step, &work, mean_back_window);
 }
 
 const struct hr_pooling HR_ISA_NAME(hr_pooling) = {

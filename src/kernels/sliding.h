@@ -12,6 +12,8 @@ struct hr_window {
 struct hr_sliding {
     size_t C, H, W, OH, OW;
     struct hr_window window;
+    size_t step; /* floats from a pixel to the next, of either image: C, or more where C are some of
+                    its channels */
 };
 
 #endif

@@ -28,19 +28,22 @@ struct job {
     const struct hr_layer *layer;
     const struct hr_pass *pass;
     struct hr_sliding sliding;
+    size_t first; /* channel */
 };
 
 static void forward_image(void *arg, size_t b, size_t thread)
 {
     (void)thread;
     const struct job *job = arg;
-    const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
-    hr_pooling()->mean(&job->sliding, job->pass->x + b * in, job->pass->y + b * out);
+    const size_t in = b * hr_dims_elems(&job->layer->in) + job->first;
+    const size_t out = b * hr_dims_elems(&job->layer->out) + job->first;
+    hr_pooling()->mean(&job->sliding, job->pass->x + in, job->pass->y + out);
 }
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    struct job job = {layer, pass, hr_sliding_of(layer)};
+    struct job job = {.layer = layer, .pass = pass};
+    job.sliding = hr_sliding_of_pass(layer, pass, &job.first);
     hr_team_run(pass->threads, pass->B, forward_image, &job);
 }
 
@@ -48,18 +51,21 @@ static void backward_image(void *arg, size_t b, size_t thread)
 {
     (void)thread;
     const struct job *job = arg;
-    const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
-    hr_pooling()->mean_back(&job->sliding, job->pass->dy + b * out, job->pass->dx + b * in);
+    const size_t in = b * hr_dims_elems(&job->layer->in) + job->first;
+    const size_t out = b * hr_dims_elems(&job->layer->out) + job->first;
+    hr_pooling()->mean_back(&job->sliding, job->pass->dy + out, job->pass->dx + in);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    struct job job = {layer, pass, hr_sliding_of(layer)};
+    struct job job = {.layer = layer, .pass = pass};
+    job.sliding = hr_sliding_of_pass(layer, pass, &job.first);
     hr_team_run(pass->threads, pass->B, backward_image, &job);
 }
 
 const struct hr_layer_type hr_layer_avgpool = {
     .name = "avgpool",
+    .may_cut[HR_CUT_CHANNELS] = true,
     .parse = parse,
     .fit = hr_pool_fit,
     .forward = forward,
@@ -68,6 +74,7 @@ const struct hr_layer_type hr_layer_avgpool = {
 
 const struct hr_layer_type hr_layer_globalavgpool = {
     .name = "globalavgpool",
+    .may_cut[HR_CUT_CHANNELS] = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit_global,
     .forward = forward,

@@ -73,10 +73,11 @@ static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threa
 /* One loop over the rows of a batch, in blocks. */
 struct job {
     size_t R, C;
+    size_t begin, row; /* its first channel, and all that there are */
     size_t threads;
     const float *x, *dy; /* (R,C) */
     float *out;          /* (R,C) y or dx */
-    const double *mean;  /* (C) */
+    double *saved;       /* (2,row) its channels of mean, and of variance */
     const float *coef;   /* (3,C) or (4,C) */
     double *sums;        /* (1 + blocks,2,C): the total, then a block each */
     bool relu;
@@ -84,13 +85,17 @@ struct job {
 
 static struct job job_of(const struct hr_layer *layer, const struct hr_pass *pass)
 {
+    const size_t row = layer->size[0];
+    const struct hr_channels part = layer->cut ? pass->out : (struct hr_channels){0, row};
     return (struct job){
         .R = pass->B * layer->size[1],
-        .C = layer->size[0],
+        .C = part.end - part.begin,
+        .begin = part.begin,
+        .row = row,
         .threads = pass->threads ? pass->threads : 1,
-        .x = pass->x,
-        .dy = pass->dy,
-        .mean = pass->saved,
+        .x = pass->x + part.begin,
+        .dy = pass->dy ? pass->dy + part.begin : NULL,
+        .saved = pass->saved ? (double *)pass->saved + part.begin : NULL,
         .sums = pass->scratch,
         .relu = layer->relu_follows,
     };
@@ -109,25 +114,26 @@ static size_t rows_of(const struct job *job, size_t block)
 static void sum_block(void *arg, size_t block, size_t thread)
 {
     const struct job *job = arg;
-    const size_t at = block * BLOCK_ROWS * job->C;
+    const size_t at = block * BLOCK_ROWS * job->row;
     double *sums = job->sums + (block + 1) * 2 * job->C;
     (void)thread;
     if (job->dy)
-        hr_norm()->gradients(rows_of(job, block), job->C, job->x + at, job->dy + at, job->mean,
-                             sums);
+        hr_norm()->gradients(rows_of(job, block), job->C, job->row, job->x + at, job->dy + at,
+                             job->saved, sums);
     else
-        hr_norm()->moments(rows_of(job, block), job->C, job->x + at, sums);
+        hr_norm()->moments(rows_of(job, block), job->C, job->row, job->x + at, sums);
 }
 
 static void write_block(void *arg, size_t block, size_t thread)
 {
     const struct job *job = arg;
-    const size_t at = block * BLOCK_ROWS * job->C, rows = rows_of(job, block);
+    const size_t at = block * BLOCK_ROWS * job->row, rows = rows_of(job, block);
     (void)thread;
     if (job->dy)
-        hr_norm()->backward(rows, job->C, job->x + at, job->dy + at, job->coef, job->out + at);
+        hr_norm()->backward(rows, job->C, job->row, job->x + at, job->dy + at, job->coef,
+                            job->out + at);
     else
-        hr_norm()->apply(rows, job->C, job->x + at, job->coef, job->relu, job->out + at);
+        hr_norm()->apply(rows, job->C, job->row, job->x + at, job->coef, job->relu, job->out + at);
 }
 
 /* sums[0] = all blocks' sums, in their order */
@@ -146,50 +152,50 @@ static double inverse_of(double var)
 }
 
 /* The batch's mean and variance, into saved. */
-static void measure(struct job *job, double *saved)
+static void measure(struct job *job)
 {
     const size_t C = job->C;
+    double *mean_of = job->saved, *var_of = job->saved + job->row;
     sum_blocks(job);
     for (size_t c = 0; c < C; c++) {
         const double mean = job->sums[c] / (double)job->R;
         const double var = job->sums[C + c] / (double)job->R - mean * mean;
-        saved[c] = mean;
-        saved[C + c] = var < 0 ? 0 : var;
+        mean_of[c] = mean;
+        var_of[c] = var < 0 ? 0 : var;
     }
 }
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     struct job job = job_of(layer, pass);
-    const size_t C = job.C;
-    const float *weight = pass->params, *bias = weight + C; /* (C) each */
-    const float *running = weight + 2 * C;                  /* (2,C) */
-    double *saved = pass->saved;                            /* (2,C) */
+    const size_t C = job.C, row = job.row;
+    const float *weight = pass->params + job.begin, *bias = weight + row; /* (C) each */
+    const float *mean = weight + 2 * row, *var = weight + 3 * row;        /* (C) the running ones */
+    const double *saved = job.saved;
     float *coef = coefficients(&job);
     job.dy = NULL;
     if (pass->B == 0)
         return;
     if (pass->draw)
-        measure(&job, saved);
+        measure(&job);
     for (size_t c = 0; c < C; c++) {
-        const double inverse = inverse_of(pass->draw ? saved[C + c] : (double)running[C + c]);
-        coef[c] = pass->draw ? (float)saved[c] : running[c];
+        const double inverse = inverse_of(pass->draw ? saved[row + c] : (double)var[c]);
+        coef[c] = pass->draw ? (float)saved[c] : mean[c];
         coef[C + c] = (float)(inverse * (double)weight[c]);
         coef[2 * C + c] = bias[c];
     }
     job.coef = coef;
-    job.out = pass->y;
+    job.out = pass->y + job.begin;
     hr_team_run(job.threads, blocks_of(job.R), write_block, &job);
 }
 
 /* The "gradients" of the running statistics (model.h). */
-static void report_statistics(const struct job *job, size_t B, const double *saved, float *dmean,
-                              float *dvar)
+static void report_statistics(const struct job *job, size_t B, float *dmean, float *dvar)
 {
     const double R = (double)job->R, unbias = job->R > 1 ? R / (R - 1) : 0;
     for (size_t c = 0; c < job->C; c++) {
-        dmean[c] = (float)(-(double)B * saved[c]);
-        dvar[c] = (float)(-(double)B * unbias * saved[job->C + c]);
+        dmean[c] = (float)(-(double)B * job->saved[c]);
+        dvar[c] = (float)(-(double)B * unbias * job->saved[job->row + c]);
     }
 }
 
@@ -198,27 +204,28 @@ static void report_statistics(const struct job *job, size_t B, const double *sav
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     struct job job = job_of(layer, pass);
-    const size_t C = job.C;
-    const double *saved = pass->saved; /* (2,C) */
-    float *dweight = pass->grads, *dbias = dweight + C;
+    const size_t C = job.C, row = job.row;
+    const double *saved = job.saved;
+    float *dweight = pass->grads + job.begin, *dbias = dweight + row;
     float *coef = coefficients(&job);
     if (pass->B == 0) {
-        memset(pass->grads, 0, 4 * C * sizeof *pass->grads);
+        for (size_t t = 0; t < 4; t++)
+            memset(dweight + t * row, 0, C * sizeof *dweight);
         return;
     }
     sum_blocks(&job);
     for (size_t c = 0; c < C; c++) {
-        const double inverse = inverse_of(saved[C + c]), product = job.sums[C + c] * inverse;
+        const double inverse = inverse_of(saved[row + c]), product = job.sums[C + c] * inverse;
         dweight[c] = (float)product;
         dbias[c] = (float)job.sums[c];
         coef[c] = (float)saved[c];
-        coef[C + c] = (float)(inverse * (double)pass->params[c]);
+        coef[C + c] = (float)(inverse * (double)pass->params[job.begin + c]);
         coef[2 * C + c] = (float)(job.sums[c] / (double)job.R);
         coef[3 * C + c] = (float)(product / (double)job.R * inverse);
     }
-    report_statistics(&job, pass->B, saved, dbias + C, dbias + 2 * C);
+    report_statistics(&job, pass->B, dbias + row, dbias + 2 * row);
     job.coef = coef;
-    job.out = pass->dx;
+    job.out = pass->dx ? pass->dx + job.begin : NULL;
     if (pass->dx)
         hr_team_run(job.threads, blocks_of(job.R), write_block, &job);
 }
@@ -226,6 +233,7 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 const struct hr_layer_type hr_layer_batchnorm = {
     .name = "batchnorm",
     .can_fuse_relu = true,
+    .may_cut[HR_CUT_CHANNELS] = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .saved_bytes = saved_bytes,

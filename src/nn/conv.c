@@ -12,6 +12,8 @@
  * When a maxpool follows, perhaps behind a relu, their work is done here too, image by image, and
  * the convolution's own output is never stored (layer.h, absorbs).
  */
+#include <string.h>
+
 #include "base/size.h"
 #include "nn/conv_job.h"
 
@@ -71,15 +73,132 @@ static enum hr_status fit(struct hr_layer *layer)
     return check_frames(layer);
 }
 
+/* --- a shard --- */
+
+/* A shard of a convolution is a convolution with fewer outputs. Its tensors, and its channels of y
+ * and dy, are copied: little beside its products. */
+struct shard {
+    struct hr_layer layers[3]; /* it, and those that it absorbs */
+    struct hr_pass pass;
+    float *params, *grads, *y, *dy;
+};
+
+enum { SHARD_COPIES = 4 };
+
+static size_t tensors_of(const struct hr_layer *layer, size_t outputs)
+{
+    return outputs * (layer->fan_in + 1);
+}
+
+/* Floats of y, or dy, of some channels. */
+static size_t outputs_of(const struct hr_layer *layer, size_t B, size_t channels)
+{
+    const struct hr_dims *out = &layer[layer->absorbs].out;
+    return B * hr_dims_elems(out) / out->size[0] * channels;
+}
+
+/* Room for the copies, in front of the convolution's own; without memory, only counted. */
+static size_t take_copies(const struct hr_layer *layer, size_t B, size_t channels, void *scratch,
+                          float *copies[SHARD_COPIES])
+{
+    struct hr_conv_views views = {scratch, 0};
+    for (size_t i = 0; i < SHARD_COPIES; i++)
+        copies[i] = hr_conv_view(
+            &views, i < 2 ? tensors_of(layer, channels) : outputs_of(layer, B, channels),
+            sizeof(float));
+    return views.used;
+}
+
+/* Its channels of y or of dy, from the whole's or back to it. */
+static void copy_channels(const struct shard *shard, const struct hr_layer *layer,
+                          struct hr_channels out, float *whole, float *own, bool back)
+{
+    const struct hr_strips strips = hr_strips_of(&layer[layer->absorbs].out, shard->pass.B, out);
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step) {
+        float *a = own + r * strips.length, *b = whole + at;
+        memcpy(back ? b : a, back ? a : b, strips.length * sizeof *a);
+    }
+}
+
+/* Its rows of the weight, and its biases. */
+static void copy_tensors(const struct hr_layer *layer, struct hr_channels out, float *whole,
+                         float *own, bool back)
+{
+    const size_t O = layer->size[5], n = out.end - out.begin, row = layer->fan_in;
+    float *const from[2] = {whole + out.begin * row, whole + O * row + out.begin};
+    float *const to[2] = {own, own + n * row};
+    const size_t count[2] = {n * row, n};
+    for (size_t t = 0; t < 2; t++)
+        memcpy(back ? from[t] : to[t], back ? to[t] : from[t], count[t] * sizeof *own);
+}
+
+static void begin_shard(const struct hr_layer *layer, const struct hr_pass *pass,
+                        struct shard *shard)
+{
+    const size_t n = pass->out.end - pass->out.begin;
+    float *copies[SHARD_COPIES];
+    HR_ASSERT(layer->absorbs < 3);
+    for (size_t i = 0; i <= layer->absorbs; i++) {
+        shard->layers[i] = layer[i];
+        shard->layers[i].out.size[0] = n;
+        if (i > 0)
+            shard->layers[i].in.size[0] = n;
+    }
+    shard->layers[0].size[5] = n;
+    shard->layers[0].cut = HR_CUT_NOT;
+    shard->pass = *pass;
+    const size_t used = take_copies(layer, pass->B, n, pass->scratch, copies);
+    shard->pass.scratch = (unsigned char *)pass->scratch + used;
+    shard->params = copies[0];
+    shard->grads = copies[1];
+    shard->y = copies[2];
+    shard->dy = copies[3];
+    shard->pass.params = shard->params;
+    shard->pass.y = shard->y;
+    if (pass->saved) /* a block a shard */
+        shard->pass.saved = (uint8_t *)pass->saved + outputs_of(layer, pass->B, pass->out.begin);
+    copy_tensors(layer, pass->out, (float *)(uintptr_t)pass->params, shard->params, false);
+}
+
+static void forward_shard(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    struct shard shard;
+    begin_shard(layer, pass, &shard);
+    struct hr_conv_job job = hr_conv_job_of(shard.layers, &shard.pass);
+    hr_conv_forward(&job);
+    copy_channels(&shard, layer, pass->out, pass->y, shard.y, true);
+}
+
+static void backward_shard(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    struct shard shard;
+    begin_shard(layer, pass, &shard);
+    copy_channels(&shard, layer, pass->out, pass->y, shard.y, false);
+    copy_channels(&shard, layer, pass->out, (float *)(uintptr_t)pass->dy, shard.dy, false);
+    shard.pass.dy = shard.dy;
+    shard.pass.grads = pass->grads ? shard.grads : NULL;
+    struct hr_conv_job job = hr_conv_job_of(shard.layers, &shard.pass);
+    if (pass->grads) {
+        hr_conv_backward_weights(&job);
+        copy_tensors(layer, pass->out, pass->grads, shard.grads, true);
+    }
+    if (pass->dx)
+        hr_conv_backward_data(&job);
+}
+
+/* --- the whole --- */
+
 static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threads)
 {
-    (void)B;
     const struct hr_conv conv = hr_conv_of(layer);
+    float *copies[SHARD_COPIES];
     const size_t forward = hr_conv_forward_bytes(&conv, threads);
     const size_t data = hr_conv_data_bytes(&conv, threads);
     const size_t weights = hr_conv_weights_bytes(&conv, threads);
     const size_t backward = data > weights ? data : weights;
-    return forward > backward ? forward : backward;
+    const size_t of_shard =
+        layer->cut == HR_CUT_NOT ? 0 : take_copies(layer, B, layer->size[5], NULL, copies);
+    return of_shard + (forward > backward ? forward : backward);
 }
 
 /* The pool's choices, a byte for each of its outputs. */
@@ -91,14 +210,29 @@ static size_t saved_bytes(const struct hr_layer *layer, size_t B)
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
+    if (layer->cut != HR_CUT_NOT) {
+        if (pass->out.end > pass->out.begin)
+            forward_shard(layer, pass);
+        return;
+    }
     struct hr_conv_job job = hr_conv_job_of(layer, pass);
     hr_conv_forward(&job);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
+    if (layer->cut != HR_CUT_NOT && pass->out.end > pass->out.begin) {
+        backward_shard(layer, pass);
+        return;
+    }
+    if (layer->cut != HR_CUT_NOT) { /* no part of the sum */
+        if (pass->dx)
+            memset(pass->dx, 0, pass->B * hr_dims_elems(&layer->in) * sizeof *pass->dx);
+        return;
+    }
     struct hr_conv_job job = hr_conv_job_of(layer, pass);
-    hr_conv_backward_weights(&job);
+    if (pass->grads)
+        hr_conv_backward_weights(&job);
     if (pass->dx)
         hr_conv_backward_data(&job);
 }
@@ -107,6 +241,8 @@ const struct hr_layer_type hr_layer_conv = {
     .name = "conv",
     .can_fuse_relu = true,
     .can_fuse_pool = true,
+    .has_halves = true,
+    .may_cut[HR_CUT_COLUMNS] = true,
     .parse = parse,
     .fit = fit,
     .saved_bytes = saved_bytes,

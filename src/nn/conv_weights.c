@@ -71,7 +71,7 @@ static void weights_part(const struct hr_conv_job *job, struct hr_conv_part part
                              job->memory.dw + g * conv->ntaps * conv->Og);
     }
     if (from == 0)
-        hr_elementwise()->column_add(patches.npixels, conv->O, dy,
+        hr_elementwise()->column_add(patches.npixels, conv->O, dy, conv->O,
                                      job->pass->grads + conv->O * conv->ntaps);
 }
 

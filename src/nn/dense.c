@@ -2,6 +2,9 @@
  *
  *     y (B,O) = x (B,I) W^T + bias         W (O,I), bias (O)
  *     dW (O,I) = dy^T x    dbias (O) = column sums of dy    dx (B,I) = dy W
+ *
+ * A shard has some rows of W (by columns: of y) or some columns of it (by rows: of W^T, as the
+ * field says), and biases of its own.
  */
 #include "kernels/gemm.h"
 #include "kernels/elementwise.h"
@@ -38,51 +41,93 @@ static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threa
     return hr_gemm_scratch_bytes(widest > B ? widest : B, threads);
 }
 
+/* The part of the product that a pass is about: inputs and outputs. */
+static void ranges_of(const struct hr_layer *layer, const struct hr_pass *pass,
+                      struct hr_channels *in, struct hr_channels *out)
+{
+    *in = layer->cut == HR_CUT_ROWS ? pass->in : (struct hr_channels){0, layer->in.size[0]};
+    *out = layer->cut == HR_CUT_COLUMNS ? pass->out : (struct hr_channels){0, layer->out.size[0]};
+}
+
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    const size_t B = pass->B, I = layer->in.size[0], O = layer->out.size[0];
+    const size_t I = layer->in.size[0], O = layer->out.size[0];
     const float *weight = pass->params, *bias = weight + O * I; /* (O,I), (O) */
+    const bool sums = layer->cut == HR_CUT_ROWS;
+    struct hr_channels in, out;
+    ranges_of(layer, pass, &in, &out);
     hr_gemm(&(struct hr_gemm){.form = HR_GEMM_NT,
-                              .M = B,
-                              .N = O,
-                              .K = I,
-                              .a = pass->x,
-                              .b = weight,
-                              .c = pass->y,
-                              .bias = bias,
-                              .relu = layer->relu_follows,
+                              .M = pass->B,
+                              .N = out.end - out.begin,
+                              .K = in.end - in.begin,
+                              .a = pass->x + in.begin,
+                              .a_row = I,
+                              .b = weight + out.begin * I + in.begin,
+                              .b_row = I,
+                              .c = pass->y + out.begin,
+                              .c_row = O,
+                              .bias = sums ? NULL : bias + out.begin,
+                              .relu = layer->relu_follows && !sums,
+                              .scratch = pass->scratch,
+                              .threads = pass->threads});
+}
+
+static void backward_weights(const struct hr_layer *layer, const struct hr_pass *pass,
+                             struct hr_channels in, struct hr_channels out)
+{
+    const size_t I = layer->in.size[0], O = layer->out.size[0];
+    const struct hr_channels biases = layer->cut == HR_CUT_ROWS ? pass->out : out;
+    float *dweight = pass->grads, *dbias = dweight + O * I; /* (O,I), (O) */
+    hr_gemm(&(struct hr_gemm){.form = HR_GEMM_TN,
+                              .M = out.end - out.begin,
+                              .N = in.end - in.begin,
+                              .K = pass->B,
+                              .a = pass->dy + out.begin,
+                              .a_row = O,
+                              .b = pass->x + in.begin,
+                              .b_row = I,
+                              .c = dweight + out.begin * I + in.begin,
+                              .c_row = I,
+                              .scratch = pass->scratch,
+                              .threads = pass->threads});
+    hr_elementwise()->column_sums(pass->B, biases.end - biases.begin, pass->dy + biases.begin, O,
+                                  dbias + biases.begin);
+}
+
+/* By columns dx is a partial sum. */
+static void backward_data(const struct hr_layer *layer, const struct hr_pass *pass,
+                          struct hr_channels in, struct hr_channels out)
+{
+    const size_t I = layer->in.size[0], O = layer->out.size[0];
+    hr_gemm(&(struct hr_gemm){.form = HR_GEMM_NN,
+                              .M = pass->B,
+                              .N = in.end - in.begin,
+                              .K = out.end - out.begin,
+                              .a = pass->dy + out.begin,
+                              .a_row = O,
+                              .b = pass->params + out.begin * I + in.begin,
+                              .b_row = I,
+                              .c = pass->dx + in.begin,
+                              .c_row = I,
                               .scratch = pass->scratch,
                               .threads = pass->threads});
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    const size_t B = pass->B, I = layer->in.size[0], O = layer->out.size[0];
-    float *dweight = pass->grads, *dbias = dweight + O * I; /* (O,I), (O) */
-    struct hr_gemm gemm = {.form = HR_GEMM_TN,
-                           .M = O,
-                           .N = I,
-                           .K = B,
-                           .a = pass->dy,
-                           .b = pass->x,
-                           .c = dweight,
-                           .scratch = pass->scratch,
-                           .threads = pass->threads};
-    hr_gemm(&gemm);
-    hr_elementwise()->column_sums(B, O, pass->dy, dbias);
-    if (!pass->dx)
-        return;
-    gemm.form = HR_GEMM_NN;
-    gemm.M = B;
-    gemm.K = O;
-    gemm.b = pass->params;
-    gemm.c = pass->dx;
-    hr_gemm(&gemm);
+    struct hr_channels in, out;
+    ranges_of(layer, pass, &in, &out);
+    if (pass->grads)
+        backward_weights(layer, pass, in, out);
+    if (pass->dx)
+        backward_data(layer, pass, in, out);
 }
 
 const struct hr_layer_type hr_layer_dense = {
     .name = "dense",
     .can_fuse_relu = true,
+    .has_halves = true,
+    .may_cut = {[HR_CUT_COLUMNS] = true, [HR_CUT_ROWS] = true},
     .parse = parse,
     .fit = fit,
     .scratch_bytes = scratch_bytes,

@@ -56,12 +56,13 @@ static unsigned draw_four(const struct hr_layer *layer, const struct hr_draw *dr
     return bits;
 }
 
-static void draw_row(const struct hr_layer *layer, const struct hr_draw *draw, uint32_t sample,
-                     uint8_t *bits)
+/* Units [first, first + count) of a sample, first a multiple of eight: bytes that are nobody
+ * else's. */
+static void draw_units(const struct hr_layer *layer, const struct hr_draw *draw, uint32_t sample,
+                       size_t first, size_t count, uint8_t *bits)
 {
-    const size_t blocks = (hr_dims_elems(&layer->in) + 3) / 4;
-    memset(bits, 0, row_bytes(layer));
-    for (size_t block = 0; block < blocks; block++)
+    memset(bits + first / 8, 0, (count + 7) / 8);
+    for (size_t block = first / 4; 4 * block < first + count; block++)
         bits[block / 2] |= (uint8_t)(draw_four(layer, draw, sample, block) << 4 * (block % 2));
 }
 
@@ -72,28 +73,40 @@ static void apply(size_t count, const uint8_t *bits, float scale, const float *f
         to[i] = bits[i / 8] >> (i % 8) & 1 ? from[i] * scale : 0.0f;
 }
 
+/* A sample's strips: one, unless its channels are cut. */
+static struct hr_strips strips_of(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    struct hr_pass one = *pass;
+    one.B = 1;
+    return hr_layer_strips(layer, &one);
+}
+
 static void apply_rows(const struct hr_layer *layer, const struct hr_pass *pass, const float *from,
                        float *to)
 {
-    const size_t count = hr_dims_elems(&layer->in);
+    const size_t elems = hr_dims_elems(&layer->in);
+    const struct hr_strips strips = strips_of(layer, pass);
     const uint8_t *bits = pass->saved; /* (B,row_bytes) */
     const float scale = (float)(1 / (1 - layer->rate));
-    for (size_t b = 0; b < pass->B; b++)
-        apply(count, bits + b * row_bytes(layer), scale, from + b * count, to + b * count);
+    for (size_t b = 0; b < pass->B; b++, bits += row_bytes(layer), from += elems, to += elems)
+        for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
+            apply(strips.length, bits + at / 8, scale, from + at, to + at);
 }
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     const struct hr_draw *draw = pass->draw;
+    const struct hr_strips strips = strips_of(layer, pass);
     uint8_t *bits = pass->saved; /* (B,row_bytes) */
     if (!draw) {
         if (pass->y != pass->x)
             memcpy(pass->y, pass->x, pass->B * hr_dims_elems(&layer->in) * sizeof *pass->y);
         return;
     }
-    for (size_t b = 0; b < pass->B; b++) {
+    for (size_t b = 0; b < pass->B; b++, bits += row_bytes(layer)) {
         const uint32_t sample = draw->samples ? draw->samples[b] : (uint32_t)b;
-        draw_row(layer, draw, sample, bits + b * row_bytes(layer));
+        for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
+            draw_units(layer, draw, sample, at, strips.length, bits);
     }
     apply_rows(layer, pass, pass->x, pass->y);
 }
@@ -106,6 +119,7 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 
 const struct hr_layer_type hr_layer_dropout = {
     .name = "dropout",
+    .may_cut[HR_CUT_CHANNELS] = true,
     .parse = parse,
     .fit = fit,
     .saved_bytes = saved_bytes,

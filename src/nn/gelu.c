@@ -10,18 +10,21 @@ static enum hr_status fit(struct hr_layer *layer)
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    hr_smooth()->gelu(pass->B * hr_dims_elems(&layer->in), pass->x, pass->y);
+    const struct hr_strips strips = hr_layer_strips(layer, pass);
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
+        hr_smooth()->gelu(strips.length, pass->x + at, pass->y + at);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    if (pass->dx)
-        hr_smooth()->gelu_backward(pass->B * hr_dims_elems(&layer->in), pass->x, pass->dy,
-                                   pass->dx);
+    const struct hr_strips strips = hr_layer_strips(layer, pass);
+    for (size_t r = 0, at = strips.first; pass->dx && r < strips.count; r++, at += strips.step)
+        hr_smooth()->gelu_backward(strips.length, pass->x + at, pass->dy + at, pass->dx + at);
 }
 
 const struct hr_layer_type hr_layer_gelu = {
     .name = "gelu",
+    .may_cut[HR_CUT_CHANNELS] = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .forward = forward,

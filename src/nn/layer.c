@@ -13,6 +13,33 @@ const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes)
     return buffer;
 }
 
+struct hr_strips hr_strips_of(const struct hr_dims *dims, size_t B, struct hr_channels channels)
+{
+    const size_t C = dims->size[0], rows = B * hr_dims_elems(dims) / C;
+    const size_t length = channels.end - channels.begin;
+    if (length == C)
+        return (struct hr_strips){0, 1, rows * C, 0};
+    return (struct hr_strips){channels.begin, length ? rows : 0, length, C};
+}
+
+struct hr_strips hr_layer_strips(const struct hr_layer *layer, const struct hr_pass *pass)
+{
+    const struct hr_channels all = {0, layer->in.size[0]};
+    return hr_strips_of(&layer->in, pass->B, layer->cut == HR_CUT_NOT ? all : pass->in);
+}
+
+size_t hr_layer_param_count(const struct hr_layer *layer)
+{
+    size_t count = 0;
+    for (size_t t = 0; t < layer->ntensors; t++) {
+        size_t product = 1;
+        for (size_t d = 0; d < layer->tensors[t].ndim; d++)
+            product *= layer->tensors[t].shape[d];
+        count += product;
+    }
+    return count;
+}
+
 enum hr_status hr_layer_parse_number(const char *word, size_t least, size_t *out)
 {
     size_t value = 0;

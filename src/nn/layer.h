@@ -5,6 +5,9 @@
  * Calls, in this order: parse (its words), fit (its input is known: sizes and tensors), then
  * forward and backward on batches. A layer is immutable once it is built; what a batch needs
  * stands in struct hr_pass.
+ *
+ * Split (split.h): a layer whose kind can may be asked for a shard of its work, the channels that
+ * the pass says; memory is that of the whole layer, and the shard reads and writes its part of it.
  */
 #ifndef HR_NN_LAYER_H
 #define HR_NN_LAYER_H
@@ -42,6 +45,19 @@ static inline size_t hr_dims_elems(const struct hr_dims *dims)
 /* "(1, 28, 28)"; returns buffer. */
 const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes);
 
+/* How a layer is cut into shards (split.h). */
+enum hr_layer_cut {
+    HR_CUT_NOT,
+    HR_CUT_COLUMNS,  /* a shard has some output channels, and its rows of the weights */
+    HR_CUT_ROWS,     /* some input channels: its y is a partial sum, without bias and relu */
+    HR_CUT_CHANNELS, /* the same channels of input and output, which do not meet */
+};
+enum { HR_CUTS = HR_CUT_CHANNELS + 1 };
+
+struct hr_channels {
+    size_t begin, end;
+};
+
 enum hr_layer_init { HR_INIT_UNIFORM, HR_INIT_ZEROS, HR_INIT_ONES }; /* uniform: by fan_in */
 
 struct hr_layer_tensor {
@@ -72,6 +88,8 @@ struct hr_layer {
                           pass->dy are those of the last of them */
     bool absorbed;     /* by a layer before: nothing is called, and only the last one has a y */
     size_t first_tensor, param_offset; /* in the model's tensors and parameters */
+    enum hr_layer_cut cut; /* of a split part (split.h), and whether ranks meet first: */
+    bool meets[2];         /* in forward, in backward */
 };
 
 /* What a training batch draws its random numbers by (dropout): the same bits for the same sample
@@ -85,7 +103,8 @@ struct hr_draw {
 struct hr_pass {
     size_t B;
     const float *params; /* the layer's tensors, end to end */
-    float *grads;        /* out, the same layout, overwritten; backward only */
+    float *grads;        /* out, the same layout, overwritten; backward only. NULL: not wanted,
+                            where the kind has_halves */
     const float *x;      /* (B,in) */
     float *y;            /* (B,out); out in forward, in in backward; is x when in_place */
     const float *dy;     /* (B,out); backward only */
@@ -96,13 +115,25 @@ struct hr_pass {
     void *scratch;       /* scratch_bytes: contents undefined */
     size_t threads;      /* that may share the work (team.h) */
     const struct hr_draw *draw; /* NULL in evaluation, which is how a layer knows */
+    struct hr_channels in, out; /* of a layer that is cut: the shard's channels of x and of y */
 };
+
+/* Some floats of x, or of y, that is alike: `count` strips, `step` apart, from `first` on. */
+struct hr_strips {
+    size_t first, count, length, step;
+};
+/* A pass's share of a layer that is whole, or cut by channels. */
+struct hr_strips hr_layer_strips(const struct hr_layer *layer, const struct hr_pass *pass);
+/* Of B samples of such dimensions, these channels. */
+struct hr_strips hr_strips_of(const struct hr_dims *dims, size_t B, struct hr_channels channels);
 
 struct hr_layer_type {
     const char *name;
-    bool can_fuse_relu; /* forward obeys relu_follows */
-    bool can_fuse_pool; /* forward and backward obey absorbs */
-    bool reads_y;       /* backward needs y, so nobody may overwrite it */
+    bool can_fuse_relu;    /* forward obeys relu_follows */
+    bool can_fuse_pool;    /* forward and backward obey absorbs */
+    bool reads_y;          /* backward needs y, so nobody may overwrite it */
+    bool has_halves;       /* backward computes grads and dx each without the other, too */
+    bool may_cut[HR_CUTS]; /* forward and backward obey a pass's channels, so cut */
     /* words[1..] to layer->size; HR_E_USAGE says what was found and expected. */
     enum hr_status (*parse)(struct hr_layer *layer, const struct hr_layer_text *text);
     /* layer->in is known: fill in out, tensors, fan_in, madds; HR_E_USAGE when it does not fit. */
@@ -122,6 +153,9 @@ HR_LAYERS(HR_DECLARE_LAYER)
  * `alone`: the list has no other layer, so the word may also be a misspelled built-in model. */
 HR_CHECKED enum hr_status hr_layer_parse(const struct hr_layer_text *text, bool alone,
                                          struct hr_layer *out);
+
+/* Floats of all its tensors. */
+size_t hr_layer_param_count(const struct hr_layer *layer);
 
 /* For parse functions: a number from `least` to HR_LAYER_MAX_SIZE, a size (from 1), and a layer
  * without arguments. */

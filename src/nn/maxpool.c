@@ -26,6 +26,7 @@ struct job {
     const struct hr_layer *layer;
     const struct hr_pass *pass;
     struct hr_sliding sliding;
+    size_t first; /* channel */
 };
 
 static void forward_image(void *arg, size_t b, size_t thread)
@@ -33,15 +34,16 @@ static void forward_image(void *arg, size_t b, size_t thread)
     (void)thread;
     const struct job *job = arg;
     const struct hr_pass *pass = job->pass;
-    const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
+    const size_t in = b * hr_dims_elems(&job->layer->in) + job->first;
+    const size_t out = b * hr_dims_elems(&job->layer->out) + job->first;
     uint8_t *places = pass->saved;
-    hr_pooling()->max(&job->sliding, pass->x + b * in, pass->y + b * out,
-                      places ? places + b * out : NULL);
+    hr_pooling()->max(&job->sliding, pass->x + in, pass->y + out, places ? places + out : NULL);
 }
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    struct job job = {layer, pass, hr_sliding_of(layer)};
+    struct job job = {.layer = layer, .pass = pass};
+    job.sliding = hr_sliding_of_pass(layer, pass, &job.first);
     hr_team_run(pass->threads, pass->B, forward_image, &job);
 }
 
@@ -50,20 +52,23 @@ static void backward_image(void *arg, size_t b, size_t thread)
     (void)thread;
     const struct job *job = arg;
     const struct hr_pass *pass = job->pass;
-    const size_t in = hr_dims_elems(&job->layer->in), out = hr_dims_elems(&job->layer->out);
+    const size_t in = b * hr_dims_elems(&job->layer->in) + job->first;
+    const size_t out = b * hr_dims_elems(&job->layer->out) + job->first;
     const uint8_t *places = pass->saved;
-    hr_pooling()->max_back(&job->sliding, NULL, pass->dy + b * out, places + b * out,
-                           pass->dx + b * in, job->sliding.W * job->sliding.C);
+    hr_pooling()->max_back(&job->sliding, NULL, pass->dy + out, places + out, pass->dx + in,
+                           job->sliding.W * job->sliding.step);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    struct job job = {layer, pass, hr_sliding_of(layer)};
+    struct job job = {.layer = layer, .pass = pass};
+    job.sliding = hr_sliding_of_pass(layer, pass, &job.first);
     hr_team_run(pass->threads, pass->B, backward_image, &job);
 }
 
 const struct hr_layer_type hr_layer_maxpool = {
     .name = "maxpool",
+    .may_cut[HR_CUT_CHANNELS] = true,
     .reads_y = true, /* where a convolution does its work */
     .parse = parse,
     .fit = hr_pool_fit,

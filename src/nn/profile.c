@@ -22,18 +22,6 @@ const char *hr_part_name(enum hr_part part)
 
 /* --- what is to be done --- */
 
-static size_t param_count(const struct hr_layer *layer)
-{
-    size_t count = 0;
-    for (size_t t = 0; t < layer->ntensors; t++) {
-        size_t product = 1;
-        for (size_t d = 0; d < layer->tensors[t].ndim; d++)
-            product *= layer->tensors[t].shape[d];
-        count += product;
-    }
-    return count;
-}
-
 bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_part part)
 {
     const struct hr_layer *layer = &model->layers[index];
@@ -58,7 +46,8 @@ struct hr_work hr_layer_work(const struct hr_layer *layer, size_t B)
     const double in = (double)B * (double)hr_dims_elems(&layer->in),
                  out = (double)B * (double)hr_dims_elems(&layer[layer->absorbs].out);
     return (struct hr_work){.madds = (double)B * layer->madds,
-                            .bytes = sizeof(float) * (in + out + (double)param_count(layer))};
+                            .bytes =
+                                sizeof(float) * (in + out + (double)hr_layer_param_count(layer))};
 }
 
 /* --- timing --- */

@@ -21,23 +21,29 @@ static enum hr_status fit(struct hr_layer *layer)
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    const size_t count = pass->B * hr_dims_elems(&layer->in);
-    if (pass->y != pass->x)
-        memcpy(pass->y, pass->x, count * sizeof *pass->y);
-    hr_vec()->add(pass->y, pass->x2, count);
+    const struct hr_strips strips = hr_layer_strips(layer, pass);
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step) {
+        if (pass->y != pass->x)
+            memcpy(pass->y + at, pass->x + at, strips.length * sizeof *pass->y);
+        hr_vec()->add(pass->y + at, pass->x2 + at, strips.length);
+    }
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
-    const size_t bytes = pass->B * hr_dims_elems(&layer->in) * sizeof *pass->dy;
-    if (pass->dx2)
-        memcpy(pass->dx2, pass->dy, bytes);
-    if (pass->dx && pass->dx != pass->dy)
-        memcpy(pass->dx, pass->dy, bytes);
+    const struct hr_strips strips = hr_layer_strips(layer, pass);
+    const size_t bytes = strips.length * sizeof *pass->dy;
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step) {
+        if (pass->dx2)
+            memcpy(pass->dx2 + at, pass->dy + at, bytes);
+        if (pass->dx && pass->dx != pass->dy)
+            memcpy(pass->dx + at, pass->dy + at, bytes);
+    }
 }
 
 const struct hr_layer_type hr_layer_residual = {
     .name = "residual",
+    .may_cut[HR_CUT_CHANNELS] = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .forward = forward,

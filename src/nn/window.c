@@ -85,7 +85,8 @@ enum hr_status hr_window_fit(const struct hr_window *window, const struct hr_dim
     if (!small_enough(window, in))
         return hr_fail(HR_E_USAGE, "an input of shape %s with pad %zu has more than %zu elements",
                        text, window->pad, MAX_ELEMS);
-    *out = (struct hr_sliding){.C = in->size[0], .H = in->size[1], .W = in->size[2]};
+    *out = (struct hr_sliding){
+        .C = in->size[0], .step = in->size[0], .H = in->size[1], .W = in->size[2]};
     out->window = *window;
     out->OH = positions(out->H, window->height, window);
     out->OW = positions(out->W, window->width, window);
@@ -115,11 +116,22 @@ struct hr_window hr_window_of(const struct hr_layer *layer)
 struct hr_sliding hr_sliding_of(const struct hr_layer *layer)
 {
     return (struct hr_sliding){.C = layer->in.size[0],
+                               .step = layer->in.size[0],
                                .H = layer->in.size[1],
                                .W = layer->in.size[2],
                                .OH = layer->out.size[1],
                                .OW = layer->out.size[2],
                                .window = hr_window_of(layer)};
+}
+
+struct hr_sliding hr_sliding_of_pass(const struct hr_layer *layer, const struct hr_pass *pass,
+                                     size_t *first)
+{
+    struct hr_sliding sliding = hr_sliding_of(layer);
+    *first = layer->cut == HR_CUT_NOT ? 0 : pass->in.begin;
+    if (layer->cut != HR_CUT_NOT)
+        sliding.C = pass->in.end - pass->in.begin;
+    return sliding;
 }
 
 enum hr_status hr_pool_parse(const struct hr_layer_text *text, struct hr_window *out)

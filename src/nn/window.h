@@ -37,5 +37,8 @@ HR_CHECKED enum hr_status hr_pool_fit(struct hr_layer *layer);
 void hr_window_keep(struct hr_layer *layer, const struct hr_window *window);
 struct hr_window hr_window_of(const struct hr_layer *layer);
 struct hr_sliding hr_sliding_of(const struct hr_layer *layer);
+/* The same of a pass, which may be about some channels; *first out: the first of them. */
+struct hr_sliding hr_sliding_of_pass(const struct hr_layer *layer, const struct hr_pass *pass,
+                                     size_t *first);
 
 #endif

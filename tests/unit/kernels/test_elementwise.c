@@ -115,7 +115,7 @@ static void check_column_sums(const struct hr_elementwise *table, size_t B, size
         want[o] = sum;
     }
     memset(got, 0, sizeof got);
-    table->column_add(B, O, d, got);
+    table->column_add(B, O, d, O, got);
     CHECK_SAME_FLOATS(got, want, O);
 }
 
@@ -138,8 +138,10 @@ static void library_calls_reach_their_kernels(void **state)
     assert_true(y[0] == 0 && y[1] == 2);
     hr_elementwise()->bias_relu(1, 2, (const float[]){-1, 1}, y);
     assert_true(y[0] == 0 && y[1] == 3);
-    hr_elementwise()->column_sums(2, 2, g, sums);
+    hr_elementwise()->column_sums(2, 2, g, 2, sums);
     assert_true(sums[0] == 11 && sums[1] == 22);
+    hr_elementwise()->column_sums(2, 1, g + 1, 2, sums);
+    assert_true(sums[0] == 22 && sums[1] == 22);
 }
 
 int main(void)
