@@ -96,8 +96,8 @@ static size_t take_slot(struct slots *slots, size_t elems)
     slots->taken[slot] = true;
     if (slot == model->nslots)
         model->nslots++;
-    if (elems > model->slot_elems[slot])
-        model->slot_elems[slot] = elems;
+    if (elems > model->slots[slot].elems)
+        model->slots[slot].elems = elems;
     return slot;
 }
 
@@ -145,7 +145,9 @@ static void route_layer(struct slots *slots, size_t i)
             route_input(slots, i, k);
         else
             flow->dx[k] = flow->add_to[k] = HR_NO_SLOT;
-    if (flow->dx[0] != flow->dy && !(model->part.goes_on && flow->dy == model->part.dy_slot))
+    model->slots[flow->dy].kept |= model->part.in_halves && model->layers[i].type->has_halves;
+    const bool lent = model->part.goes_on && flow->dy == model->part.dy_slot;
+    if (flow->dx[0] != flow->dy && !lent && !model->slots[flow->dy].kept)
         slots->taken[flow->dy] = false;
 }
 
@@ -169,8 +171,8 @@ enum hr_status hr_graph_route(struct hr_model *model)
     struct slots slots = {model, calloc(n + 3, sizeof *slots.taken), calloc(n, sizeof *slots.where),
                           HR_NO_SLOT};
     model->flows = calloc(n, sizeof *model->flows);
-    model->slot_elems = calloc(n + 3, sizeof *model->slot_elems);
-    const bool enough = slots.taken && slots.where && model->flows && model->slot_elems;
+    model->slots = calloc(n + 3, sizeof *model->slots);
+    const bool enough = slots.taken && slots.where && model->flows && model->slots;
     if (enough) {
         find_trained(model);
         for (size_t i = 0; i < n; i++)

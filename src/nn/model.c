@@ -224,7 +224,7 @@ void hr_model_destroy(struct hr_model *model)
     free(model->layers);
     free(model->tensors);
     free(model->flows);
-    free(model->slot_elems);
+    free(model->slots);
     free(model);
 }
 
@@ -305,15 +305,23 @@ struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)
     return info;
 }
 
-/* Forward once; then once for the parameters' gradients and once for the input's, where a layer has
- * them. */
-double hr_model_madds(const struct hr_model *model)
+struct hr_model_madds hr_model_madds_apart(const struct hr_model *model, size_t ranks)
 {
-    double madds = 0;
+    struct hr_model_madds sum = {0};
     for (size_t i = 0; i < model->text.nlayers; i++) {
         const struct hr_flow *flow = &model->flows[i];
-        const double products = !flow->trained ? 1 : flow->dx[0] == HR_NO_SLOT ? 2 : 3;
-        madds += products * model->layers[i].madds;
+        const struct hr_layer *layer = &model->layers[i];
+        const double madds = layer->madds / (layer->cut == HR_CUT_NOT ? 1 : (double)ranks);
+        const bool wants_dx = flow->trained && flow->dx[0] != HR_NO_SLOT;
+        sum.forward += madds;
+        sum.data += wants_dx ? madds : 0;
+        *(layer->type->has_halves ? &sum.weights : &sum.data) += flow->trained ? madds : 0;
     }
-    return madds;
+    return sum;
+}
+
+double hr_model_madds(const struct hr_model *model)
+{
+    const struct hr_model_madds sum = hr_model_madds_apart(model, 1);
+    return sum.forward + sum.data + sum.weights;
 }

@@ -104,6 +104,15 @@ struct hr_pass;
 typedef void (*hr_layer_watch)(void *arg, const struct hr_layer *layer, const struct hr_pass *pass,
                                bool backward);
 
+/* The ranks that compute a split part together (split.h). */
+struct hr_team_seat {
+    size_t rank, ranks; /* of them; 0, 0: one does it all */
+    /* Wait for the others, who have come as far: what each wrote before, all see behind it. False:
+     * give up, and what is computed means nothing. `sums`: it is for partial sums. */
+    bool (*meet)(void *arg, bool sums);
+    void *arg;
+};
+
 /* How a workspace computes. Zeros are a fair default. */
 struct hr_workspace_options {
     size_t threads; /* that share its work; 0: 1. They change no bit. */
@@ -114,6 +123,7 @@ struct hr_workspace_options {
     void (*done)(void *arg, size_t offset, size_t count);
     hr_layer_watch watch; /* NULL: layers are asked directly */
     void *arg;            /* of both */
+    struct hr_team_seat team;
 };
 
 /* Memory for batches of up to max_batch samples; the model must outlive it. `options` is copied;
@@ -124,6 +134,14 @@ HR_CHECKED enum hr_status hr_workspace_create(const struct hr_model *model, size
 /* Bytes that such a workspace takes; 0: too many to address. */
 size_t hr_workspace_bytes(const struct hr_model *model, size_t max_batch,
                           const struct hr_workspace_options *options);
+/* Of a team's, these are each rank's own; and these are the team's, 0 where one does it all. */
+size_t hr_workspace_shared_bytes(const struct hr_model *model, size_t max_batch,
+                                 const struct hr_workspace_options *options);
+/* A team's, before anything is done with it: the memory that all of its ranks give, 64-byte
+ * aligned. */
+void hr_workspace_share(struct hr_workspace *workspace, void *memory);
+/* Bytes that this rank has read of what others of its team wrote, so far. */
+uint64_t hr_workspace_moved(const struct hr_workspace *workspace);
 void hr_workspace_destroy(struct hr_workspace *workspace);
 
 /* The workspace's input buffers, to gather into: x (max_batch, channels, height, width) and
@@ -157,6 +175,17 @@ struct hr_batch_result hr_model_gradient(const struct hr_model *model,
                                          struct hr_workspace *workspace, const float *params,
                                          size_t B, float *grads);
 
+/* The same in three steps, for losses of the caller's own. Outputs (B, hr_model_outputs), valid
+ * until the next forward; then the loss, and between the two its gradient, of the same shape, which
+ * the loss writes where `wanted`, or the caller; then the way back. A backward belongs to one
+ * forward, that was training. */
+const float *hr_model_forward(const struct hr_model *model, struct hr_workspace *workspace,
+                              const float *params, size_t B, bool training);
+struct hr_batch_result hr_workspace_loss(struct hr_workspace *workspace, size_t B, bool wanted);
+float *hr_workspace_output_grads(struct hr_workspace *workspace);
+void hr_model_backward(const struct hr_model *model, struct hr_workspace *workspace,
+                       const float *params, size_t B, float *grads);
+
 /* Forward only: loss and correct answers. The input buffer may be overwritten. */
 struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
                                          struct hr_workspace *workspace, const float *params,
@@ -169,5 +198,11 @@ void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *w
 /* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input); each
  * is two floating-point operations. */
 double hr_model_madds(const struct hr_model *model);
+/* Of them those forward, and those of both halves of backward (part.h): what a layer cannot do
+ * apart is counted with the data. Layers that are split (split.h) are shared by so many ranks. */
+struct hr_model_madds {
+    double forward, data, weights;
+};
+struct hr_model_madds hr_model_madds_apart(const struct hr_model *model, size_t ranks);
 
 #endif

@@ -1,5 +1,5 @@
 /* model_impl.h - inside of struct hr_model and struct hr_workspace, for model.c, graph.c, part.c,
- * workspace.c, propagate.c and profile.c only. */
+ * split.c, meets.c, workspace.c, propagate.c and profile.c only. */
 #ifndef HR_NN_MODEL_IMPL_H
 #define HR_NN_MODEL_IMPL_H
 
@@ -20,11 +20,18 @@ struct hr_flow {
     size_t add_to[2]; /* then dx is added to this slot; HR_NO_SLOT: dx is all there is so far */
 };
 
+struct hr_slot {
+    size_t elems; /* of a sample */
+    bool kept;    /* read again by the half of backward that is for the weights (part.h) */
+};
+
 /* Where a part of a model stands in it; of a whole model all zeros. */
 struct hr_part_place {
     size_t first;            /* layer */
     size_t param_begin;      /* of its slice of the whole model's parameters */
     bool continues, goes_on; /* other parts stand before it, behind it */
+    bool in_halves;          /* its backward is */
+    bool recomputes;         /* batches share the memory of activations */
     size_t dy_slot, dx_slot; /* of its output's gradient where it goes on; of its input's where it
                                   continues */
     size_t output_layer;     /* whose own memory the output is: lent where the part goes on */
@@ -37,19 +44,22 @@ struct hr_model {
     struct hr_tensor_info *tensors; /* (ntensors), owned */
     size_t ntensors, param_count;
     struct hr_flow *flows; /* (text.nlayers), owned */
-    size_t *slot_elems;    /* (nslots) elements of a sample, owned */
+    struct hr_slot *slots; /* (nslots), owned */
     size_t nslots;
     size_t first_trained; /* the first layer that has a backward */
     struct hr_dims input; /* of one sample */
     bool pixels_first;    /* the input has to be brought into the layers' order, (H,W,C) */
     size_t classes;
     struct hr_part_place part;
+    size_t shards, widest; /* of a split part (split.h): floats of a sample's largest sum */
 };
 
 /* Decide on fused relus, places and slots of a model whose layers are built. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_graph_plan(struct hr_model *model);
 /* Slots alone, of a part: its layers have the whole model's places. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_graph_route(struct hr_model *model);
+/* Where ranks meet, of a part whose layers are cut and routed. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_meets_plan(struct hr_model *part);
 
 /* What a layer leaves of a batch. */
 struct hr_trace {
@@ -66,17 +76,26 @@ struct hr_kept_batch {
     float *x;                /* the same in the layers' order; may be input */
     uint32_t *labels;        /* own_labels, or lent */
     struct hr_trace *traces; /* (nlayers) */
+    float **grads;           /* (nlayers) between the halves of backward: of a kind without; NULL */
+    float **slots;           /* (nslots), each (max_batch, elems): its own where they are kept */
 };
 
 struct hr_workspace {
     const struct hr_model *model; /* borrowed */
     size_t max_batch;
     struct hr_workspace_options options;
-    struct hr_arena arena;       /* everything below */
-    struct hr_kept_batch *kept;  /* (options.batches) */
-    struct hr_kept_batch *batch; /* the one of them that is in hand */
-    float **slots;               /* (nslots), each (max_batch, slot_elems) */
-    void *scratch;               /* of all layers in turn */
+    struct hr_arena arena;                /* everything below */
+    struct hr_kept_batch *kept;           /* (options.batches) */
+    struct hr_kept_batch *batch;          /* the one of them that is in hand */
+    float **slots;                        /* (nslots) those that all batches share, else NULL */
+    void *scratch;                        /* of all layers in turn */
+    const struct hr_kept_batch *computed; /* whose forward went last */
+    float *own_output; /* of a part that recomputes and goes on: (max_batch, outputs), else NULL */
+    float *partial;    /* (shards, partial_elems): sums over shards, before they are */
+    size_t partial_elems;
+    size_t own_bytes; /* of the arena, this rank's; behind them what others share, if nobody does */
+    uint64_t moved;   /* bytes */
+    bool left;        /* the team's ranks do not meet any more */
 };
 
 #endif

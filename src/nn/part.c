@@ -64,7 +64,7 @@ static void take_layers(const struct hr_model *model, struct hr_model *part)
         part->layers[i].param_offset -= begin->param_offset;
         part->ntensors += part->layers[i].ntensors;
     }
-    if (part->part.continues) /* what the part before wrote is still read there */
+    if (part->part.continues || part->part.recomputes) /* its input is read again */
         part->layers[0].in_place = false;
     part->part.param_begin = begin->param_offset;
     part->part.output_layer = n - 1;
@@ -98,7 +98,7 @@ static enum hr_status take(const struct hr_model *model, struct hr_model *part)
 }
 
 enum hr_status hr_model_part(const struct hr_model *model, size_t first, size_t end,
-                             struct hr_model **out)
+                             struct hr_part_manner manner, struct hr_model **out)
 {
     const size_t n = model->text.nlayers;
     HR_ASSERT(first < end && end <= n && !model->part.continues && !model->part.goes_on);
@@ -114,7 +114,11 @@ enum hr_status hr_model_part(const struct hr_model *model, size_t first, size_t 
     part->classes = model->classes;
     part->pixels_first = first == 0 && model->pixels_first;
     part->input = first == 0 ? model->input : model->layers[first - 1].out;
-    part->part = (struct hr_part_place){.first = first, .continues = first > 0, .goes_on = end < n};
+    part->part = (struct hr_part_place){.first = first,
+                                        .continues = first > 0,
+                                        .goes_on = end < n,
+                                        .in_halves = manner.in_halves,
+                                        .recomputes = manner.recomputes};
     const enum hr_status status = take(model, part);
     if (status == HR_OK)
         *out = part;

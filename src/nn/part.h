@@ -18,7 +18,22 @@
  *     hr_workspace_turn(w, slot)
  *     hr_part_backward(part, w, params, &(struct hr_part_gradients){dy, dx, grads}, B)
  *
- * A part keeps x and y as they are until its backward, and reads the one or the other again there.
+ * Or in halves, where the part is made for it: the gradient of x, which the part before waits for,
+ * and later, perhaps behind other batches', that of the parameters, to the same bits:
+ *
+ *     hr_part_backward_data(part, w, params, &(struct hr_part_gradients){dy, dx}, B)
+ *     ...
+ *     hr_workspace_turn(w, slot)
+ *     hr_part_backward_weights(part, w, params, grads, B)
+ *
+ * A part that recomputes has the activations of one batch alone, whatever options.batches, and
+ * keeps x of each; before backward, or a half of it, they are brought back:
+ *
+ *     hr_workspace_turn(w, slot)
+ *     hr_part_forward_again(part, w, params, B)
+ *
+ * A part keeps x, y and, in halves, dy as they are until the end of its backward, and reads them
+ * again there.
  *
  * Threads: as model.h.
  * Test:    tests/unit/nn/test_part.c
@@ -34,10 +49,16 @@
  * not. */
 HR_CHECKED enum hr_status hr_model_may_cut(const struct hr_model *model, size_t at);
 
+struct hr_part_manner {
+    bool in_halves;  /* backward */
+    bool recomputes; /* of a batch x is kept, and forward is computed again before backward */
+};
+
 /* Layers [first, end), where both are ends or places where it may be cut. The whole model must
- * outlive it; destroy with hr_model_destroy. HR_E_USAGE, HR_E_NOMEM. */
+ * outlive it; destroy with hr_model_destroy. HR_E_USAGE, HR_E_NOMEM.
+ *   manner  how it computes, always; its workspaces keep what that needs */
 HR_CHECKED enum hr_status hr_model_part(const struct hr_model *model, size_t first, size_t end,
-                                        struct hr_model **out);
+                                        struct hr_part_manner manner, struct hr_model **out);
 
 /* Where its slice of the whole model's parameters begins (hr_model_param_count long). */
 size_t hr_part_param_begin(const struct hr_model *part);
@@ -54,6 +75,12 @@ void hr_workspace_turn(struct hr_workspace *workspace, size_t batch);
 void hr_part_forward(const struct hr_model *part, struct hr_workspace *workspace,
                      const float *params, size_t B);
 
+/* Where the part recomputes and another batch went forward since the batch in hand: forward once
+ * more, y to memory of its own. Numbers that are drawn are the same, so are all bits; statistics
+ * (model.h) move with gradients only. Was there anything to do? */
+bool hr_part_forward_again(const struct hr_model *part, struct hr_workspace *workspace,
+                           const float *params, size_t B);
+
 struct hr_part_gradients {
     float *dy;    /* (B, outputs) in, may be overwritten; of the last part unused */
     float *dx;    /* (B, inputs) out; of the first part unused */
@@ -64,5 +91,14 @@ struct hr_part_gradients {
 struct hr_batch_result hr_part_backward(const struct hr_model *part, struct hr_workspace *workspace,
                                         const float *params, const struct hr_part_gradients *at,
                                         size_t B);
+
+/* The half for x: at->dx, and the loss; at->grads is not used. What a layer cannot do apart, its
+ * tensors' gradients, is done here, too, and kept. */
+struct hr_batch_result hr_part_backward_data(const struct hr_model *part,
+                                             struct hr_workspace *workspace, const float *params,
+                                             const struct hr_part_gradients *at, size_t B);
+/* The half for the parameters, of the batch in hand: grads (param_count) out, overwritten. */
+void hr_part_backward_weights(const struct hr_model *part, struct hr_workspace *workspace,
+                              const float *params, float *grads, size_t B);
 
 #endif

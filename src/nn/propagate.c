@@ -1,9 +1,14 @@
 /* Forward and backward through a model's layers, in a workspace's memory. */
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/size.h"
 #include "base/vec.h"
+#include "kernels/elementwise.h"
 #include "nn/model_impl.h"
 #include "nn/part.h"
 #include "nn/planes.h"
+#include "nn/split.h"
 
 static const float *output_of(const struct hr_workspace *workspace, size_t from)
 {
@@ -38,13 +43,140 @@ static void ask(const struct hr_workspace *workspace, const struct hr_layer *lay
         (backward ? layer->type->backward : layer->type->forward)(layer, pass);
 }
 
+/* --- shards (split.h) --- */
+
+static size_t first_shard(const struct hr_workspace *workspace)
+{
+    const struct hr_team_seat *team = &workspace->options.team;
+    return hr_split_begin(workspace->model->shards, team->ranks, team->rank);
+}
+
+static size_t end_shard(const struct hr_workspace *workspace)
+{
+    const struct hr_team_seat *team = &workspace->options.team;
+    return hr_split_begin(workspace->model->shards, team->ranks, team->rank + 1);
+}
+
+/* The channels of all of a rank's shards. */
+static struct hr_channels own_range(const struct hr_workspace *workspace,
+                                    const struct hr_dims *dims)
+{
+    const size_t shards = workspace->model->shards, C = dims->size[0];
+    return (struct hr_channels){hr_split_range(C, shards, first_shard(workspace)).begin,
+                                hr_split_range(C, shards, end_shard(workspace) - 1).end};
+}
+
+static void meet(struct hr_workspace *workspace, bool sums)
+{
+    const struct hr_team_seat *team = &workspace->options.team;
+    if (team->ranks > 1 && !workspace->left)
+        workspace->left = !team->meet(team->arg, sums);
+}
+
+/* It reads all of an array of which others wrote the other channels. */
+static void count_gathered(struct hr_workspace *workspace, const struct hr_dims *dims, size_t B)
+{
+    const struct hr_channels own = own_range(workspace, dims);
+    if (workspace->options.team.ranks > 1)
+        workspace->moved += sizeof(float) * B * (hr_dims_elems(dims) / dims->size[0]) *
+                            (dims->size[0] - (own.end - own.begin));
+}
+
+static float *partial_of(const struct hr_workspace *workspace, size_t shard)
+{
+    return workspace->partial + shard * workspace->partial_elems;
+}
+
+/* to (B,dims), the rank's channels of it: the shards' partial sums, added in T(S). */
+static void add_partials(struct hr_workspace *workspace, const struct hr_dims *dims, size_t B,
+                         float *to)
+{
+    const size_t shards = workspace->model->shards;
+    const size_t own = end_shard(workspace) - first_shard(workspace);
+    const struct hr_strips strips = hr_strips_of(dims, B, own_range(workspace, dims));
+    const float *from[HR_VEC_MAX_INPUTS];
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step) {
+        float *out = to + at;
+        for (size_t s = 0; s < shards; s++)
+            from[s] = partial_of(workspace, s) + at;
+        hr_vec()->tree_sum(&out, 1, from, shards, strips.length);
+    }
+    workspace->moved += sizeof(float) * strips.count * strips.length * (shards - own);
+}
+
+/* The same, y of a layer by rows: with what each shard left to do. */
+static void end_sums(struct hr_workspace *workspace, const struct hr_layer *layer,
+                     const struct hr_pass *pass)
+{
+    const struct hr_channels own = own_range(workspace, &layer->out);
+    const size_t I = layer->in.size[0], O = layer->out.size[0], n = own.end - own.begin;
+    const float *bias = pass->params + O * I + own.begin;
+    const struct hr_elementwise *loops = hr_elementwise();
+    meet(workspace, true);
+    if (workspace->left)
+        return;
+    add_partials(workspace, &layer->out, pass->B, pass->y);
+    for (size_t b = 0; b < pass->B; b++)
+        (layer->relu_follows ? loops->bias_relu : loops->bias_add)(1, n, bias,
+                                                                   pass->y + b * O + own.begin);
+}
+
+static void ask_shards(struct hr_workspace *workspace, const struct hr_layer *layer,
+                       const struct hr_pass *whole, bool backward)
+{
+    const size_t shards = workspace->model->shards;
+    struct hr_pass pass = *whole;
+    for (size_t s = first_shard(workspace); s < end_shard(workspace); s++) {
+        pass.in = hr_split_range(layer->in.size[0], shards, s);
+        pass.out = hr_split_range(layer->out.size[0], shards, s);
+        if (layer->cut == HR_CUT_ROWS && !backward)
+            pass.y = partial_of(workspace, s);
+        if (layer->cut == HR_CUT_COLUMNS && pass.dx)
+            pass.dx = partial_of(workspace, s);
+        ask(workspace, layer, &pass, backward);
+    }
+}
+
+/* What this rank has to do of a layer, */
+static void do_share(struct hr_workspace *workspace, const struct hr_layer *layer,
+                     const struct hr_pass *pass, bool backward)
+{
+    if (layer->cut != HR_CUT_NOT)
+        ask_shards(workspace, layer, pass, backward);
+    else if (workspace->options.team.rank == 0)
+        ask(workspace, layer, pass, backward);
+}
+
+/* once nobody else is in its way. */
+static void do_layer(struct hr_workspace *workspace, const struct hr_layer *layer,
+                     const struct hr_pass *pass, bool backward)
+{
+    if (layer->meets[backward])
+        meet(workspace, false);
+    if (workspace->left)
+        return;
+    do_share(workspace, layer, pass, backward);
+}
+
+static void forward_layer(struct hr_workspace *workspace, const struct hr_layer *layer,
+                          const struct hr_pass *pass)
+{
+    do_layer(workspace, layer, pass, false);
+    if (layer->cut == HR_CUT_COLUMNS)
+        count_gathered(workspace, &layer->in, pass->B);
+    else if (layer->cut == HR_CUT_ROWS)
+        end_sums(workspace, layer, pass);
+}
+
+/* --- passes --- */
+
 /* Returns the logits (B, classes). */
 static const float *forward(struct hr_workspace *workspace, const float *params, size_t B,
                             bool training)
 {
     const struct hr_model *model = workspace->model;
     const struct hr_dims *in = &model->input;
-    if (model->pixels_first)
+    if (model->pixels_first && workspace->options.team.rank == 0)
         hr_planes_to_pixels(B, in->size[0], in->size[1] * in->size[2], workspace->batch->input,
                             workspace->batch->x);
     for (size_t i = 0; i < model->text.nlayers; i++) {
@@ -55,7 +187,7 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
             pass.draw = NULL;
         }
         if (!layer->done_before && !layer->absorbed)
-            ask(workspace, layer, &pass, false);
+            forward_layer(workspace, layer, &pass);
     }
     return hr_workspace_outputs(workspace);
 }
@@ -63,16 +195,40 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
 /* A layer's gradients are final: tell the caller. */
 static void say_done(const struct hr_workspace *workspace, const struct hr_layer *layer)
 {
-    size_t count = 0;
-    for (size_t t = 0; t < layer->ntensors; t++)
-        count += workspace->model->tensors[layer->first_tensor + t].count;
+    const size_t count = hr_layer_param_count(layer);
     if (workspace->options.done && count)
         workspace->options.done(workspace->options.arg, layer->param_offset, count);
 }
 
 static float *slot_of(const struct hr_workspace *workspace, size_t slot)
 {
-    return slot == HR_NO_SLOT ? NULL : workspace->slots[slot];
+    return slot == HR_NO_SLOT ? NULL : workspace->batch->slots[slot];
+}
+
+/* A pass with gradients: those of its tensors to `grads`, if they are wanted. */
+static struct hr_pass backward_pass_of(const struct hr_workspace *workspace, size_t i,
+                                       const float *params, size_t B, float *grads)
+{
+    const struct hr_flow *flow = &workspace->model->flows[i];
+    struct hr_pass pass = pass_of(workspace, i, params, B);
+    pass.grads = grads;
+    pass.dy = slot_of(workspace, flow->dy);
+    pass.dx = slot_of(workspace, flow->dx[0]);
+    pass.dx2 = slot_of(workspace, flow->dx[1]);
+    return pass;
+}
+
+/* An input that has several readers: of the channels whose gradient the rank has computed. */
+static void add_gradient(const struct hr_workspace *workspace, const struct hr_layer *layer,
+                         const struct hr_dims *dims, const float *dx, float *to, size_t B)
+{
+    const struct hr_channels all = {0, dims->size[0]};
+    if (!to || workspace->left || (layer->cut == HR_CUT_NOT && workspace->options.team.rank))
+        return;
+    const struct hr_strips strips =
+        hr_strips_of(dims, B, layer->cut == HR_CUT_NOT ? all : own_range(workspace, dims));
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
+        hr_vec()->add(to + at, dx + at, strips.length);
 }
 
 /* One layer's backward; where an input has several readers, gradients are added. */
@@ -81,41 +237,86 @@ static void backward_layer(struct hr_workspace *workspace, size_t i, const float
 {
     const struct hr_layer *layer = &workspace->model->layers[i];
     const struct hr_flow *flow = &workspace->model->flows[i];
-    struct hr_pass pass = pass_of(workspace, i, params, B);
-    pass.grads = grads + layer->param_offset;
-    pass.dy = slot_of(workspace, flow->dy);
-    pass.dx = slot_of(workspace, flow->dx[0]);
-    pass.dx2 = slot_of(workspace, flow->dx[1]);
-    ask(workspace, layer, &pass, true);
-    if (flow->add_to[0] != HR_NO_SLOT)
-        hr_vec()->add(slot_of(workspace, flow->add_to[0]), pass.dx, B * hr_dims_elems(&layer->in));
-    if (flow->add_to[1] != HR_NO_SLOT)
-        hr_vec()->add(slot_of(workspace, flow->add_to[1]), pass.dx2,
-                      B * hr_dims_elems(&layer->in2));
+    const struct hr_pass pass = backward_pass_of(workspace, i, params, B, grads);
+    do_layer(workspace, layer, &pass, true);
+    if (layer->cut == HR_CUT_ROWS)
+        count_gathered(workspace, &layer->out, B);
+    if (layer->cut == HR_CUT_COLUMNS && pass.dx) {
+        meet(workspace, true);
+        if (!workspace->left)
+            add_partials(workspace, &layer->in, B, pass.dx);
+    }
+    add_gradient(workspace, layer, &layer->in, pass.dx, slot_of(workspace, flow->add_to[0]), B);
+    add_gradient(workspace, layer, &layer->in2, pass.dx2, slot_of(workspace, flow->add_to[1]), B);
+}
+
+static bool has_backward(const struct hr_model *model, size_t i)
+{
+    return model->flows[i].trained && !model->layers[i].absorbed;
 }
 
 static void backward(struct hr_workspace *workspace, const float *params, size_t B, float *grads)
 {
     const struct hr_model *model = workspace->model;
     for (size_t i = model->text.nlayers; i-- > 0;) {
-        if (!model->flows[i].trained || model->layers[i].absorbed)
+        if (!has_backward(model, i))
             continue;
-        backward_layer(workspace, i, params, B, grads);
+        backward_layer(workspace, i, params, B, grads + model->layers[i].param_offset);
         say_done(workspace, &model->layers[i]);
     }
+}
+
+/* What a layer cannot do apart is done here, and kept. */
+static void backward_data(struct hr_workspace *workspace, const float *params, size_t B)
+{
+    const struct hr_model *model = workspace->model;
+    for (size_t i = model->text.nlayers; i-- > 0;)
+        if (has_backward(model, i))
+            backward_layer(workspace, i, params, B, workspace->batch->grads[i]);
+}
+
+static void backward_weights(struct hr_workspace *workspace, const float *params, size_t B,
+                             float *grads)
+{
+    const struct hr_model *model = workspace->model;
+    for (size_t i = model->text.nlayers; i-- > 0;) {
+        const struct hr_layer *layer = &model->layers[i];
+        float *of_layer = grads + layer->param_offset;
+        if (layer->type->has_halves) {
+            struct hr_pass pass = backward_pass_of(workspace, i, params, B, of_layer);
+            pass.dx = NULL;
+            do_share(workspace, layer, &pass, true); /* which is in nobody's way */
+        } else if (layer->ntensors && workspace->options.team.rank == 0) {
+            memcpy(of_layer, workspace->batch->grads[i],
+                   hr_layer_param_count(layer) * sizeof *of_layer);
+        }
+    }
+}
+
+const float *hr_model_forward(const struct hr_model *model, struct hr_workspace *workspace,
+                              const float *params, size_t B, bool training)
+{
+    HR_ASSERT(workspace->model == model && B <= workspace->max_batch &&
+              workspace->options.team.ranks == 1);
+    return forward(workspace, params, B, training);
+}
+
+void hr_model_backward(const struct hr_model *model, struct hr_workspace *workspace,
+                       const float *params, size_t B, float *grads)
+{
+    HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
+    backward(workspace, params, B, grads);
 }
 
 struct hr_batch_result hr_model_gradient(const struct hr_model *model,
                                          struct hr_workspace *workspace, const float *params,
                                          size_t B, float *grads)
 {
-    HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
     const int64_t began = hr_clock_ns();
-    const float *logits = forward(workspace, params, B, true);
-    struct hr_batch_result result = hr_loss(&model->loss, B, logits, workspace->batch->labels,
-                                            workspace->slots[model->part.dy_slot]);
+    hr_model_forward(model, workspace, params, B, true);
+    struct hr_batch_result result = hr_workspace_loss(workspace, B, true);
     result.forward_ns = hr_clock_ns() - began;
-    backward(workspace, params, B, grads);
+    hr_model_backward(model, workspace, params, B, grads);
     return result;
 }
 
@@ -124,30 +325,67 @@ void hr_part_forward(const struct hr_model *part, struct hr_workspace *workspace
 {
     HR_ASSERT(workspace->model == part && B <= workspace->max_batch);
     forward(workspace, params, B, true);
+    workspace->computed = workspace->batch;
+}
+
+bool hr_part_forward_again(const struct hr_model *part, struct hr_workspace *workspace,
+                           const float *params, size_t B)
+{
+    if (!part->part.recomputes || workspace->computed == workspace->batch)
+        return false;
+    if (part->part.goes_on)
+        hr_workspace_lend_output(workspace, workspace->own_output);
+    hr_part_forward(part, workspace, params, B);
+    return true;
+}
+
+/* Slots that are lent, and the loss. */
+static struct hr_batch_result begin_backward(struct hr_workspace *workspace,
+                                             const struct hr_part_gradients *at, size_t B)
+{
+    const struct hr_model *part = workspace->model;
+    float **slots = workspace->batch->slots;
+    HR_ASSERT(B <= workspace->max_batch);
+    if (part->part.continues)
+        slots[part->part.dx_slot] = at->dx;
+    if (part->part.goes_on)
+        slots[part->part.dy_slot] = at->dy;
+    else if (workspace->options.team.rank == 0)
+        return hr_workspace_loss(workspace, B, true);
+    return (struct hr_batch_result){0};
 }
 
 struct hr_batch_result hr_part_backward(const struct hr_model *part, struct hr_workspace *workspace,
                                         const float *params, const struct hr_part_gradients *at,
                                         size_t B)
 {
-    HR_ASSERT(workspace->model == part && B <= workspace->max_batch);
-    struct hr_batch_result result = {0};
-    if (part->part.continues)
-        workspace->slots[part->part.dx_slot] = at->dx;
-    if (part->part.goes_on)
-        workspace->slots[part->part.dy_slot] = at->dy;
-    else
-        result = hr_loss(&part->loss, B, hr_workspace_outputs(workspace), workspace->batch->labels,
-                         workspace->slots[part->part.dy_slot]);
+    HR_ASSERT(workspace->model == part && !part->part.in_halves);
+    const struct hr_batch_result result = begin_backward(workspace, at, B);
     backward(workspace, params, B, at->grads);
     return result;
+}
+
+struct hr_batch_result hr_part_backward_data(const struct hr_model *part,
+                                             struct hr_workspace *workspace, const float *params,
+                                             const struct hr_part_gradients *at, size_t B)
+{
+    HR_ASSERT(workspace->model == part && part->part.in_halves);
+    const struct hr_batch_result result = begin_backward(workspace, at, B);
+    backward_data(workspace, params, B);
+    return result;
+}
+
+void hr_part_backward_weights(const struct hr_model *part, struct hr_workspace *workspace,
+                              const float *params, float *grads, size_t B)
+{
+    HR_ASSERT(workspace->model == part && part->part.in_halves && B <= workspace->max_batch);
+    backward_weights(workspace, params, B, grads);
 }
 
 void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *workspace,
                             const float *params, size_t B, struct hr_batch_result *sum)
 {
-    HR_ASSERT(workspace->model == model && B <= workspace->max_batch);
-    const float *logits = forward(workspace, params, B, false);
+    const float *logits = hr_model_forward(model, workspace, params, B, false);
     hr_loss_add(&model->loss, B, logits, workspace->batch->labels, NULL, sum);
 }
 

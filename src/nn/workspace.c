@@ -24,23 +24,29 @@ static size_t scratch_bytes(const struct hr_model *model, size_t max_batch, size
     return most;
 }
 
-/* Cuts an arena into views; without an arena, adds up their sizes. */
+/* Cuts memory into views; without memory, adds up their sizes. */
 struct cutter {
-    struct hr_arena *arena; /* NULL: only count */
+    unsigned char *base; /* NULL: only count */
     size_t bytes;
     bool fits;
+};
+
+/* Tables and scratch are a rank's own; what layers read and write is its team's. */
+struct cutters {
+    struct cutter own, shared;
 };
 
 /* The next `rows` rows of `row_bytes`; NULL while counting. */
 static void *cut(struct cutter *cutter, size_t rows, size_t row_bytes)
 {
     size_t bytes;
+    const size_t at = cutter->bytes;
     if (!hr_size_mul(rows, row_bytes, &bytes) || bytes > SIZE_MAX / 2 ||
-        !hr_size_add(cutter->bytes, hr_arena_need(bytes), &cutter->bytes)) {
+        !hr_size_add(at, hr_arena_need(bytes), &cutter->bytes)) {
         cutter->fits = false;
         return NULL;
     }
-    return cutter->arena ? hr_arena_take(cutter->arena, bytes) : NULL;
+    return cutter->base ? cutter->base + at : NULL;
 }
 
 /* Where layer i finds its first input. */
@@ -52,7 +58,7 @@ static float *input_of(const struct hr_model *model, const struct hr_kept_batch 
 
 /* y and saved of each layer, once there is memory for the table itself. */
 static void lay_out_layers(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
-                           struct cutter *cutter)
+                           struct cutters *cutters)
 {
     const struct hr_model *model = workspace->model;
     for (size_t i = 0; i < model->text.nlayers; i++) {
@@ -63,31 +69,12 @@ static void lay_out_layers(const struct hr_workspace *workspace, struct hr_kept_
         /* Absorbed layers share the y of the last of them. */
         const bool owns = !layer->in_place && !layer->absorbed;
         if (owns && !lent)
-            own = cut(cutter, workspace->max_batch,
+            own = cut(&cutters->shared, workspace->max_batch,
                       hr_dims_elems(&layer[layer->absorbs].out) * sizeof *own);
-        void *kept = saved ? cut(cutter, 1, saved) : NULL;
-        if (cutter->arena)
+        void *kept = saved ? cut(&cutters->shared, 1, saved) : NULL;
+        if (cutters->own.base)
             batch->traces[i] = (struct hr_trace){owns ? own : input_of(model, batch, i), kept};
     }
-}
-
-/* What is kept of one batch. `batch` is a place to count with where there is no memory yet. */
-static void lay_out_batch(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
-                          struct cutter *cutter)
-{
-    const struct hr_model *model = workspace->model;
-    const size_t B = workspace->max_batch, features = hr_dims_elems(&model->input);
-    *batch = (struct hr_kept_batch){.draw.seed = workspace->options.seed};
-    if (!model->part.continues) {
-        batch->own_input = cut(cutter, B, features * sizeof(float));
-        batch->own_labels = cut(cutter, B, sizeof *batch->labels);
-    }
-    batch->input = batch->x = batch->own_input;
-    if (model->pixels_first)
-        batch->x = cut(cutter, B, features * sizeof(float));
-    batch->labels = batch->own_labels;
-    batch->traces = cut(cutter, model->text.nlayers, sizeof *batch->traces);
-    lay_out_layers(workspace, batch, cutter);
 }
 
 /* Is a slot's memory that of other parts? */
@@ -97,39 +84,151 @@ static bool is_lent(const struct hr_model *model, size_t slot)
            (model->part.continues && slot == model->part.dx_slot);
 }
 
-/* Called twice: to count, then to take views. */
-static void lay_out(struct hr_workspace *workspace, struct cutter *cutter)
+/* Of one batch, or those that all share; lent ones are NULL until then. */
+static void lay_out_slots(const struct hr_workspace *workspace, float **slots, bool kept,
+                          struct cutters *cutters)
 {
     const struct hr_model *model = workspace->model;
-    const size_t B = workspace->max_batch;
-    const size_t scratch = scratch_bytes(model, B, workspace->options.threads);
-    struct hr_kept_batch counted;
-    workspace->kept = cut(cutter, workspace->options.batches, sizeof *workspace->kept);
-    for (size_t b = 0; b < workspace->options.batches; b++)
-        lay_out_batch(workspace, cutter->arena ? &workspace->kept[b] : &counted, cutter);
-    workspace->batch = workspace->kept;
-    workspace->slots = cut(cutter, model->nslots, sizeof *workspace->slots);
     for (size_t s = 0; s < model->nslots; s++) {
-        float *slot =
-            is_lent(model, s) ? NULL : cut(cutter, B, model->slot_elems[s] * sizeof *slot);
-        if (cutter->arena)
-            workspace->slots[s] = slot;
+        float *slot = NULL;
+        if (model->slots[s].kept == kept && !is_lent(model, s))
+            slot =
+                cut(&cutters->shared, workspace->max_batch, model->slots[s].elems * sizeof *slot);
+        if (cutters->own.base)
+            slots[s] = slot || !kept ? slot : workspace->slots[s];
     }
-    workspace->scratch = cut(cutter, 1, scratch);
+}
+
+/* What layers without halves compute with the first of them. */
+static void lay_out_grads(const struct hr_model *model, struct hr_kept_batch *batch,
+                          struct cutters *cutters)
+{
+    batch->grads = cut(&cutters->own, model->text.nlayers, sizeof *batch->grads);
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_layer *layer = &model->layers[i];
+        const size_t count = layer->type->has_halves ? 0 : hr_layer_param_count(layer);
+        float *grads = count ? cut(&cutters->shared, count, sizeof *grads) : NULL;
+        if (cutters->own.base)
+            batch->grads[i] = grads;
+    }
+}
+
+/* Activations, its own or `shared`. */
+static void lay_out_activations(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
+                                const struct hr_kept_batch *shared, struct cutters *cutters)
+{
+    const struct hr_model *model = workspace->model;
+    const size_t features = hr_dims_elems(&model->input);
+    batch->x = batch->input;
+    if (shared) {
+        batch->x = model->pixels_first ? shared->x : batch->x;
+        batch->traces = shared->traces;
+        return;
+    }
+    if (model->pixels_first)
+        batch->x = cut(&cutters->shared, workspace->max_batch, features * sizeof(float));
+    batch->traces = cut(&cutters->own, model->text.nlayers, sizeof *batch->traces);
+    lay_out_layers(workspace, batch, cutters);
+}
+
+/* What is kept of one batch. `batch` is a place to count with where there is no memory yet. */
+static void lay_out_batch(const struct hr_workspace *workspace, struct hr_kept_batch *batch,
+                          const struct hr_kept_batch *shared, struct cutters *cutters)
+{
+    const struct hr_model *model = workspace->model;
+    const size_t B = workspace->max_batch, features = hr_dims_elems(&model->input);
+    *batch = (struct hr_kept_batch){.draw.seed = workspace->options.seed};
+    if (!model->part.continues) {
+        batch->own_input = cut(&cutters->shared, B, features * sizeof(float));
+        batch->own_labels = cut(&cutters->shared, B, sizeof *batch->labels);
+    }
+    batch->input = batch->own_input;
+    batch->labels = batch->own_labels;
+    lay_out_activations(workspace, batch, shared, cutters);
+    if (model->part.in_halves)
+        lay_out_grads(model, batch, cutters);
+    batch->slots = cut(&cutters->own, model->nslots, sizeof *batch->slots);
+    lay_out_slots(workspace, batch->slots, true, cutters);
+}
+
+/* Called twice: to count, then to take views. */
+static void lay_out(struct hr_workspace *workspace, struct cutters *cutters)
+{
+    const struct hr_model *model = workspace->model;
+    const size_t B = workspace->max_batch, shards = model->widest ? model->shards : 0;
+    const size_t scratch = scratch_bytes(model, B, workspace->options.threads);
+    const bool views = cutters->own.base != NULL;
+    struct hr_kept_batch counted = {0};
+    workspace->slots = cut(&cutters->own, model->nslots, sizeof *workspace->slots);
+    lay_out_slots(workspace, workspace->slots, false, cutters);
+    workspace->kept = cut(&cutters->own, workspace->options.batches, sizeof *workspace->kept);
+    for (size_t b = 0; b < workspace->options.batches; b++) {
+        struct hr_kept_batch *batch = views ? &workspace->kept[b] : &counted;
+        struct hr_kept_batch *first = views ? workspace->kept : &counted;
+        lay_out_batch(workspace, batch, b && model->part.recomputes ? first : NULL, cutters);
+    }
+    if (model->part.recomputes && model->part.goes_on)
+        workspace->own_output = cut(&cutters->shared, B, hr_model_outputs(model) * sizeof(float));
+    workspace->batch = workspace->kept;
+    workspace->scratch = cut(&cutters->own, 1, scratch);
+    workspace->partial_elems = hr_round_up(B * model->widest, HR_ARENA_ALIGN / sizeof(float));
+    workspace->partial =
+        cut(&cutters->shared, shards, workspace->partial_elems * sizeof *workspace->partial);
+}
+
+static bool is_shared(const struct hr_workspace *workspace)
+{
+    return workspace->options.team.ranks > 1;
+}
+
+/* Its tables, once it has all memory. */
+static void take_views(struct hr_workspace *workspace, void *shared)
+{
+    struct cutters cutters = {.own = {workspace->arena.base, 0, true}, .shared = {shared, 0, true}};
+    lay_out(workspace, &cutters);
+    HR_ASSERT(cutters.own.bytes == workspace->own_bytes);
+}
+
+static struct cutters count_bytes(const struct hr_workspace *workspace)
+{
+    struct hr_workspace copy = *workspace;
+    struct cutters cutters = {.own = {NULL, 0, true}, .shared = {NULL, 0, true}};
+    lay_out(&copy, &cutters);
+    return cutters;
+}
+
+/* 0: too many. */
+static size_t bytes_of(const struct hr_workspace *workspace, const struct cutters *cutters)
+{
+    size_t bytes = cutters->own.bytes;
+    const bool fits = cutters->own.fits && cutters->shared.fits &&
+                      hr_size_add(bytes, is_shared(workspace) ? 0 : cutters->shared.bytes, &bytes);
+    return fits ? bytes : 0;
 }
 
 static enum hr_status take_memory(struct hr_workspace *workspace)
 {
-    struct cutter counter = {.fits = true};
-    lay_out(workspace, &counter);
-    if (!counter.fits)
+    const struct cutters cutters = count_bytes(workspace);
+    const size_t bytes = bytes_of(workspace, &cutters);
+    if (bytes == 0)
         return hr_fail(HR_E_NOMEM, "a workspace for batches of %zu samples is too large",
                        workspace->max_batch);
-    HR_TRY(hr_arena_init(&workspace->arena, counter.bytes));
-    struct cutter cutter = {.arena = &workspace->arena, .fits = true};
-    lay_out(workspace, &cutter);
-    HR_ASSERT(workspace->arena.used == counter.bytes);
+    HR_TRY(hr_arena_init(&workspace->arena, bytes));
+    workspace->own_bytes = cutters.own.bytes;
+    if (!is_shared(workspace))
+        take_views(workspace, workspace->arena.base + workspace->own_bytes);
     return HR_OK;
+}
+
+void hr_workspace_share(struct hr_workspace *workspace, void *memory)
+{
+    HR_ASSERT(is_shared(workspace));
+    take_views(workspace, memory);
+}
+
+uint64_t hr_workspace_moved(const struct hr_workspace *workspace)
+{
+    return workspace->moved;
 }
 
 static struct hr_workspace without_memory(const struct hr_model *model, size_t max_batch,
@@ -142,16 +241,24 @@ static struct hr_workspace without_memory(const struct hr_model *model, size_t m
         workspace.options.threads = 1;
     if (workspace.options.batches == 0)
         workspace.options.batches = 1;
+    if (workspace.options.team.ranks == 0)
+        workspace.options.team.ranks = 1;
     return workspace;
 }
 
 size_t hr_workspace_bytes(const struct hr_model *model, size_t max_batch,
                           const struct hr_workspace_options *options)
 {
-    struct hr_workspace workspace = without_memory(model, max_batch, options);
-    struct cutter counter = {.fits = true};
-    lay_out(&workspace, &counter);
-    return counter.fits ? counter.bytes : 0;
+    const struct hr_workspace workspace = without_memory(model, max_batch, options);
+    const struct cutters cutters = count_bytes(&workspace);
+    return bytes_of(&workspace, &cutters);
+}
+
+size_t hr_workspace_shared_bytes(const struct hr_model *model, size_t max_batch,
+                                 const struct hr_workspace_options *options)
+{
+    const struct hr_workspace workspace = without_memory(model, max_batch, options);
+    return is_shared(&workspace) ? count_bytes(&workspace).shared.bytes : 0;
 }
 
 enum hr_status hr_workspace_create(const struct hr_model *model, size_t max_batch,
@@ -187,6 +294,17 @@ float *hr_workspace_input(struct hr_workspace *workspace)
 const float *hr_workspace_outputs(const struct hr_workspace *workspace)
 {
     return workspace->batch->traces[workspace->model->text.nlayers - 1].y;
+}
+
+float *hr_workspace_output_grads(struct hr_workspace *workspace)
+{
+    return workspace->batch->slots[workspace->model->part.dy_slot];
+}
+
+struct hr_batch_result hr_workspace_loss(struct hr_workspace *workspace, size_t B, bool wanted)
+{
+    return hr_loss(&workspace->model->loss, B, hr_workspace_outputs(workspace),
+                   workspace->batch->labels, wanted ? hr_workspace_output_grads(workspace) : NULL);
 }
 
 uint32_t *hr_workspace_labels(struct hr_workspace *workspace)

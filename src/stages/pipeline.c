@@ -14,7 +14,8 @@ static enum hr_status cut_model(struct hr_pipeline *pipeline)
         pipeline->cut[p] = o->cut[p - 1];
     pipeline->cut[pipeline->parts] = hr_model_layer_count(o->model);
     for (size_t p = 0; p < pipeline->parts; p++)
-        HR_TRY(hr_model_part(o->model, pipeline->cut[p], pipeline->cut[p + 1], &pipeline->part[p]));
+        HR_TRY(hr_model_part(o->model, pipeline->cut[p], pipeline->cut[p + 1],
+                             (struct hr_part_manner){0}, &pipeline->part[p]));
     return HR_OK;
 }
 

@@ -26,7 +26,12 @@ static const struct net nets[] = {
     {"conv 4 3x3, sigmoid, batchnorm, conv 3 3x3, batchnorm, flatten, relu, flatten, gelu, dense "
      "10",
      {2, 6, 6}},
-    {"flatten, dense 5, residual (dense 5), tanh, residual (relu) shortcut (tanh), dense 10",
+    {"conv 4 3x3 groups 2 stride 2 pad 1, maxpool 2, batchnorm, avgpool 2, residual (conv 4 1x1) "
+     "shortcut (conv 4 1x1, batchnorm), relu, globalavgpool, flatten, dense 10",
+     {2, 9, 9}},
+    {"dropout 0.3, batchnorm, flatten, dense 5, residual (dense 5), tanh, residual (relu) shortcut "
+     "(tanh), "
+     "dense 10",
      {1, 1, 4}},
 };
 enum { NNETS = sizeof nets / sizeof *nets };
@@ -37,7 +42,8 @@ struct rig {
     struct hr_workspace *workspace, *of[MOST];
     size_t parts, nparams, features;
     float *params, *x, *want, *grads;
-    float *y[MOST][BATCHES], *dy[MOST]; /* behind each part; dy is used again */
+    struct hr_part_manner manner;
+    float *y[MOST][BATCHES], *dy[MOST][BATCHES]; /* behind each part */
     uint32_t labels[BATCHES][B], samples[BATCHES][B];
 };
 
@@ -76,16 +82,18 @@ static void open_rig(struct rig *rig, const struct net *net)
 }
 
 /* Parts between these places. */
-static void cut(struct rig *rig, const size_t *at, size_t parts)
+static void cut(struct rig *rig, const size_t *at, size_t parts, struct hr_part_manner manner)
 {
     const struct hr_workspace_options options = {.seed = 7, .batches = BATCHES};
     rig->parts = parts;
+    rig->manner = manner;
     for (size_t p = 0; p < parts; p++) {
-        CHECK_OK(hr_model_part(rig->whole, at[p], at[p + 1], &rig->part[p]));
+        CHECK_OK(hr_model_part(rig->whole, at[p], at[p + 1], manner, &rig->part[p]));
         CHECK_OK(hr_workspace_create(rig->part[p], B, &options, &rig->of[p]));
-        for (size_t b = 0; b < BATCHES; b++)
+        for (size_t b = 0; b < BATCHES; b++) {
             rig->y[p][b] = floats(B * hr_model_outputs(rig->part[p]));
-        rig->dy[p] = floats(B * hr_model_outputs(rig->part[p]));
+            rig->dy[p][b] = floats(B * hr_model_outputs(rig->part[p]));
+        }
     }
 }
 
@@ -94,9 +102,10 @@ static void join(struct rig *rig)
     for (size_t p = 0; p < rig->parts; p++) {
         hr_workspace_destroy(rig->of[p]);
         hr_model_destroy(rig->part[p]);
-        for (size_t b = 0; b < BATCHES; b++)
+        for (size_t b = 0; b < BATCHES; b++) {
             free(rig->y[p][b]);
-        free(rig->dy[p]);
+            free(rig->dy[p][b]);
+        }
     }
 }
 
@@ -125,12 +134,32 @@ static void forward(struct rig *rig, size_t p, size_t b)
     hr_part_forward(rig->part[p], workspace, rig->params + hr_part_param_begin(rig->part[p]), B);
 }
 
+/* Where forward is computed again, the output of the first time is the next part's alone, which has
+ * no more use for it where its backward is over. */
+static void turn(struct rig *rig, size_t p, size_t b)
+{
+    hr_workspace_turn(rig->of[p], b);
+    const bool again = hr_part_forward_again(rig->part[p], rig->of[p],
+                                             rig->params + hr_part_param_begin(rig->part[p]), B);
+    if (again && !rig->manner.in_halves)
+        memset(rig->y[p][b], 0xff, B * hr_model_outputs(rig->part[p]) * sizeof *rig->y[p][b]);
+}
+
 static struct hr_batch_result backward(struct rig *rig, size_t p, size_t b)
 {
     const size_t begin = hr_part_param_begin(rig->part[p]);
-    const struct hr_part_gradients at = {rig->dy[p], p ? rig->dy[p - 1] : NULL, rig->grads + begin};
-    hr_workspace_turn(rig->of[p], b);
-    return hr_part_backward(rig->part[p], rig->of[p], rig->params + begin, &at, B);
+    const struct hr_part_gradients at = {rig->dy[p][b], p ? rig->dy[p - 1][b] : NULL,
+                                         rig->grads + begin};
+    turn(rig, p, b);
+    return (rig->manner.in_halves ? hr_part_backward_data : hr_part_backward)(
+        rig->part[p], rig->of[p], rig->params + begin, &at, B);
+}
+
+static void backward_weights(struct rig *rig, size_t p, size_t b)
+{
+    const size_t begin = hr_part_param_begin(rig->part[p]);
+    turn(rig, p, b);
+    hr_part_backward_weights(rig->part[p], rig->of[p], rig->params + begin, rig->grads + begin, B);
 }
 
 static struct hr_batch_result whole(struct rig *rig, size_t b)
@@ -142,30 +171,44 @@ static struct hr_batch_result whole(struct rig *rig, size_t b)
     return hr_model_gradient(rig->whole, rig->workspace, rig->params, B, rig->want);
 }
 
-/* All batches forward, then all backward: what is kept of one is not the others'. */
+/* From the last part to the first. */
+static struct hr_batch_result backward_all(struct rig *rig, size_t b)
+{
+    struct hr_batch_result sum = {0};
+    memset(rig->grads, 0xff, rig->nparams * sizeof *rig->grads);
+    for (size_t p = rig->parts; p-- > 0;) {
+        const struct hr_batch_result of_part = backward(rig, p, b);
+        sum.loss_sum += of_part.loss_sum;
+        sum.correct += of_part.correct;
+    }
+    return sum;
+}
+
+/* All batches forward, then all backward, in halves first all for the data: what is kept of one is
+ * not the others'. */
 static void check_parts(struct rig *rig)
 {
+    struct hr_batch_result got[BATCHES];
     for (size_t b = 0; b < BATCHES; b++)
         for (size_t p = 0; p < rig->parts; p++)
             forward(rig, p, b);
+    for (size_t b = 0; rig->manner.in_halves && b < BATCHES; b++)
+        got[b] = backward_all(rig, b);
     for (size_t b = 0; b < BATCHES; b++) {
-        struct hr_batch_result got = {0};
         const struct hr_batch_result want = whole(rig, b);
-        memset(rig->grads, 0xff, rig->nparams * sizeof *rig->grads);
-        for (size_t p = rig->parts; p-- > 0;) {
-            const struct hr_batch_result of_part = backward(rig, p, b);
-            got.loss_sum += of_part.loss_sum;
-            got.correct += of_part.correct;
-        }
-        assert_memory_equal(&got.loss_sum, &want.loss_sum, sizeof got.loss_sum);
-        assert_int_equal(got.correct, want.correct);
+        if (!rig->manner.in_halves)
+            got[b] = backward_all(rig, b);
+        else
+            for (size_t p = 0; p < rig->parts; p++)
+                backward_weights(rig, p, b);
+        assert_memory_equal(&got[b].loss_sum, &want.loss_sum, sizeof want.loss_sum);
+        assert_int_equal(got[b].correct, want.correct);
         CHECK_SAME_FLOATS(rig->grads, rig->want, rig->nparams);
     }
 }
 
-static void parts_one_after_another_are_the_whole_wherever_it_is_cut(void **state)
+static void check_cuts(struct hr_part_manner manner)
 {
-    (void)state;
     struct rig rig;
     for (size_t n = 0; n < NNETS; n++) {
         size_t places[MOST + 1] = {0}, count = 1;
@@ -176,17 +219,36 @@ static void parts_one_after_another_are_the_whole_wherever_it_is_cut(void **stat
             if (hr_model_may_cut(rig.whole, at) != HR_OK)
                 continue;
             places[count++] = at;
-            cut(&rig, two, 2);
+            cut(&rig, two, 2, manner);
             check_parts(&rig);
             join(&rig);
         }
         assert_true(count > 2);
         places[count] = layers;
-        cut(&rig, places, count); /* everywhere */
+        cut(&rig, places, count, manner); /* everywhere */
         check_parts(&rig);
         join(&rig);
         close_rig(&rig);
     }
+}
+
+static void parts_one_after_another_are_the_whole_wherever_it_is_cut(void **state)
+{
+    (void)state;
+    check_cuts((struct hr_part_manner){0});
+}
+
+static void halves_of_backward_are_the_whole_of_it(void **state)
+{
+    (void)state;
+    check_cuts((struct hr_part_manner){.in_halves = true});
+}
+
+static void activations_may_be_computed_again(void **state)
+{
+    (void)state;
+    check_cuts((struct hr_part_manner){.recomputes = true});
+    check_cuts((struct hr_part_manner){.in_halves = true, .recomputes = true});
 }
 
 static void slices_of_parameters_lie_end_to_end(void **state)
@@ -195,7 +257,7 @@ static void slices_of_parameters_lie_end_to_end(void **state)
     struct rig rig;
     const size_t at[] = {0, 3, 5, 6};
     open_rig(&rig, &nets[0]);
-    cut(&rig, at, 3);
+    cut(&rig, at, 3, (struct hr_part_manner){0});
     assert_int_equal(hr_part_param_begin(rig.part[0]), 0);
     assert_int_equal(hr_part_param_begin(rig.part[1]), hr_model_param_count(rig.part[0]));
     assert_int_equal(hr_part_param_begin(rig.part[2]) + hr_model_param_count(rig.part[2]),
@@ -230,6 +292,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_one_after_another_are_the_whole_wherever_it_is_cut),
+        cmocka_unit_test(halves_of_backward_are_the_whole_of_it),
+        cmocka_unit_test(activations_may_be_computed_again),
         cmocka_unit_test(slices_of_parameters_lie_end_to_end),
         cmocka_unit_test(places_that_cannot_be_cut_are_refused),
     };
