@@ -1,13 +1,17 @@
 #include "nn/loss.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 struct row {
     float loss;
-    bool correct; /* false when an output is not a number */
+    uint32_t answer; /* HR_NO_CLASS when an output is not a number */
 };
+
+static struct row row_of(float loss, float sum, size_t answer)
+{
+    return (struct row){loss, isnan(sum) ? HR_NO_CLASS : (uint32_t)answer};
+}
 
 static size_t first_largest(size_t C, const float *x)
 {
@@ -54,7 +58,7 @@ static struct row cross_entropy(const struct hr_loss *loss, const float *x, size
     float value = weight * (log_sum - (x[label] - x[best]));
     if (loss->smoothing > 0.0f)
         value += smooth_row(loss, x, best, log_sum, dx);
-    return (struct row){value, !isnan(sum) && best == label};
+    return row_of(value, sum, best);
 }
 
 /* Of one output, before the division by C. */
@@ -72,6 +76,29 @@ static float squared(float x, float target, float *dx)
     if (dx)
         *dx = 2.0f * d;
     return d * d;
+}
+
+static float huber(float x, float target, float delta, float *dx)
+{
+    const float d = x - target, size = fabsf(d);
+    if (dx)
+        *dx = size > delta ? copysignf(delta, d) : d; /* NaN stays */
+    return size > delta ? delta * (size - 0.5f * delta) : 0.5f * d * d;
+}
+
+/* A regression's: no answer is right or wrong. x (C) in; dx (C) out, or NULL */
+static struct row of_values(const struct hr_loss *loss, const float *x, size_t sample, float *dx)
+{
+    const size_t C = loss->outputs;
+    const float *wanted = loss->wanted.values + sample * C;
+    float sum = 0.0f, d = 0.0f;
+    for (size_t c = 0; c < C; c++) {
+        sum += loss->kind == HR_LOSS_HUBER ? huber(x[c], wanted[c], loss->delta, &d)
+                                           : squared(x[c], wanted[c], &d);
+        if (dx)
+            dx[c] = d / (float)C;
+    }
+    return (struct row){sum / (float)C, HR_NO_CLASS};
 }
 
 /* The class that a single output means. */
@@ -95,7 +122,14 @@ static struct row by_output(const struct hr_loss *loss, const float *x, size_t l
             dx[c] = d / (float)C;
     }
     const size_t answer = C == 1 ? answer_of(loss, x[0]) : first_largest(C, x);
-    return (struct row){sum / (float)C, !isnan(sum) && answer == label};
+    return row_of(sum / (float)C, sum, answer);
+}
+
+static struct row one(const struct hr_loss *loss, const float *x, size_t label, float *dx)
+{
+    return loss->kind == HR_LOSS_CROSS_ENTROPY ? cross_entropy(loss, x, label, dx)
+           : loss->wanted.count                ? of_values(loss, x, label, dx)
+                                               : by_output(loss, x, label, dx);
 }
 
 void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
@@ -105,12 +139,23 @@ void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, cons
         HR_ASSERT(labels[b] < loss->classes);
         const float *x = logits + b * loss->outputs;
         float *dx = dlogits ? dlogits + b * loss->outputs : NULL;
-        const struct row row = loss->kind == HR_LOSS_CROSS_ENTROPY
-                                   ? cross_entropy(loss, x, labels[b], dx)
-                                   : by_output(loss, x, labels[b], dx);
+        const struct row row = one(loss, x, labels[b], dx);
         sum->loss_sum += (double)row.loss;
-        sum->correct += row.correct;
+        sum->correct += row.answer == labels[b];
     }
+}
+
+void hr_loss_each(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
+                  float *losses)
+{
+    for (size_t b = 0; b < B; b++)
+        losses[b] = one(loss, logits + b * loss->outputs, labels[b], NULL).loss;
+}
+
+void hr_loss_answers(const struct hr_loss *loss, size_t B, const float *logits, uint32_t *answers)
+{
+    for (size_t b = 0; b < B; b++) /* whatever the label is */
+        answers[b] = one(loss, logits + b * loss->outputs, 0, NULL).answer;
 }
 
 struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float *logits,
@@ -121,7 +166,7 @@ struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float
     return result;
 }
 
-static const char *const names[] = {"cross-entropy", "bce", "mse"};
+static const char *const names[] = {"cross-entropy", "bce", "mse", "huber"};
 
 const char *hr_loss_name(enum hr_loss_kind kind)
 {
@@ -135,5 +180,5 @@ enum hr_status hr_loss_parse(const char *name, enum hr_loss_kind *out)
             *out = (enum hr_loss_kind)i;
             return HR_OK;
         }
-    return hr_fail(HR_E_USAGE, "--loss %s: expected cross-entropy, bce or mse", name);
+    return hr_fail(HR_E_USAGE, "--loss %s: expected cross-entropy, bce, mse or huber", name);
 }

@@ -6,8 +6,12 @@
  *   bce             binary cross entropy with logits, p = sigmoid(x)
  *                   loss = mean of max(x,0) - x t + log(1 + e^-|x|)      dx = (p - t) / C
  *   mse             loss = mean of (x - t)^2            dx = 2 (x - t) / C
- * As PyTorch's CrossEntropyLoss, BCEWithLogitsLoss and MSELoss give for one sample; means are over
- * its outputs, and the samples' losses are summed.
+ *   huber           d = x - t, mean of d^2 / 2 where |d| <= delta, else of delta (|d| - delta / 2)
+ *                                                       dx = d, at most delta in size, / C
+ * As PyTorch's CrossEntropyLoss, BCEWithLogitsLoss, MSELoss and HuberLoss give for one sample;
+ * means are over its outputs, and the samples' losses are summed.
+ *
+ * Of a regression (mse, huber) t are C values, and y the number of their row in a table.
  *
  * The answer is the first largest output. With a single output it is x > 0 for bce, and for mse the
  * class number that is nearest (the lower of two). The largest logit is subtracted before
@@ -22,11 +26,15 @@
 
 #include "nn/model.h"
 
+#define HR_NO_CLASS UINT32_MAX
+
 struct hr_loss {
     enum hr_loss_kind kind;
     float smoothing; /* of labels; cross-entropy only */
     size_t outputs;  /* C */
-    size_t classes;  /* C, or any number where there is a single output */
+    size_t classes;  /* C, or any number where there is a single output; of a regression rows */
+    float delta;     /* of huber */
+    struct hr_target_table wanted;
 };
 
 /* Sums, not means, over the B samples.
@@ -40,5 +48,12 @@ struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float
  * are the same. */
 void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
                  float *dlogits, struct hr_batch_result *sum);
+
+/* Each sample's loss, (B) out. */
+void hr_loss_each(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
+                  float *losses);
+
+/* The answers (B) out: classes, or HR_NO_CLASS where an output is not a number. */
+void hr_loss_answers(const struct hr_loss *loss, size_t B, const float *logits, uint32_t *answers);
 
 #endif

@@ -108,10 +108,26 @@ static enum hr_status build_layers(struct hr_model *model)
     return HR_OK;
 }
 
+/* A regression has an output for each target. */
+static enum hr_status check_values(struct hr_model *model, size_t outputs)
+{
+    const struct hr_loss *loss = &model->loss;
+    if (loss->kind != HR_LOSS_MSE && loss->kind != HR_LOSS_HUBER)
+        return hr_fail(HR_E_USAGE, "--loss %s: is of classes; values are learned with mse or huber",
+                       hr_loss_name(loss->kind));
+    if (outputs != loss->wanted.count)
+        return hr_fail(HR_E_USAGE, "the last layer has %zu outputs, expected %zu, the targets",
+                       outputs, loss->wanted.count);
+    model->loss.outputs = outputs;
+    return HR_OK;
+}
+
 /* May the loss compare this many outputs with the classes? */
 static enum hr_status check_loss(struct hr_model *model, size_t outputs)
 {
     const struct hr_loss *loss = &model->loss;
+    if (loss->wanted.count)
+        return check_values(model, outputs);
     const bool single = model->classes && outputs == 1 && model->classes != 1 &&
                         loss->kind != HR_LOSS_CROSS_ENTROPY;
     if (single && loss->kind == HR_LOSS_BCE && model->classes != 2)
@@ -180,22 +196,41 @@ static enum hr_status check_smoothing(const struct hr_model_options *options)
     return HR_OK;
 }
 
+/* Of a built-in model. */
+static size_t usual_outputs(const struct hr_model_options *options)
+{
+    return options->wanted.count ? options->wanted.count : options->classes ? options->classes : 2;
+}
+
+static enum hr_status check_huber(const struct hr_model_options *options)
+{
+    const bool huber = options->loss == HR_LOSS_HUBER;
+    if (huber && !options->wanted.count && options->classes)
+        return hr_fail(HR_E_USAGE, "--loss huber: is of values; expected it with --task regress");
+    if (huber && !(options->huber_delta > 0))
+        return hr_fail(HR_E_USAGE, "--huber-delta %g: expected more than 0", options->huber_delta);
+    return HR_OK;
+}
+
 enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_model **out)
 {
     struct hr_dims in;
     HR_TRY(check_input(options->input, &in));
     HR_TRY(check_smoothing(options));
+    HR_TRY(check_huber(options));
     struct hr_model *model = calloc(1, sizeof *model);
     if (!model)
         return hr_fail(HR_E_NOMEM, "no memory for a model");
     model->input = in;
     model->classes = options->classes;
-    model->loss = (struct hr_loss){.kind = options->loss,
-                                   .smoothing = (float)options->label_smoothing,
-                                   .classes = options->classes};
+    model->loss =
+        (struct hr_loss){.kind = options->loss,
+                         .smoothing = (float)options->label_smoothing,
+                         .classes = options->wanted.count ? options->wanted.rows : options->classes,
+                         .delta = (float)options->huber_delta,
+                         .wanted = options->wanted};
     enum hr_status status;
-    HR_TRY_GOTO(hr_model_text_parse(options->description, options->classes ? options->classes : 2,
-                                    &model->text),
+    HR_TRY_GOTO(hr_model_text_parse(options->description, usual_outputs(options), &model->text),
                 status, out);
     HR_TRY_GOTO(build_layers(model), status, out);
     HR_TRY_GOTO(check_output(model), status, out);
@@ -288,6 +323,11 @@ void hr_model_init(const struct hr_model *model, uint64_t seed, float *params)
 size_t hr_model_layer_count(const struct hr_model *model)
 {
     return model->text.nlayers;
+}
+
+enum hr_loss_kind hr_model_loss(const struct hr_model *model)
+{
+    return model->loss.kind;
 }
 
 struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)

@@ -44,9 +44,16 @@ struct hr_tensor_info {
     enum hr_tensor_role role;
 };
 
-enum hr_loss_kind { HR_LOSS_CROSS_ENTROPY, HR_LOSS_BCE, HR_LOSS_MSE }; /* loss.h */
+enum hr_loss_kind { HR_LOSS_CROSS_ENTROPY, HR_LOSS_BCE, HR_LOSS_MSE, HR_LOSS_HUBER }; /* loss.h */
 
-/* cross-entropy, bce, mse; HR_E_USAGE lists them. */
+/* The values that a regression wants of its outputs: labels are rows of this table. */
+struct hr_target_table {
+    size_t count; /* of a sample; 0: labels are classes */
+    size_t rows;
+    const float *values; /* (rows, count) borrowed */
+};
+
+/* cross-entropy, bce, mse, huber; HR_E_USAGE lists them. */
 HR_CHECKED enum hr_status hr_loss_parse(const char *name, enum hr_loss_kind *out);
 const char *hr_loss_name(enum hr_loss_kind kind);
 
@@ -57,7 +64,9 @@ struct hr_model_options {
                                 and for mse, also a single one. 0: not known yet, any number will
                                 do, and a built-in model has 2 */
     enum hr_loss_kind loss;
-    double label_smoothing; /* 0 to below 1; cross-entropy only */
+    double label_smoothing;        /* 0 to below 1; cross-entropy only */
+    struct hr_target_table wanted; /* count > 0: as many outputs, mse or huber; classes is then 0 */
+    double huber_delta;            /* above 0; huber only */
 };
 
 /* Build the model. HR_E_USAGE with the place in the text when it does not parse, when the layers do
@@ -151,15 +160,21 @@ uint32_t *hr_workspace_labels(struct hr_workspace *workspace);
 
 /* What the last layer gave in the last pass, (B, hr_model_outputs). */
 const float *hr_workspace_outputs(const struct hr_workspace *workspace);
+/* What it means: answers (B) out (loss.h). */
+void hr_workspace_answers(const struct hr_workspace *workspace, size_t B, uint32_t *answers);
+
+/* And the loss of each of its samples: losses (B) out. */
+void hr_workspace_losses(const struct hr_workspace *workspace, size_t B, float *losses);
+enum hr_loss_kind hr_model_loss(const struct hr_model *model);
 
 /* Let the passes that follow read their batch from the caller's memory instead: x (B, features) and
  * labels (B), which the passes may overwrite; NULL, NULL: from the workspace's own again. */
 void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels);
 
 struct hr_batch_result {
-    double loss_sum; /* of the samples' losses; not finite when training diverged */
-    size_t correct;  /* samples whose answer (loss.h) is the label; never one with an output that is
-                      * not a number */
+    double loss_sum;    /* of the samples' losses; not finite when training diverged */
+    size_t correct;     /* of classes: samples whose answer (loss.h) is the label; never one with an
+                      * output that is not a number */
     int64_t forward_ns; /* of hr_model_gradient: its forward pass and the loss */
 };
 

@@ -307,6 +307,17 @@ struct hr_batch_result hr_workspace_loss(struct hr_workspace *workspace, size_t 
                    workspace->batch->labels, wanted ? hr_workspace_output_grads(workspace) : NULL);
 }
 
+void hr_workspace_answers(const struct hr_workspace *workspace, size_t B, uint32_t *answers)
+{
+    hr_loss_answers(&workspace->model->loss, B, hr_workspace_outputs(workspace), answers);
+}
+
+void hr_workspace_losses(const struct hr_workspace *workspace, size_t B, float *losses)
+{
+    hr_loss_each(&workspace->model->loss, B, hr_workspace_outputs(workspace),
+                 workspace->batch->labels, losses);
+}
+
 uint32_t *hr_workspace_labels(struct hr_workspace *workspace)
 {
     return workspace->batch->labels;

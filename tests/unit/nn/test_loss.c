@@ -84,7 +84,13 @@ static void huge_logits_give_a_finite_loss(void **state)
 static void first_of_equal_logits_is_the_answer(void **state)
 {
     (void)state;
-    const float x[2][3] = {{1, 2, 2}, {1, 2, 2}};
+    const float x[2][3] = {{1, 2, 2}, {1, 2, 2}}, none[3] = {1, NAN, 0};
+    const struct hr_loss loss = {.outputs = 3, .classes = 3};
+    uint32_t answer;
+    hr_loss_answers(&loss, 1, x[0], &answer);
+    assert_int_equal(answer, 1);
+    hr_loss_answers(&loss, 1, none, &answer);
+    assert_int_equal(answer, HR_NO_CLASS);
     assert_int_equal(softmax_loss(2, 3, x[0], (const uint32_t[]){1, 2}, NULL).correct, 1);
     assert_int_equal(softmax_loss(2, 3, x[0], (const uint32_t[]){2, 2}, NULL).correct, 0);
 }
@@ -115,9 +121,101 @@ static void losses_are_rounded_to_float_and_added_in_double(void **state)
     assert_true(three.loss_sum == 1e9 + 2 * one.loss_sum);
 }
 
+/* Of values, against the formulas in double, and central differences of the loss. */
+enum { ROWS = 5, TARGETS = 3 };
+
+static const float wanted[ROWS * TARGETS] = {0,     1,    -1, 0.5f, 2, -3, 1e-3f, 7,
+                                             -0.1f, 0.2f, 0,  0,    5, 4,  -4};
+
+static struct hr_loss loss_of_values(enum hr_loss_kind kind)
+{
+    return (struct hr_loss){.kind = kind,
+                            .outputs = TARGETS,
+                            .classes = ROWS,
+                            .delta = 0.8f,
+                            .wanted = {TARGETS, ROWS, wanted}};
+}
+
+static double value_of(const struct hr_loss *loss, const float *x, size_t row)
+{
+    double sum = 0;
+    for (size_t k = 0; k < TARGETS; k++) {
+        const double d = (double)x[k] - (double)wanted[row * TARGETS + k];
+        const double delta = (double)loss->delta;
+        sum += loss->kind == HR_LOSS_MSE ? d * d
+               : fabs(d) <= delta        ? d * d / 2
+                                         : delta * (fabs(d) - delta / 2);
+    }
+    return sum / TARGETS;
+}
+
+static void check_values(enum hr_loss_kind kind)
+{
+    const struct hr_loss loss = loss_of_values(kind);
+    const double h = 1e-3;
+    fill_with_reals(TARGETS);
+    for (size_t b = 0; b < MAX_B; b++) {
+        uint32_t row = (uint32_t)(b * 3 % ROWS);
+        float *x = logits + b * TARGETS, dx[TARGETS];
+        for (size_t k = 0; k < TARGETS; k++)
+            x[k] *= b % 2 ? 1.0f : 0.1f;
+        const struct hr_batch_result got = hr_loss(&loss, 1, x, &row, dx);
+        CHECK_NEAR(got.loss_sum, value_of(&loss, x, row), 1e-6, 1e-7);
+        assert_int_equal(got.correct, 0);
+        for (size_t k = 0; k < TARGETS; k++) {
+            const float here = x[k], above = here + (float)h, below = here - (float)h;
+            x[k] = above;
+            const double more = value_of(&loss, x, row);
+            x[k] = below;
+            const double less = value_of(&loss, x, row);
+            x[k] = here;
+            /* Where a corner lies between both, huber's slope is off by no more than the step. */
+            CHECK_NEAR((double)dx[k], (more - less) / ((double)above - (double)below), 1e-4, h);
+        }
+    }
+}
+
+static void values_are_learned_by_squares_or_huber(void **state)
+{
+    (void)state;
+    check_values(HR_LOSS_MSE);
+    check_values(HR_LOSS_HUBER);
+}
+
+/* A row of the table is a sample's, whatever is asked in which order, and in pieces. */
+static void pieces_of_a_batch_of_values_give_the_same_bits(void **state)
+{
+    (void)state;
+    const struct hr_loss loss = loss_of_values(HR_LOSS_HUBER);
+    const uint32_t order[] = {4, 0, 2, 2, 1, 3};
+    struct hr_batch_result sum = {0};
+    fill_with_reals(TARGETS);
+    const struct hr_batch_result whole = hr_loss(&loss, 6, logits, order, dlogits);
+    hr_loss_add(&loss, 2, logits, order, NULL, &sum);
+    hr_loss_add(&loss, 4, logits + 2 * TARGETS, order + 2, NULL, &sum);
+    CHECK_NEAR(sum.loss_sum, whole.loss_sum, 0, 0);
+}
+
+static void what_is_no_number_stays_none(void **state)
+{
+    (void)state;
+    const struct hr_loss loss = loss_of_values(HR_LOSS_HUBER);
+    const float x[] = {NAN, INFINITY, 0};
+    const uint32_t row = 0;
+    float dx[TARGETS];
+    uint32_t answer;
+    assert_true(isnan(hr_loss(&loss, 1, x, &row, dx).loss_sum));
+    assert_true(isnan(dx[0]));
+    hr_loss_answers(&loss, 1, x, &answer);
+    assert_int_equal(answer, HR_NO_CLASS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_learned_by_squares_or_huber),
+        cmocka_unit_test(pieces_of_a_batch_of_values_give_the_same_bits),
+        cmocka_unit_test(what_is_no_number_stays_none),
         cmocka_unit_test(loss_and_gradient_follow_the_formula),
         cmocka_unit_test(loss_without_a_gradient_has_the_same_bits),
         cmocka_unit_test(huge_logits_give_a_finite_loss),

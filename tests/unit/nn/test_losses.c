@@ -78,13 +78,13 @@ static void losses_and_gradients_follow_the_formulas(void **state)
 {
     (void)state;
     static const struct hr_loss losses[] = {
-        {HR_LOSS_CROSS_ENTROPY, 0.1f, 10, 10},
-        {HR_LOSS_CROSS_ENTROPY, 0.75f, 2, 2},
-        {HR_LOSS_BCE, 0, 10, 10},
-        {HR_LOSS_BCE, 0, 2, 2},
-        {HR_LOSS_BCE, 0, 1, 2},
-        {HR_LOSS_MSE, 0, 17, 17},
-        {HR_LOSS_MSE, 0, 1, 5},
+        {.kind = HR_LOSS_CROSS_ENTROPY, .smoothing = 0.1f, .outputs = 10, .classes = 10},
+        {.kind = HR_LOSS_CROSS_ENTROPY, .smoothing = 0.75f, .outputs = 2, .classes = 2},
+        {.kind = HR_LOSS_BCE, .smoothing = 0, .outputs = 10, .classes = 10},
+        {.kind = HR_LOSS_BCE, .smoothing = 0, .outputs = 2, .classes = 2},
+        {.kind = HR_LOSS_BCE, .outputs = 1, .classes = 2},
+        {.kind = HR_LOSS_MSE, .smoothing = 0, .outputs = 17, .classes = 17},
+        {.kind = HR_LOSS_MSE, .smoothing = 0, .outputs = 1, .classes = 5},
     };
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         check_loss(&losses[i]);
@@ -98,7 +98,8 @@ static size_t correct(const struct hr_loss *loss, float x, uint32_t label)
 static void a_single_output_is_a_class(void **state)
 {
     (void)state;
-    const struct hr_loss bce = {HR_LOSS_BCE, 0, 1, 2}, mse = {HR_LOSS_MSE, 0, 1, 4};
+    const struct hr_loss bce = {.kind = HR_LOSS_BCE, .outputs = 1, .classes = 2},
+                         mse = {.kind = HR_LOSS_MSE, .outputs = 1, .classes = 4};
     assert_true(correct(&bce, 1e-6f, 1) && correct(&bce, 0, 0) && correct(&bce, -3, 0));
     assert_true(!correct(&bce, 0, 1) && !correct(&bce, NAN, 0) && !correct(&bce, NAN, 1));
     assert_true(correct(&mse, -9, 0) && correct(&mse, 0.5f, 0) && correct(&mse, 0.51f, 1));
@@ -108,7 +109,8 @@ static void a_single_output_is_a_class(void **state)
 static void huge_logits_give_a_finite_loss(void **state)
 {
     (void)state;
-    const struct hr_loss bce = {HR_LOSS_BCE, 0, 1, 2}, smooth = {HR_LOSS_CROSS_ENTROPY, 0.5f, 2, 2};
+    const struct hr_loss bce = {.kind = HR_LOSS_BCE, .outputs = 1, .classes = 2},
+                         smooth = {.smoothing = 0.5f, .outputs = 2, .classes = 2};
     const float x = -1e30f, two[2] = {1e30f, -1e30f};
     float dx[2];
     CHECK_NEAR(hr_loss(&bce, 1, &x, (const uint32_t[]){1}, dx).loss_sum, 1e30, 1e-6, 0);
