@@ -1,8 +1,9 @@
 /* data.h - labelled data sets: read once, kept as stored, converted to floats when gathered.
  *
  * A data set is two splits (train, test) of samples of one shape (channels, height, width), each
- * with one label in [0, classes). Tables have the shape (columns, 1, 1). Features are bytes times a
- * scale, floats, or sparse rows; whichever they are, a gathered batch is dense floats, C,H,W.
+ * with one label in [0, classes), or, of a regression, with the number of a row of targets. Tables
+ * have the shape (columns, 1, 1). Features are bytes times a scale, floats, or sparse rows;
+ * whichever they are, a gathered batch is dense floats, C,H,W.
  *
  * Formats: IDX (MNIST), CIFAR-10 and CIFAR-100 binary, npy pairs, folders of PNG and JPEG images,
  * CSV and TSV, libsvm, and packed (src/formats/packed.h), told apart by content first and by name
@@ -42,6 +43,14 @@ enum hr_features {
     HR_FEATURES_SPARSE, /* rows of (column, value) pairs; missing columns are 0 */
 };
 
+/* The values that a regression is to predict, as they were read. */
+struct hr_targets {
+    size_t count;             /* of a sample; 0: labels are classes */
+    size_t rows;              /* of all splits */
+    const double *values;     /* (rows, count) finite */
+    const char *const *names; /* (count), or NULL */
+};
+
 /* Owned by the data set; its `features` decides which arrays are set. */
 struct hr_split {
     size_t count;          /* samples, below 2^31 */
@@ -49,7 +58,7 @@ struct hr_split {
     const float *values;   /* FLOATS: (count, channels * height * width); SPARSE: (rows[count]) */
     const uint64_t *rows;  /* SPARSE: (count + 1); sample i has pairs rows[i] .. rows[i + 1] - 1 */
     const uint32_t *columns; /* SPARSE: (rows[count]), ascending in a row */
-    const uint32_t *labels;  /* (count), each < classes */
+    const uint32_t *labels;  /* (count), each < classes; or a row of the targets */
     /* (count) where it is a part of another split: the rows of the arrays above that are its
      * samples; NULL: its samples are the rows. */
     const uint32_t *chosen;
@@ -77,6 +86,8 @@ struct hr_data_options {
     uint64_t max_data;          /* images: bytes of decoded pixels of a split, at most [8 GiB] */
     char classes[8192]; /* all classes in order: names as "cat,dog,eel", or their number as "10"
                                for 0 .. 9; "": those that the data has */
+    int values;         /* labels are values, the targets of a regression (--task regress) */
+    char target[1024];  /* CSV: their columns, as "price,rent" or "3,5"; "": the one label column */
     /* Called when the shape of a sample is known, before samples are read (libsvm: not called, its
      * shape is known last). An error refuses the data. NULL: not called. */
     enum hr_status (*admit)(const void *arg, struct hr_shape shape);
@@ -91,6 +102,7 @@ struct hr_dataset {
                               "images" */
     struct hr_shape shape; /* of one sample */
     enum hr_features features;
+    struct hr_targets targets; /* of a regression: count > 0, and classes is 0 */
     size_t classes; /* as the options say; else: distinct labels; largest label + 1 for IDX; 10 and
                        100 for CIFAR */
     const char *const *class_names; /* (classes), or NULL where they are "0", "1", ... */

@@ -1,10 +1,13 @@
 /* hogring data - look at data, pack it, verify what was packed. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/printable.h"
 #include "cli/commands.h"
+#include "cli/hints.h"
 #include "cli/output.h"
 #include "base/signals.h"
 #include "formats/packed.h"
@@ -47,6 +50,60 @@ static void print_classes(const struct hr_dataset *d)
         printf("  ...\n");
 }
 
+/* What a regression's target is like in the training samples. */
+struct target_look {
+    double least, most, mean, deviation;
+};
+
+static struct target_look look_at_target(const struct hr_dataset *d, size_t k)
+{
+    struct target_look look = {.least = INFINITY, .most = -INFINITY};
+    const double *values = d->targets.values + k;
+    const double n = (double)d->train.count;
+    for (size_t i = 0; i < d->train.count; i++) {
+        const double value = values[d->train.labels[i] * d->targets.count];
+        look.least = fmin(look.least, value);
+        look.most = fmax(look.most, value);
+    }
+    for (size_t i = 0; i < d->train.count; i++)
+        look.mean += (values[d->train.labels[i] * d->targets.count] - look.least) / n;
+    look.mean += look.least;
+    for (size_t i = 0; i < d->train.count; i++) {
+        const double e = values[d->train.labels[i] * d->targets.count] - look.mean;
+        look.deviation += e * e / n;
+    }
+    look.deviation = look.most > look.least ? sqrt(look.deviation) : 0;
+    return look;
+}
+
+static void print_targets(const struct hr_dataset *d)
+{
+    printf("targets   %zu, in the training samples:\n", d->targets.count);
+    for (size_t k = 0; k < d->targets.count; k++) {
+        const struct target_look look = look_at_target(d, k);
+        printf("  %5zu   min %.6g, mean %.6g, max %.6g, deviation %.6g%s%s\n", k + 1, look.least,
+               look.mean, look.most, look.deviation, d->targets.names ? "   " : "",
+               d->targets.names ? hr_printable(d->targets.names[k]).text : "");
+        if (!(look.most > look.least))
+            printf("          it is the same in all of them: there is nothing to learn of it\n");
+    }
+}
+
+static json_t *targets_json(const struct hr_dataset *d)
+{
+    json_t *array = json_array();
+    for (size_t k = 0; k < d->targets.count; k++) {
+        const struct target_look look = look_at_target(d, k);
+        json_array_append_new(
+            array,
+            json_pack("{so so so so so}", "name",
+                      hr_json_text_or_null(d->targets.names ? d->targets.names[k] : ""), "min",
+                      hr_json_number(look.least), "mean", hr_json_number(look.mean), "max",
+                      hr_json_number(look.most), "deviation", hr_json_number(look.deviation)));
+    }
+    return array;
+}
+
 static void print_info(const struct hr_dataset *d)
 {
     printf("%s: %s\n", d->name, d->format);
@@ -58,8 +115,11 @@ static void print_info(const struct hr_dataset *d)
         printf(", %.4g %% stored", 100 * density(d));
     printf("\nsamples   %zu train, %zu test\n", d->train.count, d->test.count);
     if (d->label_column[0])
-        printf("label     %s\n", d->label_column);
-    print_classes(d);
+        printf("%s %s\n", d->targets.count ? "target   " : "label    ", d->label_column);
+    if (d->targets.count)
+        print_targets(d);
+    else
+        print_classes(d);
     printf("digest    %s\n", d->digest);
 }
 
@@ -68,20 +128,22 @@ static json_t *info_json(const struct hr_dataset *d)
     json_t *names = d->class_names ? json_array() : json_null();
     for (size_t i = 0; d->class_names && i < d->classes; i++)
         json_array_append_new(names, hr_json_text(d->class_names[i]));
-    return json_pack("{so so s[III] so so so so so so so so so}", "name", hr_json_text(d->name),
+    json_t *targets = d->targets.count ? targets_json(d) : json_null();
+    return json_pack("{so so s[III] so so so so so so so so so so}", "name", hr_json_text(d->name),
                      "format", hr_json_text(d->format), "shape", (json_int_t)d->shape.channels,
                      (json_int_t)d->shape.height, (json_int_t)d->shape.width, "features",
                      hr_json_text(features_name(d->features)), "scale", hr_json_number(d->scale),
                      "density", hr_json_number(density(d)), "train", hr_json_count(d->train.count),
                      "test", hr_json_count(d->test.count), "classes", hr_json_count(d->classes),
                      "class_names", names, "label_column", hr_json_text_or_null(d->label_column),
-                     "digest", hr_json_text(d->digest));
+                     "digest", hr_json_text(d->digest), "targets", targets);
 }
 
 enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)
 {
     struct hr_dataset dataset;
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
+    hr_hints_print_notes(&dataset);
     if (strcmp(cli->json, "-") != 0)
         print_info(&dataset);
     const enum hr_status st = cli->json[0] ? hr_json_write(cli->json, info_json(&dataset)) : HR_OK;
@@ -96,6 +158,7 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
         return hr_fail(HR_E_USAGE, "data pack: where to? (hogring data pack --data X --out FILE)");
     HR_TRY(hr_file_check_regular(cli->out)); /* before much is read */
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
+    hr_hints_print_notes(&dataset);
     enum hr_status st = hr_packed_write(cli->out, &dataset);
     if (st == HR_OK && cli->json[0])
         st = hr_json_write(cli->json, info_json(&dataset));

@@ -84,7 +84,7 @@ static enum hr_status check_classes_of(const char *name, const struct hr_storage
     if (hr_labels_are_values(&storage->labels, samples))
         return hr_fail(HR_E_USAGE,
                        "%s: the labels look like values and not like classes (only %s samples "
-                       "have \"%s\"). Values cannot be trained on yet; as classes they need "
+                       "have \"%s\"): --task regress predicts values; as classes they need "
                        "--classes",
                        name, which, hr_shown(label, strlen(label)).text);
     return hr_fail(HR_E_FORMAT,
@@ -107,9 +107,21 @@ static enum hr_status check_classes(const char *name, const struct hr_storage *s
     return status;
 }
 
+static enum hr_status finish_targets(const char *name, const struct hr_data_options *options,
+                                     struct hr_storage *storage)
+{
+    if (options->classes[0])
+        return hr_fail(HR_E_USAGE, "--classes: means nothing where values are predicted (%s)",
+                       name);
+    storage->classes = 0;
+    return hr_target_rows_finish(&storage->labels.targets, name);
+}
+
 static enum hr_status count_classes(const char *name, const struct hr_data_options *options,
                                     struct hr_storage *storage)
 {
+    if (storage->labels.targets.width)
+        return finish_targets(name, options, storage);
     if (storage->labels.count) {
         if (!options->classes[0])
             HR_TRY(check_classes(name, storage));
@@ -196,8 +208,13 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->shape = storage->train.shape;
     dataset->features = storage->train.features;
     dataset->classes = storage->classes;
-    dataset->class_names = storage->names ? storage->names : storage->naming.names;
+    const char *const *names = storage->names ? storage->names : storage->naming.names;
+    dataset->class_names = storage->classes ? names : NULL; /* packed: they may be targets' */
     dataset->scale = storage->scale;
+    dataset->targets = (struct hr_targets){.count = storage->labels.targets.width,
+                                           .rows = hr_target_rows_count(&storage->labels.targets),
+                                           .values = storage->labels.targets.values.data,
+                                           .names = storage->labels.targets.name_table};
     dataset->train = hr_table_split(&storage->train);
     dataset->test = hr_table_split(&storage->test);
     dataset->validation = hr_table_split(&storage->validation);
@@ -228,7 +245,7 @@ size_t hr_dataset_bytes(const struct hr_dataset *dataset)
     if (!storage)
         return 0;
     return hr_table_bytes(&storage->train) + hr_table_bytes(&storage->test) +
-           hr_table_bytes(&storage->validation);
+           hr_table_bytes(&storage->validation) + storage->labels.targets.values.bytes;
 }
 
 void hr_dataset_close(struct hr_dataset *dataset)

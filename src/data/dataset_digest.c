@@ -33,6 +33,16 @@ static void add_labels(XXH3_state_t *state, const struct hr_split *split, size_t
     }
 }
 
+/* The values that were read, in the samples' order, wherever their rows stand. */
+static void add_targets(XXH3_state_t *state, const struct hr_targets *targets,
+                        const struct hr_split *split)
+{
+    add_size(state, SIZE_MAX - targets->count); /* no number of samples */
+    for (size_t i = 0; i < split->count; i++)
+        XXH3_128bits_update(state, targets->values + split->labels[i] * targets->count,
+                            targets->count * sizeof *targets->values);
+}
+
 static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
                       const struct hr_split *split)
 {
@@ -52,7 +62,10 @@ static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
         XXH3_128bits_update(state, split->values,
                             split->rows[split->count] * sizeof *split->values);
     }
-    add_labels(state, split, dataset->classes);
+    if (dataset->targets.count)
+        add_targets(state, &dataset->targets, split);
+    else
+        add_labels(state, split, dataset->classes);
 }
 
 /* Sizes go first, so that no two data sets feed the same bytes. */

@@ -117,8 +117,8 @@ static enum hr_status check_forms(const struct entry *entries, size_t n, const c
         if (are_same_number(&entries[i - 1], &entries[i]) && !hr_label_is_whole(entries[i].text))
             return hr_fail(HR_E_FORMAT,
                            "%s: has the labels \"%s\" and \"%s\", one number written in two ways: "
-                           "one class or two? Expected one way, or names as v%s (values cannot "
-                           "be trained on yet)",
+                           "one class or two? Expected one way, or names as v%s; of values "
+                           "--task regress",
                            name, entries[i - 1].text, entries[i].text, entries[i].text);
     return HR_OK;
 }
@@ -179,6 +179,7 @@ void hr_labels_free(struct hr_labels *labels)
     free(labels->texts.data);
     free(labels->offsets.data);
     free(labels->slots);
+    hr_target_rows_free(&labels->targets);
     *labels = (struct hr_labels){0};
 }
 

@@ -6,6 +6,8 @@
  * depend on which labels there are and not on the order of the samples. Of numbers, "+1", "1" and
  * "1.0" are one; a fraction in two forms ("1.1" and "1.10") is refused.
  *
+ * Labels that are values (--task regress) become rows of target_rows.h instead.
+ *
  * Errors: HR_E_FORMAT (more than 2^24 distinct labels, such fractions), HR_E_NOMEM. Threads: none.
  * Tests: tests/unit/data/test_labels.c, test_csv.c, test_libsvm.c
  */
@@ -18,6 +20,7 @@
 
 #include "base/error.h"
 #include "data/bytes.h"
+#include "data/target_rows.h"
 
 enum { HR_LABEL_MAX_BYTES = 255 };
 
@@ -27,6 +30,7 @@ struct hr_labels {
     size_t count;            /* distinct texts so far */
     uint32_t *slots;         /* (nslots) hash table: number + 1, or 0 */
     size_t nslots;
+    struct hr_target_rows targets; /* where labels are values, all of them are here instead */
 };
 
 /* *number = that of this text, the same for the same text. 1 to HR_LABEL_MAX_BYTES bytes without a

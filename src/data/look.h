@@ -29,6 +29,7 @@ struct hr_label_look {
     const char *fraction;     /* one that is not whole, or NULL; the data set's */
 };
 
+/* Of classes, not of targets. */
 HR_CHECKED enum hr_status hr_look_at_labels(const struct hr_dataset *dataset,
                                             struct hr_label_look *out);
 

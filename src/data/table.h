@@ -28,6 +28,7 @@ struct hr_table {
     char label_column[80];   /* where the labels stand */
     bool label_guessed;      /* the header alone says so */
     char *feature_names;     /* 0-terminated, one behind the other; NULL where there is no header */
+    int index_base;          /* libsvm: of the first column */
     char note[HR_DATA_NOTE]; /* one line about what is doubtful; "" */
 };
 

@@ -8,13 +8,15 @@
 
 #include "base/parse.h"
 #include "formats/csv_fields.h"
+#include "formats/csv_targets.h"
 #include "formats/feature_names.h"
 #include "formats/formats.h"
 
 /* What the first record tells. */
 struct layout {
     size_t columns;
-    size_t label; /* column, from 1 */
+    size_t label; /* column, from 1; of a regression without --target the target's */
+    struct hr_csv_targets targets;
     bool header;
     bool named;           /* the label column is named by the option */
     bool guessed;         /* it is named by the header alone */
@@ -64,21 +66,6 @@ static size_t choose_usual(const size_t usual[USUAL_NAMES], const struct hr_csv_
         best = i;
     }
     return best;
-}
-
-static void find_separator(struct hr_csv_reader *r)
-{
-    static const char candidates[] = ",\t;";
-    size_t found[3] = {0}, best = 0;
-    bool quoted = false;
-    for (const char *at = r->at; at < r->end && (quoted || *at != '\n'); at++) {
-        quoted ^= *at == '"';
-        for (size_t i = 0; i < 3 && !quoted; i++)
-            found[i] += *at == candidates[i];
-    }
-    for (size_t i = 1; i < 3; i++)
-        best = found[i] > found[best] ? i : best;
-    r->separator = candidates[best];
 }
 
 /* "y" beside numbers may be the name of a column or a label (y, n): ambiguous. */
@@ -168,6 +155,12 @@ static enum hr_status place_label(const struct hr_csv_reader *r,
     return HR_OK;
 }
 
+static bool is_label(const struct layout *layout, size_t column)
+{
+    return layout->targets.count ? hr_csv_target_slot(&layout->targets, column)
+                                 : column == layout->label;
+}
+
 /* Written by R as "", by pandas as "" or, when it has read such a file, as "Unnamed: 0". */
 static bool is_nameless(const struct hr_csv_field *f)
 {
@@ -190,18 +183,20 @@ static enum hr_status check_header(struct hr_csv_reader r, bool label_given, str
     snprintf(layout->label_place, sizeof layout->label_place, "column %zu", layout->label);
     while (layout->header && !f.last) {
         HR_TRY(hr_csv_next_field(&r, &f));
-        const bool label = f.column == layout->label;
+        const bool label = is_label(layout, f.column);
         if (is_nameless(&f) && !(label && label_given))
             return hr_fail(HR_E_FORMAT,
                            "%s: line %zu: column %zu has no name: row numbers that pandas wrote "
                            "(to_csv(index=False) leaves them out)? Expected a name",
                            r.name, r.line, f.column);
-        if (label)
+        if (label && !layout->targets.count)
             snprintf(layout->label_place, sizeof layout->label_place, "column %zu, %s", f.column,
                      hr_shown(f.text, f.bytes).text);
-        else
+        else if (!label)
             HR_TRY(add_name(&r, &f, &layout->names));
     }
+    if (layout->targets.count)
+        hr_csv_targets_place(&layout->targets, layout->label_place, sizeof layout->label_place);
     return HR_OK;
 }
 
@@ -212,15 +207,21 @@ static enum hr_status read_layout(struct hr_csv_reader *r, const struct hr_data_
         r->at += 3;
     if (!hr_csv_next_record(r))
         return hr_fail(HR_E_FORMAT, "%s: holds no line, expected a table", r->name);
-    find_separator(r);
+    hr_csv_find_separator(r);
     struct hr_csv_reader copy = *r;
     HR_TRY(look(&copy, options, layout));
     HR_TRY(place_label(r, options, layout));
+    if (options->values)
+        HR_TRY(hr_csv_targets_find(r, options->target, layout->label, layout->header,
+                                   &layout->targets));
     if (layout->columns < 2)
         return hr_fail(HR_E_FORMAT,
                        "%s: line %zu: one column, expected at least two (, tab or ; between them)",
                        r->name, r->line);
-    HR_TRY(check_header(*r, options->label_column[0], layout));
+    if (layout->targets.count >= layout->columns)
+        return hr_fail(HR_E_USAGE, "%s: --target: all %zu columns, expected one more to learn from",
+                       r->name, layout->columns);
+    HR_TRY(check_header(*r, options->label_column[0] || options->target[0], layout));
     if (layout->header) {
         *r = copy;
         r->line += r->below;
@@ -235,10 +236,11 @@ static enum hr_status fail_number(const struct hr_csv_reader *r, const struct hr
                                   const struct layout *layout)
 {
     return hr_fail(HR_E_FORMAT,
-                   "%s: line %zu, column %zu: \"%s\", expected a finite number (the label is %s; "
-                   "--label-column names another)",
+                   "%s: line %zu, column %zu: \"%s\", expected a finite number (the %s is %s; "
+                   "--%s names another)",
                    r->name, r->line, f->column, hr_shown(f->text, f->bytes).text,
-                   layout->label_place);
+                   layout->targets.count ? "target" : "label", layout->label_place,
+                   layout->targets.count ? "target" : "label-column");
 }
 
 static enum hr_status add_value(const struct hr_csv_reader *r, const struct hr_csv_field *f,
@@ -264,6 +266,33 @@ static enum hr_status add_label(const struct hr_csv_reader *r, const struct hr_c
     return hr_array_add(numbers, r->name, &number, sizeof number);
 }
 
+static enum hr_status add_target(const struct hr_csv_reader *r, const struct hr_csv_field *f,
+                                 const struct layout *layout)
+{
+    double *value = &layout->targets.row[hr_csv_target_slot(&layout->targets, f->column) - 1];
+    return hr_parse_real(f->text, f->bytes, value) ? HR_OK : fail_number(r, f, layout);
+}
+
+/* A field of the samples' label or targets, or a feature's. */
+static enum hr_status add_field(const struct hr_csv_reader *r, const struct hr_csv_field *f,
+                                const struct layout *layout, struct hr_labels *labels,
+                                struct hr_array arrays[2])
+{
+    if (!is_label(layout, f->column))
+        return add_value(r, f, layout, &arrays[0]);
+    return layout->targets.count ? add_target(r, f, layout) : add_label(r, f, labels, &arrays[1]);
+}
+
+static enum hr_status end_targets(const struct hr_csv_reader *r, const struct layout *layout,
+                                  struct hr_labels *labels, struct hr_array *numbers)
+{
+    uint32_t number;
+    if (!layout->targets.count)
+        return HR_OK;
+    HR_TRY(hr_target_rows_add(&labels->targets, r->name, layout->targets.row, &number));
+    return hr_array_add(numbers, r->name, &number, sizeof number);
+}
+
 static enum hr_status read_record(struct hr_csv_reader *r, const struct layout *layout,
                                   struct hr_labels *labels, struct hr_array arrays[2])
 {
@@ -273,13 +302,12 @@ static enum hr_status read_record(struct hr_csv_reader *r, const struct layout *
         if (f.column > layout->columns)
             return hr_fail(HR_E_FORMAT, "%s: line %zu: more than %zu columns, expected %zu",
                            r->name, r->line, layout->columns, layout->columns);
-        HR_TRY(f.column == layout->label ? add_label(r, &f, labels, &arrays[1])
-                                         : add_value(r, &f, layout, &arrays[0]));
+        HR_TRY(add_field(r, &f, layout, labels, arrays));
     } while (!f.last);
     if (f.column < layout->columns)
         return hr_fail(HR_E_FORMAT, "%s: line %zu: %zu columns, expected %zu", r->name, r->line,
                        f.column, layout->columns);
-    return HR_OK;
+    return end_targets(r, layout, labels, &arrays[1]);
 }
 
 enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
@@ -291,6 +319,10 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
     struct hr_array arrays[2] = {{0}, {0}}; /* values, labels */
     enum hr_status st;
     HR_TRY_GOTO(read_layout(&r, options, &layout), st, out);
+    if (layout.targets.count)
+        HR_TRY_GOTO(hr_target_rows_begin(&labels->targets, name, layout.targets.count,
+                                         &layout.targets.names),
+                    st, out);
     while (hr_csv_next_record(&r))
         HR_TRY_GOTO(read_record(&r, &layout, labels, arrays), st, out);
     if (!arrays[1].bytes) {
@@ -300,7 +332,7 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
     }
     *out = (struct hr_table){
         .features = HR_FEATURES_FLOATS,
-        .shape = {layout.columns - 1, 1, 1},
+        .shape = {layout.columns - (layout.targets.count ? layout.targets.count : 1), 1, 1},
         .count = arrays[1].bytes / sizeof *out->labels,
         .values = arrays[0].data,
         .labels = arrays[1].data,
@@ -309,8 +341,10 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
     };
     memcpy(out->label_column, layout.label_place, sizeof out->label_column);
     memcpy(out->note, layout.note, sizeof out->note);
+    hr_csv_targets_free(&layout.targets);
     return HR_OK;
 out:
+    hr_csv_targets_free(&layout.targets);
     free(arrays[0].data);
     free(arrays[1].data);
     free(layout.names.data);
@@ -331,8 +365,9 @@ static enum hr_status read_file(const char *path, const struct hr_data_options *
     struct hr_array text;
     size_t columns;
     HR_TRY(hr_csv_width(path, &columns));
-    if (columns > 1) /* else the parser says what is wrong */
-        HR_TRY(hr_format_admit(options, (struct hr_shape){columns - 1, 1, 1}));
+    const size_t targets = hr_csv_targets_asked(options->target);
+    if (columns > targets) /* else the parser says what is wrong */
+        HR_TRY(hr_format_admit(options, (struct hr_shape){columns - targets, 1, 1}));
     HR_TRY(hr_bytes_read_file(path, &text));
     const enum hr_status st = hr_csv_parse(path, text.data, text.bytes, options, labels, table);
     free(text.data);
@@ -357,7 +392,7 @@ static enum hr_status open_file(const char *path, const struct hr_data_options *
 const struct hr_format hr_format_csv = {
     .name = "csv",
     .options = HR_OPTION_TEST_DATA | HR_OPTION_VALIDATION_DATA | HR_OPTION_TEST_FRACTION |
-               HR_OPTION_HEADER | HR_OPTION_LABEL_COLUMN,
+               HR_OPTION_HEADER | HR_OPTION_LABEL_COLUMN | HR_OPTION_VALUES | HR_OPTION_TARGET,
     .matches = matches,
     .open = open_file,
 };

@@ -11,6 +11,8 @@
  *   decides otherwise, and has to where a y stands beside numbers.
  * - The label column: --label-column as a name of the header or a number from 1; else the one
  *   named label; else class, target or y (any case), in this order; else the last.
+ * - Of a regression the target is that column, or --target says which ones, by names of the header
+ *   or numbers from 1; its fields are finite numbers.
  * - A feature's column has a name where there is a header: one without ("", or "Unnamed: 0", both
  *   by pandas) is refused, for it holds row numbers.
  * - Labels are any text; all other fields are finite numbers (base/parse.h), and none is empty.

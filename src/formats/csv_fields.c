@@ -82,6 +82,21 @@ enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f
     return HR_OK;
 }
 
+void hr_csv_find_separator(struct hr_csv_reader *r)
+{
+    static const char candidates[] = ",\t;";
+    size_t found[3] = {0}, best = 0;
+    bool quoted = false;
+    for (const char *at = r->at; at < r->end && (quoted || *at != '\n'); at++) {
+        quoted ^= *at == '"';
+        for (size_t i = 0; i < 3 && !quoted; i++)
+            found[i] += *at == candidates[i];
+    }
+    for (size_t i = 1; i < 3; i++)
+        best = found[i] > found[best] ? i : best;
+    r->separator = candidates[best];
+}
+
 bool hr_csv_next_record(struct hr_csv_reader *r)
 {
     r->line += r->below;

@@ -38,4 +38,7 @@ HR_CHECKED enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_c
 /* To the first byte of the next record; false at the end. */
 bool hr_csv_next_record(struct hr_csv_reader *r);
 
+/* The separator is the one of , tab ; that the record it stands at has most of. */
+void hr_csv_find_separator(struct hr_csv_reader *r);
+
 #endif

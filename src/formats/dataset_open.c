@@ -74,15 +74,24 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"features", HR_OPTION_FEATURES, options->feature_count},
         {"resize", HR_OPTION_RESIZE, options->resize[0]},
         {"max-data", HR_OPTION_MAX_DATA, options->max_data != defaults.max_data},
+        {"task regress", HR_OPTION_VALUES, options->values},
+        {"target", HR_OPTION_TARGET, options->target[0]},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(format->options & rows[i].bit))
             return hr_fail(HR_E_USAGE, "--%s: means nothing for %s data (%s)%s", rows[i].flag,
                            format->name, name,
-                           rows[i].bit == HR_OPTION_VALIDATION_DATA
+                           rows[i].bit == HR_OPTION_VALUES ? ", whose labels are classes"
+                           : rows[i].bit == HR_OPTION_VALIDATION_DATA
                                ? ", which is no single file of samples; --validation-fraction "
                                  "holds out some of its training samples"
                                : "");
+    if (options->target[0] && options->label_column[0])
+        return hr_fail(HR_E_USAGE, "--label-column: means nothing with --target, which says the "
+                                   "columns");
+    if (options->target[0] && !options->values)
+        return hr_fail(HR_E_USAGE, "--target: means nothing with --task classify (it belongs to "
+                                   "regress)");
     if (options->test_data[0] && rows[2].given)
         return hr_fail(HR_E_USAGE, "--test-fraction: means nothing with --test-data");
     return HR_OK;
@@ -169,6 +178,7 @@ enum hr_status hr_dataset_open_with(const char *name, const struct hr_data_optio
     if (!storage)
         return hr_fail(HR_E_NOMEM, "%s: no memory", name);
     enum hr_status st;
+    storage->labels.targets.wanted = options->values;
     HR_TRY_GOTO(open_named(name, options, storage, &format), st, out);
     HR_TRY_GOTO(hr_dataset_finish(name, format, options, storage, out), st, out);
     return HR_OK;

@@ -48,13 +48,40 @@ static enum hr_status fail_word(const struct reader *r, const struct word *word,
                    hr_shown(word->text, word->bytes).text, expected);
 }
 
+/* 1.5, or of several targets 1.5,2.5 */
+static enum hr_status add_targets(struct reader *r, const struct word *word,
+                                  struct hr_target_rows *rows)
+{
+    double row[HR_MAX_TARGETS];
+    size_t width = 0;
+    uint32_t number;
+    const char *at = word->text, *end = word->text + word->bytes;
+    for (bool more = true; more; width++) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const size_t bytes = (size_t)((comma ? comma : end) - at);
+        if (width == HR_MAX_TARGETS || !hr_parse_real(at, bytes, &row[width]) ||
+            !isfinite(row[width]))
+            return fail_word(r, word, "a finite number, the target (several: 1.5,2.5)");
+        more = comma;
+        at = comma ? comma + 1 : end;
+    }
+    if (rows->width && width != rows->width)
+        return fail_word(r, word, "as many targets as in the lines before");
+    HR_TRY(hr_target_rows_begin(rows, r->name, width, NULL));
+    HR_TRY(hr_target_rows_add(rows, r->name, row, &number));
+    return hr_array_add(&r->labels, r->name, &number, sizeof number);
+}
+
 static enum hr_status add_label(struct reader *r, const struct word *word, struct hr_labels *labels)
 {
     double value;
-    uint32_t number;
+    uint32_t number = 0;
+    if (labels && labels->targets.wanted)
+        return add_targets(r, word, &labels->targets);
     if (!hr_parse_real(word->text, word->bytes, &value))
         return fail_word(r, word, "a number, the label");
-    HR_TRY(hr_labels_add(labels, r->name, word->text, word->bytes, &number));
+    if (labels)
+        HR_TRY(hr_labels_add(labels, r->name, word->text, word->bytes, &number));
     return hr_array_add(&r->labels, r->name, &number, sizeof number);
 }
 
@@ -101,7 +128,11 @@ static enum hr_status read_line(struct reader *r, struct hr_labels *labels)
     r->end = comment ? comment : r->end;
     if (!next_word(r, &word))
         return HR_OK;
-    HR_TRY(add_label(r, &word, labels));
+    const struct word nothing = {"0", 1};
+    const bool pair = memchr(word.text, ':', word.bytes);
+    HR_TRY(add_label(r, !labels && pair ? &nothing : &word, labels));
+    if (!labels && pair)
+        HR_TRY(add_pair(r, &word, &last));
     while (next_word(r, &word))
         HR_TRY(add_pair(r, &word, &last));
     const uint64_t pairs = r->values.bytes / sizeof(float);
@@ -163,6 +194,7 @@ static void shift(struct hr_table *table, uint32_t base, size_t features)
     for (size_t i = 0; i < hr_table_pairs(table); i++)
         table->columns[i] -= base;
     table->shape = (struct hr_shape){features, 1, 1};
+    table->index_base = (int)base;
 }
 
 enum hr_status hr_libsvm_shift(const char *name, const struct hr_data_options *options,
@@ -214,19 +246,29 @@ static bool is_like_index(const char *text, size_t bytes)
     return bytes > 0;
 }
 
+/* A label, or several targets: 1.5,2.5 */
+static bool are_numbers(const struct word *word)
+{
+    const char *at = word->text, *end = word->text + word->bytes;
+    double value;
+    for (const char *comma; (comma = memchr(at, ',', (size_t)(end - at))) != NULL; at = comma + 1)
+        if (!hr_parse_real(at, (size_t)(comma - at), &value))
+            return false;
+    return hr_parse_real(at, (size_t)(end - at), &value);
+}
+
 /* The first words: a number, then digits and a colon. With a label alone the name decides. */
 static bool matches(const struct hr_probe *probe)
 {
     struct reader r = {.at = probe->head, .end = probe->head + probe->bytes};
     struct word label = {0}, pair = {0};
-    double value;
     if (probe->folder)
         return false;
     pass_empty_lines(&r);
     next_word(&r, &label);
     const char *feed = memchr(label.text, '\n', (size_t)(r.end - label.text));
     const bool alone = feed && feed < label.text + label.bytes;
-    if (!label.bytes || alone || !hr_parse_real(label.text, label.bytes, &value) || !next_word(&r, &pair))
+    if (!label.bytes || alone || !are_numbers(&label) || !next_word(&r, &pair))
         return hr_path_ends_in(probe->path, ".libsvm") || hr_path_ends_in(probe->path, ".svm") ||
                hr_path_ends_in(probe->path, ".svmlight");
     const char *colon = memchr(pair.text, ':', pair.bytes);
@@ -260,7 +302,7 @@ static enum hr_status open_file(const char *path, const struct hr_data_options *
 const struct hr_format hr_format_libsvm = {
     .name = "libsvm",
     .options = HR_OPTION_TEST_DATA | HR_OPTION_VALIDATION_DATA | HR_OPTION_TEST_FRACTION |
-               HR_OPTION_INDEX_BASE | HR_OPTION_FEATURES,
+               HR_OPTION_INDEX_BASE | HR_OPTION_FEATURES | HR_OPTION_VALUES,
     .matches = matches,
     .open = open_file,
 };

@@ -285,11 +285,40 @@ static enum hr_status label_text(const char *name, const struct hr_npy *npy, siz
     return HR_OK;
 }
 
+/* y of a regression: (n) or (n,k). */
+static enum hr_status take_targets(const char *name, const struct hr_npy *npy,
+                                   struct hr_target_rows *rows, struct hr_table *table)
+{
+    const size_t width = npy->ndim == 2 ? npy->shape[1] : 1;
+    double row[HR_MAX_TARGETS];
+    void *numbers;
+    if (npy->ndim < 1 || npy->ndim > 2 || npy->shape[0] != table->count)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: has %zu dimensions, %zu targets, expected (%zu) or (%zu,k)", name,
+                       npy->ndim, npy->ndim ? npy->shape[0] : 0, table->count, table->count);
+    HR_TRY(hr_target_rows_begin(rows, name, width, NULL));
+    HR_TRY(hr_take(name, table->count * sizeof *table->labels, &numbers));
+    table->labels = numbers;
+    for (size_t i = 0; i < table->count; i++) {
+        for (size_t k = 0; k < width; k++) {
+            row[k] = load_number(npy, i * width + k);
+            if (!isfinite(row[k]))
+                return hr_fail(HR_E_FORMAT,
+                               "%s: row %zu, column %zu is %g, expected a finite target", name, i,
+                               k, row[k]);
+        }
+        HR_TRY(hr_target_rows_add(rows, name, row, &table->labels[i]));
+    }
+    return HR_OK;
+}
+
 enum hr_status hr_npy_take_labels(const char *name, const struct hr_npy *npy,
                                   struct hr_labels *labels, struct hr_table *table)
 {
     char text[32];
     void *numbers;
+    if (labels->targets.wanted)
+        return take_targets(name, npy, &labels->targets, table);
     if (npy->ndim != 1 || npy->count != table->count)
         return hr_fail(HR_E_FORMAT, "%s: has %zu dimensions, %zu labels, expected 1 dimension, %zu",
                        name, npy->ndim, npy->count, table->count);
@@ -355,5 +384,7 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
     return HR_OK;
 }
 
-const struct hr_format hr_format_npy = {
-    .name = "npy", .options = HR_OPTION_TEST_FRACTION, .matches = matches, .open = open_folder};
+const struct hr_format hr_format_npy = {.name = "npy",
+                                        .options = HR_OPTION_TEST_FRACTION | HR_OPTION_VALUES,
+                                        .matches = matches,
+                                        .open = open_folder};

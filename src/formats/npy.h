@@ -6,7 +6,8 @@
  *
  * A data set is a folder of X_train.npy, y_train.npy, X_test.npy, y_test.npy (without the last two,
  * test samples are held out). X is (n,F), (n,H,W) or (n,C,H,W): u1 is kept as bytes with scale
- * 1/255, other integers and f4, f8 become floats. y is (n), integers or finite floats.
+ * 1/255, other integers and f4, f8 become floats. y is (n), integers or finite floats; of a
+ * regression (n) or (n,k).
  *
  * Errors: HR_E_FORMAT with file, found and expected. Threads: none.
  * Test: tests/unit/formats/test_npy.c

@@ -30,14 +30,14 @@ struct reader {
 static enum hr_status check_header(struct reader *r)
 {
     const struct hr_packed_header *h = &r->h;
-    static const char *const version = "%s: has version %u, expected 1";
+    static const char *const version = "%s: has version %u, expected 1 or 2";
     if (r->bytes < sizeof *h)
         return hr_fail(HR_E_FORMAT, "%s: has %zu bytes, expected a packed header of %zu", r->name,
                        r->bytes, sizeof *h);
     memcpy(&r->h, r->memory, sizeof r->h);
     if (memcmp(h->magic, HR_PACKED_MAGIC, sizeof h->magic) != 0)
         return hr_fail(HR_E_FORMAT, "%s: does not begin as packed data does (89 'HRP')", r->name);
-    if (h->version != 1)
+    if (h->version != 1 && h->version != 2)
         return hr_fail(HR_E_FORMAT, version, r->name, h->version);
     if (XXH3_64bits(h, offsetof(struct hr_packed_header, xxh3)) != h->xxh3)
         return hr_fail(HR_E_FORMAT, "%s: the header is damaged: its XXH3-64 is another", r->name);
@@ -46,6 +46,13 @@ static enum hr_status check_header(struct reader *r)
                        "%s: features are of type %u, scale %g, expected 0 to 2 and a "
                        "finite scale",
                        r->name, h->features, (double)h->scale);
+    if (h->version == 2)
+        return h->targets >= 1 && h->targets <= HR_MAX_TARGETS && !h->classes
+                   ? HR_OK
+                   : hr_fail(HR_E_FORMAT, "%s: has %u targets, expected 1 to %d", r->name,
+                             h->targets, HR_MAX_TARGETS);
+    if (h->targets)
+        return hr_fail(HR_E_FORMAT, "%s: bytes 52 to 55 are not 0", r->name);
     if (h->classes < 1 || h->classes > HR_MAX_CLASSES)
         return hr_fail(HR_E_FORMAT, "%s: has %llu classes, expected 1 to %d", r->name,
                        (unsigned long long)h->classes, HR_MAX_CLASSES);
@@ -73,6 +80,11 @@ static enum hr_status check_counts(struct reader *r)
 
 /* --- sections */
 
+static size_t label_bytes(const struct hr_packed_header *h)
+{
+    return h->targets ? h->targets * sizeof(double) : sizeof(uint32_t);
+}
+
 /* What section `index` has to have; false when the header leaves it open (pairs, names). */
 static bool expected_bytes(const struct reader *r, size_t index, uint64_t *bytes)
 {
@@ -91,7 +103,7 @@ static bool expected_bytes(const struct reader *r, size_t index, uint64_t *bytes
         *bytes = sparse ? r->h.sections[index - HR_PACKED_COLUMNS].bytes : 0;
         break;
     default:
-        *bytes = count * sizeof(uint32_t);
+        *bytes = count * label_bytes(&r->h);
     }
     return true;
 }
@@ -130,6 +142,8 @@ static const void *section(const struct reader *r, size_t index)
 static enum hr_status check_labels(const struct reader *r, size_t split)
 {
     const uint32_t *labels = section(r, 4 * split + HR_PACKED_LABELS);
+    if (r->h.targets)
+        return HR_OK; /* take_targets looks at them */
     for (size_t i = 0; i < r->h.counts[split]; i++)
         if (labels[i] >= r->h.classes)
             return hr_fail(HR_E_FORMAT, "%s: label %zu is %u, expected less than %llu", r->name, i,
@@ -169,12 +183,13 @@ static enum hr_status take_names(const struct reader *r, struct hr_storage *stor
     void *names;
     if (!s->bytes)
         return HR_OK;
-    if (s->bytes < r->h.classes)
-        return hr_fail(HR_E_FORMAT, "%s: %llu bytes of names for %llu classes", r->name,
-                       (unsigned long long)s->bytes, (unsigned long long)r->h.classes);
-    HR_TRY(hr_take(r->name, r->h.classes * sizeof *storage->names, &names));
+    const size_t count = r->h.targets ? r->h.targets : r->h.classes;
+    if (s->bytes < count)
+        return hr_fail(HR_E_FORMAT, "%s: %llu bytes of names for %zu classes", r->name,
+                       (unsigned long long)s->bytes, count);
+    HR_TRY(hr_take(r->name, count * sizeof *storage->names, &names));
     storage->names = names;
-    for (size_t i = 0; i < r->h.classes; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *zero = memchr(at, '\0', (size_t)(end - at));
         if (!zero)
             return hr_fail(HR_E_FORMAT, "%s: the name of class %zu has no end", r->name, i);
@@ -182,8 +197,33 @@ static enum hr_status take_names(const struct reader *r, struct hr_storage *stor
         at = zero + 1;
     }
     return at == end ? HR_OK
-                     : hr_fail(HR_E_FORMAT, "%s: has more names than %llu classes", r->name,
-                               (unsigned long long)r->h.classes);
+                     : hr_fail(HR_E_FORMAT, "%s: has more names than %zu classes", r->name, count);
+}
+
+/* Values are of no use where they lie: the rows of both splits become one table. */
+static enum hr_status take_targets(const struct reader *r, struct hr_storage *storage)
+{
+    struct hr_target_rows *rows = &storage->labels.targets;
+    struct hr_table *tables[] = {&storage->train, &storage->test};
+    const struct hr_array names = {.data = (void *)(uintptr_t)section(r, HR_PACKED_NAMES),
+                                   .bytes = r->h.sections[HR_PACKED_NAMES].bytes};
+    HR_TRY(hr_target_rows_begin(rows, r->name, r->h.targets, &names));
+    for (size_t split = 0; split < 2; split++) {
+        const double *values = section(r, 4 * split + HR_PACKED_LABELS);
+        void *numbers;
+        HR_TRY(hr_take(r->name, r->h.counts[split] * sizeof(uint32_t), &numbers));
+        storage->numbered[split] = tables[split]->labels = numbers;
+        for (size_t i = 0; i < r->h.counts[split]; i++, values += r->h.targets) {
+            for (size_t k = 0; k < r->h.targets; k++)
+                if (!isfinite(values[k]))
+                    return hr_fail(HR_E_FORMAT,
+                                   "%s: target %zu of sample %zu is %g, expected a "
+                                   "finite number",
+                                   r->name, k, i, values[k]);
+            HR_TRY(hr_target_rows_add(rows, r->name, values, &tables[split]->labels[i]));
+        }
+    }
+    return HR_OK;
 }
 
 /* Casts const away: tables do not write to borrowed memory. */
@@ -210,6 +250,11 @@ static enum hr_status parse(struct reader *r, struct hr_storage *storage)
     HR_TRY(check_header(r));
     HR_TRY(check_counts(r));
     HR_TRY(check_sections(r));
+    if (r->options && r->options->values && !r->h.targets)
+        return hr_fail(HR_E_USAGE,
+                       "--task regress: %s was packed with classes; expected it packed with "
+                       "--task regress, too",
+                       r->name);
     if (r->options && r->h.features != HR_FEATURES_SPARSE)
         HR_TRY(hr_format_admit(r->options,
                                (struct hr_shape){r->h.shape[0], r->h.shape[1], r->h.shape[2]}));
@@ -220,6 +265,8 @@ static enum hr_status parse(struct reader *r, struct hr_storage *storage)
     HR_TRY(take_names(r, storage));
     storage->train = borrow(r, 0);
     storage->test = borrow(r, 1);
+    if (r->h.targets)
+        HR_TRY(take_targets(r, storage));
     storage->scale = r->h.scale;
     storage->classes = r->h.classes;
     for (size_t i = 0; i < sizeof r->h.digest; i++)
@@ -288,7 +335,8 @@ static enum hr_status open_file(const char *path, const struct hr_data_options *
     return HR_OK;
 }
 
-const struct hr_format hr_format_packed = {.name = "packed", .matches = matches, .open = open_file};
+const struct hr_format hr_format_packed = {
+    .name = "packed", .options = HR_OPTION_VALUES, .matches = matches, .open = open_file};
 
 /* --- verification */
 

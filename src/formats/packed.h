@@ -3,12 +3,12 @@
  * Little-endian; offsets count from the start of the file. The header has 512 bytes:
  *
  *       0   8  magic 89 'H' 'R' 'P' 0d 0a 1a 0a
- *       8   4  version, 1
+ *       8   4  version, 1; of data whose labels are values 2
  *      12   4  features: 0 bytes, 1 floats, 2 sparse
  *      16  24  channels, height, width, 8 bytes each
- *      40   8  classes
+ *      40   8  classes; version 2: 0
  *      48   4  scale, a float
- *      52   4  0
+ *      52   4  0; version 2: values of a sample
  *      56  16  digest of the data set, XXH3-128 (hr_dataset.digest), canonical
  *      72  16  samples: train, test, 8 bytes each
  *      88 216  nine sections, each: offset, bytes, XXH3-64 of its bytes, 8 bytes each
@@ -22,6 +22,8 @@
  *     1 train rows (sparse, else empty)    5 test rows                   `classes` texts, each
  *     2 train columns (sparse)             6 test columns                ended by a 0; empty:
  *     3 train labels, 4 bytes each         7 test labels                 "0", "1", ...
+ *
+ * In version 2 labels are so many doubles a sample, and the names those of the targets.
  *
  * What opening checks: the header's digest, every size and offset against the file, labels, rows
  * and columns against their bounds (one pass over those), the names' ends, and in files of up to

@@ -20,7 +20,7 @@ struct hr_packed_header {
     uint32_t version, features;
     uint64_t shape[3], classes;
     float scale;
-    uint32_t zero;
+    uint32_t targets;
     uint8_t digest[16];
     uint64_t counts[2];
     struct hr_packed_section sections[HR_PACKED_SECTIONS];

@@ -36,9 +36,25 @@ static void list_split(const struct hr_dataset *dataset, const struct hr_split *
 
 static enum hr_status join_names(const struct hr_dataset *dataset, struct hr_array *out)
 {
+    for (size_t i = 0; dataset->targets.names && i < dataset->targets.count; i++)
+        HR_TRY(hr_array_add(out, dataset->name, dataset->targets.names[i],
+                            strlen(dataset->targets.names[i]) + 1));
     for (size_t i = 0; dataset->class_names && i < dataset->classes; i++)
         HR_TRY(hr_array_add(out, dataset->name, dataset->class_names[i],
                             strlen(dataset->class_names[i]) + 1));
+    return HR_OK;
+}
+
+/* The targets of a split, in the order of its samples, in place of its labels. */
+static enum hr_status gather_targets(const struct hr_dataset *dataset, const struct hr_split *split,
+                                     struct hr_array *out, struct part parts[4])
+{
+    const struct hr_targets *targets = &dataset->targets;
+    for (size_t i = 0; targets->count && i < split->count; i++)
+        HR_TRY(hr_array_add(out, dataset->name, targets->values + split->labels[i] * targets->count,
+                            targets->count * sizeof *targets->values));
+    if (targets->count)
+        parts[HR_PACKED_LABELS] = (struct part){out->data, out->bytes};
     return HR_OK;
 }
 
@@ -57,11 +73,12 @@ static size_t make_header(const struct hr_dataset *dataset, const struct part *p
     size_t end = sizeof *h;
     *h = (struct hr_packed_header){
         .magic = HR_PACKED_MAGIC,
-        .version = 1,
+        .version = dataset->targets.count ? 2 : 1,
         .features = dataset->features,
         .shape = {dataset->shape.channels, dataset->shape.height, dataset->shape.width},
         .classes = dataset->classes,
         .scale = dataset->scale,
+        .targets = (uint32_t)dataset->targets.count,
         .counts = {dataset->train.count, dataset->test.count},
     };
     read_digest(dataset->digest, h->digest);
@@ -107,15 +124,19 @@ out:
 enum hr_status hr_packed_write(const char *path, const struct hr_dataset *dataset)
 {
     struct part parts[HR_PACKED_SECTIONS] = {{0}};
-    struct hr_array names = {0};
+    struct hr_array names = {0}, values[2] = {{0}, {0}};
     enum hr_status st;
     list_split(dataset, &dataset->train, parts);
     list_split(dataset, &dataset->test, parts + 4);
     HR_TRY_GOTO(hr_file_check_regular(path), st, out);
     HR_TRY_GOTO(join_names(dataset, &names), st, out);
+    HR_TRY_GOTO(gather_targets(dataset, &dataset->train, &values[0], parts), st, out);
+    HR_TRY_GOTO(gather_targets(dataset, &dataset->test, &values[1], parts + 4), st, out);
     parts[HR_PACKED_NAMES] = (struct part){names.data, names.bytes};
     st = write_file(path, dataset, parts);
 out:
     free(names.data);
+    free(values[0].data);
+    free(values[1].data);
     return st;
 }

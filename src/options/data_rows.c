@@ -27,6 +27,10 @@ static const struct hr_option data[] = {
         .words = "yes|no|auto", .commands = READERS),
     ROW("label-column", TEXT, label_column, "COLUMN", NULL, "CSV: a name, or a number from 1",
         .said = "label, class, target or y, else the last", .commands = READERS),
+    ROW("target", TEXT, target, "LIST", NULL,
+        "CSV: the columns whose values are predicted, names or numbers from 1: price,rent (--task "
+        "regress)",
+        .said = "the label column", .commands = READERS, .models = HR_OF_ALL_MODELS),
     ROW("index-base", TEXT, index_base, "BASE", "auto",
         "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0", .words = "0|1|auto",
         .commands = READERS, .models = HR_OF_ALL_MODELS),

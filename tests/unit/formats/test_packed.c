@@ -68,7 +68,9 @@ static void every_field_is_checked(void **state)
         size_t bytes;
         const char *text;
     } cases[] = {
-        {8, 2, 4, "has version 2, expected 1"},
+        {8, 3, 4, "has version 3, expected 1 or 2"},
+        {8, 2, 4, "has 0 targets, expected 1 to 1024"},
+        {52, 1, 4, "bytes 52 to 55 are not 0"},
         {12, 3, 4, "features are of type 3"},
         {48, 0x7f800000, 4, "scale inf"},
         {16, 0, 8, "samples of 0x1x1, expected 1 to 2^31 - 1 features"},

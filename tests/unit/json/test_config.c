@@ -114,7 +114,7 @@ static const struct field configuration[] = {
      "\"classes\":10,"
      "\"options\":{\"test-data\":null,\"validation-data\":null,\"test-fraction\":0.25,\"header\":"
      "\"auto\","
-     "\"label-column\":\"y\",\"index-base\":\"1\",\"features\":7,\"resize\":"
+     "\"label-column\":\"y\",\"target\":null,\"index-base\":\"1\",\"features\":7,\"resize\":"
      "\"32x24\",\"max-data\":"
      "4096,"
      "\"classes\":null}}"},
