@@ -18,6 +18,13 @@
 extern "C" {
 #endif
 
+/* How well values are predicted, in the targets' own units; of several targets the means over them.
+ * NaN: not measured, or (r2) all samples have the same target. */
+struct hr_fit {
+    double rmse, mae; /* root mean square error, mean absolute error */
+    double r2;        /* 1 - squared errors / squared deviations from the samples' own mean */
+};
+
 /* One point of a learning curve: an evaluation. */
 struct hr_curve_point {
     uint64_t samples;
@@ -27,6 +34,8 @@ struct hr_curve_point {
     double test_loss, test_accuracy; /* NaN where it was measured on a validation split */
     bool validated;                  /* it was: validation_loss and validation_accuracy hold it */
     double validation_loss, validation_accuracy;
+    bool values;       /* it predicts values: its accuracies are NaN, and */
+    struct hr_fit fit; /* is of the split that was measured */
 };
 
 /* What was measured while training: on the validation split, or without one on the test set. */
@@ -125,11 +134,13 @@ struct hr_run_result {
     double validation_loss, validation_accuracy; /* of the last evaluation */
     uint64_t test_evaluations; /* how often the test set was read, in the whole training */
     size_t classes;            /* of the labels; 0: it predicts no classes */
-    uint64_t first_samples;    /* of gradients at the initial weights; 0: they were not random */
-    double first_loss;         /* the sum of their losses, before anything was learned */
-    char cure[120];            /* what to change first if the loss rose */
-    double lr;                 /* of the last update */
-    double target_seconds;     /* when the target accuracy was reached; < 0: never */
+    size_t targets;            /* values that it predicts of each sample; 0: classes. With some: */
+    struct hr_fit test_fit, validation_fit; /* of the last evaluation; NaN where losses are */
+    uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
+    double first_loss;      /* the sum of their losses, before anything was learned */
+    char cure[120];         /* what to change first if the loss rose */
+    double lr;              /* of the last update */
+    double target_seconds;  /* when the target accuracy was reached; < 0: never */
     uint64_t stale_updates, stale_sum, stale_max;
     uint64_t
         stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */

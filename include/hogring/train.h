@@ -126,6 +126,7 @@ struct hr_train_options {
     double timeout;         /* seconds that any wait may take; 0: no limit */
     double stall_warn;      /* seconds of a wait until stderr says for whom; 0: never */
     double target_accuracy; /* note when the test accuracy first reached it; 0: do not */
+    double target_rmse;     /* of values: the same when the rmse first was no more; 0: do not */
     char checkpoint_dir[1024]; /* "": save nothing */
     struct hr_every checkpoint_every;
     size_t keep;         /* newest checkpoints to keep; 0: all */

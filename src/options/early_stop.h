@@ -11,10 +11,11 @@
 
 #include "base/error.h"
 #include "hogring/train.h"
+#include "options/metric.h"
 
 struct hr_early_stop {
     bool asked;
-    bool by_accuracy; /* the larger the better; else the loss */
+    enum hr_metric metric;
     size_t patience;  /* evaluations without an improvement after which it stops */
     double min_delta; /* an improvement is larger than this */
 };
@@ -24,11 +25,12 @@ HR_CHECKED enum hr_status hr_early_stop_parse(const char *text, struct hr_early_
 /* Of --keep-best: never stops. */
 HR_CHECKED enum hr_status hr_keep_best_parse(const char *text, struct hr_early_stop *out);
 
+/* Is it measured where classes, or where values are predicted? HR_E_USAGE names `option`. */
+HR_CHECKED enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *option,
+                                             bool values);
+
 /* `check` of their rows. */
 HR_CHECKED enum hr_status hr_check_early_stop(const struct hr_train_options *options);
 HR_CHECKED enum hr_status hr_check_keep_best(const struct hr_train_options *options);
-
-/* "loss" or "accuracy". */
-const char *hr_early_stop_metric(const struct hr_early_stop *rule);
 
 #endif

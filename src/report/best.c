@@ -7,12 +7,12 @@
 static void print_value(FILE *out, const struct hr_run_result *run)
 {
     const struct hr_best_evaluation *best = &run->best;
+    enum hr_metric metric = HR_METRIC_LOSS;
     char loss[HR_HUMAN_MAX];
-    fprintf(out, "%s %s ", run->validation_samples ? "validation" : "test", best->metric);
-    if (best->metric[0] == 'a')
-        fprintf(out, "%.2f %%", 100 * best->value);
-    else
-        fputs(hr_human_loss(loss, best->value), out);
+    hr_metric_parse(best->metric, &metric);
+    fprintf(out, "%s %s %s", run->validation_samples ? "validation" : "test", best->metric,
+            metric == HR_METRIC_LOSS ? hr_human_loss(loss, best->value)
+                                     : hr_metric_text(metric, best->value).text);
 }
 
 static void print_run(FILE *out, const struct hr_run_group *group, const struct hr_run_result *run)

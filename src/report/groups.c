@@ -253,6 +253,16 @@ struct hr_spread hr_run_group_target(const struct hr_run_group *group)
     return spread;
 }
 
+struct hr_spread hr_run_group_metric(const struct hr_run_group *group, enum hr_metric metric)
+{
+    static const hr_measure_fn measures[HR_METRICS] = {
+        [HR_METRIC_LOSS] = hr_measure_test_loss, [HR_METRIC_ACCURACY] = hr_measure_accuracy,
+        [HR_METRIC_RMSE] = hr_measure_rmse,      [HR_METRIC_MAE] = hr_measure_mae,
+        [HR_METRIC_R2] = hr_measure_r2,
+    };
+    return hr_run_group_spread(group, measures[metric]);
+}
+
 double hr_measure_accuracy(const struct hr_run_result *run)
 {
     return run->test_accuracy;
@@ -271,6 +281,26 @@ double hr_measure_validation_accuracy(const struct hr_run_result *run)
 double hr_measure_validation_loss(const struct hr_run_result *run)
 {
     return run->validation_samples ? run->validation_loss : (double)NAN;
+}
+
+double hr_measure_rmse(const struct hr_run_result *run)
+{
+    return hr_metric_of_test(HR_METRIC_RMSE, run);
+}
+
+double hr_measure_mae(const struct hr_run_result *run)
+{
+    return hr_metric_of_test(HR_METRIC_MAE, run);
+}
+
+double hr_measure_r2(const struct hr_run_result *run)
+{
+    return hr_metric_of_test(HR_METRIC_R2, run);
+}
+
+double hr_measure_validation_rmse(const struct hr_run_result *run)
+{
+    return hr_metric_of_validation(HR_METRIC_RMSE, run);
 }
 
 double hr_measure_train_loss(const struct hr_run_result *run)

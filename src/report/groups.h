@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "hogring/train.h"
+#include "options/metric.h"
 #include "report/stats.h"
 
 struct hr_run_group {
@@ -40,10 +41,17 @@ typedef double (*hr_measure_fn)(const struct hr_run_result *run);
 /* Its spread over the group's runs; values that are NaN make the mean NaN. */
 struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measure_fn measure);
 
+/* The same of a metric, as it is on the test set. */
+struct hr_spread hr_run_group_metric(const struct hr_run_group *group, enum hr_metric metric);
+
 double hr_measure_accuracy(const struct hr_run_result *run); /* 0..1 */
 double hr_measure_test_loss(const struct hr_run_result *run);
 double hr_measure_validation_accuracy(const struct hr_run_result *run);
 double hr_measure_validation_loss(const struct hr_run_result *run);
+double hr_measure_rmse(const struct hr_run_result *run); /* in the targets' own units */
+double hr_measure_mae(const struct hr_run_result *run);
+double hr_measure_r2(const struct hr_run_result *run);
+double hr_measure_validation_rmse(const struct hr_run_result *run);
 double hr_measure_train_loss(const struct hr_run_result *run);
 double hr_measure_seconds(const struct hr_run_result *run);
 double hr_measure_rate(const struct hr_run_result *run); /* samples/s */

@@ -8,29 +8,34 @@ bool hr_verdict_tested(const struct hr_verdict *v, size_t g)
     return v->score[g].n > 1 && !v->groups.group[g].interrupted && isfinite(v->score[g].mean);
 }
 
-static bool has_accuracy(const struct hr_groups *groups)
+static bool has(const struct hr_groups *groups, enum hr_metric metric)
 {
     for (size_t g = 0; g < groups->n; g++)
-        if (isfinite(hr_run_group_spread(&groups->group[g], hr_measure_accuracy).mean))
+        if (isfinite(hr_run_group_metric(&groups->group[g], metric).mean))
             return true;
     return false;
 }
 
+static enum hr_metric compared(const struct hr_groups *groups)
+{
+    return has(groups, HR_METRIC_ACCURACY) ? HR_METRIC_ACCURACY
+           : has(groups, HR_METRIC_RMSE)   ? HR_METRIC_RMSE
+                                           : HR_METRIC_LOSS;
+}
+
 bool hr_verdict_below(const struct hr_verdict *v, size_t g, size_t than)
 {
-    const double difference = v->score[g].mean - v->score[than].mean;
-    return v->by_loss ? difference > 0 : difference < 0;
+    return hr_metric_better(v->metric, v->score[than].mean, v->score[g].mean, 0);
 }
 
 static void measure(struct hr_verdict *v)
 {
-    v->by_loss = !has_accuracy(&v->groups);
+    v->metric = compared(&v->groups);
     v->best = v->groups.n;
     v->least_seeds = v->groups.most;
     v->most_seeds = v->groups.most;
     for (size_t g = 0; g < v->groups.n; g++) {
-        v->score[g] = hr_run_group_spread(&v->groups.group[g],
-                                          v->by_loss ? hr_measure_test_loss : hr_measure_accuracy);
+        v->score[g] = hr_run_group_metric(&v->groups.group[g], v->metric);
         if (!hr_verdict_tested(v, g))
             continue;
         if (v->score[g].n < v->least_seeds)

@@ -5,7 +5,8 @@
  * figures, and chance differences would pass more often than the stated level (five equal
  * strategies, five seeds: 7 % instead of 5 %).
  *
- * Models that predict numbers have no accuracy: the test loss replaces it, and less is better.
+ * Where values are predicted the rmse replaces it, and less is better; where neither was measured,
+ * the test loss.
  *
  * Threads: none. Test: tests/unit/report/test_verdict.c
  */
@@ -18,8 +19,8 @@
 
 struct hr_verdict {
     struct hr_groups groups;
-    bool by_loss;                   /* no run has an accuracy: the test loss is compared */
-    struct hr_spread *score;        /* (groups) owned; accuracy, or test loss */
+    enum hr_metric metric;          /* that is compared: accuracy, else rmse, else loss */
+    struct hr_spread *score;        /* (groups) owned; of the test set */
     double *p;                      /* (groups, groups) owned; adjusted; 1 where not tested */
     size_t best;                    /* the tested group of the best mean; groups.n: none is */
     size_t least_seeds, most_seeds; /* of groups that are tested */

@@ -43,6 +43,7 @@ static size_t count_tested(const struct hr_verdict *v)
 static void print_list(FILE *out, const struct hr_verdict *v, const char *head, choose_fn choose,
                        size_t than, bool distances)
 {
+    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
     const char *before = head;
     for (size_t g = 0; g < v->groups.n; g++) {
         if (!choose(v, g, than))
@@ -50,9 +51,8 @@ static void print_list(FILE *out, const struct hr_verdict *v, const char *head, 
         fprintf(out, "%s%s", before, v->groups.group[g].label);
         const double distance = v->score[g].mean - v->score[than].mean;
         if (distances)
-            fprintf(out, v->by_loss ? " (%.3g, p %s%.2g)" : " (%.2f points, p %s%.2g)",
-                    v->by_loss ? distance : 100 * distance,
-                    hr_verdict_p(v, g, than) < 1e-4 ? "< " : "",
+            fprintf(out, kind->scale > 1 ? " (%.2f points, p %s%.2g)" : " (%.3g, p %s%.2g)",
+                    kind->scale * distance, hr_verdict_p(v, g, than) < 1e-4 ? "< " : "",
                     fmax(hr_verdict_p(v, g, than), 1e-4));
         before = ", ";
     }
@@ -90,28 +90,37 @@ static size_t worst(const struct hr_verdict *v)
     return worst;
 }
 
-/* "96.51 %", or a loss. */
+/* "96.51 %", or four digits of a figure that is no share. */
 static const char *score_text(const struct hr_verdict *v, size_t g, char text[HR_HUMAN_MAX])
 {
-    if (v->by_loss)
-        snprintf(text, HR_HUMAN_MAX, "%.4g", v->score[g].mean);
-    else
-        snprintf(text, HR_HUMAN_MAX, "%.2f %%", 100 * v->score[g].mean);
+    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
+    snprintf(text, HR_HUMAN_MAX, kind->scale > 1 ? "%.2f%s" : "%.4g%s",
+             kind->scale * v->score[g].mean, kind->unit);
     return text;
+}
+
+/* What was compared, of several targets by the mean over them. */
+static const char *score_title(const struct hr_verdict *v)
+{
+    return v->metric == HR_METRIC_LOSS ? "Test loss" : hr_metric_kind(v->metric)->title;
 }
 
 static void print_scores(FILE *out, const struct hr_verdict *v)
 {
     char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX];
     const char *label = v->groups.group[v->best].label;
-    const char *what = v->by_loss ? "Test loss" : "Accuracy";
+    const char *what = score_title(v);
     score_text(v, v->best, best);
     if (count_told(v) == 0) {
         fprintf(out, "%s: no difference can be told from ", what);
         print_seeds(out, v);
-        fprintf(out, ".\n  The best mean is %s's, %s; the %s %s's, %s.", label, best,
-                v->by_loss ? "highest" : "lowest", v->groups.group[worst(v)].label,
-                score_text(v, worst(v), least));
+        score_text(v, worst(v), least);
+        if (v->score[worst(v)].mean == v->score[v->best].mean)
+            fprintf(out, ".\n  Their means are equal, %s.", best);
+        else
+            fprintf(out, ".\n  The best mean is %s's, %s; the %s %s's, %s.", label, best,
+                    hr_metric_kind(v->metric)->higher ? "lowest" : "highest",
+                    v->groups.group[worst(v)].label, least);
     } else {
         fprintf(out, "%s: %s has the best mean, %s over ", what, label, best);
         print_seeds(out, v);
@@ -153,6 +162,8 @@ static void print_target(FILE *out, const struct hr_groups *groups, double targe
 {
     size_t first = groups->n;
     char text[HR_HUMAN_MAX];
+    const struct hr_metric_text asked =
+        hr_target_text(hr_metric_of_run(groups->group[0].run[0]), target);
     for (size_t g = 0; g < groups->n; g++) {
         const struct hr_spread s = hr_run_group_target(&groups->group[g]);
         if (s.n == groups->group[g].n &&
@@ -161,10 +172,10 @@ static void print_target(FILE *out, const struct hr_groups *groups, double targe
     }
     fprintf(out, "Target: ");
     if (first == groups->n)
-        fprintf(out, "no strategy reached %.4g %% with every seed.", 100 * target);
+        fprintf(out, "no strategy reached %s with every seed.", asked.text);
     else
-        fprintf(out, "%s reached %.4g %% first, after %s s on average.", groups->group[first].label,
-                100 * target,
+        fprintf(out, "%s reached %s first, after %s s on average.", groups->group[first].label,
+                asked.text,
                 hr_human_seconds(text, hr_run_group_target(&groups->group[first]).mean));
     for (size_t g = 0; g < groups->n; g++) {
         const size_t reached = hr_run_group_target(&groups->group[g]).n;

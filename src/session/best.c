@@ -2,19 +2,13 @@
 
 #include <math.h>
 
-static double value_of(const struct hr_early_stop *rule, const struct hr_curve_point *point)
-{
-    return rule->by_accuracy ? hr_curve_accuracy(point) : hr_curve_loss(point);
-}
-
 bool hr_best_is_beaten(const struct hr_early_stop *rule, const struct hr_best *best,
                        const struct hr_curve_point *point)
 {
-    const double value = value_of(rule, point);
+    const double value = hr_metric_at(rule->metric, point);
     if (!isfinite(value))
         return false;
-    const double gain = rule->by_accuracy ? value - best->value : best->value - value;
-    return !best->any || gain > rule->min_delta;
+    return !best->any || hr_metric_better(rule->metric, value, best->value, rule->min_delta);
 }
 
 struct hr_best hr_best_of(const struct hr_early_stop *rule, const struct hr_curve_point *curve,
@@ -23,7 +17,8 @@ struct hr_best hr_best_of(const struct hr_early_stop *rule, const struct hr_curv
     struct hr_best best = {.any = false};
     for (size_t i = 0; i < n; i++)
         if (hr_best_is_beaten(rule, &best, &curve[i]))
-            best = (struct hr_best){.any = true, .point = i, .value = value_of(rule, &curve[i])};
+            best = (struct hr_best){
+                .any = true, .point = i, .value = hr_metric_at(rule->metric, &curve[i])};
         else
             best.since++;
     return best;

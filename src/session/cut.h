@@ -89,6 +89,7 @@ struct hr_cuts {
     bool saves;                      /* checkpoints are wanted */
     struct hr_early_stop early_stop, keep_best;
     bool validates; /* what is measured is of a validation split (data/held_out.h) */
+    bool values;    /* the model predicts values, and no classes */
     struct hr_past past;
 };
 

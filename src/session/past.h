@@ -9,7 +9,9 @@
 #include "session/cut.h"
 #include "session/saved.h"
 
-enum { HR_PAST_TENSORS = 1, HR_PAST_POINT = 6 };
+/* Numbers of a point of the curve: samples, seconds, epoch, train_loss, loss; then accuracy, or
+ * where values are predicted rmse, mae and r2. */
+enum { HR_PAST_TENSORS = 1, HR_PAST_CLASSES = 6, HR_PAST_VALUES = 8 };
 
 /* How many doubles the curve takes at the current cut. */
 size_t hr_past_numbers(const struct hr_cuts *cuts);

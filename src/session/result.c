@@ -41,7 +41,7 @@ static void fill_best(const struct hr_cuts *cuts, const struct hr_train_options 
     struct hr_best_evaluation *best = &result->best;
     if (!rule->asked || result->ncurve == 0)
         return;
-    snprintf(best->metric, sizeof best->metric, "%s", hr_early_stop_metric(rule));
+    snprintf(best->metric, sizeof best->metric, "%s", hr_metric_kind(rule->metric)->name);
     best->value = found.any ? found.value : (double)NAN;
     best->epoch = found.any ? result->curve[found.point].epoch : (double)NAN;
     best->restored = stops && found.any && !cuts->cut->interrupted;
@@ -52,7 +52,34 @@ static void fill_best(const struct hr_cuts *cuts, const struct hr_train_options 
                  options->checkpoint_dir);
 }
 
-static enum hr_status copy_curve(const struct hr_cuts *cuts, double target,
+/* When --target-accuracy, or --target-rmse, was first reached. */
+static double seconds_to_target(const struct hr_train_options *options,
+                                const struct hr_run_result *result)
+{
+    const enum hr_metric metric = hr_metric_of_run(result);
+    const double target = hr_target_of(options, metric);
+    double seconds = -1;
+    for (size_t i = result->ncurve; target > 0 && i-- > 0;) {
+        const double value = hr_metric_at(metric, &result->curve[i]);
+        if (!isnan(value) && !hr_metric_better(metric, target, value, 0))
+            seconds = result->curve[i].seconds;
+    }
+    return seconds;
+}
+
+static void take_point(const struct hr_curve_point *last, struct hr_run_result *result)
+{
+    const struct hr_fit none = {(double)NAN, (double)NAN, (double)NAN};
+    result->train_loss = last->train_loss;
+    result->test_loss = last->test_loss;
+    result->test_accuracy = last->test_accuracy;
+    result->test_fit = last->validated ? none : last->fit;
+    result->validation_loss = last->validation_loss;
+    result->validation_accuracy = last->validation_accuracy;
+    result->validation_fit = last->fit;
+}
+
+static enum hr_status copy_curve(const struct hr_cuts *cuts, const struct hr_train_options *options,
                                  struct hr_run_result *result)
 {
     result->ncurve = hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: hr_cut_add_point */
@@ -60,18 +87,10 @@ static enum hr_status copy_curve(const struct hr_cuts *cuts, double target,
     if (!result->curve)
         return hr_fail(HR_E_NOMEM, "no memory for a curve of %zu points", result->ncurve);
     memcpy(result->curve, cuts->curve, result->ncurve * sizeof *result->curve);
-    result->target_seconds = -1;
-    for (size_t i = result->ncurve; target > 0 && i-- > 0;)
-        if (hr_curve_accuracy(&result->curve[i]) >= target)
-            result->target_seconds = result->curve[i].seconds;
+    result->target_seconds = seconds_to_target(options, result);
     if (!result->ncurve)
         return HR_OK;
-    const struct hr_curve_point *last = point_of_weights(cuts, result);
-    result->train_loss = last->train_loss;
-    result->test_loss = last->test_loss;
-    result->test_accuracy = last->test_accuracy;
-    result->validation_loss = last->validation_loss;
-    result->validation_accuracy = last->validation_accuracy;
+    take_point(point_of_weights(cuts, result), result);
     result->test_evaluations = cuts->validates ? 0 : result->ncurve;
     return HR_OK;
 }
@@ -91,7 +110,7 @@ enum hr_status hr_result_finish(const struct hr_cuts *cuts, const struct hr_trai
                                 const struct hr_accounts *accounts, struct hr_run_result *result)
 {
     HR_TRY(fill_times(accounts, result));
-    HR_TRY(copy_curve(cuts, options->target_accuracy, result));
+    HR_TRY(copy_curve(cuts, options, result));
     fill_best(cuts, options, result);
     fill_past(cuts, options, result);
     result->steps = hr_cut_step(cuts);

@@ -166,7 +166,7 @@ static size_t bytes_of(const struct hr_saver *saver)
 {
     enum { TEXTS = 65536 };
     return saver->bytes + hr_class_names_entries(saver->dataset) * sizeof(struct hr_metadata) +
-           HR_PAST_POINT * saver->cuts->curve_room * sizeof(double) + TEXTS;
+           HR_PAST_VALUES * saver->cuts->curve_room * sizeof(double) + TEXTS;
 }
 
 /* A kill between a save and its mark leaves `best` behind, and so does going on from an older one,

@@ -76,13 +76,8 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
                        "variables, and could not go on from the best ones; expected --solver sgd, "
                        "or --keep-best",
                        o->early_stop);
-    if (strcmp(o->model, "mf") != 0 ||
-        !(cuts->early_stop.by_accuracy || cuts->keep_best.by_accuracy))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--%s: --model mf predicts no classes, and has no accuracy; "
-                   "expected loss",
-                   cuts->early_stop.by_accuracy ? "early-stop" : "keep-best");
+    HR_TRY(hr_early_stop_fits(&cuts->early_stop, "early-stop", !strcmp(o->model, "mf")));
+    return hr_early_stop_fits(&cuts->keep_best, "keep-best", !strcmp(o->model, "mf"));
 }
 
 static enum hr_status settle_rate(struct hr_sparse_run *run)

@@ -84,7 +84,7 @@ static void nothing_asked_never_ends(void **state)
     const struct hr_best best = {.since = 1000};
     assert_false(hr_best_is_over(&rule, &best));
     CHECK_OK(hr_keep_best_parse("accuracy", &rule));
-    assert_true(rule.asked && rule.by_accuracy);
+    assert_true(rule.asked && rule.metric == HR_METRIC_ACCURACY);
     assert_false(hr_best_is_over(&rule, &best));
 }
 

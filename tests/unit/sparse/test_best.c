@@ -171,10 +171,10 @@ static void what_cannot_be_is_refused(void **state)
     check_refused(options, &linear, "not with --solver dual");
     options = stopping(&kinds[2], 1);
     snprintf(options.early_stop, sizeof options.early_stop, "accuracy,3");
-    check_refused(options, &ratings, "--early-stop: --model mf predicts no classes");
+    check_refused(options, &ratings, "there is no accuracy where values are predicted");
     options.early_stop[0] = '\0';
     snprintf(options.keep_best, sizeof options.keep_best, "accuracy");
-    check_refused(options, &ratings, "--keep-best: --model mf predicts no classes");
+    check_refused(options, &ratings, "there is no accuracy where values are predicted");
 }
 
 int main(void)

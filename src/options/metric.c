@@ -1,0 +1,99 @@
+#include "options/metric.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct hr_metric_kind kinds[HR_METRICS] = {
+    [HR_METRIC_LOSS] = {"loss", "Loss", 1, "", false, true, true},
+    [HR_METRIC_ACCURACY] = {"accuracy", "Accuracy", 100, " %", true, true, false},
+    [HR_METRIC_RMSE] = {"rmse", "RMSE", 1, "", false, false, true},
+    [HR_METRIC_MAE] = {"mae", "MAE", 1, "", false, false, true},
+    [HR_METRIC_R2] = {"r2", "R2", 1, "", true, false, true},
+};
+
+const struct hr_metric_kind *hr_metric_kind(enum hr_metric metric)
+{
+    return &kinds[metric];
+}
+
+bool hr_metric_parse(const char *name, enum hr_metric *out)
+{
+    for (size_t m = 0; m < HR_METRICS; m++)
+        if (!strcmp(name, kinds[m].name)) {
+            *out = (enum hr_metric)m;
+            return true;
+        }
+    return false;
+}
+
+bool hr_metric_better(enum hr_metric metric, double a, double b, double margin)
+{
+    const double gain = kinds[metric].higher ? a - b : b - a;
+    return gain > margin;
+}
+
+static double pick(enum hr_metric metric, double loss, double accuracy, const struct hr_fit *fit)
+{
+    switch (metric) {
+    case HR_METRIC_LOSS:
+        return loss;
+    case HR_METRIC_ACCURACY:
+        return accuracy;
+    case HR_METRIC_RMSE:
+        return fit->rmse;
+    case HR_METRIC_MAE:
+        return fit->mae;
+    case HR_METRIC_R2:
+        return fit->r2;
+    case HR_METRICS:
+        break;
+    }
+    return (double)NAN;
+}
+
+static const struct hr_fit unmeasured = {(double)NAN, (double)NAN, (double)NAN};
+
+double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point)
+{
+    const struct hr_fit *fit = point->values ? &point->fit : &unmeasured;
+    return pick(metric, hr_curve_loss(point), hr_curve_accuracy(point), fit);
+}
+
+double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run)
+{
+    const struct hr_fit *fit = run->targets ? &run->test_fit : &unmeasured;
+    return pick(metric, run->test_loss, run->test_accuracy, fit);
+}
+
+double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run)
+{
+    const struct hr_fit *fit = run->targets ? &run->validation_fit : &unmeasured;
+    if (!run->validation_samples)
+        return (double)NAN;
+    return pick(metric, run->validation_loss, run->validation_accuracy, fit);
+}
+
+struct hr_metric_text hr_metric_text(enum hr_metric metric, double value)
+{
+    struct hr_metric_text out;
+    const struct hr_metric_kind *kind = &kinds[metric];
+    const double shown = value * kind->scale;
+    if (kind->scale > 1)
+        snprintf(out.text, sizeof out.text, "%.2f%s", shown, kind->unit);
+    else if (fabs(shown) < 1e4 && fabs(shown) >= 1e-2)
+        snprintf(out.text, sizeof out.text, "%.4f%s", shown, kind->unit);
+    else
+        snprintf(out.text, sizeof out.text, "%.4g%s", shown, kind->unit);
+    return out;
+}
+
+struct hr_metric_text hr_target_text(enum hr_metric metric, double target)
+{
+    struct hr_metric_text out;
+    const struct hr_metric_kind *kind = &kinds[metric];
+    const bool share = kind->scale > 1;
+    snprintf(out.text, sizeof out.text, "%s%s%.4g%s", share ? "" : kind->name, share ? "" : " ",
+             target * kind->scale, kind->unit);
+    return out;
+}

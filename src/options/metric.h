@@ -1,0 +1,76 @@
+/* metric.h - what is measured on samples that are not trained on: its name, how people read it, and
+ * which way is better. Whoever shows, compares or chooses by a figure asks this table.
+ *
+ *     loss       what is minimised             both
+ *     accuracy   share of right answers, 0..1  of classes
+ *     rmse, mae  in the targets' own units     of values (--task regress, --model linear and mf)
+ *     r2         1: all of it is explained     of values
+ *
+ * Threads: pure functions. Test: tests/unit/options/test_metric.c
+ */
+#ifndef HR_OPTIONS_METRIC_H
+#define HR_OPTIONS_METRIC_H
+
+#include <stdbool.h>
+
+#include "hogring/train.h"
+
+enum hr_metric {
+    HR_METRIC_LOSS,
+    HR_METRIC_ACCURACY,
+    HR_METRIC_RMSE,
+    HR_METRIC_MAE,
+    HR_METRIC_R2,
+    HR_METRICS
+};
+
+struct hr_metric_kind {
+    const char *name;  /* in options and JSON: "accuracy" */
+    const char *title; /* where a sentence begins with it: "Accuracy" */
+    double scale;      /* people read scale times the value ... */
+    const char *unit;  /* ... and this behind it: " %" */
+    bool higher;       /* is better */
+    bool of_classes, of_values;
+};
+
+const struct hr_metric_kind *hr_metric_kind(enum hr_metric metric);
+
+/* false: no metric has this name. */
+bool hr_metric_parse(const char *name, enum hr_metric *out);
+
+/* Is a better than b, by more than `margin`? Not where one of them is not a number. */
+bool hr_metric_better(enum hr_metric metric, double a, double b, double margin);
+
+/* What it was at an evaluation; NaN where it was not measured. */
+double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point);
+/* On the test set at the end of a run, and on its validation split. */
+double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run);
+double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run);
+
+/* The one that people look at first: accuracy, or of values the rmse. */
+static inline enum hr_metric hr_metric_of_run(const struct hr_run_result *run)
+{
+    return run->targets ? HR_METRIC_RMSE : HR_METRIC_ACCURACY;
+}
+
+/* What the options ask a run to reach (--target-accuracy, --target-rmse); 0: nothing. */
+static inline double hr_target_of(const struct hr_train_options *options, enum hr_metric metric)
+{
+    return metric == HR_METRIC_RMSE ? options->target_rmse : options->target_accuracy;
+}
+
+/* Of the two, the one that is given. */
+static inline double hr_target_asked(const struct hr_train_options *options)
+{
+    return options->target_rmse > 0 ? options->target_rmse : options->target_accuracy;
+}
+
+/* "96.51 %", "0.4123": a value as people read it. */
+struct hr_metric_text {
+    char text[40];
+};
+struct hr_metric_text hr_metric_text(enum hr_metric metric, double value);
+/* The same of one that a user gave: "97 %", "rmse 3.5". */
+struct hr_metric_text hr_target_text(enum hr_metric metric, double target);
+
+#endif
