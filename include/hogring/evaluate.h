@@ -5,7 +5,10 @@
 #ifndef HOGRING_EVALUATE_H
 #define HOGRING_EVALUATE_H
 
+#include <stdint.h>
+
 #include "hogring/data.h"
+#include "hogring/run_result.h"
 #include "hogring/status.h"
 
 #ifdef __cplusplus
@@ -14,10 +17,24 @@ extern "C" {
 
 struct hr_evaluation {
     char model[1024];                /* the layers in full */
-    double test_loss, test_accuracy; /* accuracy: NaN where numbers are predicted (mf) */
+    double test_loss, test_accuracy; /* accuracy: NaN where values are predicted */
+    size_t targets;    /* values of each sample that are predicted; 0: classes. With some: */
+    struct hr_fit fit; /* the mean over the targets, */
+    struct hr_target_fit {
+        char name[64];          /* "" where the data have no header */
+        double mean, deviation; /* that outputs are scaled by */
+        struct hr_fit fit;
+    } * target;             /* (targets) owned: and of each; NULL of sparse models */
     size_t count, noutputs; /* samples of the test split (mf: ratings), outputs of the network */
-    float *outputs;         /* (count, noutputs) what the last layer gave; of sparse models w.x, or
-                               the rating that is predicted; owned */
+    float *outputs;         /* (count, noutputs) what the last layer gave; values as they are
+                               predicted, in the targets' own units; of sparse models w.x; owned */
+    size_t classes;         /* that the model tells apart; 0: of sparse models */
+    char **class_names;     /* (classes) owned; NULL: "0", "1", ... */
+    uint32_t *labels;       /* (count) of the samples, as the model numbers its classes; owned */
+    uint32_t *answers;      /* (count) the model's: the first largest output, or as the loss has it;
+                               UINT32_MAX where an output is not a number; owned */
+    const char *loss;       /* cross-entropy, bce, mse; NULL: of sparse models */
+    float *losses;          /* (count) of each sample; NULL: of sparse models; owned */
 };
 
 /* Evaluate a checkpoint's model, or a .safetensors file's, on the test split, in this thread.

@@ -45,10 +45,12 @@ struct hr_every {
 
 struct hr_train_options {
     char strategy[32];
-    char algorithm[32];      /* of all-reduce: auto, direct, ring, master-worker */
-    char model[1024];        /* a built-in name (mlp, cnn, ...), layers, or a sparse model */
-    char loss[16];           /* cross-entropy, bce, mse */
-    double label_smoothing;  /* cross-entropy */
+    char algorithm[32];     /* of all-reduce: auto, direct, ring, master-worker */
+    char model[1024];       /* a built-in name (mlp, cnn, ...), layers, or a sparse model */
+    char loss[16];          /* cross-entropy, bce, mse, huber; auto: cross-entropy, of values mse */
+    double huber_delta;     /* huber */
+    char target_scale[16];  /* of values: standard: learned with mean 0, deviation 1; none */
+    double label_smoothing; /* cross-entropy */
     char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
     bool replace_head;       /* but for the last layer, which is drawn from the seed */
     char freeze[256];  /* globs over names of tensors, as "0.*,2.bias", that are not trained; "" */
@@ -87,7 +89,8 @@ struct hr_train_options {
     char bucket_size[16]; /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];   /* zero-copy, or copy: gradients travel through the rings (allreduce) */
     char link[64];        /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
-    char task[16];        /* auto: refuse labels that look like values; classify: each is a class */
+    char task[16];        /* auto: refuse labels that look like values; classify: each is a class;
+                             regress: they are values (the data set's targets) */
     char reduce[16];      /* sum, or repro: bits that do not depend on the number of workers */
     size_t micro_shards;  /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
@@ -118,8 +121,8 @@ struct hr_train_options {
     uint64_t max_steps;     /* 0: no limit; updates of the model */
     double max_seconds;     /* from the start of the run; 0: no limit */
     char early_stop[64];    /* METRIC,PATIENCE[,MIN-DELTA]: stop when as many evaluations have not
-                                  improved the metric (loss, accuracy), and end with the weights of
-                                  the best; "": do not */
+                                  improved the metric (loss, accuracy; of values rmse, mae,
+                                  r2), and end with the weights of the best; "": do not */
     char on_loss[16];       /* of a rank: stop, continue, restart */
     char lost_batch[16];    /* of a lost worker: reissue, count */
     size_t max_restarts;    /* of lost ranks, in all */
@@ -130,7 +133,7 @@ struct hr_train_options {
     char checkpoint_dir[1024]; /* "": save nothing */
     struct hr_every checkpoint_every;
     size_t keep;         /* newest checkpoints to keep; 0: all */
-    char keep_best[16];  /* and the best one, by loss or accuracy: `best`; "": do not */
+    char keep_best[16];  /* and the best one, by such a metric: `best`; "": do not */
     bool overwrite;      /* remove another run's checkpoints in checkpoint_dir; else refuse them */
     char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
     bool finished_ok;    /* resume: a finished run is not an error */
@@ -154,6 +157,7 @@ struct hr_run_info {
     const char *optimizer;   /* name and settings: "adam, beta1 0.9, ..." */
     const char *manner;      /* the strategy's own options: "sync-every 8"; "": it has none */
     const char *times;       /* models of the times of gradients and messages; "": real times */
+    const char *task;        /* of values: "mse of price (mean 350, deviation 120)"; NULL: classes */
     const char *frozen;      /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
     const char *memory;      /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
     const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */

@@ -8,6 +8,7 @@
 #include "checkpoint/claim.h"
 #include "checkpoint/safetensors.h"
 #include "options/meaning.h"
+#include "options/metric.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/compare_runs.h"
@@ -213,8 +214,8 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     size_t good;
     const enum hr_status failed = sort_out(runs, &good);
     if (good) {
-        hr_table_print(out, runs->results, good, cli->train.target_accuracy);
-        hr_verdict_print(out, runs->results, good, cli->train.target_accuracy);
+        hr_table_print(out, runs->results, good, hr_target_asked(&cli->train));
+        hr_verdict_print(out, runs->results, good, hr_target_asked(&cli->train));
     }
     HR_TRY(hr_outcome_write(
         cli, dataset,
@@ -271,6 +272,7 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
     cli->data_options.admit = admit;
     cli->data_options.admit_arg = runs;
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    HR_TRY(hr_outcome_check_task(cli, dataset));
     for (size_t i = 0; i < runs->n; i++) /* before the first is trained */
         HR_TRY(hr_train_check(&runs->options[i], dataset));
     if (cli->concurrent)

@@ -91,6 +91,7 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
     override(cli, replay);
     cli->train = replay->options; /* for JSON, plot and progress */
     HR_TRY(hr_dataset_open_with(replay->data, &replay->data_options, dataset));
+    HR_TRY(hr_outcome_check_task(cli, dataset));
     if (cli->what_if[0])
         return hr_cli_what_if(cli, replay, dataset);
     const struct hr_observer observer =

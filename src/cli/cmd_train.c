@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "options/meaning.h"
+#include "options/metric.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/outcome.h"
@@ -103,6 +104,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     cli->data_options.admit = hr_train_admit;
     cli->data_options.admit_arg = &cli->train;
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    HR_TRY(hr_outcome_check_task(cli, dataset));
     const struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
     watch.hints = cli;
@@ -113,7 +115,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     if (status != HR_OK)
         return train_failed(cli, dataset, result, watch.started, status);
     if (!result->interrupted || result->ncurve)
-        hr_table_print(hr_outcome_stream(cli), result, 1, cli->train.target_accuracy);
+        hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train));
     print_end(hr_outcome_stream(cli), result);
     HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
     return result->interrupted

@@ -20,7 +20,7 @@ static enum hr_status hint_at_labels(const struct hr_cli *cli, const struct hr_d
     if (look.kind == HR_LABELS_DOUBT)
         hr_log(HR_LOG_WARNING,
                "%s: %zu different numbers label %zu samples: each is taken for a class; if they "
-               "are values, nothing is learned from their order",
+               "are values, --task regress predicts them",
                dataset->name, look.distinct, look.samples);
     return HR_OK;
 }
@@ -43,6 +43,12 @@ static enum hr_status hint_at_splits(const struct hr_cli *cli, const struct hr_d
            "%s: %zu of %zu classes have test samples and no training samples, such as \"%s\"",
            dataset->name, untaught, dataset->classes, name);
     return HR_OK;
+}
+
+static enum hr_status hint_at_classes(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    HR_TRY(hint_at_labels(cli, dataset));
+    return hint_at_splits(cli, dataset);
 }
 
 static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_dataset *dataset)
@@ -105,9 +111,9 @@ static void hint_at_looking(const struct hr_cli *cli, const struct hr_dataset *d
     const char *who = o->early_stop[0] ? "early-stop" : o->keep_best[0] ? "keep-best" : NULL;
     if (who && !(o->validation_fraction > 0) && !dataset->validation.count)
         hr_log(HR_LOG_WARNING,
-               "--%s chooses by the test set, so the test accuracy flatters what it chose; "
+               "--%s chooses by the test set, so the test %s flatters what it chose; "
                "--validation-fraction 0.2 would hold out training samples for that",
-               who);
+               who, dataset->targets.count ? "rmse" : "accuracy");
 }
 
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
@@ -118,9 +124,7 @@ void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
     if (hr_sparse_is_model(cli->train.model))
         return; /* what follows is of networks */
     hint_at_missing(cli, dataset);
-    enum hr_status status = hint_at_labels(cli, dataset);
-    if (status == HR_OK)
-        status = hint_at_splits(cli, dataset);
+    enum hr_status status = dataset->targets.count ? HR_OK : hint_at_classes(cli, dataset);
     if (status == HR_OK && !cli->quiet)
         status = hint_at_scales(cli, dataset);
     if (status != HR_OK)

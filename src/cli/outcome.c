@@ -33,6 +33,21 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     return check_output("out", cli->out);
 }
 
+enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    const bool values = dataset->targets.count || !strcmp(cli->train.model, "mf");
+    if (dataset->targets.count && !strcmp(cli->train.task, "auto"))
+        return hr_fail(HR_E_USAGE, "%s: its labels are values, expected --task regress",
+                       dataset->name);
+    if (cli->expect_accuracy > 0 && values)
+        return hr_fail(HR_E_USAGE, "--expect-accuracy: means nothing where values are predicted; "
+                                   "expected --expect-rmse");
+    if (cli->expect_rmse > 0 && !values)
+        return hr_fail(HR_E_USAGE, "--expect-rmse: means nothing where classes are predicted (it "
+                                   "belongs to --task regress)");
+    return HR_OK;
+}
+
 /* Stopped before anything was evaluated: there is nothing to draw, and that is no mistake. */
 static bool was_cut_off(const struct hr_run_result *runs, size_t n)
 {
@@ -108,6 +123,12 @@ enum hr_status hr_outcome_expect(const struct hr_cli *cli, const struct hr_run_r
             return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: %s, seed %llu, reached %.4f",
                            cli->expect_accuracy, name, (unsigned long long)runs[i].seed,
                            runs[i].test_accuracy);
+        }
+        if (cli->expect_rmse > 0 && !(runs[i].test_fit.rmse <= cli->expect_rmse)) {
+            name_run(runs, n, i, name, sizeof name);
+            return hr_fail(HR_E_EXPECTATION, "--expect-rmse %g: %s, seed %llu, reached %g",
+                           cli->expect_rmse, name, (unsigned long long)runs[i].seed,
+                           runs[i].test_fit.rmse);
         }
         if (cli->expect_digest[0] && strcmp(cli->expect_digest, runs[i].weights_digest) != 0)
             return hr_fail(HR_E_EXPECTATION, "--expect-digest %s: the weights have %s",

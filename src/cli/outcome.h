@@ -10,6 +10,9 @@
  * above 1, an unknown picture format or an output that cannot be written. (--record, --calibrate
  * and --checkpoint-dir are taken by training when it starts.) */
 HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
+/* When the data are there: refuse to expect an accuracy of values, or an rmse of classes. */
+HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
+                                                const struct hr_dataset *dataset);
 
 /* When training begins: what an earlier run wrote to --json and --plot goes, so that whatever is
  * there in the end is of this one. */

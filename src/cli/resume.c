@@ -8,6 +8,7 @@
 #include "checkpoint/claim.h"
 #include "checkpoint/safetensors.h"
 #include "options/command_line.h"
+#include "options/task.h"
 #include "hogring/checkpoint.h"
 
 static const char prefix[] = "option."; /* of keys: train/kept.c */
@@ -107,6 +108,7 @@ enum hr_status hr_cli_resume(struct hr_cli *cli)
         if (strlen(checkpoint->path) < sizeof cli->train.resume)
             strcpy(cli->train.resume, checkpoint->path);
         adopt_all(cli, checkpoint);
+        hr_task_settle(&cli->train, &cli->data_options);
         hr_checkpoint_free(checkpoint);
     }
     free(checkpoint);

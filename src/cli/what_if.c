@@ -9,6 +9,7 @@
 
 #include "cli/outcome.h"
 #include "cli/watch.h"
+#include "options/metric.h"
 #include "report/human.h"
 
 enum { RECORDED, MODEL, CHANGED, RUNS };
@@ -21,9 +22,11 @@ static void print_row(FILE *out, const char *name, const struct hr_run_result *r
     snprintf(title, sizeof title, "%.40s", name);
     if (run->nlosses)
         snprintf(title, sizeof title, "%.*s, %zu lost", 18, name, run->nlosses);
-    fprintf(out, "%-28.28s  %8s  %7llu  %6.2f/%-4llu  %9.4f  %10.2f\n", title,
+    const enum hr_metric metric = hr_metric_of_run(run);
+    fprintf(out, "%-28.28s  %8s  %7llu  %6.2f/%-4llu  %9.4f  %10.*f\n", title,
             hr_human_seconds(seconds, run->seconds), (unsigned long long)run->updates, mean,
-            (unsigned long long)run->stale_max, run->test_loss, 100 * run->test_accuracy);
+            (unsigned long long)run->stale_max, run->test_loss, run->targets ? 4 : 2,
+            hr_metric_kind(metric)->scale * hr_metric_of_test(metric, run));
 }
 
 /* The model draws its own order of updates: what that alone did to the loss is the measure of what
@@ -43,7 +46,7 @@ static void print_all(FILE *out, const char *what, const struct hr_run_result *r
 {
     const struct hr_run_result *model = &runs[MODEL], *changed = &runs[CHANGED];
     fprintf(out, "%-28s  %8s  %7s  %-11s  %9s  %10s\n", "", "seconds", "updates", "stale mean/max",
-            "test loss", "accuracy %");
+            "test loss", model->targets ? "rmse" : "accuracy %");
     print_row(out, "recorded, replayed", &runs[RECORDED]);
     print_row(out, "in virtual time", model);
     print_row(out, what, changed);

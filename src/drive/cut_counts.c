@@ -2,6 +2,7 @@
 
 #include "server/staleness.h"
 #include "strategy/last_cut.h"
+#include "worker/measured.h"
 
 /* The index at which all workers are. */
 static uint64_t index_of_cut(const struct hr_leader *leader)
@@ -61,7 +62,11 @@ static void add_curve_point(const struct hr_leader *leader)
         .epoch = (double)cut->index / (double)leader->job->shared->schedule.batches_per_epoch,
         .train_loss = mean_epoch_loss(&cut->trained),
     };
-    hr_train_job_measured(leader->job, &point.test_loss, &point.test_accuracy);
+    const struct hr_measured measured = hr_train_job_measured(leader->job);
+    point.test_loss = measured.loss;
+    point.test_accuracy = measured.accuracy;
+    point.values = leader->cuts.values;
+    point.fit = measured.fit;
     point = hr_cut_measured(&leader->cuts, point);
     if (hr_cut_improves(&leader->cuts, &point))
         hr_best_weights_keep(&leader->job->best, leader->job->shared->snapshot.weights);

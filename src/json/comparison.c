@@ -1,8 +1,13 @@
 #include "json/comparison.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/best.h"
 #include "json/value.h"
 #include "report/lost_ranks.h"
+#include "report/report.h"
 #include "report/verdict.h"
 
 static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)
@@ -17,15 +22,16 @@ static json_t *strategy(const struct hr_verdict *v, size_t g)
     const struct hr_run_group *group = &v->groups.group[g];
     const bool judged = hr_verdict_tested(v, g) && g != v->best;
     return json_pack(
-        "{so so so so so so so so so so so so so}", "label", hr_json_text(group->label), "strategy",
-        hr_json_text(group->run[0]->strategy), "seeds", hr_json_count(group->n), "interrupted",
-        json_boolean(group->interrupted), "test_accuracy", spread(group, hr_measure_accuracy),
-        "test_loss", spread(group, hr_measure_test_loss), "train_loss",
-        spread(group, hr_measure_train_loss), "seconds", spread(group, hr_measure_seconds),
-        "samples_per_s", spread(group, hr_measure_rate), "updates",
-        spread(group, hr_measure_updates), "p_against_best",
-        judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(), "worse_than_best",
-        json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
+        "{so so so so so so so so so so so so so so so so}", "label", hr_json_text(group->label),
+        "strategy", hr_json_text(group->run[0]->strategy), "seeds", hr_json_count(group->n),
+        "interrupted", json_boolean(group->interrupted), "test_accuracy",
+        spread(group, hr_measure_accuracy), "test_rmse", spread(group, hr_measure_rmse), "test_mae",
+        spread(group, hr_measure_mae), "test_r2", spread(group, hr_measure_r2), "test_loss",
+        spread(group, hr_measure_test_loss), "train_loss", spread(group, hr_measure_train_loss),
+        "seconds", spread(group, hr_measure_seconds), "samples_per_s",
+        spread(group, hr_measure_rate), "updates", spread(group, hr_measure_updates),
+        "p_against_best", judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(),
+        "worse_than_best", json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
         hr_json_count(hr_run_group_lost(group)));
 }
 
@@ -65,7 +71,25 @@ static json_t *pairs(const struct hr_verdict *v)
     return array;
 }
 
-json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n)
+/* The verdict in words, without the blanks that lines begin with. */
+static json_t *sentences(const struct hr_run_result *runs, size_t n, double target)
+{
+    char *text = NULL;
+    size_t bytes;
+    json_t *array = json_array();
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return array;
+    hr_verdict_print(out, runs, n, target);
+    if (fclose(out) == 0)
+        for (char *rest, *line = strtok_r(text, "\n", &rest); line;
+             line = strtok_r(NULL, "\n", &rest))
+            json_array_append_new(array, hr_json_text(line + strspn(line, " ")));
+    free(text);
+    return array;
+}
+
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, double target)
 {
     static const char *const compared_at[] = {"last", "best", "mixed"};
     struct hr_verdict v;
@@ -74,12 +98,13 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n)
     json_t *object = json_null();
     if (v.groups.n > 1)
         object = json_pack(
-            "{ss so so so ss so so}", "test", "Welch, two-sided, Holm over all pairs", "level",
-            hr_json_number(HR_VERDICT_LEVEL), "best",
+            "{ss so so so so ss so so so}", "test", "Welch, two-sided, Holm over all pairs",
+            "level", hr_json_number(HR_VERDICT_LEVEL), "metric",
+            hr_json_text(hr_metric_kind(v.metric)->name), "best",
             v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label) : json_null(),
             "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)), "compared_at",
             compared_at[hr_best_compared(&v.groups)], "strategies", strategies(&v), "pairs",
-            pairs(&v));
+            pairs(&v), "sentences", sentences(runs, n, target));
     hr_verdict_free(&v);
     return object;
 }

@@ -12,10 +12,12 @@
  * seed), in the order of the table.
  *
  * Figures of runs are {"mean", "sd", "min", "max"} over the seeds; sd is that of the sample.
+ * "sentences": what hr_verdict_print says, line by line; target is its.
+ *
  * "best": the label with the best mean accuracy among the tested strategies (several seeds, none
  * interrupted); null: none was tested. "p_against_best": Welch's p adjusted by Holm (verdict.h);
  * null for the best and for those not tested. "comparison" is null for fewer than two strategies.
  */
-json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n);
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, double target);
 
 #endif

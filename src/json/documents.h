@@ -43,6 +43,8 @@ struct hr_endings {
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings);
 
+json_t *hr_json_point(const struct hr_curve_point *point);
+
 /* --- rows */
 
 /* One row of `hogring bench`. */

@@ -25,23 +25,36 @@
 
 /* --- a run */
 
+/* "rmse", "mae", "r2" of a split; null where classes are predicted, or it was not measured. */
+static json_t *fit(const struct hr_fit *fit, bool measured)
+{
+    if (!measured)
+        return json_null();
+    return json_pack("{so so so}", "rmse", hr_json_number(fit->rmse), "mae",
+                     hr_json_number(fit->mae), "r2", hr_json_number(fit->r2));
+}
+
+json_t *hr_json_point(const struct hr_curve_point *p)
+{
+    return json_pack(
+        "{so so so so so so so so so so}", "samples", hr_json_count(p->samples), "seconds",
+        hr_json_number(p->seconds), "epoch", hr_json_number(p->epoch), "train_loss",
+        hr_json_number(p->train_loss), "test_loss", hr_json_number(p->test_loss), "test_accuracy",
+        hr_json_number(p->test_accuracy), "validation_loss",
+        hr_json_number(p->validated ? p->validation_loss : (double)NAN), "validation_accuracy",
+        hr_json_number(p->validated ? p->validation_accuracy : (double)NAN), "test_fit",
+        fit(&p->fit, p->values && !p->validated), "validation_fit",
+        fit(&p->fit, p->values && p->validated));
+}
+
 static json_t *curve(const struct hr_run_result *run)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < run->ncurve; i++) {
-        const struct hr_curve_point *p = &run->curve[i];
-        json_t *point = json_pack(
-            "{so so so so so so so so}", "samples", hr_json_count(p->samples), "seconds",
-            hr_json_number(p->seconds), "epoch", hr_json_number(p->epoch), "train_loss",
-            hr_json_number(p->train_loss), "test_loss", hr_json_number(p->test_loss),
-            "test_accuracy", hr_json_number(p->test_accuracy), "validation_loss",
-            hr_json_number(p->validated ? p->validation_loss : (double)NAN), "validation_accuracy",
-            hr_json_number(p->validated ? p->validation_accuracy : (double)NAN));
-        if (json_array_append_new(array, point) != 0) {
+    for (size_t i = 0; i < run->ncurve; i++)
+        if (json_array_append_new(array, hr_json_point(&run->curve[i])) != 0) {
             json_decref(array);
             return NULL;
         }
-    }
     return array;
 }
 
@@ -67,13 +80,14 @@ static json_t *run_setting(const struct hr_run_result *run)
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so so so so so so so so so so so}", "steps",
+        "{so so so so so so so so so so so so so so so so so so so so so so so so so}", "steps",
         hr_json_count(run->steps), "updates", hr_json_count(run->updates), "applied",
         run->counts_applied ? hr_json_count(run->applied) : json_null(), "samples",
         hr_json_count(run->samples), "seconds", hr_json_number(run->seconds), "samples_per_s",
         hr_json_number(run->samples_per_s), "train_loss", hr_json_number(run->train_loss),
         "test_loss", hr_json_number(run->test_loss), "test_accuracy",
-        hr_json_number(run->test_accuracy), "target_seconds",
+        hr_json_number(run->test_accuracy), "test_fit", fit(&run->test_fit, run->targets),
+        "targets", hr_json_count(run->targets), "target_seconds",
         run->target_seconds < 0 ? json_null() : hr_json_number(run->target_seconds), "max_skew",
         hr_json_count(run->max_skew), "weights_digest", hr_json_text_or_null(run->weights_digest),
         "checkpoint", hr_json_text_or_null(run->checkpoint), "interrupted",
@@ -125,11 +139,12 @@ static json_t *saves(const struct hr_run_result *run)
 static json_t *run_validation(const struct hr_run_result *run)
 {
     const bool validated = run->validation_samples > 0;
-    return json_pack("{so so so so so}", "best", best(run), "validation_samples",
+    return json_pack("{so so so so so so}", "best", best(run), "validation_samples",
                      hr_json_count(run->validation_samples), "validation_loss",
                      hr_json_number(validated ? run->validation_loss : (double)NAN),
                      "validation_accuracy",
                      hr_json_number(validated ? run->validation_accuracy : (double)NAN),
+                     "validation_fit", fit(&run->validation_fit, validated && run->targets),
                      "test_evaluations", hr_json_count(run->test_evaluations));
 }
 
@@ -270,5 +285,5 @@ json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dat
     return json_pack("{so so so so}", "config", config_object(options, dataset),
                      "runs", run_array(endings->runs, endings->n), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
-                     hr_json_comparison(endings->runs, endings->n));
+                     hr_json_comparison(endings->runs, endings->n, options->target_accuracy));
 }

@@ -27,6 +27,7 @@ struct hr_cli {
     size_t seeds;
     bool concurrent, quiet, help, all, emulate;
     double expect_accuracy; /* 0: none */
+    double expect_rmse;     /* of values; 0: none */
     char expect_digest[64];
     size_t ranks, group_size;
     char sizes[64], transport[32], link[64], topology[1024], type[32], redop[32];

@@ -59,8 +59,8 @@ static char *bare(char *value)
  * seed), or what all are measured by. */
 static bool is_for_all(const char *name)
 {
-    static const char *const shared[] = {"seed", "clock", "target-accuracy", "validation-fraction",
-                                         NULL};
+    static const char *const shared[] = {
+        "seed", "clock", "task", "target-accuracy", "target-rmse", "validation-fraction", NULL};
     const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, HR_COMPARE)).row;
     return row && (row != hr_train_option_find(name) || is_listed(name, shared));
 }

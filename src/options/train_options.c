@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "base/printable.h"
 #include "hogring/sparse.h"
+#include "options/task.h"
 #include "shm/control.h"
 #include "strategies/find.h"
 
@@ -94,6 +95,7 @@ enum hr_status hr_train_complete(struct hr_train_options *options)
     struct hr_rule own;
     const struct hr_rule *rule = &own;
     const struct hr_option *row;
+    hr_task_complete(options);
     if (hr_sparse_is_model(options->model))
         return HR_OK; /* no optimizer decides theirs */
     HR_TRY(options->update_rule ? complete_own(options, &own)

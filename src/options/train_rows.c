@@ -5,6 +5,7 @@
 #include "nn/model_text.h"
 #include "optim/optimizer.h"
 #include "options/early_stop.h"
+#include "options/task.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
 #include "options/train_row.h"
@@ -62,12 +63,24 @@ static const struct hr_option model[] = {
         .bench_said = "mlp; train: all names; pipeline: equal stages",
         .commands = BOTH | HR_EVAL | HR_BENCH_MODELS, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
+        "regress: labels are values, which are predicted (rmse, mae, R2 in place of accuracy); "
         "classify: each label is a class, though labels look like values (numbers that are not "
         "whole, or most of them different); auto: labels that look like values are refused",
-        .words = "auto|classify"),
-    ROW("loss", TEXT, loss, DECIDES, "NAME", "cross-entropy", "cross-entropy, bce, mse",
-        .words = "cross-entropy|bce|mse"),
-    ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "of cross-entropy"),
+        .words = "auto|classify|regress", .said = "auto; with --target: regress",
+        .commands = BOTH | HR_DATA_INFO | HR_DATA_PACK, .models = HR_OF_ALL_MODELS),
+    ROW("loss", TEXT, loss, DECIDES, "NAME", "auto",
+        "cross-entropy, bce, mse; of values mse or huber",
+        .words = "auto|cross-entropy|bce|mse|huber", .said = "cross-entropy; of values mse",
+        .check = hr_check_loss),
+    ROW("huber-delta", NUMBER, huber_delta, DECIDES, "D", "1",
+        "of huber: errors above it (of scaled targets) count in proportion, smaller ones squared",
+        .range = {.least = 0, .most = 1e9, .above = true}, .with = {{"loss", "huber"}}),
+    ROW("target-scale", TEXT, target_scale, DECIDES, "HOW", "standard",
+        "standard: targets are learned with mean 0, deviation 1, and predicted in their own "
+        "units; none: as they are",
+        .words = "standard|none", .with = {{"task", "regress"}}, .models = HR_OF_ALL_MODELS),
+    ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "of cross-entropy",
+        .check = hr_check_of_classes),
     ROW("init-weights", TEXT, init_weights, BEGINS, "FILE", NULL,
         "begin with the weights of a .safetensors file, PyTorch's too, or of a checkpoint",
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
@@ -285,8 +298,9 @@ static const struct hr_option limits[] = {
         RANGE(0, 1e9), .bench_help = "layers, train: how long to measure each model: 5s, 1m",
         .bench_said = "1s", .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
     ROW("early-stop", TEXT, early_stop, DECIDES, "METRIC,PATIENCE[,MIN-DELTA]", NULL,
-        "loss,5: stop when 5 evaluations have not improved the loss (or accuracy) by more than "
-        "MIN-DELTA, and end with the weights of the best; read on the validation split",
+        "loss,5: stop when 5 evaluations have not improved the loss (or accuracy; of values "
+        "rmse, mae, r2) by more than MIN-DELTA, and end with the weights of the best; read on the "
+        "validation split",
         .check = hr_check_early_stop, .models = HR_OF_ALL_MODELS),
     ROW("on-loss", TEXT, on_loss, AROUND, "HOW", "stop",
         "of a worker or server: stop; continue with those that are left; restart it, too",
@@ -318,7 +332,8 @@ static const struct hr_option checkpoints[] = {
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
         .models = HR_OF_ALL_MODELS),
     ROW("keep-best", TEXT, keep_best, AROUND, "METRIC", NULL,
-        "and the one of the best evaluation, by loss or accuracy: best points at it",
+        "and the one of the best evaluation, by loss or accuracy (of values rmse, mae, r2): best "
+        "points at it",
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
         .check = hr_check_keep_best, .models = HR_OF_ALL_MODELS),
     ROW("overwrite", FLAG, overwrite, ONCE, NULL, NULL,
@@ -339,7 +354,11 @@ static const struct hr_option results[] = {
         "hogwild, recorded: weights that are read or updated at once, 4K to 64K",
         .commands = HR_TRAIN, .needs = {"record", "of what?"}),
     ROW("target-accuracy", NUMBER, target_accuracy, AROUND, "X", NULL,
-        "note the seconds until it (0 to 1) is reached", RANGE(0, 1), .models = HR_OF_ALL_MODELS),
+        "note the seconds until it (0 to 1) is reached", RANGE(0, 1), .models = HR_OF_ALL_MODELS,
+        .check = hr_check_of_classes),
+    ROW("target-rmse", NUMBER, target_rmse, AROUND, "X", NULL,
+        "of values: note the seconds until the rmse is no more", RANGE(0, INFINITY),
+        .models = HR_OF_ALL_MODELS, .check = hr_check_of_values),
 };
 
 static const struct hr_option expert[] = {

@@ -18,7 +18,7 @@ static size_t common_points(const struct hr_run_group *group)
     return n;
 }
 
-enum field { SAMPLES, SECONDS, LOSS, ACCURACY };
+enum field { SAMPLES, SECONDS, LOSS, SCORE }; /* accuracy, or of values the rmse */
 
 static double field_of(const struct hr_curve_point *point, enum field field)
 {
@@ -29,8 +29,8 @@ static double field_of(const struct hr_curve_point *point, enum field field)
         return point->seconds;
     case LOSS:
         return hr_curve_loss(point);
-    case ACCURACY:
-        return 100 * hr_curve_accuracy(point);
+    case SCORE:
+        return point->values ? hr_metric_at(HR_METRIC_RMSE, point) : 100 * hr_curve_accuracy(point);
     }
     return NAN;
 }
@@ -76,7 +76,7 @@ static void write_data(FILE *out, const struct hr_groups *groups, const struct s
 {
     for (size_t g = 0; g < groups->n; g++) {
         write_block(out, "loss", g, &groups->group[g], scale, LOSS);
-        write_block(out, "accuracy", g, &groups->group[g], scale, ACCURACY);
+        write_block(out, "score", g, &groups->group[g], scale, SCORE);
     }
 }
 
@@ -240,7 +240,9 @@ static void write_panel(FILE *out, const struct hr_groups *groups, const struct 
             panel->x == 1 ? scale->unit : "");
     fprintf(out, "set ylabel '%s %s'\n",
             groups->group[0].run[0]->validation_samples ? "validation" : "test",
-            is_loss ? "loss" : "accuracy (%)");
+            is_loss                                                       ? "loss"
+            : hr_metric_of_run(groups->group[0].run[0]) == HR_METRIC_RMSE ? "rmse"
+                                                                          : "accuracy (%)");
     write_curves(out, groups, panel);
 }
 
@@ -275,7 +277,7 @@ void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *tit
                           const struct hr_groups *groups)
 {
     static const struct panel panels[] = {
-        {0, 0, 1, "loss"}, {0, 1, 2, "loss"}, {1, 0, 1, "accuracy"}, {1, 1, 2, "accuracy"}};
+        {0, 0, 1, "loss"}, {0, 1, 2, "loss"}, {1, 0, 1, "score"}, {1, 1, 2, "score"}};
     const struct scale scale = scale_of(groups);
     const struct layout layout = layout_of(groups);
     hr_plot_terminal(out, format, height_of(layout.rows));

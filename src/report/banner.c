@@ -145,6 +145,8 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
 {
     char count[HR_HUMAN_MAX];
     print_head(out, info);
+    if (info->task)
+        fprintf(out, "  task     regress: %s\n", info->task);
     fprintf(out, "  model    %s (%s parameters)\n", info->model,
             hr_human_count(count, info->params));
     if (info->frozen && info->frozen[0])

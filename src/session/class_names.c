@@ -5,76 +5,47 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "session/target_scale.h"
 #include "base/parse.h"
+#include "session/name_entries.h"
 
 enum { MOST_ENTRIES = 2048 }; /* of names; a file has room for 4096 in all */
 
 static const char count_key[] = "hogring.classes", names_key[] = "hogring.class_names";
 
-static void write_key(size_t i, char *key, size_t size)
+static struct hr_names names_of(const struct hr_dataset *dataset)
 {
-    if (i)
-        snprintf(key, size, "%s.%zu", names_key, i);
-    else
-        snprintf(key, size, "%s", names_key);
-}
-
-/* Join the names from `first` on that fit into one entry; returns the first that does not. */
-static size_t fill_entry(const struct hr_dataset *dataset, size_t first, char *value, size_t size)
-{
-    size_t used = 0, i = first;
-    for (; i < dataset->classes; i++) {
-        char name[HR_CLASS_NAME_TEXT];
-        hr_class_name_write(dataset->class_names[i], name);
-        if (used + strlen(name) + 2 > size)
-            break;
-        used += (size_t)snprintf(value + used, size - used, "%s%s", used ? "," : "", name);
-    }
-    return i;
-}
-
-static size_t name_entries(const struct hr_dataset *dataset)
-{
-    struct hr_metadata entry;
-    size_t n = 0;
-    for (size_t i = 0; dataset->class_names && i < dataset->classes; n++)
-        i = fill_entry(dataset, i, entry.value, sizeof entry.value);
-    return n;
+    return (struct hr_names){dataset->classes, dataset->class_names};
 }
 
 size_t hr_class_names_entries(const struct hr_dataset *dataset)
 {
-    const size_t names = name_entries(dataset);
-    return names > MOST_ENTRIES ? 0 : 1 + names;
+    const size_t names = hr_name_entries(names_of(dataset), MOST_ENTRIES);
+    if (dataset->targets.count)
+        return 0;
+    return dataset->class_names && !names ? 0 : 1 + names;
 }
 
 void hr_class_names_put(const struct hr_dataset *dataset, struct hr_tensor_file *file)
 {
     const size_t entries = hr_class_names_entries(dataset);
+    if (dataset->targets.count)
+        return; /* target_scale.h */
     if (!entries) {
         hr_log(HR_LOG_WARNING,
                "the names of %zu classes are too long for a checkpoint: it goes without them",
                dataset->classes);
         return;
     }
-    struct hr_metadata *entry = &file->metadata[file->nmetadata];
-    file->nmetadata += entries;
+    struct hr_metadata *entry = &file->metadata[file->nmetadata++];
     snprintf(entry->key, sizeof entry->key, "%s", count_key);
     snprintf(entry->value, sizeof entry->value, "%zu", dataset->classes);
-    for (size_t i = 0, class = 0; i + 1 < entries; i++) {
-        write_key(i, entry[i + 1].key, sizeof entry->key);
-        class = fill_entry(dataset, class, entry[i + 1].value, sizeof entry->value);
-    }
+    hr_name_entries_put(names_key, names_of(dataset), entries - 1, file);
 }
 
 static enum hr_status read_names(const struct hr_checkpoint *checkpoint, struct hr_class_list *list)
 {
-    char key[sizeof((struct hr_metadata *)0)->key];
-    const char *value;
-    for (size_t i = 0;
-         write_key(i, key, sizeof key), (value = hr_metadata_get(&checkpoint->model, key)) != NULL;
-         i++)
-        HR_TRY(hr_class_list_add(checkpoint->path, value, list));
+    HR_TRY(hr_name_entries_get(checkpoint, names_key, list));
     return list->count ? hr_class_list_finish(checkpoint->path, list) : HR_OK;
 }
 
@@ -104,6 +75,12 @@ enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
                                   struct hr_class_view *view)
 {
     *view = (struct hr_class_view){.dataset = *dataset};
+    HR_TRY(hr_target_scale_same_task(checkpoint, dataset));
+    if (dataset->targets.count) {
+        if (test_alone)
+            view->dataset.train.count = view->dataset.validation.count = 0;
+        return HR_OK;
+    }
     HR_TRY(hr_class_names_get(checkpoint, &view->list));
     if (!view->list.count) {
         if (dataset->class_names && !dataset->options.classes[0])

@@ -2,8 +2,7 @@
  * training are renumbered by these names; a class that the model does not know is refused.
  *
  *     hogring.classes          how many: "3"
- *     hogring.class_names      "cat,dog,eel" (data/class_list.h); where 1 KiB is not enough, names
- *                              go on in hogring.class_names.1, .2, ...; none: "0", "1", ...
+ *     hogring.class_names      "cat,dog,eel" (name_entries.h); none: "0", "1", ...
  *
  * Threads: before the ranks start, or the launcher's. Test: tests/unit/session/test_class_names.c
  */

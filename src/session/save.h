@@ -22,6 +22,7 @@
 struct hr_saver {
     const struct hr_train_options *options;
     const struct hr_dataset *dataset;
+    const struct hr_target_scale *targets; /* of models that predict values; or NULL */
     struct hr_cuts *cuts;
     struct hr_batch_schedule *schedule; /* where it goes on: `first` */
     const char *model;                  /* layers or name, as hogring.model has it */

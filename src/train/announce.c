@@ -108,6 +108,11 @@ enum hr_status hr_announce(const struct hr_run *run)
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = run->job.played,
     };
+    char task[400];
+    if (run->job.values.count) {
+        hr_target_scale_text(&run->job.values, run->job.options->loss, task, sizeof task);
+        info.task = task;
+    }
     struct hr_stage_report *stage = NULL;
     HR_TRY(add_pipeline(&run->job, &info, &stage));
     if (run->launcher.observer->started)

@@ -44,6 +44,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->params = shared->params;
     result->frozen_params = shared->optimizer.frozen;
     result->classes = run->job.dataset->classes;
+    result->targets = run->job.values.count;
     result->batch_size = run->job.batch_size;
     result->global_batch = run->job.global_batch;
     result->threads_per_worker = run->job.options->threads_per_worker;

@@ -1,4 +1,5 @@
 /* A checkpoint's model on a test split, in the caller's thread. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,12 @@
 #include "kernels/gemm.h"
 #include "session/input_scale.h"
 #include "session/saved.h"
+#include "session/target_scale.h"
 #include "sparse/engine.h"
 #include "session/class_names.h"
 #include "worker/input.h"
 #include "worker/job.h"
+#include "train/evaluate.h"
 #include "train/state.h"
 #include "train/model_file.h"
 
@@ -24,6 +27,8 @@ struct evaluation {
     float *params; /* (params) */
     struct hr_scaling scaling;
     struct hr_class_view classes;
+    struct hr_target_scale values;
+    double *errors; /* (2, targets) */
     uint32_t samples[HR_EVAL_BLOCK];
 };
 
@@ -35,18 +40,89 @@ static enum hr_status load_params(struct evaluation *e, const struct hr_checkpoi
     return hr_load_weights(checkpoint, e->model, e->params);
 }
 
-/* Samples [first, first + count) of the test split, added to *sum; their outputs too. */
-static void run_rows(struct evaluation *e, const struct hr_dataset *dataset, size_t first,
-                     size_t count, float *outputs, struct hr_batch_result *sum)
+/* What the outputs are of, in the targets' units; and how far that is from what is there. */
+static void add_values(const struct evaluation *e, const struct hr_dataset *dataset, size_t count,
+                       float *outputs, double *errors)
 {
+    hr_fit_add(&e->values, &dataset->targets, count, outputs, hr_workspace_labels(e->workspace),
+               errors);
+    for (size_t i = 0; i < count * e->values.count; i++)
+        outputs[i] = (float)hr_target_of_output(&e->values, i % e->values.count, outputs[i]);
+}
+
+/* Samples [first, first + count) of the test split, added to *sum; what each gave, too. */
+static void run_rows(struct evaluation *e, const struct hr_dataset *dataset, size_t first,
+                     size_t count, struct hr_evaluation *out, struct hr_batch_result *sum,
+                     double *errors)
+{
+    const size_t outputs = hr_model_outputs(e->model);
     for (size_t i = 0; i < count; i++)
         e->samples[i] = (uint32_t)(first + i);
     hr_dataset_gather(dataset, &dataset->test, e->samples, count, hr_workspace_input(e->workspace),
                       hr_workspace_labels(e->workspace));
     hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
     hr_model_evaluate_more(e->model, e->workspace, e->params, count, sum);
-    memcpy(outputs, hr_workspace_outputs(e->workspace),
-           count * hr_model_outputs(e->model) * sizeof *outputs);
+    memcpy(out->outputs + first * outputs, hr_workspace_outputs(e->workspace),
+           count * outputs * sizeof *out->outputs);
+    if (e->values.count)
+        add_values(e, dataset, count, out->outputs + first * outputs, errors);
+    memcpy(out->labels + first, dataset->test.labels + first, count * sizeof *out->labels);
+    hr_workspace_answers(e->workspace, count, out->answers + first);
+    hr_workspace_losses(e->workspace, count, out->losses + first);
+}
+
+static enum hr_status take_names(const struct hr_dataset *dataset, struct hr_evaluation *out)
+{
+    out->classes = dataset->classes;
+    if (!dataset->class_names)
+        return HR_OK;
+    out->class_names = calloc(out->classes, sizeof *out->class_names);
+    bool enough = out->class_names;
+    for (size_t c = 0; enough && c < out->classes; c++) {
+        out->class_names[c] = strdup(dataset->class_names[c]);
+        enough = out->class_names[c];
+    }
+    return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for names of %zu classes", out->classes);
+}
+
+static enum hr_status make_room(const struct hr_model *model, const struct hr_dataset *dataset,
+                                struct hr_evaluation *out)
+{
+    out->count = dataset->test.count;
+    out->noutputs = hr_model_outputs(model);
+    out->outputs = calloc(out->count * out->noutputs, sizeof *out->outputs);
+    out->labels = calloc(out->count, sizeof *out->labels);
+    out->answers = calloc(out->count, sizeof *out->answers);
+    out->losses = calloc(out->count, sizeof *out->losses);
+    out->loss = hr_loss_name(hr_model_loss(model));
+    if (!out->outputs || !out->labels || !out->answers || !out->losses)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu outputs of %zu samples", out->noutputs,
+                       out->count);
+    return take_names(dataset, out);
+}
+
+/* The errors of all blocks, as a run adds them. */
+static enum hr_status fill_fit(const struct evaluation *e, const struct hr_dataset *dataset,
+                               struct hr_evaluation *out)
+{
+    struct hr_fit *each = calloc(e->values.count + 1, sizeof *each);
+    out->target = calloc(e->values.count + 1, sizeof *out->target);
+    if (!each || !out->target) {
+        free(each);
+        return hr_fail(HR_E_NOMEM, "no memory for %zu targets", e->values.count);
+    }
+    out->targets = e->values.count;
+    out->test_accuracy = (double)NAN;
+    out->fit = hr_fit_of(&dataset->targets, &dataset->test, e->errors, each);
+    for (size_t k = 0; k < out->targets; k++) {
+        struct hr_target_fit *target = &out->target[k];
+        memcpy(target->name, e->values.name[k], sizeof target->name);
+        target->mean = e->values.mean[k];
+        target->deviation = e->values.deviation[k];
+        target->fit = each[k];
+    }
+    free(each);
+    return HR_OK;
 }
 
 static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *dataset,
@@ -55,24 +131,25 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
     const size_t rows = hr_input_eval_rows(dataset);
     double loss_sum = 0;
     size_t correct = 0;
-    out->count = dataset->test.count;
-    out->noutputs = hr_model_outputs(e->model);
-    out->outputs = calloc(out->count * out->noutputs, sizeof *out->outputs);
-    if (!out->outputs)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu outputs of %zu samples", out->noutputs,
-                       out->count);
+    const size_t sums = 2 * e->values.count;
+    HR_TRY(make_room(e->model, dataset, out));
+    e->errors = calloc(2 * sums + 1, sizeof *e->errors); /* of all, and behind it of a block */
+    if (!e->errors)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu targets", e->values.count);
     for (size_t first = 0; first < out->count; first += HR_EVAL_BLOCK) {
         struct hr_batch_result block = {0};
         const size_t end = hr_min_size(first + HR_EVAL_BLOCK, out->count);
+        memset(e->errors + sums, 0, sums * sizeof *e->errors);
         for (size_t at = first; at < end; at += rows)
-            run_rows(e, dataset, at, hr_min_size(rows, end - at), out->outputs + at * out->noutputs,
-                     &block);
+            run_rows(e, dataset, at, hr_min_size(rows, end - at), out, &block, e->errors + sums);
+        for (size_t i = 0; i < sums; i++)
+            e->errors[i] += e->errors[sums + i];
         loss_sum += block.loss_sum;
         correct += block.correct;
     }
     out->test_loss = loss_sum / (double)out->count;
     out->test_accuracy = (double)correct / (double)out->count;
-    return HR_OK;
+    return sums ? fill_fit(e, dataset, out) : HR_OK;
 }
 
 static enum hr_status check_needs(const struct hr_model *model, const struct hr_dataset *dataset)
@@ -82,7 +159,8 @@ static enum hr_status check_needs(const struct hr_model *model, const struct hr_
     hr_needs_add_taken(&needs, "data", hr_dataset_bytes(dataset));
     hr_needs_add(&needs, "weights", hr_model_param_count(model), sizeof(float));
     hr_needs_add(&needs, "activations", 1, bytes ? bytes : SIZE_MAX);
-    hr_needs_add(&needs, "outputs", dataset->test.count, hr_model_outputs(model) * sizeof(float));
+    hr_needs_add(&needs, "outputs", dataset->test.count,
+                 (hr_model_outputs(model) + 1) * sizeof(float) + 2 * sizeof(uint32_t));
     return hr_needs_check(&needs, "this evaluation needs", "");
 }
 
@@ -93,7 +171,10 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     HR_TRY(hr_class_view_open(checkpoint, dataset, true, &e->classes));
     hr_input_scale_compare(checkpoint, dataset, &dataset->test);
     dataset = &e->classes.dataset;
-    HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->model));
+    HR_TRY(hr_target_scale_get(checkpoint, &e->values));
+    if (dataset->targets.count || e->values.count)
+        HR_TRY(hr_target_scale_apply(dataset, &e->values));
+    HR_TRY(hr_saved_model(checkpoint, layers, dataset, &e->values, &e->model));
     HR_TRY(check_needs(e->model, dataset));
     HR_TRY(hr_workspace_create(e->model, hr_input_eval_rows(dataset), NULL, &e->workspace));
     HR_TRY(load_params(e, checkpoint));
@@ -104,27 +185,38 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     return run_blocks(e, dataset, out);
 }
 
+enum hr_status hr_evaluate_saved(const struct hr_checkpoint *checkpoint, const char *layers,
+                                 const struct hr_dataset *dataset, struct hr_evaluation *out)
+{
+    struct evaluation e = {0};
+    const char *model = layers ? layers : hr_metadata_get(&checkpoint->model, "hogring.model");
+    *out = (struct hr_evaluation){0};
+    const enum hr_status status =
+        model && hr_sparse_is_model(model)
+            ? hr_sparse_evaluate_checkpoint(checkpoint, model, dataset, out)
+            : evaluate(&e, checkpoint, layers, dataset, out);
+    if (status != HR_OK)
+        hr_evaluation_free(out);
+    hr_scaling_free(&e.scaling);
+    hr_target_scale_free(&e.values);
+    free(e.errors);
+    hr_class_view_close(&e.classes);
+    hr_workspace_destroy(e.workspace);
+    hr_model_destroy(e.model);
+    free(e.params);
+    return status;
+}
+
 enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
                                       const struct hr_dataset *dataset, struct hr_evaluation *out)
 {
-    struct evaluation e = {0};
     *out = (struct hr_evaluation){0};
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
     enum hr_status status = hr_saved_read(path, checkpoint);
-    const char *model = layers ? layers : hr_metadata_get(&checkpoint->model, "hogring.model");
     if (status == HR_OK)
-        status = model && hr_sparse_is_model(model)
-                     ? hr_sparse_evaluate_checkpoint(checkpoint, model, dataset, out)
-                     : evaluate(&e, checkpoint, layers, dataset, out);
-    if (status != HR_OK)
-        hr_evaluation_free(out);
-    hr_scaling_free(&e.scaling);
-    hr_class_view_close(&e.classes);
-    hr_workspace_destroy(e.workspace);
-    hr_model_destroy(e.model);
-    free(e.params);
+        status = hr_evaluate_saved(checkpoint, layers, dataset, out);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
     return status;
@@ -132,6 +224,13 @@ enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
 
 void hr_evaluation_free(struct hr_evaluation *evaluation)
 {
+    for (size_t c = 0; evaluation->class_names && c < evaluation->classes; c++)
+        free(evaluation->class_names[c]);
+    free(evaluation->class_names);
     free(evaluation->outputs);
+    free(evaluation->labels);
+    free(evaluation->answers);
+    free(evaluation->losses);
+    free(evaluation->target);
     *evaluation = (struct hr_evaluation){0};
 }

@@ -8,6 +8,7 @@
 
 #include "kernels/gemm.h"
 #include "train/run.h"
+#include "worker/measured.h"
 #include "worker/worker.h"
 
 enum hr_status hr_final_test_prepare(struct hr_run *run)
@@ -26,6 +27,11 @@ size_t hr_final_test_bytes(const struct hr_run *run)
 {
     const struct hr_dataset *dataset = run->final_test.dataset;
     return dataset ? hr_train_job_blocks(dataset) * sizeof(struct hr_eval_cell) : 0;
+}
+
+size_t hr_final_test_errors(const struct hr_run *run)
+{
+    return run->final_test.dataset ? hr_measured_bytes(run->final_test.dataset) : 0;
 }
 
 static enum hr_status evaluate(void *arg, size_t rank)
@@ -78,9 +84,13 @@ enum hr_status hr_final_test(struct hr_run *run)
     job->pipeline = NULL;
     job->dataset = test->dataset;
     job->cells = test->cells;
+    job->errors = test->errors;
     job->neval = hr_train_job_blocks(job->dataset);
     HR_TRY(run_rank(run));
-    hr_train_job_measured(job, &result->test_loss, &result->test_accuracy);
+    const struct hr_measured measured = hr_train_job_measured(job);
+    result->test_loss = measured.loss;
+    result->test_accuracy = measured.accuracy;
+    result->test_fit = measured.fit;
     result->test_evaluations = 1;
     return HR_OK;
 }

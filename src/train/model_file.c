@@ -19,30 +19,38 @@ static enum hr_status build(const struct hr_model_options *model, const struct h
     const enum hr_status status = hr_model_build(model, out);
     if (status == HR_OK || !dataset->label_column[0])
         return status;
-    return hr_fail(status, "%s (%s: %zu classes in %s)", hr_error_message(), dataset->name,
-                   dataset->classes, dataset->label_column);
+    return hr_fail(status, "%s (%s: %zu %s in %s)", hr_error_message(), dataset->name,
+                   model->wanted.count ? model->wanted.count : dataset->classes,
+                   model->wanted.count ? "values a sample," : "classes", dataset->label_column);
 }
 
 enum hr_status hr_run_model(const struct hr_train_options *options,
-                            const struct hr_dataset *dataset, struct hr_model **out)
+                            const struct hr_dataset *dataset, const struct hr_target_scale *values,
+                            struct hr_model **out)
 {
     struct hr_model_options model = {.description = options->model,
                                      .input = dataset->shape,
                                      .classes = dataset->classes,
-                                     .label_smoothing = options->label_smoothing};
+                                     .label_smoothing = options->label_smoothing,
+                                     .wanted = {values->count, values->rows, values->values},
+                                     .huber_delta = options->huber_delta};
     HR_TRY(hr_loss_parse(options->loss, &model.loss));
     return build(&model, dataset, out);
 }
 
 enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
-                              const struct hr_dataset *dataset, struct hr_model **out)
+                              const struct hr_dataset *dataset,
+                              const struct hr_target_scale *values, struct hr_model **out)
 {
+    const char *delta = hr_metadata_get(&checkpoint->model, "hogring.huber_delta");
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
     const char *smoothing = hr_metadata_get(&checkpoint->model, "hogring.label_smoothing");
     struct hr_model_options model = {.description = layers,
                                      .input = dataset->shape,
                                      .classes = dataset->classes,
-                                     .label_smoothing = smoothing ? strtod(smoothing, NULL) : 0};
+                                     .label_smoothing = smoothing ? strtod(smoothing, NULL) : 0,
+                                     .wanted = {values->count, values->rows, values->values},
+                                     .huber_delta = delta ? strtod(delta, NULL) : 1};
     if (!layers)
         model.description = hr_metadata_get(&checkpoint->model, "hogring.model");
     if (!model.description)

@@ -10,10 +10,13 @@
 
 /* The model of --model, --loss and --label-smoothing for the data. */
 HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,
-                                       const struct hr_dataset *dataset, struct hr_model **out);
+                                       const struct hr_dataset *dataset,
+                                       const struct hr_target_scale *values, struct hr_model **out);
 /* The model that a checkpoint names. layers: used when it names none; or NULL. */
 HR_CHECKED enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
-                                         const struct hr_dataset *dataset, struct hr_model **out);
+                                         const struct hr_dataset *dataset,
+                                         const struct hr_target_scale *values,
+                                         struct hr_model **out);
 /* Load all tensors of the model; warn of others in the file. HR_E_FORMAT names all that do not
  * fit. */
 HR_CHECKED enum hr_status hr_load_weights(const struct hr_checkpoint *checkpoint,

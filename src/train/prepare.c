@@ -20,6 +20,8 @@ void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 {
     static const struct hr_observer nobody;
     run->options = *call->options;
+    if (call->dataset->targets.count && !strcmp(run->options.task, "auto"))
+        snprintf(run->options.task, sizeof run->options.task, "regress");
     run->job = (struct hr_train_job){.options = &run->options,
                                      .dataset = call->dataset,
                                      .conditions = {.times = call->times},
@@ -44,6 +46,7 @@ void hr_run_finish(struct hr_run *run)
     free(run->job.pipeline_time);
     hr_model_destroy(run->job.model);
     hr_scaling_free(&run->job.scaling);
+    hr_target_scale_free(&run->job.values);
     hr_conditions_close(&run->job.conditions);
     hr_local_group_destroy(run->job.local);
     hr_wires_close(&run->job.wires);
@@ -229,7 +232,8 @@ static enum hr_status set_up_leader(struct hr_run *run)
         .cuts = {.curve_room = o->epochs + 2,
                  .schedule = &run->shared.schedule,
                  .saves = o->checkpoint_dir[0],
-                 .validates = run->final_test.dataset},
+                 .validates = run->final_test.dataset,
+                 .values = run->job.values.count},
         .job = &run->job,
     };
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
@@ -245,6 +249,16 @@ static bool keeps_replicas(const struct hr_run *run)
     return run->shared.strategy->keeps_replicas || (run->shared.strategy->drifts && saves);
 }
 
+/* As the training samples have them, or where it goes on, as those had that it began with. */
+static enum hr_status scale_targets(struct hr_run *run)
+{
+    const bool standard = strcmp(run->options.target_scale, "none") != 0;
+    if (!run->resume.checkpoint)
+        return hr_target_scale_measure(run->job.dataset, standard, &run->job.values);
+    HR_TRY(hr_target_scale_get(run->resume.checkpoint, &run->job.values));
+    return hr_target_scale_apply(run->job.dataset, &run->job.values);
+}
+
 enum hr_status hr_run_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
@@ -253,10 +267,11 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_train_complete(&run->options));
     HR_TRY(hr_train_options_check(o, false));
     HR_TRY(hr_final_test_prepare(run));
+    HR_TRY(scale_targets(run));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
-    HR_TRY(hr_run_model(o, run->job.dataset, &run->job.model));
+    HR_TRY(hr_run_model(o, run->job.dataset, &run->job.values, &run->job.model));
     HR_TRY(settle_batch(run));
     HR_TRY(settle_parts(&run->job));
     HR_TRY(hr_pipeline_setup(run));

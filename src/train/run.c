@@ -95,6 +95,7 @@ static enum hr_status train(struct hr_run *run)
     bool finished = false;
     HR_TRY(hr_resume_open(&run->options, &run->job.dataset, &run->resume));
     const struct hr_checkpoint *checkpoint = run->resume.checkpoint;
+    HR_TRY(hr_task_check_metrics(run->job.options, run->job.dataset));
     if (!run->resume.classes.list.count)
         HR_TRY(hr_task_check(run->job.options, run->job.dataset));
     HR_TRY(hr_run_prepare(run));

@@ -6,6 +6,7 @@
 #include "drive/calibrate.h"
 #include "drive/record.h"
 #include "train/run.h"
+#include "worker/measured.h"
 
 /* Elastic averaging's, where a checkpoint may have them (pause_state.c). */
 static bool has_tied_replicas(const struct hr_run *run)
@@ -126,6 +127,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     run->final_test.cells = hr_carve(to, counts, hr_final_test_bytes(run));
+    run->job.errors = hr_carve(to, counts, hr_measured_bytes(run->job.dataset));
+    run->final_test.errors = hr_carve(to, counts, hr_final_test_errors(run));
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
     shared->snapshot.state =

@@ -19,7 +19,7 @@ static const char graph_name[] = "gossip_graph";
 static const char apart_name[] = "batches_apart"; /* snapshot.apart; earlier versions: none */
 
 enum { SHARE = sizeof(struct hr_epoch_share) / sizeof(double) };
-enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 6 };
+enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 7 };
 
 /* "" for a single state; "worker.3." when each worker has its own. */
 static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
@@ -86,6 +86,8 @@ static void fill_model(struct hr_run *run, struct hr_tensor_file *file)
     }
     hr_saved_put(file, "hogring.loss", "%s", run->job.options->loss);
     hr_saved_put(file, "hogring.label_smoothing", "%.17g", run->job.options->label_smoothing);
+    if (!strcmp(run->job.options->loss, "huber"))
+        hr_saved_put(file, "hogring.huber_delta", "%.17g", run->job.options->huber_delta);
     if (run->job.scaling.channels)
         hr_saved_put(file, "hogring.normalize", "on");
 }
@@ -172,6 +174,7 @@ void hr_state_describe(struct hr_run *run)
     run->saver = (struct hr_saver){
         .options = run->job.options,
         .dataset = run->job.dataset,
+        .targets = &run->job.values,
         .cuts = &run->leader.cuts,
         .schedule = &run->shared.schedule,
         .model = hr_model_text(run->job.model),
@@ -226,11 +229,14 @@ static enum hr_status check_frozen(const struct hr_run *run, const struct hr_che
 enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
+    const char *scale = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "target-scale");
     HR_TRY(hr_saved_same(checkpoint, "--optimizer",
                          hr_metadata_get(&checkpoint->trainer, "optimizer"),
                          run->job.options->optimizer));
     if (loss)
         HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->job.options->loss));
+    if (run->job.values.count && scale)
+        HR_TRY(hr_saved_same(checkpoint, "--target-scale", scale, run->job.options->target_scale));
     HR_TRY(check_frozen(run, checkpoint));
     HR_TRY(check_placement(run, checkpoint));
     HR_TRY(hr_best_state_check(run, checkpoint));

@@ -12,5 +12,8 @@
  * are not looked at. */
 HR_CHECKED enum hr_status hr_task_check(const struct hr_train_options *options,
                                         const struct hr_dataset *dataset);
+/* --early-stop and --keep-best by what is measured of such labels. HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
+                                                const struct hr_dataset *dataset);
 
 #endif

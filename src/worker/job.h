@@ -16,6 +16,7 @@
 #include "nn/model.h"
 #include "session/best_weights.h"
 #include "session/cut.h"
+#include "session/target_scale.h"
 #include "stages/crew.h"
 #include "stages/time.h"
 #include "strategy/strategy.h"
@@ -54,6 +55,9 @@ struct hr_train_job {
     struct hr_eval_cell
         *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */
     size_t neval;
+    struct hr_target_scale values; /* owned; of a regression */
+    double *errors; /* (neval + 1, 2, targets) in the segment: of each block, as hr_fit_add sums
+                     * them; the last is for their sum (measured.h) */
     struct hr_best_weights best;            /* in the segment, with --early-stop */
     struct hr_pipeline_time *pipeline_time; /* owned: in virtual time, of a pipeline; or NULL */
     struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */
@@ -74,21 +78,6 @@ static inline size_t hr_train_job_threads(const struct hr_train_job *job)
 static inline size_t hr_train_job_blocks(const struct hr_dataset *dataset)
 {
     return (dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
-}
-
-/* What the cells come to, added in the order of the blocks. */
-static inline void hr_train_job_measured(const struct hr_train_job *job, double *loss,
-                                         double *accuracy)
-{
-    const double tests = (double)job->dataset->test.count;
-    double sum = 0;
-    uint64_t correct = 0;
-    for (size_t block = 0; block < job->neval; block++) {
-        sum += job->cells[block].loss_sum;
-        correct += job->cells[block].correct;
-    }
-    *loss = sum / tests;
-    *accuracy = (double)correct / tests;
 }
 
 /* Is a share computed in parts? (One micro-shard is a part, too.) */

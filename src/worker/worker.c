@@ -321,9 +321,19 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     return HR_OK;
 }
 
+/* What the workspace's batch was predicted to be, and what it is. */
+static void add_errors(struct hr_train_worker *self, size_t n, double *errors)
+{
+    const struct hr_train_job *job = self->job;
+    struct hr_workspace *workspace = self->buffers->workspace;
+    if (job->values.count)
+        hr_fit_add(&job->values, &job->dataset->targets, n, hr_workspace_outputs(workspace),
+                   hr_workspace_labels(workspace), errors);
+}
+
 /* Test samples [first, first + count), in pieces that fit the workspace. */
 static struct hr_batch_result evaluate_block(struct hr_train_worker *self, size_t first,
-                                             size_t count)
+                                             size_t count, double *errors)
 {
     const struct hr_train_job *job = self->job;
     struct hr_compute_buffers *buffers = self->buffers;
@@ -336,6 +346,7 @@ static struct hr_batch_result evaluate_block(struct hr_train_worker *self, size_
                              hr_workspace_labels(buffers->workspace));
         hr_model_evaluate_more(job->model, buffers->workspace, job->shared->snapshot.weights, n,
                                &sum);
+        add_errors(self, n, errors);
     }
     return sum;
 }
@@ -348,7 +359,11 @@ void hr_train_worker_evaluate(struct hr_train_worker *self)
     for (size_t block = self->worker.seat; block < job->neval; block += self->worker.seats) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
-        const struct hr_batch_result result = evaluate_block(self, first, count);
+        const size_t sums = 2 * job->values.count;
+        double *errors = job->errors + block * sums;
+        if (sums)
+            memset(errors, 0, sums * sizeof *errors);
+        const struct hr_batch_result result = evaluate_block(self, first, count, errors);
         job->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
     }
 }

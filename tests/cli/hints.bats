@@ -8,18 +8,18 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
 
 @test "labels that look like values are refused, unless --task classify says that they are classes" {
   table "$TMP/y" x,price "(i / 400, 1000 * i)"
-  refused 2 "the labels (column 2, price) look like values and not like classes: 400 different numbers in 400 samples. Values cannot be trained on yet; --task classify makes a class of each" train --data "$TMP/y"
+  refused 2 "the labels (column 2, price) look like values and not like classes: 400 different numbers in 400 samples. --task regress predicts values, --task classify makes a class of each" train --data "$TMP/y"
   refused 2 "look like values" compare --data "$TMP/y"
   hogring data pack "$TMP/y" --out "$TMP/packed" >/dev/null
   refused 2 "look like values" train --data "$TMP/packed"
   trains 400 --data "$TMP/y" --task classify --quiet --record "$TMP/trace"
   hogring replay "$TMP/trace" --quiet >/dev/null
   table "$TMP/y" x,score "(i, i % 8 / 2)"
-  refused 2 "is not whole. Values" train --data "$TMP/y"
-  refused 2 "--task regress: expected auto or classify" train --task regress
+  refused 2 "is not whole. --task regress" train --data "$TMP/y"
+  refused 2 "--task cluster: expected auto, classify or regress" train --task cluster
   trains 8 --data "$TMP/y" --classes 0,0.5,1,1.5,2,2.5,3,3.5 --quiet
   table "$TMP/other" x,score "(i, i / 7)"
-  refused 2 "look like values and not like classes (only test samples have \"0.14285714285714285\"). Values cannot be trained on yet" train --data "$TMP/y" --test-data "$TMP/other"
+  refused 2 "look like values and not like classes (only test samples have \"0.14285714285714285\"): --task regress predicts values" train --data "$TMP/y" --test-data "$TMP/other"
 }
 
 @test "honest classes are trained on: digits, letters, a hundred of two samples each" {

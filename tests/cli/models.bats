@@ -20,7 +20,7 @@ load support
   [ "$(json "$TMP/train.json" 'd["runs"][0]["test_loss"] < 0.2')" = True ]
   [ "$(json "$TMP/eval.json" 'round(d["test_loss"], 5)')" = "$(json "$TMP/train.json" 'round(d["runs"][0]["test_loss"], 5)')" ]
   hogring train "${quick[@]}" --loss mse --model "flatten, dense 1"
-  refused 2 "--loss hinge: expected cross-entropy, bce or mse" train --loss hinge
+  refused 2 "--loss hinge: expected auto, cross-entropy, bce, mse or huber" train --loss hinge
   refused 2 "tells 2 classes apart, the data has 10" train --loss bce --model "flatten, dense 1"
   refused 2 "--label-smoothing: means nothing with --loss mse" train --loss mse --label-smoothing 0.1
   refused 2 "--label-smoothing 1: expected 0 to below 1" train --label-smoothing 1

@@ -10,6 +10,11 @@ const struct hr_dataset *run_digits(void);
 /* Six samples of two features, of two classes: what a run has in memory is small. */
 const struct hr_dataset *run_tiny(void);
 
+/* The digits with two values a sample to predict, far from 0 and of unlike sizes. */
+const struct hr_dataset *run_values(void);
+/* What all runs below train on; NULL: the digits. */
+void run_on(const struct hr_dataset *dataset);
+
 /* Options of a run that takes milliseconds: a small network with an odd number of parameters,
  * batch 16, momentum, weight decay, cosine schedule with warm-up, reference kernels where the build
  * has no others. */
@@ -39,6 +44,9 @@ void run_check_near(struct hr_train_options a, struct hr_train_options b);
 /* An asynchronous run is a function of the order: the same seed of --schedule explore gives it
  * again, another does not. */
 void run_check_order(struct hr_train_options options);
+
+/* Train and record: the replay must end with the same digest. */
+void run_check_replay(struct hr_train_options options);
 
 /* Train to step k and stop; go on from the checkpoint to the end, which must have this digest. */
 void run_check_resume(struct hr_train_options options, uint64_t k, const char *want);

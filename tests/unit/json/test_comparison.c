@@ -1,5 +1,8 @@
 /* What JSON says of a comparison is what the table and the verdict say. */
 #include "json/comparison.h"
+
+#include <math.h>
+
 #include "support/check.h"
 #include "support/sample_runs.h"
 
@@ -15,18 +18,41 @@ static double number(const json_t *object, const char *name, const char *figure)
     return json_number_value(json_object_get(json_object_get(object, name), figure));
 }
 
+/* Values are compared by their error. */
+static void the_least_rmse_is_the_best(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.90, 0.01);
+    fill(runs + 3, "hogwild", 0.93, 0.01);
+    for (size_t i = 0; i < 6; i++) {
+        runs[i].targets = 2;
+        runs[i].test_fit = (struct hr_fit){runs[i].test_accuracy, 0.5, 0.75};
+        runs[i].test_accuracy = NAN;
+    }
+    json_t *comparison = hr_json_comparison(runs, 6, 0);
+    assert_string_equal(json_string_value(json_object_get(comparison, "metric")), "rmse");
+    assert_string_equal(json_string_value(json_object_get(comparison, "best")), "allreduce direct");
+    const json_t *row = json_array_get(json_object_get(comparison, "strategies"), 0);
+    CHECK_NEAR(number(row, "test_rmse", "mean"), 0.90, 1e-12, 0);
+    CHECK_NEAR(number(row, "test_mae", "mean"), 0.5, 1e-12, 0);
+    CHECK_NEAR(number(row, "test_r2", "mean"), 0.75, 1e-12, 0);
+    json_decref(comparison);
+}
+
 static void strategies_have_means_and_their_distance_to_the_best(void **state)
 {
     (void)state;
     struct hr_run_result runs[6];
     fill(runs, "allreduce", 0.90, 0.01);
     fill(runs + 3, "hogwild", 0.93, 0.01);
-    json_t *comparison = hr_json_comparison(runs, 6);
+    json_t *comparison = hr_json_comparison(runs, 6, 0);
     assert_string_equal(json_string_value(json_object_get(comparison, "best")), "hogwild");
+    assert_string_equal(json_string_value(json_object_get(comparison, "metric")), "accuracy");
     const json_t *rows = json_object_get(comparison, "strategies");
     assert_int_equal(json_array_size(rows), 2);
     const json_t *worse = json_array_get(rows, 0), *best = json_array_get(rows, 1);
-    assert_int_equal(json_object_size(worse), 13);
+    assert_int_equal(json_object_size(worse), 16);
     assert_string_equal(json_string_value(json_object_get(worse, "label")), "allreduce direct");
     assert_string_equal(json_string_value(json_object_get(worse, "strategy")), "allreduce");
     assert_int_equal(json_integer_value(json_object_get(worse, "seeds")), 3);
@@ -62,7 +88,7 @@ static void runs_that_lost_ranks_are_counted_and_compared(void **state)
         for (size_t i = 0; i < 6; i++)
             if (first == 1 || i == 4)
                 runs[i].losses = &lost, runs[i].nlosses = 1;
-        json_t *comparison = hr_json_comparison(runs, 6);
+        json_t *comparison = hr_json_comparison(runs, 6, 0);
         const json_t *rows = json_object_get(comparison, "strategies");
         const json_t *hogwild = json_array_get(rows, 1);
         assert_int_equal(json_is_true(json_object_get(comparison, "lost_alike")), first == 1);
@@ -82,7 +108,7 @@ static void it_says_which_weights_are_compared(void **state)
     for (size_t w = 0; w < 3; w++) {
         for (size_t i = 0; i < 3 * w; i++)
             runs[i].best.restored = true;
-        json_t *comparison = hr_json_comparison(runs, 6);
+        json_t *comparison = hr_json_comparison(runs, 6, 0);
         assert_string_equal(json_string_value(json_object_get(comparison, "compared_at")), want[w]);
         json_decref(comparison);
     }
@@ -92,7 +118,7 @@ static void one_seed_is_not_judged(void **state)
 {
     (void)state;
     struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9), sample_run("ssp", 1, 0.1)};
-    json_t *comparison = hr_json_comparison(runs, 2);
+    json_t *comparison = hr_json_comparison(runs, 2, 0);
     assert_true(json_is_null(json_object_get(comparison, "best")));
     const json_t *rows = json_object_get(comparison, "strategies");
     for (size_t i = 0; i < 2; i++) {
@@ -108,10 +134,10 @@ static void one_strategy_is_no_comparison(void **state)
     (void)state;
     struct hr_run_result runs[3];
     fill(runs, "ssp", 0.9, 0.01);
-    json_t *comparison = hr_json_comparison(runs, 3);
+    json_t *comparison = hr_json_comparison(runs, 3, 0);
     assert_true(json_is_null(comparison));
     json_decref(comparison);
-    comparison = hr_json_comparison(NULL, 0);
+    comparison = hr_json_comparison(NULL, 0, 0);
     assert_true(json_is_null(comparison));
     json_decref(comparison);
 }
@@ -119,6 +145,7 @@ static void one_strategy_is_no_comparison(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_rmse_is_the_best),
         cmocka_unit_test(strategies_have_means_and_their_distance_to_the_best),
         cmocka_unit_test(runs_that_lost_ranks_are_counted_and_compared),
         cmocka_unit_test(it_says_which_weights_are_compared),

@@ -26,7 +26,9 @@ static struct hr_curve_point points[] = {{.samples = 640,
                                           .test_accuracy = NAN,
                                           .validated = true,
                                           .validation_loss = 1.5,
-                                          .validation_accuracy = 0.1}};
+                                          .validation_accuracy = 0.1,
+                                          .values = true,
+                                          .fit = {3, 2, NAN}}};
 
 static uint64_t counts[] = {1, 3, 0, 0, 0, 0, 2};
 static struct hr_staleness parts[] = {
@@ -101,6 +103,9 @@ static struct hr_run_result full_run(void)
     run.ncurve = 2;
     run.validation_samples = 288;
     run.validation_loss = 1.5, run.validation_accuracy = 0.75;
+    run.targets = 1;
+    run.test_fit = (struct hr_fit){4, 3, 0.5};
+    run.validation_fit = (struct hr_fit){3, 2, NAN};
     run.test_evaluations = 1;
     run.best = (struct hr_best_evaluation){
         .metric = "loss", .value = 1.5, .epoch = 2, .restored = true, .ended = 3};
@@ -164,6 +169,8 @@ static const struct field run_fields[] = {
     {"train_loss", "0.125"},
     {"test_loss", "0.25"},
     {"test_accuracy", "0.33333333333333331"},
+    {"test_fit", "{\"rmse\":4.0,\"mae\":3.0,\"r2\":0.5}"},
+    {"targets", "1"},
     {"target_seconds", "0.75"},
     {"max_skew", "5"},
     {"weights_digest", "\"0123456789abcdef0123456789abcdef\""},
@@ -215,13 +222,16 @@ static const struct field run_fields[] = {
     {"bytes", "{\"sent\":1099511627776,\"received\":12,\"replicated\":9}"},
     {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
               "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
-              "0.59999999999999998,\"validation_loss\":null,\"validation_accuracy\":null},"
+              "0.59999999999999998,\"validation_loss\":null,\"validation_accuracy\":null,"
+              "\"test_fit\":null,\"validation_fit\":null},"
               "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
               "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":null,"
-              "\"validation_loss\":1.5,\"validation_accuracy\":0.10000000000000001}]"},
+              "\"validation_loss\":1.5,\"validation_accuracy\":0.10000000000000001,"
+              "\"test_fit\":null,\"validation_fit\":{\"rmse\":3.0,\"mae\":2.0,\"r2\":null}}]"},
     {"validation_samples", "288"},
     {"validation_loss", "1.5"},
     {"validation_accuracy", "0.75"},
+    {"validation_fit", "{\"rmse\":3.0,\"mae\":2.0,\"r2\":null}"},
     {"test_evaluations", "1"},
     {"best", "{\"metric\":\"loss\",\"value\":1.5,\"epoch\":2.0,\"restored\":true,"
              "\"stopped\":false,\"ended\":3.0,\"checkpoint\":null}"},

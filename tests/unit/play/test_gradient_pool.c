@@ -26,9 +26,10 @@ static void start(struct hr_train_job *job, struct hr_shared_state *shared,
                   struct hr_train_options *options, size_t threads, struct hr_pool **pool)
 {
     *options = run_options("allreduce", 1);
+    CHECK_OK(hr_train_complete(options));
     *job = (struct hr_train_job){
         .options = options, .dataset = run_digits(), .batch_size = 4, .shared = shared};
-    CHECK_OK(hr_run_model(options, job->dataset, &job->model));
+    CHECK_OK(hr_run_model(options, job->dataset, &job->values, &job->model));
     job->shared->workers = JOBS;
     CHECK_OK(hr_pool_start(job, threads, pool));
 }

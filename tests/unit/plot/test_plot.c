@@ -100,8 +100,8 @@ static void data_are_means_with_least_and_most(void **state)
     fill_runs(runs);
     char *text = script(runs, 3, HR_PLOT_SVG, "title");
     expect(text, "$loss0 << END\n5 1.5 0.625 0.5 0.75\n10 2.5 0.375 0.25 0.5\nEND\n");
-    expect(text, "$accuracy0 << END\n5 1.5 75 70 80\n10 2.5 85 80 90\nEND\n");
-    expect(text, "$accuracy1 << END\n5 1 50 50 50\n10 1.5 10 10 10\nEND\n");
+    expect(text, "$score0 << END\n5 1.5 75 70 80\n10 2.5 85 80 90\nEND\n");
+    expect(text, "$score1 << END\n5 1 50 50 50\n10 1.5 10 10 10\nEND\n");
     expect(text, "set xlabel 'samples (thousands)'");
     expect(text, "set xlabel 'seconds of training'");
     free(text);
@@ -152,7 +152,7 @@ static void bands_are_drawn_for_several_seeds_only(void **state)
     fill_runs(runs);
     char *text = script(runs, 3, HR_PLOT_SVG, "title");
     expect(text, "$loss0 using 1:4:5 with filledcurves");
-    expect(text, "$accuracy0 using 2:4:5 with filledcurves");
+    expect(text, "$score0 using 2:4:5 with filledcurves");
     assert_null(strstr(text, "$loss1 using 1:4:5"));
     expect(text, "$loss1 using 1:3 with linespoints ls 2");
     expect(text, "title 'allreduce direct'");

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# --task regress: from a table to a comparison, a prediction, and what is refused.
+load support
+
+# refused_late TEXT ARGUMENTS...: exits with 1 and says TEXT.
+refused_late() {
+  local text=$1 got=0
+  shift
+  hogring "$@" >"$TMP/stdout" 2>"$TMP/stderr" || got=$?
+  [ "$got" = 1 ] && grep -qF -- "$text" "$TMP/stderr"
+}
+
+houses() { # price is linear in what is known, but for noise; rent follows it
+  awk 'BEGIN { srand(3); print "rooms,area,year,price,rent"
+    for (i = 0; i < 600; i++) { r = 1 + int(rand() * 6); a = 20 * r + rand() * 30; y = 1950 + int(rand() * 70)
+      p = 50 + 3 * a + 10 * r + (y - 1950) / 2 + 20 * (rand() - .5)
+      printf "%d,%.2f,%d,%.3f,%.3f\n", r, a, y, p, p / 30 + rand() } }' >"$1"
+}
+
+@test "values are predicted in their own units, in tables, JSON, eval and predict" {
+  houses "$TMP/h.csv"
+  hogring train --data "$TMP/h.csv" --target price,rent --normalize --epochs 20 --quiet --checkpoint-dir "$TMP/c" \
+    --json "$TMP/a.json" --target-rmse 20 --expect-rmse 20 >"$TMP/out" 2>"$TMP/said"
+  head -2 "$TMP/out" | tr -s ' \n' ' ' | grep -q "test test test test train .*strategy rmse mae R2 loss loss"
+  grep -q "target: test rmse 20" "$TMP/out"
+  [ "$(json "$TMP/a.json" 'd["config"]["task"], d["config"]["loss"], d["runs"][0]["targets"], d["runs"][0]["test_accuracy"], d["runs"][0]["test_fit"]["r2"] > 0.9, d["runs"][0]["target_seconds"] > 0, [p["test_fit"] is not None for p in d["runs"][0]["curve"]].count(True)')" = "('regress', 'mse', 2, None, True, True, 20)" ]
+  hogring eval "$TMP/c" --data "$TMP/h.csv" --json "$TMP/e.json" >"$TMP/out"
+  grep -q "^  target 1, price: rmse " "$TMP/out"
+  [ "$(json "$TMP/e.json" 'd["test_fit"]')" = "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]')" ]
+  [ "$(json "$TMP/e.json" '[t["name"] for t in d["targets"]], abs(sum(t["rmse"] for t in d["targets"]) / 2 - d["test_fit"]["rmse"]) < 1e-12')" = "(['price', 'rent'], True)" ]
+  refused_late "--expect-rmse 0.1: reached " eval "$TMP/c" --data "$TMP/h.csv" --expect-rmse 0.1
+  cut -d, -f1-3 "$TMP/h.csv" | head -3 >"$TMP/new.csv"
+  hogring predict "$TMP/c" --data "$TMP/new.csv" >"$TMP/out"
+  head -1 "$TMP/out" | grep -qx "row,price,rent"
+  [ "$(wc -l <"$TMP/out")" = 3 ]
+}
+
+@test "a run that is resumed, packed or in processes ends with the same bits" {
+  houses "$TMP/h.csv"
+  local want run=(--target price --normalize --loss huber --huber-delta 0.5 --workers 2 --quiet)
+  hogring train --data "$TMP/h.csv" "${run[@]}" --epochs 4 --json "$TMP/a.json" >/dev/null
+  want=$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["curve"][-1]["test_fit"]["mae"]')
+  hogring train --data "$TMP/h.csv" "${run[@]}" --epochs 4 --launch process --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["curve"][-1]["test_fit"]["mae"]')" = "$want" ]
+  hogring train --data "$TMP/h.csv" "${run[@]}" --epochs 4 --max-steps 20 --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train --resume "$TMP/c" --data "$TMP/h.csv" --quiet --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["curve"][-1]["test_fit"]["mae"]')" = "$want" ]
+  hogring data pack "$TMP/h.csv" --target price --out "$TMP/h.hrp" >/dev/null
+  hogring data verify "$TMP/h.hrp"
+  hogring train --data "$TMP/h.hrp" --task regress "${run[@]:2}" --epochs 4 --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["curve"][-1]["test_fit"]["mae"]')" = "$want" ]
+  refused 2 "its labels are values, expected --task regress" train --data "$TMP/h.hrp"
+  hogring train --data "$TMP/h.csv" "${run[@]}" --strategy ps-async --epochs 2 --record "$TMP/t" --json "$TMP/a.json" >/dev/null
+  hogring replay "$TMP/t" --data "$TMP/h.csv" --quiet --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["test_fit"]')" = "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["test_fit"]')" ]
+}
+
+@test "several strategies are compared by their rmse, and drawn" {
+  houses "$TMP/h.csv"
+  hogring compare --data "$TMP/h.csv" --target price --normalize --epochs 4 --seeds 3 --quiet --target-rmse 60 \
+    --strategies allreduce,allreduce:lr=1e-5 --json "$TMP/a.json" >"$TMP/out"
+  grep -q "^RMSE: allreduce.* has the best mean, [0-9.]* over 3 seeds" "$TMP/out"
+  grep -q "^Target: allreduce.* reached rmse 60 first" "$TMP/out"
+  [ "$(json "$TMP/a.json" 'd["comparison"]["metric"], d["comparison"]["strategies"][0]["test_rmse"]["mean"] < d["comparison"]["strategies"][1]["test_rmse"]["mean"]')" = "('rmse', True)" ]
+}
+
+@test "data info tells targets, and one that is the same everywhere" {
+  printf 'a,b,y,z\n' >"$TMP/h.csv"
+  for i in 1 2 3 4 5 6 7 8 9 10; do echo "$i,2,$((i * 2)),7" >>"$TMP/h.csv"; done
+  hogring data info "$TMP/h.csv" --target y,z --test-data "$TMP/h.csv" --json "$TMP/a.json" >"$TMP/out"
+  grep -q "1   min 2, mean 11, max 20, deviation 5.74456   y" "$TMP/out"
+  grep -q "it is the same in all of them" "$TMP/out"
+  [ "$(json "$TMP/a.json" '[t["deviation"] for t in d["targets"]][1], d["classes"]')" = "(0.0, 0)" ]
+  refused 2 "target 2, z is 7 in all 10 training samples: there is nothing to learn of it" \
+    train --data "$TMP/h.csv" --test-data "$TMP/h.csv" --target y,z
+  hogring train --data "$TMP/h.csv" --test-data "$TMP/h.csv" --target y,z --target-scale none --epochs 1 --quiet --lr 1e-4 --json "$TMP/a.json" >/dev/null
+  [ "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]["r2"]')" = None ]
+}
+
+@test "what is of classes is refused for values, and the other way round" {
+  houses "$TMP/h.csv"
+  local csv=(train --data "$TMP/h.csv" --target price)
+  refused 2 "--task regress: means nothing for idx data (digits), whose labels are classes" train --task regress
+  refused 2 "--expect-accuracy: means nothing where values are predicted" "${csv[@]}" --expect-accuracy 0.5
+  refused 2 "--label-smoothing: mean nothing with --task regress" "${csv[@]}" --label-smoothing 0.1
+  refused 2 "mean nothing with --task regress" "${csv[@]}" --target-accuracy 0.9
+  refused 2 "--loss bce: is of classes" "${csv[@]}" --loss bce
+  refused 2 "--classes: means nothing where values are predicted" "${csv[@]}" --classes 3
+  refused 2 "there is no accuracy where values are predicted; expected rmse, mae, r2 or loss" "${csv[@]}" --early-stop accuracy,3
+  refused 2 "there is no rmse where classes are predicted; expected accuracy or loss" train --keep-best rmse --checkpoint-dir "$TMP/k"
+  refused 2 "--target: means nothing with --task classify" "${csv[@]}" --task classify
+  refused 2 "--huber-delta: means nothing with --loss mse (it belongs to huber)" "${csv[@]}" --huber-delta 2
+  refused 2 "--target-scale: means nothing with --task auto (it belongs to regress)" train --target-scale none
+  refused 2 "--loss huber: is of values" train --loss huber
+  refused 2 "--target-rmse: means nothing where classes are predicted" train --target-rmse 3
+  refused 2 "--expect-rmse: means nothing where classes are predicted" train --expect-rmse 3
+  printf '1.5 1:2\n2.5 2:1\n3.5 1:1\n' >"$TMP/s.libsvm"
+  for model in logistic svm mf; do refused 2 "--model $model: does not learn values" train --data "$TMP/s.libsvm" --task regress --model $model; done
+  refused 2 "the last layer has 3 outputs, expected 1, the targets" "${csv[@]}" --model "flatten, dense 3"
+  hogring train --epochs 1 --quiet --checkpoint-dir "$TMP/c" >/dev/null
+  refused 2 "predicts classes" eval "$TMP/c" --data "$TMP/h.csv" --target price
+}
