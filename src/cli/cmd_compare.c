@@ -214,7 +214,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     size_t good;
     const enum hr_status failed = sort_out(runs, &good);
     if (good) {
-        hr_table_print(out, runs->results, good, hr_target_asked(&cli->train));
+        hr_table_print(out, runs->results, good, hr_target_asked(&cli->train), hr_output_width());
         hr_verdict_print(out, runs->results, good, hr_target_asked(&cli->train));
     }
     HR_TRY(hr_outcome_write(

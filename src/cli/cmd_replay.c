@@ -61,7 +61,7 @@ static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
                            const struct hr_run_result *result)
 {
     if (!result->interrupted || result->ncurve)
-        hr_table_print(hr_outcome_stream(cli), result, 1, 0);
+        hr_table_print(hr_outcome_stream(cli), result, 1, 0, hr_output_width());
     const enum hr_status status = verdict(hr_outcome_stream(cli), result);
     HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
     HR_TRY(status);

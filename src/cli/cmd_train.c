@@ -115,7 +115,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     if (status != HR_OK)
         return train_failed(cli, dataset, result, watch.started, status);
     if (!result->interrupted || result->ncurve)
-        hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train));
+        hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train), hr_output_width());
     print_end(hr_outcome_stream(cli), result);
     HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
     return result->interrupted

@@ -16,6 +16,8 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     static struct hr_cli cli;
     hr_cli_defaults(&cli);
     enum hr_status status = hr_cli_parse(&cli, command->bit, argc, argv);
+    if (status == HR_OK)
+        status = hr_cli_check(&cli, command->bit, "color");
     if (status != HR_OK)
         return hr_cli_failed(status);
     if (cli.help) {
@@ -24,6 +26,8 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     }
     if (cli.all)
         return hr_cli_failed(hr_fail(HR_E_USAGE, "--all: means nothing without --help"));
+    hr_output_fold(cli.wide);
+    hr_output_colour(cli.color);
     hr_memory_limit_set(cli.max_memory);
     status = hr_outcome_check(&cli);
     if (status != HR_OK)

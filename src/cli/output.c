@@ -1,24 +1,39 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fold.h"
+#include "base/log.h"
+#include "base/parse.h"
 #include "base/printable.h"
 #include "base/size.h"
 #include "base/signals.h"
+#include "terminal/style.h"
+
+enum { LEAST = 20, MOST = 1000 }; /* columns that are believed */
 
 struct filter {
     int fd, error; /* error: errno of the first write that failed */
+    bool colour;
     struct hr_printable_state state;
+    struct hr_fold fold;
+    char page[8192]; /* what comes in one call leaves in one, where it can: others print, too */
+    size_t used;
 };
 
 static struct filter out = {.fd = STDOUT_FILENO}, err = {.fd = STDERR_FILENO};
 static FILE *terminal;
+static char kept_marks[16]; /* where there is colour */
 
-static bool write_all(struct filter *filter, const char *text, size_t n)
+static bool flush_page(struct filter *filter)
 {
+    const char *text = filter->page;
+    size_t n = filter->used;
+    filter->used = 0;
     while (n > 0) {
         const ssize_t written = write(filter->fd, text, n);
         if (written < 0 && errno == EINTR)
@@ -33,6 +48,29 @@ static bool write_all(struct filter *filter, const char *text, size_t n)
     return true;
 }
 
+static bool write_bytes(void *cookie, const char *text, size_t n)
+{
+    struct filter *filter = cookie;
+    while (n > 0) {
+        const size_t more = hr_min_size(n, sizeof filter->page - filter->used);
+        memcpy(filter->page + filter->used, text, more);
+        filter->used += more;
+        text += more;
+        n -= more;
+        if (filter->used == sizeof filter->page && !flush_page(filter))
+            return false;
+    }
+    return true;
+}
+
+/* Colour last: what comes before counts characters. */
+static bool write_all(void *cookie, const char *text, size_t n)
+{
+    struct filter *filter = cookie;
+    return filter->colour ? hr_style_put(text, n, write_bytes, filter)
+                          : write_bytes(filter, text, n);
+}
+
 static ssize_t write_printable(void *cookie, const char *text, size_t n)
 {
     struct filter *filter = cookie;
@@ -40,12 +78,12 @@ static ssize_t write_printable(void *cookie, const char *text, size_t n)
     for (size_t done = 0; done < n;) {
         const size_t bytes = hr_min_size(n - done, sizeof piece);
         memcpy(piece, text + done, bytes);
-        hr_make_printable(&filter->state, piece, bytes, "\n\t");
-        if (!write_all(filter, piece, bytes))
+        hr_make_printable(&filter->state, piece, bytes, filter->colour ? kept_marks : "\n\t");
+        if (!hr_fold(&filter->fold, piece, bytes, write_all, filter))
             return 0;
         done += bytes;
     }
-    return (ssize_t)n;
+    return flush_page(filter) ? (ssize_t)n : 0;
 }
 
 /* `stream` itself when there is no memory for another. */
@@ -55,6 +93,48 @@ static FILE *filtered(struct filter *filter, FILE *stream, int buffering)
     if (file)
         setvbuf(file, NULL, buffering, BUFSIZ);
     return file ? file : stream;
+}
+
+/* Columns of a terminal; 0: it is none, or does not say. COLUMNS is obeyed in any case. */
+static size_t width_of(int fd)
+{
+    const char *said = getenv("COLUMNS");
+    uint64_t columns;
+    if (said && hr_parse_count(said, &columns) && columns >= LEAST && columns <= MOST)
+        return columns;
+    columns = hr_terminal_columns(fd);
+    return columns >= LEAST ? columns : 0;
+}
+
+size_t hr_output_width(void)
+{
+    return out.fold.width;
+}
+
+static bool whole;
+
+static size_t columns_of_log(void)
+{
+    return whole || !isatty(err.fd) ? 0 : width_of(err.fd);
+}
+
+void hr_output_fold(bool wide)
+{
+    whole = wide;
+    out.fold.width = wide ? 0 : width_of(out.fd);
+    err.fold.width = wide || !isatty(err.fd) ? 0 : width_of(err.fd); /* a line an error */
+}
+
+void hr_output_colour(const char *choice)
+{
+    snprintf(kept_marks, sizeof kept_marks, "\n\t%s", hr_style_marks);
+    out.colour = hr_style_wanted(choice, out.fd);
+    err.colour = hr_style_wanted(choice, err.fd);
+    if (out.colour)
+        hr_style_allow(stdout);
+    if (err.colour)
+        hr_style_allow(stderr);
+    hr_log_look(columns_of_log, err.colour);
 }
 
 void hr_output_begin(void)
@@ -80,10 +160,16 @@ int hr_output_end(int code)
     return code ? code : hr_status_exit_code(HR_E_IO);
 }
 
-int hr_cli_failed(enum hr_status status)
+int hr_cli_exit_code(enum hr_status status)
 {
-    fprintf(stderr, "hogring: %s\n", hr_error_message());
     if (status == HR_E_INTERRUPTED && hr_signals_exit_code())
         return hr_signals_exit_code();
     return hr_status_exit_code(status);
+}
+
+int hr_cli_failed(enum hr_status status)
+{
+    fprintf(stderr, "%shogring:%s %s\n", hr_style(stderr, HR_BAD), hr_style(stderr, HR_PLAIN),
+            hr_error_message());
+    return hr_cli_exit_code(status);
 }

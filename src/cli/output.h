@@ -10,11 +10,21 @@
 #ifndef HR_CLI_OUTPUT_H
 #define HR_CLI_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
 
 void hr_output_begin(void);
+
+/* From now on lines fit a terminal's columns (COLUMNS, or as it says itself): longer ones are
+ * broken at blanks. Files and pipes have them whole (of stdout, unless COLUMNS says otherwise), and
+ * so has a terminal where `wide`. */
+void hr_output_fold(bool wide);
+/* Which of them have colour: auto, always, never (terminal/style.h). */
+void hr_output_colour(const char *choice);
+/* Columns that stdout has; 0: any number. */
+size_t hr_output_width(void);
 
 /* stderr as it was, for what moves the cursor. */
 FILE *hr_output_terminal(void);
@@ -23,6 +33,8 @@ FILE *hr_output_terminal(void);
  * arrive. Whoever closes a pipe has seen enough. */
 int hr_output_end(int code);
 
+/* What a command that fails like this exits with. */
+int hr_cli_exit_code(enum hr_status status);
 /* Print "hogring: <message>" for a failed call and return its exit code. */
 int hr_cli_failed(enum hr_status status);
 

@@ -25,7 +25,7 @@ struct hr_cli {
     char data[1024], json[1024], plot[1024], strategies[512];
     uint64_t max_memory; /* 0: what the kernel says there is */
     size_t seeds;
-    bool concurrent, quiet, help, all, emulate;
+    bool concurrent, quiet, wide, help, all, emulate;
     double expect_accuracy; /* 0: none */
     double expect_rmse;     /* of values; 0: none */
     char expect_digest[64];
@@ -42,6 +42,7 @@ struct hr_cli {
     bool find_rings, sweep;
     double long_wait; /* doctor: seconds */
     bool clean;
+    char color[16];
     const char *positional[4];
     size_t npositional;
     bool given[HR_CLI_OPTIONS]; /* option i of the table stood on the command line or in the file */
@@ -80,6 +81,9 @@ HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit com
                                      const char *name, const char *value, const char *where);
 
 /* Was --name given? And: it counts as given. */
+/* Is the value of an option that the command has one of its words, and in its range? */
+HR_CHECKED enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command_bit command,
+                                       const char *name);
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
 void hr_cli_mark_given(struct hr_cli *cli, const char *name);
 

@@ -65,7 +65,10 @@ static const struct hr_option limits[] = {
         "what the whole run may take, workers and data: 512M, 16G; more is refused before it "
         "begins",
         .said = "what the kernel says is available, and what is left of the control group's limit",
-        .commands = RUNNING, .models = HR_OF_ALL_MODELS),
+        .commands = RUNNING | HR_TOP, .models = HR_OF_ALL_MODELS),
+    ROW("color", TEXT, color, "WHEN", "auto",
+        "auto: on terminals, unless NO_COLOR is set; always, never", .words = "auto|always|never",
+        .commands = ALL, .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option results[] = {
@@ -94,8 +97,12 @@ static const struct hr_option results[] = {
     ROW("expect-digest", TEXT, expect_digest, "D", NULL,
         "exit 1 when the weights_digest is another", .commands = HR_TRAIN,
         .models = HR_OF_ALL_MODELS),
-    ROW("quiet", FLAG, quiet, NULL, NULL, "no banner, no progress", .commands = BOTH | HR_REPLAY,
-        .models = HR_OF_ALL_MODELS),
+    ROW("quiet", FLAG, quiet, NULL, NULL,
+        "no banner, no progress: neither a terminal's line nor a log's lines",
+        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
+    ROW("wide", FLAG, wide, NULL, NULL,
+        "all columns of tables and whole lines, however few columns the terminal has",
+        .commands = RUNNING, .models = HR_OF_ALL_MODELS),
 };
 
 static const struct hr_option measurement[] = {

@@ -66,6 +66,9 @@ enum hr_command_bit {
     HR_BENCH_PLANS = HR_BENCH_COLLECTIVES | HR_BENCH_LINKS,
     HR_BENCH = HR_BENCH_PLANS | HR_BENCH_MODELS | HR_BENCH_STORE,
     HR_DOCTOR = 1 << 15,
+    HR_PREDICT = 1 << 20,
+    HR_TOP = 1 << 17,
+    HR_REPORT = 1 << 18,
     HR_LIBRARY = 1 << 14, /* no command: callers of hr_train set the field */
 };
 
@@ -130,7 +133,8 @@ struct hr_option {
         const char *option, *values; /* "schedule", "free"; several: "linear|sqrt" */
     } with[3];
     bool zero_is_off;   /* and 0, or off, asks for nothing, which is right with anything */
-    bool between_ranks; /* it is about messages, and one worker alone sends none */
+    bool between_ranks; /* it is about messages, and one worker alone sends none, */
+    bool or_stages;     /* but for those between stages of its pipeline, in virtual time */
     struct {
         const char *option, *question; /* --keep: where to? give --checkpoint-dir too */
     } needs;

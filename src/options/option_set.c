@@ -78,6 +78,12 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     return HR_OK;
 }
 
+enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command_bit command, const char *name)
+{
+    const struct hr_cli_option option = hr_cli_option_at(hr_cli_option_find(name, command));
+    return option.row ? hr_option_check(option.row, (const char *)cli + option.base, false) : HR_OK;
+}
+
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
 {
     const struct hr_option *row;

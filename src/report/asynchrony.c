@@ -120,13 +120,13 @@ static void cell_lost(const struct hr_run_group *group, char *cell)
 }
 
 static const struct hr_column columns[] = {
-    {"", "strategy", cell_label},
-    {"staleness", "mean", cell_mean},
-    {"staleness", "p50/p99/max", cell_quantiles},
-    {"stalest", "worker", cell_worst},
-    {"effective", "lr", cell_step},
-    {"momentum", "set/implicit/total", cell_momentum},
-    {"lost", "updates %", cell_lost}, /* last: left out when nobody sampled */
+    {"", "strategy", cell_label, 0, NULL, false},
+    {"staleness", "mean", cell_mean, 7, NULL, false},
+    {"staleness", "p50/p99/max", cell_quantiles, 1, NULL, false},
+    {"stalest", "worker", cell_worst, 6, NULL, false},
+    {"effective", "lr", cell_step, 5, NULL, false},
+    {"momentum", "set/implicit/total", cell_momentum, 4, NULL, false},
+    {"lost", "updates %", cell_lost, 3, NULL, false}, /* last: left out when nobody sampled */
 };
 
 enum { NCOLUMNS = sizeof columns / sizeof *columns };
@@ -144,7 +144,7 @@ static bool was_watched(const struct hr_run_group *group)
     return group->run[0]->watched_lines > 0;
 }
 
-void hr_asynchrony_print(FILE *out, const struct hr_groups *groups)
+void hr_asynchrony_print(FILE *out, const struct hr_groups *groups, size_t width)
 {
     const struct hr_run_group **rows = calloc(groups->n + 1, sizeof *rows);
     size_t n = 0;
@@ -157,7 +157,8 @@ void hr_asynchrony_print(FILE *out, const struct hr_groups *groups)
         }
     if (n > 0) {
         fputc('\n', out);
-        hr_columns_print(out, columns, lost ? NCOLUMNS : NCOLUMNS - 1, rows, n);
+        hr_columns_print(out, &(struct hr_columns){columns, lost ? NCOLUMNS : NCOLUMNS - 1}, rows,
+                         n, width);
         fprintf(out,
                 "effective lr: lr x (1 + mean staleness)%s; implicit momentum: predicted, "
                 "1 - 1 / (1 + mean staleness)\n",

@@ -9,6 +9,6 @@
 /* Staleness: mean, quantiles, its stalest worker; clock skew; effective step size and
  * momentum (hogring/train.h, struct hr_asynchrony); hogwild's lost updates. Prints nothing when no
  * update was stale. */
-void hr_asynchrony_print(FILE *out, const struct hr_groups *groups);
+void hr_asynchrony_print(FILE *out, const struct hr_groups *groups, size_t width);
 
 #endif

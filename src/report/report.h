@@ -72,8 +72,10 @@ void hr_progress_view_end(struct hr_progress_view *view);
 
 /* A table of n runs, and below it what is to be known of them: ranks that were lost, staleness.
  * Runs that differ only in their seed are one row: mean and sample standard deviation. target > 0
- * adds the mean seconds to that test accuracy (0..1). */
-void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
+ * adds the mean seconds to that test accuracy (0..1). Tables are at most `width` characters wide;
+ * what there is no room for is named. 0: any width. */
+void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target,
+                    size_t width);
 
 /* Sentences that compare several strategies over several seeds: which are less accurate than which
  * by more than chance (Welch's t test at 5 %, corrected for all pairs), which is fastest, which

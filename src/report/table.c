@@ -1,5 +1,5 @@
-/* One row a strategy; a header of two lines keeps a table of several seeds within some 110
- * characters. Below it, a table of what asynchrony did (asynchrony.c). */
+/* One row a strategy, in a header of two lines; where a terminal is narrow, columns go by how much
+ * a reader can do without them. Below it, a table of what asynchrony did (asynchrony.c). */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,15 +12,18 @@
 #include "report/human.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
+#include "report/score_cells.h"
 
 struct table {
     const struct hr_groups *groups;
     const struct hr_run_group **rows; /* (groups->n) */
     double target;                    /* 0: no such column */
+    size_t width;                     /* of the terminal; 0: any */
     bool skews;                       /* some run had workers apart by clocks */
     bool drops;                       /* some run dropped gradients */
     bool resent;                      /* some run sent pushes again */
     bool validates;                   /* some run held out a validation split */
+    bool classes, values;             /* some run predicts them */
 };
 
 /* --- cells */
@@ -29,41 +32,6 @@ static void cell_label(const struct hr_run_group *group, char *cell)
 {
     snprintf(cell, HR_CELL_MAX, "%s%s%s", group->label, hr_run_group_lost(group) ? "~" : "",
              group->interrupted ? "*" : "");
-}
-
-static void put_accuracy(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    const struct hr_spread spread = hr_run_group_spread(group, measure);
-    if (isfinite(spread.mean))
-        hr_human_spread(cell, &spread, 100, 2);
-    else
-        snprintf(cell, HR_CELL_MAX, "-"); /* mf predicts numbers */
-}
-
-static void put_loss(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    const struct hr_spread spread = hr_run_group_spread(group, measure);
-    hr_human_spread(cell, &spread, 1, spread.n > 1 ? 3 : 4);
-}
-
-static void cell_accuracy(const struct hr_run_group *group, char *cell)
-{
-    put_accuracy(group, hr_measure_accuracy, cell);
-}
-
-static void cell_test_loss(const struct hr_run_group *group, char *cell)
-{
-    put_loss(group, hr_measure_test_loss, cell);
-}
-
-static void cell_validation_accuracy(const struct hr_run_group *group, char *cell)
-{
-    put_accuracy(group, hr_measure_validation_accuracy, cell);
-}
-
-static void cell_validation_loss(const struct hr_run_group *group, char *cell)
-{
-    put_loss(group, hr_measure_validation_loss, cell);
 }
 
 /* The mean alone: there is no room for its spread. */
@@ -224,35 +192,74 @@ static bool has_validation(const struct table *table)
     return table->validates;
 }
 
+static bool has_classes(const struct table *table)
+{
+    return table->classes;
+}
+
+static bool has_values(const struct table *table)
+{
+    return table->values;
+}
+
+static bool has_validated_classes(const struct table *table)
+{
+    return table->validates && table->classes;
+}
+
+static bool has_validated_values(const struct table *table)
+{
+    return table->validates && table->values;
+}
+
 static const struct column columns[] = {
-    {{"", "strategy", cell_label}, NULL},
-    {{"test", "accuracy %", cell_accuracy}, NULL},
-    {{"test", "loss", cell_test_loss}, NULL},
-    {{"valid.", "acc. %", cell_validation_accuracy}, has_validation},
-    {{"valid.", "loss", cell_validation_loss}, has_validation},
-    {{"train", "loss", cell_train_loss}, NULL},
-    {{"", "seconds", cell_seconds}, NULL},
-    {{"", "samples/s", cell_rate}, NULL},
-    {{"", "updates", cell_updates}, NULL},
-    {{"", "lr", cell_lr}, NULL},
-    {{"staleness", "mean/max", cell_staleness}, NULL},
-    {{"clock", "skew", cell_skew}, has_skews},
-    {{"gradients", "dropped", cell_dropped}, has_drops},
-    {{"pushes", "resent", cell_resent}, has_resent},
-    {{"time %", "l/c/c/w", cell_time}, NULL},
-    {{"seconds", "to target", cell_target}, has_target},
+    {{"", "strategy", cell_label, 0, NULL, false}, NULL},
+    {{"test", "accuracy %", hr_cell_accuracy, 0, hr_measure_accuracy, false}, has_classes},
+    {{"test", "rmse", hr_cell_rmse, 0, hr_measure_rmse, true}, has_values},
+    {{"test", "mae", hr_cell_mae, 5, hr_measure_mae, true}, has_values},
+    {{"test", "R2", hr_cell_r2, 1, hr_measure_r2, false}, has_values},
+    {{"test", "loss", hr_cell_test_loss, 1, hr_measure_test_loss, true}, NULL},
+    {{"valid.", "acc. %", hr_cell_validation_accuracy, 1, NULL, false}, has_validated_classes},
+    {{"valid.", "rmse", hr_cell_validation_rmse, 1, NULL, false}, has_validated_values},
+    {{"valid.", "loss", hr_cell_validation_loss, 6, NULL, false}, has_validation},
+    {{"train", "loss", cell_train_loss, 7, NULL, false}, NULL},
+    {{"", "seconds", cell_seconds, 2, hr_measure_seconds, true}, NULL},
+    {{"", "samples/s", cell_rate, 3, hr_measure_rate, false}, NULL},
+    {{"", "updates", cell_updates, 8, NULL, false}, NULL},
+    {{"", "lr", cell_lr, 9, NULL, false}, NULL},
+    {{"staleness", "mean/max", cell_staleness, 4, NULL, false}, NULL},
+    {{"clock", "skew", cell_skew, 8, NULL, false}, has_skews},
+    {{"gradients", "dropped", cell_dropped, 3, NULL, false}, has_drops},
+    {{"pushes", "resent", cell_resent, 8, NULL, false}, has_resent},
+    {{"time %", "l/c/c/w", cell_time, 5, NULL, false}, NULL},
+    {{"seconds", "to target", cell_target, 2, NULL, false}, has_target},
 };
 
 enum { NCOLUMNS = sizeof columns / sizeof *columns };
 
-static void print_columns(FILE *out, const struct table *table)
+struct printed {
+    struct hr_column column[NCOLUMNS];
+    size_t n;
+    uint32_t columns; /* those there was room for, a bit each */
+};
+
+static struct printed print_columns(FILE *out, const struct table *table)
 {
-    struct hr_column shown[NCOLUMNS];
-    size_t n = 0;
+    struct printed printed = {.n = 0};
     for (size_t c = 0; c < NCOLUMNS; c++)
         if (!columns[c].shown || columns[c].shown(table))
-            shown[n++] = columns[c].column;
-    hr_columns_print(out, shown, n, table->rows, table->groups->n);
+            printed.column[printed.n++] = columns[c].column;
+    printed.columns = hr_columns_print(out, &(struct hr_columns){printed.column, printed.n},
+                                       table->rows, table->groups->n, table->width);
+    return printed;
+}
+
+static bool has_column(const struct printed *printed, hr_cell_fn cell)
+{
+    for (size_t c = 0; c < printed->n; c++)
+        if (printed->column[c].cell == cell)
+            return printed->columns >> c & 1;
+    return false;
 }
 
 static void print_seeds(FILE *out, const struct hr_groups *groups)
@@ -260,7 +267,7 @@ static void print_seeds(FILE *out, const struct hr_groups *groups)
     size_t least = groups->most;
     for (size_t g = 0; g < groups->n; g++)
         least = groups->group[g].n < least ? groups->group[g].n : least;
-    fprintf(out, "; mean %s standard deviation of ", hr_human_utf8() ? "\xc2\xb1" : "+-");
+    fprintf(out, "mean %s standard deviation of ", hr_human_utf8() ? "\xc2\xb1" : "+-");
     if (least < groups->most)
         fprintf(out, "%zu to ", least);
     fprintf(out, "%zu seeds", groups->most);
@@ -298,20 +305,42 @@ static void print_rising(FILE *out, const struct hr_run_group *group)
     fputc('\n', out);
 }
 
-static void print_notes(FILE *out, const struct table *table)
+/* Of what the table's words mean, one line; "; " between two. */
+static void print_legend(FILE *out, const struct table *table, const struct printed *printed)
+{
+    const char *before = "";
+    if (has_column(printed, cell_time)) {
+        fputs("l/c/c/w: load / compute / communicate / wait, of the workers' time", out);
+        before = "; ";
+    }
+    if (has_column(printed, cell_skew)) {
+        fprintf(out, "%sskew: most clocks between two workers", before);
+        before = "; ";
+    }
+    if (table->target > 0) {
+        const enum hr_metric metric = hr_metric_of_run(table->groups->group[0].run[0]);
+        fprintf(out, "%starget: %s %s%s", before, table->validates ? "validation" : "test",
+                metric == HR_METRIC_ACCURACY ? "accuracy " : "",
+                hr_target_text(metric, table->target).text);
+        before = "; ";
+    }
+    if (table->groups->most > 1) {
+        fputs(before, out);
+        print_seeds(out, table->groups);
+        before = "; ";
+    }
+    if (before[0])
+        fputc('\n', out);
+}
+
+static void print_notes(FILE *out, const struct table *table, const struct printed *printed)
 {
     bool interrupted = false;
     for (size_t g = 0; g < table->groups->n; g++)
         interrupted |= table->groups->group[g].interrupted;
-    fputs("l/c/c/w: load / compute / communicate / wait, of the workers' time", out);
-    if (table->skews)
-        fputs("; skew: most clocks between two workers", out);
-    if (table->target > 0)
-        fprintf(out, "; target: %s accuracy %.4g %%", table->validates ? "validation" : "test",
-                100 * table->target);
-    if (table->groups->most > 1)
-        print_seeds(out, table->groups);
-    fputs(interrupted ? "\n* interrupted before its end\n" : "\n", out);
+    print_legend(out, table, printed);
+    if (interrupted)
+        fputs("* interrupted before its end\n", out);
     hr_lost_ranks_print(out, table->groups);
     hr_best_print(out, table->groups);
     for (size_t g = 0; g < table->groups->n; g++)
@@ -321,7 +350,8 @@ static void print_notes(FILE *out, const struct table *table)
         print_rising(out, &table->groups->group[g]);
 }
 
-void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target)
+void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target,
+                    size_t width)
 {
     struct hr_groups groups;
     if (n == 0)
@@ -332,9 +362,11 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
         fputs("(no table: no memory)\n", out);
         return;
     }
-    struct table table = {.groups = &groups, .rows = rows, .target = target};
+    struct table table = {.groups = &groups, .rows = rows, .target = target, .width = width};
     for (size_t i = 0; i < n; i++) {
         table.skews |= runs[i].max_skew > 0;
+        table.values |= runs[i].targets > 0;
+        table.classes |= runs[i].targets == 0;
         table.validates |= runs[i].validation_samples > 0;
     }
     for (size_t g = 0; g < groups.n; g++) {
@@ -342,9 +374,9 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, doubl
         table.drops |= sum(rows[g], offsetof(struct hr_run_result, dropped)) > 0;
         table.resent |= sum(rows[g], offsetof(struct hr_run_result, resent)) > 0;
     }
-    print_columns(out, &table);
-    print_notes(out, &table);
-    hr_asynchrony_print(out, &groups);
+    const struct printed printed = print_columns(out, &table);
+    print_notes(out, &table, &printed);
+    hr_asynchrony_print(out, &groups, width);
     hr_groups_free(&groups);
     free(rows);
 }

@@ -16,6 +16,9 @@ refused() {
   [ ! -s "$TMP/stdout" ] || { echo "something on stdout:"; cat "$TMP/stdout"; return 1; }
 }
 
+# A test that needs a terminal passes over machines that have none to give.
+needs_terminal() { python3 -c 'import os; os.openpty()' 2>/dev/null || skip "no terminal is to be had here"; }
+
 # child_of PID N: its N-th child (1, ...) in the order in which they began: numbers may have begun anew in between.
 child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | sed -n "$2p"; }
 

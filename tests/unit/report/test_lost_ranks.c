@@ -27,7 +27,7 @@ static char *told(const struct hr_run_result *runs, size_t n, char **text)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, 0);
+    hr_table_print(capture.out, runs, n, 0, 0);
     *text = capture_end(&capture);
     return strstr(*text, "\n~ ");
 }

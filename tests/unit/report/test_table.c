@@ -1,6 +1,7 @@
 /* The table, word for word; banner and numbers for people. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/human.h"
 #include "report/report.h"
@@ -15,7 +16,7 @@ static void expect_table(const struct hr_run_result *runs, size_t n, double targ
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, target);
+    hr_table_print(capture.out, runs, n, target, 0);
     char *text = capture_end(&capture);
     assert_string_equal(text, want);
     free(text);
@@ -89,7 +90,7 @@ static void asynchrony_has_a_table_of_its_own(void **state)
     runs[2].stale_parts = parts;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, 3, 0);
+    hr_table_print(capture.out, runs, 3, 0, 0);
     char *text = capture_end(&capture);
     const char *own = strstr(text, "\n\n");
     assert_non_null(own);
@@ -141,7 +142,7 @@ static void the_four_shares_of_time_are_of_their_sum(void **state)
     runs[1].wait_s = 3.3;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, 2, 0);
+    hr_table_print(capture.out, runs, 2, 0, 0);
     char *text = capture_end(&capture);
     assert_non_null(strstr(text, "  5/47/7/42\nl/c/c/w")); /* 0.45, 4.2, 0.6, 3.75 of 9 s */
     free(text);
@@ -154,7 +155,7 @@ static void nobodys_time_is_a_dash(void **state)
     run.load_s = run.compute_s = run.communicate_s = run.wait_s = 0;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, &run, 1, 0);
+    hr_table_print(capture.out, &run, 1, 0, 0);
     char *text = capture_end(&capture);
     assert_non_null(strstr(text, "       -\nl/c/c/w: load / compute / communicate / wait"));
     free(text);
@@ -290,6 +291,55 @@ static void short_times_keep_two_digits(void **state)
     assert_string_equal(hr_human_seconds(text, 12.34), "12.3");
 }
 
+/* Lines that are longer than `width`, without the names of what there was no room for. */
+static size_t lines_beyond(const char *text, size_t width)
+{
+    size_t n = 0;
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        n += strcspn(line, "\n") > width && strncmp(line, "not shown", 9) != 0 &&
+             strncmp(line, "l/c/c/w", 7) != 0 && strncmp(line, "effective", 9) != 0;
+    return n;
+}
+
+static char *table_in(const struct hr_run_result *runs, size_t n, size_t width)
+{
+    struct capture capture;
+    capture_begin(&capture);
+    hr_table_print(capture.out, runs, n, 0.9, width);
+    return capture_end(&capture);
+}
+
+/* Whatever the width, each column is either there or named. */
+static void in_a_narrow_terminal_columns_go_by_their_weight(void **state)
+{
+    (void)state;
+    use_locale("C");
+    static const char *const heads[] = {
+        "accuracy %", "train loss",         "seconds",       "samples/s", "updates", "lr",
+        "skew",       "staleness mean/max", "time % l/c/c/w"};
+    struct hr_run_result run = sample_run("ssp", 1, 0.95);
+    run.max_skew = 2;
+    size_t before = 100;
+    for (size_t width = 140; width >= 40; width--) {
+        char *text = table_in(&run, 1, width);
+        char *left_out = strstr(text, "not shown, for want of room: ");
+        size_t named = 0;
+        assert_int_equal(lines_beyond(text, width), 0);
+        for (size_t i = 0; left_out && i < sizeof heads / sizeof *heads; i++)
+            named += strstr(left_out, heads[i]) != NULL;
+        if (left_out && named == 1)
+            assert_non_null(strstr(left_out, "room: lr (--wide)\n"));
+        assert_true(strstr(text, "skew: most") == NULL || !left_out || !strstr(left_out, "skew ("));
+        assert_true(before == 100 || named >= before);
+        before = named;
+        free(text);
+    }
+    assert_true(before >= 5);
+    char *text = table_in(&run, 1, 0);
+    assert_null(strstr(text, "not shown"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +355,7 @@ int main(void)
         cmocka_unit_test(no_runs_print_nothing),
         cmocka_unit_test(numbers_are_short),
         cmocka_unit_test(the_first_locale_variable_that_is_set_decides),
+        cmocka_unit_test(in_a_narrow_terminal_columns_go_by_their_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# What stands on a terminal: progress that is drawn again, colour, lines that fit; and what logs get instead.
+load support
+
+runs=(compare --model softmax --strategies allreduce,ps-async --seeds 2 --workers 2 --epochs 3)
+
+# shown SIZE NAME=VALUE... -- OPTIONS...: hogring on a terminal of that size, what it wrote there in $TMP/screen.
+shown() {
+  local size=$1 env=()
+  shift
+  while [ "$1" != -- ]; do env+=("$1"); shift; done
+  shift
+  env -u NO_COLOR -u CI -u COLUMNS TERM=xterm LC_ALL=C.UTF-8 "${env[@]}" timeout 60 tests/cli/terminal.py "$size" -- "${HOGRING:-build/hogring}" "$@" >"$TMP/screen" </dev/null
+}
+
+# plain FILE: without what moves the cursor and colours; each line that is drawn again on a line of its own.
+plain() { sed -e 's/\x1b\[[0-9;?]*[a-zA-Z]//g' "$1" | tr '\r' '\n' | grep -av '^$'; }
+
+longest() { plain "$TMP/screen" | LC_ALL=C.UTF-8 wc -L; }
+has() { grep -qaE -- "$1" "$TMP/screen" || { echo "no \"$1\" in:"; cat -v "$TMP/screen"; return 1; }; }
+has_not() { if grep -qaE -- "$1" "$TMP/screen"; then echo "\"$1\" in:"; cat -v "$TMP/screen"; return 1; fi; }
+colour=$'\x1b\\[(0|1|3[1-3])m'
+
+@test "nothing is wider than the terminal, at 60 to 200 columns" {
+  needs_terminal
+  for width in 60 80 120 200; do
+    shown ${width}x24 -- "${runs[@]}"
+    [ "$(longest)" -le $width ] || { longest; return 1; }
+    has "run 4 of 4  ps-async seed 2  .*accuracy [0-9.]+ %  [0-9.]+ s"
+  done
+}
+
+@test "runs of a comparison: what they share once, then what differs" {
+  needs_terminal
+  shown 80x24 -- "${runs[@]}"
+  [ "$(plain "$TMP/screen" | grep -ac "^  model ")" = 1 ]
+  [ "$(plain "$TMP/screen" | grep -ac "^  promise ")" = 2 ]
+  has "^hogring: 4 runs: 2 settings, 2 seeds, one after another"
+  has "^run 1 of 4: allreduce .*"
+  has "^run 2 of 4: ps-async, 2 workers and 1 server"
+  shown 80x24 -- "${runs[@]}" --concurrent
+  [ "$(plain "$TMP/screen" | grep -ac "^  model ")" = 1 ]
+  has "hogring: 4 runs: 2 settings, 2 seeds, those of a seed at once" # who is first may have drawn a line
+  has "run 4 of 4  ps-async seed 2  loss "
+}
+
+@test "the line that is drawn again is gone in the end, also when it is interrupted" {
+  needs_terminal
+  shown 80x24 -- "${runs[@]}"
+  has $'\r'"run 1 of 4  allreduce seed 1  epoch "
+  local code=0
+  TERM=xterm timeout 60 tests/cli/terminal.py 80x24 --signal 1:2 -- "${HOGRING:-build/hogring}" train --epochs 1000000 >"$TMP/screen" </dev/null || code=$?
+  [ $code = 130 ]
+  # Behind the last line that was drawn it is wiped before anything else is said.
+  [ "$(tr '\r' '\n' <"$TMP/screen" | grep -a -A1 "^epoch .*/1e+06" | tail -n 1 | head -c 3)" = $'\x1b[K' ]
+  shown 80x24 -- train --epochs 2 --model softmax
+  has "epoch 2/2  loss "
+}
+
+@test "colour on terminals alone, and not where NO_COLOR or TERM forbid it" {
+  needs_terminal
+  shown 80x24 -- "${runs[@]}"
+  has "$colour"
+  shown 80x24 NO_COLOR=1 -- "${runs[@]}"
+  has_not "$colour"
+  shown 80x24 NO_COLOR= -- "${runs[@]}"
+  has "$colour"
+  shown 80x24 NO_COLOR=1 -- "${runs[@]}" --color always
+  has "$colour"
+  shown 80x24 -- "${runs[@]}" --color never
+  has_not "$colour"
+  shown 80x24 TERM=dumb -- "${runs[@]}"
+  has_not $'\x1b'
+  hogring "${runs[@]}" >"$TMP/screen" 2>&1
+  has_not $'\x1b'
+  hogring "${runs[@]}" --color always >"$TMP/screen" 2>/dev/null
+  has "$colour"
+  refused 2 "--color blue: expected auto, always or never" train --color blue
+}
+
+@test "curves are blocks where the locale has them, and plain elsewhere" {
+  needs_terminal
+  shown 80x24 -- "${runs[@]}"
+  has "█[▁▂▃▄▅▆▇]*▁"
+  shown 80x24 LC_ALL=C -- "${runs[@]}"
+  if LC_ALL=C grep -qa $'[\x80-\xff]' "$TMP/screen"; then cat -v "$TMP/screen"; return 1; fi
+  has "loss [0-9.]+  #[.,=*+-]*_"
+}
+
+@test "logs get a line an evaluation that names strategy and seed" {
+  needs_terminal
+  hogring "${runs[@]}" 2>"$TMP/screen" >/dev/null
+  for run in "1 of 4  allreduce seed 1" "2 of 4  ps-async seed 1" "3 of 4  allreduce seed 2" "4 of 4  ps-async seed 2"; do
+    [ "$(grep -c "^run $run  epoch [123]/3  loss .* test loss .* accuracy .* samples/s$" "$TMP/screen")" = 3 ]
+  done
+  hogring train --model softmax --epochs 2 --seed 5 2>"$TMP/screen" >/dev/null
+  [ "$(grep -c "^epoch [12]/2  .* samples/s  allreduce, seed 5$" "$TMP/screen")" = 2 ]
+  shown 80x24 CI=true -- "${runs[@]}"
+  [ "$(tr -d '\r' <"$TMP/screen" | grep -ac "^run . of 4  .*  epoch ")" = 12 ]
+  has_not $'\x1b\\[K'"run"
+  hogring "${runs[@]}" --quiet 2>"$TMP/screen" >/dev/null
+  [ ! -s "$TMP/screen" ]
+}
+
+@test "warnings fit the terminal" {
+  needs_terminal
+  shown 60x24 -- train --model softmax --epochs 1 --workers 12
+  has "warning"
+  [ "$(longest)" -le 60 ]
+  hogring train --model softmax --epochs 1 --workers 12 2>"$TMP/screen" >/dev/null
+  has "^hogring: warning: 12 workers .*not for speed$"
+}
