@@ -7,6 +7,7 @@
 #include "report/lost_ranks.h"
 #include "report/report.h"
 #include "report/verdict.h"
+#include "terminal/style.h"
 
 typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g, size_t than);
 
@@ -110,9 +111,10 @@ static void print_scores(FILE *out, const struct hr_verdict *v)
     char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX];
     const char *label = v->groups.group[v->best].label;
     const char *what = score_title(v);
+    const char *bold = hr_style(out, HR_BOLD), *plain = hr_style(out, HR_PLAIN);
     score_text(v, v->best, best);
     if (count_told(v) == 0) {
-        fprintf(out, "%s: no difference can be told from ", what);
+        fprintf(out, "%s%s:%s no difference can be told from ", bold, what, plain);
         print_seeds(out, v);
         score_text(v, worst(v), least);
         if (v->score[worst(v)].mean == v->score[v->best].mean)
@@ -122,7 +124,7 @@ static void print_scores(FILE *out, const struct hr_verdict *v)
                     hr_metric_kind(v->metric)->higher ? "lowest" : "highest",
                     v->groups.group[worst(v)].label, least);
     } else {
-        fprintf(out, "%s: %s has the best mean, %s over ", what, label, best);
+        fprintf(out, "%s%s:%s %s has the best mean, %s over ", bold, what, plain, label, best);
         print_seeds(out, v);
         fputc('.', out);
         print_list(out, v, "\n  Worse by more than chance: ", hr_verdict_worse_than, v->best, true);
@@ -136,24 +138,64 @@ static void print_scores(FILE *out, const struct hr_verdict *v)
             100 * HR_VERDICT_LEVEL);
 }
 
+static struct hr_spread rates(const struct hr_groups *groups, size_t g)
+{
+    return hr_run_group_spread(&groups->group[g], hr_measure_rate);
+}
+
+/* Was a seed of g as fast as the slowest of `first`? */
+static bool as_fast(const struct hr_groups *groups, size_t g, size_t first)
+{
+    return g == first || rates(groups, g).most >= rates(groups, first).least;
+}
+
+static bool same_rates(const struct hr_groups *groups, size_t a, size_t b)
+{
+    const struct hr_spread x = rates(groups, a), y = rates(groups, b);
+    return x.mean == y.mean && x.least == y.least && x.most == y.most;
+}
+
+/* "a (5.2k), b (5.1k)": those that were, or were not, as fast as the first. */
+static void print_rates(FILE *out, const struct hr_groups *groups, size_t first, bool fast,
+                        const char *before)
+{
+    char rate[HR_HUMAN_MAX];
+    for (size_t g = 0; g < groups->n; g++)
+        if (as_fast(groups, g, first) == fast) {
+            fprintf(out, "%s%s (%s)", before, groups->group[g].label,
+                    hr_human_short(rate, rates(groups, g).mean));
+            before = ", ";
+        }
+}
+
+/* Who is called fastest was so with every seed: runs in real time vary with the machine's load. */
 static void print_speed(FILE *out, const struct hr_groups *groups)
 {
-    size_t first = 0, last = 0;
+    size_t first = 0, last = 0, fast = 0, same = 0;
     char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
     for (size_t g = 0; g < groups->n; g++) {
-        const double rate = hr_run_group_spread(&groups->group[g], hr_measure_rate).mean;
-        if (rate > hr_run_group_spread(&groups->group[first], hr_measure_rate).mean)
+        if (rates(groups, g).mean > rates(groups, first).mean)
             first = g;
-        if (rate < hr_run_group_spread(&groups->group[last], hr_measure_rate).mean)
+        if (rates(groups, g).mean < rates(groups, last).mean)
             last = g;
     }
-    const double most = hr_run_group_spread(&groups->group[first], hr_measure_rate).mean;
-    const double least = hr_run_group_spread(&groups->group[last], hr_measure_rate).mean;
-    fprintf(out, "Speed: %s is fastest, %s samples/s on average", groups->group[first].label,
-            hr_human_short(a, most));
-    if (least > 0 && first != last)
-        fprintf(out, ", %.2f times the slowest, %s (%s)", most / least, groups->group[last].label,
-                hr_human_short(b, least));
+    for (size_t g = 0; g < groups->n; g++) {
+        fast += as_fast(groups, g, first);
+        same += same_rates(groups, g, first);
+    }
+    const double most = rates(groups, first).mean, least = rates(groups, last).mean;
+    fprintf(out, "%sSpeed:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
+    if (fast == 1) {
+        fprintf(out, "%s is fastest, %s samples/s on average", groups->group[first].label,
+                hr_human_short(a, most));
+        if (least > 0)
+            fprintf(out, ", %.2f times the slowest, %s (%s)", most / least,
+                    groups->group[last].label, hr_human_short(b, least));
+    } else {
+        fputs(same == fast ? "equally fast, in samples/s" : "speeds overlap, mean samples/s", out);
+        print_rates(out, groups, first, true, ": ");
+        print_rates(out, groups, first, false, "; slower: ");
+    }
     fputs(".\n", out);
 }
 
@@ -170,7 +212,7 @@ static void print_target(FILE *out, const struct hr_groups *groups, double targe
             (first == groups->n || s.mean < hr_run_group_target(&groups->group[first]).mean))
             first = g;
     }
-    fprintf(out, "Target: ");
+    fprintf(out, "%sTarget:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
     if (first == groups->n)
         fprintf(out, "no strategy reached %s with every seed.", asked.text);
     else

@@ -182,19 +182,45 @@ static void an_interrupted_strategy_is_not_tested(void **state)
     free(text);
 }
 
-static void the_fastest_is_named_by_its_mean(void **state)
+static void the_fastest_was_so_with_every_seed(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    fill(runs, "allreduce", 0.9, 0.001);
+    fill(runs + 3, "hogwild", 0.9, 0.001);
+    fill(runs + 6, "ssp", 0.9, 0.001);
+    for (size_t i = 0; i < 9; i++)
+        runs[i].samples_per_s = i < 3 ? 16500 : i < 6 ? 20000 : 10000;
+    runs[0].samples_per_s = 19500;
+    char *text = verdict(runs, 9, 0);
+    expect(text,
+           "Speed: hogwild is fastest, 20.0k samples/s on average, 2.00 times the slowest, "
+           "ssp s=3 (10.0k).",
+           true);
+    free(text);
+    runs[0].samples_per_s = 21000;
+    text = verdict(runs, 9, 0);
+    expect(text, "fastest", false);
+    expect(text,
+           "Speed: speeds overlap, mean samples/s: allreduce direct (18.0k), hogwild (20.0k); "
+           "slower: ssp s=3 (10.0k).",
+           true);
+    free(text);
+}
+
+static void what_is_equal_is_said_to_be(void **state)
 {
     (void)state;
     struct hr_run_result runs[6];
     fill(runs, "allreduce", 0.9, 0.001);
     fill(runs + 3, "hogwild", 0.9, 0.001);
-    runs[0].samples_per_s = 30000; /* once, but 9800 twice: 16.5k on average */
-    runs[3].samples_per_s = runs[4].samples_per_s = runs[5].samples_per_s = 20000;
+    for (size_t i = 0; i < 6; i++)
+        runs[i].samples_per_s = 20000 + 100 * (double)(i % 3);
     char *text = verdict(runs, 6, 0);
-    expect(text,
-           "Speed: hogwild is fastest, 20.0k samples/s on average, 1.21 times the slowest, "
-           "allreduce direct (16.5k).",
+    expect(text, "Speed: equally fast, in samples/s: allreduce direct (20.1k), hogwild (20.1k).",
            true);
+    expect(text, "Their means are equal, 90.00 %.", true);
+    expect(text, "lowest", false);
     free(text);
 }
 
@@ -313,7 +339,8 @@ int main(void)
         cmocka_unit_test(pairs_without_the_best_are_told_too),
         cmocka_unit_test(a_strategy_with_one_seed_left_is_not_tested),
         cmocka_unit_test(an_interrupted_strategy_is_not_tested),
-        cmocka_unit_test(the_fastest_is_named_by_its_mean),
+        cmocka_unit_test(the_fastest_was_so_with_every_seed),
+        cmocka_unit_test(what_is_equal_is_said_to_be),
         cmocka_unit_test(who_learned_nothing_is_named_beside_the_fastest),
         cmocka_unit_test(only_who_reached_the_target_with_every_seed_is_first),
     };
