@@ -9,6 +9,8 @@
  * Models, each minimising  C sum_i loss_i + |w|^2 / 2  (C: options.cost; LIBLINEAR's objective):
  *     logistic  log(1 + exp(-y w.x))           two classes; y is -1 for class 0, +1 for class 1
  *     svm       max(0, 1 - y w.x)              the same
+ *     linear    (w.x - y)^2 / 2                y: a row's value (hr_data_options.values), as scaled
+ *                                              by options.target_scale; no bias
  *     mf        (r - mean - u.v)^2 / 2         u and v: options.factors numbers a user and an item;
  *                                              w is all of them
  * Data: sparse (libsvm text, or packed from it). For mf a line is USER ITEM:RATING (or several such
@@ -16,23 +18,24 @@
  *
  * Solvers: sgd, one row at a time, the regulariser of feature f shared out over the d_f rows that
  * have it, so that a step touches the features of its row and nothing else (Niu, Recht, Re, Wright,
- * "Hogwild!", NIPS 2011); dual (logistic, svm), coordinate descent on the dual problem, which needs
- * no learning rate (Yu, Huang, Lin 2011; Hsieh et al. 2008), its workers updating w without locks
- * (PASSCoDe-Wild: Hsieh, Yu, Dhillon, ICML 2015).
+ * "Hogwild!", NIPS 2011); dual (all but mf), coordinate descent on the dual problem, which needs no
+ * learning rate (Yu, Huang, Lin 2011; Hsieh et al. 2008; Ho, Lin 2012), its workers updating w
+ * without locks (PASSCoDe-Wild: Hsieh, Yu, Dhillon, ICML 2015).
  *
  * Strategies: hogwild; and locked, a lock around each update, to compare with.
  *
  * Of hr_train_options are used: strategy, model, launch, workers, solver, cost, factors,
  * hot_copies, epochs, lr, lr_schedule, warmup_epochs, lr_step_epochs, lr_gamma, seed, max_seconds,
- * timeout, target_accuracy, init_weights (sgd), checkpoint_dir, checkpoint_every, keep, overwrite,
- * resume, finished_ok, validation_fraction, keep_best and early_stop (sgd). With one worker the
- * same seed gives the same bits, stopped and resumed or not.
+ * timeout, target_accuracy, target_rmse, target_scale, init_weights (sgd), checkpoint_dir,
+ * checkpoint_every, keep, overwrite, resume, finished_ok, validation_fraction, keep_best and
+ * early_stop (sgd). With one worker the same seed gives the same bits, stopped and resumed or not.
  *
  * A step is a training row. Checkpoints are saved at the ends of epochs (checkpoint_every is
  * rounded up to them), and where a run is stopped; nobody trains while one is written.
  *
  * Of the result: train_loss is the objective, test_loss the mean loss of the test rows (mf: the
- * root mean square error), test_accuracy NaN for mf.
+ * root mean square error). Of linear and mf test_fit is in the targets' own units, and
+ * test_accuracy NaN.
  *
  * hr_train, hr_train_check and hr_evaluate_checkpoint take these models too.
  *

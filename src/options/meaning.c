@@ -6,7 +6,7 @@
 #include "hogring/sparse.h"
 #include "strategies/find.h"
 
-#define SPARSE_MODELS "logistic, svm and mf"
+#define SPARSE_MODELS "logistic, svm, linear and mf"
 
 /* --- lists of names, as "a, b and c" --- */
 

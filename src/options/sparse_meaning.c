@@ -3,6 +3,7 @@
 
 #include "hogring/sparse.h"
 #include "options/meaning.h"
+#include "options/task.h"
 
 /* What costs a sparse step its time is the memory that workers share, and of that the simulated
  * network knows nothing: any number of workers would come out as so many times as fast. */
@@ -22,6 +23,9 @@ enum hr_status hr_sparse_meaning_check(const struct hr_cli *cli, const struct hr
     if (!strcmp(o->model, "mf") &&
         (hr_cli_was_given(cli, "expect-accuracy") || hr_cli_was_given(cli, "target-accuracy")))
         return hr_fail(HR_E_USAGE, "--model mf: has no accuracy to expect, it predicts numbers");
+    if (!strcmp(o->model, "linear") && !strcmp(o->task, "classify"))
+        return hr_fail(HR_E_USAGE, "--task classify: --model linear predicts values (logistic and "
+                                   "svm predict classes)");
     return HR_OK;
 }
 
@@ -35,4 +39,5 @@ void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given
             hr_option_store(row, (char *)cli + option.base,
                             sparse ? row->sparse_usual : row->usual);
     }
+    hr_task_settle(&cli->train, &cli->data_options);
 }

@@ -76,8 +76,8 @@ enum hr_status hr_check_hot_copies(const struct hr_train_options *o)
     if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 && found &&
         strategy->sparse)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic "
-                               "or svm, --solver sgd, --strategy hogwild, several workers)");
+    return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic, "
+                               "svm or linear, --solver sgd, --strategy hogwild, several workers)");
 }
 
 /* Explored schedules have no time; numbers can go wrong in them, and ranks die. */

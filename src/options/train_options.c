@@ -33,7 +33,7 @@ const struct hr_option *hr_data_option_at(size_t i)
 
 const char *hr_sparse_model_at(size_t i)
 {
-    static const char *const names[] = {"logistic", "svm", "mf"};
+    static const char *const names[] = {"logistic", "svm", "linear", "mf"};
     return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 

@@ -55,8 +55,8 @@ static double eps_of(const struct hr_rule *rule)
 
 static const struct hr_option model[] = {
     ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
-        "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, mf, "
-        "on sparse data; names: ",
+        "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, linear, "
+        "mf, on sparse data; names: ",
         .name_at = model_at, .said = "mlp; eval: what the file says",
         .bench_help = "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: one or "
                       "several names, as mlp,cnn; names: ",
@@ -275,22 +275,6 @@ static const struct hr_option updates[] = {
         .with = {{"scale-lr", "linear|sqrt"}}),
 };
 
-static const struct hr_option sparse[] = {
-    ROW("solver", TEXT, solver, SPARSE, "NAME", "auto",
-        "sgd, or dual: coordinate descent, which needs no rate (logistic, svm)",
-        .said = "dual; mf: sgd", .words = "auto|sgd|dual", .models = HR_OF_SPARSE_MODELS),
-    ROW("cost", NUMBER, cost, SPARSE, "C", "1",
-        "of the losses; minimised is C sum loss + |w|^2 / 2", SPARSE_RANGE(1e-9, 1e9),
-        .models = HR_OF_SPARSE_MODELS),
-    ROW("factors", COUNT, factors, SPARSE, "K", "16",
-        "mf: numbers that describe a user, or an item; even", SPARSE_RANGE(2, 4096),
-        .models = HR_OF_SPARSE_MODELS, .with = {{"model", "mf"}}),
-    ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
-        "sgd (logistic, svm; hogwild): weights of the N most frequent features of which each of "
-        "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
-        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS, .check = hr_check_hot_copies),
-};
-
 static const struct hr_option limits[] = {
     ROW("max-steps", COUNT64, max_steps, BEGINS, "N", NULL,
         "stop after so many updates of the model", .commands = BOTH | HR_REPLAY),
@@ -383,7 +367,7 @@ const struct hr_option_list hr_train_lists[] = {
     LIST(HR_IN_PIPELINES, hr_pipeline_rows),
     LIST(HR_IN_TIME, times),
     LIST(HR_IN_UPDATES, updates),
-    LIST(HR_IN_SPARSE, sparse),
+    LIST(HR_IN_SPARSE, hr_sparse_rows),
     LIST(HR_IN_LIMITS, limits),
     LIST(HR_IN_CHECKPOINTS, checkpoints),
     LIST(HR_IN_RESULTS, results),

@@ -1,6 +1,8 @@
 /* Coordinate descent on the dual, a row at a time: w = sum_i alpha_i y_i x_i, 0 <= alpha_i <= C.
  *
  * svm       minimises over alpha_i in closed form, clipped to [0, C] (Hsieh et al., ICML 2008)
+ * linear    the same without bounds: (w.x_i - target + alpha_i / C) / (|x_i|^2 + 1 / C) off; there
+ *           w = sum_i alpha_i x_i (Ho and Lin, JMLR 13, 2012, with epsilon 0)
  * logistic  Newton's method on the one-variable problem in z = alpha_i or C - alpha_i, whichever is
  *           the smaller at the solution, so that log z keeps its digits (Yu, Huang, Lin, Machine
  *           Learning 85, 2011, algorithm 5). A row whose gradient is below inner_eps is left alone;
@@ -11,7 +13,8 @@
  * w is then not the sum over alpha, and comes to rest near the minimum, not at it (PASSCoDe-Wild:
  * Hsieh, Yu, Dhillon, ICML 2015). A run that goes on takes both as they were saved.
  *
- * alphas[i] = {alpha_i, C - alpha_i}: both are kept, as neither gives the other's small digits.
+ * alphas[i] = {alpha_i, C - alpha_i}: both are kept, as neither gives the other's small digits. Of
+ * linear the second is 0.
  */
 #include <stdlib.h>
 
@@ -65,6 +68,27 @@ static double svm_move(double alpha[2], double cost, double a, double m)
     return alpha[0] - old;
 }
 
+/* missing: target - w.x */
+static double linear_move(double alpha[2], double cost, double a, double missing)
+{
+    const double move = (missing - alpha[0] / cost) / (a + 1 / cost);
+    alpha[0] += move;
+    return move;
+}
+
+/* Of row i, whose squared norm is above 0. */
+static double move_of(struct hr_sparse_worker *worker, size_t i, double margin)
+{
+    const struct hr_sparse_problem *p = &worker->run->problem;
+    const double a = (double)worker->run->norms[i];
+    double *alpha = worker->run->alphas[i];
+    if (p->model == HR_SPARSE_LINEAR)
+        return linear_move(alpha, p->cost, a,
+                           (double)p->scale->values[p->train.labels[i]] - margin);
+    return p->model == HR_SPARSE_SVM ? svm_move(alpha, p->cost, a, margin)
+                                     : logistic_move(worker, alpha, a, margin);
+}
+
 enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *order, size_t n)
 {
     struct hr_sparse_run *run = worker->run;
@@ -74,13 +98,9 @@ enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *o
         const struct hr_sparse_row row = hr_sparse_row_at(&p->train, order[i]);
         const float margin = hr_sparse_dot(run->weights, row);
         HR_TRY(hr_sparse_check(margin, "margin", order[i], "--cost"));
-        const double a = (double)run->norms[order[i]];
-        double *alpha = run->alphas[order[i]];
-        if (!(a > 0)) /* an empty row: w.x is always 0 */
+        if (!(run->norms[order[i]] > 0)) /* an empty row: w.x is always 0 */
             continue;
-        const double move = p->model == HR_SPARSE_SVM
-                                ? svm_move(alpha, p->cost, a, (double)margin)
-                                : logistic_move(worker, alpha, a, (double)margin);
+        const double move = move_of(worker, order[i], (double)margin);
         const struct hr_sparse_step step = {.step = (float)move};
         if (fabsf(step.step) > 0)
             HR_TRY(hr_sparse_push(worker, row, &step));
@@ -91,15 +111,15 @@ enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *o
 void hr_sparse_dual_begin(struct hr_sparse_run *run)
 {
     const struct hr_sparse_problem *p = &run->problem;
-    const bool svm = p->model == HR_SPARSE_SVM;
-    const double first = svm ? 0 : 0.001 * p->cost < 1e-8 ? 0.001 * p->cost : 1e-8;
+    const bool logistic = p->model == HR_SPARSE_LOGISTIC;
+    const double first = !logistic ? 0 : 0.001 * p->cost < 1e-8 ? 0.001 * p->cost : 1e-8;
     const struct hr_sparse_step step = {.step = (float)first};
     for (size_t i = 0; i < p->train.count; i++) {
         const struct hr_sparse_row row = hr_sparse_row_at(&p->train, i);
         run->norms[i] = (float)squared_norm(row);
         run->alphas[i][0] = first;
-        run->alphas[i][1] = p->cost - first;
-        if (!svm)
+        run->alphas[i][1] = p->model == HR_SPARSE_LINEAR ? 0 : p->cost - first;
+        if (logistic)
             hr_sparse_update(run->weights, row, &step);
     }
     *run->inner_eps = FIRST_INNER_EPS;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fpenv.h"
 #include "session/class_names.h"
@@ -44,11 +45,12 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
                : hr_fail(HR_E_NOMEM, "no memory for %zu weights", run->problem.params);
 }
 
-/* w.x of each row; of mf what it predicts for each rating. */
+/* w.x of each row; of linear and mf what they predict for each row, for each rating. */
 static enum hr_status write_outputs(const struct hr_sparse_run *run, struct hr_evaluation *out)
 {
     const struct hr_sparse_rows *rows = &run->problem.test;
     const bool mf = run->problem.model == HR_SPARSE_MF;
+    const bool linear = run->problem.model == HR_SPARSE_LINEAR;
     out->count = mf ? rows->begin[rows->count] : rows->count;
     out->noutputs = 1;
     out->outputs = calloc(out->count, sizeof *out->outputs);
@@ -57,13 +59,44 @@ static enum hr_status write_outputs(const struct hr_sparse_run *run, struct hr_e
     for (size_t i = 0; i < rows->count; i++) {
         const struct hr_sparse_row row = hr_sparse_row_at(rows, i);
         const float margin = mf ? 0 : hr_sparse_dot(run->weights, row);
-        if (!mf)
+        if (linear)
+            out->outputs[i] = (float)hr_target_of_output(&run->scale, 0, margin);
+        else if (!mf)
             out->outputs[i] = rows->labels[i] ? margin : -margin;
         for (size_t k = 0; mf && k < row.count; k++)
             out->outputs[rows->begin[i] + k] =
                 run->problem.mean + row.pairs[k].value -
                 hr_sparse_rating_error(run, rows->labels[i], row.pairs[k]);
     }
+    return HR_OK;
+}
+
+/* How linear's target was learned. */
+static enum hr_status scale_target(struct hr_sparse_run *run,
+                                   const struct hr_checkpoint *checkpoint,
+                                   const struct hr_dataset *dataset)
+{
+    if (run->problem.model != HR_SPARSE_LINEAR)
+        return HR_OK;
+    HR_TRY(hr_target_scale_get(checkpoint, &run->scale));
+    run->problem.scale = &run->scale;
+    if (run->scale.count == 1)
+        return hr_target_scale_apply(dataset, &run->scale);
+    return hr_fail(HR_E_FORMAT, "%s: metadata \"hogring.targets\" is missing, or not 1",
+                   checkpoint->path);
+}
+
+static enum hr_status tell_target(const struct hr_sparse_run *run, struct hr_evaluation *out)
+{
+    const struct hr_target_scale *scale = &run->scale;
+    if (!scale->count)
+        return HR_OK;
+    out->target = calloc(1, sizeof *out->target);
+    if (!out->target)
+        return hr_fail(HR_E_NOMEM, "no memory for a target");
+    out->target[0] = (struct hr_target_fit){
+        .mean = scale->mean[0], .deviation = scale->deviation[0], .fit = out->fit};
+    memcpy(out->target[0].name, scale->name[0], sizeof out->target[0].name);
     return HR_OK;
 }
 
@@ -83,18 +116,23 @@ static enum hr_status evaluate(struct hr_sparse_run *run, const struct hr_checkp
 {
     struct hr_curve_point point;
     HR_TRY(open_problem(checkpoint, model, dataset, &run->problem));
+    HR_TRY(scale_target(run, checkpoint, dataset));
     HR_TRY(take_memory(run));
     HR_TRY(hr_sparse_load_weights(checkpoint, run));
     measure(run, &point);
     out->test_loss = point.test_loss;
     out->test_accuracy = point.test_accuracy;
+    out->targets = point.values;
+    out->fit = point.fit;
     snprintf(out->model, sizeof out->model, "%s", model);
+    HR_TRY(tell_target(run, out));
     return write_outputs(run, out);
 }
 
 static void drop(struct hr_sparse_run *run)
 {
     hr_sparse_problem_free(&run->problem);
+    hr_target_scale_free(&run->scale);
     free(run->weights);
     free(run->cells);
     free(run);
@@ -126,6 +164,7 @@ static enum hr_status test_weights(struct hr_sparse_run *test, const struct hr_s
     struct hr_curve_point point;
     HR_TRY(hr_sparse_problem_make_test(run->options.model, p->factors, p->mean, run->whole,
                                        &test->problem));
+    test->problem.scale = p->scale;
     HR_TRY(take_memory(test));
     float *weights = malloc(p->params * sizeof *weights);
     if (!weights)
@@ -136,6 +175,7 @@ static enum hr_status test_weights(struct hr_sparse_run *test, const struct hr_s
     measure(test, &point);
     result->test_loss = point.test_loss;
     result->test_accuracy = point.test_accuracy;
+    result->test_fit = point.fit;
     result->test_evaluations = 1;
     return HR_OK;
 }

@@ -56,6 +56,7 @@ enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
         hr_needs_add(needs, "initial weights", params, sizeof(float));
     add_tables(run, features, users, params, needs);
     hr_needs_add(needs, "weights", params, sizeof(float));
+    hr_needs_add(needs, "targets", d->targets.rows, sizeof *run->scale.values);
     if (run->held_out.chosen)
         add_parts(d, needs);
     if (run->cuts.early_stop.asked)

@@ -27,11 +27,20 @@ static enum hr_status take(size_t count, size_t size, void *out)
 
 enum hr_status hr_sparse_problem_check(const char *model, const struct hr_dataset *dataset)
 {
-    const bool mf = !strcmp(model, "mf");
+    const bool mf = !strcmp(model, "mf"), linear = !strcmp(model, "linear");
+    if (dataset->targets.count && !linear)
+        return hr_fail(HR_E_USAGE,
+                       "--model %s: does not learn values (--task regress); linear does, and a "
+                       "network, as \"flatten, dense %zu\"",
+                       model, dataset->targets.count);
     if (dataset->features != HR_FEATURES_SPARSE)
         return hr_fail(HR_E_USAGE, "--model %s: %s is not sparse, expected libsvm data", model,
                        dataset->name);
-    if (!mf && dataset->classes != 2)
+    if (linear && dataset->targets.count != 1)
+        return hr_fail(HR_E_USAGE,
+                       "--model linear: %s has %zu values a row, expected 1 (--task regress)",
+                       dataset->name, dataset->targets.count);
+    if (!mf && !linear && dataset->classes != 2)
         return hr_fail(HR_E_USAGE, "--model %s: %s has %zu classes, expected 2", model,
                        dataset->name, dataset->classes);
     return HR_OK;
@@ -87,6 +96,7 @@ static enum hr_status place_rows(const struct hr_sparse_problem *problem,
                                  const struct hr_split *split, struct hr_sparse_rows *rows)
 {
     const uint64_t pairs = split->rows[split->count];
+    const bool straight = problem->model == HR_SPARSE_LINEAR; /* labels are no signs */
     uint64_t *begin = NULL;
     uint32_t *row_of = NULL;
     float *values = NULL;
@@ -102,7 +112,7 @@ static enum hr_status place_rows(const struct hr_sparse_problem *problem,
         for (uint64_t k = split->rows[i]; k < split->rows[i + 1]; k++) {
             const uint64_t at = begin[problem->place[split->columns[k]]]++;
             row_of[at] = (uint32_t)i;
-            values[at] = split->labels[i] ? split->values[k] : -split->values[k];
+            values[at] = straight || split->labels[i] ? split->values[k] : -split->values[k];
         }
     /* Now begin[f] is where column f ends, and rows->begin serves as the rows' cursors. */
     for (uint64_t f = 0, k = 0; f < problem->features; f++)
@@ -156,6 +166,7 @@ static enum hr_status begin(const char *model, size_t factors, const struct hr_d
         .features = hr_shape_elems(dataset->shape),
         .users = mf ? dataset->classes : 0,
         .factors = mf ? factors : 0,
+        .targets = dataset->targets,
     };
     p->params = mf ? (p->users + p->features) * p->factors : p->features;
     HR_TRY(hr_sparse_problem_check(model, dataset));

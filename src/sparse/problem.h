@@ -1,8 +1,8 @@
 /* problem.h - the data in the layout of the solvers.
  *
  *   pair     a column and a value side by side: a row is one stream of memory
- *   value    linear models: y x, so that a margin is y w.x and no label is looked at again;
- *            mf: the rating minus the mean of all training ratings
+ *   value    logistic, svm: y x, so that a margin is y w.x and no label is looked at again;
+ *            linear: x; mf: the rating minus the mean of all training ratings
  *   column   linear models: the feature's *place*. Features are placed by falling frequency, so
  *            those that most rows have share few cache lines; a row's places ascend. mf: the item
  *   decay    1 / (C d_f) of the feature at a place, d_f being the training rows that have it: a
@@ -16,8 +16,10 @@
 
 #include "base/error.h"
 #include "hogring/sparse.h"
+#include "session/target_scale.h"
 
-enum hr_sparse_model { HR_SPARSE_LOGISTIC, HR_SPARSE_SVM, HR_SPARSE_MF };
+/* In the order of hr_sparse_model_at. */
+enum hr_sparse_model { HR_SPARSE_LOGISTIC, HR_SPARSE_SVM, HR_SPARSE_LINEAR, HR_SPARSE_MF };
 
 struct hr_sparse_pair {
     uint32_t column;
@@ -28,7 +30,7 @@ struct hr_sparse_rows {
     size_t count;
     uint64_t *begin;              /* (count + 1) */
     struct hr_sparse_pair *pairs; /* (begin[count]) */
-    const uint32_t *labels;       /* (count) of the data set; mf: the user */
+    const uint32_t *labels;       /* (count) of the data set; mf: the user; linear: a target */
 };
 
 struct hr_sparse_problem {
@@ -39,10 +41,13 @@ struct hr_sparse_problem {
     double cost;            /* C */
     float mean;             /* mf: of the training ratings */
     uint32_t *degree;       /* (users + features) training pairs of each, before placing */
-    uint32_t *place;        /* linear: (features) the place of each */
+    uint32_t *place;        /* but mf: (features) the place of each */
     float *decay;           /* (users + features), in place order */
     struct hr_sparse_rows train, test;
     struct hr_conflicts conflicts;
+    /* linear: the data set's, and how they are learned, which the caller owns, and sets. */
+    struct hr_targets targets;
+    const struct hr_target_scale *scale;
 };
 
 /* HR_E_USAGE says why `model` cannot learn from these data. */
@@ -62,5 +67,16 @@ void hr_sparse_problem_free(struct hr_sparse_problem *problem);
 
 /* Index in enum hr_sparse_model; -1: no such model. */
 int hr_sparse_model_find(const char *name);
+/* Does it predict values? */
+static inline bool hr_sparse_is_of_values(enum hr_sparse_model model)
+{
+    return model == HR_SPARSE_LINEAR || model == HR_SPARSE_MF;
+}
+
+/* linear: what w.x has to be in a row with this label. */
+static inline double hr_sparse_target(const struct hr_sparse_problem *p, uint32_t label)
+{
+    return (p->targets.values[label] - p->scale->mean[0]) / p->scale->deviation[0];
+}
 
 #endif

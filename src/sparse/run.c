@@ -82,8 +82,9 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
 static void announce(const struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
-    char optimizer[160], rate[160], memory[HR_NEEDS_TEXT];
+    char optimizer[160], rate[160], task[160], memory[HR_NEEDS_TEXT];
     hr_needs_text(&run->needs, memory);
+    hr_target_scale_text(&run->scale, "squared error", task, sizeof task);
     if (run->dual) {
         snprintf(optimizer, sizeof optimizer, "coordinate descent on the dual, cost %g", o->cost);
         snprintf(rate, sizeof rate, "each step as long as it needs to be");
@@ -98,6 +99,7 @@ static void announce(const struct hr_sparse_run *run)
         .guarantee = run->locked ? "one update at a time; staleness unbounded"
                                  : "no torn values; updates may be lost, counted by sample",
         .model = o->model,
+        .task = run->scale.count ? task : NULL,
         .kernels = "sparse",
         .optimizer = optimizer,
         .lr_schedule = rate,
@@ -173,6 +175,7 @@ static void fill_configuration(const struct hr_sparse_run *run, struct hr_run_re
     snprintf(result->model, sizeof result->model, "%s", o->model);
     snprintf(result->optimizer, sizeof result->optimizer, "%s", o->solver);
     result->workers = o->workers;
+    result->targets = run->cuts.values;
     result->params = run->problem.params;
     result->batch_size = result->global_batch = result->threads_per_worker = 1;
     result->seed = o->seed;
@@ -224,6 +227,29 @@ static enum hr_status begin_state(struct hr_sparse_run *run, const struct hr_che
     return run->options.init_weights[0] ? hr_sparse_init_weights(run) : HR_OK;
 }
 
+/* As the training rows have them, or where it goes on, as those had that it began with. */
+static enum hr_status scale_targets(struct hr_sparse_run *run,
+                                    const struct hr_checkpoint *checkpoint)
+{
+    const bool standard = strcmp(run->options.target_scale, "none") != 0;
+    if (!checkpoint)
+        return hr_target_scale_measure(run->dataset, standard, &run->scale);
+    HR_TRY(hr_target_scale_get(checkpoint, &run->scale));
+    return hr_target_scale_apply(run->dataset, &run->scale);
+}
+
+static enum hr_status make_problem(struct hr_sparse_run *run,
+                                   const struct hr_checkpoint *checkpoint)
+{
+    HR_TRY(hr_held_out_gather(&run->held_out));
+    HR_TRY(hr_sparse_problem_make(&run->options, run->dataset, (float)(1 / run->schedule.lr.peak),
+                                  &run->problem));
+    if (run->problem.model != HR_SPARSE_LINEAR)
+        return HR_OK;
+    run->problem.scale = &run->scale;
+    return scale_targets(run, checkpoint);
+}
+
 static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
 {
     bool finished = false;
@@ -231,9 +257,7 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
     const struct hr_checkpoint *checkpoint = resume->checkpoint;
     HR_TRY(hr_sparse_settle(run));
     HR_TRY(hr_sparse_fits(run, checkpoint));
-    HR_TRY(hr_held_out_gather(&run->held_out));
-    HR_TRY(hr_sparse_problem_make(&run->options, run->dataset, (float)(1 / run->schedule.lr.peak),
-                                  &run->problem));
+    HR_TRY(make_problem(run, checkpoint));
     hr_sparse_describe(run);
     if (checkpoint) {
         HR_TRY(hr_resume_position(&run->saver, checkpoint));
@@ -275,6 +299,7 @@ enum hr_status hr_sparse_train(const struct hr_train_options *options,
     hr_resume_close(&resume);
     hr_held_out_close(&run->held_out);
     hr_sparse_problem_free(&run->problem);
+    hr_target_scale_free(&run->scale);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
     free(run);

@@ -73,9 +73,11 @@ static inline size_t hr_sparse_cells(size_t rows)
 
 /* The sums of one block of an evaluation. */
 struct hr_sparse_cell {
-    double loss;   /* mf: squared errors */
+    double loss;   /* of values: squared errors, as they are learned */
     uint64_t hits; /* margins above 0 */
     uint64_t pairs;
+    double absolute;       /* of values: errors; */
+    double value, squares; /* and what was to be predicted: its sum, and that of its squares */
 };
 
 struct hr_sparse_worker;
@@ -91,7 +93,8 @@ struct hr_sparse_run {
     const struct hr_dataset *whole;   /* then whose test split is read at the end; else NULL */
     struct hr_run_result *result;
     struct hr_sparse_problem problem;
-    struct hr_needs needs; /* what it takes */
+    struct hr_target_scale scale; /* linear: of the training rows, or as the checkpoint has it */
+    struct hr_needs needs;        /* what it takes */
     hr_sparse_steps_fn steps;
     bool dual, locked;
     size_t hot_copies; /* of each worker; 0 for a single one */

@@ -68,6 +68,7 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
     const struct hr_train_options *o = &run->options;
     struct hr_cuts *cuts = &run->cuts;
     cuts->validates = run->whole;
+    cuts->values = hr_sparse_is_of_values((enum hr_sparse_model)hr_sparse_model_find(o->model));
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
     HR_TRY(hr_keep_best_parse(o->keep_best, &cuts->keep_best));
     if (cuts->early_stop.asked && run->dual)
@@ -76,8 +77,8 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
                        "variables, and could not go on from the best ones; expected --solver sgd, "
                        "or --keep-best",
                        o->early_stop);
-    HR_TRY(hr_early_stop_fits(&cuts->early_stop, "early-stop", !strcmp(o->model, "mf")));
-    return hr_early_stop_fits(&cuts->keep_best, "keep-best", !strcmp(o->model, "mf"));
+    HR_TRY(hr_early_stop_fits(&cuts->early_stop, "early-stop", cuts->values));
+    return hr_early_stop_fits(&cuts->keep_best, "keep-best", cuts->values);
 }
 
 static enum hr_status settle_rate(struct hr_sparse_run *run)
@@ -125,7 +126,7 @@ enum hr_status hr_sparse_settle(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
     if (hr_sparse_model_find(o->model) < 0)
-        return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm or mf", o->model);
+        return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm, linear or mf", o->model);
     HR_TRY(hr_train_options_check(o, true));
     HR_TRY(check_warmup(o));
     if (o->factors % 2)

@@ -1,15 +1,18 @@
-/* Stochastic gradient descent on logistic and hinge loss, a row at a time.
+/* Stochastic gradient descent on logistic, hinge and squared loss, a row at a time.
  *
  * Row i's part of the objective over C is loss_i + sum over its features f of w_f^2 / (2 C d_f):
  *     w_f += rate (slope y x_f - w_f / (C d_f)),   slope = -d loss / d margin >= 0
+ * For linear the margin is w.x and slope y is what is missing, target - w.x.
  *
  * Several workers keep copies of the most frequent features' weights (hot.h).
  */
 #include "sparse/hot.h"
 
-static float slope_of(enum hr_sparse_model model, float margin)
+static float slope_of(const struct hr_sparse_problem *p, size_t row, float margin)
 {
-    if (model == HR_SPARSE_SVM)
+    if (p->model == HR_SPARSE_LINEAR)
+        return p->scale->values[p->train.labels[row]] - margin;
+    if (p->model == HR_SPARSE_SVM)
         return margin < 1 ? 1.0f : 0.0f;
     return 1 / (1 + expf(margin));
 }
@@ -37,8 +40,8 @@ enum hr_status hr_sparse_sgd(struct hr_sparse_worker *worker, const uint32_t *or
         const struct hr_sparse_row shared = {row.pairs + mine.count, row.count - mine.count};
         const float margin = hr_sparse_dot(hot.mine, mine) + hr_sparse_dot(run->weights, shared);
         HR_TRY(hr_sparse_check(margin, "margin", order[i], "--lr"));
-        const struct hr_sparse_step step = {worker->rate * slope_of(p->model, margin), worker->rate,
-                                            p->decay};
+        const struct hr_sparse_step step = {worker->rate * slope_of(p, order[i], margin),
+                                            worker->rate, p->decay};
         hr_sparse_update(hot.mine, mine, &step);
         HR_TRY(hr_sparse_push(worker, shared, &step));
     }

@@ -1,11 +1,13 @@
 #include "sparse/state.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/size.h"
 #include "session/class_names.h"
+#include "session/kept.h"
 #include "session/past.h"
 
 static const char alphas_name[] = "alphas", blocks_name[] = "epoch_blocks";
@@ -111,6 +113,7 @@ void hr_sparse_describe(struct hr_sparse_run *run)
     run->saver = (struct hr_saver){
         .options = &run->options,
         .dataset = run->dataset,
+        .targets = &run->scale,
         .cuts = &run->cuts,
         .schedule = &run->schedule,
         .model = run->options.model,
@@ -233,6 +236,7 @@ enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
 enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
                                      const struct hr_checkpoint *checkpoint)
 {
+    const char *scale = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "target-scale");
     char ours[32];
     uint64_t rows;
     HR_TRY(hr_saved_count(checkpoint, "epoch_size", &rows));
@@ -246,6 +250,8 @@ enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
     snprintf(ours, sizeof ours, "%.15g", run->options.cost);
     HR_TRY(hr_saved_same(checkpoint, "--cost", hr_metadata_get(&checkpoint->model, "hogring.cost"),
                          ours));
+    if (run->scale.count && scale)
+        HR_TRY(hr_saved_same(checkpoint, "--target-scale", scale, run->options.target_scale));
     return hr_past_check_best(checkpoint, &run->cuts, &run->options);
 }
 
@@ -280,6 +286,8 @@ static enum hr_status restore_epoch(struct hr_sparse_run *run,
 static enum hr_status restore_alphas(struct hr_sparse_run *run,
                                      const struct hr_checkpoint *checkpoint)
 {
+    const bool bound = run->problem.model != HR_SPARSE_LINEAR;
+    const double most = bound ? run->problem.cost : DBL_MAX, least = bound ? 0 : -most;
     const double *alphas;
     size_t rows;
     HR_TRY(hr_saved_table(checkpoint, alphas_name, 2, &rows, &alphas));
@@ -288,9 +296,9 @@ static enum hr_status restore_alphas(struct hr_sparse_run *run,
                        checkpoint->path, alphas_name, rows, run->problem.train.count);
     memcpy(run->alphas, alphas, rows * sizeof *run->alphas);
     for (size_t k = 0; k < 2 * rows; k++)
-        if (!(alphas[k] >= 0 && alphas[k] <= run->problem.cost))
-            return hr_fail(HR_E_FORMAT, "%s: tensor %s has %g, expected 0 to %g", checkpoint->path,
-                           alphas_name, alphas[k], run->problem.cost);
+        if (!(alphas[k] >= least && alphas[k] <= most))
+            return hr_fail(HR_E_FORMAT, "%s: tensor %s has %g, expected %g to %g", checkpoint->path,
+                           alphas_name, alphas[k], least, most);
     return hr_saved_amount(checkpoint, "inner_eps", run->inner_eps);
 }
 

@@ -3,11 +3,13 @@
  *     model     linear: "weight" (1, features), as PyTorch's nn.Linear without a bias has it
  *               mf: "users.weight" (users, factors), "items.weight" (items, factors), as its
  *               nn.Embedding has them; "mean" (), which is added to u.v
- *               metadata: hogring.solver, hogring.cost, hogring.features
+ *               metadata: hogring.solver, hogring.cost, hogring.features; of linear its target
+ *               (session/target_scale.h)
  *               with --early-stop a run that has ended has its best weights there
  *     trainer   --early-stop: "best.weight", ...: the best so far; of a run that has ended
  *               "last.weight", ...: the current ones
- *               dual: "alphas" (training rows, 2): alpha and C - alpha; "inner_eps"
+ *               dual: "alphas" (training rows, 2): alpha and C - alpha (linear: and 0);
+ *               "inner_eps"
  *               in the middle of an epoch: "epoch_blocks" (workers, 1): blocks of each worker's
  *               shard that are done; "epoch_newton": inner steps so far
  *

@@ -119,3 +119,31 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   sparse --model logistic --workers 2 --quiet --json "$TMP/a.json" >/dev/null
   [ "$(json "$TMP/a.json" '[d["config"][k] for k in ("lr", "eps", "weight-decay")]')" = "[None, None, None]" ]
 }
+
+@test "linear predicts values in their own units, in tables, JSON, eval, predict and ONNX" {
+  awk 'BEGIN { srand(5); for (i = 0; i < 800; i++) { a = rand(); b = rand()
+    printf "%.3f 1:1 %d:%.3f %d:%.3f\n", 500 + 20 * a - 9 * b + rand() / 5, 2 + i % 3, a, 5 + i % 2, b } }' >"$TMP/v.libsvm"
+  local solver run=(train --model linear --data "$TMP/v.libsvm" --cost 10 --quiet)
+  for solver in dual sgd; do
+    hogring "${run[@]}" --solver $solver --epochs 30 --workers 2 --expect-rmse 1 --target-rmse 1
+  done
+  hogring "${run[@]}" --workers 1 --epochs 20 --checkpoint-dir "$TMP/c" --export "$TMP/m.onnx" --json "$TMP/a.json" >"$TMP/out"
+  grep -q "^strategy .*rmse .*mae .*R2" "$TMP/out"
+  [ "$(json "$TMP/a.json" 'd["config"]["task"], d["runs"][0]["targets"], d["runs"][0]["test_accuracy"], d["runs"][0]["test_fit"]["r2"] > 0.95')" = "('regress', 1, None, True)" ]
+  grep -q "target.std" "$TMP/m.onnx"
+  hogring eval "$TMP/c" --data "$TMP/v.libsvm" --json "$TMP/e.json" --expect-rmse 1
+  [ "$(json "$TMP/e.json" 'd["test_fit"]')" = "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]')" ]
+  [ "$(json "$TMP/e.json" '480 < d["targets"][0]["mean"] < 540')" = True ]
+  hogring predict "$TMP/c" --data "$TMP/v.libsvm" >"$TMP/p.csv"
+  head -1 "$TMP/p.csv" | grep -qx "row,value"
+  paste -d, "$TMP/p.csv" <(cut -d' ' -f1 "$TMP/v.libsvm" | sed '1i label') | awk -F, 'NR > 1 { e = $2 - $3; s += e * e } END { exit !(NR == 801 && s / 800 < 1) }'
+  hogring "${run[@]}" --workers 1 --epochs 8 --checkpoint-dir "$TMP/d" >/dev/null
+  hogring train --resume "$TMP/d" --data "$TMP/v.libsvm" --epochs 20 --quiet --expect-digest "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')"
+  hogring "${run[@]}" --solver sgd --epochs 30 --validation-fraction 0.2 --early-stop rmse,3 --expect-rmse 2
+  refused 2 "--task classify: --model linear predicts values" "${run[@]}" --task classify
+  refused 2 "--expect-accuracy: means nothing where values are predicted" "${run[@]}" --expect-accuracy 0.5
+  refused 2 "--strategy allreduce: --model linear is trained by hogwild or locked" "${run[@]}" --strategy allreduce
+  refused 2 "--model svm: does not learn values (--task regress); linear does" train --model svm --data "$TMP/v.libsvm" --task regress
+  printf "a,y\n1,2\n2,3\n3,4\n4,6\n5,7\n" >"$TMP/h.csv"
+  refused 2 "is not sparse, expected libsvm data" train --model linear --data "$TMP/h.csv" --target y
+}

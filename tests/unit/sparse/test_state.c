@@ -118,7 +118,7 @@ static void a_broken_epoch_of_several_workers_is_for_as_many(void **state)
     struct hr_dataset data = sparse_data(12000, 2000, 12, 4);
     const struct hr_train_options part =
         saving_at_the_end(sparse_options("logistic", "dual", 2, 1 << 20), "ckpt");
-    for (size_t i = 0; i < 40 && steps % data.train.count == 0; i++)
+    for (size_t i = 0; i < 300 && steps % data.train.count == 0; i++)
         steps = stop_somewhere(&part, &data);
     assert_true(steps % data.train.count != 0);
     struct hr_train_options rest = sparse_resuming(part, "ckpt");
