@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "manual/manual.h"
 #include "json/value.h"
-#include "shm/process.h"
 
 struct round {
     const struct hr_cli *cli;
@@ -19,22 +18,11 @@ struct round {
     size_t n;
 };
 
-/* The run's own, a rank's, or that of the command which has started several runs. */
-static bool has_pid(const struct hr_run_file *run, long pid)
-{
-    if (run->pid == pid || (!run->dead && hr_process_parent(run->pid) == pid))
-        return true;
-    for (size_t r = 0; run->control && r < run->control->nranks; r++)
-        if ((long)hr_atom64_load_relaxed(&run->control->rank[r].pid) == pid) /* a copy */
-            return true;
-    return false;
-}
-
 /* Others' are not listed, but refused when they are asked for. */
 static bool is_asked_for(const struct round *round, const struct hr_run_file *run)
 {
     if (round->pid)
-        return has_pid(run, round->pid);
+        return hr_run_has_pid(run, round->pid);
     return !run->foreign && !run->gone && !run->fresh;
 }
 

@@ -47,7 +47,8 @@ static void print_options(FILE *out, const struct hr_command *command)
         if (hr_option_is_of(row, command->bit))
             fprintf(out, "--%s ", row->name);
     /* these take no files */
-    fprintf(out, "'%s ;;\n", command->bit & (HR_TRAIN | HR_COMPARE | HR_DOCTOR) ? "" : " files=1");
+    fprintf(out, "'%s ;;\n",
+            command->bit & (HR_TRAIN | HR_COMPARE | HR_DOCTOR | HR_TOP) ? "" : " files=1");
 }
 
 static void print_names(FILE *out, bool pages)

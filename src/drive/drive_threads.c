@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "kernels/gemm.h"
 #include "server/server_requests.h"
+#include "strategy/shared.h"
 #include "drive/record.h"
 #include "drive/roll_call.h"
 #include "drive/serve_stage.h"
@@ -66,8 +67,7 @@ static enum hr_status next_task(struct seat *seat, struct hr_task *task)
     const struct hr_waiter *waiter = &seat->trainer.waiter;
     const int64_t began = hr_clock_ns(), waited = waiter->waited_ns,
                   worked = worker->member.barrier.worked_ns;
-    hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_COMMUNICATE);
-    hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
+    hr_turn_to(worker, HR_PHASE_COMMUNICATE, HR_COMMUNICATE);
     HR_TRY(push_again(seat));
     strategy->request(worker);
     HR_TRY(push_again(seat)); /* it may have been an exchange */
@@ -89,9 +89,8 @@ static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
 {
     struct hr_worker *worker = seat->worker;
     const int64_t began = hr_clock_ns();
-    hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_COMPUTE);
     hr_control_step(seat->shared->control, worker->rank, task->index);
-    hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    hr_turn_to(worker, HR_PHASE_COMPUTE, HR_COMPUTE);
     HR_TRY(hr_gradient_in_time(&seat->trainer, task, hr_launcher_ps(seat->drive->launcher)));
     seat->offered_ns = hr_clock_ns();
     worker->took_ns = seat->offered_ns - began;
@@ -152,8 +151,7 @@ static enum hr_status arrive(struct seat *seat)
 {
     struct hr_worker *worker = seat->worker;
     struct hr_bell *bell = &seat->shared->control->rank[worker->rank].bell;
-    hr_control_phase(seat->shared->control, worker->rank, HR_PHASE_CUT);
-    hr_account_turn(&worker->stats->account, HR_WAIT); /* for the last to come */
+    hr_turn_to(worker, HR_PHASE_CUT, HR_WAIT); /* for the last to come */
     HR_TRY(wait_at(seat, bell, hr_cut_may_arrive, seat->drive->leader->cuts.cut,
                    "the checkpoint before this one"));
     seat->strategy->arrive(worker);

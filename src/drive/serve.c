@@ -36,9 +36,28 @@ bool hr_server_has_input(void *arg)
     return false;
 }
 
+/* For hogring top. */
+static void tell(struct hr_server *server)
+{
+    const struct hr_shared_state *shared = server->shard.shared;
+    const size_t rank = hr_shard_rank(shared, server->shard.owner);
+    struct hr_gauge *gauge = &shared->control->rank[rank].gauge;
+    size_t waiting = 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        waiting += server->enabled[w] != 0;
+    hr_gauge_served(gauge, ++server->inputs, waiting);
+    if (server->began_ns) {
+        const int64_t waited = server->waiter.waited_ns;
+        hr_atom64_store_relaxed(&gauge->spent_ns[HR_WAIT], (uint64_t)waited);
+        hr_atom64_store_relaxed(&gauge->spent_ns[HR_COMPUTE],
+                                (uint64_t)(hr_clock_coarse_ns() - server->began_ns - waited));
+    }
+}
+
 void hr_server_take(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
+    tell(server);
     hr_replica_take(&server->shard,
                     hr_pick(&server->shard.picker, server->enabled, shared->workers));
 }
@@ -150,6 +169,7 @@ enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
         status = come_back(&server, &over);
     if (status == HR_OK && !over) {
         hr_control_phase(control, rank, HR_PHASE_SERVE);
+        server.began_ns = hr_clock_coarse_ns();
         status = hr_serve(&server);
         hr_control_phase(control, rank, HR_PHASE_FINISHED);
     }

@@ -15,7 +15,9 @@ struct hr_server {
     unsigned char enabled[HR_MAX_RANKS]; /* (workers) */
     struct hr_waiter waiter;
     struct hr_rest rest;
-    uint64_t taken; /* inputs */
+    uint64_t taken;        /* inputs, while it does nothing else */
+    uint64_t inputs;       /* all */
+    int64_t began_ns;      /* of a rank that does nothing else; else 0 */
 };
 
 HR_CHECKED enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *drive,

@@ -37,7 +37,8 @@ static bool read_whole(int fd, void *to, size_t bytes)
 
 static bool has_form(const struct hr_control *control, size_t bytes)
 {
-    return control->nranks >= 1 && control->nranks <= HR_MAX_RANKS &&
+    const bool played = control->about.seating == HR_SEATS_PLAYED;
+    return control->nranks >= 1 && (control->nranks <= HR_MAX_RANKS || played) &&
            bytes >= hr_control_bytes(control->nranks) &&
            bytes - hr_control_bytes(control->nranks) <= BEHIND_BYTES;
 }
@@ -75,7 +76,24 @@ static void tame(struct hr_control *control)
 {
     control->about.began = control->about.began > 0 ? control->about.began : 0;
     control->about.command[sizeof control->about.command - 1] = '\0';
+    control->about.strategy[sizeof control->about.strategy - 1] = '\0';
     control->failure.message[sizeof control->failure.message - 1] = '\0';
+}
+
+/* Ranks that are played have no recorders. */
+static struct hr_control *copy_of_first(int fd)
+{
+    const size_t bytes = hr_control_bytes(HR_MAX_RANKS);
+    struct hr_control *copy = aligned_alloc(HR_LINE, (bytes + HR_LINE - 1) / HR_LINE * HR_LINE);
+    const size_t read = offsetof(struct hr_control, rank) + HR_MAX_RANKS * sizeof *copy->rank;
+    if (copy)
+        memset(copy, 0, bytes);
+    if (copy && read_whole(fd, copy, read)) {
+        copy->nranks = HR_MAX_RANKS;
+        return copy;
+    }
+    free(copy);
+    return NULL;
 }
 
 static struct hr_control *new_copy(int fd, size_t bytes)
@@ -98,9 +116,13 @@ static void read_control(int fd, struct hr_run_file *file, size_t size)
     judge_head(file, &head, size);
     if (file->fault[0])
         return;
+    const bool many = head.nranks > HR_MAX_RANKS;
     const size_t bytes = hr_control_bytes(head.nranks);
-    struct hr_control *before = new_copy(fd, bytes), *control = new_copy(fd, bytes);
+    struct hr_control *before = many ? copy_of_first(fd) : new_copy(fd, bytes);
+    struct hr_control *control = many ? copy_of_first(fd) : new_copy(fd, bytes);
     /* Whoever changes the number of ranks meanwhile is no run. */
+    file->nranks = head.nranks;
+    head.nranks = many ? HR_MAX_RANKS : head.nranks;
     if (before && control && before->nranks == head.nranks && control->nranks == head.nranks) {
         drop_torn_operations(control, before);
         tame(control);
@@ -112,13 +134,18 @@ static void read_control(int fd, struct hr_run_file *file, size_t size)
     free(before);
 }
 
-static void read_file(struct hr_run_file *file)
+/* Read-only, and no file that a name stands for in another way. */
+static int open_file(const struct hr_run_file *file)
 {
     char path[PATH_BYTES];
-    struct stat info = {0};
     path_of(file->name, path);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    const int cause = errno;
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static void read_file(struct hr_run_file *file)
+{
+    struct stat info = {0};
+    const int fd = open_file(file), cause = errno;
     if (fd < 0 && cause == ENOENT)
         file->gone = true;
     else if (fd < 0)
@@ -163,7 +190,7 @@ static bool read_name(const char *name, struct hr_run_file *file, uint64_t *star
     int length = 0;
     const bool ours =
         sscanf(name, "hogring.%ld.%llu.%8x%n", &file->pid, &ticks, &any, &length) == 3;
-    *started = ticks;
+    *started = file->started = ticks;
     return ours && file->pid > 0 && !name[length];
 }
 
@@ -181,6 +208,47 @@ static bool look_at(const char *name, struct hr_run_file *file)
         file->dead = hr_ranks_are_gone(file->control);
     }
     file->fresh = file->fresh && !file->dead;
+    return true;
+}
+
+/* --- one of them, again and again --- */
+
+bool hr_run_has_pid(const struct hr_run_file *run, long pid)
+{
+    if (run->pid == pid || (!run->dead && hr_process_parent(run->pid) == pid))
+        return true;
+    for (size_t r = 0; run->control && r < run->control->nranks; r++)
+        if ((long)hr_atom64_load_relaxed(&run->control->rank[r].pid) == pid) /* a copy */
+            return true;
+    return false;
+}
+
+int hr_run_open(const struct hr_run_file *file)
+{
+    struct stat info;
+    const int fd = open_file(file);
+    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_ino == file->inode &&
+        info.st_uid == geteuid() && S_ISREG(info.st_mode))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+bool hr_run_read_again(int fd, struct hr_run_file *file)
+{
+    struct stat info;
+    free(file->control);
+    file->control = NULL;
+    file->fault[0] = '\0';
+    if (fstat(fd, &info) != 0)
+        return false;
+    file->gone = info.st_nlink == 0; /* asked before it is read: then it holds the end */
+    read_control(fd, file, (size_t)info.st_size);
+    if (!file->control)
+        return false;
+    file->dead = file->joined ? hr_ranks_are_gone(file->control)
+                              : hr_process_is_dead(file->pid, file->started);
     return true;
 }
 

@@ -24,15 +24,18 @@
 #include "shm/control.h"
 
 struct hr_run_file {
-    char name[64]; /* in /dev/shm */
-    bool joined;   /* its ranks were started one by one */
-    long pid;      /* of its launcher; of rank 0 of those; 0: not known */
+    char name[64];    /* in /dev/shm */
+    bool joined;      /* its ranks were started one by one */
+    long pid;         /* of its launcher; of rank 0 of those; 0: not known */
+    uint64_t started; /* that process, as its name says; 0: not known */
     uint64_t inode;
     bool foreign;               /* another user's */
     bool gone;                  /* it ended while it was looked at */
     bool fresh;                 /* about to become a run, or to lose its name */
     bool dead;                  /* all its processes are certainly gone */
-    struct hr_control *control; /* a copy; NULL: it cannot be read */
+    struct hr_control *control; /* a copy; NULL: it cannot be read. Where one process plays more
+                                   ranks than HR_MAX_RANKS, of the first ones, */
+    uint32_t nranks;            /* of so many */
     char fault[240];            /* why not */
 };
 
@@ -44,6 +47,16 @@ struct hr_runs {
 /* All that have such names, in the order of their beginning. HR_E_NOMEM, HR_E_SHM. */
 HR_CHECKED enum hr_status hr_runs_find(struct hr_runs *runs);
 void hr_runs_free(struct hr_runs *runs);
+
+/* The run's own pid, a rank's, or that of the command which has started several runs? */
+bool hr_run_has_pid(const struct hr_run_file *run, long pid);
+
+/* One run, to be read again and again: a descriptor of its file, -1 when that is gone. It goes on
+ * to be readable when the run has ended, which removes its name. */
+int hr_run_open(const struct hr_run_file *run);
+/* Its control anew, whether it is dead, and gone: it has ended, and no more is written. false: it
+ * cannot be read, control is NULL. */
+bool hr_run_read_again(int fd, struct hr_run_file *run);
 
 /* When the run was last seen to do something, by hr_clock_ns. Of readable ones. */
 int64_t hr_run_last_seen(const struct hr_control *control);

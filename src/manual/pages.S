@@ -28,6 +28,7 @@ hr_manual_pages:
         page    checkpoints
         page    failures
         page    doctor
+        page    top
         page    ci
         page    json
         page    reproducibility

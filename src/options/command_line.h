@@ -42,6 +42,8 @@ struct hr_cli {
     bool find_rings, sweep;
     double long_wait; /* doctor: seconds */
     bool clean;
+    double interval; /* top: seconds */
+    bool once;
     char color[16];
     const char *positional[4];
     size_t npositional;

@@ -12,7 +12,7 @@
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
 #define RUNNING (BOTH | HR_EVAL | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
-#define ALL (RUNNING | HR_DOCTOR)
+#define ALL (RUNNING | HR_DOCTOR | HR_TOP)
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
@@ -74,7 +74,7 @@ static const struct hr_option limits[] = {
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
         "write everything as JSON; - for stdout (help json: fields)",
-        .commands = READERS | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR,
+        .commands = READERS | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S, kill=none, kill=R@N;"
@@ -186,6 +186,12 @@ static const struct hr_option looking[] = {
     ROW("stall-warn", DURATION, long_wait, "T", "1s",
         "who has waited for less than that is not held up; a stopped process is named at once",
         .commands = HR_DOCTOR, .first = true, .range = {.most = 1e6, .above = true}),
+    ROW("interval", DURATION, interval, "T", "500ms", "time between two looks", .commands = HR_TOP,
+        .first = true, .range = {.least = 0.05, .most = 3600}),
+    ROW("once", FLAG, once, NULL, NULL,
+        "one table, or with --json one document, over half a second or until a sample is trained "
+        "on, two at most",
+        .commands = HR_TOP, .first = true),
     ROW("clean", FLAG, clean, NULL, NULL,
         "remove what processes that are gone have left in /dev/shm, also the last crash",
         .commands = HR_DOCTOR, .first = true),

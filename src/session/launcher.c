@@ -34,6 +34,20 @@ static uint64_t samples_so_far(const struct hr_launcher *launcher)
     return sum;
 }
 
+/* For hogring top. */
+static void tell_course(const struct hr_launcher *launcher, const struct hr_progress *progress)
+{
+    const struct hr_batch_schedule *schedule = launcher->cuts->schedule;
+    struct hr_course *course = &launcher->cuts->control->course;
+    hr_atom64_store_relaxed(&course->samples, progress->samples);
+    hr_atom64_store_relaxed(&course->total, progress->total);
+    hr_atom64_store_relaxed(&course->batches, schedule->end);
+    hr_course_store(&course->epoch, progress->epoch);
+    hr_course_store(&course->epochs, (double)schedule->end / (double)schedule->batches_per_epoch);
+    hr_course_store(&course->seconds, progress->seconds);
+    hr_atom64_store_relaxed(&course->told_ns, (uint64_t)hr_clock_coarse_ns());
+}
+
 static void show_progress(const struct hr_launcher *launcher)
 {
     const struct hr_batch_schedule *schedule = launcher->cuts->schedule;
@@ -44,7 +58,9 @@ static void show_progress(const struct hr_launcher *launcher)
     progress.total = schedule->end / schedule->batches_per_epoch * schedule->samples +
                      schedule->end % schedule->batches_per_epoch * schedule->batch - before;
     progress.epoch = (double)(before + progress.samples) / (double)schedule->samples;
-    launcher->observer->progress(launcher->observer->arg, &progress);
+    tell_course(launcher, &progress);
+    if (launcher->observer->progress)
+        launcher->observer->progress(launcher->observer->arg, &progress);
 }
 
 static void show_new_points(struct hr_launcher *launcher)
@@ -212,8 +228,7 @@ enum hr_status hr_launcher_tick(void *arg)
     mind_asks(launcher);
     if (!launcher->alone)
         hr_launcher_mind_time(launcher);
-    if (launcher->observer->progress)
-        show_progress(launcher);
+    show_progress(launcher);
     return look_for_stop(launcher);
 }
 

@@ -23,3 +23,9 @@ void hr_about_fill(struct hr_about *about)
     about->began_s = (int64_t)time(NULL);
     read_command(about->command, sizeof about->command);
 }
+
+void hr_about_run(struct hr_about *about, const char *strategy, size_t segment_bytes)
+{
+    snprintf(about->strategy, sizeof about->strategy, "%s", strategy);
+    about->segment_bytes = segment_bytes;
+}

@@ -1,5 +1,6 @@
 #include "shm/control.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@ void hr_control_init(struct hr_control *control, size_t nranks)
     control->nranks = (uint32_t)nranks;
     control->launcher_pid = (uint64_t)getpid();
     hr_about_fill(&control->about);
+    hr_course_store(&control->course.train_loss, NAN);
+    hr_course_store(&control->course.loss, NAN);
+    hr_course_store(&control->course.accuracy, NAN);
 }
 
 bool hr_control_claim(struct hr_control *control, size_t rank)

@@ -1,7 +1,7 @@
 /* control.h - the control segment: who is alive, what each does, and the first failure.
  *
  *   [ run line | abort line + record | request line | launcher's bell | rank 0 | rank 1 | ... ]
- *   rank r: [ status line: writer rank r | bell line: rung by anybody ]
+ *   rank r: [ status line, gauge: writer rank r | bell line: rung by anybody ]
  *   behind the ranks: [ flight recorder of rank 0 | of rank 1 | ... ]: writer rank r
  *
  * It is small and keeps its name while the run lives, so that a monitor can attach and a crash can
@@ -14,11 +14,12 @@
 
 #include "base/clock.h"
 #include "shm/flight.h"
+#include "shm/gauge.h"
 #include "shm/roster.h"
 #include "shm/segment.h"
 #include "shm/wait.h"
 
-enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 4 };
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 6 };
 
 /* What a rank is doing; the words appear in messages. */
 #define HR_PHASE_LIST(X)                                                                           \
@@ -52,6 +53,7 @@ struct hr_rank_status {
     struct hr_atom32 killed; /* how often it died because it was told to (--inject), counted before
                                 it does; partner: its next life */
     struct hr_presence presence;
+    struct hr_gauge gauge; /* a line of its own; writer: the rank */
     alignas(HR_LINE) struct hr_bell bell;
 };
 
@@ -70,7 +72,11 @@ struct hr_about {
     int64_t began_s;                 /* the same, in seconds since 1970 */
     uint32_t seating;                /* enum hr_seating; played: one process acts for all ranks */
     uint32_t workers, owners, waits; /* who waits for whom: struct hr_wait_rules */
-    char command[256];               /* of the process, words apart by blanks; cut to what fits */
+    uint32_t first_stage, stages;    /* stages: ranks of a pipeline, */
+    uint32_t team;                   /* of which so many share a stage's layers; 0: one */
+    uint64_t segment_bytes;          /* shared memory without a name */
+    char strategy[24];
+    char command[256]; /* of the process, words apart by blanks; cut to what fits */
 };
 
 struct hr_control {
@@ -85,6 +91,7 @@ struct hr_control {
     struct hr_atom32 speaker; /* without a launcher: 1 + the rank that speaks for the dead; or 0 */
     struct hr_roster roster;
     alignas(HR_LINE) struct hr_atom64 looked; /* the launcher, last; partner: hogring doctor */
+    struct hr_course course;                  /* a line of its own; writer: the launcher */
     alignas(HR_LINE) struct hr_bell launcher_bell;
     struct hr_rank_status rank[];
 };
@@ -97,6 +104,9 @@ void hr_control_init(struct hr_control *control, size_t nranks);
 
 /* What this process is called, and that it begins now. */
 void hr_about_fill(struct hr_about *about);
+
+/* That it is a run under a strategy, with so much shared memory beside this. */
+void hr_about_run(struct hr_about *about, const char *strategy, size_t segment_bytes);
 
 /* The recorder of rank `rank`. It alone writes; others read, any time. */
 struct hr_flight *hr_control_flight(struct hr_control *control, size_t rank);

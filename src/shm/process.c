@@ -69,6 +69,20 @@ bool hr_process_is_stopped(long pid)
     return state == 'T' || state == 't';
 }
 
+unsigned long long hr_process_resident_bytes(long pid)
+{
+    char path[64];
+    unsigned long long size, resident = 0;
+    snprintf(path, sizeof path, "/proc/%ld/statm", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%llu %llu", &size, &resident) != 2)
+        resident = 0;
+    fclose(file);
+    return resident * (unsigned long long)sysconf(_SC_PAGESIZE);
+}
+
 int hr_process_open(pid_t pid)
 {
 #ifdef SYS_pidfd_open

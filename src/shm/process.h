@@ -19,6 +19,9 @@ long hr_process_parent(long pid);
  * found out. */
 bool hr_process_is_stopped(long pid);
 
+/* Bytes of memory that it has at the moment, those that it shares included; 0: not known. */
+unsigned long long hr_process_resident_bytes(long pid);
+
 /* A descriptor (close-on-exec) that becomes readable when the process ends; -1: it is gone, the
  * kernel has no pidfds (before Linux 5.3), or no descriptor is left. */
 int hr_process_open(pid_t pid);

@@ -72,6 +72,7 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
     HR_TRY(hr_segment_create(count.used, false, &run->segment));
     run->control = run->cuts.control = run->control_segment.base;
     hr_control_init(run->control, workers);
+    hr_about_run(&run->control->about, run->options.strategy, count.used);
     HR_TRY(lay_out(run, &(struct hr_carver){.base = run->segment.base}));
     run->cuts.cut->index = run->schedule.first;
     return hr_group_init(run->group, &run->group_options);

@@ -6,6 +6,14 @@
 
 /* --- an epoch --- */
 
+/* For hogring top. */
+static void tell(const struct hr_sparse_worker *worker)
+{
+    struct hr_gauge *gauge = &worker->run->control->rank[worker->rank].gauge;
+    hr_gauge_work(gauge, worker->tally->rows, worker->tally->updates);
+    hr_gauge_time(gauge, &worker->tally->account);
+}
+
 /* Steps on what is left of a shard, block by block; a block is claimed by one worker. */
 static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
                                   const struct hr_sampler *sampler)
@@ -27,6 +35,7 @@ static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
         HR_TRY(run->steps(worker, order, n));
         worker->tally->rows += n;
         hr_atom64_store_relaxed(&worker->tally->seen, worker->tally->rows); /* an estimate */
+        tell(worker);
     }
 }
 

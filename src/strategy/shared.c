@@ -96,6 +96,18 @@ struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas)
     return stripe;
 }
 
+void hr_turn_to(struct hr_worker *worker, enum hr_phase phase, enum hr_activity activity)
+{
+    struct hr_control *control = worker->shared->control;
+    struct hr_worker_stats *stats = worker->stats;
+    struct hr_gauge *gauge = &control->rank[worker->rank].gauge;
+    hr_control_phase(control, worker->rank, phase);
+    hr_account_turn(&stats->account, activity);
+    hr_gauge_work(gauge, stats->samples, stats->steps);
+    hr_gauge_time(gauge, &stats->account);
+    hr_gauge_staleness(gauge, stats->stale.updates, stats->stale.sum, stats->stale.max);
+}
+
 size_t hr_state_floats(const struct hr_shared_state *shared)
 {
     return hr_optimizer_state_floats(&shared->optimizer);

@@ -5,6 +5,7 @@
 #ifndef HR_STRATEGY_SHARED_H
 #define HR_STRATEGY_SHARED_H
 
+#include "shm/control.h"
 #include "strategy/strategy.h"
 
 /* For synchronous strategies: the worker's next index, or a cut. Worker 0 turns a request to stop
@@ -49,6 +50,10 @@ void hr_stale_describe(const struct hr_shared_state *shared, char *text, size_t 
  * al., "Staleness-Aware Async-SGD", arXiv 1511.05950, with factor 1 for staleness 0. */
 struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness);
+
+/* The worker does something else from now on: its account and who looks from outside are told, and
+ * what it has done so far. */
+void hr_turn_to(struct hr_worker *worker, enum hr_phase phase, enum hr_activity activity);
 
 /* Floats of one state, and of what hr_step_measure needs beside it. */
 size_t hr_state_floats(const struct hr_shared_state *shared);

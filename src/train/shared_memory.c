@@ -177,5 +177,6 @@ enum hr_status hr_memory_take(struct hr_run *run)
     run->shared.control = run->control_segment.base;
     run->leader.cuts.control = run->shared.control;
     hr_control_init(run->shared.control, run->job.nranks);
+    hr_about_run(&run->shared.control->about, run->options.strategy, count.used);
     return lay_out(run, &(struct hr_carver){.base = run->segment.base});
 }

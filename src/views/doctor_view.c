@@ -51,7 +51,7 @@ void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, s
         const struct hr_run_file *run = patients[i].run;
         char date[32] = "", age[HR_HUMAN_MAX] = "", ranks[24] = "";
         if (run->control) {
-            snprintf(ranks, sizeof ranks, "%u", run->control->nranks);
+            snprintf(ranks, sizeof ranks, "%u", run->nranks);
             date_of(run->control, "%m-%d %H:%M", date, sizeof date);
             hr_human_wait(age, hr_patient_age(&patients[i]));
         }
@@ -82,7 +82,7 @@ static void print_head(FILE *out, const struct hr_patient *patient)
     fprintf(out, "%s\n", command_of(control));
     fprintf(out, "pid %ld, started %s, %s ago: %s\n", patient->run->pid, date, age,
             hr_patient_state(patient));
-    fprintf(out, "%u rank%s %s\n\n", control->nranks, control->nranks == 1 ? "" : "s",
+    fprintf(out, "%u rank%s %s\n\n", patient->run->nranks, patient->run->nranks == 1 ? "" : "s",
             seats_of(control));
 }
 

@@ -14,7 +14,7 @@ struct totals {
     double madds;
 };
 
-static enum hr_status parse_input(const char *text, struct hr_shape *out)
+enum hr_status hr_inspect_parse_input(const char *text, struct hr_shape *out)
 {
     char end;
     if (text[0] != '-' &&
@@ -92,7 +92,7 @@ enum hr_status hr_inspect_model(const struct hr_cli *cli)
     struct hr_shape input;
     struct hr_model *model;
     const size_t batch = cli->train.batch_size;
-    HR_TRY(parse_input(cli->input, &input));
+    HR_TRY(hr_inspect_parse_input(cli->input, &input));
     HR_TRY(hr_model_create(cli->positional[0], input, cli->classes, &model));
     const struct totals totals = totals_of(model, batch);
     enum hr_status status = HR_OK;

@@ -8,4 +8,7 @@
  * table; write them to --json. */
 HR_CHECKED enum hr_status hr_inspect_model(const struct hr_cli *cli);
 
+/* --input, as "1x28x28". HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_inspect_parse_input(const char *text, struct hr_shape *out);
+
 #endif

@@ -31,6 +31,8 @@ bench links --sweep
 bench layers --model softmax --max-seconds 0.05s
 doctor
 doctor --clean --json -
+top --once
+top 1 --once --json -
 END
 }
 

@@ -40,7 +40,8 @@ stopped_rank() {
   local rank=0 victim
   for victim in $(pgrep -P $pid); do
     kill -STOP "$victim"
-    for _ in $(seq 200); do hogring doctor $pid | grep -q "has been stopped for [1-9]" && break; sleep 0.05; done
+    # Until others have come to wait for it.
+    for _ in $(seq 400); do hogring doctor $pid | tr -s ' \n' ' ' | grep -q "has been stopped for [1-9].* waited .* for it" && break; sleep 0.05; done
     doctor 1 $pid
     says "rank $rank \(pid $victim\) has been stopped for [0-9.]+ s, while [a-z' ]+( at step [0-9]+)?; rank [0-9]+ (and [0-9] more have waited up to|has waited) [0-9.]+ s for it"
     hogring doctor $pid --json - >"$TMP/json" || true

@@ -49,7 +49,9 @@ static void every_rank_writes_lines_of_its_own(void **state)
     assert_int_equal(sizeof *control->rank % HR_LINE, 0);
     assert_int_equal(offsetof(struct hr_control, rank) % HR_LINE, 0);
     assert_int_equal(offsetof(struct hr_rank_status, presence), HR_LINE);
-    assert_int_equal(offsetof(struct hr_rank_status, bell), 2 * HR_LINE);
+    assert_int_equal(offsetof(struct hr_rank_status, gauge), 2 * HR_LINE);
+    assert_int_equal(offsetof(struct hr_rank_status, bell), 3 * HR_LINE);
+    assert_int_equal(offsetof(struct hr_control, course) % HR_LINE, 0);
     assert_int_equal(offsetof(struct hr_control, launcher_bell) % HR_LINE, 0);
     assert_int_equal(offsetof(struct hr_control, abort) % HR_LINE, 0);
 }
