@@ -4,8 +4,7 @@
  *            session/cut.h
  *   server   wait until an input is enabled; pick one; take it; ... until all workers are done;
  *            colocated, its worker does so: in every wait below, and at the end
- *   losses   where the run outlives them (losses.h), workers meet at cuts through the launcher
- *            (rest.h), and may find themselves in a new term
+ *   losses   where the run outlives them (losses.h), workers meet through the launcher (rest.h)
  */
 #include "base/clock.h"
 #include "kernels/gemm.h"
@@ -13,30 +12,12 @@
 #include "strategy/shared.h"
 #include "drive/record.h"
 #include "drive/roll_call.h"
+#include "drive/real_worker.h"
 #include "drive/serve_stage.h"
 #include "worker/in_time.h"
 
-/* --- a worker, and the shard that it owns --- */
-
-struct seat {
-    const struct hr_drive *drive;
-    const struct hr_shared_state *shared;
-    const struct hr_strategy *strategy;
-    struct hr_train_worker trainer;
-    struct hr_worker *worker; /* trainer.worker */
-    int64_t accepted_ns;      /* when it accepted its task, for --calibrate */
-    int64_t offered_ns;       /* when it handed in its last gradient */
-    bool owns_shard;
-    struct hr_server server;
-    /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */
-    bool begun, arrived, over;
-    bool sits_out;       /* it came back, and found no seat */
-    struct hr_rest rest; /* of runs that outlive losses */
-    uint32_t losses_seen;
-};
-
-static enum hr_status wait_at(struct seat *seat, struct hr_bell *bell, hr_ready_fn ready, void *arg,
-                              const char *what)
+static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell, hr_ready_fn ready,
+                              void *arg, const char *what)
 {
     struct hr_wanted wanted = {&seat->server, ready, arg};
     const bool serves = seat->owns_shard;
@@ -49,7 +30,7 @@ static enum hr_status wait_at(struct seat *seat, struct hr_bell *bell, hr_ready_
 /* --- a step: ask for weights and a batch, compute its gradient, hand it in --- */
 
 /* Until all of its push is answered: channels keep order. */
-static enum hr_status push_again(struct seat *seat)
+static enum hr_status push_again(struct hr_real_worker *seat)
 {
     while (hr_requests_unanswered(seat->worker)) {
         struct hr_deadline deadline = hr_deadline_begin(&seat->trainer);
@@ -60,7 +41,7 @@ static enum hr_status push_again(struct seat *seat)
     return HR_OK;
 }
 
-static enum hr_status next_task(struct seat *seat, struct hr_task *task)
+static enum hr_status next_task(struct hr_real_worker *seat, struct hr_task *task)
 {
     struct hr_worker *worker = seat->worker;
     const struct hr_strategy *strategy = seat->strategy;
@@ -85,7 +66,7 @@ static enum hr_status next_task(struct seat *seat, struct hr_task *task)
     return HR_OK;
 }
 
-static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
+static enum hr_status make_step(struct hr_real_worker *seat, const struct hr_task *task)
 {
     struct hr_worker *worker = seat->worker;
     const int64_t began = hr_clock_ns();
@@ -99,55 +80,10 @@ static enum hr_status make_step(struct seat *seat, const struct hr_task *task)
     return HR_OK;
 }
 
-/* --- the training clock: runs from when the last worker comes to the barrier before a span until
- * the last one comes to the barrier after it, and stands still at cuts. Each worker writes down
- * when it came; after the barrier all know the latest. --- */
-
-static enum hr_status meet(struct seat *seat, enum hr_rest_stage stage)
-{
-    return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)
-                                  : hr_member_barrier(&seat->worker->member);
-}
-
-/* Of all workers' times; *at: where the launcher has put it, or the leader does. */
-static int64_t latest_of(const struct seat *seat, const int64_t *of_first, int64_t *at)
-{
-    const struct hr_shared_state *shared = seat->shared;
-    if (shared->outlives)
-        return *at;
-    const int64_t latest = hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
-    if (seat->worker->seat == 0)
-        *at = latest;
-    return latest;
-}
-
-/* Nobody begins before all have come. From then on a worker still in the barrier is waiting. */
-static enum hr_status begin_span(struct seat *seat)
-{
-    struct hr_cut *cut = seat->drive->leader->cuts.cut;
-    struct hr_worker_stats *stats = seat->worker->stats;
-    stats->began_ns = hr_clock_ns();
-    HR_TRY(meet(seat, HR_STAGE_BEGINS));
-    hr_account_open(&stats->account,
-                    latest_of(seat, &seat->shared->stats->began_ns, &cut->span_began_ns));
-    hr_train_worker_leave_cut(&seat->trainer);
-    seat->begun = true;
-    seat->over = cut->halt;
-    return HR_OK;
-}
-
-/* All have ended; those before the last one have waited for it. */
-static enum hr_status end_span(struct seat *seat)
-{
-    struct hr_cut *cut = seat->drive->leader->cuts.cut;
-    HR_TRY(meet(seat, HR_STAGE_ENDED));
-    hr_account_close(&seat->worker->stats->account,
-                     latest_of(seat, &seat->shared->stats->came_ns, &cut->span_ended_ns));
-    return HR_OK;
-}
+/* --- a span, and the cut behind it --- */
 
 /* Owners have what they need. */
-static enum hr_status arrive(struct seat *seat)
+static enum hr_status arrive(struct hr_real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
     struct hr_bell *bell = &seat->shared->control->rank[worker->rank].bell;
@@ -164,19 +100,19 @@ static enum hr_status arrive(struct seat *seat)
 }
 
 /* May be repeated from here where a worker is lost. */
-static enum hr_status at_cut(struct seat *seat)
+static enum hr_status at_cut(struct hr_real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
     const struct hr_leader *leader = seat->drive->leader;
-    HR_TRY(end_span(seat));
+    HR_TRY(hr_real_worker_end_span(seat));
     if (worker->seat == 0)
         hr_leader_decide(leader);
     seat->strategy->export_part(worker);
-    HR_TRY(meet(seat, HR_STAGE_EXPORTED));
+    HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EXPORTED));
     HR_TRY(seat->strategy->verify(worker));
     if (leader->cuts.cut->evaluate)
         hr_train_worker_evaluate(&seat->trainer);
-    HR_TRY(meet(seat, HR_STAGE_EVALUATED));
+    HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EVALUATED));
     if (worker->seat == 0)
         hr_leader_conclude(leader);
     seat->begun = seat->arrived = false;
@@ -185,11 +121,11 @@ static enum hr_status at_cut(struct seat *seat)
 
 /* --- from one thing to the next --- */
 
-static enum hr_status advance(struct seat *seat)
+static enum hr_status advance(struct hr_real_worker *seat)
 {
     struct hr_task task;
     if (!seat->begun)
-        return begin_span(seat);
+        return hr_real_worker_begin_span(seat);
     if (seat->arrived)
         return at_cut(seat);
     HR_TRY(hr_wait_check(&seat->trainer.waiter)); /* hogwild never waits between cuts */
@@ -201,7 +137,7 @@ static enum hr_status advance(struct seat *seat)
 
 /* Without a seat (--reduce repro) there is nothing to do until another term, or the end. It comes
  * to rest as often as all others, in the middle of a cut, too. Its time is nobody's. */
-static enum hr_status sit_out(struct seat *seat)
+static enum hr_status sit_out(struct hr_real_worker *seat)
 {
     struct hr_account *account = &seat->worker->stats->account;
     const int64_t timeout = seat->trainer.waiter.timeout_ns;
@@ -220,7 +156,7 @@ static enum hr_status sit_out(struct seat *seat)
 }
 
 /* A new term: take a seat, and where all were recalled begin again from the snapshot. */
-static enum hr_status begin_term(struct seat *seat)
+static enum hr_status begin_term(struct hr_real_worker *seat)
 {
     struct hr_account *account = &seat->worker->stats->account;
     while (!hr_train_worker_seat(&seat->trainer)) {
@@ -243,7 +179,7 @@ static enum hr_status begin_term(struct seat *seat)
     return HR_OK;
 }
 
-static enum hr_status worker_loop(struct seat *seat)
+static enum hr_status worker_loop(struct hr_real_worker *seat)
 {
     /* It has started: from here on others wait for those who have not. */
     hr_control_phase(seat->shared->control, seat->worker->rank, HR_PHASE_COMMUNICATE);
@@ -261,7 +197,7 @@ static enum hr_status worker_loop(struct seat *seat)
 }
 
 /* The worker's loop; then an owner of a shard serves it until all workers are done. */
-static enum hr_status work(struct seat *seat)
+static enum hr_status work(struct hr_real_worker *seat)
 {
     const struct hr_shared_state *shared = seat->shared;
     const size_t rank = seat->worker->rank;
@@ -284,18 +220,9 @@ static enum hr_status work(struct seat *seat)
     return status;
 }
 
-/* Owners have taken its loss; or all are recalled, and begin anew. */
-static bool may_come_back(void *arg)
-{
-    struct hr_worker *nobody = arg;
-    const struct hr_strategy *strategy = nobody->shared->strategy;
-    return !strategy->may_join || strategy->may_join(nobody) ||
-           hr_roster_recalls(nobody->shared->control);
-}
-
 /* A rank that was started again: owners must have taken its loss; then it is welcome, and joins the
  * others, or begins with them in a new term. */
-static enum hr_status come_back(struct seat *seat, size_t rank, bool *joins)
+static enum hr_status come_back(struct hr_real_worker *seat, size_t rank, bool *joins)
 {
     const struct hr_train_job *job = seat->drive->job;
     struct hr_control *control = job->shared->control;
@@ -305,7 +232,7 @@ static enum hr_status come_back(struct seat *seat, size_t rank, bool *joins)
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
     hr_rest_open(&seat->rest, control, &waiter, rank);
     waiter.recall = NULL;
-    HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, may_come_back, &nobody,
+    HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, hr_rest_may_join, &nobody,
                          "the servers to see that it was gone"));
     HR_TRY(hr_rest_join(&seat->rest, &seat->over));
     seat->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
@@ -322,7 +249,7 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     const struct hr_train_job *job = drive->job;
     struct hr_shared_state *shared = job->shared;
     struct hr_compute_buffers buffers;
-    struct seat seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
+    struct hr_real_worker seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
     enum hr_status status = HR_OK;
     bool joins = false;
     HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));

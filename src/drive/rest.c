@@ -1,5 +1,7 @@
 #include "drive/rest.h"
 
+#include "strategy/strategy.h"
+
 struct round {
     const struct hr_rest *rest;
     uint32_t number;
@@ -86,4 +88,12 @@ enum hr_status hr_rest_join(struct hr_rest *rest, bool *over)
     HR_TRY(wait_for(rest, is_welcome, rest));
     *over = hr_roster_is_gone(rest->control, rest->rank);
     return HR_OK;
+}
+
+bool hr_rest_may_join(void *arg)
+{
+    struct hr_worker *nobody = arg;
+    const struct hr_strategy *strategy = nobody->shared->strategy;
+    return !strategy->may_join || strategy->may_join(nobody) ||
+           hr_roster_recalls(nobody->shared->control);
 }

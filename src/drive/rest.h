@@ -36,6 +36,9 @@ void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_wa
 HR_CHECKED enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_rest_stage stage);
 /* Has the last cut passed? */
 bool hr_rest_is_over(const struct hr_rest *rest);
+/* Have owners taken the loss of this worker (a struct hr_worker that nobody is yet), or are all
+ * recalled, and begin anew? (hr_ready_fn) */
+bool hr_rest_may_join(void *nobody);
 /* Rest until the launcher knows that this rank is back, or (*over) the run is. */
 HR_CHECKED enum hr_status hr_rest_join(struct hr_rest *rest, bool *over);
 

@@ -1,0 +1,42 @@
+/* real_worker.h - a worker in real time: where it stands, and the training clock.
+ *
+ * The clock runs from when the last worker comes to the barrier before a span until the last one
+ * comes to the barrier after it, and stands still at cuts. Each worker writes down when it came;
+ * after the barrier all know the latest.
+ *
+ * Threads: its own.
+ */
+#ifndef HR_DRIVE_REAL_WORKER_H
+#define HR_DRIVE_REAL_WORKER_H
+
+#include "drive/rest.h"
+#include "drive/serve.h"
+#include "worker/worker.h"
+
+struct hr_real_worker {
+    const struct hr_drive *drive;
+    const struct hr_shared_state *shared;
+    const struct hr_strategy *strategy;
+    struct hr_train_worker trainer;
+    struct hr_worker *worker; /* trainer.worker */
+    int64_t accepted_ns;      /* when it accepted its task, for --calibrate */
+    int64_t offered_ns;       /* when it handed in its last gradient */
+    bool owns_shard;
+    struct hr_server server; /* that shard */
+    /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */
+    bool begun, arrived, over;
+    bool sits_out;       /* it came back, and found no seat */
+    struct hr_rest rest; /* of runs that outlive losses */
+    uint32_t losses_seen;
+};
+
+/* All come to a barrier. */
+HR_CHECKED enum hr_status hr_real_worker_meet(struct hr_real_worker *seat,
+                                              enum hr_rest_stage stage);
+
+/* Nobody begins before all have come. From then on a worker still in the barrier is waiting. */
+HR_CHECKED enum hr_status hr_real_worker_begin_span(struct hr_real_worker *seat);
+/* All have ended; those before the last one have waited for it. */
+HR_CHECKED enum hr_status hr_real_worker_end_span(struct hr_real_worker *seat);
+
+#endif
