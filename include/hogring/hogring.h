@@ -8,6 +8,7 @@
 #include "hogring/data.h"        /* data sets: opened by name, gathered by index */
 #include "hogring/accounts.h"    /* what a run counts, of its time and asynchrony */
 #include "hogring/update_rule.h" /* an update rule of the caller's own, for these: */
+#include "hogring/observer.h"    /* who looks on while they go on */
 #include "hogring/train.h"       /* data-parallel training runs */
 #include "hogring/evaluate.h"    /* what a saved model makes of the test split */
 #include "hogring/sparse.h"      /* linear models and factorisation of sparse data, by Hogwild */

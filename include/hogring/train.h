@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "hogring/data.h"
+#include "hogring/observer.h"
 #include "hogring/run_result.h"
 #include "hogring/status.h"
 #include "hogring/update_rule.h"
@@ -150,55 +151,6 @@ void hr_train_defaults(struct hr_train_options *options);
 /* Put the optimizer's defaults in place of HR_BY_OPTIMIZER, as hr_train does for itself.
  * HR_E_USAGE: there is no such optimizer. */
 enum hr_status hr_train_complete(struct hr_train_options *options);
-
-/* What a run is about to do. */
-struct hr_run_info {
-    const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
-    const char *optimizer;   /* name and settings: "adam, beta1 0.9, ..." */
-    const char *manner;      /* the strategy's own options: "sync-every 8"; "": it has none */
-    const char *times;       /* models of the times of gradients and messages; "": real times */
-    const char *task;        /* of values: "mse of price (mean 350, deviation 120)"; NULL: classes */
-    const char *frozen;      /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
-    const char *memory;      /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
-    const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */
-    size_t workers, servers, server_replicas, processors, batch_size, global_batch, params;
-    size_t frozen_params; /* of the params */
-    size_t threads_per_worker;
-    size_t micro_shards;                 /* 0: reduce sum */
-    size_t stages, micro_batches;        /* of each worker's pipeline; 0: it has none */
-    const char *pipeline_schedule;       /* and its schedule, */
-    const struct hr_stage_report *stage; /* (stages) and what each stage has */
-    double lr;                           /* of the first update */
-    size_t epochs;
-    size_t validation_samples;   /* 0: none */
-    const char *validation_data; /* their file; "": held out of the training samples */
-    uint64_t steps;              /* in the whole run */
-    uint64_t first;              /* step it begins at */
-    uint64_t seed, staleness;
-    bool synchronous, served, colocated, bounded;
-    bool played;                          /* one process plays all ranks */
-    bool shares_batch;                    /* a batch is shared by all workers, else one worker's */
-    bool averages;                        /* workers' weights are averaged, not gradients summed */
-    const struct hr_conflicts *conflicts; /* of sparse models; else NULL */
-};
-
-struct hr_progress {
-    uint64_t samples, total; /* trained on so far, and in all */
-    double epoch, seconds;
-};
-
-/* Callbacks; any may be NULL; all are called in the caller's thread. */
-struct hr_observer {
-    void *arg;
-    void (*started)(void *arg, const struct hr_run_info *info);
-    void (*progress)(void *arg, const struct hr_progress *progress); /* about ten times a second */
-    void (*evaluated)(void *arg, const struct hr_curve_point *point);
-    void (*saved)(void *arg, const char *path);
-    /* How often somebody has asked for a checkpoint (SIGUSR1): one is saved as soon as can be. */
-    unsigned (*saves_asked)(void *arg);
-    /* 0: go on; 1: finish the step, save, return; 2: leave at once. */
-    int (*should_stop)(void *arg);
-};
 
 /* Train. The memory needed is computed first: when there is not enough, HR_E_NOMEM lists it item by
  * item, and says which options would fit. HR_OK also when should_stop ended it

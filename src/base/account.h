@@ -19,6 +19,9 @@
  *
  * A closed account, or none (NULL), takes no time down and reads no clock.
  *
+ * Who looks on (hr_account_watch) is told of every stretch of time when it is over: of the accounts
+ * that this thread turns.
+ *
  * Threads: one worker's own.
  * Units:   nanoseconds of the monotonic clock.
  * Test:    tests/unit/base/test_account.c
@@ -33,6 +36,14 @@
 
 enum hr_activity { HR_LOAD, HR_COMPUTE, HR_COMMUNICATE, HR_WAIT, HR_ACTIVITIES };
 
+struct hr_account_watch {
+    void (*spent)(struct hr_account_watch *watch, enum hr_activity activity, int64_t begin_ns,
+                  int64_t end_ns);
+};
+
+/* This thread's; NULL: nobody looks on. */
+extern _Thread_local struct hr_account_watch *hr_account_watch;
+
 struct hr_account {
     bool open;
     bool paused; /* the time since since_ns is not taken down, and may yet be */
@@ -41,12 +52,30 @@ struct hr_account {
     int64_t spent_ns[HR_ACTIVITIES];
 };
 
+/* Book the time since the last turn. */
+static inline void hr_account_spend(struct hr_account *account, enum hr_activity activity,
+                                    int64_t until_ns)
+{
+    const int64_t since_ns = account->since_ns;
+    account->spent_ns[activity] += until_ns - since_ns;
+    account->since_ns = until_ns; /* before the watch is told, which may wait, and turn it */
+    if (hr_account_watch)
+        hr_account_watch->spent(hr_account_watch, activity, since_ns, until_ns);
+}
+
 /* A span began: until its first turn the worker waits. */
 static inline void hr_account_open(struct hr_account *account, int64_t began_ns)
 {
     account->open = true;
     account->doing = HR_WAIT;
     account->since_ns = began_ns;
+}
+
+/* Book up to here what is done now, and goes on. */
+static inline void hr_account_look(struct hr_account *account, int64_t now_ns)
+{
+    if (account->open)
+        hr_account_spend(account, account->doing, now_ns);
 }
 
 /* Do something else from now on; what was done until now. */
@@ -57,9 +86,7 @@ static inline enum hr_activity hr_account_turn(struct hr_account *account, enum 
     const enum hr_activity was = account->doing;
     if (was == to)
         return was;
-    const int64_t now = hr_clock_ns();
-    account->spent_ns[was] += now - account->since_ns;
-    account->since_ns = now;
+    hr_account_spend(account, was, hr_clock_ns());
     account->doing = to;
     return was;
 }
@@ -75,11 +102,8 @@ static inline void hr_account_pause(struct hr_account *account)
  * everybody later, since one came back for its end; the worker has waited. */
 static inline void hr_account_close(struct hr_account *account, int64_t ended_ns)
 {
-    if (account->open || account->paused)
-        account->spent_ns[account->doing] += ended_ns - account->since_ns;
-    else
-        account->spent_ns[HR_WAIT] += ended_ns - account->since_ns;
-    account->since_ns = ended_ns;
+    hr_account_spend(account, account->open || account->paused ? account->doing : HR_WAIT,
+                     ended_ns);
     account->open = account->paused = false;
 }
 

@@ -63,7 +63,9 @@ static enum hr_status next_task(struct hr_real_worker *seat, struct hr_task *tas
     seat->accepted_ns = hr_calibrate_step(seat->drive, worker->rank,
                                           &(struct hr_step_times){seat->accepted_ns, began, idle},
                                           task->kind == HR_TASK_CUT);
-    return HR_OK;
+    if (task->kind == HR_TASK_CUT)
+        return HR_OK;
+    return hr_tell_steps(&seat->trainer, seat->trained_ns + hr_clock_ns());
 }
 
 static enum hr_status make_step(struct hr_real_worker *seat, const struct hr_task *task)
@@ -72,10 +74,12 @@ static enum hr_status make_step(struct hr_real_worker *seat, const struct hr_tas
     const int64_t began = hr_clock_ns();
     hr_control_step(seat->shared->control, worker->rank, task->index);
     hr_turn_to(worker, HR_PHASE_COMPUTE, HR_COMPUTE);
+    hr_spans_step(worker->spans, task->index, worker->stats->account.since_ns);
     HR_TRY(hr_gradient_in_time(&seat->trainer, task, hr_launcher_ps(seat->drive->launcher)));
     seat->offered_ns = hr_clock_ns();
     worker->took_ns = seat->offered_ns - began;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
+    hr_spans_offer(worker->spans);
     seat->strategy->offer(worker);
     return HR_OK;
 }
@@ -169,6 +173,7 @@ static enum hr_status begin_term(struct hr_real_worker *seat)
     seat->rest.new_term = false; /* nor is one that began while it had no seat */
     if (seat->rest.recalled) {
         HR_TRY(hr_train_worker_restart(&seat->trainer));
+        hr_real_worker_join_span(seat);
         seat->arrived = false;
         seat->begun = true;
     }
@@ -263,10 +268,14 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     seat.sits_out = !joins && !hr_train_worker_seat(&seat.trainer);
     if (shared->outlives)
         hr_rest_open(&seat.rest, shared->control, &seat.trainer.waiter, rank);
-    if (seat.begun)
+    if (seat.begun) {
+        hr_real_worker_join_span(&seat);
         hr_account_open(&seat.worker->stats->account, hr_clock_ns());
+    }
     hr_train_worker_borrow(&seat.trainer, &buffers);
+    hr_real_worker_tell_spans(&seat);
     status = work(&seat);
+    hr_real_worker_stop_spans(&seat);
     hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);
 out:
     hr_compute_buffers_stop(&buffers);

@@ -79,6 +79,13 @@ static inline int64_t hr_driver_real_ns(const void *drive)
     return hr_clock_ns();
 }
 
+/* Training so far in a run that is played, on its clock. */
+static inline int64_t hr_drive_trained_ns(const struct hr_drive *drive)
+{
+    const struct hr_cut *cut = drive->leader->cuts.cut;
+    return cut->before_ns + drive->driver->now_ns(drive) - cut->span_began_ns;
+}
+
 /* drive_threads.c; play/drive_explore.c, drive_replay.c; virtual/drive_virtual.c. */
 extern const struct hr_driver hr_driver_threads, hr_driver_explore, hr_driver_virtual,
     hr_driver_replay;

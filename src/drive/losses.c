@@ -249,6 +249,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
                    back || (!losses->halted && worker && shared->strategy->recalls));
     if (restarts)
         plan_restart(losses, rank);
+    hr_observed_lost(&losses->drive->launcher->observed, &losses->loss[losses->n - 1]);
     hr_log(HR_LOG_WARNING, "%s %zu was lost: %s; %s", worker ? "worker" : "server",
            losses->loss[losses->n - 1].rank, how,
            back                   ? "all go back to the last cut"

@@ -3,6 +3,27 @@
 #include "base/clock.h"
 #include "drive/driver.h"
 
+void hr_real_worker_tell_spans(struct hr_real_worker *seat)
+{
+    const struct hr_drive *drive = seat->drive;
+    struct hr_worker *worker = seat->worker;
+    if (!seat->shared->spans)
+        return;
+    hr_spans_open(&seat->spans, &seat->shared->feed, worker->rank, &seat->trainer.waiter,
+                  drive->driver->now_ns, drive);
+    worker->spans = seat->shared->spans[worker->rank] = &seat->spans;
+    hr_account_watch = &seat->spans.watch;
+}
+
+void hr_real_worker_stop_spans(struct hr_real_worker *seat)
+{
+    if (!seat->shared->spans || !seat->worker)
+        return;
+    hr_account_watch = NULL;
+    hr_spans_close(&seat->spans);
+    seat->shared->spans[seat->worker->rank] = NULL;
+}
+
 enum hr_status hr_real_worker_meet(struct hr_real_worker *seat, enum hr_rest_stage stage)
 {
     return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)
@@ -28,11 +49,21 @@ enum hr_status hr_real_worker_begin_span(struct hr_real_worker *seat)
     stats->began_ns = hr_clock_ns();
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_BEGINS));
     const int64_t began = latest_of(seat, &seat->shared->stats->began_ns, &cut->span_began_ns);
+    hr_spans_cut_ends(seat->worker->spans, began);
     hr_account_open(&stats->account, began);
+    seat->trained_ns = cut->before_ns - began;
     hr_train_worker_leave_cut(&seat->trainer);
     seat->begun = true;
     seat->over = cut->halt;
+    if (seat->over) /* what it still says to servers is in no span */
+        hr_spans_cut_begins(seat->worker->spans, began);
     return HR_OK;
+}
+
+void hr_real_worker_join_span(struct hr_real_worker *seat)
+{
+    const struct hr_cut *cut = seat->drive->leader->cuts.cut;
+    seat->trained_ns = cut->before_ns - cut->span_began_ns;
 }
 
 enum hr_status hr_real_worker_end_span(struct hr_real_worker *seat)
@@ -41,5 +72,6 @@ enum hr_status hr_real_worker_end_span(struct hr_real_worker *seat)
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_ENDED));
     const int64_t ended = latest_of(seat, &seat->shared->stats->came_ns, &cut->span_ended_ns);
     hr_account_close(&seat->worker->stats->account, ended);
-    return HR_OK;
+    hr_spans_cut_begins(seat->worker->spans, ended);
+    return hr_tell_steps(&seat->trainer, seat->trained_ns + ended);
 }

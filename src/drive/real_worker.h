@@ -11,6 +11,7 @@
 
 #include "drive/rest.h"
 #include "drive/serve.h"
+#include "observe/spans.h"
 #include "worker/worker.h"
 
 struct hr_real_worker {
@@ -21,6 +22,7 @@ struct hr_real_worker {
     struct hr_worker *worker; /* trainer.worker */
     int64_t accepted_ns;      /* when it accepted its task, for --calibrate */
     int64_t offered_ns;       /* when it handed in its last gradient */
+    int64_t trained_ns;       /* training before this span, less when that began */
     bool owns_shard;
     struct hr_server server; /* that shard */
     /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */
@@ -28,7 +30,12 @@ struct hr_real_worker {
     bool sits_out;       /* it came back, and found no seat */
     struct hr_rest rest; /* of runs that outlive losses */
     uint32_t losses_seen;
+    struct hr_spans spans;
 };
+
+/* Who looks on is told of its time, from now on; until it stops. */
+void hr_real_worker_tell_spans(struct hr_real_worker *seat);
+void hr_real_worker_stop_spans(struct hr_real_worker *seat);
 
 /* All come to a barrier. */
 HR_CHECKED enum hr_status hr_real_worker_meet(struct hr_real_worker *seat,
@@ -36,6 +43,8 @@ HR_CHECKED enum hr_status hr_real_worker_meet(struct hr_real_worker *seat,
 
 /* Nobody begins before all have come. From then on a worker still in the barrier is waiting. */
 HR_CHECKED enum hr_status hr_real_worker_begin_span(struct hr_real_worker *seat);
+/* It is in a span that others began. */
+void hr_real_worker_join_span(struct hr_real_worker *seat);
 /* All have ended; those before the last one have waited for it. */
 HR_CHECKED enum hr_status hr_real_worker_end_span(struct hr_real_worker *seat);
 

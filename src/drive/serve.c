@@ -57,9 +57,13 @@ static void tell(struct hr_server *server)
 void hr_server_take(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
+    const int64_t began = server->spans.feed ? hr_clock_ns() : 0;
     tell(server);
     hr_replica_take(&server->shard,
                     hr_pick(&server->shard.picker, server->enabled, shared->workers));
+    if (server->spans.feed)
+        hr_spans_serve(&server->spans, server->shard.taken.worker, server->shard.taken.kind, began,
+                       hr_clock_ns());
 }
 
 bool hr_serve_then_look(void *arg)
@@ -159,6 +163,17 @@ static enum hr_status come_back(struct hr_server *server, bool *over)
     return *over ? HR_OK : rest(server);
 }
 
+static void tell_spans(struct hr_server *server, size_t rank)
+{
+    const struct hr_drive *drive = server->drive;
+    const struct hr_shared_state *shared = drive->job->shared;
+    if (!shared->spans)
+        return;
+    hr_spans_open(&server->spans, &shared->feed, rank, &server->waiter, drive->driver->now_ns,
+                  drive);
+    shared->spans[rank] = &server->spans;
+}
+
 enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
 {
     struct hr_control *control = drive->job->shared->control;
@@ -170,6 +185,7 @@ enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
     if (status == HR_OK && !over) {
         hr_control_phase(control, rank, HR_PHASE_SERVE);
         server.began_ns = hr_clock_coarse_ns();
+        tell_spans(&server, rank);
         status = hr_serve(&server);
         hr_control_phase(control, rank, HR_PHASE_FINISHED);
     }

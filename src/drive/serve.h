@@ -5,6 +5,7 @@
 #ifndef HR_DRIVE_SERVE_H
 #define HR_DRIVE_SERVE_H
 
+#include "observe/spans.h"
 #include "trace/trace.h"
 #include "drive/driver.h"
 #include "drive/rest.h"
@@ -18,6 +19,7 @@ struct hr_server {
     uint64_t taken;        /* inputs, while it does nothing else */
     uint64_t inputs;       /* all */
     int64_t began_ns;      /* of a rank that does nothing else; else 0 */
+    struct hr_spans spans; /* of such a one */
 };
 
 HR_CHECKED enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *drive,

@@ -88,7 +88,9 @@ static enum hr_status accept(struct hr_play *play, size_t rank)
     HR_TRY(status);
     play->state[rank] = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
     look_for_resumption(play, rank);
-    return HR_OK;
+    if (play->state[rank] == HR_AT_CUT || play->drive->driver->simulated)
+        return HR_OK; /* it is told when its time is known */
+    return hr_tell_steps(&play->worker[rank], hr_drive_trained_ns(play->drive));
 }
 
 enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)

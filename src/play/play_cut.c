@@ -56,6 +56,17 @@ static void go_on(struct hr_play *play)
         }
 }
 
+/* All that they have done since the cut before is done. */
+static enum hr_status tell_steps(struct hr_play *play)
+{
+    const struct hr_cut *cut = play->drive->leader->cuts.cut;
+    const int64_t trained = cut->before_ns + cut->span_ended_ns - cut->span_began_ns;
+    for (size_t r = 0; r < play->shared->workers; r++)
+        if (play->state[r] == HR_ARRIVED)
+            HR_TRY(hr_tell_steps(&play->worker[r], trained));
+    return HR_OK;
+}
+
 enum hr_status hr_play_cut(struct hr_play *play)
 {
     struct hr_drive *drive = play->drive;
@@ -63,6 +74,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
     const size_t workers = play->shared->workers;
     HR_TRY(take_seats(play));
     drive->leader->cuts.cut->span_ended_ns = drive->driver->now_ns(drive);
+    HR_TRY(tell_steps(play));
     hr_leader_decide(drive->leader);
     hr_roll_cut(drive, drive->leader->cuts.cut->halt);
     for (size_t r = 0; r < workers; r++)

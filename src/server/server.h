@@ -136,9 +136,12 @@ float *hr_server_state(const struct hr_shared_state *shared, size_t copy);
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
 
 /* Send to or from a shard: the ring has room by construction (asserted), and the peer's bell is
- * rung. */
-void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
+ * rung. rank: the sender's own; a shard with a replica is at two. */
+void hr_server_send(const struct hr_shared_state *shared, size_t rank, const struct hr_posted *what,
                     const struct hr_message *message);
+/* For who looks on: rank has just taken the oldest request, or reply, of worker and shard. */
+void hr_server_tell_taken(const struct hr_shared_state *shared, size_t rank, size_t worker,
+                          size_t shard, bool request);
 /* A shard's reply; it says who and what version sends it, and how stale the worker's push was. The
  * same reply once more: the one who spoke for the shard is lost. */
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);

@@ -1,6 +1,7 @@
 /* Parameter servers: their memory, and the messages that travel in it. Both halves stand on it. */
 #include "server/server.h"
 
+#include "observe/spans.h"
 #include "base/size.h"
 #include "shm/pair.h"
 #include "server/server_losses.h"
@@ -241,17 +242,39 @@ size_t hr_party_rank(const struct hr_shared_state *shared, size_t party)
     return party < shared->workers ? party : hr_shard_leader(shared, party - shared->workers);
 }
 
-void hr_server_send(const struct hr_shared_state *shared, const struct hr_posted *what,
+/* For who looks on: the n-th message in that ring, unlike all others of the run. */
+static uint64_t number_of(const struct hr_shared_state *shared, size_t worker, size_t shard,
+                          bool request, uint64_t n)
+{
+    return (uint64_t)((worker * shared->servers + shard) * 2 + request) << 40 | n;
+}
+
+void hr_server_tell_taken(const struct hr_shared_state *shared, size_t rank, size_t worker,
+                          size_t shard, bool request)
+{
+    if (!shared->spans)
+        return;
+    const struct hr_ring *ring = ring_at(shared, worker, shard, request ? HR_REQUESTS : HR_REPLIES);
+    const size_t peer = request ? worker : hr_shard_speaker(shared, shard);
+    hr_spans_message(shared->spans[rank], false, peer,
+                     number_of(shared, worker, shard, request, hr_ring_taken_spsc(ring)));
+}
+
+void hr_server_send(const struct hr_shared_state *shared, size_t rank, const struct hr_posted *what,
                     const struct hr_message *message)
 {
     const size_t to = hr_party_rank(shared, what->to);
     const bool request = what->from < shared->workers;
     const size_t worker = request ? what->from : what->to;
     const size_t shard = (request ? what->to : what->from) - shared->workers;
+    struct hr_ring *ring = ring_at(shared, worker, shard, request ? HR_REQUESTS : HR_REPLIES);
     if (shared->posted)
         shared->posted(shared->posted_arg, what);
-    hr_pair_send(ring_at(shared, worker, shard, request ? HR_REQUESTS : HR_REPLIES),
-                 &shared->control->rank[to].bell, message);
+    if (shared->spans)
+        hr_spans_message(
+            shared->spans[rank], true, to,
+            number_of(shared, worker, shard, request, hr_ring_committed_spsc(ring) + 1));
+    hr_pair_send(ring, &shared->control->rank[to].bell, message);
     if (hr_party_rank(shared, what->to) != to) /* it may have died before it looked */
         hr_bell_ring(&shared->control->rank[hr_party_rank(shared, what->to)].bell);
 }
@@ -264,7 +287,7 @@ static void send_reply(const struct hr_shard *shard, size_t worker)
         .to = worker,
         .bytes = sizeof *reply + (reply->kind == HR_WEIGHTS ? shard->count * sizeof(float) : 0),
     };
-    hr_server_send(shard->shared, &what, reply);
+    hr_server_send(shard->shared, hr_shard_rank(shard->shared, shard->owner), &what, reply);
 }
 
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message)

@@ -16,7 +16,7 @@ static void send_to(const struct hr_worker *worker, size_t shard, const struct h
         .to = shared->workers + shard,
         .bytes = sizeof *request + (carries ? slice_bytes(shared, shard) : 0),
     };
-    hr_server_send(shared, &what, request);
+    hr_server_send(shared, worker->rank, &what, request);
 }
 
 /* The k-th shard in this worker's order: workers begin at different ones. */

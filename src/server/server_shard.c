@@ -301,6 +301,8 @@ static struct hr_message next_request(struct hr_shard *shard, size_t worker)
     } else {
         shard->in_hand = *hr_ring_peek_spsc(ring);
         hr_ring_release_spsc(ring);
+        hr_server_tell_taken(shard->shared, hr_shard_rank(shard->shared, shard->owner), worker,
+                             shard->number, true);
     }
     return shard->in_hand;
 }

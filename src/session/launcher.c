@@ -15,7 +15,11 @@ static int64_t nanoseconds(double seconds)
 void hr_launcher_begin(struct hr_launcher *launcher)
 {
     launcher->began_ns = launcher->now_ns(launcher->clock);
-    launcher->points_shown = launcher->cuts->past.points;
+    launcher->observed = (struct hr_observed){.observer = launcher->observer,
+                                              .cuts = launcher->cuts,
+                                              .feed = launcher->feed,
+                                              .by_staleness = launcher->by_staleness};
+    hr_observed_begin(&launcher->observed);
     launcher->due_ns = launcher->began_ns + nanoseconds(launcher->save_seconds);
 }
 
@@ -61,16 +65,6 @@ static void show_progress(const struct hr_launcher *launcher)
     tell_course(launcher, &progress);
     if (launcher->observer->progress)
         launcher->observer->progress(launcher->observer->arg, &progress);
-}
-
-static void show_new_points(struct hr_launcher *launcher)
-{
-    const struct hr_observer *observer = launcher->observer;
-    const struct hr_cuts *cuts = launcher->cuts;
-    const uint64_t written = hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: add_point */
-    for (; launcher->points_shown < written; launcher->points_shown++)
-        if (observer->evaluated)
-            observer->evaluated(observer->arg, &cuts->curve[launcher->points_shown]);
 }
 
 static enum hr_status look_for_stop(struct hr_launcher *launcher)
@@ -153,6 +147,7 @@ static void note_rest(struct hr_launcher *launcher)
 static void take_and_write(struct hr_launcher *launcher, uint64_t asked)
 {
     const int64_t began = hr_clock_ns();
+    hr_observed_saving(&launcher->observed);
     const enum hr_status status = hr_save_take(launcher->saver);
     launcher->result->saves.copy_s += hr_seconds(hr_clock_ns() - began);
     note_rest(launcher);
@@ -223,7 +218,7 @@ static void mind_saves(struct hr_launcher *launcher)
 enum hr_status hr_launcher_tick(void *arg)
 {
     struct hr_launcher *launcher = arg;
-    show_new_points(launcher);
+    hr_observed_tell(&launcher->observed);
     mind_saves(launcher);
     mind_asks(launcher);
     if (!launcher->alone)
@@ -245,6 +240,7 @@ void hr_launcher_stop(struct hr_launcher *launcher)
         return;
     hr_launcher_take(launcher);
     settle(launcher);
+    hr_observed_tell(&launcher->observed); /* what ranks have told before they failed */
     free(launcher->rests.index);
     launcher->rests.index = NULL;
     launcher->rests.n = launcher->rests.room = 0;

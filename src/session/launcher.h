@@ -21,13 +21,16 @@
 #ifndef HR_SESSION_LAUNCHER_H
 #define HR_SESSION_LAUNCHER_H
 
+#include "session/observed.h"
 #include "session/save.h"
 #include "session/writer.h"
 
 struct hr_launcher {
     const struct hr_observer *observer;
     const struct hr_cuts *cuts;
-    struct hr_atom32 *stop; /* enum hr_stop; partner: who begins a batch */
+    const struct hr_feed *feed; /* from ranks; NULL: there is none */
+    bool by_staleness;          /* observed.h */
+    struct hr_atom32 *stop;     /* enum hr_stop; partner: who begins a batch */
     size_t workers;
     const struct hr_atom64 *seen; /* samples of the first worker so far; an estimate */
     size_t seen_stride;           /* bytes from one worker's to the next one's */
@@ -40,7 +43,7 @@ struct hr_launcher {
     bool alone;                   /* it plays all ranks: nobody trains while it waits for a disk */
     /* Its own. */
     int64_t began_ns; /* by the run's clock */
-    size_t points_shown;
+    struct hr_observed observed;
     uint64_t saves_seen;
     unsigned asks_seen; /* of observer->saves_asked */
     int64_t due_ns;     /* by the run's clock: the next save that time asks for */

@@ -80,7 +80,7 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
 
 /* --- the launcher's side --- */
 
-static void announce(const struct hr_sparse_run *run)
+static enum hr_status announce(const struct hr_sparse_run *run, bool resumed)
 {
     const struct hr_train_options *o = &run->options;
     char optimizer[160], rate[160], task[160], memory[HR_NEEDS_TEXT];
@@ -117,11 +117,12 @@ static void announce(const struct hr_sparse_run *run)
         .validation_data = run->held_out.chosen ? "" : run->dataset->options.validation_data,
         .steps = run->schedule.end,
         .first = run->schedule.first,
+        .resumed = resumed,
+        .begins = run->schedule.first + run->cuts.past.steps,
         .seed = o->seed,
         .conflicts = &run->problem.conflicts,
     };
-    if (run->launcher.observer->started)
-        run->launcher.observer->started(run->launcher.observer->arg, &info);
+    return hr_observer_begins(run->launcher.observer, &info);
 }
 
 static int64_t now_ns(const void *clock)
@@ -271,7 +272,7 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
     HR_TRY(begin_state(run, checkpoint));
     if (finished)
         return fill_result(run);
-    announce(run);
+    HR_TRY(announce(run, checkpoint != NULL));
     HR_TRY(launch(run));
     return fill_result(run);
 }

@@ -14,6 +14,7 @@
 #include "checkpoint/digest.h"
 #include "group/group.h"
 #include "hogring/train.h"
+#include "observe/feed.h"
 #include "optim/optimizer.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/fate.h"
@@ -52,6 +53,7 @@ struct hr_worker_stats {
     uint64_t stale_keys;   /* histograms of keys that have the update in hand: server/staleness.h */
     struct hr_stale stale; /* of each update this worker offered: the largest over the shards;
                               unless strategy->never_stale */
+    int64_t told_ns[HR_ACTIVITIES];             /* of `account`, to who looks on: worker/tell.h */
     alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */
 };
 
@@ -149,12 +151,14 @@ struct hr_shared_state {
     bool single;                   /* a replay: of two copies one does the work of both */
     struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */
     struct hr_control *control;
+    struct hr_feed feed; /* to who looks on; off: nobody does */
     void *segment;
     /* In the segment: */
     void *group;                   /* the workers' */
     float **weights;               /* (workers)(params) what worker r computes its gradient from */
     float **grads;                 /* (workers)(params) where it leaves it; read by peers */
     struct hr_worker_stats *stats; /* (workers) */
+    struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_seats *seats;
     struct hr_fates *fates; /* of lost workers' batches */
     float *states; /* (workers)(states, ratios) of workers; NULL: each takes its own memory,

@@ -62,7 +62,8 @@ struct hr_worker {
     size_t samples;         /* in its gradient */
     double epoch_loss;      /* that of stats before it */
     struct hr_requests requests;
-    void *own; /* strategy->worker_own bytes, zeroed before start */
+    struct hr_spans *spans;  /* of its time: observe/spans.h; NULL: nobody looks on */
+    void *own;               /* strategy->worker_own bytes, zeroed before start */
 };
 
 struct hr_strategy {

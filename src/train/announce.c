@@ -38,24 +38,68 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
              o->inject[0] ? "; trouble " : "", o->inject);
 }
 
-/* Into stage: what `info` points to, malloc'd. */
+/* What `info` points to. */
+struct said {
+    struct hr_stage_report *stage; /* malloc'd, and so is: */
+    uint64_t *redone;
+    char task[400];
+};
+
 static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
-                                   struct hr_stage_report **stage)
+                                   struct said *said)
 {
     const struct hr_pipeline *pipeline = job->pipeline;
     if (!pipeline)
         return HR_OK;
-    HR_TRY(hr_pipeline_describe(job, stage));
+    HR_TRY(hr_pipeline_describe(job, &said->stage));
     info->stages = pipeline->ranks;
     info->micro_batches = pipeline->options.shape.micro_batches;
     info->pipeline_schedule = pipeline->options.schedule->name;
-    info->stage = *stage;
+    info->stage = said->stage;
     return HR_OK;
+}
+
+static void add_task(const struct hr_train_job *job, struct hr_run_info *info, struct said *said)
+{
+    if (!job->values.count)
+        return;
+    hr_target_scale_text(&job->values, job->options->loss, said->task, sizeof said->task);
+    info->task = said->task;
+}
+
+/* Batches that the run begins with, as steps. */
+static enum hr_status add_redone(const struct hr_run *run, struct hr_run_info *info,
+                                 struct said *said)
+{
+    const struct hr_begins_with *with = &run->shared.begins_with;
+    if (!with->n)
+        return HR_OK;
+    said->redone = malloc(with->n * sizeof *said->redone);
+    if (!said->redone)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu steps", (size_t)with->n);
+    for (uint64_t i = 0; i < with->n; i++)
+        said->redone[i] = 1 + with->index[i] + run->leader.cuts.past.steps;
+    info->redone = said->redone;
+    info->nredone = (size_t)with->n;
+    return HR_OK;
+}
+
+static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
+{
+    struct said said = {0};
+    add_task(&run->job, info, &said);
+    enum hr_status status = add_pipeline(&run->job, info, &said);
+    if (status == HR_OK)
+        status = add_redone(run, info, &said);
+    if (status == HR_OK)
+        status = hr_observer_begins(run->launcher.observer, info);
+    free(said.stage);
+    free(said.redone);
+    return status;
 }
 
 enum hr_status hr_announce(const struct hr_run *run)
 {
-
     const struct hr_train_options *o = run->job.options;
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_batch_schedule *schedule = &shared->schedule;
@@ -98,6 +142,8 @@ enum hr_status hr_announce(const struct hr_run *run)
             run->final_test.held_out.chosen ? "" : run->job.dataset->options.validation_data,
         .steps = schedule->end,
         .first = schedule->first,
+        .resumed = run->resume.checkpoint != NULL,
+        .begins = schedule->first + run->leader.cuts.past.steps,
         .seed = o->seed,
         .staleness = o->staleness,
         .synchronous = shared->strategy->synchronous,
@@ -108,15 +154,5 @@ enum hr_status hr_announce(const struct hr_run *run)
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = run->job.played,
     };
-    char task[400];
-    if (run->job.values.count) {
-        hr_target_scale_text(&run->job.values, run->job.options->loss, task, sizeof task);
-        info.task = task;
-    }
-    struct hr_stage_report *stage = NULL;
-    HR_TRY(add_pipeline(&run->job, &info, &stage));
-    if (run->launcher.observer->started)
-        run->launcher.observer->started(run->launcher.observer->arg, &info);
-    free(stage);
-    return HR_OK;
+    return tell(run, &info);
 }

@@ -67,6 +67,8 @@ static void begin_launcher(struct hr_run *run)
     run->launcher = (struct hr_launcher){
         .observer = run->launcher.observer,
         .cuts = &run->leader.cuts,
+        .feed = &run->shared.feed,
+        .by_staleness = !strcmp(run->job.options->staleness_lr, "inverse"),
         .stop = &run->shared.dispenser->stop,
         .workers = run->shared.workers,
         .seen = &run->shared.stats->seen,
@@ -80,6 +82,28 @@ static void begin_launcher(struct hr_run *run)
         .alone = run->drive.driver->played,
     };
     hr_launcher_begin(&run->launcher);
+}
+
+/* One thread that plays all ranks reads what it writes. */
+static void make_room(void *launcher)
+{
+    hr_observed_tell(&((struct hr_launcher *)launcher)->observed);
+}
+
+static enum hr_status begin_feed(struct hr_run *run)
+{
+    struct hr_feed *feed = &run->shared.feed;
+    if (!feed->memory)
+        return HR_OK;
+    feed->launcher = &run->shared.control->launcher_bell;
+    feed->make_room = run->drive.driver->played ? make_room : NULL;
+    feed->arg = &run->launcher;
+    hr_feed_init(feed, feed->memory);
+    if (!feed->spans)
+        return HR_OK;
+    run->shared.spans = calloc(run->job.nranks, sizeof *run->shared.spans);
+    return run->shared.spans ? HR_OK
+                             : hr_fail(HR_E_NOMEM, "no memory for %zu ranks", run->job.nranks);
 }
 
 static void begin_losses(struct hr_run *run)
@@ -128,6 +152,7 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(hr_record_begin(&run->drive));
     HR_TRY(hr_announce(run));
     begin_launcher(run);
+    HR_TRY(begin_feed(run));
     begin_losses(run);
     run->wall_began_ns = hr_clock_ns();
     HR_TRY(hr_divergence_explain(run, run->drive.driver->run(&run->drive)));

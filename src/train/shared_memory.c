@@ -93,6 +93,21 @@ static void lay_out_pause(struct hr_run *run, struct hr_carver *to)
         *pause = there;
 }
 
+/* Records of ranks, for who looks on. */
+static void lay_out_feed(struct hr_run *run, struct hr_carver *to)
+{
+    struct hr_feed *feed = &run->shared.feed;
+    if (!hr_observer_wants_records(run->launcher.observer))
+        return;
+    feed->nranks = run->job.nranks;
+    feed->steps = run->launcher.observer->stepped != NULL;
+    feed->spans = run->launcher.observer->spanned != NULL;
+    feed->spans_from = run->launcher.observer->spans_from;
+    feed->spans_to = run->launcher.observer->spans_to;
+    feed->slots = HR_FEED_SLOTS;
+    feed->memory = hr_carve(to, "records of steps", hr_feed_bytes(feed->nranks, feed->slots));
+}
+
 /* What the stages of pipelines hand over. One thread that plays them has memory of its own. */
 static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
 {
@@ -146,6 +161,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     lay_out_best(run, to);
     lay_out_losses(run, to);
     lay_out_stages(run, to);
+    lay_out_feed(run, to);
     shared->snapshot.losses = hr_carve(to, copy, sizeof *shared->snapshot.losses);
     shared->snapshot.shares = hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.shares);
     for (size_t w = 0; w < shared->workers; w++) {

@@ -1,5 +1,7 @@
 /* The driver for virtual time: a heap of events, ordered by (time, insertion number); what they
  * mean is told in simulator.h. */
+#include <stdlib.h>
+
 #include "base/cpus.h"
 #include "play/play_cut.h"
 #include "play/play_pause.h"
@@ -47,8 +49,9 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
 
 static enum hr_status begin(struct hr_simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.shared->workers; r++)
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
         sim->seat[r].account.since_ps = hr_simulator_now(sim);
+    }
     HR_TRY(hr_virtual_look_at_all(sim));
     return sim->status;
 }
@@ -65,8 +68,10 @@ static void stop_in_time(const struct hr_drive *drive)
 static enum hr_status cut(struct hr_simulator *sim)
 {
     const struct hr_shared_state *shared = sim->play.shared;
-    for (size_t r = 0; r < shared->workers; r++)
+    for (size_t r = 0; r < shared->workers; r++) {
         hr_simulator_settle(sim, r); /* for the last to come */
+        hr_spans_cut_begins(hr_simulator_spans(sim, r), 0);
+    }
     HR_TRY(hr_play_cut(&sim->play));
     if (sim->play.drive->leader->cuts.cut->halt)
         return HR_OK;
@@ -104,11 +109,34 @@ static enum hr_status simulate(struct hr_simulator *sim)
     return HR_OK;
 }
 
+/* Who looks on is told of all ranks' time. */
+static enum hr_status begin_spans(struct hr_simulator *sim)
+{
+    const struct hr_drive *drive = sim->play.drive;
+    struct hr_shared_state *shared = sim->play.shared;
+    const size_t ranks = shared->workers + hr_owners(shared);
+    if (!shared->spans)
+        return HR_OK;
+    sim->spans = calloc(ranks, sizeof *sim->spans);
+    if (!sim->spans)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", ranks);
+    for (size_t r = 0; r < ranks; r++) {
+        struct hr_waiter *waiter = &sim->play.worker[r < shared->workers ? r : 0].waiter;
+        hr_spans_open(&sim->spans[r], &shared->feed, r, waiter, drive->driver->now_ns, drive);
+        if (!shared->colocated || r < shared->workers)
+            shared->spans[r] = &sim->spans[r];
+        if (r < shared->workers)
+            sim->play.worker[r].worker.spans = &sim->spans[r];
+    }
+    return HR_OK;
+}
+
 static enum hr_status set_up(struct hr_simulator *sim, struct hr_drive *drive)
 {
     HR_TRY(hr_simulator_open(sim, drive));
     hr_virtual_traffic_begin(sim);
-    return hr_play_start(&sim->play, drive);
+    HR_TRY(hr_play_start(&sim->play, drive));
+    return begin_spans(sim);
 }
 
 static enum hr_status drive_virtual(struct hr_drive *drive)
@@ -118,6 +146,8 @@ static enum hr_status drive_virtual(struct hr_drive *drive)
     enum hr_status status = set_up(&sim, drive);
     if (status == HR_OK)
         status = simulate(&sim);
+    for (size_t r = 0; sim.spans && r < sim.play.shared->workers; r++)
+        hr_spans_close(&sim.spans[r]);
     drive->job->shared->posted = NULL; /* the simulator's, which ends here */
     hr_play_stop(&sim.play);
     hr_simulator_close(&sim);

@@ -43,10 +43,30 @@ enum hr_status hr_simulator_push(struct hr_simulator *sim, int64_t time_ps, uint
 
 /* --- a rank's time, and its end --- */
 
+struct hr_spans *hr_simulator_spans(const struct hr_simulator *sim, size_t rank)
+{
+    return sim->spans ? &sim->spans[rank] : NULL;
+}
+
+static void tell(const struct hr_simulator *sim, size_t rank, enum hr_span_kind kind,
+                 int64_t begin_ps, int64_t end_ps)
+{
+    hr_spans_add(hr_simulator_spans(sim, rank), kind, HR_SPAN_WHOLE, begin_ps / 1000,
+                 end_ps / 1000);
+}
+
 void hr_simulator_settle(struct hr_simulator *sim, size_t rank)
 {
-    if (!sim->seat[rank].absent)
-        hr_virtual_settle(&sim->seat[rank].account, hr_simulator_now(sim));
+    struct hr_virtual_account *account = &sim->seat[rank].account;
+    const int64_t since_ps = account->since_ps, moved_ps = account->spent_ps[HR_COMMUNICATE];
+    const int64_t now_ps = hr_simulator_now(sim);
+    if (sim->seat[rank].absent)
+        return;
+    hr_virtual_settle(account, now_ps);
+    /* The two are counted, not followed: told as if what came, came last. */
+    const int64_t waited_ps = now_ps - (account->spent_ps[HR_COMMUNICATE] - moved_ps);
+    tell(sim, rank, HR_SPAN_WAIT, since_ps, waited_ps);
+    tell(sim, rank, HR_SPAN_COMMUNICATE, waited_ps, now_ps);
 }
 
 /* Its gradient was booked beforehand: stall, then loading, then computing. Take back what was still
@@ -71,6 +91,7 @@ static void leave_seat(struct hr_simulator *sim, size_t rank)
 {
     struct hr_virtual_seat *seat = &sim->seat[rank];
     stop_computing(sim, seat);
+    hr_spans_stop(hr_simulator_spans(sim, rank), hr_simulator_now(sim) / 1000);
     hr_simulator_settle(sim, rank);
     seat->absent = true;
     seat->coming = 0;
@@ -151,6 +172,7 @@ void hr_simulator_close(struct hr_simulator *sim)
     free(sim->station);
     free(sim->under_way);
     free(sim->seat);
+    free(sim->spans);
     free(sim->moving_ps);
     free(sim->queue);
 }

@@ -40,6 +40,7 @@
 #include "group/local_group.h"
 #include "netsim/events.h"
 #include "virtual/message_queue.h"
+#include "observe/spans.h"
 #include "play/play_losses.h"
 #include "server/server.h"
 #include "virtual/virtual_account.h"
@@ -86,6 +87,7 @@ static inline struct hr_happening hr_event_unpack(uint64_t what)
 struct hr_virtual_station {
     struct hr_virtual_inbox inbox; /* (hr_simulator_inbox_room) */
     bool busy;
+    int64_t began_ps; /* with the message that it serves */
     size_t serving;
     uint64_t served;
 };
@@ -108,9 +110,10 @@ struct hr_simulator {
     struct hr_message_queue messages;
     struct hr_virtual_station *station; /* (owners) owned, with what they point to */
     uint8_t *under_way; /* (workers, servers) owned: requests; NULL: servers have no replicas */
-    struct hr_virtual_seat *seat;                /* (workers) owned */
-    int64_t *moving_ps;                          /* (workers, max(servers, 1) + 1) owned */
-    uint32_t *queue;                             /* owned */
+    struct hr_virtual_seat *seat; /* (workers) owned */
+    struct hr_spans *spans;       /* (workers, owners) owned; NULL: nobody looks on */
+    int64_t *moving_ps;           /* (workers, max(servers, 1) + 1) owned */
+    uint32_t *queue;              /* owned */
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
     uint32_t term;
     uint32_t recalls;             /* for which all who wait have come to rest */
@@ -144,6 +147,9 @@ bool hr_simulator_is_over(const struct hr_simulator *sim, const struct hr_happen
 /* It will happen then. HR_E_USAGE: later than the heap can say; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_simulator_push(struct hr_simulator *sim, int64_t time_ps,
                                             uint64_t what);
+
+/* Of worker or server `rank`; NULL: nobody looks on. */
+struct hr_spans *hr_simulator_spans(const struct hr_simulator *sim, size_t rank);
 
 /* Book the time of worker `rank` until now, if it is there. */
 void hr_simulator_settle(struct hr_simulator *sim, size_t rank);

@@ -131,6 +131,7 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
         return hr_play_come_back(play, rank);
     clear_seat(sim, rank); /* a server may have answered the dead */
     HR_TRY(hr_play_come_back(play, rank));
+    play->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
     sim->seat[rank].absent = play->state[rank] == HR_RESTS;
     HR_ASSERT(sim->seat[rank].absent || !has_left_messages(sim, rank));
     return hr_virtual_look(sim, rank);
@@ -170,8 +171,9 @@ static void rest_after(struct hr_simulator *sim, const struct hr_happening *what
 
 static enum hr_status begin_term(struct hr_simulator *sim)
 {
-    for (size_t r = 0; r < sim->play.shared->workers; r++)
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
         hr_simulator_settle(sim, r);
+    }
     HR_TRY(hr_play_begin_term(&sim->play));
     hr_virtual_begin_anew(sim);
     return hr_virtual_look_at_all(sim);

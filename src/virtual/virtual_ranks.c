@@ -24,8 +24,13 @@ static bool next_in_queue(struct hr_simulator *sim, size_t owner)
 static void take(struct hr_simulator *sim, size_t owner)
 {
     struct hr_virtual_station *station = &sim->station[owner];
+    const struct hr_shared_state *shared = sim->play.shared;
     station->busy = false;
     hr_play_take(&sim->play, owner, station->serving);
+    if (!shared->colocated)
+        hr_spans_serve(hr_simulator_spans(sim, shared->workers + owner), station->serving,
+                       sim->play.shard[owner].taken.kind, station->began_ps / 1000,
+                       hr_simulator_now(sim) / 1000);
     if (sim->play.shard[owner].taken.kind == HR_GONE) /* with all that it had sent */
         hr_virtual_inbox_drop(&station->inbox, station->serving);
 }
@@ -71,6 +76,7 @@ static enum hr_status serve(struct hr_simulator *sim, size_t owner)
         if (hr_play_server_is_killed(&sim->play, owner))
             return hr_simulator_die(sim, shared->workers + owner);
         const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, owner, station->served++);
+        station->began_ps = hr_simulator_now(sim);
         sim->seat[station->serving].account.moving_ps[shard] += ps;
         if (shared->colocated)
             sim->seat[shard].account.moving_ps[shared->servers] += ps; /* for all */
@@ -138,6 +144,20 @@ static int64_t took_ps(const struct hr_virtual_seat *seat)
     return hr_ps_add(seat->compute_ps, hr_ps_add(seat->load_ps, seat->stall_ps));
 }
 
+/* It begins now, and is booked beforehand. */
+static void tell_gradient(struct hr_simulator *sim, size_t rank)
+{
+    const struct hr_virtual_seat *seat = &sim->seat[rank];
+    struct hr_spans *spans = hr_simulator_spans(sim, rank);
+    const int64_t now_ps = hr_simulator_now(sim), awake_ps = hr_ps_add(now_ps, seat->stall_ps),
+                  loaded_ps = hr_ps_add(awake_ps, seat->load_ps),
+                  computed_ps = hr_ps_add(loaded_ps, seat->compute_ps);
+    hr_spans_step(spans, sim->play.task[rank].index, now_ps / 1000);
+    hr_spans_add(spans, HR_SPAN_WAIT, HR_SPAN_STALL, now_ps / 1000, awake_ps / 1000);
+    hr_spans_add(spans, HR_SPAN_LOAD, HR_SPAN_WHOLE, awake_ps / 1000, loaded_ps / 1000);
+    hr_spans_add(spans, HR_SPAN_COMPUTE, HR_SPAN_WHOLE, loaded_ps / 1000, computed_ps / 1000);
+}
+
 static enum hr_status compute(struct hr_simulator *sim, size_t rank)
 {
     const struct hr_train_job *job = sim->play.drive->job;
@@ -151,6 +171,7 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
     const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(seat));
     HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
     seat->account.since_ps = due;
+    tell_gradient(sim, rank);
     hr_virtual_spend(&seat->account, HR_WAIT, seat->stall_ps);
     hr_virtual_spend(&seat->account, HR_LOAD, seat->load_ps);
     hr_virtual_spend(&seat->account, HR_COMPUTE, seat->compute_ps);
@@ -193,6 +214,8 @@ static enum hr_status act(struct hr_simulator *sim, size_t rank)
         HR_TRY(hr_play_act(play, rank, &idle));
         if (asked && !idle)
             hr_simulator_settle(sim, rank);
+        if (asked && *state == HR_HAS)
+            HR_TRY(hr_tell_steps(&play->worker[rank], hr_drive_trained_ns(play->drive)));
     }
     return *state == HR_HAS ? compute(sim, rank) : HR_OK;
 }

@@ -1,6 +1,7 @@
 #include "worker/gradient.h"
 
 #include "base/clock.h"
+#include "observe/spans.h"
 #include "worker/prefetch.h"
 
 /* Put the piece's samples where the workspace reads them. */
@@ -23,6 +24,17 @@ static void load(struct hr_train_worker *self, const struct hr_batch *piece, uin
     hr_account_turn(&stats->account, was);
 }
 
+/* What it computes now is not over: it is put down up to here. */
+static void name_parts(struct hr_train_worker *self, int64_t began, int64_t turned, int64_t ended)
+{
+    struct hr_spans *spans = self->worker.spans;
+    if (!spans)
+        return;
+    hr_account_look(&self->worker.stats->account, ended);
+    hr_spans_name(spans, HR_SPAN_COMPUTE, HR_SPAN_FORWARD, began, turned);
+    hr_spans_name(spans, HR_SPAN_COMPUTE, HR_SPAN_BACKWARD, turned, ended);
+}
+
 struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct hr_batch *piece,
                                       uint64_t ahead, float *grads)
 {
@@ -32,9 +44,10 @@ struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct
     const struct hr_batch_result result = hr_model_gradient(
         self->job->model, self->buffers->workspace, self->worker.weights, piece->count, grads);
     if (!self->job->played) {
+        const int64_t ended = hr_clock_ns(), turned = began + result.forward_ns;
         stats->forward_ns += result.forward_ns;
-        stats->backward_ns +=
-            hr_clock_ns() - began - result.forward_ns - (self->final_ns - between);
+        name_parts(self, began, turned, ended);
+        stats->backward_ns += ended - began - result.forward_ns - (self->final_ns - between);
     }
     return result;
 }

@@ -1,6 +1,7 @@
 #include "worker/in_time.h"
 
 #include "base/clock.h"
+#include "observe/spans.h"
 #include "server/server_requests.h"
 
 /* Sleep until the gradient, begun at began_ns with own_ns of processor time, has taken as long as
@@ -28,8 +29,11 @@ static enum hr_status stall(struct hr_train_worker *self, uint64_t step)
     if (ps == 0)
         return HR_OK;
     hr_account_turn(account, HR_WAIT);
-    HR_TRY(hr_train_worker_sleep(self, hr_clock_ns() + ps / 1000, "the end of its stall"));
+    const int64_t began = hr_clock_ns();
+    HR_TRY(hr_train_worker_sleep(self, began + ps / 1000, "the end of its stall"));
+    const int64_t ended = hr_clock_ns();
     hr_account_turn(account, HR_COMPUTE);
+    hr_spans_name(self->worker.spans, HR_SPAN_WAIT, HR_SPAN_STALL, began, ended);
     return HR_OK;
 }
 

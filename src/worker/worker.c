@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "kernels/gemm.h"
 #include "strategy/shared.h"
+#include "worker/count.h"
 #include "worker/gradient.h"
 #include "worker/micro_shards.h"
 #include "worker/parts.h"
@@ -83,6 +84,7 @@ enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
     if (status != HR_OK)
         hr_member_fini(&self->worker.member);
     stand_at(self, self->job->shared->seats->index);
+    hr_tell_begin(self);
     return status;
 }
 
@@ -103,6 +105,7 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank, bo
         .back = joins,
     };
     stand_at(self, shared->seats->index);
+    hr_tell_begin(self);
     if (!hr_train_worker_seat(self)) /* of those who come back: they get one in the next term */
         self->worker.seat = 0;
     HR_TRY(join_group(self));
@@ -305,19 +308,8 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
                                          : hr_gradient_of(self, &share, task->index, worker->grads);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));
-    hr_stats_begin(worker->stats, task->index);
-    worker->stats->steps = ++worker->steps;
-    worker->samples = samples;
-    worker->epoch_loss = worker->stats->epoch_loss;
-    worker->stats->samples += samples;
-    worker->stats->epoch_samples += samples;
-    worker->stats->epoch_loss += result.loss_sum;
-    if (self->at_the_start) {
-        worker->stats->first_samples = samples;
-        worker->stats->first_loss = result.loss_sum;
-    }
-    hr_atom64_store_relaxed(&worker->stats->seen, worker->stats->samples);
-    hr_stats_end(worker->stats);
+    hr_tell_norm(self, samples);
+    hr_count_gradient(self, task->index, samples, result.loss_sum);
     return HR_OK;
 }
 

@@ -20,6 +20,8 @@
 #include "worker/compute_buffers.h"
 #include "worker/gradient_check.h"
 #include "worker/job.h"
+#include "worker/tell.h"
+
 
 struct hr_train_worker {
     const struct hr_train_job *job;
@@ -33,6 +35,7 @@ struct hr_train_worker {
     int64_t slept_ns;             /* of this batch: injected loading time */
     int64_t late_ns;              /* how much too late it was woken last */
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
+    struct hr_telling telling;
 };
 
 /* joins: it was lost, and comes back while the others go on; else all begin together, from the

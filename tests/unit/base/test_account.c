@@ -96,6 +96,32 @@ static void the_latest_of_several_is_found_wherever_it_stands(void **state)
     assert_int_equal(hr_account_latest(&worker[1].ns, 1, sizeof *worker), 1);
 }
 
+static struct hr_account watched;
+
+static void wait_while_told(struct hr_account_watch *watch, enum hr_activity activity,
+                            int64_t begin_ns, int64_t end_ns)
+{
+    (void)watch, (void)activity, (void)begin_ns, (void)end_ns;
+    hr_account_watch = NULL;
+    hr_account_turn(&watched, hr_account_turn(&watched, HR_WAIT));
+}
+
+static void no_time_counts_twice_where_the_watch_waits(void **state)
+{
+    (void)state;
+    struct hr_account_watch watch = {wait_while_told};
+    const int64_t began = hr_clock_ns() - 1000000000;
+    watched = (struct hr_account){.open = true, .doing = HR_COMPUTE, .since_ns = began};
+    hr_account_watch = &watch;
+    hr_account_look(&watched, began + 500000000);
+    const int64_t ended = hr_clock_ns();
+    hr_account_close(&watched, ended);
+    int64_t all = 0;
+    for (size_t i = 0; i < HR_ACTIVITIES; i++)
+        all += watched.spent_ns[i];
+    assert_int_equal(all, ended - began);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_span_that_ended_later_than_was_thought_was_waited_for),
         cmocka_unit_test(a_turn_tells_what_was_done_before),
         cmocka_unit_test(a_closed_account_or_none_takes_nothing_down),
+        cmocka_unit_test(no_time_counts_twice_where_the_watch_waits),
         cmocka_unit_test(the_latest_of_several_is_found_wherever_it_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,8 @@ struct stage {
     struct hr_train_job job;
     struct hr_leader leader;
     struct hr_drive drive;
+    struct hr_launcher launcher;
+    struct hr_cut cut;
     struct hr_resumptions resumptions;
     struct hr_worker_stats stats[WORKERS];
     int64_t again_ns[WORKERS];
@@ -34,6 +36,7 @@ static int64_t now_ns(const void *clock)
 
 static struct stage *open_stage(void)
 {
+    static const struct hr_observer nobody;
     struct stage *stage = aligned_alloc(HR_LINE, sizeof *stage);
     struct hr_strategy *strategy = calloc(1, sizeof *strategy);
     struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(WORKERS));
@@ -55,7 +58,11 @@ static struct stage *open_stage(void)
     stage->job = (struct hr_train_job){
         .shared = &stage->shared, .options = &stage->options, .nranks = WORKERS};
     stage->leader.job = &stage->job;
-    stage->drive = (struct hr_drive){.job = &stage->job, .leader = &stage->leader};
+    stage->leader.cuts.cut = &stage->cut;
+    stage->launcher.observer = stage->launcher.observed.observer = &nobody;
+    stage->launcher.observed.cuts = &stage->leader.cuts;
+    stage->drive = (struct hr_drive){
+        .job = &stage->job, .leader = &stage->leader, .launcher = &stage->launcher};
     stage->drive.losses = (struct hr_losses){.leader = &stage->leader,
                                              .drive = &stage->drive,
                                              .now_ns = now_ns,

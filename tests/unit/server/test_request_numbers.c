@@ -30,7 +30,7 @@ static void send_again(size_t s, size_t w, uint64_t later)
     struct hr_message message = ring->slot[(hr_ring_committed_spsc(ring) - 1) & ring->mask];
     message.sequence += later;
     const struct hr_posted what = {.from = w, .to = script.shared.workers + s};
-    hr_server_send(&script.shared, &what, &message);
+    hr_server_send(&script.shared, w, &what, &message);
 }
 
 static const struct hr_strategy *const strategies[] = {

@@ -1,0 +1,67 @@
+/* feed.h - records from every rank of a run to its launcher: who looks on sees all of them, and the
+ * run goes on as it would without.
+ *
+ *   rank       if (hr_feed_is_on(feed))                      one branch where nobody looks on
+ *                  HR_TRY(hr_feed_put(feed, rank, &waiter, &record));
+ *   launcher   hr_feed_drain(feed, take, arg)                at every tick, when a ring is half
+ *                                                            full, and before points of the curve
+ *
+ * Picture:   in the run's segment: [ room bell | ring ] of rank 0 | of rank 1 | ...
+ *            Workers come first, then servers, as everywhere.
+ * Promise    Nothing is lost: where a ring is full its rank waits for the launcher, with a
+ *            deadline, and gives up when the run is aborted; that time counts as waiting. A record
+ *            is there whole or not at all, whatever kills its rank, and those that are there
+ *            outlive it. A rank that was started again goes on in the ring of its former life.
+ * Order      Records of a rank come in the order in which it put them. What a rank put before a
+ *            barrier is drained by who drains behind it.
+ * Played     One thread that plays all ranks is its own launcher: where a ring is full it drains
+ *            (make_room). Only that thread puts, none of those that compute for it.
+ * Cost       put: some 64 bytes written, no call of the kernel but at every half of a ring that
+ *            nobody has drained. Off: no memory.
+ * Threads    A ring has one writer, its rank; the launcher drains. struct hr_feed is private to
+ *            each process, and constant while ranks run.
+ * Test       tests/unit/observe/test_feed.c
+ */
+#ifndef HR_OBSERVE_FEED_H
+#define HR_OBSERVE_FEED_H
+
+#include "observe/records.h"
+#include "shm/wait.h"
+
+/* Records that a rank may be ahead of the launcher: 64 KiB a rank. */
+enum { HR_FEED_SLOTS = 1024 };
+
+struct hr_feed {
+    void *memory;                  /* (nranks) lines in the segment; NULL: it is off */
+    size_t nranks, slots;          /* of a ring: a power of two, at least 2 */
+    bool steps, spans;             /* what ranks tell of */
+    uint64_t spans_from, spans_to; /* of batches, for struct hr_spans */
+    struct hr_bell *launcher;      /* rung when a ring is half full */
+    /* Where the thread that puts is the one that drains: drain now. NULL: it waits. */
+    void (*make_room)(void *arg);
+    void *arg;
+};
+
+static inline bool hr_feed_is_on(const struct hr_feed *feed)
+{
+    return feed->memory != NULL;
+}
+
+/* Bytes of its memory, aligned to HR_LINE. */
+size_t hr_feed_bytes(size_t nranks, size_t slots);
+
+/* Begin, with nranks, slots and launcher set, in memory of that size. Once, before ranks run. */
+void hr_feed_init(struct hr_feed *feed, void *memory);
+
+/* Tell the launcher. record: a struct of records.h, its kind set.
+ *   waiter  of the rank: its deadline, abort word and account; a recall does not end this wait
+ * HR_E_ABORTED, HR_E_TIMEOUT: the launcher drains nothing; the record is not told. */
+HR_CHECKED enum hr_status hr_feed_put(const struct hr_feed *feed, size_t rank,
+                                      struct hr_waiter *waiter, const void *record);
+
+/* take all records that are there now; each is valid during the call. Launcher only.
+ * take: false: not yet; it stays, and all behind it of its rank. */
+typedef bool (*hr_take_record_fn)(void *arg, size_t rank, const struct hr_message *record);
+void hr_feed_drain(const struct hr_feed *feed, hr_take_record_fn take, void *arg);
+
+#endif
