@@ -55,6 +55,18 @@ struct hr_worker_time {
     double wait_s;        /* for other workers, servers, a processor; stalls */
 };
 
+/* What one worker cost the others: their waiting, given to the last to come and to what it did
+ * longer than the one who waited. The parts add up to cost_s. */
+struct hr_waited_for {
+    double cost_s;
+    double load_s, compute_s;
+    double stall_s;     /* --inject stall */
+    double preempted_s; /* it computed without a processor */
+    double communicate_s;
+    double wait_s; /* it waited for servers, or a processor, longer than the others */
+    size_t stage;  /* of a pipeline: its stage that worked longest, beside the same of the others */
+};
+
 #ifdef __cplusplus
 }
 #endif

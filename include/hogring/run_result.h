@@ -162,6 +162,13 @@ struct hr_run_result {
     struct hr_worker_time *worker_time; /* (nworker_times) owned */
     /* Summed over workers: workers x seconds in all. */
     double load_s, compute_s, communicate_s, wait_s;
+    /* Of wait_s: for other workers, the sum of waited_for; in stalls of one's own. The rest is for
+     * servers, processors, the ends of sleeps. */
+    double waited_for_others_s, stalled_s;
+    size_t nwaited;
+    struct hr_waited_for *waited_for; /* (nwaited) owned: by who was waited for */
+    double *waited_s; /* (nwaited, nwaited) owned: [i][j] that i waited and j cost; or NULL: of more
+                         than 64 workers only waited_for is kept */
     double forward_s, backward_s;            /* parts of compute_s; the rest of it is updating */
     uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, or were not */
     uint64_t bytes_sent, bytes_received;     /* by workers */

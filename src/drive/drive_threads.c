@@ -56,6 +56,7 @@ static enum hr_status next_task(struct hr_real_worker *seat, struct hr_task *tas
                    strategy->served ? "a server's reply" : "the other workers' gradients"));
     hr_calibrate_replies(seat->drive, worker->rank);
     HR_TRY(strategy->accept(worker, task));
+    hr_arrivals_leave(worker, worker->stats->account.since_ns);
     if (seat->shared->outlives)
         hr_losses_resumed(&seat->drive->losses, &seat->losses_seen, seat->offered_ns);
     const int64_t idle = waiter->waited_ns - waited -
@@ -80,6 +81,8 @@ static enum hr_status make_step(struct hr_real_worker *seat, const struct hr_tas
     worker->took_ns = seat->offered_ns - began;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     hr_spans_offer(worker->spans);
+    if (hr_worker_meets(worker))
+        hr_arrivals_come(worker, hr_arrival_key(task->index), seat->offered_ns);
     seat->strategy->offer(worker);
     return HR_OK;
 }
@@ -92,6 +95,7 @@ static enum hr_status arrive(struct hr_real_worker *seat)
     struct hr_worker *worker = seat->worker;
     struct hr_bell *bell = &seat->shared->control->rank[worker->rank].bell;
     hr_turn_to(worker, HR_PHASE_CUT, HR_WAIT); /* for the last to come */
+    hr_arrivals_come_to_cut(worker, worker->stats->account.since_ns);
     HR_TRY(wait_at(seat, bell, hr_cut_may_arrive, seat->drive->leader->cuts.cut,
                    "the checkpoint before this one"));
     seat->strategy->arrive(worker);
@@ -192,6 +196,8 @@ static enum hr_status worker_loop(struct hr_real_worker *seat)
         HR_TRY(begin_term(seat));
     while (!seat->over) {
         enum hr_status status = advance(seat);
+        if (status == HR_E_RECALLED)
+            hr_arrivals_leave(seat->worker, hr_clock_ns());
         if (status == HR_E_RECALLED && !seat->rest.new_term)
             status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
         if (status == HR_E_RECALLED)
@@ -272,6 +278,7 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
         hr_real_worker_join_span(&seat);
         hr_account_open(&seat.worker->stats->account, hr_clock_ns());
     }
+    hr_arrivals_begin(seat.worker, hr_clock_ns());
     hr_train_worker_borrow(&seat.trainer, &buffers);
     hr_real_worker_tell_spans(&seat);
     status = work(&seat);

@@ -51,6 +51,7 @@ enum hr_status hr_real_worker_begin_span(struct hr_real_worker *seat)
     const int64_t began = latest_of(seat, &seat->shared->stats->began_ns, &cut->span_began_ns);
     hr_spans_cut_ends(seat->worker->spans, began);
     hr_account_open(&stats->account, began);
+    hr_arrivals_begin(seat->worker, began);
     seat->trained_ns = cut->before_ns - began;
     hr_train_worker_leave_cut(&seat->trainer);
     seat->begun = true;
@@ -72,6 +73,7 @@ enum hr_status hr_real_worker_end_span(struct hr_real_worker *seat)
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_ENDED));
     const int64_t ended = latest_of(seat, &seat->shared->stats->came_ns, &cut->span_ended_ns);
     hr_account_close(&seat->worker->stats->account, ended);
+    hr_arrivals_leave(seat->worker, ended);
     hr_spans_cut_begins(seat->worker->spans, ended);
     return hr_tell_steps(&seat->trainer, seat->trained_ns + ended);
 }

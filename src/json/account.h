@@ -35,4 +35,16 @@ json_t *hr_json_losses(const struct hr_run_result *run);
  * the run's seconds; 0 for all others. */
 json_t *hr_json_time(const struct hr_run_result *run);
 
+/* "waiting": {"for_others", "stalled", "otherwise", "by_rank": [{"rank", "cost_s", "share", "load",
+ * "compute", "stalled", "preempted", "communicate", "wait", "stage", "dropped"}], "matrix"}
+ *
+ * Seconds that workers waited: time.wait is the sum of for_others, stalled (--inject stall) and
+ * otherwise (for servers, processors). What they waited for others is given to the last to come:
+ * by_rank's cost_s add up to for_others, and share to 1; the parts say what it did longer than
+ * those who waited, and add up to cost_s. matrix[i][j]: that i waited and j cost; null for more
+ * than 64 workers. stage: of a pipeline its slowest one. dropped: gradients of its that
+ * came too late (backup-workers). All null where no
+ * time is kept. */
+json_t *hr_json_waiting(const struct hr_run_result *run);
+
 #endif

@@ -8,7 +8,7 @@
  * In a resumed run ("resumed_step": where) "steps", "curve", "target_seconds" and "total_..."
  * cover the whole training; all other fields cover this run alone.
  *
- * "staleness", "asynchrony", "lost_updates", "losses": account.h
+ * "staleness", "asynchrony", "lost_updates", "losses", "waiting": account.h
  */
 #include <math.h>
 #include <string.h>
@@ -152,16 +152,16 @@ static json_t *run_validation(const struct hr_run_result *run)
 static json_t *run_account(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so s{so so} s{so so so} so so}", "losses", hr_json_losses(run),
-        "restarts", hr_json_count(run->restarts), "samples_lost",
+        "{so so so so so so so so so so so s{so so} s{so so so} so so}", "losses",
+        hr_json_losses(run), "restarts", hr_json_count(run->restarts), "samples_lost",
         hr_json_count(hr_run_lost_samples(run)), "dropped", hr_json_dropped(run), "resent",
         hr_json_count(run->resent), "duplicates", hr_json_count(run->duplicates), "asynchrony",
         hr_json_asynchrony(run), "lost_updates", hr_json_lost_updates(run), "staleness",
-        hr_json_staleness(run), "time", hr_json_time(run), "prefetch", "hits",
-        hr_json_count(run->prefetch_hits), "misses", hr_json_count(run->prefetch_misses), "bytes",
-        "sent", hr_json_count(run->bytes_sent), "received", hr_json_count(run->bytes_received),
-        "replicated", hr_json_count(run->bytes_replicated), "curve", curve(run), "divergence",
-        rising(run));
+        hr_json_staleness(run), "time", hr_json_time(run), "waiting", hr_json_waiting(run),
+        "prefetch", "hits", hr_json_count(run->prefetch_hits), "misses",
+        hr_json_count(run->prefetch_misses), "bytes", "sent", hr_json_count(run->bytes_sent),
+        "received", hr_json_count(run->bytes_received), "replicated",
+        hr_json_count(run->bytes_replicated), "curve", curve(run), "divergence", rising(run));
 }
 
 /* Sparse models only; else null. */

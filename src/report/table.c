@@ -13,6 +13,7 @@
 #include "report/lost_ranks.h"
 #include "report/report.h"
 #include "report/score_cells.h"
+#include "report/waited_for.h"
 
 struct table {
     const struct hr_groups *groups;
@@ -342,6 +343,7 @@ static void print_notes(FILE *out, const struct table *table, const struct print
     if (interrupted)
         fputs("* interrupted before its end\n", out);
     hr_lost_ranks_print(out, table->groups);
+    hr_waited_for_print(out, table->groups, table->width == 0);
     hr_best_print(out, table->groups);
     for (size_t g = 0; g < table->groups->n; g++)
         for (size_t i = 0; i < table->groups->group[g].n; i++)

@@ -18,7 +18,8 @@
  *     reply              words
  *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew; and
  *                        backup-workers: fate of the last push, its share of the batch;
- *                        elastic-averaging: how many batches
+ *                        elastic-averaging: how many batches;
+ *                        with a gate: who opened it
  *     RANGE              as WEIGHTS, without any
  *     NO_BATCH           staleness of the last push      nothing left before the cut (shard 0)
  *     CUT_DONE           staleness of the last push
@@ -89,7 +90,8 @@ enum {
     HR_REPLY_SKEW,
     HR_REPLY_FATE,
     HR_REPLY_COUNT,
-    HR_REPLY_SEAT = HR_REPLY_COUNT /* backup-workers: seat, and in the upper half how many */
+    HR_REPLY_SEAT = HR_REPLY_COUNT,  /* backup-workers: seat, and in the upper half how many */
+    HR_REPLY_OPENED = HR_REPLY_COUNT /* where there is a gate: who opened it last (arrivals.h) */
 };
 /* Words of a request. */
 enum {

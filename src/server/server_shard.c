@@ -155,6 +155,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     }
     const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;
+    message.word[HR_REPLY_OPENED] = shard->opened;
     hr_ssp_gate_check(shard, worker);
     if (!shard->version || shard->worker[worker].handed != shard->version)
         hr_shard_copy_out(shard, worker);
@@ -253,6 +254,12 @@ static void update_with_sum(struct hr_shard *shard)
     hr_shard_end_update(shard, index);
 }
 
+/* Was it the slowest until its clock was more than `clock`, or it left? */
+static bool opens_gate(const struct hr_shard *shard, uint64_t clock)
+{
+    return shard->shared->staleness_bound < UINT64_MAX && hr_ssp_slowest_clock(shard) > clock;
+}
+
 /* Has every worker pushed as often as this one? */
 static bool all_are_in(const struct hr_shard *shard, size_t worker)
 {
@@ -266,7 +273,9 @@ static bool all_are_in(const struct hr_shard *shard, size_t worker)
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
 {
     const struct hr_shared_state *shared = shard->shared;
-    shard->worker[worker].clock++;
+    const uint64_t clock = shard->worker[worker].clock++;
+    if (opens_gate(shard, clock))
+        shard->opened = hr_opened_by(worker, push->word[HR_REQUEST_INDEX]);
     shard->worker[worker].batches = 0;
     shard->worker[worker].staleness = shard->version - shard->worker[worker].read;
     shard->taken.value = shard->worker[worker].staleness;
@@ -327,6 +336,7 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind)
 {
+    const uint64_t clock = shard->worker[worker].clock;
     switch (kind) {
     case HR_CUT:
         shard->worker[worker].arrived = shard->worker[worker].aside = true;
@@ -334,6 +344,8 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
         break;
     case HR_GONE:
         shard->shared->strategy->lose(shard, worker);
+        if (opens_gate(shard, clock))
+            shard->opened = hr_opened_by(worker, UINT64_MAX - 1); /* it never came */
         break;
     case HR_JOIN:
         hr_shard_join(shard, worker);

@@ -129,6 +129,8 @@ void hr_run_result_free(struct hr_run_result *result)
     free(result->stale_counts);
     free(result->dropped_by);
     free(result->worker_time);
+    free(result->waited_for);
+    free(result->waited_s);
     free(result->losses);
     free(result->pipeline.stage);
     result->pipeline = (struct hr_pipeline_report){0};
@@ -136,6 +138,9 @@ void hr_run_result_free(struct hr_run_result *result)
     result->stale_parts = NULL;
     result->stale_counts = result->dropped_by = NULL;
     result->worker_time = NULL;
+    result->waited_for = NULL;
+    result->waited_s = NULL;
+    result->nwaited = 0;
     result->losses = NULL;
     result->ncurve = result->nstale_workers = result->nstale_keys = result->nstale_counts = 0;
     result->ndropped_by = result->nworker_times = result->nlosses = 0;

@@ -297,6 +297,12 @@ static uint64_t settle(struct hr_shared_state *shared)
     return index;
 }
 
+static bool meets(const struct hr_worker *worker)
+{
+    (void)worker;
+    return true;
+}
+
 const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
@@ -317,6 +323,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .ready = ready,
     .accept = accept,
     .final = final,
+    .meets = meets,
     .offer = offer,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,

@@ -288,6 +288,11 @@ static void offer(struct hr_worker *worker)
         hr_atom64_store_release(&worker->stats->done, worker->index);
 }
 
+static bool awaits(const struct hr_worker *worker, size_t peer)
+{
+    return are_neighbours(worker->shared, worker->rank, peer);
+}
+
 /* The first index whose gradient of a lost worker has reached nobody. */
 static void lost(struct hr_shared_state *shared, size_t worker)
 {
@@ -380,6 +385,7 @@ const struct hr_strategy hr_strategy_gossip = {
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
+    .awaits = awaits,
     .offer = offer,
     .deliver = deliver,
     .came_from = came_from,

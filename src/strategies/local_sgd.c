@@ -158,11 +158,16 @@ static void update(struct hr_worker *worker)
     hr_local_updated(worker);
 }
 
+static bool meets(const struct hr_worker *worker)
+{
+    return worker->index >= own_of(worker)->meet;
+}
+
 static void offer(struct hr_worker *worker)
 {
     update(worker);
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
-    if (worker->index < own_of(worker)->meet)
+    if (!meets(worker))
         return;
     hr_local_leave_replica(worker, own_of(worker)->meet, true);
     hr_buckets_reset(&own_of(worker)->buckets);
@@ -227,6 +232,7 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
+    .meets = meets,
     .offer = offer,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,

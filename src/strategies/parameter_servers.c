@@ -56,12 +56,23 @@ bool hr_server_ready(void *arg)
     return true;
 }
 
+static bool is_gated(const struct hr_shared_state *shared)
+{
+    return shared->staleness_bound < UINT64_MAX;
+}
+
+static bool meets(const struct hr_worker *worker)
+{
+    return is_gated(worker->shared);
+}
+
 struct hr_message hr_server_collect(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct hr_worker_stats *stats = worker->stats;
     struct hr_message first = {0};
     uint64_t *staleness = hr_staleness_at_shards(shared, worker->rank); /* of the push before */
+    worker->coming.opened = 0;
     for (size_t s = 0; s < shared->servers; s++) {
         struct hr_ring *ring = hr_server_replies(shared, worker->rank, s);
         const struct hr_message reply = *hr_ring_peek_spsc(ring);
@@ -72,6 +83,9 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
         staleness[s] = reply.word[HR_REPLY_STALENESS];
         if (reply.word[HR_REPLY_SKEW] > stats->max_skew)
             stats->max_skew = reply.word[HR_REPLY_SKEW];
+        if (is_gated(shared) &&
+            hr_arrivals_later(shared, reply.word[HR_REPLY_OPENED], worker->coming.opened))
+            worker->coming.opened = reply.word[HR_REPLY_OPENED];
     }
     if (first.kind == HR_WEIGHTS)
         stats->bytes_received += shared->params * sizeof(float);
@@ -135,10 +149,10 @@ void hr_server_leave(struct hr_worker *worker)
 #define SERVER_FUNCTIONS                                                                           \
     .served = true, .worker_own = sizeof(struct hr_pushing), .start = hr_server_start,             \
     .leave = hr_server_leave, .request = hr_server_request, .ready = hr_server_ready,              \
-    .accept = accept, .offer = offer, .arrive = hr_server_arrive, .arrived = hr_server_ready,      \
-    .at_cut = hr_server_at_cut, .export_part = hr_tell_nobody, .verify = hr_verify_nothing,        \
-    .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
-    .take = hr_shard_take, .over = hr_shard_over
+    .accept = accept, .meets = meets, .offer = offer, .arrive = hr_server_arrive,                  \
+    .arrived = hr_server_ready, .at_cut = hr_server_at_cut, .export_part = hr_tell_nobody,         \
+    .verify = hr_verify_nothing, .shard_start = hr_shard_start, .shard_stop = hr_shard_stop,       \
+    .enabled = hr_shard_enabled, .take = hr_shard_take, .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
     .bytes = hr_server_bytes, .init = hr_server_init, .lose = hr_shard_lose,                       \
     .restate = hr_shard_restate, .missing = hr_server_missing, .may_join = hr_server_may_join,     \

@@ -126,6 +126,7 @@ struct hr_shard {
     const float **grads;      /* (workers) owned; scratch of a sum */
     struct hr_taken taken;
     struct hr_picker picker;
+    uint64_t opened;         /* its gate, last: hr_opened_by; 0: nobody has */
     uint64_t next;           /* shard 0: the batch after those that were handed out */
     struct hr_fates *fates;  /* shared, or its own where it does not speak */
     struct hr_log_note note; /* of the message in hand */

@@ -41,7 +41,9 @@ struct hr_worker_stats {
     double first_loss;         /* sum over its samples at the initial weights (worker/worker.c) */
     struct hr_account account; /* of its time, from the start to the end of every span */
     int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
-    int64_t forward_ns, backward_ns; /* of what it computed */
+    int64_t forward_ns, backward_ns;  /* of what it computed */
+    int64_t stalled_ns, preempted_ns; /* of what it waited, on purpose; of what it computed, without
+                                         a processor */
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     uint64_t bytes_replicated;   /* of those sent: what a server's replica takes as well */
@@ -158,6 +160,7 @@ struct hr_shared_state {
     float **weights;               /* (workers)(params) what worker r computes its gradient from */
     float **grads;                 /* (workers)(params) where it leaves it; read by peers */
     struct hr_worker_stats *stats; /* (workers) */
+    void *arrivals;                /* strategy/arrivals.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_seats *seats;
     struct hr_fates *fates; /* of lost workers' batches */

@@ -11,6 +11,12 @@ const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strateg
     return strategy->recorded ? strategy->recorded : strategy;
 }
 
+bool hr_worker_meets(const struct hr_worker *worker)
+{
+    const struct hr_strategy *strategy = worker->shared->strategy;
+    return strategy->meets ? strategy->meets(worker) : strategy->awaits != NULL;
+}
+
 void hr_worker_at_cut(struct hr_worker *worker)
 {
     if (worker->shared->strategy->at_cut)

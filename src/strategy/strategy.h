@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "shm/ring.h"
+#include "strategy/arrivals.h"
 #include "strategy/replay_log.h"
 #include "strategy/shard.h"
 #include "strategy/shared_state.h"
@@ -62,6 +63,7 @@ struct hr_worker {
     size_t samples;         /* in its gradient */
     double epoch_loss;      /* that of stats before it */
     struct hr_requests requests;
+    struct hr_coming coming; /* to the next exchange: arrivals.h */
     struct hr_spans *spans;  /* of its time: observe/spans.h; NULL: nobody looks on */
     void *own;               /* strategy->worker_own bytes, zeroed before start */
 };
@@ -125,6 +127,11 @@ struct hr_strategy {
     /* During backward: grads [offset, params) are final; NULL: not called. */
     void (*final)(struct hr_worker *worker, size_t offset);
     void (*offer)(struct hr_worker *worker);
+    /* Will it wait for other workers once it has offered the gradient in hand? NULL: never, or
+     * always where there is `awaits`. For worker `peer`, which has a seat? NULL: for all; with
+     * servers for who opens their gate. */
+    bool (*meets)(const struct hr_worker *worker);
+    bool (*awaits)(const struct hr_worker *worker, size_t peer);
     /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
     /* How many have, since the term began; NULL: workers send none. */
@@ -196,6 +203,8 @@ HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
 /* After a recall: it has no seat. Servers, which began anew, have taken no request of it. */
 void hr_worker_sit_out(struct hr_worker *worker);
 
+/* strategy->meets, as it is told there. */
+bool hr_worker_meets(const struct hr_worker *worker);
 /* strategy->at_cut, if there is one. */
 void hr_worker_at_cut(struct hr_worker *worker);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/staleness.h"
+#include "strategy/arrivals.h"
 #include "train/counters.h"
 
 /* A histogram: a worker's, a key's, or that of all updates. */
@@ -128,4 +129,57 @@ void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
             count_in_step(&run->shared.stats[w]);
         fold_worker(&run->shared.stats[w], result);
     }
+}
+
+/* --- who was waited for */
+
+static void add_cost(struct hr_waited_for *to, const int64_t *ns)
+{
+    const struct hr_waited_for more = {
+        .load_s = hr_seconds(ns[HR_LATE_LOAD]),
+        .compute_s = hr_seconds(ns[HR_LATE_COMPUTE]),
+        .stall_s = hr_seconds(ns[HR_LATE_STALL]),
+        .preempted_s = hr_seconds(ns[HR_LATE_PREEMPTED]),
+        .communicate_s = hr_seconds(ns[HR_LATE_COMMUNICATE]),
+        .wait_s = hr_seconds(ns[HR_LATE_WAIT]),
+    };
+    to->load_s += more.load_s;
+    to->compute_s += more.compute_s;
+    to->stall_s += more.stall_s;
+    to->preempted_s += more.preempted_s;
+    to->communicate_s += more.communicate_s;
+    to->wait_s += more.wait_s;
+}
+
+static double all_of(const int64_t *ns)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < HR_LATES; i++)
+        all += ns[i];
+    return hr_seconds(all);
+}
+
+enum hr_status hr_account_waiting(struct hr_run *run)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    struct hr_run_result *result = run->result;
+    const size_t n = shared->workers, rows = n <= HR_ARRIVALS_ROWS ? n : 1;
+    if (result->load_s + result->compute_s + result->communicate_s + result->wait_s <= 0)
+        return HR_OK;
+    result->waited_for = calloc(n, sizeof *result->waited_for);
+    result->waited_s = n <= HR_ARRIVALS_ROWS ? calloc(n * n, sizeof(double)) : NULL;
+    if (!result->waited_for || (n <= HR_ARRIVALS_ROWS && !result->waited_s))
+        return hr_fail(HR_E_NOMEM, "no memory for the waiting of %zu workers", n);
+    result->nwaited = n;
+    for (size_t w = 0; w < n; w++)
+        result->stalled_s += hr_seconds(shared->stats[w].stalled_ns);
+    for (size_t i = 0; i < rows * n; i++) {
+        const int64_t *ns = hr_arrivals_cost(shared, i / n, i % n);
+        add_cost(&result->waited_for[i % n], ns);
+        result->waited_for[i % n].cost_s += all_of(ns);
+        result->waited_for_others_s += all_of(ns);
+        if (result->waited_s)
+            result->waited_s[i] = all_of(ns);
+    }
+    return HR_OK;
 }

@@ -12,6 +12,8 @@ void hr_result_count(const struct hr_run *run, struct hr_run_result *result);
 
 /* Staleness by worker and by key; the totals are in the result (counters.c). */
 HR_CHECKED enum hr_status hr_account_staleness(struct hr_run *run);
+/* And who was waited for, where time is kept. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_account_waiting(struct hr_run *run);
 
 /* The effect of asynchrony on this rate; the staleness is in the result (divergence.c). */
 struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_run_result *result,

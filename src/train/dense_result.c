@@ -92,6 +92,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     hr_result_count(run, result);
     HR_TRY(hr_result_finish(&run->leader.cuts, run->job.options, &accounts, result));
     HR_TRY(hr_account_staleness(run));
+    HR_TRY(hr_account_waiting(run));
     HR_TRY(take_dropped(run, result));
     HR_TRY(hr_pipeline_report(run));
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);

@@ -137,6 +137,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     shared->group = hr_carve(to, "rings", group_bytes);
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
+    shared->arrivals = hr_carve(to, counts, hr_arrivals_bytes(shared->workers));
     shared->seats =
         hr_carve(to, counts, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));

@@ -51,6 +51,7 @@ static enum hr_status begin(struct hr_simulator *sim)
 {
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
         sim->seat[r].account.since_ps = hr_simulator_now(sim);
+        hr_arrivals_begin(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
     }
     HR_TRY(hr_virtual_look_at_all(sim));
     return sim->status;
@@ -70,6 +71,7 @@ static enum hr_status cut(struct hr_simulator *sim)
     const struct hr_shared_state *shared = sim->play.shared;
     for (size_t r = 0; r < shared->workers; r++) {
         hr_simulator_settle(sim, r); /* for the last to come */
+        hr_arrivals_leave(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
         hr_spans_cut_begins(hr_simulator_spans(sim, r), 0);
     }
     HR_TRY(hr_play_cut(&sim->play));

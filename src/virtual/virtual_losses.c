@@ -132,6 +132,7 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
     clear_seat(sim, rank); /* a server may have answered the dead */
     HR_TRY(hr_play_come_back(play, rank));
     play->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
+    hr_arrivals_begin(&play->worker[rank].worker, hr_simulator_now(sim) / 1000);
     sim->seat[rank].absent = play->state[rank] == HR_RESTS;
     HR_ASSERT(sim->seat[rank].absent || !has_left_messages(sim, rank));
     return hr_virtual_look(sim, rank);
@@ -173,6 +174,7 @@ static enum hr_status begin_term(struct hr_simulator *sim)
 {
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
         hr_simulator_settle(sim, r);
+        hr_arrivals_leave(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
     }
     HR_TRY(hr_play_begin_term(&sim->play));
     hr_virtual_begin_anew(sim);

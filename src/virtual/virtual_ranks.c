@@ -171,6 +171,7 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
     const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(seat));
     HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
     seat->account.since_ps = due;
+    sim->play.worker[rank].worker.stats->stalled_ns += seat->stall_ps / 1000;
     tell_gradient(sim, rank);
     hr_virtual_spend(&seat->account, HR_WAIT, seat->stall_ps);
     hr_virtual_spend(&seat->account, HR_LOAD, seat->load_ps);
@@ -197,6 +198,16 @@ static enum hr_status wait_to_repeat(struct hr_simulator *sim, size_t rank)
                              hr_simulator_event(sim, HR_EVENT_DEADLINE, rank, 0));
 }
 
+/* It has what it asked for. */
+static void leave_exchange(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_worker *worker = &sim->play.worker[rank].worker;
+    hr_simulator_settle(sim, rank);
+    hr_arrivals_leave(worker, hr_simulator_now(sim) / 1000);
+    if (sim->play.state[rank] == HR_AT_CUT)
+        hr_arrivals_come_to_cut(worker, hr_simulator_now(sim) / 1000);
+}
+
 /* Let a worker act until it waits for something; also for its own shard to finish a message. */
 static enum hr_status act(struct hr_simulator *sim, size_t rank)
 {
@@ -213,7 +224,7 @@ static enum hr_status act(struct hr_simulator *sim, size_t rank)
         const bool asked = *state == HR_ASKED;
         HR_TRY(hr_play_act(play, rank, &idle));
         if (asked && !idle)
-            hr_simulator_settle(sim, rank);
+            leave_exchange(sim, rank);
         if (asked && *state == HR_HAS)
             HR_TRY(hr_tell_steps(&play->worker[rank], hr_drive_trained_ns(play->drive)));
     }
@@ -237,12 +248,21 @@ enum hr_status hr_virtual_look_at_all(struct hr_simulator *sim)
     return HR_OK;
 }
 
+static void come_to_exchange(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_worker *worker = &sim->play.worker[rank].worker;
+    if (hr_worker_meets(worker))
+        hr_arrivals_come(worker, hr_arrival_key(sim->play.task[rank].index),
+                         hr_simulator_now(sim) / 1000);
+}
+
 enum hr_status hr_virtual_computed(struct hr_simulator *sim, size_t rank)
 {
     struct hr_virtual_seat *seat = &sim->seat[rank];
     bool idle;
     sim->play.worker[rank].worker.took_ns = took_ps(seat) / 1000;
     seat->account.since_ps = hr_simulator_now(sim);
+    come_to_exchange(sim, rank);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
     return hr_virtual_look(sim, rank);
 }

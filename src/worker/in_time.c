@@ -32,8 +32,34 @@ static enum hr_status stall(struct hr_train_worker *self, uint64_t step)
     const int64_t began = hr_clock_ns();
     HR_TRY(hr_train_worker_sleep(self, began + ps / 1000, "the end of its stall"));
     const int64_t ended = hr_clock_ns();
+    self->worker.stats->stalled_ns += ended - began;
     hr_account_turn(account, HR_COMPUTE);
     hr_spans_name(self->worker.spans, HR_SPAN_WAIT, HR_SPAN_STALL, began, ended);
+    return HR_OK;
+}
+
+/* Asking for the time on the processor is a system call, so short steps are not asked. */
+enum { WORTH_ASKING_NS = 200 * 1000 };
+
+/* Computing so far; it computes now. */
+static int64_t computed_ns(const struct hr_train_worker *self)
+{
+    const struct hr_account *account = &self->worker.stats->account;
+    return account->spent_ns[HR_COMPUTE] + hr_clock_ns() - account->since_ns;
+}
+
+/* Its gradient, and how long that had no processor. What was on it while it loaded counts as if it
+ * had computed: too little rather than too much is said to have been taken away. */
+static enum hr_status gradient(struct hr_train_worker *self, const struct hr_task *task)
+{
+    const bool asks = self->worker.took_ns >= WORTH_ASKING_NS && !self->job->pipeline &&
+                      self->job->options->threads_per_worker == 1;
+    if (!asks)
+        return hr_train_worker_gradient(self, task);
+    const int64_t had = hr_clock_thread_ns(), before = computed_ns(self);
+    HR_TRY(hr_train_worker_gradient(self, task));
+    const int64_t away = computed_ns(self) - before - (hr_clock_thread_ns() - had);
+    self->worker.stats->preempted_ns += away > 0 ? away : 0;
     return HR_OK;
 }
 
@@ -43,12 +69,12 @@ enum hr_status hr_gradient_in_time(struct hr_train_worker *self, const struct hr
     const uint64_t step = self->worker.steps;
     hr_train_worker_begin(self, task);
     if (!hr_conditions_matter(&self->job->conditions))
-        return hr_train_worker_gradient(self, task);
+        return gradient(self, task);
     if (hr_conditions_kill(self->job, self->worker.rank, step, now_ps))
         return hr_conditions_die(self->job, self->worker.rank);
     HR_TRY(stall(self, step));
     const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
-    HR_TRY(hr_train_worker_gradient(self, task));
+    HR_TRY(gradient(self, task));
     return take_longer(self, step, began + self->slept_ns, hr_clock_thread_ns() - had);
 }
 

@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "group/group.h"
 #include "shm/control.h"
+#include "strategy/arrivals.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
 #include "support/check.h"
@@ -47,6 +48,7 @@ static void lay_out(struct play *play)
         carve(play, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
     shared->fates = carve(play, hr_fates_bytes(shared->workers, hr_fates_room(shared)));
     shared->staleness = carve(play, hr_staleness_bytes(shared));
+    shared->arrivals = carve(play, hr_arrivals_bytes(shared->workers));
     shared->group = carve(play, group_bytes(play));
     for (size_t w = 0; w < shared->workers; w++) {
         shared->weights[w] = carve(play, shared->params * sizeof(float));

@@ -37,6 +37,9 @@ static struct hr_staleness parts[] = {
 };
 static uint64_t dropped_by[] = {4, 1};
 static struct hr_worker_time times[] = {{0.125, 0.75, 0.25, 0.0625}, {0.5, 0.75, 0, 0.25}};
+static struct hr_waited_for waited_for[] = {
+    {.stage = 0}, {0.25, 0.03125, 0.0625, 0.125, 0.0078125, 0.015625, 0.0078125, 1}};
+static double waited[] = {0, 0.25, 0, 0};
 static struct hr_loss losses[] = {
     {.rank = 0,
      .step = 100,
@@ -77,6 +80,8 @@ static struct hr_run_result full_run(void)
     run.asynchrony = (struct hr_asynchrony){0.125, 0.5, 0.75, 0.875, false};
     run.watched_lines = 100, run.watched_pairs = 800, run.lost_pairs = 400;
     run.max_skew = 5;
+    run.waited_for_others_s = 0.25, run.stalled_s = 0.125;
+    run.nwaited = 2, run.waited_for = waited_for, run.waited_s = waited;
     run.dropped = 5, run.dropped_samples = 80;
     run.dropped_by = dropped_by, run.ndropped_by = 2;
     snprintf(run.manner, sizeof run.manner, "sync-every 4");
@@ -208,6 +213,14 @@ static const struct field run_fields[] = {
              "\"absent\":0.3125},"
              "{\"load\":0.5,\"compute\":0.75,\"communicate\":0.0,\"wait\":0.25,"
              "\"absent\":0.0}]}"},
+    {"waiting", "{\"for_others\":0.25,\"stalled\":0.125,\"otherwise\":0.075000000000000011,"
+                "\"by_rank\":[{\"rank\":0,\"cost_s\":0.0,\"share\":0.0,\"load\":0.0,"
+                "\"compute\":0.0,\"stalled\":0.0,\"preempted\":0.0,\"communicate\":0.0,"
+                "\"wait\":0.0,\"stage\":0,\"dropped\":4},"
+                "{\"rank\":1,\"cost_s\":0.25,\"share\":1.0,\"load\":0.03125,\"compute\":0.0625,"
+                "\"stalled\":0.125,\"preempted\":0.0078125,\"communicate\":0.015625,"
+                "\"wait\":0.0078125,\"stage\":1,\"dropped\":1}],"
+                "\"matrix\":[[0.0,0.25],[0.0,0.0]]}"},
     {"losses",
      "[{\"rank\":0,\"server\":false,\"step\":100,\"seconds\":0.5,\"pause_s\":0.125,"
      "\"samples_lost\":32,\"samples_again\":16,\"partial\":1,\"back\":true,\"followed\":null,"
