@@ -39,6 +39,10 @@ enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_command_
         return hr_fail(HR_E_USAGE, "bench %s %s: expected nothing behind \"%s\" but options",
                        cli->positional[0], cli->positional[1], cli->positional[0]);
     const struct hr_option *row = hr_cli_given_beyond(cli, kind);
+    if (!row && cli->naxes && kind != HR_BENCH_TRAIN)
+        return hr_fail(HR_E_USAGE, "--%s %s: bench %s expects a single value",
+                       hr_cli_option_at(cli->axes[0].option).row->name, cli->axes[0].values,
+                       name_of(kind));
     if (!row)
         return HR_OK;
     if (kind == HR_BENCH_COLLECTIVES)

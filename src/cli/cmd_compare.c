@@ -14,6 +14,7 @@
 #include "cli/compare_runs.h"
 #include "cli/hints.h"
 #include "options/entries.h"
+#include "options/sweep.h"
 #include "cli/outcome.h"
 #include "cli/resume.h"
 #include "base/signals.h"
@@ -92,6 +93,50 @@ static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
     return HR_OK;
 }
 
+/* own: an entry, with a value for each option that has a list. */
+static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, size_t seed, size_t first,
+                              struct hr_compare_runs *runs)
+{
+    bool given[HR_CLI_OPTIONS];
+    struct hr_train_options *options = &runs->options[runs->n++];
+    *options = own->train;
+    options->seed = cli->train.seed + seed;
+    const size_t twins = count_twins(runs, first, options);
+    HR_TRY(
+        own_folder(cli, options, twins, options->checkpoint_dir, sizeof options->checkpoint_dir));
+    if (strcmp(options->resume, "auto") != 0)
+        HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
+    memcpy(given, own->given, sizeof given);
+    HR_TRY(resume_entry(cli, own, options, runs->n == 1));
+    memcpy(own->given, given, sizeof given);
+    return hr_meaning_check(own, options);
+}
+
+static enum hr_status add_entry(struct hr_cli *cli, char *entry, size_t seed, size_t first,
+                                struct hr_compare_runs *runs)
+{
+    static struct hr_cli read, own;
+    char shown[sizeof runs->entry[0]], swept[sizeof runs->entry[0]];
+    snprintf(shown, sizeof shown, "%.63s", hr_printable(entry).text);
+    HR_TRY(hr_entry_parse(cli, entry, &read));
+    for (size_t k = 0; k < hr_sweep_points(cli); k++) {
+        bool wanted;
+        own = read;
+        HR_TRY(hr_sweep_point(cli, HR_COMPARE, k, &own, &wanted, swept, sizeof swept));
+        if (!wanted)
+            continue;
+        if (runs->n == HR_COMPARE_RUNS_MAX)
+            return hr_fail(HR_E_USAGE,
+                           "more than %d runs: expected shorter lists, or fewer --seeds",
+                           HR_COMPARE_RUNS_MAX);
+        char *name = runs->entry[runs->n];
+        snprintf(name, sizeof shown, "%s", shown);
+        snprintf(name + strlen(name), sizeof shown - strlen(name), "%s", swept);
+        HR_TRY(add_run(cli, &own, seed, first, runs));
+    }
+    return HR_OK;
+}
+
 static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
                                        struct hr_compare_runs *runs)
 {
@@ -100,26 +145,8 @@ static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
     const size_t first = runs->n;
     memcpy(list, cli->strategies, sizeof list);
     while (rest) {
-        static struct hr_cli own;
-        bool given[HR_CLI_OPTIONS];
         HR_TRY(hr_entry_cut(&rest, ',', &entry));
-        if (runs->n == HR_COMPARE_RUNS_MAX)
-            return hr_fail(HR_E_USAGE, "--strategies with --seeds %zu: more than %d runs",
-                           cli->seeds, HR_COMPARE_RUNS_MAX);
-        snprintf(runs->entry[runs->n], sizeof runs->entry[0], "%.63s", hr_printable(entry).text);
-        HR_TRY(hr_entry_parse(cli, entry, &own));
-        struct hr_train_options *options = &runs->options[runs->n++];
-        *options = own.train;
-        options->seed = cli->train.seed + seed;
-        const size_t twins = count_twins(runs, first, options);
-        HR_TRY(own_folder(cli, options, twins, options->checkpoint_dir,
-                          sizeof options->checkpoint_dir));
-        if (strcmp(options->resume, "auto") != 0)
-            HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
-        memcpy(given, own.given, sizeof given);
-        HR_TRY(resume_entry(cli, &own, options, runs->n == 1));
-        memcpy(own.given, given, sizeof given);
-        HR_TRY(hr_meaning_check(&own, options));
+        HR_TRY(add_entry(cli, entry, seed, first, runs));
     }
     return HR_OK;
 }
@@ -207,6 +234,20 @@ static enum hr_status sort_out(struct hr_compare_runs *runs, size_t *good)
     return first;
 }
 
+static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                    const struct hr_compare_runs *runs, size_t good)
+{
+    json_t *lists = hr_sweep_json(cli, HR_COMPARE);
+    const enum hr_status status = hr_outcome_write(cli, dataset,
+                                                   &(struct hr_endings){.runs = runs->results,
+                                                                        .n = good,
+                                                                        .failed = runs->failed,
+                                                                        .nfailed = runs->nfailed,
+                                                                        .lists = lists});
+    json_decref(lists);
+    return status;
+}
+
 static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *dataset,
                              struct hr_compare_runs *runs)
 {
@@ -217,10 +258,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         hr_table_print(out, runs->results, good, hr_target_asked(&cli->train), hr_output_width());
         hr_verdict_print(out, runs->results, good, hr_target_asked(&cli->train));
     }
-    HR_TRY(hr_outcome_write(
-        cli, dataset,
-        &(struct hr_endings){
-            .runs = runs->results, .n = good, .failed = runs->failed, .nfailed = runs->nfailed}));
+    HR_TRY(write_outcome(cli, dataset, runs, good));
     if (cli->plot[0] && good)
         fprintf(out, "\npicture: %s\n", cli->plot);
     if (failed)
@@ -315,12 +353,14 @@ const struct hr_command hr_command_compare = {
              "An entry of --strategies has any settings of its own but those that all share: data, "
              "seed, clock,\n"
              "--target-accuracy, and where results go. Values that have commas or colons stand in "
-             "quotes or parentheses.\n",
+             "quotes or parentheses.\n"
+             "An option that is given several values, as --lr 0.01,0.02, makes a row of each.\n",
     .examples = "  hogring compare\n"
                 "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"
                 "    --epochs 5 --seeds 3 --plot mlp.svg\n"
                 "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8\n"
                 "  hogring compare --strategies 'ssp,ssp:inject=\"slow:0x4\":lr=0.01'\n"
+                "  hogring compare --strategies ssp --staleness 1,8 --workers 2,4\n"
                 "  hogring compare --concurrent --json results.json\n",
     .run = run,
 };

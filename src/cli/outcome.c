@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "plot/plot.h"
+#include "options/sweep.h"
 #include "report/groups.h"
 #include "json/documents.h"
 #include "json/value.h"
@@ -67,6 +68,26 @@ enum hr_status hr_outcome_forget(const struct hr_cli *cli)
     return cli->plot[0] ? hr_file_forget(cli->plot) : HR_OK;
 }
 
+/* Who trains what on what; what differs between runs is in their labels. */
+static void write_title(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                        const struct hr_run_result *first, char *title, size_t size)
+{
+    const struct hr_train_options *o = &cli->train;
+    char workers[40] = "", batch[40] = "", optimizer[64] = "", rate[48] = "";
+    if (!hr_sweep_has(cli, "workers"))
+        snprintf(workers, sizeof workers, ", %zu worker%s", first->workers,
+                 first->workers == 1 ? "" : "s");
+    if (!hr_sweep_has(cli, "batch-size"))
+        snprintf(batch, sizeof batch, "%s batch %zu", workers[0] ? " x" : ",", o->batch_size);
+    if (!hr_sweep_has(cli, "optimizer"))
+        snprintf(optimizer, sizeof optimizer, ", %.60s", first->optimizer);
+    if (o->lr >= 0 && !hr_sweep_has(cli, "lr")) /* else a solver that needs none, or its own */
+        snprintf(rate, sizeof rate, ", lr %g", o->lr);
+    const bool models = hr_sweep_has(cli, "model");
+    snprintf(title, size, "%s%s%s%s%s%s%s", models ? "" : o->model, models ? "" : " on ",
+             dataset->name, workers, batch, optimizer, rate);
+}
+
 enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                 const struct hr_endings *endings)
 {
@@ -75,12 +96,7 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
     HR_TRY(hr_json_publish(cli->json, hr_json_runs(&cli->train, dataset, endings)));
     if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
         return HR_OK;
-    char rate[48] = "";
-    if (cli->train.lr >= 0) /* else a solver that needs none, or its own */
-        snprintf(rate, sizeof rate, ", lr %g", cli->train.lr);
-    snprintf(title, sizeof title, "%s on %s, %zu worker%s x batch %zu, %s%s", cli->train.model,
-             dataset->name, runs[0].workers, runs[0].workers == 1 ? "" : "s", cli->train.batch_size,
-             runs[0].optimizer, rate);
+    write_title(cli, dataset, &runs[0], title, sizeof title);
     return hr_plot_curves(cli->plot, title, runs, endings->n);
 }
 

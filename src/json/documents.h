@@ -35,14 +35,21 @@ struct hr_endings {
     size_t n;
     const struct hr_failed_run *failed; /* (nfailed) */
     size_t nfailed;
+    json_t *lists; /* options that were given several values, by name: arrays; NULL: none */
 };
 
 /* {"config", "runs", "failed", "comparison"}
- *   options  become "config", spelled as the flags
+ *   options  become "config", spelled as the flags, with the lists
  *   dataset  becomes "config"."data" */
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings);
 
+/* "config" of a run to which nothing was said. */
+json_t *hr_json_default_options(void);
+
+/* The parts of it that logs have too; NULL: no memory. */
+json_t *hr_json_config(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                       json_t *lists);
 json_t *hr_json_point(const struct hr_curve_point *point);
 
 /* --- rows */

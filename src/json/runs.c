@@ -11,6 +11,7 @@
  * "staleness", "asynchrony", "lost_updates", "losses", "waiting": account.h
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/groups.h"
@@ -247,12 +248,11 @@ static json_t *data_object(const struct hr_dataset *dataset)
         "classes", hr_json_count(dataset->classes), "options", data_options(&dataset->options));
 }
 
-static json_t *config_object(const struct hr_train_options *options,
-                             const struct hr_dataset *dataset)
+/* Takes config. */
+static json_t *with_options(json_t *config, const struct hr_train_options *options)
 {
     const struct hr_option *row;
-    json_t *config = json_object();
-    int failed = json_object_set_new(config, "data", data_object(dataset));
+    int failed = config == NULL;
     for (size_t i = 0; (row = hr_train_option_at(i)); i++)
         failed |= json_object_set_new(config, row->name, option_value(row, options));
     if (failed) {
@@ -260,6 +260,30 @@ static json_t *config_object(const struct hr_train_options *options,
         return NULL;
     }
     return config;
+}
+
+json_t *hr_json_config(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                       json_t *lists)
+{
+    json_t *config = with_options(json_pack("{so}", "data", data_object(dataset)), options);
+    if (config && lists && json_object_update(config, lists) != 0) {
+        json_decref(config);
+        return NULL;
+    }
+    return config;
+}
+
+json_t *hr_json_default_options(void)
+{
+    struct hr_train_options *options = calloc(1, sizeof *options);
+    if (!options)
+        return NULL;
+    hr_train_defaults(options);
+    if (hr_train_complete(options) != HR_OK) /* the optimizer's own rates */
+        hr_train_defaults(options);
+    json_t *object = with_options(json_object(), options);
+    free(options);
+    return object;
 }
 
 /* --- documents */
@@ -282,7 +306,7 @@ static json_t *failed_array(const struct hr_failed_run *failed, size_t n)
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings)
 {
-    return json_pack("{so so so so}", "config", config_object(options, dataset),
+    return json_pack("{so so so so}", "config", hr_json_config(options, dataset, endings->lists),
                      "runs", run_array(endings->runs, endings->n), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
                      hr_json_comparison(endings->runs, endings->n, options->target_accuracy));

@@ -6,6 +6,7 @@
 
 #include "options/config.h"
 #include "options/meaning.h"
+#include "options/sweep.h"
 
 enum { FIRST_ROW = 256 }; /* getopt_long answers FIRST_ROW + row; letters answer themselves */
 
@@ -44,29 +45,44 @@ static enum hr_status refuse(int answer, char **argv, enum hr_command_bit comman
     return hr_cli_option_unknown(name, command, "");
 }
 
+/* The last of several values counts, but a second list would drop the first one's entries. */
+static enum hr_status check_once(const struct hr_option *row, bool *seen)
+{
+    const bool list = row->metavar && !strcmp(row->metavar, "LIST");
+    if (list && *seen)
+        return hr_fail(HR_E_USAGE,
+                       "--%s: given twice; expected one list, with commas between its entries",
+                       row->name);
+    *seen = true;
+    return HR_OK;
+}
+
+/* seen: options that stood on this line. */
 static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
-                                   char **argv, int answer)
+                                   char **argv, int answer, bool *seen)
 {
     if (answer == 'h')
         return hr_cli_set(cli, command, "help", "", "");
     if (answer < FIRST_ROW)
         return refuse(answer, argv, command);
     const struct hr_option *row = hr_cli_option_at((size_t)(answer - FIRST_ROW)).row;
+    HR_TRY(check_once(row, &seen[answer - FIRST_ROW]));
     /* getopt wants --resume=DIR; people write --resume DIR. */
     if (row->kind == HR_OPTION_OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
         optarg = argv[optind++];
     return row->kind == HR_OPTION_CONFIG
                ? hr_config_read(cli, command, optarg)
-               : hr_cli_set(cli, command, row->name, optarg ? optarg : "", "");
+               : hr_sweep_set(cli, command, row->name, optarg ? optarg : "", "");
 }
 
 enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc, char **argv)
 {
     struct option list[HR_CLI_OPTIONS + 1];
+    bool seen[HR_CLI_OPTIONS] = {false};
     list_for_getopt(list, command);
     opterr = 0;
     for (int answer; (answer = getopt_long(argc, argv, ":h", list, NULL)) != -1;)
-        HR_TRY(parse_option(cli, command, argc, argv, answer));
+        HR_TRY(parse_option(cli, command, argc, argv, answer, seen));
     for (; optind < argc; optind++) {
         if (command & (HR_TRAIN | HR_COMPARE))
             return hr_fail(HR_E_USAGE,

@@ -13,6 +13,14 @@
 
 enum { HR_CLI_OPTIONS = 192 }; /* at most */
 
+/* An option that was given a list of values (sweep.h). */
+enum { HR_AXES = 8, HR_AXIS_BYTES = 256 };
+struct hr_axis {
+    size_t option; /* of the table */
+    size_t n;
+    char values[HR_AXIS_BYTES]; /* (n) as they were given */
+};
+
 /* What the command line says; defaults first. */
 struct hr_cli {
     struct hr_train_options train;
@@ -47,6 +55,8 @@ struct hr_cli {
     char color[16];
     const char *positional[4];
     size_t npositional;
+    struct hr_axis axes[HR_AXES];
+    size_t naxes;
     bool given[HR_CLI_OPTIONS]; /* option i of the table stood on the command line or in the file */
 };
 
@@ -73,12 +83,12 @@ bool hr_option_is_of(const struct hr_option *row, unsigned command);
 void hr_cli_defaults(struct hr_cli *cli);
 
 /* Parse argv[1..] of a command. HR_E_USAGE: unknown option (with the nearest), a value that does
- * not parse (with what is expected), an option of another command. */
+ * not parse (with what is expected), an option of another command, a list given twice. */
 HR_CHECKED enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc,
                                        char **argv);
 
-/* Set one option by name, as from a file or a strategy's own settings. `where` begins
- * the message. */
+/* Set one option by name, as from a file or a strategy's own settings: a single value. `where`
+ * begins the message. */
 HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
                                      const char *name, const char *value, const char *where);
 

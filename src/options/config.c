@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/pipe.h"
+#include "options/sweep.h"
 
 enum { LARGEST_FILE = 1 << 20 };
 
@@ -55,7 +56,7 @@ static int config_line(void *arg, const char *section, const char *name, const c
     snprintf(where, sizeof where, "%.280s: ", reader->path);
     reader->status = find_beside(reader, value, found);
     if (reader->status == HR_OK)
-        reader->status = hr_cli_set(reader->cli, reader->command, name, found, where);
+        reader->status = hr_sweep_set(reader->cli, reader->command, name, found, where);
     return 1;
 }
 

@@ -45,8 +45,7 @@ enum hr_status hr_entry_cut(char **rest, char separator, char **piece)
     return HR_OK;
 }
 
-/* Without the quotes or parentheses in which all of it stands. */
-static char *bare(char *value)
+char *hr_entry_bare(char *value)
 {
     char *behind = *value == '"' || *value == '(' ? skip(value) : NULL;
     if (!behind || *behind)
@@ -55,9 +54,7 @@ static char *bare(char *value)
     return value + 1;
 }
 
-/* What is no option of a run (data, files of results), is the run's place in the comparison (the
- * seed), or what all are measured by. */
-static bool is_for_all(const char *name)
+bool hr_entry_is_for_all(const char *name)
 {
     static const char *const shared[] = {
         "seed", "clock", "task", "target-accuracy", "target-rmse", "validation-fraction", NULL};
@@ -72,12 +69,12 @@ static enum hr_status read_setting(char *setting, struct hr_cli *own)
         return hr_fail(HR_E_USAGE, "--strategies: %s:%s: expected name=value behind the colon",
                        own->train.strategy, setting);
     *equals = '\0';
-    if (is_for_all(setting))
+    if (hr_entry_is_for_all(setting))
         return hr_fail(HR_E_USAGE,
                        "--strategies: %s:%s=%s: --%s is one for all that are compared; expected "
                        "outside of the list",
                        own->train.strategy, setting, equals + 1, setting);
-    return hr_cli_set(own, HR_COMPARE, setting, bare(equals + 1), "--strategies: ");
+    return hr_cli_set(own, HR_COMPARE, setting, hr_entry_bare(equals + 1), "--strategies: ");
 }
 
 enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own)
@@ -103,7 +100,7 @@ enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_c
 static void write_value(const struct hr_train_options *options, const struct hr_option *row,
                         char *text, size_t size)
 {
-    enum { MOST = 24 }; /* a layer list may be long */
+    enum { MOST = 60 }; /* a layer list may be long */
     char value[sizeof options->model];
     hr_option_text(row, options, value, sizeof value);
     const bool is_text = row->kind == HR_OPTION_TEXT, cut = is_text && strlen(value) > MOST;
@@ -142,7 +139,7 @@ void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i
     const struct hr_option *row;
     text[0] = '\0';
     for (size_t r = 0; (row = hr_train_option_at(r)) != NULL; r++) {
-        char value[64];
+        char value[80];
         if (is_listed(row->name, told) || !differs(options, n, i, row) ||
             !means_something(&options[i], row->name))
             continue;

@@ -10,6 +10,13 @@
  * HR_E_USAGE: one of them is not closed. */
 HR_CHECKED enum hr_status hr_entry_cut(char **rest, char separator, char **piece);
 
+/* Without the quotes or parentheses in which all of it stands. */
+char *hr_entry_bare(char *value);
+
+/* Is this option one for all that are compared? Such are options that are none of a run (data,
+ * files of results), the run's place in the comparison (the seed), what all are measured by. */
+bool hr_entry_is_for_all(const char *name);
+
 /* One entry, cut into pieces: own becomes cli with its settings, and own->given those that it
  * gives; what they mean is for hr_meaning_check. HR_E_USAGE: a setting that does not parse, or
  * that is one for all runs. */

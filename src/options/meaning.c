@@ -150,7 +150,7 @@ static enum hr_status check_ranks(const struct hr_option *row, const struct hr_t
 
 /* --- all of it --- */
 
-static enum hr_status check_option(const struct hr_option *row, const struct hr_train_options *o,
+static enum hr_status check_beside(const struct hr_option *row, const struct hr_train_options *o,
                                    bool sparse)
 {
     if (!is_of_model(row, sparse))
@@ -164,8 +164,23 @@ static enum hr_status check_option(const struct hr_option *row, const struct hr_
         HR_TRY(check_optimizer(row, o));
         HR_TRY(check_ranks(row, o));
     }
+    return HR_OK;
+}
+
+static enum hr_status check_option(const struct hr_option *row, const struct hr_train_options *o,
+                                   bool sparse)
+{
+    HR_TRY(check_beside(row, o, sparse));
+    if (row != hr_train_option_find(row->name))
+        return HR_OK;
     HR_TRY(check_needs(row, o));
     return row->check ? row->check(o) : HR_OK;
+}
+
+bool hr_option_is_obeyed(const struct hr_option *row, const struct hr_train_options *o)
+{
+    return strategy_of(o->strategy, o->staleness) &&
+           check_beside(row, o, hr_sparse_is_model(o->model)) == HR_OK;
 }
 
 enum hr_status hr_meaning_check_link(const struct hr_cli *cli, const char *topology)

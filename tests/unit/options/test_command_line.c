@@ -1,0 +1,165 @@
+/* Command lines: what is taken, and what is refused with which words. */
+#include "options/command_line.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "options/early_stop.h"
+#include "support/check.h"
+#include "support/scratch.h"
+
+enum { MOST_WORDS = 16 };
+
+static struct hr_cli cli;
+
+/* Words are set apart by blanks. */
+static enum hr_status parse(enum hr_command_bit command, const char *line)
+{
+    static char text[1200];
+    char *argv[MOST_WORDS + 1] = {text}, *rest = NULL;
+    int argc = 0;
+    snprintf(text, sizeof text, "hogring %s", line);
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        assert_true(argc < MOST_WORDS);
+        argv[argc++] = word;
+    }
+    hr_cli_defaults(&cli);
+    optind = 0; /* getopt begins again */
+    return hr_cli_parse(&cli, command, argc, argv);
+}
+
+static void wrong_lines_say_what_is_expected(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hr_command_bit command;
+        const char *line, *message;
+    } wrong[] = {
+        {HR_TRAIN, "--workers", "--workers: a value is missing (--workers N)"},
+        {HR_TRAIN, "--concurrent=1", "--concurrent: no such option here"},
+        {HR_COMPARE, "--concurrent=1", "--concurrent: takes no value"},
+        {HR_COMPARE, "--quiet=yes", "--quiet: takes no value"},
+        {HR_TRAIN, "-w 3", "-w: options begin with two dashes"},
+        {HR_TRAIN, "--wokers 3", "--wokers: no such option here; did you mean --workers?"},
+        {HR_TRAIN, "--wokers=3", "--wokers: no such option here; did you mean --workers?"},
+        {HR_TRAIN, "--xyzzy-of-nothing 3", "no such option here (--help lists them)"},
+        {HR_TRAIN, "--workers many", "--workers many: expected a whole number, not negative"},
+        {HR_TRAIN, "--workers -1", "--workers -1: expected a whole number"},
+        {HR_TRAIN, "--workers 99999999999999999999", "expected a whole number, not negative"},
+        {HR_TRAIN, "--lr fast", "--lr fast: expected a number, not negative"},
+        {HR_TRAIN, "--lr=", "--lr : expected a number, not negative"},
+        {HR_TRAIN, "--timeout soon", "--timeout soon: expected a time"},
+        {HR_TRAIN, "--max-memory much", "--max-memory much: expected a size, as 512M or 16G"},
+        {HR_TRAIN, "--max-memory 2000000G", "expected a size, as 512M or 16G"},
+        {HR_TRAIN, "--max-memory 4KiBs", "--max-memory 4KiBs: expected a size"},
+        {HR_TRAIN, "--max-memory -1", "--max-memory -1: expected a size"},
+        {HR_TRAIN, "--checkpoint-every never", "expected steps, a time or epochs, as 100"},
+        {HR_TRAIN, "--checkpoint-every 99999999999999999999999999999999epochs", "expected steps"},
+        {HR_TRAIN, "--workers 3 digits", "\"digits\": found a word, expected options, which begin"},
+        {HR_COMPARE, "allreduce", "\"allreduce\": found a word"},
+        {HR_TRAIN, "--resume", "--resume: from where? name a folder, or give --checkpoint-dir"},
+        {HR_TRAIN, "--resume --workers 2", "--resume: from where?"},
+        {HR_TRAIN, "--config /nowhere.ini", "--config /nowhere.ini: cannot be opened"},
+        {HR_TRAIN, "--inject nan:0@step=1 --inject nan:0@step=2",
+         "--inject: given twice; expected one list, with commas between its entries"},
+        {HR_COMPARE, "--strategies ssp --strategies=ssp", "--strategies: given twice"},
+        {HR_COMPARE, "--seeds many", "--seeds many: expected a whole number"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (parse(wrong[i].command, wrong[i].line) != HR_E_USAGE &&
+            !strstr(wrong[i].line, "--config"))
+            fail_msg("%s: taken", wrong[i].line);
+        CHECK_MESSAGE(wrong[i].message);
+    }
+}
+
+static void right_lines_are_taken(void **state)
+{
+    (void)state;
+    CHECK_OK(parse(HR_TRAIN, "--workers 3 --lr=0.5 --max-memory 2G --quiet --timeout 5s"));
+    assert_int_equal(cli.train.workers, 3);
+    assert_true(cli.train.lr == 0.5 && cli.quiet && cli.train.timeout == 5);
+    assert_true(cli.max_memory == (uint64_t)2 << 30);
+    CHECK_OK(parse(HR_TRAIN, "--workers 3 --workers 4")); /* the last one counts */
+    assert_int_equal(cli.train.workers, 4);
+    CHECK_OK(parse(HR_TRAIN, "--help"));
+    assert_true(cli.help);
+    CHECK_OK(parse(HR_TRAIN, "-h"));
+    assert_true(cli.help);
+    CHECK_OK(parse(HR_INSPECT, "a b c -- --d"));
+    assert_int_equal(cli.npositional, 4);
+    assert_string_equal(cli.positional[3], "--d");
+}
+
+/* A folder behind it, or after "=", or that of the checkpoints. */
+static void resume_has_three_spellings(void **state)
+{
+    (void)state;
+    CHECK_OK(parse(HR_TRAIN, "--resume=a --checkpoint-dir d"));
+    assert_string_equal(cli.train.resume, "a");
+    CHECK_OK(parse(HR_TRAIN, "--resume b --workers 3"));
+    assert_string_equal(cli.train.resume, "b");
+    assert_int_equal(cli.train.workers, 3);
+    CHECK_OK(parse(HR_TRAIN, "--resume --checkpoint-dir d"));
+    assert_string_equal(cli.train.resume, "d");
+    CHECK_OK(parse(HR_TRAIN, "--checkpoint-dir d --resume"));
+    assert_string_equal(cli.train.resume, "d");
+}
+
+static void given_options_are_known_by_name(void **state)
+{
+    (void)state;
+    CHECK_OK(parse(HR_DATA_PACK, "--out f a.csv"));
+    assert_true(hr_cli_was_given(&cli, "out"));
+    assert_false(hr_cli_was_given(&cli, "rows"));
+    assert_string_equal(hr_cli_given_beyond(&cli, HR_DATA_INFO)->name, "out");
+    assert_null(hr_cli_given_beyond(&cli, HR_DATA_PACK));
+    hr_cli_mark_given(&cli, "rows");
+    assert_true(hr_cli_was_given(&cli, "rows"));
+    CHECK_FAILS(hr_cli_set(&cli, HR_TRAIN, "config", "f", "file: "), HR_E_USAGE);
+    CHECK_MESSAGE("file: --config: not inside a configuration file");
+}
+
+static void epochs_of_early_stopping_are_counted(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"loss",       "loss,",    "loss,0",       "loss,x",
+                                        "gain,3",     ",3",       "loss,3,",      "loss,3,-1",
+                                        "loss,3,1,1", "accuracy", "accuracy,1,x", ","};
+    struct hr_train_options options;
+    struct hr_early_stop rule;
+    hr_train_defaults(&options);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(options.early_stop, sizeof options.early_stop, "%s", wrong[i]);
+        CHECK_FAILS(hr_check_early_stop(&options), HR_E_USAGE);
+        CHECK_MESSAGE("expected METRIC,PATIENCE or METRIC,PATIENCE,MIN-DELTA");
+        snprintf(options.keep_best, sizeof options.keep_best, "%s", wrong[i]);
+        if (strcmp(wrong[i], "loss") != 0 && strcmp(wrong[i], "accuracy") != 0)
+            CHECK_FAILS(hr_check_keep_best(&options), HR_E_USAGE);
+    }
+    CHECK_OK(hr_early_stop_parse("accuracy,3,0.5", &rule));
+    assert_true(rule.asked && rule.metric == HR_METRIC_ACCURACY && rule.patience == 3 &&
+                rule.min_delta == 0.5);
+    assert_string_equal(hr_metric_kind(rule.metric)->name, "accuracy");
+    CHECK_OK(hr_early_stop_parse("loss,1", &rule));
+    assert_string_equal(hr_metric_kind(rule.metric)->name, "loss");
+    CHECK_OK(hr_early_stop_parse("", &rule));
+    assert_false(rule.asked);
+    CHECK_OK(hr_keep_best_parse("accuracy", &rule));
+    assert_true(rule.asked && rule.patience == SIZE_MAX);
+    CHECK_OK(hr_keep_best_parse("", &rule));
+    assert_false(rule.asked);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_lines_say_what_is_expected),
+        cmocka_unit_test(right_lines_are_taken),
+        cmocka_unit_test(resume_has_three_spellings),
+        cmocka_unit_test(given_options_are_known_by_name),
+        cmocka_unit_test(epochs_of_early_stopping_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
