@@ -76,6 +76,14 @@ void hr_signals_forget_asks(void)
     asked = 0;
 }
 
+void hr_signals_hold_asks(bool hold)
+{
+    sigset_t asks;
+    sigemptyset(&asks);
+    sigaddset(&asks, SIGUSR1);
+    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &asks, NULL);
+}
+
 void hr_signals_run_ended(void)
 {
     running = 0;

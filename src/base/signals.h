@@ -23,6 +23,8 @@ int hr_signals_seen(void *unused);
 unsigned hr_signals_saves_asked(void *unused);
 /* What asked before was of another run. */
 void hr_signals_forget_asks(void);
+/* SIGUSR1 waits (hold) until it may come again, also in a child that is forked in between. */
+void hr_signals_hold_asks(bool hold);
 
 /* HR_E_INTERRUPTED when one came: for work in pieces, between two of them. */
 HR_CHECKED enum hr_status hr_signals_check(void);

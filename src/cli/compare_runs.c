@@ -88,7 +88,8 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     struct hr_watch watch;
     struct parcel parcel = {0};
     struct hr_train_options options = runs->options[i];
-    hr_signals_forget_asks(); /* they are passed on to it */
+    hr_signals_forget_asks(); /* they are passed on to it, and may wait for it already */
+    hr_signals_hold_asks(false);
     if (processors_suffice(runs->per_seed))
         take_share(i - first, runs->per_seed);
     else
@@ -121,7 +122,10 @@ static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_da
     if (pipe(ends) != 0)
         return hr_fail_errno(HR_E_IO, "no pipe for %s", runs->entry[i]);
     fflush(NULL);
+    hr_signals_hold_asks(true);
     entrant->pid = fork();
+    if (entrant->pid != 0)
+        hr_signals_hold_asks(false);
     if (entrant->pid == 0) {
         close(ends[0]);
         setpgid(0, 0);

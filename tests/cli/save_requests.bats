@@ -36,12 +36,36 @@ saved() { grep -c "saved $TMP/c" "$TMP/err" || true; }
   for how in "" --concurrent; do
     start compare "${own[@]}" --strategies allreduce,ps-async --checkpoint-dir "$TMP/c" --overwrite $how
     await "$TMP/err" "epoch 2/"
-    [ -z "$how" ] || for s in allreduce ps-async; do await "$TMP/err" "$s *epoch 2/"; done # each must have begun
+    [ -z "$how" ] || for s in allreduce ps-async; do await "$TMP/err" "$s .*epoch 2/"; done # each must have begun
     kill -USR1 $pid
     await "$TMP/err" "saved $TMP/c/allreduce"
     [ -z "$how" ] || await "$TMP/err" "saved $TMP/c/ps-async"
     stop
   done
+}
+
+# A library that sends SIGUSR1 to each child before it has done anything.
+early_asks() {
+  cat >"$TMP/early.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+pid_t fork(void) {
+  const pid_t pid = ((pid_t (*)(void))dlsym(RTLD_NEXT, "fork"))();
+  if (pid == 0) raise(SIGUSR1);
+  return pid;
+}
+END
+  ${CC:-cc} -shared -fPIC -o "$TMP/early.so" "$TMP/early.c" -ldl 2>/dev/null || skip "no compiler"
+  case ${HOGRING:-} in *san*) skip "the sanitizer's library has to be the first" ;; esac
+}
+
+@test "a run of compare --concurrent that has not begun yet is asked, too" {
+  early_asks
+  LD_PRELOAD=$TMP/early.so start compare "${own[@]}" --strategies allreduce,ps-async --checkpoint-dir "$TMP/c" --overwrite --concurrent
+  for s in allreduce ps-async; do await "$TMP/err" "saved $TMP/c/$s"; done
+  stop
 }
 
 @test "sparse models save at the next end of an epoch" {
