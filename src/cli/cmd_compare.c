@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "checkpoint/claim.h"
@@ -187,9 +188,14 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
     for (size_t i = 0; i < runs->n && !hr_signals_seen(NULL); i++) {
         struct hr_watch watch;
         const struct hr_train_options *options = &runs->options[i];
-        const struct hr_observer observer =
-            hr_watch_begin(&watch, options, cli->data, runs->entry[i], cli->quiet);
+        const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);
+        struct hr_observer observer =
+            hr_watch_begin(&watch, options, cli->data, &subject, cli->quiet);
+        const int64_t began = hr_clock_ns();
+        watch.banner = !cli->quiet && i < runs->per_seed; /* other seeds differ by that alone */
+        watch.share = &runs->share;
         const enum hr_status status = hr_train(options, dataset, &observer, &runs->results[i]);
+        runs->remaining.seconds[i] = status == HR_OK ? hr_seconds(hr_clock_ns() - began) : 0;
         hr_watch_end(&watch, status == HR_OK ? &runs->results[i] : NULL);
         hr_compare_runs_note(runs, i, status, hr_error_message());
     }
@@ -319,6 +325,7 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
         HR_TRY(check_folder(&runs->options[i]));
     hr_hints_print(cli, dataset);
     HR_TRY(hr_outcome_forget(cli));
+    hr_compare_runs_begin(runs, cli->concurrent);
     HR_TRY(cli->concurrent ? hr_compare_runs_side_by_side(cli, dataset, runs)
                            : run_in_turn(cli, dataset, runs));
     return report(cli, dataset, runs);
@@ -332,6 +339,8 @@ static int run(struct hr_cli *cli)
                                        : hr_fail(HR_E_NOMEM, "no memory to compare anything in");
     for (size_t i = 0; runs && i < runs->n; i++)
         hr_run_result_free(&runs->results[i]);
+    if (runs)
+        hr_banner_share_free(&runs->share);
     free(runs);
     hr_dataset_close(&dataset);
     return status == HR_OK ? 0 : hr_cli_failed(status);

@@ -95,7 +95,7 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
     if (cli->what_if[0])
         return hr_cli_what_if(cli, replay, dataset);
     const struct hr_observer observer =
-        hr_watch_begin(&watch, &cli->train, replay->data, "", cli->quiet);
+        hr_watch_begin(&watch, &cli->train, replay->data, NULL, cli->quiet);
     watch.outputs = cli;
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);
     hr_watch_end(&watch, NULL);

@@ -106,7 +106,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
     const struct hr_observer observer =
-        hr_watch_begin(&watch, &cli->train, cli->data, "", cli->quiet);
+        hr_watch_begin(&watch, &cli->train, cli->data, NULL, cli->quiet);
     watch.hints = cli;
     watch.outputs = cli;
     watch.dataset = dataset;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
+#include "cli/crowd.h"
 #include "cli/watch.h"
 
 void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,
@@ -81,22 +82,32 @@ static bool processors_suffice(size_t n)
     return sched_getaffinity(0, sizeof all, &all) == 0 && (size_t)CPU_COUNT(&all) >= n;
 }
 
-static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                                   const struct hr_compare_runs *runs, size_t i, size_t first,
-                                   int out)
+/* Of waited_s, which is not there, or square. */
+static size_t matrix_bytes(const struct hr_run_result *result)
 {
+    return result->waited_s ? result->nwaited * result->nwaited * sizeof *result->waited_s : 0;
+}
+
+static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                   const struct hr_crowd *crowd, size_t i, int out)
+{
+    const struct hr_compare_runs *runs = crowd->runs;
+    struct hr_banner_share share = runs->share;
     struct hr_watch watch;
     struct parcel parcel = {0};
     struct hr_train_options options = runs->options[i];
     hr_signals_forget_asks(); /* they are passed on to it, and may wait for it already */
     hr_signals_hold_asks(false);
     if (processors_suffice(runs->per_seed))
-        take_share(i - first, runs->per_seed);
+        take_share(i - crowd->first, runs->per_seed);
     else
         options.ranks_beside = runs->per_seed; /* more than enough to be crowded */
-    struct hr_observer observer =
-        hr_watch_begin(&watch, &options, cli->data, runs->entry[i], cli->quiet);
-    watch.view.redraw = false; /* several cannot redraw one line */
+    const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);
+    struct hr_observer observer = hr_watch_begin(&watch, &options, cli->data, &subject, cli->quiet);
+    hr_watch_join(&watch, crowd, i - crowd->first);
+    watch.banner = !cli->quiet && crowd->first == 0;
+    share.silent = i > 0;
+    watch.share = &share;
     parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
     snprintf(parcel.message, sizeof parcel.message, "%s",
              parcel.status == HR_OK ? "" : hr_error_message());
@@ -110,14 +121,16 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
                   result->nstale_counts * sizeof *result->stale_counts) &&
         write_all(out, result->dropped_by, result->ndropped_by * sizeof *result->dropped_by) &&
         write_all(out, result->worker_time, result->nworker_times * sizeof *result->worker_time) &&
+        write_all(out, result->waited_for, result->nwaited * sizeof *result->waited_for) &&
+        write_all(out, result->waited_s, matrix_bytes(result)) &&
         write_all(out, result->losses, result->nlosses * sizeof *result->losses);
     _exit(sent ? 0 : 1);
 }
 
 static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                                    const struct hr_compare_runs *runs, size_t i, size_t first,
-                                    struct entrant *entrant)
+                                    const struct hr_crowd *crowd, size_t i, struct entrant *entrant)
 {
+    const struct hr_compare_runs *runs = crowd->runs;
     int ends[2];
     if (pipe(ends) != 0)
         return hr_fail_errno(HR_E_IO, "no pipe for %s", runs->entry[i]);
@@ -130,7 +143,7 @@ static enum hr_status start_entrant(const struct hr_cli *cli, const struct hr_da
         close(ends[0]);
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        entrant_main(cli, dataset, runs, i, first, ends[1]);
+        entrant_main(cli, dataset, crowd, i, ends[1]);
     }
     close(ends[1]);
     entrant->pipe = ends[0];
@@ -160,12 +173,14 @@ static void forward_signals(const struct entrant *entrants, size_t n, struct for
         }
 }
 
-static void wait_for_parcel(const struct entrant *entrants, size_t n, size_t k,
-                            struct forwarded *forwarded)
+static void wait_for_parcel(struct hr_crowd *crowd, const struct entrant *entrants, size_t n,
+                            size_t k, struct forwarded *forwarded)
 {
     struct pollfd readable = {.fd = entrants[k].pipe, .events = POLLIN};
-    while (poll(&readable, 1, 100) <= 0)
+    while (poll(&readable, 1, 100) <= 0) {
+        hr_crowd_draw(crowd);
         forward_signals(entrants, n, forwarded);
+    }
 }
 
 /* A list of so many bytes, malloc'd; NULL when it is empty, or something was missing before. */
@@ -191,6 +206,9 @@ static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant
         read_list(entrant->pipe, result->ndropped_by * sizeof *result->dropped_by, &whole);
     result->worker_time =
         read_list(entrant->pipe, result->nworker_times * sizeof *result->worker_time, &whole);
+    result->waited_for =
+        read_list(entrant->pipe, result->nwaited * sizeof *result->waited_for, &whole);
+    result->waited_s = read_list(entrant->pipe, matrix_bytes(result), &whole);
     result->losses = read_list(entrant->pipe, result->nlosses * sizeof *result->losses, &whole);
     close(entrant->pipe);
     while (waitpid(entrant->pid, NULL, 0) < 0 && errno == EINTR)
@@ -211,16 +229,22 @@ enum hr_status hr_compare_runs_side_by_side(const struct hr_cli *cli,
     struct entrant entrants[HR_COMPARE_RUNS_MAX];
     enum hr_status status = HR_OK;
     struct forwarded forwarded = {0};
+    struct hr_crowd crowd;
+    hr_crowd_open(&crowd, runs, cli->quiet);
     hr_signals_run_begins();
     for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {
         size_t started = 0;
+        hr_crowd_begin(&crowd, first);
         for (; started < runs->per_seed && status == HR_OK; started += status == HR_OK)
-            status = start_entrant(cli, dataset, runs, first + started, first, &entrants[started]);
+            status = start_entrant(cli, dataset, &crowd, first + started, &entrants[started]);
         for (size_t k = 0; k < started; k++) {
-            wait_for_parcel(entrants, started, k, &forwarded);
+            wait_for_parcel(&crowd, entrants, started, k, &forwarded);
             receive(runs, first + k, &entrants[k]);
+            hr_crowd_ran(&crowd, first + k, &runs->results[first + k]);
         }
+        hr_crowd_end(&crowd);
     }
+    hr_crowd_close(&crowd);
     hr_signals_run_ended();
     return status;
 }

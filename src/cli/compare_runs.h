@@ -4,6 +4,9 @@
 
 #include "options/command_line.h"
 #include "json/documents.h"
+#include "cli/watch.h"
+#include "report/banner_share.h"
+#include "report/progress.h"
 
 enum { HR_COMPARE_RUNS_MAX = 256 };
 
@@ -16,9 +19,16 @@ struct hr_compare_runs {
     enum hr_status status[HR_COMPARE_RUNS_MAX];
     char message[HR_COMPARE_RUNS_MAX][480];
     bool ran[HR_COMPARE_RUNS_MAX];
+    struct hr_remaining remaining;
+    char head[160]; /* of what they share */
+    struct hr_banner_share share;
     struct hr_failed_run failed[HR_COMPARE_RUNS_MAX]; /* (nfailed), when all is over */
     size_t nfailed;
 };
+
+/* They begin: what is said of them, and of run i. */
+void hr_compare_runs_begin(struct hr_compare_runs *runs, bool concurrent);
+struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs *runs, size_t i);
 
 /* Note how run i ended. */
 void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,

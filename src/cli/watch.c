@@ -3,10 +3,34 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "cli/crowd.h"
 #include "cli/hints.h"
 #include "cli/outcome.h"
 #include "cli/output.h"
 #include "base/signals.h"
+
+static void print_banner(const struct hr_watch *watch, const struct hr_run_info *info,
+                         const char *data)
+{
+    char name[64];
+    if (!watch->share) {
+        hr_banner_print(stderr, info, data);
+        return;
+    }
+    snprintf(name, sizeof name, "run %zu of %zu", watch->view.subject.run,
+             watch->view.subject.runs);
+    hr_banner_print_shared(stderr, info, data, watch->share, name);
+}
+
+/* Outputs of an earlier run go when this one begins. */
+static enum hr_status on_admit(void *arg, const struct hr_run_info *info)
+{
+    struct hr_watch *watch = arg;
+    if (watch->outputs && hr_outcome_forget(watch->outputs) != HR_OK)
+        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+    (void)info;
+    return HR_OK;
+}
 
 static void on_start(void *arg, const struct hr_run_info *info)
 {
@@ -17,10 +41,8 @@ static void on_start(void *arg, const struct hr_run_info *info)
     snprintf(data, sizeof data, guessed ? "%.1023s, label in %s" : "%.1023s", watch->data,
              guessed ? dataset->label_column : "");
     watch->started = true;
-    if (watch->outputs && hr_outcome_forget(watch->outputs) != HR_OK)
-        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     if (watch->banner)
-        hr_banner_print(stderr, info, data);
+        print_banner(watch, info, data);
     if (!watch->quiet && hr_advice_before(info, advice))
         hr_log(HR_LOG_WARNING, "%s", advice);
     if (watch->hints)
@@ -30,7 +52,10 @@ static void on_start(void *arg, const struct hr_run_info *info)
 static void on_progress(void *arg, const struct hr_progress *progress)
 {
     struct hr_watch *watch = arg;
-    hr_progress_view_update(&watch->view, progress);
+    if (watch->crowd)
+        hr_crowd_tell(watch->crowd, watch->place, progress);
+    else
+        hr_progress_view_update(&watch->view, progress);
 }
 
 static void on_point(void *arg, const struct hr_curve_point *point)
@@ -48,14 +73,20 @@ static void on_saved(void *arg, const char *path)
 }
 
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
-                                  const char *data, const char *label, bool quiet)
+                                  const char *data, const struct hr_progress_subject *subject,
+                                  bool quiet)
 {
     hr_signals_run_begins();
-    *watch = (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet};
-    hr_progress_view_init(&watch->view, hr_output_terminal(), label, (double)options->epochs,
-                          quiet);
+    *watch =
+        (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet};
+    const struct hr_progress_subject alone = {.label = "",
+                                              .strategy = options->strategy,
+                                              .seed = options->seed,
+                                              .epochs = (double)options->epochs};
+    hr_progress_view_init(&watch->view, hr_output_terminal(), subject ? subject : &alone, quiet);
     return (struct hr_observer){
         .arg = watch,
+        .admits = on_admit,
         .started = on_start,
         .progress = on_progress,
         .evaluated = on_point,
@@ -65,6 +96,14 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
     };
 }
 
+void hr_watch_join(struct hr_watch *watch, const struct hr_crowd *crowd, size_t place)
+{
+    watch->crowd = crowd;
+    watch->place = place;
+    watch->view.quiet = watch->view.quiet || watch->view.redraw;
+    watch->view.redraw = false;
+}
+
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
 {
     char advice[HR_ADVICE_MAX];
@@ -72,8 +111,10 @@ void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
     hr_progress_view_end(&watch->view);
     if (watch->quiet || !result)
         return;
-    const char *name = watch->view.label[0] ? watch->view.label : result->strategy;
-    if (hr_advice_after(result, name, advice))
+    if (watch->view.subject.runs)
+        hr_progress_view_ran(&watch->view, result);
+    const char *name = watch->view.subject.label[0] ? watch->view.subject.label : result->strategy;
+    if (watch->banner && hr_advice_after(result, name, advice)) /* once for all seeds */
         hr_log(HR_LOG_INFO, "%s", advice);
     if (hr_advice_rising(result, name, advice) || hr_advice_asynchrony(result, name, advice))
         hr_log(HR_LOG_WARNING, "%s", advice);

@@ -4,7 +4,11 @@
 
 #include "options/command_line.h"
 #include "hogring/train.h"
+#include "report/banner_share.h"
+#include "report/progress.h"
 #include "report/report.h"
+
+struct hr_crowd;
 
 struct hr_watch {
     const struct hr_cli *hints;       /* given when the run starts; NULL: none */
@@ -12,13 +16,19 @@ struct hr_watch {
     const struct hr_cli *outputs;     /* whose earlier contents go then; NULL: nobody's */
     bool started;
     struct hr_progress_view view;
+    struct hr_banner_share *share; /* of several runs; NULL: a banner of its own */
+    const struct hr_crowd *crowd;  /* that it is one of, and which; NULL: it is alone */
+    size_t place;
     const char *data;
     bool quiet, banner;
 };
 
-/* label: before each progress line, "" for none. The observer borrows watch. */
+/* subject: of one of several runs; NULL: it is the only one. The observer borrows watch. */
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
-                                  const char *data, const char *label, bool quiet);
+                                  const char *data, const struct hr_progress_subject *subject,
+                                  bool quiet);
+/* It is one of several at once, and shows no line of its own on a terminal. */
+void hr_watch_join(struct hr_watch *watch, const struct hr_crowd *crowd, size_t place);
 /* result: for a word of advice; NULL when there is none. */
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result);
 

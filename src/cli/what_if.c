@@ -89,7 +89,8 @@ static enum hr_status run_all(struct hr_cli *cli, const struct hr_replay *replay
                               const struct hr_dataset *dataset, struct hr_run_result *runs)
 {
     struct hr_watch watch;
-    const struct hr_observer watching = hr_watch_begin(&watch, &cli->train, replay->data, "", true);
+    const struct hr_observer watching =
+        hr_watch_begin(&watch, &cli->train, replay->data, NULL, true);
     const struct hr_observer observer = {.arg = watching.arg, .should_stop = watching.should_stop};
     enum hr_status status = replay_null(replay, dataset, &observer, &runs[RECORDED]);
     if (status == HR_OK)

@@ -83,6 +83,20 @@ char *hr_human_wait(char text[HR_HUMAN_MAX], double seconds)
     return text;
 }
 
+char *hr_human_about(char text[HR_HUMAN_MAX], double seconds)
+{
+    const double most = 1e9, s = fmin(fmax(seconds, 0), most);
+    if (s < 20)
+        snprintf(text, HR_HUMAN_MAX, "%ld s", lround(fmax(s, 1)));
+    else if (s < 95)
+        snprintf(text, HR_HUMAN_MAX, "%ld s", 10 * lround(s / 10));
+    else if (s < 95 * 60)
+        snprintf(text, HR_HUMAN_MAX, "%ld min", lround(s / 60));
+    else
+        snprintf(text, HR_HUMAN_MAX, "%ld h", lround(s / 3600));
+    return text;
+}
+
 bool hr_human_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -25,6 +25,9 @@ char *hr_human_loss(char text[HR_HUMAN_MAX], double loss);
 /* A length of time to wait: "4 s", "3 min 20 s", "2 h 5 min". */
 char *hr_human_wait(char text[HR_HUMAN_MAX], double seconds);
 
+/* The same as an estimate, of two digits at most: "40 s", "3 min", "2 h". */
+char *hr_human_about(char text[HR_HUMAN_MAX], double seconds);
+
 /* Is the locale (the first of LC_ALL, LC_CTYPE, LANG that is set) UTF-8? Then a plus-minus sign can
  * be printed. */
 bool hr_human_utf8(void);

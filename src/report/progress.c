@@ -1,53 +1,143 @@
-/* A line that is redrawn on a terminal; elsewhere one line an evaluation. */
+#include "report/progress.h"
+
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/fold.h"
 #include "base/printable.h"
 #include "report/human.h"
-#include "report/report.h"
+#include "terminal/style.h"
 
-enum { LINE_MAX_CHARS = 512, NO_WIDTH_KNOWN = 80 };
+enum { LINE_BYTES = 512, PARTS = 8, PART_BYTES = 128, NO_WIDTH_KNOWN = 80 };
 
 /* The rate shown averages over about this many seconds. */
 static const double smoothing_seconds = 1.0;
+/* Before, a run's own speed is not told from its beginning. */
+static const double basis_s = 1.0;
+static const int64_t redraw_ns = HR_NS_PER_SECOND / 5;
 
-static bool can_redraw(FILE *out)
+/* Logs of CI may look like a terminal. */
+static bool in_ci(void)
 {
-    const char *term = getenv("TERM");
-    const int fd = fileno(out);
-    return fd >= 0 && isatty(fd) && term && term[0] && strcmp(term, "dumb") != 0;
+    const char *ci = getenv("CI");
+    return ci && ci[0] && strcmp(ci, "false") != 0 && strcmp(ci, "0") != 0;
 }
 
 static size_t width_of(FILE *out)
 {
-    struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return NO_WIDTH_KNOWN;
+    const size_t columns = hr_terminal_columns(fileno(out));
+    return columns ? columns : NO_WIDTH_KNOWN;
 }
 
-void hr_progress_view_init(struct hr_progress_view *view, FILE *out, const char *label,
-                           double epochs, bool quiet)
+void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
+                           const struct hr_progress_subject *subject, bool quiet)
 {
     *view = (struct hr_progress_view){
         .out = out,
-        .redraw = !quiet && can_redraw(out),
+        .redraw = !quiet && hr_terminal_redraws(fileno(out)) && !in_ci(),
         .quiet = quiet,
-        .label = label,
-        .epochs = epochs,
+        .subject = *subject,
         .last_loss = NAN,
+        .opened_ns = hr_clock_ns(),
     };
 }
+
+/* --- a line of parts --- */
+
+struct part {
+    char text[PART_BYTES];
+    int expendable; /* where there is no room, the most expendable goes first; 0: never */
+};
+
+struct line {
+    struct part part[PARTS];
+    size_t n;
+};
+
+static void add(struct line *line, int expendable, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add(struct line *line, int expendable, const char *format, ...)
+{
+    struct part *part = &line->part[line->n++];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(part->text, sizeof part->text, format, args);
+    va_end(args);
+    part->expendable = expendable;
+    line->n -= !part->text[0];
+}
+
+static size_t columns_of(const struct line *line)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < line->n; i++)
+        columns += hr_style_columns(line->part[i].text) + (i ? 2 : 0);
+    return columns;
+}
+
+static bool leave_out(struct line *line)
+{
+    size_t most = 0;
+    for (size_t i = 1; i < line->n; i++)
+        if (line->part[i].expendable > line->part[most].expendable)
+            most = i;
+    if (line->n < 2 || !line->part[most].expendable)
+        return false;
+    line->n--;
+    memmove(&line->part[most], &line->part[most + 1], (line->n - most) * sizeof *line->part);
+    return true;
+}
+
+/* As much as there is room for; 0: any. */
+static const char *write_line(struct line *line, size_t room, char text[LINE_BYTES])
+{
+    size_t used = 0;
+    while (room && columns_of(line) > room && leave_out(line))
+        ;
+    text[0] = '\0';
+    for (size_t i = 0; i < line->n && used < LINE_BYTES; i++)
+        used += (size_t)snprintf(text + used, LINE_BYTES - used, "%s%s", i ? "  " : "",
+                                 line->part[i].text);
+    return text;
+}
+
+enum { NEEDED, EPOCH, RUN, LEFT, LOSS, SPARK, RATE }; /* from what is needed most */
+
+/* "run 4 of 15  ps-async seed 2" */
+static void add_subject(struct line *line, const struct hr_progress_view *view)
+{
+    const struct hr_progress_subject *subject = &view->subject;
+    const bool seed = subject->seeds || !view->redraw; /* logs name it always */
+    if (subject->runs)
+        add(line, RUN, "run %zu of %zu", subject->run, subject->runs);
+    if (subject->label[0])
+        add(line, NEEDED, seed ? "%s seed %llu" : "%s", hr_printable(subject->label).text,
+            (unsigned long long)subject->seed);
+}
+
+static void add_loss(struct line *line, const struct hr_progress_view *view)
+{
+    char loss[HR_HUMAN_MAX], curve[HR_SPARK_MAX];
+    if (!isfinite(view->last_loss))
+        return;
+    add(line, LOSS, "loss %s", hr_human_loss(loss, view->last_loss));
+    add(line, SPARK, "%s", hr_spark_draw(&view->spark, hr_human_utf8(), curve));
+}
+
+/* --- the line that is drawn again --- */
 
 static void update_rate(struct hr_progress_view *view, const struct hr_progress *progress)
 {
     const double passed = progress->seconds - view->rate_at;
     const double done = (double)progress->samples - view->rate_samples;
+    if (!view->began_ns && progress->samples) {
+        view->began_ns = hr_clock_ns();
+        view->began_samples = (double)progress->samples;
+    }
     if (passed <= 0)
         return;
     const double keep = view->rate > 0 ? exp(-passed / smoothing_seconds) : 0;
@@ -56,90 +146,153 @@ static void update_rate(struct hr_progress_view *view, const struct hr_progress 
     view->rate_samples = (double)progress->samples;
 }
 
-struct line {
-    char text[LINE_MAX_CHARS];
-    size_t used;
-};
-
-static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct line *line, const char *format, ...)
+/* Seconds until the run is over; not a number: there is no basis yet. */
+static double left_of_run(const struct hr_progress_view *view, const struct hr_progress *progress)
 {
-    va_list args;
-    va_start(args, format);
-    const int n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
-    va_end(args);
-    line->used += n > 0 ? (size_t)n : 0;
-    if (line->used >= sizeof line->text)
-        line->used = sizeof line->text - 1;
+    const double passed = hr_seconds(hr_clock_ns() - view->began_ns);
+    const double done = (double)progress->samples - view->began_samples;
+    if (!view->began_ns || passed < basis_s || done <= 0 || progress->samples > progress->total)
+        return NAN;
+    return passed / done * (double)(progress->total - progress->samples);
 }
 
-static void begin(struct line *line, const struct hr_progress_view *view)
+static void add_left(struct line *line, const struct hr_progress_view *view,
+                     const struct hr_progress *progress)
 {
-    *line = (struct line){.used = 0};
-    if (view->label && view->label[0])
-        add(line, "%s  ", hr_printable(view->label).text);
+    const struct hr_progress_subject *subject = &view->subject;
+    const double passed = hr_seconds(hr_clock_ns() - view->opened_ns);
+    double left = left_of_run(view, progress), rest = 0;
+    char text[HR_HUMAN_MAX];
+    if (subject->remaining) {
+        const double expected = hr_remaining_expect(subject->remaining, subject->run - 1);
+        left = isfinite(left) ? left : fmax(expected - passed, 0 * expected);
+        rest = hr_remaining_after(subject->remaining, subject->run - 1, passed + left);
+    }
+    if (isfinite(left + rest))
+        add(line, LEFT, "%s in about %s", subject->remaining ? "all done" : "done",
+            hr_human_about(text, left + rest));
 }
 
-static void compose(const struct hr_progress_view *view, const struct hr_progress *progress,
-                    struct line *line)
+static void draw(struct hr_progress_view *view, struct line *line)
 {
-    char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
-    begin(line, view);
-    add(line, "epoch %.1f/%g  %s/%s samples", progress->epoch, view->epochs,
-        hr_human_short(a, (double)progress->samples), hr_human_short(b, (double)progress->total));
-    if (view->rate > 0)
-        add(line, "  %s samples/s", hr_human_short(a, view->rate));
-    if (isfinite(view->last_loss))
-        add(line, "  loss %s", hr_human_loss(a, view->last_loss));
-    if (view->rate > 0 && progress->total > progress->samples)
-        add(line, "  ETA %s",
-            hr_human_wait(a, (double)(progress->total - progress->samples) / view->rate));
+    const size_t room = width_of(view->out) - 1; /* some terminals wrap a full line */
+    char text[LINE_BYTES];
+    write_line(line, room, text);
+    fprintf(view->out, "\r%.*s\x1b[K", (int)hr_style_cut(text, room), text);
+    fflush(view->out);
+    view->drawn = true;
+}
+
+/* Is it time to? */
+static bool may_draw(struct hr_progress_view *view)
+{
+    const int64_t now = hr_clock_ns();
+    if (!view->redraw || (view->drawn && now - view->drawn_at < redraw_ns))
+        return false;
+    view->drawn_at = now;
+    return true;
 }
 
 void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress)
 {
-    struct line line;
+    char rate[HR_HUMAN_MAX];
+    struct line line = {.n = 0};
     update_rate(view, progress);
-    if (!view->redraw)
+    if (!may_draw(view))
         return;
-    compose(view, progress, &line);
-    /* One column stays free: some terminals wrap a full line. */
-    const size_t room = width_of(view->out) - 1;
-    const size_t shown = line.used < room ? line.used : room;
-    const size_t wipe = view->drawn < room ? view->drawn : room;
-    fprintf(view->out, "\r%.*s", (int)shown, line.text);
-    if (wipe > shown)
-        fprintf(view->out, "%*s\r%.*s", (int)(wipe - shown), "", (int)shown, line.text);
+    add_subject(&line, view);
+    add(&line, EPOCH, "epoch %.1f/%g", progress->epoch, view->subject.epochs);
+    add_loss(&line, view);
+    if (view->rate > 0)
+        add(&line, RATE, "%s samples/s", hr_human_short(rate, view->rate));
+    add_left(&line, view, progress);
+    draw(view, &line);
+}
+
+void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progress_crowd *crowd)
+{
+    char text[HR_HUMAN_MAX];
+    struct line line = {.n = 0};
+    if (!may_draw(view))
+        return;
+    add(&line, NEEDED, "runs %zu to %zu of %zu at once", crowd->first, crowd->last, crowd->runs);
+    add(&line, EPOCH, "epoch %.1f to %.1f of %g", crowd->least_epoch, crowd->most_epoch,
+        crowd->epochs);
+    if (isfinite(crowd->samples_per_s))
+        add(&line, RATE, "%s samples/s", hr_human_short(text, crowd->samples_per_s));
+    if (isfinite(crowd->left_s))
+        add(&line, LEFT, "all done in about %s", hr_human_about(text, crowd->left_s));
+    draw(view, &line);
+}
+
+/* --- lines that stay --- */
+
+static bool put(void *out, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, out) == n;
+}
+
+static void say(struct hr_progress_view *view, struct line *line)
+{
+    char text[LINE_BYTES + 1];
+    struct hr_fold fold = {.width = view->redraw ? width_of(view->out) : 0};
+    hr_progress_view_end(view);
+    write_line(line, fold.width, text);
+    strcat(text, "\n");
+    hr_fold(&fold, text, strlen(text), put, view->out);
     fflush(view->out);
-    view->drawn = shown;
 }
 
 void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point)
 {
+    const struct hr_progress_subject *subject = &view->subject;
     char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
-    struct line line;
+    struct line line = {.n = 0};
     view->last_loss = point->train_loss;
-    if (view->quiet)
+    hr_spark_add(&view->spark, point->train_loss);
+    if (view->quiet || (view->redraw && subject->runs))
         return;
-    hr_progress_view_end(view);
-    begin(&line, view);
-    add(&line, "epoch %.4g/%g  loss %s  %s loss %s", point->epoch, view->epochs,
-        hr_human_loss(a, point->train_loss), point->validated ? "validation" : "test",
+    add_subject(&line, view);
+    add(&line, NEEDED, "epoch %.6g/%g", point->epoch, subject->epochs);
+    add(&line, NEEDED, "loss %s", hr_human_loss(a, point->train_loss));
+    add(&line, LOSS, "%s loss %s", point->validated ? "validation" : "test",
         hr_human_loss(b, hr_curve_loss(point)));
     if (isfinite(hr_curve_accuracy(point))) /* mf has none */
-        add(&line, "  accuracy %.2f %%", 100 * hr_curve_accuracy(point));
+        add(&line, NEEDED, "accuracy %.2f %%", 100 * hr_curve_accuracy(point));
     if (point->seconds > 0)
-        add(&line, "  %s samples/s", hr_human_short(a, (double)point->samples / point->seconds));
-    fprintf(view->out, "%s\n", line.text);
-    fflush(view->out);
+        add(&line, RATE, "%s samples/s",
+            hr_human_short(a, (double)point->samples / point->seconds));
+    if (!view->redraw && !subject->label[0])
+        add(&line, NEEDED, "%s, seed %llu", subject->strategy, (unsigned long long)subject->seed);
+    say(view, &line);
+}
+
+void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_result *result)
+{
+    char text[HR_HUMAN_MAX];
+    struct line line = {.n = 0};
+    if (!view->redraw || !result->ncurve)
+        return;
+    view->spark = (struct hr_spark){.n = 0};
+    for (size_t i = 0; i < result->ncurve; i++)
+        hr_spark_add(&view->spark, result->curve[i].train_loss);
+    const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
+    view->last_loss = last->train_loss;
+    add_subject(&line, view);
+    add_loss(&line, view);
+    if (isfinite(hr_curve_accuracy(last)))
+        add(&line, NEEDED, "accuracy %.2f %%", 100 * hr_curve_accuracy(last));
+    add(&line, NEEDED, "%s s", hr_human_seconds(text, result->seconds));
+    if (result->interrupted)
+        add(&line, NEEDED, "interrupted");
+    say(view, &line);
 }
 
 void hr_progress_view_end(struct hr_progress_view *view)
 {
-    if (!view->redraw || view->drawn == 0)
+    if (!view->drawn)
         return;
-    fprintf(view->out, "\r%*s\r", (int)view->drawn, "");
+    fputs("\r\x1b[K", view->out);
     fflush(view->out);
-    view->drawn = 0;
+    view->drawn = false;
 }

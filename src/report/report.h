@@ -2,7 +2,6 @@
  *
  *   banner.c     who trains what, how, and what the strategy guarantees
  *   advice.c     what a user may want to change, with numbers
- *   progress.c   a line that is redrawn on a terminal; one line an epoch elsewhere
  *   asynchrony.c below it: staleness, clock skew, effective step size, momentum, lost updates
  *   table.c      one row a strategy; with several seeds mean and deviation, and a verdict in words
  *   lost_ranks.c below it: who was lost on the way
@@ -42,31 +41,6 @@ bool hr_advice_rising(const struct hr_run_result *run, const char *name, char te
 /* After a run: asynchrony makes the step, or momentum, act much larger than it was set. */
 bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
                           char text[HR_ADVICE_MAX]);
-
-/* --- progress */
-
-struct hr_progress_view {
-    FILE *out;         /* stderr */
-    bool redraw;       /* a terminal: one line, redrawn; else one line an epoch */
-    bool quiet;        /* show nothing */
-    const char *label; /* before each line: the strategy; "" for none; borrowed */
-    double epochs;     /* of the run, for "epoch 3/10" */
-    double last_loss;  /* of the newest curve point */
-    size_t drawn;      /* characters of the line on screen */
-    double rate;       /* smoothed samples/s */
-    double rate_at;
-    double rate_samples;
-};
-
-/* Redraws only on a terminal whose TERM is set and not "dumb". */
-void hr_progress_view_init(struct hr_progress_view *view, FILE *out, const char *label,
-                           double epochs, bool quiet);
-void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress);
-/* An evaluation: prints a line of its own, "epoch 3/10  loss 0.4120  test loss 0.4310  accuracy
- * 85.10 %  41.0k samples/s" (samples/s: mean of the run up to here). */
-void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point);
-/* Wipe the redrawn line. */
-void hr_progress_view_end(struct hr_progress_view *view);
 
 /* --- table */
 

@@ -21,7 +21,7 @@ labels() {
 }
 
 @test "while they run, entries go by what stands in the list" {
-  hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^hogwild:workers=4  epoch 1"
+  hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^run 2 of 2  hogwild:workers=4 seed 1  epoch 1"
   run hogring compare "${quick[@]}" --strategies hogwild:workers=4,hogwild --expect-accuracy 0.9999
   [ "$status" = 1 ]
   [[ $output == *"--expect-accuracy 0.9999: hogwild 4 workers, seed 1, reached 0."* ]]

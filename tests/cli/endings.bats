@@ -94,7 +94,7 @@ interrupted() {
 @test "compare side by side passes a signal on" {
   "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent --json "$TMP/json" 2>"$TMP/err" >/dev/null &
   pid=$!
-  await "$TMP/err" "hogwild  epoch 1/"
+  await "$TMP/err" "hogwild seed 1  epoch 1/"
   kill -INT $pid
   code=0; wait $pid || code=$?
   [ $code = 130 ]
@@ -103,18 +103,16 @@ interrupted() {
 
 @test "a killed worker process is named, and the run ends with 4" {
   for strategy in allreduce ps-sync ps-async hogwild; do
-    "${HOGRING:-build/hogring}" train "${long[@]}" --strategy $strategy --launch process 2>"$TMP/err" >/dev/null &
+    # No wait ends by its deadline: who goes on has noticed the death.
+    "${HOGRING:-build/hogring}" train "${long[@]}" --strategy $strategy --launch process --timeout 1h 2>"$TMP/err" >/dev/null &
     pid=$!
     await "$TMP/err" "epoch 1/"
     victim=$(pgrep -P $pid | tail -n 1)
-    start=$(date +%s%N)
     kill -KILL "$victim"
     code=0; wait $pid || code=$?
-    took=$(( ($(date +%s%N) - start) / 1000000 ))
     [ $code = 4 ] || { echo "$strategy: exit $code"; cat "$TMP/err"; return 1; }
     grep -q "pid $victim was killed by signal 9" "$TMP/err"
     grep -q "rank [0-9]" "$TMP/err"
-    [ $took -lt 1000 ] || { echo "$strategy: $took ms"; return 1; }
     no_segment_left $pid
   done
 }

@@ -7,11 +7,15 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "report/progress.h"
 #include "report/report.h"
 #include "support/capture.h"
+#include "base/clock.h"
 #include "support/check.h"
 
 static const struct hr_progress early = {.samples = 0, .total = 600000, .epoch = 0, .seconds = 0};
+static const struct hr_progress sooner = {
+    .samples = 200000, .total = 600000, .epoch = 2, .seconds = 2};
 static const struct hr_progress later = {
     .samples = 412000, .total = 600000, .epoch = 3.43, .seconds = 4};
 static const struct hr_curve_point point = {.samples = 180000,
@@ -21,13 +25,37 @@ static const struct hr_curve_point point = {.samples = 180000,
                                             .test_loss = 0.5,
                                             .test_accuracy = 0.8512};
 
+static const struct hr_curve_point better = {.samples = 240000,
+                                             .seconds = 3,
+                                             .epoch = 4,
+                                             .train_loss = 0.25,
+                                             .test_loss = 0.25,
+                                             .test_accuracy = 0.9};
+
+static const struct hr_progress_subject subject = {
+    .label = "", .strategy = "allreduce", .seed = 7, .epochs = 10};
+
+/* As if so much time had passed that the test's own is nothing beside it. */
+static void pass(struct hr_progress_view *view)
+{
+    const int64_t ns = 100 * HR_NS_PER_SECOND;
+    view->drawn_at -= ns;
+    view->opened_ns -= ns;
+    view->began_ns -= view->began_ns ? ns : 0;
+}
+
 static void watch_a_little(FILE *out, bool quiet, bool end)
 {
     struct hr_progress_view view;
-    hr_progress_view_init(&view, out, "allreduce", 10, quiet);
+    hr_progress_view_init(&view, out, &subject, quiet);
     hr_progress_view_update(&view, &early);
+    hr_progress_view_update(&view, &sooner);
     hr_progress_view_point(&view, &point);
+    pass(&view);
+    hr_progress_view_point(&view, &better);
+    pass(&view);
     hr_progress_view_update(&view, &later);
+    hr_progress_view_update(&view, &later); /* too soon to be drawn */
     if (end)
         hr_progress_view_end(&view);
 }
@@ -54,8 +82,10 @@ static void a_pipe_gets_a_line_an_evaluation(void **state)
     fclose(out);
     read_rest(ends[0], text, sizeof text);
     close(ends[0]);
-    assert_string_equal(text, "allreduce  epoch 3/10  loss 0.4123  test loss 0.5000  "
-                              "accuracy 85.12 %  90.0k samples/s\n");
+    assert_string_equal(text, "epoch 3/10  loss 0.4123  test loss 0.5000  accuracy 85.12 %  "
+                              "90.0k samples/s  allreduce, seed 7\n"
+                              "epoch 4/10  loss 0.2500  test loss 0.2500  accuracy 90.00 %  "
+                              "80.0k samples/s  allreduce, seed 7\n");
 }
 
 static void quiet_means_nothing_at_all(void **state)
@@ -106,40 +136,77 @@ static void a_terminal_gets_a_line_that_is_redrawn(void **state)
 {
     (void)state;
     char text[4096];
+    setenv("LC_ALL", "C.UTF-8", 1);
     terminal_shows(120, "xterm", false, text, sizeof text);
-    const char *newline = strchr(text, '\n');
-    assert_non_null(newline);
-    assert_string_equal(newline + 1,
-                        "\rallreduce  epoch 3.4/10  412k/600k samples  103k samples/s  "
-                        "loss 0.4123  ETA 2 s");
-    assert_non_null(strstr(text, "\rallreduce  epoch 0.0/10  0/600k samples\r"));
+    assert_non_null(strstr(text, "\repoch 0.0/10\x1b[K\r\x1b[Kepoch 3/10"));
+    assert_string_equal(strrchr(text, '\n') + 1,
+                        "\repoch 3.4/10  loss 0.2500  \u2588\u2581  105k samples/s  "
+                        "done in about 3 min\x1b[K");
+    setenv("LC_ALL", "C", 1);
+    terminal_shows(120, "xterm", false, text, sizeof text);
+    assert_non_null(strstr(text, "loss 0.2500  #_  105k"));
 }
 
 static void the_line_never_wraps_and_is_wiped_at_the_end(void **state)
 {
     (void)state;
+    static const struct {
+        unsigned short columns;
+        const char *line;
+    } cases[] = {{60, "epoch 3.4/10  loss 0.2500  #_  done in about 3 min"},
+                 {48, "epoch 3.4/10  loss 0.2500  done in about 3 min"},
+                 {40, "epoch 3.4/10  done in about 3 min"},
+                 {20, "epoch 3.4/10"},
+                 {9, "epoch 3."}};
     char text[4096], want[128];
-    terminal_shows(30, "xterm", true, text, sizeof text);
-    snprintf(want, sizeof want, "\n\rallreduce  epoch 3.4/10  412k\r%29s\r", "");
-    assert_non_null(strstr(text, want));
-    assert_string_equal(strstr(text, want) + strlen(want), "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        terminal_shows(cases[i].columns, "xterm", true, text, sizeof text);
+        snprintf(want, sizeof want, "\n\r%s\x1b[K\r\x1b[K", cases[i].line);
+        assert_non_null(strstr(text, want));
+        assert_string_equal(strstr(text, want) + strlen(want), "");
+    }
 }
 
-static void a_shorter_line_wipes_the_longer_one(void **state)
+static void one_of_several_says_which_and_when_all_are_done(void **state)
 {
     (void)state;
     char text[4096];
     struct hr_progress_view view;
-    struct terminal terminal = open_terminal(100);
+    struct hr_curve_point curve[] = {point, better};
+    const struct hr_remaining remaining = {.n = 4, .per_seed = 2, .seconds = {60, 180}};
+    const struct hr_progress_subject third = {.label = "ssp",
+                                              .strategy = "ssp",
+                                              .seed = 2,
+                                              .epochs = 10,
+                                              .run = 3,
+                                              .runs = 4,
+                                              .seeds = true,
+                                              .remaining = &remaining};
+    struct terminal terminal = open_terminal(120);
     setenv("TERM", "xterm", 1);
-    hr_progress_view_init(&view, terminal.out, "", 1, false);
-    hr_progress_view_update(&view, &(struct hr_progress){.samples = 10, .total = 1000});
-    hr_progress_view_update(&view, &(struct hr_progress){.samples = 10, .total = 10});
+    hr_progress_view_init(&view, terminal.out, &third, false);
+    hr_progress_view_update(&view, &early);
+    hr_progress_view_point(&view, &point);
+    hr_progress_view_ran(&view,
+                         &(struct hr_run_result){.curve = curve, .ncurve = 2, .seconds = 12.34});
     read_rest(terminal.master, text, sizeof text);
     fclose(terminal.out);
     close(terminal.master);
-    assert_string_equal(text, "\repoch 0.0/1  10/1.00k samples"
-                              "\repoch 0.0/1  10/10 samples   \repoch 0.0/1  10/10 samples");
+    assert_string_equal(text,
+                        "\rrun 3 of 4  ssp seed 2  epoch 0.0/10  all done in about 4 min\x1b[K"
+                        "\r\x1b[Krun 3 of 4  ssp seed 2  loss 0.2500  #_  accuracy 90.00 %  "
+                        "12.3 s\n");
+}
+
+static void logs_of_ci_get_lines(void **state)
+{
+    (void)state;
+    char text[4096];
+    setenv("CI", "true", 1);
+    terminal_shows(120, "xterm", true, text, sizeof text);
+    unsetenv("CI");
+    assert_null(strchr(text, '\r'));
+    assert_non_null(strstr(text, "allreduce, seed 7"));
 }
 
 static void a_dumb_terminal_gets_lines(void **state)
@@ -237,12 +304,14 @@ static void banner_says_what_a_strategys_own_options_are(void **state)
 
 int main(void)
 {
+    setenv("LC_ALL", "C", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_gets_a_line_an_evaluation),
         cmocka_unit_test(quiet_means_nothing_at_all),
         cmocka_unit_test(a_terminal_gets_a_line_that_is_redrawn),
         cmocka_unit_test(the_line_never_wraps_and_is_wiped_at_the_end),
-        cmocka_unit_test(a_shorter_line_wipes_the_longer_one),
+        cmocka_unit_test(one_of_several_says_which_and_when_all_are_done),
+        cmocka_unit_test(logs_of_ci_get_lines),
         cmocka_unit_test(a_dumb_terminal_gets_lines),
         cmocka_unit_test(banner_of_a_synchronous_run),
         cmocka_unit_test(banner_of_an_asynchronous_run_says_what_one_update_is),

@@ -1,0 +1,69 @@
+/* progress.h - a run while it goes on: on a terminal a line that is drawn again, elsewhere a line
+ * an evaluation.
+ *
+ *     run 4 of 15  ps-async seed 2  epoch 3.4/10  loss 0.4123  ▇▅▃▁  all done in about 3 min
+ *
+ * On a terminal the line is drawn five times a second at most, and never wider than the terminal is
+ * at the moment: what is least needed goes first. A run on its own says each evaluation in a line
+ * above; one of several says how it ended (hr_progress_view_ran).
+ * Elsewhere each evaluation is a line that names strategy and seed, whole.
+ *
+ * Threads: none of this is called by ranks. Test: tests/unit/report/test_progress.c
+ */
+#ifndef HR_REPORT_PROGRESS_H
+#define HR_REPORT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "hogring/train.h"
+#include "report/remaining.h"
+#include "terminal/spark.h"
+
+/* Whose progress it is. */
+struct hr_progress_subject {
+    const char *label; /* as --strategies has it; "" of a run on its own; borrowed */
+    const char *strategy;
+    uint64_t seed;
+    double epochs;    /* for "epoch 3/10" */
+    size_t run, runs; /* the number of this one, from 1, of so many; 0: it is the only one */
+    bool seeds;       /* several */
+    const struct hr_remaining *remaining; /* of the other runs; NULL: there are none */
+};
+
+struct hr_progress_view {
+    FILE *out;   /* stderr */
+    bool redraw; /* a terminal: one line, drawn again; else one line an evaluation */
+    bool quiet;  /* show nothing */
+    struct hr_progress_subject subject;
+    struct hr_spark spark; /* training losses */
+    double last_loss;      /* of the newest curve point */
+    bool drawn;            /* a line is on the screen */
+    int64_t drawn_at;
+    double rate; /* smoothed samples/s */
+    double rate_at, rate_samples;
+    int64_t opened_ns, began_ns; /* by the machine's clock; 0: no sample yet */
+    double began_samples;        /* by then */
+};
+
+/* Redraws only on a terminal whose TERM is set and not "dumb", and not where CI is set. */
+void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
+                           const struct hr_progress_subject *subject, bool quiet);
+void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress);
+/* An evaluation: a line of its own, "epoch 3/10  loss 0.4120  test loss 0.4310 ..." (samples/s: the
+ * mean of the run up to here), but for one of several on a terminal. */
+void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point);
+/* One of several has ended: its line, on a terminal. */
+void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_result *result);
+/* Wipe the line that is drawn again. */
+void hr_progress_view_end(struct hr_progress_view *view);
+
+/* Several runs at once, seen from outside. */
+struct hr_progress_crowd {
+    size_t first, last, runs; /* numbers, from 1 */
+    double least_epoch, most_epoch, epochs;
+    double samples_per_s, left_s; /* of all; not a number: not known */
+};
+void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progress_crowd *crowd);
+
+#endif
