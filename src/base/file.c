@@ -73,6 +73,38 @@ enum hr_status hr_file_check_regular(const char *path)
     return hr_fail(HR_E_IO, "%s: is no regular file, and only such a one is replaced", path);
 }
 
+static bool never_waits(const struct stat *there)
+{
+    return S_ISREG(there->st_mode) || S_ISCHR(there->st_mode) || S_ISDIR(there->st_mode);
+}
+
+static enum hr_status fail_as_waiting(const char *path)
+{
+    return hr_fail(HR_E_IO, "%s: is no regular file, and a reader of it could stop the run", path);
+}
+
+enum hr_status hr_file_check_unblocked(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) != 0 || never_waits(&there) ? HR_OK : fail_as_waiting(path);
+}
+
+enum hr_status hr_file_open_unblocked(const char *path, int flags, int *fd)
+{
+    struct stat there;
+    *fd = -1;
+    HR_TRY(hr_file_check_unblocked(path));
+    *fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    if (*fd < 0)
+        return hr_fail_errno(HR_E_IO, "%s", path);
+    if (fstat(*fd, &there) == 0 && never_waits(&there) &&
+        fcntl(*fd, F_SETFL, flags & O_APPEND) == 0)
+        return HR_OK;
+    close(*fd);
+    *fd = -1;
+    return fail_as_waiting(path);
+}
+
 /* place = the file that path stands for, behind its symlinks. */
 static enum hr_status find_place(const char *path, char place[HR_PATH_MAX])
 {

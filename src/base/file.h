@@ -47,6 +47,12 @@ HR_CHECKED enum hr_status hr_file_replace(struct hr_file_writer *writer, const c
  * make no sense in a device. */
 HR_CHECKED enum hr_status hr_file_check_regular(const char *path);
 
+/* HR_E_IO when path is a FIFO or the like, where a write may wait for ever: for files that are
+ * written while something else goes on. Devices may be. */
+HR_CHECKED enum hr_status hr_file_check_unblocked(const char *path);
+/* open() of such a file (flags as there, 0666 less the umask), which never waits. */
+HR_CHECKED enum hr_status hr_file_open_unblocked(const char *path, int flags, int *fd);
+
 /* HR_E_IO where hr_file_replace is sure to fail: path is a folder, or its folder does not exist or
  * is not writable. For outputs that are written only after hours. Writes nothing. */
 HR_CHECKED enum hr_status hr_file_check_writable(const char *path);

@@ -38,6 +38,8 @@ static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_com
             status = hr_meaning_check(&one, &runs->options[i]);
         HR_TRY(status);
     }
+    for (size_t i = 0; i < runs->per_seed; i++)
+        HR_TRY(hr_timeline_check(cli, &runs->options[i]));
     return HR_OK;
 }
 
@@ -185,6 +187,7 @@ static enum hr_status plan_runs(struct hr_cli *cli, struct hr_compare_runs *runs
 static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                   struct hr_compare_runs *runs)
 {
+    struct hr_timeline_watch lines = {.cli = cli};
     for (size_t i = 0; i < runs->n && !hr_signals_seen(NULL); i++) {
         struct hr_watch watch;
         const struct hr_train_options *options = &runs->options[i];
@@ -194,12 +197,13 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
         const int64_t began = hr_clock_ns();
         watch.banner = !cli->quiet && i < runs->per_seed; /* other seeds differ by that alone */
         watch.share = &runs->share;
+        hr_watch_timeline(&watch, &lines, &observer);
         const enum hr_status status = hr_train(options, dataset, &observer, &runs->results[i]);
         runs->remaining.seconds[i] = status == HR_OK ? hr_seconds(hr_clock_ns() - began) : 0;
         hr_watch_end(&watch, status == HR_OK ? &runs->results[i] : NULL);
         hr_compare_runs_note(runs, i, status, hr_error_message());
     }
-    return HR_OK;
+    return hr_timeline_end(&lines, HR_OK);
 }
 
 /* --- results --- */

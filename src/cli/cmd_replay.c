@@ -74,7 +74,11 @@ static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
 /* A question makes runs that never were: nothing of them is kept, or expected. */
 static enum hr_status check_options(const struct hr_cli *cli)
 {
-    static const char *const of_replays[] = {"checkpoint-dir", "keep", "max-steps",
+    if (cli->timeline[0] || cli->timeline_steps[0])
+        return hr_fail(HR_E_USAGE,
+                       "--timeline: means nothing in a replay: one process repeats what "
+                       "all ranks did, and keeps nobody's time");
+    static const char *const of_replays[] = {"checkpoint-dir",  "keep", "max-steps",
                                              "expect-accuracy"};
     for (size_t i = 0; cli->what_if[0] && i < sizeof of_replays / sizeof *of_replays; i++)
         if (hr_cli_was_given(cli, of_replays[i]))
@@ -94,7 +98,7 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
     HR_TRY(hr_outcome_check_task(cli, dataset));
     if (cli->what_if[0])
         return hr_cli_what_if(cli, replay, dataset);
-    const struct hr_observer observer =
+    struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, replay->data, NULL, cli->quiet);
     watch.outputs = cli;
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);

@@ -1,6 +1,7 @@
 /* hogring train - one run under one strategy. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "options/meaning.h"
@@ -94,28 +95,13 @@ static enum hr_status train_failed(const struct hr_cli *cli, const struct hr_dat
     return hr_outcome_failed(cli, dataset, begun, status);
 }
 
-static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
-                            struct hr_run_result *result)
+/* What is told of a run that has ended. */
+static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                           const struct hr_run_result *result)
 {
-    struct hr_watch watch;
-    HR_TRY(hr_cli_resume(cli));
-    HR_TRY(hr_train_complete(&cli->train));
-    HR_TRY(hr_meaning_check(cli, &cli->train));
-    cli->data_options.admit = hr_train_admit;
-    cli->data_options.admit_arg = &cli->train;
-    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
-    HR_TRY(hr_outcome_check_task(cli, dataset));
-    const struct hr_observer observer =
-        hr_watch_begin(&watch, &cli->train, cli->data, NULL, cli->quiet);
-    watch.hints = cli;
-    watch.outputs = cli;
-    watch.dataset = dataset;
-    const enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
-    hr_watch_end(&watch, status == HR_OK ? result : NULL);
-    if (status != HR_OK)
-        return train_failed(cli, dataset, result, watch.started, status);
     if (!result->interrupted || result->ncurve)
-        hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train), hr_output_width());
+        hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train),
+                       hr_output_width());
     print_end(hr_outcome_stream(cli), result);
     HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
     return result->interrupted
@@ -123,6 +109,32 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                          (unsigned long long)result->steps,
                          result->checkpoint[0] ? "; --resume goes on from there" : "")
                : hr_outcome_expect(cli, result, 1);
+}
+
+static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
+                            struct hr_run_result *result)
+{
+    struct hr_watch watch;
+    HR_TRY(hr_cli_resume(cli));
+    HR_TRY(hr_train_complete(&cli->train));
+    HR_TRY(hr_meaning_check(cli, &cli->train));
+    HR_TRY(hr_timeline_check(cli, &cli->train));
+    cli->data_options.admit = hr_train_admit;
+    cli->data_options.admit_arg = &cli->train;
+    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    HR_TRY(hr_outcome_check_task(cli, dataset));
+    struct hr_timeline_watch lines = {.cli = cli};
+    struct hr_observer observer = hr_watch_begin(&watch, &cli->train, cli->data, NULL, cli->quiet);
+    watch.hints = cli;
+    watch.outputs = cli;
+    watch.dataset = dataset;
+    hr_watch_timeline(&watch, &lines, &observer);
+    enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
+    hr_watch_end(&watch, status == HR_OK ? result : NULL);
+    status = hr_timeline_end(&lines, status);
+    if (status != HR_OK)
+        return train_failed(cli, dataset, result, watch.started, status);
+    return tell(cli, dataset, result);
 }
 
 int hr_cli_train(struct hr_cli *cli)
@@ -144,9 +156,9 @@ const struct hr_command hr_command_train = {
         "Worker threads (or processes) stand in for GPUs: each holds a replica of the model and a "
         "share\n"
         "of every batch. --strategy says how they are kept in step. The same seed gives the same\n"
-        "initial weights and the same order of samples under every strategy; synchronous ones "
-        "give\n"
-        "the same bits again, which --expect-digest checks.\n",
+        "initial weights and the same order of samples under every strategy. Synchronous ones "
+        "repeat\n"
+        "their bits; --expect-digest checks that.\n",
     .examples = "  hogring train\n"
                 "  hogring train --strategy hogwild --workers 4 --plot hogwild.svg\n"
                 "  hogring train --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"

@@ -18,6 +18,14 @@ static enum hr_status check_output(const char *flag, const char *path)
     return hr_fail(HR_E_IO, "--%s %s", flag, hr_error_message());
 }
 
+/* Of one that is written while the run goes on. */
+static enum hr_status check_unblocked(const char *flag, const char *path)
+{
+    HR_TRY(check_output(flag, path));
+    const enum hr_status status = hr_file_check_unblocked(path);
+    return status == HR_OK ? HR_OK : hr_fail(status, "--%s %s", flag, hr_error_message());
+}
+
 enum hr_status hr_outcome_check(const struct hr_cli *cli)
 {
     if (cli->plot[0] && !hr_path_ends_in(cli->plot, ".svg") && !hr_path_ends_in(cli->plot, ".png"))
@@ -31,6 +39,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     HR_TRY(check_output("plot", cli->plot));
     HR_TRY(check_output("record", cli->train.record));
     HR_TRY(check_output("outputs", cli->outputs));
+    HR_TRY(check_unblocked("timeline", cli->timeline));
     return check_output("out", cli->out);
 }
 

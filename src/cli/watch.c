@@ -28,6 +28,8 @@ static enum hr_status on_admit(void *arg, const struct hr_run_info *info)
     struct hr_watch *watch = arg;
     if (watch->outputs && hr_outcome_forget(watch->outputs) != HR_OK)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+    if (watch->lines)
+        HR_TRY(hr_timeline_admit(watch->lines));
     (void)info;
     return HR_OK;
 }
@@ -41,6 +43,13 @@ static void on_start(void *arg, const struct hr_run_info *info)
     snprintf(data, sizeof data, guessed ? "%.1023s, label in %s" : "%.1023s", watch->data,
              guessed ? dataset->label_column : "");
     watch->started = true;
+    if (watch->lines) {
+        char name[240];
+        snprintf(name, sizeof name, "%s, seed %llu",
+                 watch->view.subject.label[0] ? watch->view.subject.label : info->strategy,
+                 (unsigned long long)info->seed);
+        hr_timeline_begin(watch->lines, name, watch->clock, info);
+    }
     if (watch->banner)
         print_banner(watch, info, data);
     if (!watch->quiet && hr_advice_before(info, advice))
@@ -56,6 +65,8 @@ static void on_progress(void *arg, const struct hr_progress *progress)
         hr_crowd_tell(watch->crowd, watch->place, progress);
     else
         hr_progress_view_update(&watch->view, progress);
+    if (watch->lines && watch->lines->timeline)
+        hr_timeline_flush(watch->lines->timeline);
 }
 
 static void on_point(void *arg, const struct hr_curve_point *point)
@@ -72,13 +83,30 @@ static void on_saved(void *arg, const char *path)
         hr_log(HR_LOG_INFO, "saved %s", path);
 }
 
+static void on_span(void *arg, const struct hr_span_report *span)
+{
+    const struct hr_watch *watch = arg;
+    if (watch->lines->timeline)
+        hr_timeline_span(watch->lines->timeline, span);
+}
+
+void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
+                       struct hr_observer *observer)
+{
+    if (!lines->cli->timeline[0])
+        return;
+    watch->lines = lines;
+    observer->spanned = on_span;
+    hr_timeline_steps(lines->cli, &observer->spans_from, &observer->spans_to);
+}
+
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const struct hr_progress_subject *subject,
                                   bool quiet)
 {
     hr_signals_run_begins();
     *watch =
-        (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet};
+        (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet, .clock = options->clock};
     const struct hr_progress_subject alone = {.label = "",
                                               .strategy = options->strategy,
                                               .seed = options->seed,
@@ -109,6 +137,8 @@ void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
     char advice[HR_ADVICE_MAX];
     hr_signals_run_ended();
     hr_progress_view_end(&watch->view);
+    if (watch->lines && watch->lines->timeline)
+        hr_timeline_run_ends(watch->lines->timeline);
     if (watch->quiet || !result)
         return;
     if (watch->view.subject.runs)

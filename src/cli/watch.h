@@ -2,6 +2,7 @@
 #ifndef HR_CLI_WATCH_H
 #define HR_CLI_WATCH_H
 
+#include "cli/timeline_watch.h"
 #include "options/command_line.h"
 #include "hogring/train.h"
 #include "report/banner_share.h"
@@ -15,6 +16,8 @@ struct hr_watch {
     const struct hr_dataset *dataset; /* theirs */
     const struct hr_cli *outputs;     /* whose earlier contents go then; NULL: nobody's */
     bool started;
+    struct hr_timeline_watch *lines; /* NULL: nobody asked for a timeline */
+    const char *clock;
     struct hr_progress_view view;
     struct hr_banner_share *share; /* of several runs; NULL: a banner of its own */
     const struct hr_crowd *crowd;  /* that it is one of, and which; NULL: it is alone */
@@ -29,6 +32,9 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
                                   bool quiet);
 /* It is one of several at once, and shows no line of its own on a terminal. */
 void hr_watch_join(struct hr_watch *watch, const struct hr_crowd *crowd, size_t place);
+/* --timeline: where it was asked for, the observer also tells of spans. lines is borrowed. */
+void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
+                       struct hr_observer *observer);
 /* result: for a word of advice; NULL when there is none. */
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result);
 

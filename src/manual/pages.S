@@ -30,6 +30,7 @@ hr_manual_pages:
         page    doctor
         page    top
         page    ci
+        page    timeline
         page    json
         page    reproducibility
         .byte   0

@@ -30,7 +30,8 @@ struct hr_cli {
     char what_if[256];    /* replay */
     char otherwise[4096]; /* --resume: lines on options given otherwise than before */
     char outputs[1024];   /* eval; "": none */
-    char data[1024], json[1024], plot[1024], strategies[512];
+    char data[1024], json[1024], plot[1024], timeline[1024], strategies[512];
+    char timeline_steps[48]; /* "": all */
     uint64_t max_memory; /* 0: what the kernel says there is */
     size_t seeds;
     bool concurrent, quiet, wide, help, all, emulate;

@@ -84,6 +84,13 @@ static const struct hr_option results[] = {
         .bench_help = "draw times over sizes, of layers the roofline: .svg or .png",
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_STORE | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("timeline", TEXT, timeline, "FILE", NULL,
+        "what every rank did, and when, for Perfetto (ui.perfetto.dev); written while the run goes "
+        "on (help timeline)",
+        .commands = BOTH | HR_REPLAY),
+    ROW("timeline-steps", TEXT, timeline_steps, "A:B", NULL,
+        "with --timeline: from step A on and before step B alone", .said = "all",
+        .commands = BOTH | HR_REPLAY),
     ROW("outputs", TEXT, outputs, "FILE.npy", NULL,
         "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads "
         "it",

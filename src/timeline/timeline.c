@@ -1,0 +1,399 @@
+#include "timeline/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "server/server.h"
+#include "timeline/flows.h"
+
+enum { BUFFER = 1 << 16, LINE_MAX_BYTES = 1024, RANKS = 4096 };
+
+/* A rank of the run. */
+struct track {
+    bool named, in_step;
+    uint64_t step;
+    int64_t last_ns; /* up to where it is told */
+};
+
+struct hr_timeline {
+    int fd, error;        /* errno of the first write that failed */
+    size_t used, written; /* in the buffer; before it, in the file */
+    char buffer[BUFFER];
+    char command[512], path[1024];
+    uint64_t events, full_step;
+    bool full;
+    size_t run; /* from 1 */
+    int64_t zero_ns;
+    size_t workers, servers, owners, seats, team; /* seats: ranks of a worker's pipeline */
+    bool colocated;
+    struct hr_flows flows;
+    struct track track[RANKS];
+};
+
+/* --- text */
+
+/* Of the buffer only `n` bytes came into the file: an event that is torn there goes. */
+static void drop_torn(struct hr_timeline *t, size_t n)
+{
+    while (n > 0 && memcmp(t->buffer + n, ",\n", 2) != 0)
+        n--;
+    (void)!ftruncate(t->fd, (off_t)(t->written + n)); /* a device has no end */
+}
+
+void hr_timeline_flush(struct hr_timeline *t)
+{
+    size_t at = 0;
+    while (at < t->used && !t->error) {
+        const ssize_t n = write(t->fd, t->buffer + at, t->used - at);
+        if (n < 0 && errno != EINTR) {
+            t->error = errno;
+            drop_torn(t, at);
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+    t->written += at;
+    t->used = 0;
+}
+
+static void put(struct hr_timeline *t, const char *text, size_t n)
+{
+    memcpy(t->buffer + t->used, text, n);
+    t->used += n;
+}
+
+static void put_text(struct hr_timeline *t, const char *text)
+{
+    put(t, text, strlen(text));
+}
+
+static void put_count(struct hr_timeline *t, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    put(t, digits + at, sizeof digits - at);
+}
+
+/* Nanoseconds as microseconds. */
+static void put_us(struct hr_timeline *t, int64_t ns)
+{
+    const uint64_t n = ns < 0 ? 0 : (uint64_t)ns, rest = n % 1000;
+    const char part[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+                          (char)('0' + rest % 10)};
+    put_count(t, n / 1000);
+    put(t, part, sizeof part);
+}
+
+/* An event's line begins: lines are whole in the file, and commas between them. */
+static bool begin(struct hr_timeline *t, const char *phase, size_t rank)
+{
+    if (t->full)
+        return false;
+    if (t->used + LINE_MAX_BYTES > BUFFER)
+        hr_timeline_flush(t);
+    put_text(t, t->events++ ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+    put_text(t, phase);
+    put_text(t, "\",\"pid\":");
+    put_count(t, t->run);
+    put_text(t, ",\"tid\":");
+    put_count(t, rank + 1);
+    return true;
+}
+
+static void put_time(struct hr_timeline *t, int64_t ns)
+{
+    put_text(t, ",\"ts\":");
+    put_us(t, ns - t->zero_ns);
+}
+
+/* --- names */
+
+/* Seat k of a worker's pipeline. */
+static void role_of_seat(const struct hr_timeline *t, size_t worker, size_t k, char *text,
+                         size_t size)
+{
+    if (t->seats == t->team)
+        snprintf(text, size, "shard %zu of replica %zu", k, worker);
+    else if (t->team > 1)
+        snprintf(text, size, "stage %zu, shard %zu of replica %zu", k / t->team, k % t->team,
+                 worker);
+    else
+        snprintf(text, size, "stage %zu of replica %zu", k, worker);
+}
+
+static void role_of(const struct hr_timeline *t, size_t rank, char *text, size_t size)
+{
+    const size_t beside = t->workers + t->owners;
+    if (t->seats > 1 && (rank < t->workers || rank >= beside))
+        role_of_seat(t, rank < t->workers ? rank : (rank - beside) / (t->seats - 1),
+                     rank < t->workers ? 0 : (rank - beside) % (t->seats - 1) + 1, text, size);
+    else if (rank < t->workers)
+        snprintf(text, size,
+                 t->colocated && rank < t->servers ? "worker %zu with server %zu" : "worker %zu",
+                 rank, rank);
+    else if (rank < t->workers + t->servers)
+        snprintf(text, size, "server %zu", rank - t->workers);
+    else
+        snprintf(text, size, "replica of server %zu", rank - t->workers - t->servers);
+}
+
+/* name: of a metadata event. */
+static void put_name(struct hr_timeline *t, const char *name, size_t rank, const char *text)
+{
+    if (!begin(t, "M", rank))
+        return;
+    put_text(t, ",\"name\":\"");
+    put_text(t, name);
+    put_text(t, "\",\"args\":{\"name\":\"");
+    put_text(t, text);
+    put_text(t, "\"}}");
+}
+
+static struct track *track_of(struct hr_timeline *t, size_t rank)
+{
+    struct track *track = &t->track[rank];
+    char text[80];
+    if (track->named)
+        return track;
+    track->named = true;
+    role_of(t, rank, text, sizeof text);
+    put_name(t, "thread_name", rank, text);
+    if (begin(t, "M", rank)) {
+        put_text(t, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":");
+        put_count(t, rank);
+        put_text(t, "}}");
+    }
+    return track;
+}
+
+/* Quotes, backslashes and what is not printed become blanks, so that it needs no escapes. */
+static void plain(char *to, size_t size, const char *from)
+{
+    size_t n = 0;
+    for (; *from && n + 1 < size; from++)
+        to[n++] =
+            (char)(*from < ' ' || *from == '"' || *from == '\\' || *from == 127 ? ' ' : *from);
+    to[n] = '\0';
+}
+
+/* --- a file */
+
+enum hr_status hr_timeline_open(const char *path, const char *command,
+                                struct hr_timeline **timeline)
+{
+    struct hr_timeline *t = *timeline = calloc(1, sizeof *t);
+    if (!t)
+        return hr_fail(HR_E_NOMEM, "no memory for --timeline %s", path);
+    snprintf(t->path, sizeof t->path, "%s", path);
+    plain(t->command, sizeof t->command, command);
+    enum hr_status status = hr_file_open_unblocked(path, O_WRONLY | O_CREAT | O_TRUNC, &t->fd);
+    if (status == HR_OK) {
+        put_text(t, "[");
+        return HR_OK;
+    }
+    free(t);
+    *timeline = NULL;
+    return hr_fail_within(status, "--timeline");
+}
+
+void hr_timeline_run(struct hr_timeline *t, const char *name, const char *clock,
+                     const struct hr_run_info *info, int64_t zero_ns)
+{
+    char text[LINE_MAX_BYTES - 200], called[200];
+    plain(called, sizeof called, name);
+    t->run++;
+    t->zero_ns = zero_ns;
+    t->workers = info->workers;
+    t->servers = info->servers;
+    t->colocated = info->colocated;
+    t->owners = info->colocated ? 0 : info->servers * (info->server_replicas > 1 ? 2 : 1);
+    t->team = 1;
+    t->seats = (info->stages ? info->stages : 1) * t->team;
+    memset(t->track, 0, sizeof t->track);
+    put_name(t, "process_name", 0, called);
+    snprintf(text, sizeof text, "hogring %s, %s time, %zu processors: %.500s", HR_VERSION, clock,
+             info->processors, t->command);
+    if (begin(t, "M", 0)) {
+        put_text(t, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"");
+        put_text(t, text);
+        put_text(t, "\"}}");
+    }
+    for (size_t r = 0; r < info->workers && r < RANKS; r++)
+        track_of(t, r);
+}
+
+static void end_step(struct hr_timeline *t, size_t rank, int64_t now_ns)
+{
+    struct track *track = track_of(t, rank);
+    if (!track->in_step)
+        return;
+    track->in_step = false;
+    if (!begin(t, "E", rank))
+        return;
+    put_time(t, now_ns);
+    put_text(t, "}");
+}
+
+void hr_timeline_run_ends(struct hr_timeline *t)
+{
+    for (size_t r = 0; r < RANKS; r++)
+        if (t->track[r].in_step)
+            end_step(t, r, t->track[r].last_ns);
+    hr_flows_clear(&t->flows); /* those that never came */
+    hr_timeline_flush(t);
+}
+
+bool hr_timeline_is_full(const struct hr_timeline *t, uint64_t *step)
+{
+    *step = t->full_step;
+    return t->full;
+}
+
+enum hr_status hr_timeline_close(struct hr_timeline *t)
+{
+    enum hr_status status = HR_OK;
+    if (!t)
+        return HR_OK;
+    put_text(t, "\n]\n");
+    hr_timeline_flush(t);
+    if (close(t->fd) != 0 && !t->error)
+        t->error = errno;
+    errno = t->error;
+    if (t->error)
+        status = hr_fail_errno(HR_E_IO, "--timeline %s", t->path);
+    hr_flows_clear(&t->flows);
+    free(t);
+    return status;
+}
+
+/* --- spans */
+
+static void begin_step(struct hr_timeline *t, const struct hr_span_report *span)
+{
+    struct track *track = track_of(t, span->rank);
+    end_step(t, span->rank, span->begin_ns);
+    if (!span->end_ns || !begin(t, "B", span->rank)) /* the last one that is wanted ended */
+        return;
+    put_time(t, span->begin_ns);
+    put_text(t, ",\"name\":\"step ");
+    put_count(t, span->step);
+    put_text(t, "\",\"cat\":\"step\"}");
+    track->in_step = true;
+    track->step = span->step;
+}
+
+static const char *name_of(const struct hr_span_report *span)
+{
+    static const char *const kinds[] = {"load", "compute", "communicate", "wait", "step", "cut"};
+    static const char *const parts[] = {NULL, "forward", "backward", "update", "stall"};
+    return parts[span->part] ? parts[span->part] : kinds[span->kind];
+}
+
+static void put_span_name(struct hr_timeline *t, const struct hr_span_report *span)
+{
+    char who[80];
+    if (span->kind == HR_SPAN_STAGE) {
+        put_text(t, name_of(span));
+        put_text(t, " ");
+        put_count(t, span->note);
+    } else if (span->kind == HR_SPAN_SERVE) {
+        put_text(t, hr_server_request_name((uint32_t)span->note));
+        put_text(t, " of ");
+    } else {
+        put_text(t, name_of(span));
+        if (span->peer != HR_SPAN_NOBODY)
+            put_text(t, " for ");
+    }
+    if (span->peer == HR_SPAN_NOBODY)
+        return;
+    role_of(t, (size_t)span->peer, who, sizeof who);
+    put_text(t, who);
+}
+
+static void put_span(struct hr_timeline *t, const struct hr_span_report *span)
+{
+    static const char *const categories[] = {"load", "compute", "communicate", "wait",
+                                             "step", "cut",     "serve",       "stage"};
+    struct track *track = track_of(t, span->rank);
+    if (span->kind == HR_SPAN_CUT)
+        end_step(t, span->rank, span->begin_ns);
+    if (!begin(t, "X", span->rank))
+        return;
+    put_time(t, span->begin_ns);
+    put_text(t, ",\"dur\":");
+    put_us(t, span->end_ns - span->begin_ns);
+    put_text(t, ",\"name\":\"");
+    put_span_name(t, span);
+    put_text(t, "\",\"cat\":\"");
+    put_text(t, categories[span->kind]);
+    put_text(t, "\"}");
+    track->last_ns = span->end_ns;
+}
+
+/* --- messages */
+
+static void put_flow(struct hr_timeline *t, const struct hr_flow_end *end)
+{
+    const char *name = "activation";
+    if (!(end->number >> 63))
+        name = end->number >> 40 & 1 ? "request" : "reply";
+    if (!begin(t, end->sent ? "s" : "f", end->rank))
+        return;
+    put_time(t, end->at_ns);
+    put_text(t, ",\"id\":\"");
+    put_count(t, t->run);
+    put_text(t, ".");
+    put_count(t, end->number);
+    put_text(t, "\",\"name\":\"");
+    put_text(t, name);
+    put_text(t, end->sent ? "\",\"cat\":\"message\"}" : "\",\"cat\":\"message\",\"bp\":\"e\"}");
+}
+
+static void put_message(struct hr_timeline *t, const struct hr_span_report *span)
+{
+    const bool sent = span->kind == HR_SPAN_SENT;
+    const struct hr_flow_end end = {span->note, span->rank, span->begin_ns, sent, true};
+    struct hr_flow_end other;
+    if (!hr_flows_match(&t->flows, &end, &other))
+        return;
+    struct hr_flow_end from = sent ? end : other, to = sent ? other : end;
+    if (from.at_ns > to.at_ns) /* a stage hands over in an action, and says so after it */
+        from.at_ns = to.at_ns;
+    put_flow(t, &from);
+    put_flow(t, &to);
+}
+
+/* From here on there is nothing more: it says so. */
+static void fill_up(struct hr_timeline *t, const struct hr_span_report *span)
+{
+    for (size_t r = 0; r < RANKS; r++)
+        if (t->track[r].in_step)
+            end_step(t, r, t->track[r].last_ns);
+    if (begin(t, "i", span->rank)) {
+        put_time(t, span->begin_ns);
+        put_text(t, ",\"s\":\"g\",\"name\":\"the file is full\"}");
+    }
+    t->full = true;
+    t->full_step = span->step;
+}
+
+void hr_timeline_span(struct hr_timeline *t, const struct hr_span_report *span)
+{
+    if (t->full || span->rank >= RANKS)
+        return;
+    if (t->events >= HR_TIMELINE_EVENTS)
+        fill_up(t, span);
+    else if (span->kind == HR_SPAN_STEP)
+        begin_step(t, span);
+    else if (span->kind == HR_SPAN_SENT || span->kind == HR_SPAN_CAME)
+        put_message(t, span);
+    else
+        put_span(t, span);
+}

@@ -1,0 +1,47 @@
+/* timeline.h - a file of what ranks did, and when: Chrome's trace events, which Perfetto reads.
+ *
+ *   Format    a JSON array of events, one a line; "[" and a line of its own for "]". Lines are
+ *             written whole, and readers do not need the "]": a run that was killed leaves a file
+ *             that opens.
+ *   Process   a run: its number, from 1; named by strategy and seed, labelled with version, clock
+ *             and command
+ *   Thread    a rank: its number + 1; "worker 2", "server 0", "stage 0 of replica 1"
+ *   B, E      a step of a worker, until its next one: name "step 12"
+ *   X         inside it, one behind the other: category load, compute, communicate or wait, which
+ *             add up to the run's accounts; named load, forward, backward, update, compute,
+ *             communicate, wait, stall, "wait for worker 2". Between steps "cut" (no time of
+ *             training). Of servers "push of worker 2", category serve.
+ *   s, f      a message, from who sent it to who took it; of those that came
+ *   Times     microseconds since the run began, with three decimals
+ *
+ * Size: some 110 bytes an event; HR_TIMELINE_EVENTS at most, then it says so and ends.
+ *
+ * Threads: one's own. Test: tests/unit/timeline/test_timeline.c, tests/cli/timeline.bats
+ */
+#ifndef HR_TIMELINE_TIMELINE_H
+#define HR_TIMELINE_TIMELINE_H
+
+#include "base/error.h"
+#include "hogring/observer.h"
+
+enum { HR_TIMELINE_EVENTS = 2000000 };
+
+struct hr_timeline;
+
+/* A new file; HR_E_IO and the like. `command`: what was asked for, in words. */
+HR_CHECKED enum hr_status hr_timeline_open(const char *path, const char *command,
+                                           struct hr_timeline **timeline);
+/* A run begins, called so. `zero_ns`: its clock's time now. */
+void hr_timeline_run(struct hr_timeline *timeline, const char *name, const char *clock,
+                     const struct hr_run_info *info, int64_t zero_ns);
+void hr_timeline_span(struct hr_timeline *timeline, const struct hr_span_report *span);
+/* What was told stands in the file. */
+void hr_timeline_flush(struct hr_timeline *timeline);
+/* The run has ended. */
+void hr_timeline_run_ends(struct hr_timeline *timeline);
+/* The step in which the file became full; false: it did not. */
+bool hr_timeline_is_full(const struct hr_timeline *timeline, uint64_t *step);
+/* Close the file; what kept any of it from being written. Harmless on NULL. */
+HR_CHECKED enum hr_status hr_timeline_close(struct hr_timeline *timeline);
+
+#endif
