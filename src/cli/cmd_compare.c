@@ -105,6 +105,7 @@ static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, size_t see
     *options = own->train;
     options->seed = cli->train.seed + seed;
     const size_t twins = count_twins(runs, first, options);
+    hr_watch_name(options, twins, runs->name[runs->n - 1]);
     HR_TRY(
         own_folder(cli, options, twins, options->checkpoint_dir, sizeof options->checkpoint_dir));
     if (strcmp(options->resume, "auto") != 0)
@@ -192,16 +193,20 @@ static enum hr_status run_in_turn(const struct hr_cli *cli, const struct hr_data
         struct hr_watch watch;
         const struct hr_train_options *options = &runs->options[i];
         const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);
+        const struct hr_metrics_wish wish = hr_watch_wish(cli, options, dataset, runs->name[i]);
         struct hr_observer observer =
             hr_watch_begin(&watch, options, cli->data, &subject, cli->quiet);
         const int64_t began = hr_clock_ns();
         watch.banner = !cli->quiet && i < runs->per_seed; /* other seeds differ by that alone */
         watch.share = &runs->share;
         hr_watch_timeline(&watch, &lines, &observer);
+        hr_watch_write(&watch, &wish, &observer);
         const enum hr_status status = hr_train(options, dataset, &observer, &runs->results[i]);
         runs->remaining.seconds[i] = status == HR_OK ? hr_seconds(hr_clock_ns() - began) : 0;
         hr_watch_end(&watch, status == HR_OK ? &runs->results[i] : NULL);
         hr_compare_runs_note(runs, i, status, hr_error_message());
+        runs->unwritten |=
+            hr_watch_close(&watch, status == HR_OK ? &runs->results[i] : NULL, status) != status;
     }
     return hr_timeline_end(&lines, HR_OK);
 }
@@ -273,6 +278,8 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         fprintf(out, "\npicture: %s\n", cli->plot);
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");
+    if (runs->unwritten)
+        return hr_fail(HR_E_IO, "not all of --log or --tensorboard is written: see above");
     if (hr_signals_seen(NULL))
         return hr_fail(HR_E_INTERRUPTED, "interrupted: the table shows what was finished");
     return hr_outcome_expect(cli, runs->results, good);
@@ -312,6 +319,17 @@ static enum hr_status check_folder(const struct hr_train_options *options)
     return hr_checkpoint_prepare(options->checkpoint_dir, 0);
 }
 
+static enum hr_status check_outputs(const struct hr_cli *cli, const struct hr_compare_runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct hr_metrics_wish wish =
+            hr_watch_wish(cli, &runs->options[i], NULL, runs->name[i]);
+        HR_TRY(check_folder(&runs->options[i]));
+        HR_TRY(hr_metrics_check(&wish));
+    }
+    return HR_OK;
+}
+
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
                               struct hr_compare_runs *runs)
 {
@@ -325,10 +343,9 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
         HR_TRY(hr_train_check(&runs->options[i], dataset));
     if (cli->concurrent)
         HR_TRY(check_together(runs, dataset));
-    for (size_t i = 0; i < runs->n; i++)
-        HR_TRY(check_folder(&runs->options[i]));
+    HR_TRY(check_outputs(cli, runs));
     hr_hints_print(cli, dataset);
-    HR_TRY(hr_outcome_forget(cli));
+    HR_TRY(hr_watch_forget(cli, &runs->options[0]));
     hr_compare_runs_begin(runs, cli->concurrent);
     HR_TRY(cli->concurrent ? hr_compare_runs_side_by_side(cli, dataset, runs)
                            : run_in_turn(cli, dataset, runs));

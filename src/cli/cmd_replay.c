@@ -79,7 +79,7 @@ static enum hr_status check_options(const struct hr_cli *cli)
                        "--timeline: means nothing in a replay: one process repeats what "
                        "all ranks did, and keeps nobody's time");
     static const char *const of_replays[] = {"checkpoint-dir",  "keep", "max-steps",
-                                             "expect-accuracy"};
+                                             "expect-accuracy", "log",  "tensorboard"};
     for (size_t i = 0; cli->what_if[0] && i < sizeof of_replays / sizeof *of_replays; i++)
         if (hr_cli_was_given(cli, of_replays[i]))
             return hr_fail(HR_E_USAGE, "--%s: means nothing with --what-if", of_replays[i]);
@@ -92,20 +92,25 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
                                 struct hr_dataset *dataset, struct hr_run_result *result)
 {
     struct hr_watch watch;
+    char name[HR_RUN_NAME];
     override(cli, replay);
     cli->train = replay->options; /* for JSON, plot and progress */
     HR_TRY(hr_dataset_open_with(replay->data, &replay->data_options, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
     if (cli->what_if[0])
         return hr_cli_what_if(cli, replay, dataset);
+    const struct hr_metrics_wish wish =
+        hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
+    HR_TRY(hr_metrics_check(&wish));
     struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, replay->data, NULL, cli->quiet);
     watch.outputs = cli;
+    hr_watch_write(&watch, &wish, &observer);
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);
     hr_watch_end(&watch, NULL);
     if (status != HR_OK)
-        return hr_outcome_failed(cli, dataset, watch.started, status);
-    return tell(cli, dataset, result);
+        return hr_watch_close(&watch, NULL, hr_outcome_failed(cli, dataset, watch.started, status));
+    return hr_watch_close(&watch, result, tell(cli, dataset, result));
 }
 
 static enum hr_status open_and_replay(struct hr_cli *cli)

@@ -115,12 +115,16 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                             struct hr_run_result *result)
 {
     struct hr_watch watch;
+    char name[HR_RUN_NAME];
     HR_TRY(hr_cli_resume(cli));
     HR_TRY(hr_train_complete(&cli->train));
     HR_TRY(hr_meaning_check(cli, &cli->train));
     HR_TRY(hr_timeline_check(cli, &cli->train));
     cli->data_options.admit = hr_train_admit;
     cli->data_options.admit_arg = &cli->train;
+    const struct hr_metrics_wish wish =
+        hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
+    HR_TRY(hr_metrics_check(&wish));
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
     struct hr_timeline_watch lines = {.cli = cli};
@@ -129,12 +133,14 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     watch.outputs = cli;
     watch.dataset = dataset;
     hr_watch_timeline(&watch, &lines, &observer);
+    hr_watch_write(&watch, &wish, &observer);
     enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
     status = hr_timeline_end(&lines, status);
     if (status != HR_OK)
-        return train_failed(cli, dataset, result, watch.started, status);
-    return tell(cli, dataset, result);
+        return hr_watch_close(&watch, NULL,
+                              train_failed(cli, dataset, result, watch.started, status));
+    return hr_watch_close(&watch, result, tell(cli, dataset, result));
 }
 
 int hr_cli_train(struct hr_cli *cli)

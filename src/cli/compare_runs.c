@@ -25,6 +25,7 @@ void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status
 /* What a process sends back through its pipe; the result's lists follow. */
 struct parcel {
     enum hr_status status;
+    bool unwritten;
     char message[480];
     struct hr_run_result result;
 };
@@ -108,7 +109,12 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     watch.banner = !cli->quiet && crowd->first == 0;
     share.silent = i > 0;
     watch.share = &share;
+    const struct hr_metrics_wish wish = hr_watch_wish(cli, &options, dataset, runs->name[i]);
+    hr_watch_write(&watch, &wish, &observer);
     parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
+    const bool ended = parcel.status == HR_OK;
+    parcel.unwritten =
+        hr_watch_close(&watch, ended ? &parcel.result : NULL, parcel.status) != parcel.status;
     snprintf(parcel.message, sizeof parcel.message, "%s",
              parcel.status == HR_OK ? "" : hr_error_message());
     struct hr_run_result *result = &parcel.result;
@@ -219,6 +225,7 @@ static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant
         return;
     }
     runs->results[i] = parcel.result;
+    runs->unwritten |= parcel.unwritten;
     hr_compare_runs_note(runs, i, parcel.status, parcel.message);
 }
 

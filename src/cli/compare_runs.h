@@ -14,6 +14,7 @@ struct hr_compare_runs {
     size_t n, per_seed;
     char entry[HR_COMPARE_RUNS_MAX]
               [64]; /* of --strategies, cut short; runs go by it while they last */
+    char name[HR_COMPARE_RUNS_MAX][HR_RUN_NAME]; /* in files */
     struct hr_train_options options[HR_COMPARE_RUNS_MAX];
     struct hr_run_result results[HR_COMPARE_RUNS_MAX];
     enum hr_status status[HR_COMPARE_RUNS_MAX];
@@ -24,6 +25,7 @@ struct hr_compare_runs {
     struct hr_banner_share share;
     struct hr_failed_run failed[HR_COMPARE_RUNS_MAX]; /* (nfailed), when all is over */
     size_t nfailed;
+    bool unwritten; /* a run's log is not whole, as was said */
 };
 
 /* They begin: what is said of them, and of run i. */

@@ -26,6 +26,26 @@ static enum hr_status check_unblocked(const char *flag, const char *path)
     return status == HR_OK ? HR_OK : hr_fail(status, "--%s %s", flag, hr_error_message());
 }
 
+/* --log and --tensorboard, and what goes with them. */
+static enum hr_status check_metrics(const struct hr_cli *cli)
+{
+    const bool wanted = cli->log[0] || cli->tensorboard[0];
+    if (hr_cli_was_given(cli, "log-every") && !wanted)
+        return hr_fail(HR_E_USAGE, "--log-every: of what? give --log or --tensorboard too");
+    if (hr_cli_was_given(cli, "log-every") && !cli->log_every)
+        return hr_fail(HR_E_USAGE, "--log-every 0: expected 1 or more");
+    if (hr_cli_was_given(cli, "overwrite") && !wanted && !cli->train.checkpoint_dir[0])
+        return hr_fail(HR_E_USAGE, "--overwrite: what? give --checkpoint-dir, --log or "
+                                   "--tensorboard too");
+    if (hr_cli_was_given(cli, "log") && !cli->log[0])
+        return hr_fail(HR_E_USAGE, "--log \"\": expected a file, as run.jsonl");
+    if (hr_cli_was_given(cli, "tensorboard") && !cli->tensorboard[0])
+        return hr_fail(HR_E_USAGE, "--tensorboard \"\": expected a folder, as runs");
+    if (!strcmp(cli->log, "-"))
+        return hr_fail(HR_E_USAGE, "--log -: expected a file, as run.jsonl");
+    return check_unblocked("log", cli->log);
+}
+
 enum hr_status hr_outcome_check(const struct hr_cli *cli)
 {
     if (cli->plot[0] && !hr_path_ends_in(cli->plot, ".svg") && !hr_path_ends_in(cli->plot, ".png"))
@@ -34,6 +54,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (cli->expect_accuracy > 1)
         return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
                        cli->expect_accuracy);
+    HR_TRY(check_metrics(cli));
     if (strcmp(cli->json, "-") != 0)
         HR_TRY(check_output("json", cli->json));
     HR_TRY(check_output("plot", cli->plot));

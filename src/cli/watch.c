@@ -30,8 +30,11 @@ static enum hr_status on_admit(void *arg, const struct hr_run_info *info)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     if (watch->lines)
         HR_TRY(hr_timeline_admit(watch->lines));
-    (void)info;
-    return HR_OK;
+    if (!hr_metrics_are_wanted(&watch->metrics.wish))
+        return HR_OK;
+    if (watch->outputs)
+        HR_TRY(hr_metrics_forget(&watch->metrics.wish));
+    return hr_metrics_begin(&watch->metrics, info);
 }
 
 static void on_start(void *arg, const struct hr_run_info *info)
@@ -61,6 +64,7 @@ static void on_start(void *arg, const struct hr_run_info *info)
 static void on_progress(void *arg, const struct hr_progress *progress)
 {
     struct hr_watch *watch = arg;
+    hr_metrics_flush(&watch->metrics);
     if (watch->crowd)
         hr_crowd_tell(watch->crowd, watch->place, progress);
     else
@@ -72,12 +76,14 @@ static void on_progress(void *arg, const struct hr_progress *progress)
 static void on_point(void *arg, const struct hr_curve_point *point)
 {
     struct hr_watch *watch = arg;
+    hr_metrics_point(&watch->metrics, point);
     hr_progress_view_point(&watch->view, point);
 }
 
 static void on_saved(void *arg, const char *path)
 {
     struct hr_watch *watch = arg;
+    hr_metrics_saved(&watch->metrics, path);
     hr_progress_view_end(&watch->view);
     if (!watch->quiet)
         hr_log(HR_LOG_INFO, "saved %s", path);
@@ -98,6 +104,76 @@ void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
     watch->lines = lines;
     observer->spanned = on_span;
     hr_timeline_steps(lines->cli, &observer->spans_from, &observer->spans_to);
+}
+
+/* --- what is written --- */
+
+static void on_step(void *arg, const struct hr_step_report *step)
+{
+    hr_metrics_step(&((struct hr_watch *)arg)->metrics, step);
+}
+
+static void on_saving(void *arg, uint64_t step)
+{
+    hr_metrics_saving(&((struct hr_watch *)arg)->metrics, step);
+}
+
+static void on_lost(void *arg, const struct hr_loss *loss)
+{
+    hr_metrics_lost(&((struct hr_watch *)arg)->metrics, loss);
+}
+
+const char *hr_watch_name(const struct hr_train_options *options, size_t twins,
+                          char name[HR_RUN_NAME])
+{
+    char twin[24] = "";
+    if (twins)
+        snprintf(twin, sizeof twin, "-%zu", twins + 1);
+    snprintf(name, HR_RUN_NAME, "%.31s%s/seed-%llu", options->strategy, twin,
+             (unsigned long long)options->seed);
+    return name;
+}
+
+struct hr_metrics_wish hr_watch_wish(const struct hr_cli *cli,
+                                     const struct hr_train_options *options,
+                                     const struct hr_dataset *dataset, const char *run)
+{
+    return (struct hr_metrics_wish){.log = cli->log,
+                                    .board = cli->tensorboard,
+                                    .run = run,
+                                    .every = cli->log_every,
+                                    .options = options,
+                                    .dataset = dataset};
+}
+
+enum hr_status hr_watch_forget(const struct hr_cli *cli, const struct hr_train_options *options)
+{
+    const struct hr_metrics_wish wish = hr_watch_wish(cli, options, NULL, "");
+    HR_TRY(hr_outcome_forget(cli));
+    return hr_metrics_forget(&wish);
+}
+
+void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_wish *wish,
+                    struct hr_observer *observer)
+{
+    watch->metrics.wish = *wish;
+    if (!hr_metrics_are_wanted(wish))
+        return;
+    observer->stepped = on_step;
+    observer->saving = on_saving;
+    observer->lost = on_lost;
+}
+
+enum hr_status hr_watch_close(struct hr_watch *watch, const struct hr_run_result *result,
+                              enum hr_status status)
+{
+    char message[1024];
+    if (!watch->metrics.begun && status != HR_OK)
+        return status;
+    snprintf(message, sizeof message, "%s", status == HR_OK ? "" : hr_error_message());
+    const enum hr_status written =
+        hr_metrics_end(&watch->metrics, result, message, hr_cli_exit_code(status));
+    return status == HR_OK ? written : hr_fail(status, "%s", message);
 }
 
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,

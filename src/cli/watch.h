@@ -5,6 +5,7 @@
 #include "cli/timeline_watch.h"
 #include "options/command_line.h"
 #include "hogring/train.h"
+#include "metrics/metrics.h"
 #include "report/banner_share.h"
 #include "report/progress.h"
 #include "report/report.h"
@@ -24,6 +25,7 @@ struct hr_watch {
     size_t place;
     const char *data;
     bool quiet, banner;
+    struct hr_metrics metrics; /* --log, --tensorboard */
 };
 
 /* subject: of one of several runs; NULL: it is the only one. The observer borrows watch. */
@@ -35,6 +37,26 @@ void hr_watch_join(struct hr_watch *watch, const struct hr_crowd *crowd, size_t 
 /* --timeline: where it was asked for, the observer also tells of spans. lines is borrowed. */
 void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
                        struct hr_observer *observer);
+/* What a run goes by in files: ssp/seed-1, ssp-2/seed-1 (of a list's second ssp: twins 1). */
+enum { HR_RUN_NAME = 96 };
+const char *hr_watch_name(const struct hr_train_options *options, size_t twins,
+                          char name[HR_RUN_NAME]);
+
+/* What the options ask to be written of a run of this name. */
+struct hr_metrics_wish hr_watch_wish(const struct hr_cli *cli,
+                                     const struct hr_train_options *options,
+                                     const struct hr_dataset *dataset, const char *run);
+/* What earlier runs wrote to outputs goes; for several runs, before the first. */
+HR_CHECKED enum hr_status hr_watch_forget(const struct hr_cli *cli,
+                                          const struct hr_train_options *options);
+/* Write it: the observer tells of more. */
+void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_wish *wish,
+                    struct hr_observer *observer);
+/* The run is over, with this status and its message, and (NULL: none) this result. Returns that
+ * status; where it is HR_OK, whether all is written. */
+HR_CHECKED enum hr_status hr_watch_close(struct hr_watch *watch, const struct hr_run_result *result,
+                                         enum hr_status status);
+
 /* result: for a word of advice; NULL when there is none. */
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result);
 

@@ -32,6 +32,8 @@ struct hr_cli {
     char outputs[1024];   /* eval; "": none */
     char data[1024], json[1024], plot[1024], timeline[1024], strategies[512];
     char timeline_steps[48]; /* "": all */
+    char log[1024], tensorboard[1024];
+    uint64_t log_every;
     uint64_t max_memory; /* 0: what the kernel says there is */
     size_t seeds;
     bool concurrent, quiet, wide, help, all, emulate;

@@ -91,6 +91,16 @@ static const struct hr_option results[] = {
     ROW("timeline-steps", TEXT, timeline_steps, "A:B", NULL,
         "with --timeline: from step A on and before step B alone", .said = "all",
         .commands = BOTH | HR_REPLAY),
+    ROW("log", TEXT, log, "FILE.jsonl", NULL,
+        "append each step of each worker, each evaluation, saves and losses as JSON Lines, whole "
+        "lines as they happen; --resume goes on with it (help log: fields)",
+        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("log-every", COUNT64, log_every, "N", "1",
+        "--log, --tensorboard: one step in N; the times of a line are those since the one before",
+        .commands = BOTH | HR_REPLAY),
+    ROW("tensorboard", TEXT, tensorboard, "DIR", NULL,
+        "write loss, rate, accuracy and staleness for TensorBoard, a folder a run below DIR",
+        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("outputs", TEXT, outputs, "FILE.npy", NULL,
         "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads "
         "it",

@@ -321,9 +321,8 @@ static const struct hr_option checkpoints[] = {
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
         .check = hr_check_keep_best, .models = HR_OF_ALL_MODELS),
     ROW("overwrite", FLAG, overwrite, ONCE, NULL, NULL,
-        "remove what another run left in --checkpoint-dir", .said = "such a folder is refused",
-        .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
-        .models = HR_OF_ALL_MODELS),
+        "remove what another run left in --checkpoint-dir, --log and --tensorboard",
+        .said = "it is refused", .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("resume", OPTIONAL_TEXT, resume, BEGINS, "[DIR]", NULL,
         "go on from a checkpoint, or the newest good one of a folder (else of --checkpoint-dir), "
         "with its options where none are given; auto: begin where there is none, exit 0 where it "

@@ -11,7 +11,7 @@ load support
     for page in first all; do
       sed '/^examples:/,/^$/d' "$TMP/$page" | awk -v c="$c" 'length > 80 { print c ": " $0; bad = 1 } END { exit bad }'
     done
-    [ "$(grep -c '^  --' "$TMP/first")" -le 16 ]
+    [ "$(grep -c '^  --' "$TMP/first")" -le 17 ]
     more=$(sed -n 's/^and \([0-9]*\) more: .*/\1/p' "$TMP/first")
     [ "$(grep -c '^  --' "$TMP/all")" = $(($(grep -c '^  --' "$TMP/first") + ${more:-0})) ]
   done

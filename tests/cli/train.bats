@@ -160,7 +160,7 @@ load support
   run_c=(train "${quick[@]}" --checkpoint-dir "$TMP/c")
   hogring "${run_c[@]}" >/dev/null
   refused 2 "holds another run, up to step-00000023; expected --resume" "${run_c[@]}" --lr 0.1
-  refused 2 "--overwrite: where to? give --checkpoint-dir too" train --overwrite
+  refused 2 "--overwrite: what? give --checkpoint-dir, --log or --tensorboard too" train --overwrite
   mkdir "$TMP/c/step-99999999" && touch "$TMP/c/step-99999999/mine"
   refused 2 "holds mine, which is none of a checkpoint's files" "${run_c[@]}" --overwrite
   rm -r "$TMP/c/step-99999999"

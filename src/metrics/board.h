@@ -1,0 +1,45 @@
+/* board.h - a run as TensorBoard shows it (--tensorboard): an event file in a folder of its own.
+ *
+ *   each step, or one in `every`    loss/train, lr, norm: of all workers together
+ *   each evaluation                 loss/train_epoch, loss/test, accuracy/test (or .../validation),
+ *                                   throughput/samples_per_s, staleness/mean, staleness (histogram)
+ *
+ * The step is that of the log; the wall time is when the run began, and the seconds of its clock.
+ *
+ * Threads: none.
+ * Test:    tests/unit/metrics/test_event_file.c; tests/cli/metrics.bats with TensorBoard itself
+ */
+#ifndef HR_METRICS_BOARD_H
+#define HR_METRICS_BOARD_H
+
+#include "metrics/event_file.h"
+#include "metrics/step_order.h"
+
+struct hr_board {
+    struct hr_event_file events;
+    struct hr_step_order order;
+    struct hr_stale_counts stale;
+    uint64_t every, newest;
+    uint64_t begins; /* steps up to this one are in an earlier file, if they were told */
+    double began_wall_s, began_s; /* the machine's time then, and the run's; < 0: not known yet */
+    uint64_t samples;             /* and seconds, at the last evaluation, or to begin with */
+    double seconds;
+    bool rows; /* sparse models tell of no steps: a sample is one */
+};
+
+/* Does the folder hold event files? */
+bool hr_board_is_there(const char *folder);
+/* Remove them. HR_E_IO. */
+HR_CHECKED enum hr_status hr_board_forget(const char *folder);
+
+/* A new file in the folder, which is made. HR_E_IO, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_board_open(struct hr_board *board, const char *folder, uint64_t every,
+                                        const struct hr_run_info *info);
+void hr_board_step(struct hr_board *board, const struct hr_step_report *step);
+void hr_board_point(struct hr_board *board, const struct hr_curve_point *point);
+/* All steps up to `complete` are told; 0: nothing is said. */
+void hr_board_flush(struct hr_board *board, uint64_t complete);
+/* HR_OK when all is in the file. Harmless on a zeroed struct. */
+HR_CHECKED enum hr_status hr_board_close(struct hr_board *board);
+
+#endif

@@ -1,0 +1,184 @@
+#!/usr/bin/env bats
+# --log FILE.jsonl and --tensorboard DIR: what a run writes while it goes on.
+load support
+
+# A Python with tensorboard and pandas: PYTHON= names another than python3.
+python=${PYTHON:-python3}
+metrics() { "$python" tests/cli/metrics.py "$@"; }
+needs_tensorboard() { "$python" -c 'import tensorboard' 2>/dev/null || skip "no tensorboard (PYTHON= names another Python)"; }
+
+small=(--model softmax --quiet --epochs 2 --workers 3 --batch-size 16)
+strategies=allreduce,ps-sync,ps-async,ssp,hogwild,local-sgd,elastic-averaging,gossip,backup-workers:backups=1
+
+@test "the lines of a comparison add up to its JSON, in real and virtual time, side by side too" {
+  hogring compare "${small[@]}" --strategies $strategies --log "$TMP/a.jsonl" --json "$TMP/a.json" >/dev/null
+  metrics log "$TMP/a.jsonl" "$TMP/a.json"
+  hogring compare "${small[@]}" --strategies $strategies --clock virtual --log "$TMP/v.jsonl" --json "$TMP/v.json" >/dev/null
+  metrics log "$TMP/v.jsonl" "$TMP/v.json"
+  hogring compare "${small[@]}" --strategies ssp,allreduce --seeds 2 --concurrent --log "$TMP/c.jsonl" --json "$TMP/c.json" >/dev/null
+  metrics log "$TMP/c.jsonl" "$TMP/c.json"
+}
+
+@test "a log changes no bit, of processes, threads and played ranks" {
+  for strategy in allreduce ps-sync local-sgd gossip; do
+    for how in "--launch thread" "--launch process" "--clock virtual" "--schedule explore:3"; do
+      hogring train "${small[@]}" --strategy $strategy $how --json "$TMP/a.json" >/dev/null
+      hogring train "${small[@]}" --strategy $strategy $how --json "$TMP/b.json" --log "$TMP/log" --overwrite >/dev/null
+      [ "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"]')" ]
+      metrics log "$TMP/log" "$TMP/b.json"
+    done
+  done
+}
+
+@test "replay, sparse models and pipelines have logs too" {
+  hogring train "${small[@]}" --strategy ps-async --record "$TMP/t" --json "$TMP/a.json" >/dev/null
+  hogring replay "$TMP/t" --quiet --log "$TMP/r.jsonl" --json "$TMP/r.json" >/dev/null
+  metrics log "$TMP/r.jsonl" "$TMP/r.json"
+  hogring data make sparse --out "$TMP/s" --rows 500 >/dev/null
+  hogring train --data "$TMP/s" --model logistic --epochs 2 --quiet --log "$TMP/s.jsonl" --json "$TMP/s.json" >/dev/null
+  metrics log "$TMP/s.jsonl" "$TMP/s.json"
+  hogring train --model mlp --pipeline 2 --pipeline-schedule pipedream --quiet --epochs 2 --workers 1 --log "$TMP/p.jsonl" --json "$TMP/p.json" >/dev/null
+  metrics log "$TMP/p.jsonl" "$TMP/p.json"
+}
+
+@test "one step in N has a line, and the times of all of them" {
+  hogring train "${small[@]}" --strategy allreduce --clock virtual --log "$TMP/a" >/dev/null
+  hogring train "${small[@]}" --strategy allreduce --clock virtual --log "$TMP/b" --log-every 10 >/dev/null
+  python3 - "$TMP/a" "$TMP/b" <<'END'
+import json, sys
+a, b = [[l for l in map(json.loads, open(f)) if l["event"] == "step"] for f in sys.argv[1:]]
+assert {l["step"] for l in b} == {10, 20, 30, 40, 50, 60}, {l["step"] for l in b}
+spent = lambda lines: sum(l["compute_s"] for l in lines if l["step"] <= 60)
+assert abs(spent(a) - spent(b)) < 1e-6 * spent(a), (spent(a), spent(b))
+END
+}
+
+# resumed STRATEGY: trains to step 100, loses what came after the last checkpoint but one, tears the log, and goes on.
+resumed() {
+  opts=("${small[@]}" --strategy $1 --clock virtual --checkpoint-every 7)
+  hogring train "${opts[@]}" --tensorboard "$TMP/whole" --log "$TMP/whole.jsonl" --json "$TMP/whole.json" --checkpoint-dir "$TMP/w" >/dev/null
+  hogring train "${opts[@]}" --tensorboard "$TMP/tb" --log "$TMP/log" --checkpoint-dir "$TMP/c" --max-steps $2 >/dev/null
+  printf '{"run":"%s/seed-1","event":"step","st' $1 >>"$TMP/log"
+  rm -r "$TMP/c/step-$(printf %08d $2)"
+  hogring train --resume "$TMP/c" --quiet --max-steps 0 --log "$TMP/log" --tensorboard "$TMP/tb" --checkpoint-dir "$TMP/c" >/dev/null
+  python3 - "$TMP/whole.jsonl" "$TMP/log" "$TMP/log.overtaken" $1 <<'END'
+import json, sys
+whole, log = [[json.loads(l) for l in open(f)] for f in sys.argv[1:3]]
+def told(lines):
+    keys = ("step", "worker", "loss", "samples", "norm") if sys.argv[4] == "allreduce" else ("step",)
+    return sorted(tuple(l[k] for k in keys) for l in lines if l["event"] == "step")
+assert told(whole) == told(log), set(told(whole)) ^ set(told(log))
+points = [[l["step"] for l in lines if l["event"] == "evaluation"] for lines in (whole, log)]
+assert points[0] == points[1], points
+starts = [l for l in log if l["event"] == "start"]
+assert [l["life"] for l in starts] == [1, 2] and starts[1]["resumed"] and starts[1]["overtaken_lines"] > 0 and starts[1]["torn_bytes"] > 40, starts[1]
+assert len([l for l in log if l["event"] == "end"]) == 1
+overtaken = open(sys.argv[3]).read().splitlines()
+assert overtaken[-1].endswith('"st') and len(overtaken) == starts[1]["overtaken_lines"] + 1
+END
+}
+
+@test "a run that was killed and resumed has each step once, as one that never stopped" {
+  resumed allreduce 40
+  ! "$python" -c 'import tensorboard' 2>/dev/null || metrics purged "$TMP/tb/allreduce/seed-1" 60 35
+}
+
+@test "so has one whose saves are pauses" {
+  resumed ps-async 100
+  ! "$python" -c 'import tensorboard' 2>/dev/null || metrics purged "$TMP/tb/ps-async/seed-1" 180 98
+}
+
+@test "--resume auto goes on with a log of a run that was never saved: all of it is overtaken" {
+  auto=(train "${quick[@]}" --log "$TMP/log" --tensorboard "$TMP/tb" --checkpoint-dir "$TMP/c" --resume auto)
+  hogring "${auto[@]}" >/dev/null
+  lines=$(($(wc -l <"$TMP/log") - 1)) # but "start"
+  rm -r "$TMP/c"
+  hogring "${auto[@]}" >/dev/null
+  [ "$(wc -l <"$TMP/log.overtaken")" = $lines ]
+  [ "$(grep -c '"event":"start"' "$TMP/log")" = 2 ]
+  [ "$(grep -c '"event":"end"' "$TMP/log")" = 1 ]
+  [ "$(ls "$TMP/tb/allreduce/seed-1" | wc -l)" = 1 ]
+}
+
+@test "a run that was killed when all was saved gets its end when it is resumed, once" {
+  auto=(train "${quick[@]}" --log "$TMP/log" --checkpoint-dir "$TMP/c" --resume auto)
+  hogring "${auto[@]}" >/dev/null
+  tail -n 1 "$TMP/log" >"$TMP/end"
+  sed -i '$d' "$TMP/log"
+  hogring "${auto[@]}" >/dev/null
+  hogring "${auto[@]}" >/dev/null
+  [ "$(grep -c '"event":"end"' "$TMP/log")" = 1 ]
+  [ "$(tail -n 1 "$TMP/log" | grep -o '"weights_digest.*')" = "$(grep -o '"weights_digest.*' "$TMP/end")" ]
+  [ "$(grep -c '"event":"start"' "$TMP/log")" = 1 ]
+}
+
+@test "lines are whole and there when all is killed" {
+  forever --strategy ps-async --workers 2 --log "$TMP/log"
+  for _ in $(seq 400); do [ "$(wc -l <"$TMP/log")" -le 100 ] || break; sleep 0.05; done
+  kill -KILL "$pid"
+  wait "$pid" 2>/dev/null || true
+  pid=
+  python3 -c 'import json, sys; lines = [json.loads(l) for l in open(sys.argv[1])]; assert len(lines) > 100 and lines[-1]["event"] != "end"' "$TMP/log"
+}
+
+@test "a diverged run's log ends with why, and a worker's loss has its line" {
+  run hogring train --model mlp --quiet --epochs 2 --inject nan:0@step=7 --log "$TMP/d"
+  [ "$status" = 1 ]
+  tail -n 1 "$TMP/d" | grep -q '"event":"end".*"exit":1,"message":".*not finite'
+  hogring train "${small[@]}" --strategy ps-async --clock virtual --on-loss continue --inject kill:1@step=5 --log "$TMP/l" >/dev/null 2>&1
+  grep -q '"event":"lost",.*"worker":1,"gradients":5,.*"how":"killed by --inject"' "$TMP/l"
+}
+
+# A limit on files stands for a full disk: it is above what ranks share.
+@test "a full disk ends the log with a warning, training goes on, and the exit is 3" {
+  local got=0
+  (ulimit -f 2000; trap '' XFSZ; hogring train --model softmax --quiet --batch-size 1 --epochs 8 --log "$TMP/log" --json "$TMP/json" >/dev/null 2>"$TMP/err") || got=$?
+  [ $got = 3 ] || { cat "$TMP/err"; return 1; }
+  grep -q "warning: $TMP/log: File too large; it ends here, training goes on" "$TMP/err"
+  [ "$(json "$TMP/json" 'len(d["runs"][0]["curve"])')" = 8 ]
+  python3 -c 'import json, sys; assert len([json.loads(l) for l in open(sys.argv[1])]) > 1000' "$TMP/log"
+  refused 3 "--log: /dev/full: No space left on device" train "${quick[@]}" --log /dev/full
+}
+
+@test "what is there is not touched unasked, and what cannot be is refused before training" {
+  hogring train "${quick[@]}" --log "$TMP/log" --tensorboard "$TMP/tb" >/dev/null
+  before=$(cat "$TMP/log" | md5sum)
+  refused 2 "--log: $TMP/log is there already: expected --resume" train "${quick[@]}" --log "$TMP/log"
+  refused 2 "--tensorboard: $TMP/tb/allreduce/seed-1 is there already" train "${quick[@]}" --tensorboard "$TMP/tb"
+  refused 2 "--log: $TMP/log is there already" compare "${quick[@]}" --log "$TMP/log"
+  refused 3 "--log $TMP/none/log" train "${quick[@]}" --log "$TMP/none/log"
+  refused 2 "--log-every: of what?" train "${quick[@]}" --log-every 2
+  refused 2 "--log-every 0: expected 1 or more" train "${quick[@]}" --log-every 0 --log "$TMP/x"
+  refused 2 '--log "": expected a file' train "${quick[@]}" --log ""
+  refused 2 '--tensorboard "": expected a folder' train "${quick[@]}" --tensorboard ""
+  refused 2 "--overwrite: what?" train "${quick[@]}" --overwrite
+  [ "$before" = "$(cat "$TMP/log" | md5sum)" ]
+  hogring train "${quick[@]}" --log "$TMP/log" --tensorboard "$TMP/tb" --overwrite >/dev/null
+  [ "$(grep -c '"event":"start"' "$TMP/log")" = 1 ]
+  [ "$(ls "$TMP/tb/allreduce/seed-1" | wc -l)" = 1 ]
+  # Another run's log: it has later steps, and never saw this checkpoint.
+  hogring train "${quick[@]}" --max-steps 5 --checkpoint-dir "$TMP/c" >/dev/null
+  refused 2 "it is another run's" train --quiet --resume "$TMP/c" --max-steps 9 --log "$TMP/log"
+  [ ! -e "$TMP/log.overtaken" ]
+  echo text >"$TMP/text"
+  refused 2 "line 1 is none of a log of hogring" train --quiet --resume "$TMP/c" --max-steps 9 --log "$TMP/text"
+}
+
+@test "TensorBoard's reader finds what the JSON says; every checksum is right" {
+  hogring compare "${small[@]}" --strategies allreduce,ssp --clock virtual --tensorboard "$TMP/tb" --json "$TMP/j" >/dev/null
+  for file in "$TMP"/tb/*/*/events.out.tfevents.*; do
+    metrics records "$file" >"$TMP/n"
+    grep -q records "$TMP/n"
+  done
+  needs_tensorboard
+  metrics board "$TMP/tb" "$TMP/j"
+}
+
+@test "the programs of the manual page run" {
+  "$python" -c 'import pandas' 2>/dev/null || skip "no pandas (PYTHON= names another Python)"
+  hogring train "${small[@]}" --strategy ps-async --log "$TMP/run.jsonl" >/dev/null
+  hogring compare "${small[@]}" --log "$TMP/all.jsonl" >/dev/null
+  hogring help log | sed -n '/^    import pandas/,/^    print(points/s/^    //p' >"$TMP/page.py"
+  (cd "$TMP" && "$python" page.py) >"$TMP/said"
+  grep -q "allreduce/seed-1" "$TMP/said"
+}
