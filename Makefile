@@ -84,7 +84,7 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(BIN)/libhogring.a
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests) -c -o $@ $<
-$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/manual/*.txt)
+$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/manual/*.txt src/page/style.css src/page/script.js)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) $(CET) -c -o $@ $<
 define isa_rule

@@ -9,7 +9,7 @@
 #include "kernels/gemm.h"
 #include "plot/plot.h"
 #include "json/documents.h"
-#include "json/value.h"
+#include "page/publish.h"
 #include "report/layers.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };
@@ -32,7 +32,7 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *pr
         hr_roofs_print(stdout, &profile->roofs);
         hr_layers_print(stdout, profile);
     }
-    HR_TRY(hr_json_publish(cli->json, hr_json_layers(profile, hr_kernels_name())));
+    HR_TRY(hr_publish(cli->json, cli->report, hr_json_layers(profile, hr_kernels_name())));
     snprintf(title, sizeof title, "%.100s: batch %zu, %zu thread%s", cli->train.model,
              profile->batch_size, profile->threads, profile->threads == 1 ? "" : "s");
     return cli->plot[0] ? hr_plot_layers(cli->plot, title, profile) : HR_OK;

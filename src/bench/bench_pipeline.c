@@ -13,6 +13,7 @@
 #include "pipeline/schedules.h"
 #include "bench/pipelines.h"
 #include "json/value.h"
+#include "page/publish.h"
 #include "stages/cut.h"
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
@@ -306,7 +307,7 @@ static enum hr_status show_one(const struct bench *bench)
     if (speaks(bench))
         status = hr_pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
     if (status == HR_OK)
-        status = hr_json_publish(bench->cli->json, hr_json_pipelines(&bench->table, &one));
+        status = hr_publish(bench->cli->json, bench->cli->report, hr_json_pipelines(&bench->table, &one));
     free(ranks);
     return status;
 }
@@ -320,7 +321,7 @@ static enum hr_status show(struct bench *bench)
     }
     if (bench->only)
         return show_one(bench);
-    return hr_json_publish(bench->cli->json, hr_json_pipelines(&bench->table, NULL));
+    return hr_publish(bench->cli->json, bench->cli->report, hr_json_pipelines(&bench->table, NULL));
 }
 
 static enum hr_status build(struct bench *bench)

@@ -9,7 +9,7 @@
 #include "plot/plot.h"
 #include "strategies/find.h"
 #include "json/documents.h"
-#include "json/value.h"
+#include "page/publish.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 
@@ -156,7 +156,7 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
         HR_TRY(measure_placement(&bench, "dedicated"));
     if (bench.colocated)
         HR_TRY(measure_placement(&bench, "colocated"));
-    HR_TRY(hr_json_publish(cli->json, hr_json_store(&bench.table)));
+    HR_TRY(hr_publish(cli->json, cli->report, hr_json_store(&bench.table)));
     if (!cli->plot[0])
         return HR_OK;
     snprintf(title, sizeof title, "store: push_pull on %zu processors (%s, %s%s%.50s)",

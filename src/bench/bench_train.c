@@ -13,6 +13,7 @@
 #include "nn/model_text.h"
 #include "json/documents.h"
 #include "json/value.h"
+#include "page/publish.h"
 #include "report/layers.h"
 
 enum { MOST_MODELS = 32, ROOF_ROUNDS = 5, NAME_BYTES = 1024 };
@@ -174,7 +175,7 @@ static enum hr_status measure_all(struct train_bench *bench)
     }
     for (size_t i = 0; i < bench->n; i++, roof = next)
         HR_TRY(measure_model(bench, i, roof, &next));
-    return hr_json_publish(cli->json, hr_json_speed(bench->rows, bench->n));
+    return hr_publish(cli->json, cli->report, hr_json_speed(bench->rows, bench->n));
 }
 
 enum hr_status hr_bench_train(struct hr_cli *cli)

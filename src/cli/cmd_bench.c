@@ -20,6 +20,7 @@
 #include "plot/plot.h"
 #include "json/documents.h"
 #include "json/value.h"
+#include "page/publish.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
 
@@ -239,7 +240,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
         if (is_measured(o))
             HR_TRY(measure_operation(cli, only, &what, rows));
     }
-    HR_TRY(hr_json_publish(cli->json, hr_json_rows(&calibration, rows->row, rows->n)));
+    HR_TRY(hr_publish(cli->json, cli->report, hr_json_rows(&calibration, rows->row, rows->n)));
     if (cli->plot[0])
         HR_TRY(draw(cli, &what, rows));
     return refuse_wrong_sums(rows);

@@ -10,6 +10,12 @@
 #include "report/groups.h"
 #include "json/documents.h"
 #include "json/value.h"
+#include "page/publish.h"
+
+bool hr_outcome_is_page(const char *path)
+{
+    return hr_path_ends_in(path, ".html") || hr_path_ends_in(path, ".htm");
+}
 
 static enum hr_status check_output(const char *flag, const char *path)
 {
@@ -51,6 +57,8 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (cli->plot[0] && !hr_path_ends_in(cli->plot, ".svg") && !hr_path_ends_in(cli->plot, ".png"))
         return hr_fail(HR_E_USAGE, "--plot %s: expected a name that ends in .svg or .png",
                        cli->plot);
+    if (cli->report[0] && !hr_outcome_is_page(cli->report))
+        return hr_fail(HR_E_USAGE, "--report %s: expected a name that ends in .html", cli->report);
     if (cli->expect_accuracy > 1)
         return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
                        cli->expect_accuracy);
@@ -58,6 +66,8 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (strcmp(cli->json, "-") != 0)
         HR_TRY(check_output("json", cli->json));
     HR_TRY(check_output("plot", cli->plot));
+    HR_TRY(check_output("report", cli->report));
+    HR_TRY(check_unblocked("timeline", cli->timeline));
     HR_TRY(check_output("record", cli->train.record));
     HR_TRY(check_output("outputs", cli->outputs));
     HR_TRY(check_unblocked("timeline", cli->timeline));
@@ -95,6 +105,8 @@ enum hr_status hr_outcome_forget(const struct hr_cli *cli)
 {
     if (cli->json[0] && strcmp(cli->json, "-") != 0)
         HR_TRY(hr_file_forget(cli->json));
+    if (cli->report[0])
+        HR_TRY(hr_file_forget(cli->report));
     return cli->plot[0] ? hr_file_forget(cli->plot) : HR_OK;
 }
 
@@ -123,7 +135,8 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
 {
     const struct hr_run_result *runs = endings->runs;
     char title[2400];
-    HR_TRY(hr_json_publish(cli->json, hr_json_runs(&cli->train, dataset, endings)));
+    if (cli->json[0] || cli->report[0])
+        HR_TRY(hr_publish(cli->json, cli->report, hr_json_runs(&cli->train, dataset, endings)));
     if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
         return HR_OK;
     write_title(cli, dataset, &runs[0], title, sizeof title);

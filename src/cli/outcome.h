@@ -14,11 +14,14 @@ HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
 HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
                                                 const struct hr_dataset *dataset);
 
-/* When training begins: what an earlier run wrote to --json and --plot goes, so that whatever is
+/* Does a path have the ending of a page of HTML? */
+bool hr_outcome_is_page(const char *path);
+
+/* When training begins: what an earlier run wrote to --json, --plot and --report goes; whatever is
  * there in the end is of this one. */
 HR_CHECKED enum hr_status hr_outcome_forget(const struct hr_cli *cli);
 
-/* Write what --json and --plot ask for; where no run ended well, there is no picture. */
+/* Write what --json, --report and --plot ask for; where no run ended well, there is no picture. */
 HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
                                            const struct hr_dataset *dataset,
                                            const struct hr_endings *endings);

@@ -198,15 +198,48 @@ static json_t *run_object(const struct hr_run_result *run)
     return object;
 }
 
+/* What each run goes by in the table: labels[i], borrowed of groups. */
+static void find_labels(const struct hr_groups *groups, const struct hr_run_result *runs,
+                        const char **labels)
+{
+    for (size_t g = 0; g < groups->n; g++)
+        for (size_t i = 0; i < groups->group[g].n; i++)
+            labels[groups->group[g].run[i] - runs] = groups->group[g].label;
+}
+
+/* What stderr said when it was over: what to change first. */
+static json_t *warnings(const struct hr_run_result *run, const char *label)
+{
+    char advice[HR_ADVICE_MAX];
+    json_t *array = json_array();
+    if (hr_advice_after(run, label, advice))
+        json_array_append_new(array, hr_json_text(advice));
+    if (hr_advice_rising(run, label, advice) || hr_advice_asynchrony(run, label, advice))
+        json_array_append_new(array, hr_json_text(advice));
+    return array;
+}
+
 static json_t *run_array(const struct hr_run_result *runs, size_t n)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(array, run_object(&runs[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
+    struct hr_groups groups;
+    const char **labels = calloc(n + 1, sizeof *labels);
+    json_t *array = labels && hr_groups_make(&groups, runs, n) == HR_OK ? json_array() : NULL;
+    bool good = array != NULL;
+    if (good)
+        find_labels(&groups, runs, labels);
+    for (size_t i = 0; good && i < n; i++) {
+        json_t *object = run_object(&runs[i]);
+        good = json_object_set_new(object, "label", hr_json_text(labels[i])) == 0 &&
+               json_object_set_new(object, "warnings", warnings(&runs[i], labels[i])) == 0;
+        good = json_array_append_new(array, object) == 0 && good;
+    }
+    if (array)
+        hr_groups_free(&groups);
+    free(labels);
+    if (good)
+        return array;
+    json_decref(array);
+    return NULL;
 }
 
 /* --- the configuration */

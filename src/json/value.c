@@ -163,11 +163,3 @@ enum hr_status hr_json_write(const char *path, json_t *rest)
     json_decref(document);
     return status;
 }
-
-enum hr_status hr_json_publish(const char *path, json_t *rest)
-{
-    if (path[0])
-        return hr_json_write(path, rest);
-    json_decref(rest);
-    return HR_OK;
-}

@@ -30,8 +30,6 @@ json_t *hr_json_document(json_t *rest);
 /* Write hr_json_document(rest) to `path`: a file, replaced as a whole (temporary and rename), or
  * "-" for stdout. HR_E_IO names the path; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_json_write(const char *path, json_t *rest);
-/* The same where path is not empty; else rest is released. */
-HR_CHECKED enum hr_status hr_json_publish(const char *path, json_t *rest);
 /* Write a document as it is; borrowed, NULL is HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_json_write_document(const char *path, const json_t *document);
 

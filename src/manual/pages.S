@@ -32,6 +32,7 @@ hr_manual_pages:
         page    ci
         page    timeline
         page    json
+        page    report
         page    log
         page    reproducibility
         .byte   0

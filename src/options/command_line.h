@@ -30,7 +30,7 @@ struct hr_cli {
     char what_if[256];    /* replay */
     char otherwise[4096]; /* --resume: lines on options given otherwise than before */
     char outputs[1024];   /* eval; "": none */
-    char data[1024], json[1024], plot[1024], timeline[1024], strategies[512];
+    char data[1024], json[1024], plot[1024], timeline[1024], report[1024], strategies[512];
     char timeline_steps[48]; /* "": all */
     char log[1024], tensorboard[1024];
     uint64_t log_every;
@@ -56,7 +56,7 @@ struct hr_cli {
     double interval; /* top: seconds */
     bool once;
     char color[16];
-    const char *positional[4];
+    const char *positional[256];
     size_t npositional;
     struct hr_axis axes[HR_AXES];
     size_t naxes;

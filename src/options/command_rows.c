@@ -12,7 +12,7 @@
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
 #define RUNNING (BOTH | HR_EVAL | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
-#define ALL (RUNNING | HR_DOCTOR | HR_TOP)
+#define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT)
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
@@ -31,8 +31,9 @@ static const struct hr_option data[] = {
 };
 
 static const struct hr_option making[] = {
-    ROW("out", TEXT, out, "FILE", NULL, "data pack, data make: write here",
-        .commands = HR_DATA_PACK | HR_DATA_MAKE),
+    ROW("out", TEXT, out, "FILE", NULL, "data pack, data make, report: write here",
+        .said = "report: report.html", .commands = HR_DATA_PACK | HR_DATA_MAKE | HR_REPORT,
+        .first = true),
     ROW("rows", COUNT, shape.rows, "N", "20242", "how many", .commands = HR_DATA_MAKE),
     ROW("nonzeros", NUMBER, shape.nonzeros, "N", "74", "features of a row, on average",
         .commands = HR_DATA_MAKE),
@@ -84,6 +85,11 @@ static const struct hr_option results[] = {
         .bench_help = "draw times over sizes, of layers the roofline: .svg or .png",
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_STORE | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
+    ROW("report", TEXT, report, "FILE", NULL,
+        "write all of it as a page of HTML, one file that needs no network: .html (hogring report "
+        "makes one of several --json)",
+        .commands = BOTH | HR_EVAL | HR_BENCH | HR_REPLAY, .models = HR_OF_ALL_MODELS,
+        .first = true),
     ROW("timeline", TEXT, timeline, "FILE", NULL,
         "what every rank did, and when, for Perfetto (ui.perfetto.dev); written while the run goes "
         "on (help timeline)",

@@ -29,6 +29,7 @@ bench all_reduce --sizes 4:4K --workers 2
 bench links --topology dgx1
 bench links --sweep
 bench layers --model softmax --max-seconds 0.05s
+report $TMP/run.json --out $TMP/out.html
 doctor
 doctor --clean --json -
 top --once
@@ -38,7 +39,7 @@ END
 
 # A checkpoint, a trace and rows to read.
 make_inputs() {
-  hogring train "${quick[@]}" --checkpoint-dir "$TMP/run.d" >"$TMP/said" 2>&1
+  hogring train "${quick[@]}" --checkpoint-dir "$TMP/run.d" --json "$TMP/run.json" >"$TMP/said" 2>&1
   hogring train "${quick[@]}" --strategy ps-async --record "$TMP/run.trace" >"$TMP/said" 2>&1
   hogring data make sparse --out "$TMP/rows.libsvm" --rows 500 >"$TMP/said" 2>&1
 }

@@ -1,0 +1,86 @@
+/* hogring report - one page of HTML on runs whose JSON was kept. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/outcome.h"
+#include "cli/output.h"
+#include "page/page.h"
+#include "report/human.h"
+
+static const size_t cap = (size_t)1 << 30; /* bytes of a document */
+
+static enum hr_status read_document(const char *path, struct hr_page_source *source)
+{
+    char *text;
+    size_t bytes;
+    json_error_t error;
+    HR_TRY(hr_file_read_all(path, cap, &text, &bytes));
+    source->name = path;
+    source->document = hr_json_load(text, bytes, &error);
+    const bool no_memory = hr_json_no_memory();
+    free(text);
+    if (no_memory)
+        return hr_fail(HR_E_NOMEM, "%s: no memory to read it", path);
+    if (!source->document)
+        return hr_fail(HR_E_FORMAT, "%s: line %d: not JSON: %s", path, error.line, error.text);
+    return hr_page_check(source);
+}
+
+static enum hr_status write_page(const char *path, const struct hr_page_source *sources, size_t n)
+{
+    char *text, size[HR_HUMAN_MAX];
+    size_t bytes;
+    HR_TRY(hr_page_make(sources, n, &text, &bytes));
+    const enum hr_status status = hr_file_replace_durably(path, text, bytes);
+    free(text);
+    if (status == HR_OK)
+        printf("%s: %zu document%s, %s bytes\n", path, n, n == 1 ? "" : "s",
+               hr_human_count(size, bytes));
+    return status;
+}
+
+static enum hr_status report(const struct hr_cli *cli, struct hr_page_source *sources)
+{
+    const char *path = cli->out[0] ? cli->out : "report.html";
+    if (cli->npositional == 0)
+        return hr_fail(HR_E_USAGE, "report: of which results? (hogring report run.json; "
+                                   "--json of train, compare, simulate, replay, bench, eval)");
+    if (!hr_outcome_is_page(path))
+        return hr_fail(HR_E_USAGE, "--out %s: expected a name that ends in .html", path);
+    HR_TRY(hr_file_check_writable(path));
+    for (size_t i = 0; i < cli->npositional; i++)
+        HR_TRY(read_document(cli->positional[i], &sources[i]));
+    return write_page(path, sources, cli->npositional);
+}
+
+static int run(struct hr_cli *cli)
+{
+    struct hr_page_source *sources = calloc(cli->npositional + 1, sizeof *sources);
+    const enum hr_status status =
+        sources ? report(cli, sources) : hr_fail(HR_E_NOMEM, "no memory for a report");
+    for (size_t i = 0; sources && i < cli->npositional; i++)
+        json_decref((json_t *)sources[i].document);
+    free(sources);
+    return status == HR_OK ? 0 : hr_cli_failed(status);
+}
+
+const struct hr_command hr_command_report = {
+    .name = "report",
+    .summary = "a page of HTML on earlier runs, out of their JSON",
+    .bit = HR_REPORT,
+    .usage = "FILE.json... [--out FILE.html]",
+    .story =
+        "Each FILE is what --json of train, compare, simulate, replay, bench or eval wrote, of "
+        "this version\n"
+        "or an earlier one. The page is one file, without network or server: results, curves, "
+        "staleness, times,\n"
+        "settings, and the commands that make the runs again. --report of these commands "
+        "writes the same at once.\n",
+    .examples = "  hogring compare --seeds 3 --json compare.json\n"
+                "  hogring report compare.json\n"
+                "  hogring report monday.json tuesday.json --out both.html\n",
+    .run = run,
+};

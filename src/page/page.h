@@ -1,0 +1,29 @@
+/* page.h - results as one page of HTML, made from the documents of --json and nothing else.
+ *
+ * One file: no network, no server, and readable without scripts; those show values under the
+ * pointer and copy the command. Documents may be of any version (what is missing is left out) and
+ * anybody's (every text is escaped, every number checked).
+ *
+ * Threads: pure functions. Test: tests/unit/page/, tests/cli/page.bats, tests/cli/browser.bats
+ */
+#ifndef HR_PAGE_PAGE_H
+#define HR_PAGE_PAGE_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct hr_page_source {
+    const char *name; /* where it comes from; "" for a run that has just ended */
+    const json_t *document;
+};
+
+/* HR_E_FORMAT: no document of hogring's, or one that has no page; the message begins with name. */
+HR_CHECKED enum hr_status hr_page_check(const struct hr_page_source *source);
+
+/* The page on n documents that were checked: free() it. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_page_make(const struct hr_page_source *sources, size_t n, char **text,
+                                       size_t *bytes);
+
+#endif

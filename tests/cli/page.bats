@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# --report and hogring report: pages that are strict HTML, stand on their own, and say what the JSON says.
+load support
+
+check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
+
+@test "train, compare, simulate, replay and bench write pages; numbers are those of their JSON" {
+  hogring train "${quick[@]}" --epochs 3 --report "$TMP/train.html" --json "$TMP/train.json" >/dev/null
+  check "$TMP/train.html" "$TMP/train.json"
+  hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --strategies allreduce,ssp,hogwild --report "$TMP/compare.html" --json "$TMP/compare.json" >/dev/null
+  check "$TMP/compare.html" "$TMP/compare.json"
+  grep -q '<li>Accuracy: ' "$TMP/compare.html" # the verdict in words
+  hogring simulate "${quick[@]}" --workers 64 --epochs 2 --batch-size 2 --strategy ps-async --report "$TMP/simulate.html" --json "$TMP/simulate.json" >/dev/null
+  check "$TMP/simulate.html" "$TMP/simulate.json"
+  hogring train "${quick[@]}" --strategy ps-async --record "$TMP/run.trace" >/dev/null
+  hogring replay "$TMP/run.trace" --quiet --report "$TMP/replay.html" >/dev/null
+  check "$TMP/replay.html"
+  hogring replay "$TMP/run.trace" --quiet --what-if link=1Gbps --report "$TMP/what-if.html" >/dev/null
+  check "$TMP/what-if.html"
+  hogring bench all_reduce --sizes 4:1K --algorithm all --report "$TMP/bench.html" >/dev/null
+  check "$TMP/bench.html"
+  hogring bench layers --model softmax --max-seconds 0.05s --report "$TMP/layers.html" >/dev/null
+  check "$TMP/layers.html"
+  hogring bench links --sweep --report "$TMP/links.html" >/dev/null
+  check "$TMP/links.html"
+  hogring bench pipeline --report "$TMP/schedules.html" >/dev/null
+  check "$TMP/schedules.html"
+}
+
+@test "pipelines, lost workers, sparse models and interrupted runs have their pages" {
+  hogring train "${quick[@]}" --model mlp --pipeline 2 --report "$TMP/pipeline.html" >/dev/null
+  check "$TMP/pipeline.html"
+  grep -q '<h2 id="pipelines">' "$TMP/pipeline.html"
+  hogring train "${quick[@]}" --workers 3 --strategy ps-async --clock virtual --inject kill:1@step=3 --on-loss continue --report "$TMP/losses.html" >/dev/null
+  check "$TMP/losses.html"
+  grep -q '<h2 id="losses">' "$TMP/losses.html"
+  hogring data make sparse --out "$TMP/rows.libsvm" --rows 500 >/dev/null
+  hogring compare --data "$TMP/rows.libsvm" --model logistic --epochs 2 --quiet --report "$TMP/sparse.html" --json "$TMP/sparse.json" >/dev/null
+  check "$TMP/sparse.html" "$TMP/sparse.json"
+  forever --workers 2 --model softmax --report "$TMP/interrupted.html"
+  ends_at INT 130
+  check "$TMP/interrupted.html"
+  grep -q '<p class="verdict">Interrupted: ' "$TMP/interrupted.html"
+}
+
+@test "hogring report makes of a document the page that --report wrote, and one of several" {
+  hogring compare "${quick[@]}" --workers 2 --strategies allreduce,ssp --report "$TMP/at-once.html" --json "$TMP/compare.json" >/dev/null
+  hogring report "$TMP/compare.json" --out "$TMP/later.html" >/dev/null
+  cmp "$TMP/at-once.html" "$TMP/later.html"
+  hogring train "${quick[@]}" --json "$TMP/train.json" --checkpoint-dir "$TMP/run.d" >/dev/null
+  hogring eval "$TMP/run.d" --json "$TMP/eval.json" >/dev/null
+  hogring bench all_reduce --sizes 4:64 --json "$TMP/bench.json" >/dev/null
+  (cd "$TMP" && "$(realpath "$OLDPWD/${HOGRING:-build/hogring}")" report compare.json train.json eval.json bench.json >said)
+  grep -q "report.html: 4 documents" "$TMP/said"
+  check "$TMP/report.html"
+}
+
+@test "eval has its page, and experiments theirs" {
+  hogring train "${quick[@]}" --checkpoint-dir "$TMP/run.d" >/dev/null
+  hogring eval "$TMP/run.d" --worst 3 --report "$TMP/eval.html" >/dev/null
+  check "$TMP/eval.html"
+  grep -q '<h2 id="classes">' "$TMP/eval.html"
+  grep -q '<caption>Worst answers</caption>' "$TMP/eval.html"
+  python3 - "$TMP/results.json" <<'PY'
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "tests/experiments")
+import page
+json.dump(page.finite({"hogring": "1", **page.read("tests/experiments/results")}), open(sys.argv[1], "w"), allow_nan=False)
+PY
+  hogring report "$TMP/results.json" --out "$TMP/results.html" >/dev/null
+  check "$TMP/results.html"
+  grep -q '<h1>[0-9]* published findings, checked</h1>' "$TMP/results.html"
+}
+
+@test "names out of data, commands and classes are text and nothing else" {
+  evil='<script>alert(1)<!--"&amp;.csv'
+  printf 'a,b,label\n1,2,<img src=x onerror=alert(1)>\n2,1,b&\n1,3,b&\n2,2,<img src=x onerror=alert(1)>\n3,1,b&\n' >"$TMP/$evil"
+  hogring train --model softmax --epochs 2 --quiet --data "$TMP/$evil" --test-fraction 0.4 --batch-size 2 --workers 1 \
+    --checkpoint-dir "$TMP/run.d" --report "$TMP/page.html" >/dev/null
+  check "$TMP/page.html"
+  hogring eval "$TMP/run.d" --data "$TMP/$evil" --test-fraction 0.4 --json "$TMP/eval.json" >/dev/null
+  hogring report "$TMP/eval.json" --out "$TMP/eval.html" >/dev/null
+  check "$TMP/eval.html"
+  [ "$(grep -c '<script>' "$TMP/page.html")" = 1 ]
+  [ "$(grep -c '<img' "$TMP/eval.html")" = 0 ]
+}
+
+@test "the command on a page, pasted into a shell, is the command that was run" {
+  hogring train "${quick[@]}" --report "$TMP/it's a \$page.html" >/dev/null
+  python3 - "$TMP/it's a \$page.html" <<'PY'
+import html, re, shlex, sys
+command = html.unescape(re.search("<code>(.*?)</code>", open(sys.argv[1]).read(), re.S)[1])
+assert shlex.split(command)[1:] == ["train", "--model", "softmax", "--epochs", "1", "--quiet", "--report", sys.argv[1]], command
+PY
+}
+
+@test "what cannot become a page is refused before training begins, in a line" {
+  refused 2 "--report out.txt: expected a name that ends in .html" train "${quick[@]}" --report out.txt
+  refused 3 "--report $TMP/none/out.html" train "${quick[@]}" --report "$TMP/none/out.html"
+  mkdir "$TMP/folder.html"
+  refused 3 "--report $TMP/folder.html" compare "${quick[@]}" --report "$TMP/folder.html"
+  refused 2 "report: of which results?" report
+  echo '{"a": 1}' >"$TMP/a.json"
+  refused 3 "a.json: not a document of hogring's" report "$TMP/a.json" --out "$TMP/x.html"
+  echo '{"a": ' >"$TMP/a.json"
+  refused 3 "a.json: line 2: not JSON" report "$TMP/a.json" --out "$TMP/x.html"
+  refused 3 "$TMP/none.json" report "$TMP/none.json" --out "$TMP/x.html"
+  refused 3 "$TMP/none/x.html" report "$TMP/a.json" --out "$TMP/none/x.html"
+  [ ! -e "$TMP/x.html" ]
+  refused 2 "--out $TMP/b.json: expected a name that ends in .html" report "$TMP/a.json" --out "$TMP/b.json"
+}
+
+@test "five strategies with three seeds are a page of less than 300 KB" {
+  hogring compare "${quick[@]}" --epochs 12 --workers 4 --seeds 3 --report "$TMP/page.html" >/dev/null
+  [ "$(wc -c <"$TMP/page.html")" -lt 300000 ]
+}
