@@ -16,7 +16,7 @@ import re, subprocess, sys
 from pathlib import Path
 
 ORDER = ["base", "encode", "terminal", "shm", "observe", "launch", "plan", "pipeline", "netsim", "trace", "group", "store", "kernels", "nn", "optim", "images", "data", "formats", "checkpoint", "strategy", "server", "strategies", "options",
-         "session", "sparse", "stages", "worker", "drive", "play", "virtual", "train", "report", "json", "metrics", "page", "plot", "timeline", "manual", "views", "bench", "cli"]
+         "session", "sparse", "stages", "worker", "drive", "play", "virtual", "train", "report", "json", "metrics", "page", "predict", "plot", "timeline", "manual", "views", "bench", "cli"]
 BASE_ONLY = {"encode", "terminal", "pipeline", "kernels", "nn", "optim", "images", "data", "formats", "checkpoint"}
 BESIDE_BASE = {("nn", "kernels"), ("formats", "data"), ("formats", "images")}
 # Calls against the order that are still there: (from, to).
@@ -25,7 +25,7 @@ UPWARD = set()
 CIRCLES = []
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.
 FILE_ORDER = {
-    "session": "carve machine_bits name_entries saved target_scale class_names input_scale best best_weights cut result kept past save writer observed launcher resume",
+    "session": "carve machine_bits name_entries saved target_scale class_names input_scale model_input best best_weights cut result kept past save writer observed launcher resume",
     "worker": "conditions measured input prefetch compute_buffers gradient_check gradient parts staged tell count micro_shards worker in_time",
     "drive": "cut_counts trace_text record roll terms rest losses roll_call replay calibrate calibrate_write serve serve_stage real_worker drive_threads",
     "play": "gradient_pool play play_losses play_cut play_pause drive_explore replay_stand replay_losses replay_owed drive_replay",

@@ -105,11 +105,14 @@ struct hr_dataset {
     struct hr_targets targets; /* of a regression: count > 0, and classes is 0 */
     size_t classes; /* as the options say; else: distinct labels; largest label + 1 for IDX; 10 and
                        100 for CIFAR */
-    const char *const *class_names; /* (classes), or NULL where they are "0", "1", ... */
-    float scale;                    /* of bytes; 1 for floats and sparse */
-    char label_column[80];          /* CSV: the column of labels, as "column 3, kind"; else "" */
-    int label_guessed;              /* CSV: 1 if it was chosen by its name alone */
-    char notes[3][HR_DATA_NOTE];    /* doubts about the files, a line each; or "" */
+    const char *const *class_names;   /* (classes), or NULL where they are "0", "1", ... */
+    const char *const *feature_names; /* CSV with a header: (shape.channels), no two the same, each
+                                         of at most 255 bytes; else NULL */
+    float scale;                      /* of bytes; 1 for floats and sparse */
+    int index_base;                   /* libsvm: of the first feature, 0 or 1; else -1 */
+    char label_column[80];            /* CSV: the column of labels, as "column 3, kind"; else "" */
+    int label_guessed;                /* CSV: 1 if it was chosen by its name alone */
+    char notes[3][HR_DATA_NOTE];      /* doubts about the files, a line each; or "" */
     struct hr_split train, test;
     struct hr_split validation; /* of a file of its own; count 0: there is none */
     char digest[33]; /* XXH3-128 over shape, counts, features, labels, hex; whatever the format */

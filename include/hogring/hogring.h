@@ -11,6 +11,7 @@
 #include "hogring/observer.h"    /* who looks on while they go on */
 #include "hogring/train.h"       /* data-parallel training runs */
 #include "hogring/evaluate.h"    /* what a saved model makes of the test split */
+#include "hogring/predict.h"     /* what it says of new samples, which need no labels */
 #include "hogring/sparse.h"      /* linear models and factorisation of sparse data, by Hogwild */
 #include "hogring/replay.h"      /* recorded runs once more, to the same bits */
 #include "hogring/checkpoint.h"  /* checkpoints and safetensors files, checked on the way in */

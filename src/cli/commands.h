@@ -17,7 +17,7 @@ struct hr_command {
 };
 
 extern const struct hr_command hr_command_train, hr_command_compare, hr_command_eval,
-    hr_command_inspect, hr_command_bench, hr_command_data, hr_command_simulate,
+    hr_command_predict, hr_command_inspect, hr_command_bench, hr_command_data, hr_command_simulate,
     hr_command_replay, hr_command_doctor, hr_command_top, hr_command_report;
 
 /* The i-th of them, NULL past the end; the one of that name, NULL: there is none. */

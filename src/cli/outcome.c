@@ -71,7 +71,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     HR_TRY(check_output("record", cli->train.record));
     HR_TRY(check_output("outputs", cli->outputs));
     HR_TRY(check_unblocked("timeline", cli->timeline));
-    return check_output("out", cli->out);
+    return strcmp(cli->out, "-") ? check_output("out", cli->out) : HR_OK;
 }
 
 enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_dataset *dataset)

@@ -34,6 +34,7 @@ void hr_storage_free(struct hr_storage *storage)
     hr_labels_free(&storage->labels);
     hr_classes_free(&storage->naming);
     free(storage->names);
+    free(storage->columns);
     hr_class_list_free(&storage->list);
     for (size_t s = 0; s < 3; s++)
         free(storage->numbered[s]);
@@ -202,6 +203,9 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     memcpy(dataset->notes[1], storage->test.note, HR_DATA_NOTE);
     memcpy(dataset->notes[2], storage->validation.note, HR_DATA_NOTE);
     dataset->label_guessed = storage->train.label_guessed;
+    HR_TRY(hr_table_names(name, &storage->train, &storage->columns));
+    dataset->feature_names = storage->columns;
+    dataset->index_base = !strcmp(dataset->format, "libsvm") ? storage->train.index_base : -1;
     if (!storage->test.count)
         HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
                                  &storage->test));

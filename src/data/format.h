@@ -33,6 +33,7 @@ struct hr_storage {
     size_t classes;            /* 0: largest label + 1 */
     struct hr_labels labels;   /* when it has any, the tables' labels are its numbers */
     struct hr_classes naming;  /* made from `labels` */
+    const char **columns;      /* train.feature_names as a list; NULL where it is none; owned */
     const char **names;        /* of the classes, when the format says them; owned */
     char digest[33];           /* when the format says it */
     struct hr_class_list list; /* options->classes */

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "data/bytes.h"
+#include "data/labels.h"
 #include "data/sampler.h"
 
 void hr_table_free(struct hr_table *table)
@@ -18,6 +19,44 @@ void hr_table_free(struct hr_table *table)
     }
     free(table->feature_names);
     *table = (struct hr_table){0};
+}
+
+/* Are all names short enough and different? names (n) out. */
+static enum hr_status list_names(const char *name, const struct hr_table *table, const char **names,
+                                 bool *good)
+{
+    struct hr_labels seen = {0};
+    const char *at = table->feature_names;
+    enum hr_status status = HR_OK;
+    uint32_t number = 0;
+    *good = true;
+    for (size_t i = 0; status == HR_OK && *good && i < table->shape.channels; i++) {
+        const size_t bytes = strlen(at);
+        *good = bytes > 0 && bytes <= HR_LABEL_MAX_BYTES;
+        if (*good)
+            status = hr_labels_add(&seen, name, at, bytes, &number);
+        *good = *good && number == i;
+        names[i] = at;
+        at += bytes + 1;
+    }
+    hr_labels_free(&seen);
+    return status;
+}
+
+enum hr_status hr_table_names(const char *name, const struct hr_table *table, const char ***out)
+{
+    void *taken;
+    bool good;
+    *out = NULL;
+    if (!table->feature_names)
+        return HR_OK;
+    HR_TRY(hr_take(name, table->shape.channels * sizeof **out, &taken));
+    const enum hr_status status = list_names(name, table, taken, &good);
+    if (status == HR_OK && good)
+        *out = taken;
+    else
+        free(taken);
+    return status;
 }
 
 struct hr_split hr_table_split(const struct hr_table *table)
@@ -133,6 +172,20 @@ static void mark_test(uint8_t *marks, size_t count, double fraction)
     }
 }
 
+enum hr_status hr_table_held_out_rows(const char *name, size_t count, double fraction, size_t n,
+                                      uint32_t *rows)
+{
+    void *taken;
+    HR_TRY(hr_take(name, count, &taken));
+    const uint8_t *marks = taken;
+    mark_test(taken, count, fraction);
+    for (size_t i = 0, at = 0; i < count && at < n; i++)
+        if (marks[i])
+            rows[at++] = (uint32_t)i;
+    free(taken);
+    return HR_OK;
+}
+
 enum hr_status hr_table_hold_out(const char *name, struct hr_table *table, double fraction,
                                  struct hr_table *test)
 {
@@ -147,6 +200,8 @@ enum hr_status hr_table_hold_out(const char *name, struct hr_table *table, doubl
     mark_test(marks, table->count, fraction);
     HR_TRY_GOTO(copy_marked(name, table, marks, 0, &halves[0]), st, out);
     HR_TRY_GOTO(copy_marked(name, table, marks, 1, &halves[1]), st, out);
+    halves[0].feature_names = table->feature_names;
+    table->feature_names = NULL;
     hr_table_free(table);
     *table = halves[0];
     *test = halves[1];

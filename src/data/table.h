@@ -44,10 +44,21 @@ size_t hr_table_pairs(const struct hr_table *table);
 /* Bytes of its arrays; 0 when they are borrowed. */
 size_t hr_table_bytes(const struct hr_table *table);
 
+/* Its feature_names as a list (shape.channels) that points into them; free() it. NULL where there
+ * are none, where two are the same, and where one is longer than a label. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_table_names(const char *name, const struct hr_table *table,
+                                         const char ***out);
+
 /* Take round(fraction * count) samples, at least 1 and not all, out of `table` into `test`: the
  * first ones of a fixed pseudo-random order (Philox with seed 0), so that they depend on the count
- * alone. Both keep the order of the file. HR_E_FORMAT when there are not two samples. */
+ * alone. Both keep the order of the file, and `table` its names. HR_E_FORMAT:
+ * there are not two samples. */
 HR_CHECKED enum hr_status hr_table_hold_out(const char *name, struct hr_table *table,
                                             double fraction, struct hr_table *test);
+
+/* rows (n) out, ascending: which of `count` samples that takes, from 0. n: how many those are.
+ * HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_table_held_out_rows(const char *name, size_t count, double fraction,
+                                                 size_t n, uint32_t *rows);
 
 #endif

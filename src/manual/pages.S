@@ -26,6 +26,7 @@ hr_manual_pages:
         page    bench
         page    record
         page    checkpoints
+        page    predict
         page    failures
         page    doctor
         page    top

@@ -11,7 +11,7 @@
     }
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
-#define RUNNING (BOTH | HR_EVAL | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
+#define RUNNING (BOTH | HR_EVAL | HR_PREDICT | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
 #define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT)
 
 static const struct hr_option data[] = {
@@ -21,7 +21,7 @@ static const struct hr_option data[] = {
         "by 255, numbers are taken as they "
         "are (hogring help data says more)",
         .bench_said = "none: random numbers",
-        .commands = READERS | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,
+        .commands = READERS | HR_PREDICT | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
         "shape of a sample; bench, without --data: of random numbers",
@@ -75,7 +75,7 @@ static const struct hr_option limits[] = {
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
         "write everything as JSON; - for stdout (help json: fields)",
-        .commands = READERS | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP,
+        .commands = READERS | HR_PREDICT | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S, kill=none, kill=R@N;"
@@ -111,6 +111,14 @@ static const struct hr_option results[] = {
         "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads "
         "it",
         .commands = HR_EVAL),
+    ROW("out", TEXT, out, "FILE", NULL,
+        "write all samples' answers here: FILE.csv, or FILE.npy (float32, samples x classes); - "
+        "for "
+        "stdout",
+        .commands = HR_PREDICT, .first = true),
+    ROW("top", COUNT, top_classes, "K", NULL,
+        "CSV: the K likeliest classes of a sample, not all of them", .said = "all",
+        .commands = HR_PREDICT, .first = true),
     ROW("expect-accuracy", NUMBER, expect_accuracy, "X", NULL,
         "exit 1 when the test accuracy (0 to 1) is less", .commands = BOTH | HR_EVAL | HR_REPLAY,
         .models = HR_OF_ALL_MODELS),

@@ -24,16 +24,16 @@ static const struct hr_option data[] = {
         "without them: held out of --data, always the same ones", .commands = READERS,
         .models = HR_OF_ALL_MODELS),
     ROW("header", TEXT, header, "HOW", "auto", "CSV: the first line has names: yes, no or auto",
-        .words = "yes|no|auto", .commands = READERS),
+        .words = "yes|no|auto", .commands = READERS | HR_PREDICT),
     ROW("label-column", TEXT, label_column, "COLUMN", NULL, "CSV: a name, or a number from 1",
-        .said = "label, class, target or y, else the last", .commands = READERS),
+        .said = "label, class, target or y, else the last", .commands = READERS | HR_PREDICT),
     ROW("target", TEXT, target, "LIST", NULL,
         "CSV: the columns whose values are predicted, names or numbers from 1: price,rent (--task "
         "regress)",
         .said = "the label column", .commands = READERS, .models = HR_OF_ALL_MODELS),
     ROW("index-base", TEXT, index_base, "BASE", "auto",
         "libsvm: the first index is 0, 1 or auto: 0 when there is an index 0", .words = "0|1|auto",
-        .commands = READERS, .models = HR_OF_ALL_MODELS),
+        .commands = READERS | HR_PREDICT, .models = HR_OF_ALL_MODELS),
     ROW("features", COUNT, feature_count, "N", NULL, "libsvm: how many features",
         .said = "the largest index; data make: 47236", .commands = READERS | HR_DATA_MAKE,
         .models = HR_OF_ALL_MODELS),
@@ -44,7 +44,7 @@ static const struct hr_option data[] = {
            "images: refused where a split's decoded pixels are more", .commands = READERS),
     ROW("classes", TEXT, classes, "LIST", NULL,
         "all there are, in order, for data that lacks some: cat,dog,eel, or how many: 10 (0 to 9)",
-        .said = "those of the data", .commands = READERS, .models = HR_OF_ALL_MODELS),
+        .said = "those of the data", .commands = READERS | HR_PREDICT, .models = HR_OF_ALL_MODELS),
 };
 
 const struct hr_option_list hr_data_lists[] = {{HR_IN_DATA, data, sizeof data / sizeof *data}};

@@ -61,7 +61,8 @@ static const struct hr_option model[] = {
         .bench_help = "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: one or "
                       "several names, as mlp,cnn; names: ",
         .bench_said = "mlp; train: all names; pipeline: equal stages",
-        .commands = BOTH | HR_EVAL | HR_BENCH_MODELS, .models = HR_OF_ALL_MODELS, .first = true),
+        .commands = BOTH | HR_EVAL | HR_PREDICT | HR_BENCH_MODELS, .models = HR_OF_ALL_MODELS,
+        .first = true),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
         "regress: labels are values, which are predicted (rmse, mae, R2 in place of accuracy); "
         "classify: each label is a class, though labels look like values (numbers that are not "

@@ -21,6 +21,12 @@ void hr_input_scale_put(const struct hr_dataset *dataset, struct hr_tensor_file 
     put(file, largest_key, hr_look_at_largest(dataset, &dataset->train));
 }
 
+float hr_input_scale_get(const struct hr_checkpoint *checkpoint)
+{
+    const char *scale = hr_metadata_get(&checkpoint->model, scale_key);
+    return scale ? strtof(scale, NULL) : 0;
+}
+
 void hr_input_scale_compare(const struct hr_checkpoint *checkpoint,
                             const struct hr_dataset *dataset, const struct hr_split *split)
 {

@@ -17,6 +17,9 @@ enum { HR_INPUT_SCALE_ENTRIES = 2 };
 /* Append them to the metadata. */
 void hr_input_scale_put(const struct hr_dataset *dataset, struct hr_tensor_file *file);
 
+/* The first of them; 0: the file does not say it. */
+float hr_input_scale_get(const struct hr_checkpoint *checkpoint);
+
 /* Warn when the data have another scale than the file's training data, and inputs ten times larger
  * or smaller. */
 void hr_input_scale_compare(const struct hr_checkpoint *checkpoint,

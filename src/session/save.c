@@ -12,6 +12,7 @@
 #include "session/class_names.h"
 #include "session/input_scale.h"
 #include "session/kept.h"
+#include "session/model_input.h"
 #include "session/target_scale.h"
 #include "session/past.h"
 
@@ -35,6 +36,7 @@ static void describe_model(const struct hr_saver *saver, struct hr_tensor_file *
     hr_saved_put(file, "hogring.model", "%s", saver->model);
     hr_saved_put(file, "hogring.step", "%" PRIu64, hr_cut_step(saver->cuts));
     hr_input_scale_put(saver->dataset, file);
+    hr_model_input_put(saver->dataset, file);
     hr_class_names_put(saver->dataset, file);
     hr_target_scale_put(saver->targets, file);
 }
@@ -65,8 +67,8 @@ static void describe_trainer(const struct hr_saver *saver, double *curve,
 
 static enum hr_status take_room(const struct hr_saver *saver, struct hr_taken *taken)
 {
-    const size_t of_model =
-        MODEL_METADATA + hr_class_names_entries(saver->dataset) +
+    const size_t of_model = MODEL_METADATA + hr_model_input_entries(saver->dataset) +
+                            hr_class_names_entries(saver->dataset) +
                             hr_target_scale_entries(saver->targets) + saver->metadata;
     const size_t of_trainer = TRAINER_METADATA + hr_kept_entries() + saver->metadata;
     taken->tensors = calloc(2 * saver->tensors + HR_PAST_TENSORS, sizeof *taken->tensors);

@@ -11,6 +11,7 @@
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
 #include "session/input_scale.h"
+#include "session/model_input.h"
 #include "session/saved.h"
 #include "session/target_scale.h"
 #include "sparse/engine.h"
@@ -169,6 +170,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
                                struct hr_evaluation *out)
 {
     HR_TRY(hr_class_view_open(checkpoint, dataset, true, &e->classes));
+    HR_TRY(hr_model_input_compare(checkpoint, dataset));
     hr_input_scale_compare(checkpoint, dataset, &dataset->test);
     dataset = &e->classes.dataset;
     HR_TRY(hr_target_scale_get(checkpoint, &e->values));

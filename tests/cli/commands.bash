@@ -19,6 +19,7 @@ compare ${quick[*]} --workers 2 --strategies allreduce,ssp
 compare ${quick[*]} --workers 2 --strategies allreduce,hogwild --concurrent
 simulate ${quick[*]} --workers 4
 eval $TMP/run.d
+predict $TMP/run.d --data digits --out $TMP/out.csv
 inspect $TMP/run.d
 inspect $TMP/run.trace
 replay $TMP/run.trace

@@ -11,13 +11,17 @@
 #define FUZZERS(X) \
     X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) \
     X(model_text) X(trace) X(trace_text) X(topology) X(link) X(delay) \
-    X(inject) X(config) X(option) X(manifest) X(gzip) X(metadata) X(image)
+    X(inject) X(config) X(option) X(manifest) X(gzip) X(metadata) X(image) \
+    X(csv_samples)
 /* clang-format on */
 #define DECLARE(name) int run_##name(const uint8_t *data, size_t size);
 FUZZERS(DECLARE)
 
 #define LLVMFuzzerTestOneInput run_csv
 #include "fuzz_csv.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_csv_samples
+#include "fuzz_csv_samples.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput run_npy
 #include "fuzz_npy.c"

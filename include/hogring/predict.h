@@ -1,0 +1,66 @@
+/* predict.h - a saved model's answers on new data, which need no labels.
+ *
+ *     struct hr_prediction p;
+ *     if (hr_predict("runs/mlp", "new.csv", NULL, &p) != HR_OK) ...
+ *     printf("%s %g\n", p.class_names[p.answers[0]], p.columns[p.answers[0]]);   first sample
+ *     hr_prediction_free(&p);
+ *
+ * Inputs are scaled and normalised as they were in training, columns of a table are found by name;
+ * what is left out costs a line on stderr. Outputs are those that hr_evaluate_checkpoint gives for
+ * the same samples, to the bit.
+ *
+ * Threads: one call at a time; it computes in the caller's thread.
+ */
+#ifndef HOGRING_PREDICT_H
+#define HOGRING_PREDICT_H
+
+#include <stdint.h>
+
+#include "hogring/data.h"
+#include "hogring/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum hr_prediction_kind {
+    HR_PREDICT_PROBABILITIES, /* of each class: softmax (cross-entropy), sigmoid (bce, logistic) */
+    HR_PREDICT_SCORES,        /* the largest wins, and they are no probabilities: mse, svm */
+    HR_PREDICT_VALUES,        /* numbers in the target's own units: regression, mf */
+};
+
+struct hr_prediction {
+    char model[1024];      /* the layers in full */
+    char checkpoint[4096]; /* which one it was */
+    enum hr_prediction_kind kind;
+    size_t count;       /* samples (mf: ratings) */
+    char **files;       /* (count) of pictures: where each is, owned; else NULL */
+    size_t ncolumns;    /* numbers of a sample */
+    float *columns;     /* (count, ncolumns), owned */
+    char **names;       /* (ncolumns) of the columns: classes', or "score", "rating"; owned */
+    size_t classes;     /* 0 where the kind is values */
+    char **class_names; /* (classes) owned: "0", "1", ... where they have no names */
+    uint32_t *answers;  /* (count) classes, UINT32_MAX where an output is not a number; owned */
+};
+
+struct hr_predict_options {
+    const char *layers;          /* of the model, where its file does not say them; or NULL */
+    struct hr_data_options data; /* header, label_column, index_base; classes: names of a model's
+                                    that has none */
+};
+void hr_predict_defaults(struct hr_predict_options *options);
+
+/*   checkpoint  a checkpoint, a folder of them, or a .safetensors file
+ *   data        a file of new samples, with labels or without: CSV, libsvm, npy (X alone), IDX
+ *               images, a PNG or JPEG file or a folder of them (brought to the model's size); or
+ *               a data set (hogring/data.h): its test samples
+ *   options     NULL: the defaults
+ *   out         free with hr_prediction_free; zeroed on error */
+enum hr_status hr_predict(const char *checkpoint, const char *data,
+                          const struct hr_predict_options *options, struct hr_prediction *out);
+void hr_prediction_free(struct hr_prediction *prediction);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,338 @@
+#include "predict/csv_samples.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/parse.h"
+#include "formats/csv_fields.h"
+
+#define LEFT_OUT SIZE_MAX
+
+/* What is read, and for which model. */
+struct reading {
+    struct hr_csv_reader r;
+    const struct hr_data_options *options;
+    const struct hr_model_input *input;
+    const char *model;
+    size_t features;       /* of the model; 0: not known */
+    struct hr_array first; /* fields of the first record, 0-terminated */
+    struct hr_array at;    /* (columns) where each begins in it */
+    size_t columns;
+    bool header;
+    struct hr_array feature_of; /* (columns) size_t; LEFT_OUT */
+    char note[HR_DATA_NOTE];
+};
+
+static const char *field_at(const struct reading *g, size_t column)
+{
+    return (const char *)g->first.data + ((const size_t *)g->at.data)[column];
+}
+
+static size_t *feature_of(const struct reading *g)
+{
+    return g->feature_of.data;
+}
+
+/* Up to three names for a message: "a", "b", "c" and 4 more. */
+struct shown_names {
+    char text[200];
+    size_t count;
+};
+
+static void show_name(struct shown_names *shown, const char *name)
+{
+    enum { MOST = 3 };
+    const size_t used = strlen(shown->text);
+    if (shown->count++ < MOST)
+        snprintf(shown->text + used, sizeof shown->text - used, "%s\"%s\"", used ? ", " : "",
+                 hr_shown(name, strlen(name)).text);
+}
+
+static const char *end_names(struct shown_names *shown)
+{
+    const size_t used = strlen(shown->text);
+    if (shown->count > 3)
+        snprintf(shown->text + used, sizeof shown->text - used, " and %zu more", shown->count - 3);
+    return shown->text;
+}
+
+/* --- the first record --- */
+
+/* What its fields are. */
+struct first_record {
+    size_t numbers, known; /* features of the model */
+    bool word;             /* one of those is no number */
+};
+
+static enum hr_status read_first(struct hr_csv_reader *r, struct reading *g,
+                                 struct first_record *first)
+{
+    struct hr_csv_field f = {0};
+    do {
+        uint32_t feature;
+        double number;
+        HR_TRY(hr_csv_next_field(r, &f));
+        HR_TRY(hr_array_add(&g->at, r->name, &g->first.bytes, sizeof g->first.bytes));
+        HR_TRY(hr_array_add(&g->first, r->name, f.text, f.bytes));
+        HR_TRY(hr_array_add(&g->first, r->name, "", 1));
+        const bool known =
+            hr_labels_find(&g->input->names.labels, field_at(g, f.column - 1), &feature);
+        const bool is_number = hr_parse_real(f.text, f.bytes, &number);
+        first->numbers += is_number;
+        first->known += known;
+        first->word = first->word || (known && !is_number);
+    } while (!f.last);
+    g->columns = f.column;
+    return HR_OK;
+}
+
+static bool is_header(const struct reading *g, const struct first_record *first)
+{
+    const size_t names = g->input->names.count;
+    if (strcmp(g->options->header, "auto") != 0)
+        return !strcmp(g->options->header, "yes");
+    return first->numbers == 0 || first->word || (names && first->known >= names);
+}
+
+/* --- by name --- */
+
+static enum hr_status fail_missing(const struct reading *g, const bool *there)
+{
+    struct shown_names missing = {"", 0}, has = {"", 0};
+    for (size_t i = 0; i < g->features; i++)
+        if (!there[i])
+            show_name(&missing, hr_labels_text(&g->input->names.labels, i));
+    for (size_t c = 0; c < g->columns; c++)
+        show_name(&has, field_at(g, c));
+    end_names(&missing);
+    return hr_fail(HR_E_FORMAT, "%s: has no column%s %s, which %s was trained on; it has %s",
+                   g->r.name, missing.count == 1 ? "" : "s", missing.text, g->model,
+                   end_names(&has));
+}
+
+static enum hr_status take_names(struct reading *g, bool *there)
+{
+    for (size_t c = 0; c < g->columns; c++) {
+        uint32_t feature;
+        feature_of(g)[c] = LEFT_OUT;
+        if (!hr_labels_find(&g->input->names.labels, field_at(g, c), &feature))
+            continue;
+        if (there[feature])
+            return hr_fail(HR_E_FORMAT, "%s: column %zu is called \"%s\", as one before it",
+                           g->r.name, c + 1, hr_shown(field_at(g, c), strlen(field_at(g, c))).text);
+        feature_of(g)[c] = feature;
+        there[feature] = true;
+    }
+    for (size_t i = 0; i < g->features; i++)
+        if (!there[i])
+            return fail_missing(g, there);
+    return HR_OK;
+}
+
+static bool is_label(const struct reading *g, size_t column)
+{
+    const char *field = field_at(g, column), *label = g->options->label_column;
+    return !strcmp(field, label[0] ? label : g->input->label_name);
+}
+
+static void note_left_out(struct reading *g)
+{
+    struct shown_names out = {"", 0};
+    for (size_t c = 0; c < g->columns; c++)
+        if (feature_of(g)[c] == LEFT_OUT && !is_label(g, c))
+            show_name(&out, field_at(g, c));
+    if (!out.count)
+        return;
+    end_names(&out);
+    snprintf(g->note, sizeof g->note, "%s: column%s %s %s left out: the model does not know %s",
+             g->r.name, out.count == 1 ? "" : "s", out.text, out.count == 1 ? "is" : "are",
+             out.count == 1 ? "it" : "them");
+}
+
+static enum hr_status map_by_name(struct reading *g)
+{
+    void *there;
+    HR_TRY(hr_take(g->r.name, g->features * sizeof(bool), &there));
+    const enum hr_status status = take_names(g, there);
+    free(there);
+    if (status == HR_OK)
+        note_left_out(g);
+    return status;
+}
+
+/* --- by place --- */
+
+/* The column of a name, from 1; 0: there is none. */
+static size_t column_named(const struct reading *g, const char *name, bool any_case)
+{
+    for (size_t c = 0; g->header && name[0] && c < g->columns; c++)
+        if (any_case ? !strcasecmp(field_at(g, c), name) : !strcmp(field_at(g, c), name))
+            return c + 1;
+    return 0;
+}
+
+static size_t usual_label(const struct reading *g)
+{
+    static const char *const usual[] = {"label", "class", "target", "y"};
+    size_t column = 0;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && !column; i++)
+        column = column_named(g, usual[i], true);
+    return column;
+}
+
+/* *label: --label-column, from 1; 0: it is not given. */
+static enum hr_status chosen_label(const struct reading *g, size_t *label)
+{
+    const char *option = g->options->label_column;
+    uint64_t number;
+    *label = column_named(g, option, false);
+    if (!option[0] || *label)
+        return HR_OK;
+    if (!hr_parse_count(option, &number) || number < 1 || number > g->columns)
+        return hr_fail(HR_E_USAGE, "--label-column %s: %s has no such column, expected %s1 to %zu",
+                       option, g->r.name, g->header ? "a name or " : "", g->columns);
+    *label = number;
+    return HR_OK;
+}
+
+/* The column that is no feature, from 1; 0: all are. */
+static enum hr_status find_label(const struct reading *g, size_t *label)
+{
+    HR_TRY(chosen_label(g, label));
+    if (*label || g->columns == g->features)
+        return HR_OK;
+    *label = column_named(g, g->input->label_name, false);
+    if (!*label)
+        *label = usual_label(g);
+    if (!*label && g->features && g->input->label <= g->columns)
+        *label = g->input->label;
+    return HR_OK;
+}
+
+static enum hr_status map_by_place(struct reading *g)
+{
+    size_t label, next = 0;
+    HR_TRY(find_label(g, &label));
+    for (size_t c = 0; c < g->columns; c++)
+        feature_of(g)[c] = c + 1 == label ? LEFT_OUT : next++;
+    if (g->features && next != g->features)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: line %zu: %zu columns, expected %zu, the features of %s, or one more, "
+                       "the label (--label-column says which)",
+                       g->r.name, g->r.line, g->columns, g->features, g->model);
+    if (next == 0)
+        return hr_fail(HR_E_FORMAT, "%s: line %zu: the label alone, expected features", g->r.name,
+                       g->r.line);
+    g->features = next;
+    if (g->input->names.count)
+        snprintf(g->note, sizeof g->note,
+                 "%s: has no header: its columns are taken in the order of the training data",
+                 g->r.name);
+    return HR_OK;
+}
+
+static enum hr_status read_layout(struct reading *g)
+{
+    struct hr_csv_reader *r = &g->r;
+    struct first_record first = {0};
+    void *taken;
+    if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3))
+        r->at += 3;
+    if (!hr_csv_next_record(r))
+        return hr_fail(HR_E_FORMAT, "%s: holds no line, expected a table", r->name);
+    hr_csv_find_separator(r);
+    struct hr_csv_reader behind = *r;
+    HR_TRY(read_first(&behind, g, &first));
+    g->header = is_header(g, &first);
+    HR_TRY(hr_take(r->name, g->columns * sizeof(size_t), &taken));
+    g->feature_of.data = taken;
+    HR_TRY(g->header && g->input->names.count ? map_by_name(g) : map_by_place(g));
+    if (g->header) {
+        *r = behind;
+        r->line += r->below;
+        r->below = 0;
+    }
+    return HR_OK;
+}
+
+/* --- the samples --- */
+
+static enum hr_status read_value(const struct reading *g, const struct hr_csv_field *f, float *out)
+{
+    double wide;
+    if (hr_parse_real(f->text, f->bytes, &wide) && isfinite((float)wide)) {
+        *out = (float)wide;
+        return HR_OK;
+    }
+    char name[64] = "";
+    if (g->header)
+        snprintf(name, sizeof name, ", %s",
+                 hr_shown(field_at(g, f->column - 1), strlen(field_at(g, f->column - 1))).text);
+    return hr_fail(HR_E_FORMAT, "%s: line %zu, column %zu%s: \"%s\", expected a finite number",
+                   g->r.name, g->r.line, f->column, name, hr_shown(f->text, f->bytes).text);
+}
+
+/* sample (features) out */
+static enum hr_status read_record(struct reading *g, float *sample)
+{
+    struct hr_csv_field f = {0};
+    do {
+        HR_TRY(hr_csv_next_field(&g->r, &f));
+        const size_t feature = f.column > g->columns ? LEFT_OUT : feature_of(g)[f.column - 1];
+        if (feature != LEFT_OUT)
+            HR_TRY(read_value(g, &f, &sample[feature]));
+    } while (!f.last);
+    if (f.column != g->columns)
+        return hr_fail(HR_E_FORMAT, "%s: line %zu: %zu columns, expected %zu", g->r.name, g->r.line,
+                       f.column, g->columns);
+    return HR_OK;
+}
+
+static enum hr_status read_samples(struct reading *g, struct hr_array *values)
+{
+    void *taken;
+    const size_t bytes = g->features * sizeof(float);
+    HR_TRY(hr_take(g->r.name, bytes, &taken));
+    enum hr_status status = HR_OK;
+    while (status == HR_OK && hr_csv_next_record(&g->r)) {
+        status = read_record(g, taken);
+        if (status == HR_OK)
+            status = hr_array_add(values, g->r.name, taken, bytes);
+    }
+    free(taken);
+    if (status == HR_OK && !values->bytes)
+        return hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of %zu columns", g->r.name,
+                       g->columns);
+    return status;
+}
+
+enum hr_status hr_csv_samples_parse(const char *name, const char *text, size_t bytes,
+                                    const struct hr_data_options *options, const char *model,
+                                    const struct hr_model_input *input, struct hr_table *out)
+{
+    struct reading g = {.r = {.name = name, .at = text, .end = text + bytes, .line = 1},
+                        .options = options,
+                        .input = input,
+                        .model = model,
+                        .features = hr_shape_elems(input->shape)};
+    struct hr_array values = {0};
+    enum hr_status status = read_layout(&g);
+    if (status == HR_OK)
+        status = read_samples(&g, &values);
+    if (status == HR_OK) {
+        *out = (struct hr_table){.features = HR_FEATURES_FLOATS,
+                                 .shape = {g.features, 1, 1},
+                                 .count = values.bytes / sizeof(float) / g.features,
+                                 .values = values.data};
+        memcpy(out->note, g.note, sizeof out->note);
+    } else {
+        free(values.data);
+    }
+    free(g.first.data);
+    free(g.at.data);
+    free(g.feature_of.data);
+    return status;
+}

@@ -1,0 +1,67 @@
+#include "predict/meaning.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "hogring/sparse.h"
+
+struct hr_meaning hr_meaning_of(const char *model, enum hr_loss_kind loss, size_t outputs,
+                                size_t values)
+{
+    struct hr_meaning meaning = {
+        .kind = loss == HR_LOSS_MSE ? HR_PREDICT_SCORES : HR_PREDICT_PROBABILITIES,
+        .loss = loss,
+        .outputs = outputs,
+        .columns = outputs,
+    };
+    if (values) {
+        meaning.kind = HR_PREDICT_VALUES;
+    } else if (hr_sparse_is_model(model)) {
+        meaning.loss = HR_LOSS_BCE;
+        meaning.kind = !strcmp(model, "mf")    ? HR_PREDICT_VALUES
+                       : !strcmp(model, "svm") ? HR_PREDICT_SCORES
+                                               : HR_PREDICT_PROBABILITIES;
+    }
+    if (meaning.kind == HR_PREDICT_PROBABILITIES && meaning.loss == HR_LOSS_BCE && outputs == 1)
+        meaning.columns = 2;
+    return meaning;
+}
+
+/* x, p (n) */
+static void softmax(size_t n, const float *x, float *p)
+{
+    double largest = -HUGE_VAL, sum = 0;
+    for (size_t c = 0; c < n; c++)
+        largest = (double)x[c] > largest ? (double)x[c] : largest;
+    for (size_t c = 0; c < n; c++)
+        sum += exp((double)x[c] - largest);
+    for (size_t c = 0; c < n; c++)
+        p[c] = (float)(exp((double)x[c] - largest) / sum);
+}
+
+static float sigmoid(float x)
+{
+    return (float)(1 / (1 + exp(-(double)x)));
+}
+
+static void apply_row(const struct hr_meaning *meaning, const float *x, float *p)
+{
+    if (meaning->kind != HR_PREDICT_PROBABILITIES) {
+        memcpy(p, x, meaning->outputs * sizeof *p);
+    } else if (meaning->loss == HR_LOSS_CROSS_ENTROPY) {
+        softmax(meaning->outputs, x, p);
+    } else if (meaning->outputs == 1) {
+        p[0] = sigmoid(-x[0]);
+        p[1] = sigmoid(x[0]);
+    } else {
+        for (size_t c = 0; c < meaning->outputs; c++)
+            p[c] = sigmoid(x[c]);
+    }
+}
+
+void hr_meaning_apply(const struct hr_meaning *meaning, size_t count, const float *outputs,
+                      float *columns)
+{
+    for (size_t i = 0; i < count; i++)
+        apply_row(meaning, outputs + i * meaning->outputs, columns + i * meaning->columns);
+}

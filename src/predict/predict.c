@@ -1,0 +1,271 @@
+/* A checkpoint's model on new samples: by hr_evaluate_saved, so that what it gives is what the
+ * evaluation of a test set gives. */
+#include "hogring/predict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "hogring/sparse.h"
+#include "predict/meaning.h"
+#include "predict/samples.h"
+#include "session/class_names.h"
+#include "session/target_scale.h"
+#include "session/saved.h"
+#include "train/evaluate.h"
+
+/* What the model's file says, and the samples. */
+struct predicting {
+    struct hr_checkpoint *checkpoint;
+    const char *model; /* its text */
+    enum hr_loss_kind loss;
+    bool sparse, rates; /* logistic, svm, linear, mf; mf alone */
+    struct hr_class_list classes;
+    struct hr_target_scale values; /* of a regression */
+    double *nothing;               /* (rows, values) in place of targets, which nobody knows */
+    struct hr_model_input input;
+    struct hr_samples samples;
+    struct hr_evaluation evaluation;
+};
+
+void hr_predict_defaults(struct hr_predict_options *options)
+{
+    *options = (struct hr_predict_options){0};
+    hr_data_defaults(&options->data);
+}
+
+/* --- the model --- */
+
+/* The first dimension of the last layer's weight, by the numbers that begin torch.nn.Sequential's
+ * names; 0: there is none. */
+static size_t outputs_of(const struct hr_tensor_file *file)
+{
+    long last = -1;
+    size_t outputs = 0;
+    for (size_t i = 0; i < file->ntensors; i++) {
+        const struct hr_tensor *tensor = &file->tensors[i];
+        const long index = strtol(tensor->name, NULL, 10);
+        if (tensor->ndim < 2 || index < last)
+            continue;
+        last = index;
+        outputs = tensor->shape[0];
+    }
+    return outputs;
+}
+
+/* A file that does not say its classes has as many as outputs. */
+static enum hr_status read_classes(struct predicting *p, const struct hr_predict_options *options)
+{
+    const char *given = options->data.classes;
+    HR_TRY(hr_class_names_get(p->checkpoint, &p->classes));
+    HR_TRY(hr_target_scale_get(p->checkpoint, &p->values));
+    if (p->values.count)
+        return given[0] ? hr_fail(HR_E_USAGE, "--classes: %s predicts values", p->checkpoint->path)
+                        : HR_OK;
+    if (p->classes.count && given[0])
+        return hr_fail(HR_E_USAGE, "--classes: %s has the names of its classes: %s",
+                       p->checkpoint->path,
+                       hr_class_list_shown(p->classes.names, p->classes.count).text);
+    if (given[0])
+        return hr_class_list_parse("--classes", given, &p->classes);
+    if (!p->classes.count)
+        p->classes.count = outputs_of(&p->checkpoint->model);
+    if (p->classes.count <= 1)
+        p->classes.count = 2; /* of a single output */
+    return HR_OK;
+}
+
+static enum hr_status read_model(struct predicting *p, const char *path,
+                                 const struct hr_predict_options *options)
+{
+    HR_TRY(hr_saved_read(path, p->checkpoint));
+    const char *saved = hr_metadata_get(&p->checkpoint->model, "hogring.model");
+    const char *loss = hr_metadata_get(&p->checkpoint->model, "hogring.loss");
+    p->model = options->layers ? options->layers : saved;
+    if (!p->model)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: metadata \"hogring.model\" is missing, so the layers are not known; "
+                       "--model says them",
+                       p->checkpoint->path);
+    p->sparse = hr_sparse_is_model(p->model);
+    p->rates = p->sparse && !strcmp(p->model, "mf");
+    if (loss)
+        HR_TRY(hr_loss_parse(loss, &p->loss));
+    HR_TRY(hr_model_input_get(p->checkpoint, &p->input));
+    return read_classes(p, options);
+}
+
+/* --- the samples --- */
+
+/* Their labels, if any, are rows of a table of zeros. */
+static enum hr_status take_no_targets(struct predicting *p)
+{
+    struct hr_dataset *dataset = &p->samples.dataset;
+    size_t rows = 1;
+    if (dataset->targets.count)
+        return HR_OK;
+    for (size_t i = 0; i < dataset->test.count; i++)
+        rows = dataset->test.labels[i] >= rows ? dataset->test.labels[i] + (size_t)1 : rows;
+    p->nothing = calloc(rows * p->values.count, sizeof *p->nothing);
+    if (!p->nothing)
+        return hr_fail(HR_E_NOMEM, "no memory for targets of %zu samples", rows);
+    dataset->targets =
+        (struct hr_targets){.count = p->values.count, .rows = rows, .values = p->nothing};
+    dataset->classes = 0;
+    dataset->class_names = NULL;
+    return HR_OK;
+}
+
+/* Samples without labels are of the model's first class, so that nothing is asked of labels. */
+static enum hr_status open_samples(struct predicting *p, const char *data,
+                                   const struct hr_predict_options *options)
+{
+    struct hr_data_options reading = options->data;
+    reading.classes[0] = '\0';
+    HR_TRY(hr_samples_open(data, &reading, p->checkpoint->path, &p->input, p->rates, &p->samples));
+    const struct hr_dataset *dataset = &p->samples.dataset;
+    const char *const notes[] = {dataset->notes[0], dataset->notes[1], p->samples.note};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (notes[i][0])
+            hr_log(HR_LOG_INFO, "%s", notes[i]);
+    if (p->rates)
+        return HR_OK;
+    if (p->values.count)
+        return take_no_targets(p);
+    p->samples.dataset.classes = p->classes.count;
+    p->samples.dataset.class_names = options->data.classes[0] ? NULL : p->classes.names;
+    return HR_OK;
+}
+
+/* --- what it says --- */
+
+static enum hr_status copy_names(const char *const *names, size_t count, char ***out)
+{
+    char number[24];
+    *out = calloc(count ? count : 1, sizeof **out);
+    bool enough = *out;
+    for (size_t i = 0; enough && i < count; i++) {
+        snprintf(number, sizeof number, "%zu", i);
+        (*out)[i] = strdup(names ? names[i] : number);
+        enough = (*out)[i];
+    }
+    return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for %zu names", count);
+}
+
+/* Those of the targets, or value_1, ... */
+static enum hr_status name_values(const struct predicting *p, struct hr_prediction *out)
+{
+    char number[32];
+    out->names = calloc(out->ncolumns, sizeof *out->names);
+    bool enough = out->names;
+    for (size_t k = 0; enough && k < out->ncolumns; k++) {
+        snprintf(number, sizeof number, out->ncolumns > 1 ? "value_%zu" : "value", k + 1);
+        out->names[k] = strdup(p->values.name[k][0] ? p->values.name[k] : number);
+        enough = out->names[k];
+    }
+    return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for %zu names", out->ncolumns);
+}
+
+static enum hr_status name_columns(const struct predicting *p, struct hr_prediction *out)
+{
+    const char *const single = p->rates ? "rating" : "score";
+    if (p->values.count)
+        return name_values(p, out);
+    if (out->kind != HR_PREDICT_VALUES) {
+        out->classes = p->classes.count;
+        HR_TRY(copy_names(p->classes.names, out->classes, &out->class_names));
+    }
+    return out->ncolumns == out->classes
+               ? copy_names(p->classes.names, out->ncolumns, &out->names)
+               : copy_names(out->ncolumns == 1 ? &single : NULL, out->ncolumns, &out->names);
+}
+
+/* A linear model's single output: above 0 it is the second class. */
+static enum hr_status take_answers(struct predicting *p, struct hr_prediction *out)
+{
+    if (!p->sparse) {
+        out->answers = p->evaluation.answers;
+        p->evaluation.answers = NULL;
+        return HR_OK;
+    }
+    out->answers = calloc(out->count, sizeof *out->answers);
+    if (!out->answers)
+        return hr_fail(HR_E_NOMEM, "no memory for answers to %zu samples", out->count);
+    for (size_t i = 0; i < out->count; i++)
+        out->answers[i] = p->evaluation.outputs[i] > 0;
+    return HR_OK;
+}
+
+static enum hr_status take_results(struct predicting *p, struct hr_prediction *out)
+{
+    const struct hr_evaluation *evaluation = &p->evaluation;
+    const struct hr_meaning meaning =
+        hr_meaning_of(p->model, p->loss, evaluation->noutputs, p->values.count);
+    snprintf(out->model, sizeof out->model, "%s", evaluation->model);
+    snprintf(out->checkpoint, sizeof out->checkpoint, "%s", p->checkpoint->path);
+    out->kind = meaning.kind;
+    out->count = evaluation->count;
+    out->ncolumns = meaning.columns;
+    out->columns = calloc(out->count * out->ncolumns, sizeof *out->columns);
+    if (!out->columns)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu numbers of %zu samples", out->ncolumns,
+                       out->count);
+    out->files = p->samples.files;
+    p->samples.files = NULL;
+    hr_meaning_apply(&meaning, out->count, evaluation->outputs, out->columns);
+    HR_TRY(name_columns(p, out));
+    return out->kind == HR_PREDICT_VALUES ? HR_OK : take_answers(p, out);
+}
+
+static enum hr_status predict(struct predicting *p, const char *checkpoint, const char *data,
+                              const struct hr_predict_options *options, struct hr_prediction *out)
+{
+    HR_TRY(read_model(p, checkpoint, options));
+    HR_TRY(open_samples(p, data, options));
+    HR_TRY(hr_evaluate_saved(p->checkpoint, options->layers, &p->samples.dataset, &p->evaluation));
+    return take_results(p, out);
+}
+
+enum hr_status hr_predict(const char *checkpoint, const char *data,
+                          const struct hr_predict_options *options, struct hr_prediction *out)
+{
+    struct hr_predict_options defaults;
+    struct predicting p = {.checkpoint = calloc(1, sizeof *p.checkpoint)};
+    *out = (struct hr_prediction){0};
+    hr_predict_defaults(&defaults);
+    const enum hr_status status =
+        p.checkpoint ? predict(&p, checkpoint, data, options ? options : &defaults, out)
+                     : hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    if (status != HR_OK)
+        hr_prediction_free(out);
+    hr_evaluation_free(&p.evaluation);
+    hr_samples_close(&p.samples);
+    hr_model_input_free(&p.input);
+    hr_class_list_free(&p.classes);
+    hr_target_scale_free(&p.values);
+    free(p.nothing);
+    if (p.checkpoint)
+        hr_checkpoint_free(p.checkpoint);
+    free(p.checkpoint);
+    return status;
+}
+
+static void free_names(char **names, size_t count)
+{
+    for (size_t i = 0; names && i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+void hr_prediction_free(struct hr_prediction *prediction)
+{
+    free_names(prediction->names, prediction->ncolumns);
+    free_names(prediction->class_names, prediction->classes);
+    free_names(prediction->files, prediction->count);
+    free(prediction->columns);
+    free(prediction->answers);
+    *prediction = (struct hr_prediction){0};
+}
