@@ -2,62 +2,219 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "hogring/checkpoint.h"
 #include "hogring/evaluate.h"
+#include "base/printable.h"
+#include "options/metric.h"
+#include "session/kept.h"
+#include "session/saved.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/hints.h"
+#include "json/documents.h"
+#include "report/confusion.h"
 #include "json/value.h"
+#include "page/publish.h"
 #include "report/npy_writer.h"
+#include "session/model_input.h"
+#include "session/saved.h"
+#include "train/evaluate.h"
+#include "worst/sheet.h"
+#include "worst/worst.h"
 
-static enum hr_status write_json(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
+enum { WIDTH = 80, USUAL_WORST = 20 };
+
+static json_t *fit_json(const struct hr_fit *fit)
 {
-    json_t *document = json_pack("{s:s, s:s, s:s, s:o, s:o}", "checkpoint", cli->positional[0],
-                                 "model", evaluation->model, "data", cli->data, "test_loss",
-                                 hr_json_number(evaluation->test_loss), "test_accuracy",
-                                 hr_json_number(evaluation->test_accuracy));
-    return hr_json_write(cli->json, document);
+    return json_pack("{so so so}", "rmse", hr_json_number(fit->rmse), "mae",
+                     hr_json_number(fit->mae), "r2", hr_json_number(fit->r2));
 }
 
-static void print(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
+static json_t *targets_json(const struct hr_evaluation *evaluation)
 {
-    printf("%s on %s: ", cli->positional[0], cli->data);
+    json_t *array = json_array();
+    for (size_t k = 0; evaluation->target && k < evaluation->targets; k++) {
+        const struct hr_target_fit *target = &evaluation->target[k];
+        json_t *one = fit_json(&target->fit);
+        json_object_set_new(one, "name", hr_json_text_or_null(target->name));
+        json_object_set_new(one, "mean", hr_json_number(target->mean));
+        json_object_set_new(one, "deviation", hr_json_number(target->deviation));
+        json_array_append_new(array, one);
+    }
+    return array;
+}
+
+static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
+                              const struct hr_worst *worst)
+{
+    const bool values = evaluation->targets;
+    json_t *document = json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint", cli->positional[0], "model",
+        evaluation->model, "data", cli->data, "test_loss", hr_json_number(evaluation->test_loss),
+        "test_accuracy", hr_json_number(evaluation->test_accuracy), "classes",
+        evaluation->classes ? hr_json_classes(evaluation) : json_null(), "test_fit",
+        values ? fit_json(&evaluation->fit) : json_null(), "targets",
+        values ? targets_json(evaluation) : json_null(), "worst",
+        worst->n ? hr_worst_json(worst) : json_null());
+    return hr_publish(cli->json, cli->report, document);
+}
+
+static void print_fit(const char *before, const struct hr_fit *fit)
+{
+    printf("%s%s, ", before, hr_metric_text(HR_METRIC_RMSE, fit->rmse).text);
+    printf("mae %s, ", hr_metric_text(HR_METRIC_MAE, fit->mae).text);
+    if (isnan(fit->r2))
+        printf("no R2 (all samples have the same target), ");
+    else
+        printf("R2 %.4f, ", fit->r2);
+}
+
+/* Of several: what stands above is the mean over them. */
+static void print_targets(const struct hr_evaluation *evaluation)
+{
+    for (size_t k = 0; evaluation->targets > 1 && k < evaluation->targets; k++) {
+        const struct hr_target_fit *target = &evaluation->target[k];
+        printf("  target %zu%s%s: ", k + 1, target->name[0] ? ", " : "",
+               hr_printable(target->name).text);
+        print_fit("rmse ", &target->fit);
+        printf("mean %.6g, deviation %.6g\n", target->mean, target->deviation);
+    }
+}
+
+static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
+                            const struct hr_worst *worst)
+{
+    const size_t width = hr_output_width() ? hr_output_width() : WIDTH;
+    hr_put_printable(stdout, cli->positional[0]);
+    fputs(" on ", stdout);
+    hr_put_printable(stdout, cli->data);
+    fputs(": ", stdout);
     if (isfinite(evaluation->test_accuracy))
         printf("test accuracy %.2f %%, ", 100 * evaluation->test_accuracy);
+    if (evaluation->targets)
+        print_fit("rmse ", &evaluation->fit);
     printf("test loss %.4f (%zu samples)\n", evaluation->test_loss, evaluation->count);
+    print_targets(evaluation);
+    if (evaluation->classes)
+        HR_TRY(hr_confusion_print(stdout, evaluation, width));
+    if (worst->n)
+        hr_worst_print(stdout, worst, width);
+    return HR_OK;
 }
 
-static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation)
+static enum hr_status find_worst(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                 const struct hr_evaluation *evaluation, struct hr_worst *worst)
+{
+    const size_t n = cli->worst ? cli->worst : cli->worst_sheet[0] ? USUAL_WORST : 0;
+    *worst = (struct hr_worst){0};
+    if (n == 0)
+        return HR_OK;
+    HR_TRY(hr_worst_find(evaluation, dataset, n, worst));
+    return cli->worst_sheet[0] ? hr_sheet_write(cli->worst_sheet, worst, dataset) : HR_OK;
+}
+
+static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
+                             const struct hr_worst *worst)
 {
     const double accuracy = evaluation->test_accuracy;
+    if (cli->expect_rmse > 0 && !evaluation->targets)
+        return hr_fail(HR_E_USAGE, "--expect-rmse: %s predicts no values", evaluation->model);
     if (cli->expect_accuracy > 0 && isnan(accuracy))
         return hr_fail(HR_E_USAGE, "--expect-accuracy: %s has no accuracy, it predicts numbers",
                        evaluation->model);
     if (cli->outputs[0])
         HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
                             evaluation->noutputs));
-    if (cli->json[0])
-        HR_TRY(write_json(cli, evaluation));
+    HR_TRY(publish(cli, evaluation, worst));
     if (strcmp(cli->json, "-") != 0)
-        print(cli, evaluation);
+        HR_TRY(print(cli, evaluation, worst));
     if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
         return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: reached %.4f", cli->expect_accuracy,
                        accuracy);
+    if (cli->expect_rmse > 0 && !(evaluation->fit.rmse <= cli->expect_rmse))
+        return hr_fail(HR_E_EXPECTATION, "--expect-rmse %g: reached %g", cli->expect_rmse,
+                       evaluation->fit.rmse);
     return HR_OK;
 }
 
-static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
+/* Options that could only fail when all is computed. */
+static enum hr_status check(const struct hr_cli *cli)
 {
-    struct hr_evaluation evaluation;
-    const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
-    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    if (hr_cli_was_given(cli, "worst") && cli->worst == 0)
+        return hr_fail(HR_E_USAGE, "--worst 0: expected at least 1");
+    if (cli->worst_sheet[0] && cli->worst > HR_SHEET_MOST)
+        return hr_fail(HR_E_USAGE, "--worst %zu: expected at most %d with --worst-sheet",
+                       cli->worst, HR_SHEET_MOST);
+    return HR_OK;
+}
+
+/* A model that predicts values reads labels as those. */
+static void follow_task(const struct hr_checkpoint *checkpoint, struct hr_data_options *options)
+{
+    const char *target = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "target");
+    if (!hr_metadata_get(&checkpoint->model, "hogring.targets"))
+        return;
+    options->values = 1;
+    if (target && !options->target[0] && !options->label_column[0])
+        snprintf(options->target, sizeof options->target, "%s", target);
+}
+
+/* The column of labels is the one that the model was trained with, where the data have it and
+ * nothing else is said. */
+static enum hr_status open_data(const struct hr_cli *cli, const struct hr_checkpoint *checkpoint,
+                                struct hr_dataset *dataset)
+{
+    struct hr_data_options options = cli->data_options;
+    struct hr_model_input input;
+    enum hr_status status = hr_model_input_get(checkpoint, &input);
+    follow_task(checkpoint, &options);
+    const struct hr_data_options given = options;
+    if (status == HR_OK && !options.label_column[0] && !options.target[0] && input.label_name[0]) {
+        snprintf(options.label_column, sizeof options.label_column, "%s", input.label_name);
+        status = hr_dataset_open_with(cli->data, &options, dataset);
+    }
+    hr_model_input_free(&input);
+    if (status != HR_OK && status != HR_E_USAGE)
+        return status;
+    return dataset->storage ? HR_OK : hr_dataset_open_with(cli->data, &given, dataset);
+}
+
+static enum hr_status evaluate_saved(const struct hr_cli *cli,
+                                     const struct hr_checkpoint *checkpoint,
+                                     struct hr_dataset *dataset)
+{
+    struct hr_evaluation evaluation;
+    struct hr_worst worst;
+    const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
+    HR_TRY(open_data(cli, checkpoint, dataset));
     hr_hints_print_notes(dataset);
-    HR_TRY(hr_evaluate_checkpoint(cli->positional[0], layers, dataset, &evaluation));
-    const enum hr_status status = report(cli, &evaluation);
+    if (cli->worst_sheet[0])
+        HR_TRY(hr_sheet_check(dataset));
+    HR_TRY(hr_evaluate_saved(checkpoint, layers, dataset, &evaluation));
+    enum hr_status status = find_worst(cli, dataset, &evaluation, &worst);
+    if (status == HR_OK)
+        status = report(cli, &evaluation, &worst);
+    hr_worst_free(&worst);
     hr_evaluation_free(&evaluation);
+    return status;
+}
+
+static enum hr_status evaluate(const struct hr_cli *cli, struct hr_dataset *dataset)
+{
+    HR_TRY(check(cli));
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    enum hr_status status = hr_saved_read(cli->positional[0], checkpoint);
+    if (status == HR_OK)
+        status = evaluate_saved(cli, checkpoint, dataset);
+    hr_checkpoint_free(checkpoint);
+    free(checkpoint);
     return status;
 }
 
@@ -76,10 +233,15 @@ const struct hr_command hr_command_eval = {
     .usage = "CHECKPOINT|FILE.safetensors [OPTIONS]",
     .story =
         "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n"
-        "A single .safetensors file may be PyTorch's; --model says its layers.\n",
+        "A single .safetensors file may be PyTorch's; --model says its layers.\n"
+        "Below the accuracy stands which classes are taken for which; where a matrix is\n"
+        "wider than 80 columns, the classes with the least recall (all of them: --json).\n"
+        "--worst lists the samples with the largest loss, and draws them; hogring predict uses\n"
+        "a model on data without labels.\n",
     .examples = "  hogring eval runs/mlp --data fashion-mnist\n"
                 "  hogring eval runs/mlp/step-00002345 --data fashion-mnist \\\n"
                 "    --expect-accuracy 0.86\n"
-                "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n",
+                "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n"
+                "  hogring eval runs/mlp --worst 20 --worst-sheet worst.png\n",
     .run = run,
 };

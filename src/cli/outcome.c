@@ -71,6 +71,10 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     HR_TRY(check_output("record", cli->train.record));
     HR_TRY(check_output("outputs", cli->outputs));
     HR_TRY(check_unblocked("timeline", cli->timeline));
+    if (cli->worst_sheet[0] && !hr_path_ends_in(cli->worst_sheet, ".png"))
+        return hr_fail(HR_E_USAGE, "--worst-sheet %s: expected a name that ends in .png",
+                       cli->worst_sheet);
+    HR_TRY(check_output("worst-sheet", cli->worst_sheet));
     return strcmp(cli->out, "-") ? check_output("out", cli->out) : HR_OK;
 }
 

@@ -5,6 +5,7 @@
  *   rows.c         bench: collectives and links
  *   layers.c       bench layers, bench train
  *   store_times.c  bench store
+ *   confusion.c    eval: its classes
  *
  * All return new references; NULL: no memory, which hr_json_document takes.
  * Threads: none of this is called by ranks.
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "hogring/evaluate.h"
 #include "hogring/train.h"
 #include "report/layers.h"
 #include "report/store_times.h"
@@ -83,5 +85,11 @@ json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels);
 json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n);
 /* {"rows"} */
 json_t *hr_json_store(const struct hr_store_table *table);
+
+/* --- classes */
+
+/* [{"name", "samples", "answers", "recall", "precision", "f1", "taken_for": {"name": samples}}],
+ * one a class. */
+json_t *hr_json_classes(const struct hr_evaluation *evaluation);
 
 #endif

@@ -116,6 +116,13 @@ static const struct hr_option results[] = {
         "for "
         "stdout",
         .commands = HR_PREDICT, .first = true),
+    ROW("worst", COUNT, worst, "N", NULL,
+        "list the N test samples with the largest loss: those that it gets wrong and is surest of "
+        "come first",
+        .commands = HR_EVAL, .first = true),
+    ROW("worst-sheet", TEXT, worst_sheet, "FILE.png", NULL,
+        "draw them, where samples are images, with truth, answer and probability [--worst 20]",
+        .commands = HR_EVAL),
     ROW("top", COUNT, top_classes, "K", NULL,
         "CSV: the K likeliest classes of a sample, not all of them", .said = "all",
         .commands = HR_PREDICT, .first = true),

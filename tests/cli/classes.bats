@@ -19,7 +19,9 @@ trains() { hogring train --workers 2 --batch-size 8 --epochs 5 --quiet "$@"; }
   heaps pets cat dog; heaps swimmers dog eel; heaps all cat dog eel
   trains --data "$TMP/pets" --model "flatten, dense 2" --keep 1 --checkpoint-dir "$TMP/two" >/dev/null
   trains --data "$TMP/all" --model "flatten, dense 3" --keep 1 --checkpoint-dir "$TMP/three" >/dev/null
-  hogring eval "$TMP/three" --data "$TMP/swimmers" --expect-accuracy 0.95
+  hogring eval "$TMP/three" --data "$TMP/swimmers" --expect-accuracy 0.95 --json "$TMP/e.json" >"$TMP/out"
+  grep -q "^eel  *[0-9]* " "$TMP/out"; grep -q "cat *dog *eel$" "$TMP/out"
+  [ "$(json "$TMP/e.json" '[c["name"] for c in d["classes"]], d["classes"][0]["samples"], sum(c["samples"] - sum(c["taken_for"].values()) for c in d["classes"]) == round(d["test_accuracy"] * sum(c["samples"] for c in d["classes"]))')" = "(['cat', 'dog', 'eel'], 0, True)" ]
   refused 2 "has samples of class \"eel\", which $TMP/two/step-00000020 does not know: it has cat, dog" eval "$TMP/two" --data "$TMP/swimmers"
   cp "$TMP"/three/step-*/model.safetensors "$TMP/m.safetensors"
   hogring eval "$TMP/m.safetensors" --data "$TMP/swimmers" --expect-accuracy 0.95
