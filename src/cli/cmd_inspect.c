@@ -9,8 +9,10 @@
 #include "cli/output.h"
 #include "views/inspect_model.h"
 #include "views/inspect_trace.h"
+#include "export/onnx.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"
+#include "session/saved.h"
 #include "json/value.h"
 
 /* A tensor's shape as "(256, 784)"; "()" for a scalar. */
@@ -65,6 +67,25 @@ static bool is_safetensors(const char *path)
     return length > 12 && !strcmp(path + length - 12, ".safetensors");
 }
 
+/* Of a PyTorch file, or of an earlier version's, the shape is not known: --input. */
+static enum hr_status export_model(const struct hr_cli *cli)
+{
+    struct hr_shape shape = {0};
+    if (hr_cli_was_given(cli, "input"))
+        HR_TRY(hr_inspect_parse_input(cli->input, &shape));
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    enum hr_status status = hr_saved_read(cli->positional[0], checkpoint);
+    if (status == HR_OK)
+        status = hr_onnx_export(cli->export_to, checkpoint, NULL, shape);
+    if (status == HR_OK && strcmp(cli->json, "-") != 0)
+        printf("%s is written to %s\n", checkpoint->path, cli->export_to);
+    hr_checkpoint_free(checkpoint);
+    free(checkpoint);
+    return status;
+}
+
 static enum hr_status inspect_file(const struct hr_cli *cli)
 {
     struct hr_tensor_file file = {0};
@@ -79,24 +100,31 @@ static enum hr_status inspect_file(const struct hr_cli *cli)
     return status;
 }
 
-static enum hr_status inspect_checkpoint(const struct hr_cli *cli, struct hr_checkpoint *checkpoint)
+static enum hr_status show_checkpoint(const struct hr_cli *cli, struct hr_checkpoint *checkpoint)
 {
-    enum hr_status status = hr_checkpoint_load(cli->positional[0], checkpoint);
-    if (status != HR_OK)
-        return status;
+    HR_TRY(hr_checkpoint_load(cli->positional[0], checkpoint));
     if (strcmp(cli->json, "-") != 0) {
         printf("%s: step %llu, every digest verified\n", checkpoint->path,
                (unsigned long long)checkpoint->step);
         print_file("model.safetensors", &checkpoint->model);
         print_file("trainer.safetensors", &checkpoint->trainer);
     }
-    if (cli->json[0])
-        status =
-            hr_json_write(cli->json, json_pack("{s:s, s:I, s:o, s:o}", "path", checkpoint->path,
-                                               "step", (json_int_t)checkpoint->step, "model",
-                                               file_json(&checkpoint->model), "trainer",
-                                               file_json(&checkpoint->trainer)));
+    if (!cli->json[0])
+        return HR_OK;
+    return hr_json_write(cli->json, json_pack("{s:s, s:I, s:o, s:o}", "path", checkpoint->path,
+                                              "step", (json_int_t)checkpoint->step, "model",
+                                              file_json(&checkpoint->model), "trainer",
+                                              file_json(&checkpoint->trainer)));
+}
+
+static enum hr_status inspect_checkpoint(const struct hr_cli *cli)
+{
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    const enum hr_status status = show_checkpoint(cli, checkpoint);
     hr_checkpoint_free(checkpoint);
+    free(checkpoint);
     return status;
 }
 
@@ -119,8 +147,9 @@ static bool is_path(const char *text)
 /* A file says itself what it is about. */
 static enum hr_status check_options(const struct hr_cli *cli)
 {
-    static const char *const of_models[] = {"input", "classes", "batch-size"};
-    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+    static const char *const of_models[] = {"classes", "batch-size", "input"};
+    const size_t n = sizeof of_models / sizeof *of_models - (cli->export_to[0] ? 1 : 0);
+    for (size_t i = 0; i < n; i++)
         if (hr_cli_was_given(cli, of_models[i]))
             return hr_fail(HR_E_USAGE, "--%s: means nothing for %s, which is no MODEL",
                            of_models[i], cli->positional[0]);
@@ -145,17 +174,30 @@ static enum hr_status inspect(const struct hr_cli *cli)
         return hr_inspect_trace(cli, cli->positional[0]);
     if (is_data(cli->positional[0]))
         return hr_cli_data_info(cli, cli->positional[0]);
-    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
-    if (!checkpoint)
-        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
-    const enum hr_status status = inspect_checkpoint(cli, checkpoint);
-    free(checkpoint);
-    return status;
+    return inspect_checkpoint(cli);
+}
+
+/* What an option is about is no checkpoint. */
+static bool exports_nothing(const struct hr_cli *cli)
+{
+    const char *what = cli->positional[0];
+    return cli->export_to[0] && cli->npositional == 1 &&
+           (!is_path(what) || (!is_safetensors(what) && access(what, F_OK) == 0 &&
+                               (hr_is_trace(what) || is_data(what))));
+}
+
+static enum hr_status inspect_and_export(const struct hr_cli *cli)
+{
+    if (exports_nothing(cli))
+        return hr_fail(HR_E_USAGE, "--export: means nothing for %s, which is no checkpoint",
+                       cli->positional[0]);
+    HR_TRY(inspect(cli));
+    return cli->export_to[0] ? export_model(cli) : HR_OK;
 }
 
 static int run(struct hr_cli *cli)
 {
-    const enum hr_status status = inspect(cli);
+    const enum hr_status status = inspect_and_export(cli);
     return status == HR_OK ? 0 : hr_cli_failed(status);
 }
 
@@ -177,6 +219,7 @@ const struct hr_command hr_command_inspect = {
         "MODEL (a built-in name or layers) shapes, parameters, work and memory.\n",
     .examples = "  hogring inspect runs/mlp\n  hogring inspect run.trace\n  hogring inspect "
                 "model.safetensors --json -\n"
-                "  hogring inspect resnet8 --input 3x32x32 --classes 100\n",
+                "  hogring inspect resnet8 --input 3x32x32 --classes 100\n"
+                "  hogring inspect runs/mlp --export mlp.onnx\n",
     .run = run,
 };

@@ -12,8 +12,10 @@
 #include "cli/resume.h"
 #include "base/signals.h"
 #include "cli/watch.h"
+#include "export/onnx.h"
 #include "report/human.h"
 #include "report/report.h"
+#include "session/saved.h"
 #include "train/needs.h"
 
 static void print_saves(FILE *out, const struct hr_saves *saves)
@@ -95,6 +97,32 @@ static enum hr_status train_failed(const struct hr_cli *cli, const struct hr_dat
     return hr_outcome_failed(cli, dataset, begun, status);
 }
 
+/* The last checkpoint's model, which is the run's. */
+static enum hr_status export_model(const struct hr_cli *cli, const struct hr_run_result *result)
+{
+    struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
+    if (!checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    enum hr_status status = hr_saved_read(result->checkpoint, checkpoint);
+    if (status == HR_OK)
+        status = hr_onnx_export(cli->export_to, checkpoint, NULL, (struct hr_shape){0});
+    if (status == HR_OK)
+        fprintf(hr_outcome_stream(cli), "export          %s\n", cli->export_to);
+    hr_checkpoint_free(checkpoint);
+    free(checkpoint);
+    return status;
+}
+
+static enum hr_status check_export(const struct hr_cli *cli)
+{
+    if (!cli->export_to[0])
+        return HR_OK;
+    if (!cli->train.checkpoint_dir[0])
+        return hr_fail(HR_E_USAGE, "--export: it is made of the last checkpoint; give "
+                                   "--checkpoint-dir too");
+    return hr_onnx_check_model(cli->train.model);
+}
+
 /* What is told of a run that has ended. */
 static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *dataset,
                            const struct hr_run_result *result)
@@ -103,6 +131,8 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
         hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train),
                        hr_output_width());
     print_end(hr_outcome_stream(cli), result);
+    if (cli->export_to[0] && result->checkpoint[0])
+        HR_TRY(export_model(cli, result));
     HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
     return result->interrupted
                ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
@@ -120,6 +150,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_train_complete(&cli->train));
     HR_TRY(hr_meaning_check(cli, &cli->train));
     HR_TRY(hr_timeline_check(cli, &cli->train));
+    HR_TRY(check_export(cli));
     cli->data_options.admit = hr_train_admit;
     cli->data_options.admit_arg = &cli->train;
     const struct hr_metrics_wish wish =

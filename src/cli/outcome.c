@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "export/onnx.h"
 #include "plot/plot.h"
 #include "options/sweep.h"
 #include "report/groups.h"
@@ -75,6 +76,8 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE, "--worst-sheet %s: expected a name that ends in .png",
                        cli->worst_sheet);
     HR_TRY(check_output("worst-sheet", cli->worst_sheet));
+    if (cli->export_to[0])
+        HR_TRY(hr_onnx_check_path(cli->export_to));
     return strcmp(cli->out, "-") ? check_output("out", cli->out) : HR_OK;
 }
 

@@ -164,4 +164,13 @@ HR_CHECKED enum hr_status hr_layer_parse_size(const char *word, size_t *out);
 HR_CHECKED enum hr_status hr_layer_parse_nothing(struct hr_layer *layer,
                                                  const struct hr_layer_text *text);
 
+/* Layer `index` of a model's flat list, for who writes it in another form (export/).
+ * sources: layers whose outputs it reads, a body and its shortcut where they are two; or
+ * HR_FROM_INPUT. */
+struct hr_sources {
+    size_t count, from[2];
+};
+const struct hr_layer *hr_model_layer_at(const struct hr_model *model, size_t index,
+                                         struct hr_sources *sources);
+
 #endif

@@ -330,6 +330,15 @@ enum hr_loss_kind hr_model_loss(const struct hr_model *model)
     return model->loss.kind;
 }
 
+const struct hr_layer *hr_model_layer_at(const struct hr_model *model, size_t index,
+                                         struct hr_sources *sources)
+{
+    HR_ASSERT(index < model->text.nlayers);
+    const struct hr_layer_text *text = &model->text.layers[index];
+    *sources = (struct hr_sources){text->nfrom, {text->from[0], text->from[1]}};
+    return &model->layers[index];
+}
+
 struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)
 {
     HR_ASSERT(index < model->text.nlayers);

@@ -33,6 +33,7 @@ struct hr_cli {
     size_t top_classes;   /* predict; 0: all */
     size_t worst;         /* eval; 0: none */
     char worst_sheet[1024];
+    char export_to[1024]; /* train, inspect; "": none */
     char data[1024], json[1024], plot[1024], timeline[1024], report[1024], strategies[512];
     char timeline_steps[48]; /* "": all */
     char log[1024], tensorboard[1024];

@@ -123,6 +123,10 @@ static const struct hr_option results[] = {
     ROW("worst-sheet", TEXT, worst_sheet, "FILE.png", NULL,
         "draw them, where samples are images, with truth, answer and probability [--worst 20]",
         .commands = HR_EVAL),
+    ROW("export", TEXT, export_to, "FILE.onnx", NULL,
+        "write the model for other programs, as ONNX (opset 13): input in the data's own units, "
+        "any batch size, probabilities and logits; train: of the last checkpoint",
+        .commands = HR_TRAIN | HR_INSPECT, .models = HR_OF_ALL_MODELS),
     ROW("top", COUNT, top_classes, "K", NULL,
         "CSV: the K likeliest classes of a sample, not all of them", .said = "all",
         .commands = HR_PREDICT, .first = true),

@@ -1,0 +1,46 @@
+#!/usr/bin/env bats
+# Models for other programs: --export FILE.onnx.
+load support
+
+# A Python with onnx, onnxruntime and NumPy: PYTHON= names another than python3.
+python=${PYTHON:-python3}
+needs_runtime() { "$python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null || skip "no onnxruntime (PYTHON= names another Python)"; }
+
+@test "train and inspect export the same model, whose file has opset 13" {
+  hogring train "${quick[@]}" --checkpoint-dir "$TMP/c" --export "$TMP/a.onnx" | grep -q "^export  *$TMP/a.onnx$"
+  hogring inspect "$TMP/c" --export "$TMP/b.onnx" | tail -n 1 | grep -q "/step-00000023 is written to $TMP/b.onnx$"
+  cmp "$TMP/a.onnx" "$TMP/b.onnx"
+  # ir_version 7, producer_name: the first bytes of a ModelProto.
+  [ "$(head -c 11 "$TMP/a.onnx" | od -An -c | tr -d ' \n')" = '\b\a022\ahogring' ]
+}
+
+@test "what cannot be exported is refused before training begins" {
+  refused 2 "--export: it is made of the last checkpoint; give --checkpoint-dir too" train "${quick[@]}" --export "$TMP/x.onnx"
+  refused 2 "--export $TMP/x.pt: expected a name that ends in .onnx" train "${quick[@]}" --checkpoint-dir "$TMP/c" --export "$TMP/x.pt"
+  refused 3 "--export $TMP/none/x.onnx" train "${quick[@]}" --checkpoint-dir "$TMP/c" --export "$TMP/none/x.onnx"
+  python3 -c 'print(*(f"{u} 1:{u % 5} 2:1 3:4" for u in range(20)), sep="\n")' >"$TMP/r.libsvm"
+  refused 2 "mf is a table of users and items" train --data "$TMP/r.libsvm" --model mf --checkpoint-dir "$TMP/c" --export "$TMP/x.onnx"
+  refused 2 "--export: means nothing for mlp, which is no checkpoint" inspect mlp --export "$TMP/x.onnx"
+  refused 2 "which is no checkpoint" inspect "$TMP/r.libsvm" --export "$TMP/x.onnx"
+  refused 2 "--export: no such option here" compare --export "$TMP/x.onnx"
+  [ ! -e "$TMP/c" ] && [ ! -e "$TMP/x.onnx" ] || return 1
+}
+
+@test "onnxruntime gives what hogring gives, of every layer and model" {
+  needs_runtime
+  HOGRING=${HOGRING:-build/hogring} "$python" tests/peers/onnx_export.py >"$TMP/out" || { cat "$TMP/out"; return 1; }
+}
+
+@test "the program of the manual page runs" {
+  needs_runtime
+  hogring train "${quick[@]}" --checkpoint-dir "$TMP/c" --export "$TMP/digits.onnx" >/dev/null
+  hogring help predict | sed -n '/^    import/,/^    print/s/^    //p' >"$TMP/page.py"
+  gunzip -c data/digits/t10k-images-idx3-ubyte.gz >"$TMP/images"
+  "$python" - "$TMP/images" "$TMP/X.npy" <<'END'
+import numpy, sys
+numpy.save(sys.argv[2], numpy.frombuffer(open(sys.argv[1], "rb").read()[16:], "u1").reshape(-1, 1, 8, 8))
+END
+  (cd "$TMP" && "$python" page.py) >"$TMP/said"
+  hogring predict "$TMP/c" --data digits 2>/dev/null | sed -n '2,6p' | cut -d, -f2 >"$TMP/want"
+  head -n 5 "$TMP/said" | cut -d' ' -f1 | cmp - "$TMP/want"
+}
