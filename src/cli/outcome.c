@@ -1,16 +1,17 @@
 #include "cli/outcome.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "cli/apart.h"
 #include "export/onnx.h"
 #include "plot/plot.h"
 #include "options/sweep.h"
 #include "report/groups.h"
 #include "json/documents.h"
-#include "json/value.h"
 #include "page/publish.h"
 
 bool hr_outcome_is_page(const char *path)
@@ -63,6 +64,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (cli->expect_accuracy > 1)
         return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
                        cli->expect_accuracy);
+    HR_TRY(hr_apart_check(cli));
     HR_TRY(check_metrics(cli));
     if (strcmp(cli->json, "-") != 0)
         HR_TRY(check_output("json", cli->json));
@@ -71,7 +73,6 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     HR_TRY(check_unblocked("timeline", cli->timeline));
     HR_TRY(check_output("record", cli->train.record));
     HR_TRY(check_output("outputs", cli->outputs));
-    HR_TRY(check_unblocked("timeline", cli->timeline));
     if (cli->worst_sheet[0] && !hr_path_ends_in(cli->worst_sheet, ".png"))
         return hr_fail(HR_E_USAGE, "--worst-sheet %s: expected a name that ends in .png",
                        cli->worst_sheet);

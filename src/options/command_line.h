@@ -36,9 +36,9 @@ struct hr_cli {
     char export_to[1024]; /* train, inspect; "": none */
     char data[1024], json[1024], plot[1024], timeline[1024], report[1024], strategies[512];
     char timeline_steps[48]; /* "": all */
+    uint64_t max_memory;     /* 0: what the kernel says there is */
     char log[1024], tensorboard[1024];
     uint64_t log_every;
-    uint64_t max_memory; /* 0: what the kernel says there is */
     size_t seeds;
     bool concurrent, quiet, wide, help, all, emulate;
     double expect_accuracy; /* 0: none */
@@ -53,6 +53,7 @@ struct hr_cli {
     char input[32];           /* bench layers and train, inspect MODEL */
     size_t classes;
     char pipeline[64], micro_batches[64], pipeline_schedule[128], stages[256]; /* bench pipeline */
+    size_t rounds;
     size_t chunks;
     bool find_rings, sweep;
     double long_wait; /* doctor: seconds */
