@@ -136,7 +136,7 @@ install: all $(B)/$(SONAME)                    ## command, libraries, headers, h
 	install -m 755 $(B)/$(SONAME) $(DESTDIR)$(PREFIX)/lib
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libhogring.so
 	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/hogring
-	install -m 644 tests/examples/*.c $(DESTDIR)$(PREFIX)/share/doc/hogring/examples
+	install -m 644 tests/examples/* $(DESTDIR)$(PREFIX)/share/doc/hogring/examples
 	@echo "$$PC_FILE" >$(DESTDIR)$(PREFIX)/lib/pkgconfig/hogring.pc
 	$(BIN)/hogring help --completion >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hogring
 	@for page in $$($(BIN)/hogring help --man); do \

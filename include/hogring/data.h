@@ -159,6 +159,14 @@ void hr_dataset_close(struct hr_dataset *dataset);
 void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *split,
                        const uint32_t *samples, size_t n, float *x, uint32_t *y);
 
+/* The order of an epoch: a permutation of [0, count), a pure function of (seed, epoch), that
+ * `hogring train` takes samples in; batch i of the epoch stands at positions from i * batch size.
+ *   count    1 to below 2^31, say of a split
+ *   samples  (n) out: those at positions first .. first + n - 1
+ * HR_E_USAGE: count, or first + n > count. No allocation. */
+enum hr_status hr_dataset_order(uint64_t seed, uint64_t epoch, size_t count, size_t first, size_t n,
+                                uint32_t *samples);
+
 #ifdef __cplusplus
 }
 #endif

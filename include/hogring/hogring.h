@@ -6,6 +6,7 @@
 #include "hogring/group.h"       /* ranks, groups, collectives and messages */
 #include "hogring/store.h"       /* parameter servers: keys that are pushed to and pulled from */
 #include "hogring/data.h"        /* data sets: opened by name, gathered by index */
+#include "hogring/model.h"       /* networks as functions, for loops of the caller's own */
 #include "hogring/accounts.h"    /* what a run counts, of its time and asynchrony */
 #include "hogring/update_rule.h" /* an update rule of the caller's own, for these: */
 #include "hogring/observer.h"    /* who looks on while they go on */

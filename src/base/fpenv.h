@@ -25,4 +25,29 @@ static inline void hr_fp_flush_denormals(void)
 #endif
 }
 
+/* The thread's mode, to be given back to a caller whose thread it is. */
+static inline uint64_t hr_fp_mode(void)
+{
+#if defined(__SSE__)
+    return _mm_getcsr();
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return fpcr;
+#else
+    return 0;
+#endif
+}
+
+static inline void hr_fp_mode_set(uint64_t mode)
+{
+#if defined(__SSE__)
+    _mm_setcsr((unsigned)mode);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+#else
+    (void)mode;
+#endif
+}
+
 #endif

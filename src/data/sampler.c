@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "hogring/data.h"
 
 /* Smallest h >= 1 with 2^(2h) >= count. */
 static uint32_t half_bits_of(uint32_t count)
@@ -55,4 +56,16 @@ void hr_sampler_fill(const struct hr_sampler *sampler, size_t first, size_t n, u
     for (size_t i = 0; i < n; i++)
         while (samples[i] >= order.count) /* ends: the cycle leads back to first + i < count */
             samples[i] = encrypt(&order, samples[i]);
+}
+
+enum hr_status hr_dataset_order(uint64_t seed, uint64_t epoch, size_t count, size_t first, size_t n,
+                                uint32_t *samples)
+{
+    if (count < 1 || count >= (size_t)1 << 31 || first > count || n > count - first ||
+        (n && !samples))
+        return hr_fail(HR_E_USAGE, "samples %zu to %zu of an epoch of %zu%s: there are none", first,
+                       first + n, count, n && !samples ? " to NULL" : "");
+    const struct hr_sampler sampler = hr_sampler_of(seed, epoch, count);
+    hr_sampler_fill(&sampler, first, n, samples);
+    return HR_OK;
 }

@@ -140,6 +140,13 @@ struct hr_workspace_options {
 HR_CHECKED enum hr_status hr_workspace_create(const struct hr_model *model, size_t max_batch,
                                               const struct hr_workspace_options *options,
                                               struct hr_workspace **out);
+/* The same in memory of the caller's, HR_ARENA_ALIGN-aligned, that outlives it: it begins there,
+ * all of it is in there, and it is not destroyed. Not of a team's. */
+struct hr_workspace *hr_workspace_place(const struct hr_model *model, size_t max_batch,
+                                        const struct hr_workspace_options *options, void *memory);
+/* Bytes of that memory; 0: too many to address. */
+size_t hr_workspace_place_bytes(const struct hr_model *model, size_t max_batch,
+                                const struct hr_workspace_options *options);
 /* Bytes that such a workspace takes; 0: too many to address. */
 size_t hr_workspace_bytes(const struct hr_model *model, size_t max_batch,
                           const struct hr_workspace_options *options);

@@ -278,6 +278,29 @@ enum hr_status hr_workspace_create(const struct hr_model *model, size_t max_batc
     return HR_OK;
 }
 
+size_t hr_workspace_place_bytes(const struct hr_model *model, size_t max_batch,
+                                const struct hr_workspace_options *options)
+{
+    const size_t bytes = hr_workspace_bytes(model, max_batch, options);
+    size_t all;
+    return bytes && hr_size_add(bytes, hr_arena_need(sizeof(struct hr_workspace)), &all) ? all : 0;
+}
+
+struct hr_workspace *hr_workspace_place(const struct hr_model *model, size_t max_batch,
+                                        const struct hr_workspace_options *options, void *memory)
+{
+    struct hr_workspace *workspace = memory;
+    const size_t all = hr_workspace_place_bytes(model, max_batch, options);
+    memset(memory, 0, all);
+    *workspace = without_memory(model, max_batch, options);
+    HR_ASSERT(all && !is_shared(workspace));
+    const struct cutters cutters = count_bytes(workspace);
+    workspace->own_bytes = cutters.own.bytes;
+    workspace->arena.base = (unsigned char *)memory + hr_arena_need(sizeof *workspace);
+    take_views(workspace, workspace->arena.base + workspace->own_bytes);
+    return workspace;
+}
+
 void hr_workspace_destroy(struct hr_workspace *workspace)
 {
     if (!workspace)

@@ -66,9 +66,53 @@ own() {
   [ "$(LD_LIBRARY_PATH=$root/lib "$TMP/line")" = "y = 2.00 x + 1.00" ]
 }
 
+# weights_of DATA WORKERS: of the run that the examples write by hand.
+weights_of() {
+  hogring train --data "$1" --model "flatten, dense 32, relu, dense 10" --epochs 5 --strategy allreduce --workers "$2" \
+    --global-batch-size 32 --json "$TMP/run.json" --quiet >"$TMP/out"
+  json "$TMP/run.json" 'd["runs"][0]["weights_digest"]'
+}
+
+@test "a training loop by hand has the bits of hogring train, as threads and as processes" {
+  install_here
+  # shellcheck disable=SC2046
+  cc -Wall -Wextra -Werror tests/examples/train_together.c -o "$TMP/together" $(pkg-config --cflags --libs hogring)
+  export LD_LIBRARY_PATH=$root/lib
+  for ranks in 1 2 3; do
+    digest=$(weights_of digits $ranks)
+    [ ${#digest} = 32 ]
+    for launch in thread process; do
+      "$TMP/together" $ranks $launch >"$TMP/said"
+      grep -q "^test accuracy 9[0-9].*weights $digest$" "$TMP/said" || { cat "$TMP/said"; return 1; }
+    done
+  done
+}
+
+@test "a loss of one's own is trained in C++" {
+  command -v c++ >/dev/null || skip "no C++ compiler"
+  install_here
+  # shellcheck disable=SC2046
+  c++ -Wall -Wextra -Werror tests/examples/own_loss.cpp -o "$TMP/own_loss" $(pkg-config --cflags --libs hogring)
+  LD_LIBRARY_PATH=$root/lib "$TMP/own_loss" | tee "$TMP/said"
+  grep -q "^epoch 15: mean squared error 0.01" "$TMP/said"
+}
+
+@test "NumPy arrays are the parameters, and training by hand has the bits of hogring train" {
+  python=${PYTHON:-python3}
+  "$python" -c 'import numpy' 2>/dev/null || skip "no NumPy (PYTHON= names another Python)"
+  install_here
+  "$python" tests/support/digits_npy.py "$TMP"
+  for ranks in 1 3; do
+    digest=$(weights_of "$TMP" $ranks)
+    LD_LIBRARY_PATH=$root/lib "$python" tests/examples/train_numpy.py "$TMP" $ranks >"$TMP/said"
+    grep -q "^test accuracy 9[0-9].*weights $digest$" "$TMP/said" || { cat "$TMP/said"; return 1; }
+    grep -q "^first layer (32, 64)" "$TMP/said"
+  done
+}
+
 @test "every example is installed, and has a test here" {
   install_here
-  for program in tests/examples/*.c; do
+  for program in tests/examples/*; do
     cmp "$program" "$root/share/doc/hogring/examples/${program##*/}"
     grep -q "examples/${program##*/}" tests/cli/install.bats
   done
