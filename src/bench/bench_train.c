@@ -1,119 +1,122 @@
 /* hogring bench train - samples a second of whole models, what the workers' time goes into, and
  * how much of the compute roof that is. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/median.h"
+#include "base/signals.h"
 #include "bench/bench_data.h"
 #include "bench/bench_layers.h"
+#include "bench/compute_roof.h"
+#include "json/documents.h"
+#include "page/publish.h"
 #include "options/meaning.h"
-#include "base/signals.h"
-#include "hogring/group.h"
-#include "kernels/gemm.h"
+#include "options/sweep.h"
 #include "nn/model_text.h"
 #include "json/documents.h"
-#include "json/value.h"
 #include "page/publish.h"
-#include "report/layers.h"
+#include "plot/plot.h"
+#include "strategies/find.h"
+#include "terminal/style.h"
 
-enum { MOST_MODELS = 32, ROOF_ROUNDS = 5, NAME_BYTES = 1024 };
+enum { MOST_MODELS = 32, MOST_ROWS = 256, MOST_ROUNDS = 99, NAME_BYTES = 1024, VIRTUAL_STEPS = 30 };
+
+/* What is measured in each round, of a row. */
+struct series {
+    double speed[MOST_ROUNDS], roof[MOST_ROUNDS];
+    struct hr_run_result result[MOST_ROUNDS];
+};
 
 struct train_bench {
     const struct hr_cli *cli;
     struct hr_bench_data data;
-    size_t n;
-    char names[MOST_MODELS][NAME_BYTES];
-    struct hr_speed_row rows[MOST_MODELS];
+    size_t nmodels, nrows, rounds;
+    const char *models[MOST_MODELS]; /* built-in ones; NULL: what --model says */
+    /* (most) owned; nrows are in use */
+    size_t most;
+    struct hr_train_options *options;
+    struct hr_speed_row *rows;
+    struct series *series;
 };
-
-/* --- the compute roof: all threads of all workers at once --- */
-
-struct roof {
-    size_t threads;
-    double flops;
-};
-
-static enum hr_status measure_roof(struct hr_group *world, void *arg)
-{
-    struct roof *roof = arg;
-    struct hr_roof_meter *meter;
-    (void)world;
-    HR_TRY(hr_kernels_init_process(roof->threads));
-    HR_TRY(hr_roof_meter_create(roof->threads, ROOF_ROUNDS, false, &meter));
-    for (int i = 0; i < ROOF_ROUNDS; i++)
-        hr_roof_meter_round(meter);
-    const struct hr_roofs roofs = hr_roof_meter_read(meter);
-    roof->flops = hr_roofs_flops(&roofs);
-    hr_roof_meter_destroy(meter);
-    return HR_OK;
-}
-
-/* In a process of its own: one that has used a team of threads or BLAS must not fork workers. */
-static enum hr_status roof_beside(const struct hr_train_options *options, double *flops)
-{
-    const struct hr_world_options world = {.nranks = 1,
-                                           .launch = "process",
-                                           .arena_bytes = 1,
-                                           .timeout = options->timeout > 0 ? options->timeout : -1};
-    struct roof *roof =
-        mmap(NULL, sizeof *roof, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (roof == MAP_FAILED)
-        return hr_fail_errno(HR_E_NOMEM, "no memory to measure the machine in");
-    roof->threads = options->workers * options->threads_per_worker;
-    const enum hr_status status = hr_world_run(&world, measure_roof, roof);
-    *flops = roof->flops;
-    munmap(roof, sizeof *roof);
-    return status;
-}
 
 /* --- which models --- */
-
-static bool is_builtin(const char *name)
-{
-    for (const char *const *known = hr_model_builtins(); *known; known++)
-        if (!strcmp(*known, name))
-            return true;
-    return false;
-}
-
-static void add_model(struct train_bench *bench, const char *name)
-{
-    if (bench->n < MOST_MODELS)
-        snprintf(bench->names[bench->n++], NAME_BYTES, "%s", name);
-}
 
 /* Those that are built in, but for what does not fit the data. */
 static void choose_builtins(struct train_bench *bench)
 {
     const struct hr_dataset *set = &bench->data.dataset;
     struct hr_model *model;
-    for (const char *const *known = hr_model_builtins(); *known; known++)
+    for (const char *const *known = hr_model_builtins(); *known && bench->nmodels < MOST_MODELS;
+         known++)
         if (hr_model_create(*known, set->shape, set->classes, &model) == HR_OK) {
             hr_model_destroy(model);
-            add_model(bench, *known);
+            bench->models[bench->nmodels++] = *known;
         } else if (strcmp(bench->cli->json, "-") != 0) {
             printf("# without %s: %s\n", *known, hr_error_message());
         }
 }
 
-/* "mlp,cnn" are two models when all are built in; anything else is a layer list. */
-static void choose_models(struct train_bench *bench)
+/* --- the rows: each model, with each combination of values --- */
+
+/* Nothing is to be learned here: a small rate keeps numbers small. */
+static void settle_options(const struct train_bench *bench, struct hr_train_options *options)
 {
-    const char *asked = bench->cli->train.model;
-    char copy[NAME_BYTES], *rest = copy;
-    snprintf(copy, sizeof copy, "%s", asked);
-    for (const char *name; (name = strsep(&rest, ",")) != NULL;) {
-        name += strspn(name, " ");
-        if (!is_builtin(name)) {
-            bench->n = 0;
-            add_model(bench, asked);
-            return;
-        }
-        add_model(bench, name);
-    }
+    const bool virtual = !strcmp(options->clock, "virtual");
+    const struct hr_strategy *strategy;
+    options->epochs = 1 << 20;
+    options->lr = 1e-4;
+    if (hr_cli_was_given(bench->cli, "max-seconds"))
+        return;
+    options->max_seconds = virtual ? 0 : bench->cli->naxes ? 0.5 : 1;
+    if (virtual && hr_strategy_find(options->strategy, options->staleness, &strategy) == HR_OK)
+        options->max_steps = VIRTUAL_STEPS * (strategy->shares_batch ? 1 : options->workers);
 }
 
-/* --- measuring --- */
+static enum hr_status add_row(struct train_bench *bench, const char *model, size_t point)
+{
+    static struct hr_cli own;
+    bool wanted;
+    char setting[HR_SPEED_SETTING];
+    own = *bench->cli;
+    memset(own.given, 0, sizeof own.given);
+    HR_TRY(
+        hr_sweep_point(bench->cli, HR_BENCH_TRAIN, point, &own, &wanted, setting, sizeof setting));
+    if (!wanted)
+        return HR_OK;
+    if (bench->nrows == bench->most)
+        return hr_fail(HR_E_USAGE, "bench train: more than %d rows: expected shorter lists",
+                       MOST_ROWS);
+    struct hr_speed_row *row = &bench->rows[bench->nrows];
+    struct hr_train_options *options = &bench->options[bench->nrows++];
+    HR_TRY(hr_meaning_check(&own, &own.train));
+    *options = own.train;
+    snprintf(options->link, sizeof options->link, "%s", bench->cli->link);
+    settle_options(bench, options);
+    if (model)
+        snprintf(options->model, sizeof options->model, "%s", model);
+    row->model = options->model;
+    memcpy(row->setting, setting, sizeof setting);
+    return hr_train_check(options, &bench->data.dataset);
+}
+
+/* Every option that was given has to mean something in one row. */
+static enum hr_status check_given(const struct train_bench *bench)
+{
+    static struct hr_cli one;
+    one = *bench->cli;
+    for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
+        enum hr_status status = HR_E_USAGE;
+        memset(one.given, 0, sizeof one.given);
+        one.given[option] = bench->cli->given[option];
+        for (size_t i = 0; i < bench->nrows && status != HR_OK; i++)
+            status = hr_meaning_check(&one, &bench->options[i]);
+        HR_TRY(status);
+    }
+    return HR_OK;
+}
 
 static enum hr_status count_madds(const struct train_bench *bench, struct hr_speed_row *row)
 {
@@ -125,57 +128,188 @@ static enum hr_status count_madds(const struct train_bench *bench, struct hr_spe
     return HR_OK;
 }
 
-/* Nothing is to be learned here: a small rate keeps numbers small. */
-static struct hr_train_options options_for(const struct hr_cli *cli, const char *model)
+static enum hr_status take_rows(struct train_bench *bench)
 {
-    struct hr_train_options options = cli->train;
-    snprintf(options.model, sizeof options.model, "%s", model);
-    options.epochs = 1 << 20;
-    options.lr = 1e-4;
-    options.max_seconds = hr_cli_was_given(cli, "max-seconds") ? options.max_seconds : 1;
-    return options;
+    const size_t points = hr_sweep_points(bench->cli);
+    bench->most = points < MOST_ROWS / bench->nmodels ? points * bench->nmodels : MOST_ROWS;
+    bench->options = calloc(bench->most, sizeof *bench->options);
+    bench->rows = calloc(bench->most, sizeof *bench->rows);
+    bench->series = calloc(bench->most, sizeof *bench->series);
+    return bench->options && bench->rows && bench->series
+               ? HR_OK
+               : hr_fail(HR_E_NOMEM, "no memory for %zu rows", bench->most);
 }
 
-static enum hr_status measure_model(struct train_bench *bench, size_t i, double roof_before,
-                                    double *roof_after)
+static enum hr_status plan_rows(struct train_bench *bench)
 {
-    struct hr_speed_row *row = &bench->rows[i];
+    HR_TRY(take_rows(bench));
+    for (size_t m = 0; m < bench->nmodels; m++)
+        for (size_t k = 0; k < hr_sweep_points(bench->cli); k++)
+            HR_TRY(add_row(bench, bench->models[m], k));
+    for (size_t i = 0; i < bench->nrows; i++)
+        HR_TRY(count_madds(bench, &bench->rows[i]));
+    return check_given(bench);
+}
+
+/* --- measuring --- */
+
+static enum hr_status train(const struct train_bench *bench, const struct hr_train_options *options,
+                            struct hr_run_result *result)
+{
     const struct hr_observer observer = {.should_stop = hr_signals_seen};
-    const struct hr_train_options options = options_for(bench->cli, bench->names[i]);
-    row->model = bench->names[i];
-    HR_TRY(count_madds(bench, row));
-    HR_TRY(hr_train(&options, &bench->data.dataset, &observer, &row->result));
-    hr_run_result_free(&row->result); /* only its curve */
-    HR_TRY(roof_beside(&options, roof_after));
-    row->roof_flops = (roof_before + *roof_after) / 2;
-    if (strcmp(bench->cli->json, "-") != 0)
-        hr_speed_print(stdout, row);
+    HR_TRY(hr_train(options, &bench->data.dataset, &observer, result));
+    hr_run_result_free(result); /* only its lists */
     return hr_signals_check();
+}
+
+/* Virtual time is told how long a gradient takes: as long as it does here, of one worker alone. */
+static enum hr_status time_gradient(const struct train_bench *bench,
+                                    struct hr_train_options *options)
+{
+    struct hr_train_options alone = *options;
+    struct hr_run_result result;
+    snprintf(alone.clock, sizeof alone.clock, "real");
+    snprintf(alone.strategy, sizeof alone.strategy, "allreduce");
+    alone.workers = 1;
+    alone.max_steps = 0;
+    alone.max_seconds = 0.3;
+    alone.link[0] = alone.topology[0] = alone.inject[0] = alone.server_time[0] = '\0';
+    HR_TRY(train(bench, &alone, &result));
+    snprintf(options->compute_time, sizeof options->compute_time, "%.6gus",
+             1e6 * result.compute_s / fmax(1, (double)result.steps));
+    return HR_OK;
+}
+
+static bool same_gradient(const struct hr_train_options *a, const struct hr_train_options *b)
+{
+    return !strcmp(a->model, b->model) && a->batch_size == b->batch_size &&
+           a->threads_per_worker == b->threads_per_worker && !strcmp(a->kernels, b->kernels);
+}
+
+static enum hr_status time_gradients(struct train_bench *bench)
+{
+    if (strcmp(bench->cli->train.clock, "virtual") != 0 || bench->cli->train.compute_time[0])
+        return HR_OK;
+    for (size_t i = 0; i < bench->nrows; i++) {
+        struct hr_train_options *mine = &bench->options[i];
+        size_t k = 0;
+        while (!same_gradient(&bench->options[k], mine))
+            k++;
+        if (k == i)
+            HR_TRY(time_gradient(bench, mine));
+        memcpy(mine->compute_time, bench->options[k].compute_time, sizeof mine->compute_time);
+    }
+    return HR_OK;
+}
+
+static enum hr_status measure_row(struct train_bench *bench, size_t i, size_t round)
+{
+    struct series *series = &bench->series[i];
+    const bool virtual = !strcmp(bench->options[i].clock, "virtual");
+    HR_TRY(train(bench, &bench->options[i], &series->result[round]));
+    series->speed[round] = series->result[round].samples_per_s;
+    if (!virtual)
+        HR_TRY(hr_compute_roof(&bench->options[i], &series->roof[round]));
+    return HR_OK;
+}
+
+/* The round of median speed is shown. */
+static void conclude(struct hr_speed_row *row, struct series *series, size_t rounds)
+{
+    double sorted[MOST_ROUNDS];
+    size_t middle = 0;
+    memcpy(sorted, series->speed, sizeof sorted);
+    const double median = hr_median(sorted, rounds);
+    row->rounds = rounds;
+    row->least = INFINITY;
+    for (size_t k = 0; k < rounds; k++) {
+        row->least = fmin(row->least, series->speed[k]);
+        row->most = fmax(row->most, series->speed[k]);
+        if (fabs(series->speed[k] - median) < fabs(series->speed[middle] - median))
+            middle = k;
+    }
+    row->result = series->result[middle];
+    row->roof_flops = hr_median(series->roof, rounds);
+}
+
+/* A line that is redrawn: many rows take minutes. */
+static void say_where(const struct train_bench *bench, size_t done)
+{
+    if (hr_terminal_redraws(STDERR_FILENO) && bench->nrows * bench->rounds > 1)
+        fprintf(stderr, "\r\033[Kmeasured %zu of %zu%s", done, bench->nrows * bench->rounds,
+                done == bench->nrows * bench->rounds ? "\r\033[K" : "");
 }
 
 static enum hr_status measure_all(struct train_bench *bench)
 {
+    enum hr_status status = HR_OK;
+    for (size_t round = 0; round < bench->rounds; round++)
+        for (size_t i = 0; i < bench->nrows && status == HR_OK; i++) {
+            say_where(bench, round * bench->nrows + i);
+            status = measure_row(bench, i, round);
+        }
+    say_where(bench, bench->nrows * bench->rounds);
+    for (size_t i = 0; i < bench->nrows && status == HR_OK; i++)
+        conclude(&bench->rows[i], &bench->series[i], bench->rounds);
+    return status;
+}
+
+/* --- results --- */
+
+static void print_head(const struct train_bench *bench)
+{
+    const struct hr_train_options *o = &bench->options[0];
+    const bool virtual = !strcmp(o->clock, "virtual");
+    printf("# train on %s:", bench->data.name);
+    if (!hr_sweep_has(bench->cli, "strategy"))
+        printf(" %s,", o->strategy);
+    if (!hr_sweep_has(bench->cli, "workers"))
+        printf(" %zu worker%s,", o->workers, o->workers == 1 ? "" : "s");
+    if (!hr_sweep_has(bench->cli, "batch-size"))
+        printf(" batch %zu a worker,", o->batch_size);
+    printf(" kernels %s\n", o->kernels);
+    if (virtual)
+        printf("# virtual time: a gradient takes %s%s\n", o->compute_time,
+               bench->cli->train.compute_time[0] ? "" : ", as one worker alone does here");
+    if (bench->rounds > 1)
+        printf("# median of %zu rounds, in turns\n", bench->rounds);
+}
+
+static enum hr_status report(struct train_bench *bench)
+{
     const struct hr_cli *cli = bench->cli;
-    const struct hr_train_options *o = &cli->train;
-    const struct hr_train_options first = options_for(cli, bench->names[0]);
-    double roof, next;
-    if (hr_sparse_is_model(o->model))
-        return hr_fail(HR_E_USAGE, "--model %s: bench train expects a network", o->model);
-    HR_TRY(hr_meaning_check(cli, o));
-    HR_TRY(hr_train_check(&first, &bench->data.dataset));
-    hr_bench_data_fill(&bench->data);
-    HR_TRY(roof_beside(o, &roof));
+    hr_speeds_set_ideal(bench->rows, bench->nrows);
     if (strcmp(cli->json, "-") != 0) {
-        printf("# train on %s: %s, %zu worker%s of %zu thread%s (%s), batch %zu a worker, kernels "
-               "%s\n# compute roof, %zu threads together: %.1f GFLOP/s\n",
-               bench->data.name, o->strategy, o->workers, o->workers == 1 ? "" : "s",
-               o->threads_per_worker, o->threads_per_worker == 1 ? "" : "s", o->launch,
-               o->batch_size, o->kernels, o->workers * o->threads_per_worker, roof * 1e-9);
-        hr_speed_print_head(stdout);
+        print_head(bench);
+        hr_speeds_print(stdout, bench->rows, bench->nrows);
     }
-    for (size_t i = 0; i < bench->n; i++, roof = next)
-        HR_TRY(measure_model(bench, i, roof, &next));
-    return hr_publish(cli->json, cli->report, hr_json_speed(bench->rows, bench->n));
+    HR_TRY(hr_publish(cli->json, cli->report, hr_json_speed(bench->rows, bench->nrows)));
+    if (!cli->plot[0])
+        return HR_OK;
+    char title[200];
+    snprintf(title, sizeof title, "samples/s on %s, batch %zu a worker, %s", bench->data.name,
+             bench->options[0].batch_size,
+             strcmp(bench->options[0].clock, "virtual") ? "real time" : "virtual time");
+    return hr_plot_speeds(cli->plot, title, bench->rows, bench->nrows);
+}
+
+static enum hr_status run_bench(struct train_bench *bench)
+{
+    const struct hr_cli *cli = bench->cli;
+    if (hr_sparse_is_model(cli->train.model))
+        return hr_fail(HR_E_USAGE, "--model %s: bench train expects a network", cli->train.model);
+    if (cli->plot[0] && !hr_sweep_has(cli, "workers"))
+        return hr_fail(HR_E_USAGE, "--plot: draws samples/s over workers, of which bench train "
+                                   "expects several: --workers 1,2,4");
+    HR_TRY(plan_rows(bench));
+    const bool virtual = !strcmp(cli->train.clock, "virtual"); /* the same again each time */
+    bench->rounds = cli->rounds ? cli->rounds : cli->naxes && !virtual ? 3 : 1;
+    if (bench->rounds > MOST_ROUNDS)
+        return hr_fail(HR_E_USAGE, "--rounds %zu: expected at most %d", cli->rounds, MOST_ROUNDS);
+    hr_bench_data_fill(&bench->data);
+    HR_TRY(time_gradients(bench));
+    HR_TRY(measure_all(bench));
+    return report(bench);
 }
 
 enum hr_status hr_bench_train(struct hr_cli *cli)
@@ -184,13 +318,18 @@ enum hr_status hr_bench_train(struct hr_cli *cli)
     bench = (struct train_bench){.cli = cli};
     HR_TRY(hr_bench_data_open(cli, true, &bench.data));
     if (hr_cli_was_given(cli, "model"))
-        choose_models(&bench);
+        bench.nmodels = 1;
     else
         choose_builtins(&bench);
-    const enum hr_status status =
-        bench.n ? measure_all(&bench)
-                : hr_fail(HR_E_USAGE, "bench train: no built-in model fits %s; expected --model",
-                          bench.data.name);
+    const enum hr_status status = bench.nmodels
+                                      ? run_bench(&bench)
+                                      : hr_fail(HR_E_USAGE,
+                                                "bench train: no built-in model fits %s; expected "
+                                                "--model",
+                                                bench.data.name);
+    free(bench.options);
+    free(bench.rows);
+    free(bench.series);
     hr_bench_data_close(&bench.data);
     return status;
 }

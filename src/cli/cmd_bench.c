@@ -19,7 +19,6 @@
 #include "group/tune.h"
 #include "plot/plot.h"
 #include "json/documents.h"
-#include "json/value.h"
 #include "page/publish.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
@@ -308,7 +307,8 @@ const struct hr_command hr_command_bench = {
         "share\n"
         "of the compute roof of all workers' threads together that this is, and where the "
         "workers'\n"
-        "time goes.\n"
+        "time goes. With several --workers, --servers and so on each combination is a row, and\n"
+        "--plot draws samples/s over workers.\n"
         "\n"
         "hogring bench store times the key-value store (hogring/store.h): every worker pushes and\n"
         "pulls all keys, as equal as can be, and waits; 2W1PS is two workers and one server. "
@@ -334,6 +334,8 @@ const struct hr_command hr_command_bench = {
                 "  hogring bench layers --model mlp --batch-size 64 --plot roofline.svg\n"
                 "  hogring bench layers --model cnn --input 3x32x32 --threads-per-worker 2\n"
                 "  hogring bench train --model mlp,cnn --workers 2 --batch-size 64\n"
+                "  hogring bench train --model mlp --strategy allreduce,ps-async \\\n"
+                "    --workers 1,2,4 --plot speed.svg\n"
                 "  hogring bench pipeline --pipeline 4 --micro-batches 8 \\\n"
                 "    --pipeline-schedule 1f1b\n"
                 "  hogring bench pipeline --model resnet8 --pipeline 2,4\n"

@@ -21,6 +21,7 @@
 #include "hogring/evaluate.h"
 #include "hogring/train.h"
 #include "report/layers.h"
+#include "report/speeds.h"
 #include "report/store_times.h"
 
 /* --- runs */

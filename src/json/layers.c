@@ -88,16 +88,21 @@ static json_t *speed_object(const struct hr_speed_row *row)
                              hr_json_number(share[HR_SPEED_UPDATE]), "communicate",
                              hr_json_number(share[HR_SPEED_COMMUNICATE]), "wait",
                              hr_json_number(share[HR_SPEED_WAIT]));
-    return json_pack(
-        "{so so so so so so so so so so so so so so so}", "model", hr_json_text(row->model),
-        "layers", hr_json_text(r->model), "params", hr_json_count(r->params), "strategy",
-        hr_json_text(r->strategy), "launch", hr_json_text(r->launch), "kernels",
-        hr_json_text(r->kernels), "workers", hr_json_count(r->workers), "threads_per_worker",
-        hr_json_count(r->threads_per_worker), "batch_size", hr_json_count(r->batch_size),
-        "samples_per_s", hr_json_number(r->samples_per_s), "flops_per_sample",
-        hr_json_number(2 * row->madds), "flops_per_s", hr_json_number(hr_speed_flops(row)),
-        "roof_flops_per_s", hr_json_number(row->roof_flops), "of_compute_roof",
-        hr_json_number(hr_speed_share(row)), "time", time);
+    return json_pack("{so so so so so so so so so so so so so so so so so so so so so}", "model",
+                     hr_json_text(row->model), "layers", hr_json_text(r->model), "params",
+                     hr_json_count(r->params), "strategy", hr_json_text(r->strategy), "launch",
+                     hr_json_text(r->launch), "kernels", hr_json_text(r->kernels), "workers",
+                     hr_json_count(r->workers), "servers", hr_json_count(r->servers), "clock",
+                     hr_json_text(r->clock), "threads_per_worker",
+                     hr_json_count(r->threads_per_worker), "batch_size",
+                     hr_json_count(r->batch_size), "samples_per_s",
+                     hr_json_number(r->samples_per_s), "rounds", hr_json_count(row->rounds),
+                     "least_samples_per_s", hr_json_number(row->least), "most_samples_per_s",
+                     hr_json_number(row->most), "ideal_samples_per_s", hr_json_number(row->ideal),
+                     "flops_per_sample", hr_json_number(2 * row->madds), "flops_per_s",
+                     hr_json_number(hr_speed_flops(row)), "roof_flops_per_s",
+                     hr_json_number(row->roof_flops > 0 ? row->roof_flops : NAN), "of_compute_roof",
+                     hr_json_number(hr_speed_share(row)), "time", time);
 }
 
 json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n)

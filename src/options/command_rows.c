@@ -82,8 +82,10 @@ static const struct hr_option results[] = {
         " several joined by +",
         .commands = HR_REPLAY),
     ROW("plot", TEXT, plot, "FILE", NULL, "draw loss and accuracy: .svg or .png",
-        .bench_help = "draw times over sizes, of layers the roofline: .svg or .png",
-        .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_STORE | HR_REPLAY,
+        .bench_help = "draw times over sizes, of layers the roofline, of training samples/s over "
+                      "several --workers, of a pipeline a single schedule: .svg or .png",
+        .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_TRAIN |
+                    HR_BENCH_STORE | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("report", TEXT, report, "FILE", NULL,
         "write all of it as a page of HTML, one file that needs no network: .html (hogring report "
@@ -164,8 +166,8 @@ static const struct hr_option measurement[] = {
         .words = "zero-copy|copy", .commands = HR_BENCH_COLLECTIVES),
     ROW("link", TEXT, link, "BANDWIDTH,LATENCY", NULL,
         "emulate, between any two ranks, a link of its own: 1GB/s,5us (transport copy); store: one "
-        "link a server",
-        .commands = HR_BENCH_PLANS | HR_BENCH_STORE),
+        "link a server; train, in virtual time: one each, to a switch",
+        .commands = HR_BENCH_PLANS | HR_BENCH_STORE | HR_BENCH_TRAIN),
     ROW("topology", TEXT, topology, "FILE", NULL,
         "emulate a topology's links, as data/topologies/ring-8.txt (transport copy); bench links: "
         "walk them; there also star:N and ring:N, whose links are like --link [16GB/s]",
@@ -216,6 +218,12 @@ static const struct hr_option pipelines[] = {
     ROW("pipeline-schedule", TEXT, pipeline_schedule, "LIST", "all",
         "one or several, or all that are synchronous; there are: ", .name_at = pipeline_schedule_at,
         .commands = HR_BENCH_PIPELINE, .first = true),
+    ROW("rounds", COUNT, rounds, "N", "0",
+        "pipeline: also train in real time, N times half a second each, in turns with one worker "
+        "that accumulates as many micro-batches: the bubble that was measured; train: measure each "
+        "row N times, in turns",
+        .said = "pipeline: none, on paper alone; train: 1, of lists 3",
+        .commands = HR_BENCH_PIPELINE | HR_BENCH_TRAIN),
     ROW("chunks", COUNT, chunks, "V", "2", "interleaved: parts of the model that each stage has",
         .commands = HR_BENCH_PIPELINE),
     ROW("stages", TEXT, stages, "LIST", "auto",

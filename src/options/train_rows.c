@@ -113,7 +113,8 @@ static const struct hr_option workers[] = {
         "who serves while it waits",
         .words = "dedicated|colocated"),
     ROW("staleness", COUNT64, staleness, DECIDES, "CLOCKS", "3",
-        "ssp: how many updates a worker may be ahead of the slowest; 0 is ps-sync"),
+        "ssp: how many updates a worker may be ahead of the slowest; 0 is ps-sync",
+        .commands = BOTH | HR_BENCH_TRAIN),
     ROW("staleness-lr", TEXT, staleness_lr, DECIDES, "HOW", "none",
         "ps-async, ssp, hogwild: inverse: an update of staleness t at lr / (1 + t); none",
         .words = "none|inverse"),
@@ -205,12 +206,15 @@ static const struct hr_option times[] = {
     ROW("clock", TEXT, clock, AROUND, "WHICH", "real",
         "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
         "simulated, the same again bit for bit",
-        .said = "real; simulate: virtual", .words = "real|virtual", .models = HR_OF_ALL_MODELS),
+        .said = "real; simulate: virtual", .words = "real|virtual",
+        .commands = BOTH | HR_BENCH_TRAIN, .models = HR_OF_ALL_MODELS),
     ROW("compute-time", TEXT, compute_time, AROUND, "MODEL", NULL,
         "of a gradient: 10ms, uniform(5ms,15ms), exponential(10ms), lognormal(10ms,0.3) (median, "
         "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE (drawn from a text file of times, "
         "one a line as 9.8ms, behind # a comment); on the real clock workers sleep until then",
-        .said = "virtual: lognormal(10ms,0.3); real: as it is", .with = {{"schedule", "free"}}),
+        .said = "virtual: lognormal(10ms,0.3); real: as it is",
+        .bench_said = "real: as it is; virtual: as long as it takes here",
+        .commands = BOTH | HR_BENCH_TRAIN, .with = {{"schedule", "free"}}),
     ROW("inject", TEXT, inject, BEGINS, "LIST", NULL,
         "trouble on purpose: slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, "
         "in "
@@ -219,9 +223,10 @@ static const struct hr_option times[] = {
         "on), kill:any@p=0.01x3 and stall:any@p=0.01x3 (under explore), nan:1@step=7 (in its "
         "gradient), flip-bit:weights:1@step=9, "
         "drop-push:p=0.01+50ms (pushes are lost, and sent again); hogring help failures",
-        .check = hr_check_inject),
+        .commands = BOTH | HR_BENCH_TRAIN, .check = hr_check_inject),
     ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
-        "virtual: how long a server takes a message", .said = "0s", .with = {{"clock", "virtual"}}),
+        "virtual: how long a server takes a message", .said = "0s",
+        .commands = BOTH | HR_BENCH_TRAIN, .with = {{"clock", "virtual"}}),
     ROW("calibrate", TEXT, calibrate, ONCE, "FILE", NULL,
         "real: measure how long gradients, servers and messages take, and write a model of this "
         "run, for simulate --config FILE",

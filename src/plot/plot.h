@@ -24,6 +24,12 @@ HR_CHECKED enum hr_status hr_plot_bench(const char *path, const char *title,
 HR_CHECKED enum hr_status hr_plot_store(const char *path, const char *title,
                                         const struct hr_store_table *table);
 
+/* Samples/s over workers: a curve for each model and setting, a band from the slowest to the
+ * fastest round, what would be ideal from the fastest curve's fewest workers, and the compute roof
+ * where it is near. */
+HR_CHECKED enum hr_status hr_plot_speeds(const char *path, const char *title,
+                                         const struct hr_speed_row *rows, size_t n);
+
 /* GFLOP/s over arithmetic intensity, both logarithmic: roofs as lines, a point for each part of a
  * layer that multiplies. */
 HR_CHECKED enum hr_status hr_plot_layers(const char *path, const char *title,

@@ -45,6 +45,30 @@ small=(--model "flatten, dense 16, relu, dense 10" --input 1x8x8 --batch-size 8 
   grep -q "^mlp " "$TMP/table"
 }
 
+@test "bench train measures every combination of values, in rounds" {
+  hogring bench train --input 1x8x8 --model softmax,mlp --strategy allreduce,ps-async --workers 1,2 --servers 1,2 --max-seconds 0.02 --rounds 3 \
+    --json "$TMP/out.json" --plot "$TMP/speed.svg" >"$TMP/table"
+  [ "$(json "$TMP/out.json" 'sorted(set((r["model"], r["strategy"], r["workers"], r["servers"]) for r in d["rows"])) == sorted([(m, "allreduce", w, 0) for m in ("softmax", "mlp") for w in (1, 2)] + [(m, "ps-async", w, p) for m in ("softmax", "mlp") for w in (1, 2) for p in (1, 2)])')" = True ]
+  [ "$(json "$TMP/out.json" 'len(d["rows"]), set(r["rounds"] for r in d["rows"])')" = "(12, {3})" ]
+  [ "$(json "$TMP/out.json" 'all(r["least_samples_per_s"] <= r["samples_per_s"] <= r["most_samples_per_s"] for r in d["rows"])')" = True ]
+  # Ideal: the speed of one worker of the same model, strategy and servers, for each.
+  [ "$(json "$TMP/out.json" 'all(abs(r["ideal_samples_per_s"] / r["workers"] / [o for o in d["rows"] if o["workers"] == 1 and all(o[k] == r[k] for k in ("model", "strategy", "servers"))][0]["samples_per_s"] - 1) < 1e-9 for r in d["rows"])')" = True ]
+  grep -q "^mlp ps-async, workers 2, servers 2 .* %" "$TMP/table"
+  grep -q "^# median of 3 rounds, in turns$" "$TMP/table"
+  grep -q ">workers<" "$TMP/speed.svg"
+  grep -q "mlp ps-async, servers 2" "$TMP/speed.svg"
+}
+
+@test "bench train simulates workers, whose gradients take as long as here or as said" {
+  hogring bench train --input 1x8x8 --model softmax --clock virtual --workers 1,8 --compute-time 1ms --json "$TMP/out.json" >"$TMP/table"
+  grep -q "^# virtual time: a gradient takes 1ms$" "$TMP/table"
+  [ "$(json "$TMP/out.json" '[(r["workers"], round(r["samples_per_s"]), r["roof_flops_per_s"], r["clock"]) for r in d["rows"]]')" = \
+    "[(1, 32000, None, 'virtual'), (8, 256000, None, 'virtual')]" ]
+  hogring bench train --input 1x8x8 --model softmax --clock virtual --workers 1,4 --link 1MB/s,1ms --strategy allreduce,ps-async >"$TMP/table"
+  grep -q "^# virtual time: a gradient takes [0-9.]*us, as one worker alone does here$" "$TMP/table"
+  grep -q "^softmax workers 4, ps-async " "$TMP/table"
+}
+
 @test "bench layers and bench train refuse what they cannot do, in one line" {
   refused 2 "--input 28x28: expected CHANNELSxHEIGHTxWIDTH" bench layers --input 28x28
   refused 2 "--input 1x0x3: expected" bench layers --input 1x0x3
@@ -59,7 +83,10 @@ small=(--model "flatten, dense 16, relu, dense 10" --input 1x8x8 --batch-size 8 
   refused 2 "--workers 0: expected 1 to 64" bench train --workers 0
   hogring bench train --model softmax --classes 9 --max-seconds 0.05 | grep -q "^softmax "  # built-ins follow the classes
   refused 2 "--workers: means nothing with bench layers" bench layers --workers 2
-  refused 2 "--plot: means nothing with bench train" bench train --plot "$TMP/x.svg"
+  refused 2 "--plot: draws samples/s over workers, of which bench train expects several" bench train --plot "$TMP/x.svg"
+  refused 2 "--workers 1,2: bench store expects a single value" bench store --workers 1,2
+  refused 2 "--rounds 100: expected at most 99" bench train --model softmax --rounds 100
+  refused 2 "--compute-time" bench train --model softmax --compute-time 10
   refused 2 "--ranks: means nothing with bench layers" bench layers --ranks 2
   refused 2 '--batch-size: means nothing without "hogring bench layers"' bench all_reduce --batch-size 2
   refused 2 '--workers: means nothing without "hogring bench train"' bench all_reduce --workers 2

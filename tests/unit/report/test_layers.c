@@ -73,47 +73,11 @@ static void roofs_name_their_sources_and_levels(void **state)
     free(text);
 }
 
-/* 1000 samples/s of 1 GFLOP on a roof of 4 TFLOP/s; 10 s, of which 1, 2, 3, 1, 2, 1. */
-static const struct hr_speed_row speed = {
-    .model = "mlp",
-    .result = {.samples_per_s = 1000,
-               .compute_s = 6,
-               .load_s = 1,
-               .forward_s = 2,
-               .backward_s = 3,
-               .communicate_s = 2,
-               .wait_s = 1},
-    .madds = 0.5e9,
-    .roof_flops = 4e12,
-};
-
-static void speed_is_held_against_the_roof(void **state)
-{
-    (void)state;
-    CHECK_NEAR(hr_speed_flops(&speed), 1e12, 1e-12, 0);
-    CHECK_NEAR(hr_speed_share(&speed), 0.25, 1e-12, 0);
-}
-
-static void parts_of_the_workers_time_make_one(void **state)
-{
-    (void)state;
-    static const double want[HR_SPEED_PARTS] = {0.1, 0.2, 0.3, 0.1, 0.2, 0.1};
-    double share[HR_SPEED_PARTS];
-    hr_speed_parts(&speed.result, share);
-    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
-        CHECK_NEAR(share[i], want[i], 1e-12, 0);
-    const struct hr_run_result nothing = {0};
-    hr_speed_parts(&nothing, share);
-    assert_true(share[HR_SPEED_WAIT] == 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_says_what_binds_a_step),
         cmocka_unit_test(roofs_name_their_sources_and_levels),
-        cmocka_unit_test(speed_is_held_against_the_roof),
-        cmocka_unit_test(parts_of_the_workers_time_make_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

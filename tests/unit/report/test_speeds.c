@@ -1,0 +1,122 @@
+/* How fast networks train: shares, what is ideal, the table. */
+#include <math.h>
+#include <string.h>
+
+#include "report/speeds.h"
+#include "support/capture.h"
+#include "support/check.h"
+
+/* 1000 samples/s of 1 GFLOP on a roof of 4 TFLOP/s; 10 s, of which 1, 2, 3, 1, 2, 1. */
+static const struct hr_speed_row speed = {
+    .model = "mlp",
+    .result = {.samples_per_s = 1000,
+               .workers = 2,
+               .compute_s = 6,
+               .load_s = 1,
+               .forward_s = 2,
+               .backward_s = 3,
+               .communicate_s = 2,
+               .wait_s = 1},
+    .madds = 0.5e9,
+    .roof_flops = 4e12,
+    .ideal = 1000,
+};
+
+static void speed_is_held_against_the_roof(void **state)
+{
+    (void)state;
+    CHECK_NEAR(hr_speed_flops(&speed), 1e12, 1e-12, 0);
+    CHECK_NEAR(hr_speed_share(&speed), 0.25, 1e-12, 0);
+    struct hr_speed_row simulated = speed;
+    simulated.roof_flops = 0;
+    assert_true(isnan(hr_speed_share(&simulated)));
+}
+
+static void parts_of_the_workers_time_make_one(void **state)
+{
+    (void)state;
+    static const double want[HR_SPEED_PARTS] = {0.1, 0.2, 0.3, 0.1, 0.2, 0.1};
+    double share[HR_SPEED_PARTS];
+    hr_speed_parts(&speed.result, share);
+    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
+        CHECK_NEAR(share[i], want[i], 1e-12, 0);
+    const struct hr_run_result nothing = {0};
+    hr_speed_parts(&nothing, share);
+    assert_true(share[HR_SPEED_WAIT] == 0);
+}
+
+static struct hr_speed_row row(const char *model, const char *setting, size_t workers, double rate)
+{
+    struct hr_speed_row made = speed;
+    made.model = model;
+    snprintf(made.setting, sizeof made.setting, "%s", setting);
+    made.result.workers = workers;
+    made.result.samples_per_s = rate;
+    return made;
+}
+
+/* From the fewest workers, wherever that row stands, of the same model and setting otherwise. */
+static void ideal_is_the_fewest_workers_speed_for_each(void **state)
+{
+    (void)state;
+    struct hr_speed_row rows[] = {
+        row("mlp", ":workers=4:servers=1", 4, 900), row("mlp", ":workers=2:servers=1", 2, 600),
+        row("mlp", ":workers=2:servers=2", 2, 500), row("mlp", ":workers=4:servers=2", 4, 1100),
+        row("cnn", ":workers=4:servers=1", 4, 50)};
+    static const double want[] = {1200, 600, 500, 1000, 50};
+    hr_speeds_set_ideal(rows, 5);
+    for (size_t i = 0; i < 5; i++)
+        CHECK_NEAR(rows[i].ideal, want[i], 1e-9, 0);
+    char curve[100];
+    hr_speed_curve(&rows[3], curve, sizeof curve);
+    assert_string_equal(curve, "mlp servers 2");
+}
+
+static void check_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+/* free() it. */
+static char *table(const struct hr_speed_row *rows, size_t n)
+{
+    struct capture capture;
+    capture_begin(&capture);
+    hr_speeds_print(capture.out, rows, n);
+    return capture_end(&capture);
+}
+
+static void a_table_says_what_differs(void **state)
+{
+    (void)state;
+    struct hr_speed_row rows[] = {row("mlp", ":strategy=ssp:workers=1:model=mlp", 1, 1000),
+                                  row("mlp", ":strategy=ssp:workers=2:model=mlp", 2, 1500)};
+    hr_speeds_set_ideal(rows, 2);
+    char *text = table(rows, 2);
+    check_has(
+        text,
+        "mlp ssp, workers 1      1000    100 %     1000   1000.0    25 %  10/20/30/10/20/10\n");
+    check_has(
+        text,
+        "mlp ssp, workers 2      1500     75 %     1000   1500.0    38 %  10/20/30/10/20/10\n");
+    check_has(text, "ideal: the speed with the fewest workers");
+    free(text);
+    rows[0].roof_flops = rows[1].roof_flops = 0;
+    rows[1].result.workers = 1;
+    text = table(rows, 2);
+    check_has(text, "mlp ssp, workers 1      1000     1000   1000.0  10/60/20/10\n");
+    assert_null(strstr(text, "ideal"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(speed_is_held_against_the_roof),
+        cmocka_unit_test(parts_of_the_workers_time_make_one),
+        cmocka_unit_test(ideal_is_the_fewest_workers_speed_for_each),
+        cmocka_unit_test(a_table_says_what_differs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
