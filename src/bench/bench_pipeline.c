@@ -125,24 +125,6 @@ static enum hr_status read_options(struct bench *bench)
 
 /* --- one combination --- */
 
-/* Forward, and both halves of backward where layers have them, as hr_model_madds counts. */
-static void count_costs(const struct bench *bench, size_t parts)
-{
-    size_t trained = 0;
-    for (size_t p = 0; p < parts; p++) {
-        struct hr_part_cost *part = &bench->part[p];
-        *part = (struct hr_part_cost){0};
-        for (size_t i = bench->cut[p]; i < bench->cut[p + 1]; i++) {
-            const struct hr_layer_info layer = hr_model_layer(bench->model, i);
-            const int64_t madds = (int64_t)layer.madds;
-            part->forward += madds;
-            part->backward_data += trained ? madds : 0;
-            part->backward_weights += layer.params ? madds : 0;
-            trained += layer.params;
-        }
-    }
-}
-
 static enum hr_status take_parts(struct bench *bench, size_t parts)
 {
     free(bench->cut);
@@ -153,8 +135,10 @@ static enum hr_status take_parts(struct bench *bench, size_t parts)
                                      : hr_fail(HR_E_NOMEM, "no memory for %zu parts", parts);
 }
 
-static enum hr_status cut(struct bench *bench, size_t parts)
+static enum hr_status cut(struct bench *bench, const struct hr_pipeline_schedule *schedule,
+                          const struct hr_pipeline_shape *shape)
 {
+    const size_t parts = shape->stages * shape->chunks;
     HR_TRY(take_parts(bench, parts));
     if (!bench->model) {
         for (size_t p = 0; p < parts; p++)
@@ -162,8 +146,8 @@ static enum hr_status cut(struct bench *bench, size_t parts)
         return HR_OK;
     }
     bench->cut[parts] = hr_model_layer_count(bench->model);
-    HR_TRY(hr_cut_model(bench->model, bench->cli->stages, parts, bench->cut + 1));
-    count_costs(bench, parts);
+    HR_TRY(hr_cut_model(bench->model, bench->cli->stages, schedule, shape, bench->cut + 1));
+    hr_cut_count(bench->model, bench->cut, parts, bench->part);
     return HR_OK;
 }
 
@@ -202,7 +186,7 @@ static enum hr_status add(struct bench *bench, const struct hr_pipeline_schedule
         .shape = {stages, micro_batches, has_chunks(schedule) ? bench->cli->chunks : 1}};
     HR_TRY(hr_signals_check());
     HR_TRY(schedule->check(&row->shape));
-    HR_TRY(cut(bench, stages * row->shape.chunks));
+    HR_TRY(cut(bench, schedule, &row->shape));
     if (bench->table.madds * (double)micro_batches > 0x1p61)
         return hr_fail(HR_E_USAGE, "--micro-batches %zu: more multiply-adds than can be counted",
                        micro_batches);
@@ -261,7 +245,8 @@ static enum hr_status add_all(struct bench *bench)
         HR_TRY(add_stages(bench, bench->stages.value[k]));
     /* 2, 4, 8 stages, as far as the layers go; without a pipeline at all the reason is an error. */
     for (size_t K = 2; !bench->stages.n && K <= MOST_USUAL_STAGES; K *= 2) {
-        const enum hr_status status = cut(bench, K);
+        const enum hr_status status =
+            cut(bench, &hr_schedule_1f1b, &(struct hr_pipeline_shape){K, K, 1});
         if (status == HR_E_USAGE && K > 2)
             break;
         HR_TRY(status);

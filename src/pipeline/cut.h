@@ -20,4 +20,11 @@
 HR_CHECKED enum hr_status hr_pipeline_cut(const int64_t *cost, size_t n, size_t parts,
                                           size_t *first);
 
+/* The same where rank k of `ranks` has the runs k, k + ranks, ...: so that the rank that has most
+ * has as little as can be; of such cuts the one with the least sum of the runs' squares. The best
+ * of all where a million looks suffice (a dozen runs of thirty pieces), else the best they find,
+ * no worse than the above. `parts` is a multiple of `ranks`. */
+HR_CHECKED enum hr_status hr_pipeline_cut_for_ranks(const int64_t *cost, size_t n, size_t ranks,
+                                                    size_t parts, size_t *first);
+
 #endif

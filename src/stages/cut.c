@@ -68,6 +68,25 @@ static enum hr_status cut_as_given(const struct hr_model *model, const char *tex
     return HR_OK;
 }
 
+/* --- what parts cost --- */
+
+void hr_cut_count(const struct hr_model *model, const size_t *cut, size_t parts,
+                  struct hr_part_cost *cost)
+{
+    size_t trained = 0;
+    for (size_t p = 0; p < parts; p++) {
+        cost[p] = (struct hr_part_cost){0};
+        for (size_t i = cut[p]; i < cut[p + 1]; i++) {
+            const struct hr_layer_info layer = hr_model_layer(model, i);
+            const int64_t madds = (int64_t)layer.madds;
+            cost[p].forward += madds;
+            cost[p].backward_data += trained ? madds : 0;
+            cost[p].backward_weights += layer.params ? madds : 0;
+            trained += layer.params;
+        }
+    }
+}
+
 /* --- auto --- */
 
 /* Runs of layers that stay together, between the places where the model may be cut. */
@@ -96,28 +115,73 @@ static void find_pieces(const struct hr_model *model, struct pieces *pieces)
     }
 }
 
-static enum hr_status cut_evenly(const struct hr_model *model, size_t parts, size_t *cut)
+static bool has_blocks(const struct hr_model *model)
 {
+    return count_layers(model) < hr_model_layer_count(model);
+}
+
+static enum hr_status check_parts(const struct hr_model *model, const struct pieces *pieces,
+                                  size_t parts)
+{
+    if (parts <= pieces->n)
+        return HR_OK;
+    return hr_fail(
+        HR_E_USAGE,
+        "the model can be cut into at most %zu part%s, not %zu: %sa layer stays with the "
+        "one that does its work; expected fewer stages (--pipeline), or chunks",
+        pieces->n, pieces->n == 1 ? "" : "s", parts,
+        has_blocks(model) ? "a residual block is whole, and " : "");
+}
+
+/* first (parts + 1), of pieces: in layers. */
+static enum hr_status time_of(const struct hr_model *model, const struct pieces *pieces,
+                              const struct hr_pipeline_schedule *schedule,
+                              const struct hr_pipeline_shape *shape, const size_t *first,
+                              int64_t *makespan)
+{
+    const size_t parts = shape->stages * shape->chunks;
+    struct hr_part_cost cost[HR_MODEL_MAX_LAYERS];
+    size_t cut[HR_MODEL_MAX_LAYERS + 1];
+    struct hr_pipeline_walk walk;
+    for (size_t p = 0; p < parts; p++)
+        cut[p] = pieces->first[first[p]];
+    cut[parts] = hr_model_layer_count(model);
+    hr_cut_count(model, cut, parts, cost);
+    HR_TRY(hr_pipeline_walk(schedule, shape, &(struct hr_pipeline_costs){.part = cost}, &walk));
+    *makespan = walk.makespan;
+    hr_pipeline_walk_fini(&walk);
+    return HR_OK;
+}
+
+static enum hr_status cut_evenly(const struct hr_model *model,
+                                 const struct hr_pipeline_schedule *schedule,
+                                 const struct hr_pipeline_shape *shape, size_t *cut)
+{
+    const size_t parts = shape->stages * shape->chunks;
+    size_t first[HR_MODEL_MAX_LAYERS + 1], other[HR_MODEL_MAX_LAYERS + 1];
     struct pieces pieces = {0};
-    size_t first[HR_MODEL_MAX_LAYERS + 1];
+    int64_t makespan, of_other;
     find_pieces(model, &pieces);
-    if (parts > pieces.n)
-        return hr_fail(HR_E_USAGE,
-                       "the model can be cut into at most %zu part%s, not %zu: a residual block "
-                       "stays whole, and a layer with the one that does its work; expected fewer "
-                       "stages (--pipeline), or chunks",
-                       pieces.n, pieces.n == 1 ? "" : "s", parts);
+    HR_TRY(check_parts(model, &pieces, parts));
     HR_TRY(hr_pipeline_cut(pieces.madds, pieces.n, parts, first));
+    if (shape->chunks > 1) {
+        HR_TRY(hr_pipeline_cut_for_ranks(pieces.madds, pieces.n, shape->stages, parts, other));
+        HR_TRY(time_of(model, &pieces, schedule, shape, first, &makespan));
+        HR_TRY(time_of(model, &pieces, schedule, shape, other, &of_other));
+        if (of_other < makespan)
+            memcpy(first, other, sizeof first);
+    }
     for (size_t p = 1; p < parts; p++)
         cut[p - 1] = pieces.first[first[p]];
     return HR_OK;
 }
 
-enum hr_status hr_cut_model(const struct hr_model *model, const char *text, size_t parts,
-                            size_t *cut)
+enum hr_status hr_cut_model(const struct hr_model *model, const char *text,
+                            const struct hr_pipeline_schedule *schedule,
+                            const struct hr_pipeline_shape *shape, size_t *cut)
 {
-    return strcmp(text, "auto") ? cut_as_given(model, text, parts, cut)
-                                : cut_evenly(model, parts, cut);
+    return strcmp(text, "auto") ? cut_as_given(model, text, shape->stages * shape->chunks, cut)
+                                : cut_evenly(model, schedule, shape, cut);
 }
 
 void hr_cut_text(const struct hr_model *model, size_t first, size_t end, char *text, size_t size)

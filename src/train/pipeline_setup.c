@@ -109,7 +109,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     if (parts > HR_PIPELINE_STAGES)
         return hr_fail(HR_E_USAGE, "--chunks %zu: %zu stages would have %zu parts, at most %d",
                        o->chunks, K, parts, HR_PIPELINE_STAGES);
-    HR_TRY(hr_cut_model(job->model, o->stages, parts, cut));
+    HR_TRY(hr_cut_model(job->model, o->stages, options.schedule, &options.shape, cut));
     HR_TRY(hr_pipeline_create(&options, &job->pipeline));
     run->options.micro_batches = M; /* a checkpoint says it, whatever grid resumes it */
     job->parts = job->most_parts = M;

@@ -80,6 +80,75 @@ static void a_cut_is_the_best_of_all(void **state)
         }
 }
 
+/* The most of ranks, each of which has every ranks-th run, and the runs' squares. */
+static struct cut measure_ranks(const int64_t *cost, size_t ranks, size_t parts,
+                                const size_t *first)
+{
+    struct cut cut = {0};
+    for (size_t r = 0; r < ranks; r++) {
+        int64_t load = 0;
+        for (size_t p = r; p < parts; p += ranks)
+            for (size_t i = first[p]; i < first[p + 1]; i++)
+                load += cost[i];
+        cut.most = load > cut.most ? load : cut.most;
+    }
+    cut.squares = measure(cost, parts, first).squares;
+    return cut;
+}
+
+static struct cut best_for_ranks(const int64_t *cost, size_t n, size_t ranks, size_t parts)
+{
+    struct cut best = {.most = INT64_MAX};
+    for (size_t places = 0; places < (size_t)1 << (n - 1); places++) {
+        size_t first[PIECES + 1] = {0}, p = 1;
+        for (size_t i = 1; i < n; i++)
+            if (places >> (i - 1) & 1)
+                first[p++] = i;
+        first[p] = n;
+        if (p != parts)
+            continue;
+        const struct cut cut = measure_ranks(cost, ranks, parts, first);
+        if (cut.most < best.most || (cut.most == best.most && cut.squares < best.squares))
+            best = cut;
+    }
+    return best;
+}
+
+static void a_cut_for_ranks_is_the_best_of_all(void **state)
+{
+    (void)state;
+    for (uint32_t which = 0; which < 60; which++)
+        for (size_t ranks = 2; ranks <= 5; ranks++)
+            for (size_t parts = ranks; parts <= PIECES; parts += ranks) {
+                int64_t cost[PIECES];
+                size_t first[PIECES + 1];
+                for (size_t i = 0; i < PIECES; i++)
+                    cost[i] =
+                        hr_random_block(check_seed(), HR_STREAM_TEST, i, 5000 + which).v[0] % 100;
+                const struct cut best = best_for_ranks(cost, PIECES, ranks, parts);
+                CHECK_OK(hr_pipeline_cut_for_ranks(cost, PIECES, ranks, parts, first));
+                assert_int_equal(first[0], 0);
+                assert_int_equal(first[parts], PIECES);
+                const struct cut got = measure_ranks(cost, ranks, parts, first);
+                assert_int_equal(got.most, best.most);
+                assert_int_equal(got.squares, best.squares);
+            }
+}
+
+/* Too many to look at all of them: it ends, and is nearly even. */
+static void many_pieces_are_cut_nearly_evenly(void **state)
+{
+    enum { MANY = 200, RANKS = 8, RUNS = 32 };
+    int64_t cost[MANY];
+    size_t first[RUNS + 1];
+    (void)state;
+    int64_t sum = 0;
+    for (size_t i = 0; i < MANY; i++)
+        sum += cost[i] = hr_random_block(check_seed(), HR_STREAM_TEST, i, 9000).v[0] % 1000;
+    CHECK_OK(hr_pipeline_cut_for_ranks(cost, MANY, RANKS, RUNS, first));
+    assert_true(measure_ranks(cost, RANKS, RUNS, first).most * RANKS < sum + sum / 20);
+}
+
 static void what_costs_nothing_stays_with_the_piece_before(void **state)
 {
     const int64_t mlp[] = {0, 200704, 0, 32768, 0, 1280}, nothing[] = {0, 0, 0};
@@ -105,6 +174,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_is_the_best_of_all),
+        cmocka_unit_test(a_cut_for_ranks_is_the_best_of_all),
+        cmocka_unit_test(many_pieces_are_cut_nearly_evenly),
         cmocka_unit_test(what_costs_nothing_stays_with_the_piece_before),
         cmocka_unit_test(more_parts_than_pieces_are_refused),
     };
