@@ -1,6 +1,7 @@
-/* A list schedule: the start of an action is the latest of its rank's last end and of its inputs'.
- * So times follow from the lists alone, and ranks may be walked in any order: each goes as far as
- * it can, again and again, until nobody gets on. */
+/* A list schedule: an action starts at the latest of its rank's last end and of its inputs'. Ranks
+ * at work stand in a tournament; the one that ends first leaves its results, and begins its next
+ * action if it can, as do the ranks that what it sent may let go on. So what happens is walked in
+ * order of time, and when it is over, nobody is at work. */
 #include "pipeline/walk.h"
 
 #include <stdio.h>
@@ -9,8 +10,9 @@
 #include "base/memory.h"
 
 enum { NEVER = -1, TOLD = 4 };
+static const int64_t IDLE = INT64_MAX;
 
-/* What an action leaves for others: a result of a part and a micro-batch. */
+/* What an action leaves: a result of a part and a micro-batch. */
 enum result { OUTPUT, DX, DW, RESULTS };
 
 static const char *const names[RESULTS] = {"forward", "backward", "backward for the weights"};
@@ -21,7 +23,11 @@ struct walker {
     const struct hr_pipeline_costs *costs;
     struct hr_pipeline_walk *walk;
     int64_t *ended; /* (RESULTS, K * V, M) when; NEVER: not yet */
-    size_t *next;   /* (K) the action that a rank does next */
+    int64_t *there; /* (DW, K * V, M) the same, when it has come to the part that needs it */
+    size_t *next;   /* (K) the action that a rank does, or does next */
+    size_t *last;   /* (K * V) the micro-batch that a part computed last */
+    size_t leaves;  /* of the tournament: a power of two */
+    int64_t *until; /* (2 leaves) leaf: when a rank's action ends, or IDLE; node: the first below */
 };
 
 /* What an action waits for: results of its micro-batch. */
@@ -53,11 +59,35 @@ static struct needs needs_of(const struct hr_pipeline_shape *shape, size_t rank,
     }
 }
 
-static int64_t *ended(const struct walker *walker, enum result result, size_t part, size_t micro)
+static size_t place(const struct walker *walker, enum result result, size_t part, size_t micro)
 {
     const size_t M = walker->shape->micro_batches;
     const size_t parts = walker->shape->stages * walker->shape->chunks;
-    return &walker->ended[(result * parts + part) * M + micro];
+    return (result * parts + part) * M + micro;
+}
+
+/* --- who ends first --- */
+
+static void set_until(struct walker *walker, size_t rank, int64_t time)
+{
+    size_t node = walker->leaves + rank;
+    walker->until[node] = time;
+    while (node /= 2) {
+        const int64_t left = walker->until[2 * node], right = walker->until[2 * node + 1];
+        walker->until[node] = left <= right ? left : right;
+    }
+}
+
+/* False: nobody is at work. */
+static bool first_to_end(const struct walker *walker, size_t *rank)
+{
+    size_t node = 1;
+    if (walker->until[1] == IDLE)
+        return false;
+    while (node < walker->leaves)
+        node = 2 * node + (walker->until[2 * node] != walker->until[node]);
+    *rank = node - walker->leaves;
+    return true;
 }
 
 /* --- one action --- */
@@ -76,35 +106,36 @@ static int64_t cost_of(const struct hr_part_cost *part, enum hr_stage_work work)
     }
 }
 
+/* The time of forward once more, for activations that others took the place of. */
+static int64_t again_cost(const struct walker *walker, size_t part,
+                          const struct hr_stage_action *action)
+{
+    const bool others = walker->last[part] != action->micro;
+    return walker->costs->recompute && action->work != HR_FORWARD && others
+               ? walker->costs->part[part].forward
+               : 0;
+}
+
 /* When all inputs are there; NEVER: *missing is not. */
 static int64_t inputs_ready(const struct walker *walker, size_t rank,
                             const struct hr_stage_action *action, struct need *missing)
 {
+    const size_t part = part_of(walker->shape, rank, action);
     const struct needs needs = needs_of(walker->shape, rank, action);
     int64_t ready = 0;
     for (size_t i = 0; i < needs.n; i++) {
         const struct need *need = &needs.of[i];
-        const bool travels = need->part % walker->shape->stages != rank;
-        int64_t there = *ended(walker, need->result, need->part, action->micro);
+        const int64_t *when = need->part == part ? walker->ended : walker->there;
+        const int64_t time = when[place(walker, need->result, need->part, action->micro)];
         *missing = *need;
-        if (there == NEVER)
+        if (time == NEVER)
             return NEVER;
-        there += travels ? walker->costs->message : 0;
-        ready = there > ready ? there : ready;
+        ready = time > ready ? time : ready;
     }
     return ready;
 }
 
-/* Its output, or dx, goes to another rank unless it is at an end of the model. */
-static bool sends(const struct hr_pipeline_shape *shape, size_t part, enum hr_stage_work work)
-{
-    if (shape->stages == 1 || work == HR_BACKWARD_WEIGHTS)
-        return false;
-    return work == HR_FORWARD ? part + 1 < shape->stages * shape->chunks : part > 0;
-}
-
-static enum hr_status leave_results(struct walker *walker, size_t rank,
-                                    const struct hr_pipeline_span *span)
+static enum hr_status mark(struct walker *walker, size_t rank, const struct hr_pipeline_span *span)
 {
     const struct hr_stage_action *action = &span->action;
     const enum hr_stage_work work = action->work;
@@ -113,7 +144,7 @@ static enum hr_status leave_results(struct walker *walker, size_t rank,
                                   work == HR_BACKWARD || work == HR_BACKWARD_DATA,
                                   work == HR_BACKWARD || work == HR_BACKWARD_WEIGHTS};
     for (enum result result = OUTPUT; result < RESULTS; result++) {
-        int64_t *when = ended(walker, result, part, action->micro);
+        int64_t *when = &walker->ended[place(walker, result, part, action->micro)];
         if (leaves[result] && *when != NEVER)
             return hr_fail(
                 HR_E_FAILED, "%s: rank %zu does the %s of micro-batch %u, chunk %u twice",
@@ -121,31 +152,61 @@ static enum hr_status leave_results(struct walker *walker, size_t rank,
         if (leaves[result])
             *when = span->end;
     }
-    walker->walk->messages += sends(walker->shape, part, work);
     return HR_OK;
+}
+
+/* An action's output, or dx, goes to the part beside it, unless it is at an end of the model. Out:
+ * which part, and false where nothing goes anywhere. */
+static bool hand_over(struct walker *walker, size_t rank, const struct hr_pipeline_span *span,
+                      size_t *to)
+{
+    const size_t K = walker->shape->stages, from = part_of(walker->shape, rank, &span->action);
+    const bool forward = span->action.work == HR_FORWARD;
+    const struct hr_pipeline_costs *costs = walker->costs;
+    if (span->action.work == HR_BACKWARD_WEIGHTS ||
+        from == (forward ? K * walker->shape->chunks - 1 : 0))
+        return false;
+    *to = forward ? from + 1 : from - 1;
+    walker->there[place(walker, forward ? OUTPUT : DX, from, span->action.micro)] =
+        K > 1 && costs->arrival ? costs->arrival(costs->arg, from, *to, span->end) : span->end;
+    walker->walk->messages += K > 1;
+    return true;
 }
 
 /* --- all of them --- */
 
-/* As far as a rank gets; `moved` says whether that was anywhere. */
-static enum hr_status go_on(struct walker *walker, size_t r, bool *moved)
+/* A rank that is not at work begins its next action, if its inputs are known. */
+static void begin(struct walker *walker, size_t r)
 {
     struct hr_rank_walk *rank = &walker->walk->rank[r];
-    while (walker->next[r] < rank->count) {
-        const size_t i = walker->next[r];
-        struct hr_pipeline_span *span = &rank->span[i];
-        const size_t part = part_of(walker->shape, r, &span->action);
-        struct need missing;
-        const int64_t ready = inputs_ready(walker, r, &span->action, &missing);
-        const int64_t free_at = i > 0 ? rank->span[i - 1].end : 0;
-        if (ready == NEVER)
-            return HR_OK;
-        span->start = ready > free_at ? ready : free_at;
-        span->end = span->start + cost_of(&walker->costs->part[part], span->action.work);
-        HR_TRY(leave_results(walker, r, span));
-        walker->next[r]++;
-        *moved = true;
-    }
+    const size_t i = walker->next[r];
+    struct need missing;
+    if (i == rank->count || walker->until[walker->leaves + r] != IDLE)
+        return;
+    struct hr_pipeline_span *span = &rank->span[i];
+    const size_t part = part_of(walker->shape, r, &span->action);
+    const int64_t ready = inputs_ready(walker, r, &span->action, &missing);
+    const int64_t free_at = i > 0 ? rank->span[i - 1].end : 0;
+    if (ready == NEVER)
+        return;
+    const int64_t again = again_cost(walker, part, &span->action);
+    span->start = ready > free_at ? ready : free_at;
+    span->end = span->start + again + cost_of(&walker->costs->part[part], span->action.work);
+    walker->last[part] = span->action.micro;
+    rank->again += again;
+    set_until(walker, r, span->end);
+}
+
+static enum hr_status end(struct walker *walker, size_t r)
+{
+    const struct hr_pipeline_span *span = &walker->walk->rank[r].span[walker->next[r]++];
+    size_t to = 0;
+    HR_TRY(mark(walker, r, span));
+    set_until(walker, r, IDLE);
+    const bool sent = hand_over(walker, r, span, &to);
+    begin(walker, r);
+    if (sent)
+        begin(walker, to % walker->shape->stages);
     return HR_OK;
 }
 
@@ -176,7 +237,7 @@ static enum hr_status check_complete(const struct walker *walker)
     for (enum result result = OUTPUT; result < RESULTS; result++)
         for (size_t part = 0; part < K * walker->shape->chunks; part++)
             for (size_t m = 0; m < M; m++)
-                if (*ended(walker, result, part, m) == NEVER)
+                if (walker->ended[place(walker, result, part, m)] == NEVER)
                     return hr_fail(HR_E_FAILED,
                                    "%s: rank %zu never does the %s of micro-batch %zu, chunk %zu",
                                    walker->schedule->name, part % K, names[result], m, part / K);
@@ -186,13 +247,12 @@ static enum hr_status check_complete(const struct walker *walker)
 static enum hr_status walk_all(struct walker *walker)
 {
     const size_t K = walker->shape->stages;
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        for (size_t r = 0; r < K; r++)
-            HR_TRY(go_on(walker, r, &moved));
-    }
-    for (size_t r = 0; r < K; r++)
+    size_t r;
+    for (r = 0; r < K; r++)
+        begin(walker, r);
+    while (first_to_end(walker, &r))
+        HR_TRY(end(walker, r));
+    for (r = 0; r < K; r++)
         if (walker->next[r] < walker->walk->rank[r].count)
             return fail_stuck(walker);
     return check_complete(walker);
@@ -248,7 +308,6 @@ static enum hr_status take_lists(struct walker *walker)
         most = walk->rank[r].count > most ? walk->rank[r].count : most;
         total += walk->rank[r].count;
     }
-    HR_TRY(hr_memory_ask("a pipeline on paper", total * sizeof *walk->span));
     walk->span = calloc(total + 1, sizeof *walk->span);
     list = calloc(most + 1, sizeof *list);
     if (!walk->rank || !walk->span || !list) {
@@ -271,14 +330,24 @@ static enum hr_status take_lists(struct walker *walker)
 static enum hr_status take_memory(struct walker *walker)
 {
     const struct hr_pipeline_shape *shape = walker->shape;
-    const size_t results = RESULTS * shape->stages * shape->chunks * shape->micro_batches;
-    HR_TRY(hr_memory_ask("a pipeline on paper", results * sizeof *walker->ended));
-    walker->ended = malloc(results * sizeof *walker->ended);
+    const size_t results = shape->stages * shape->chunks * shape->micro_batches;
+    const size_t times = (RESULTS + DW) * results;
+    HR_TRY(hr_memory_ask("a pipeline on paper",
+                         times * sizeof *walker->ended +
+                             RESULTS * results * sizeof(struct hr_pipeline_span)));
+    for (walker->leaves = 1; walker->leaves < shape->stages;)
+        walker->leaves *= 2;
+    walker->ended = malloc(times * sizeof *walker->ended);
+    walker->until = malloc(2 * walker->leaves * sizeof *walker->until);
     walker->next = calloc(shape->stages, sizeof *walker->next);
-    if (!walker->ended || !walker->next)
+    walker->last = calloc(shape->stages * shape->chunks, sizeof *walker->last);
+    if (!walker->ended || !walker->until || !walker->next || !walker->last)
         return hr_fail(HR_E_NOMEM, "no memory to walk a pipeline of %zu results", results);
-    for (size_t i = 0; i < results; i++)
+    walker->there = walker->ended + RESULTS * results;
+    for (size_t i = 0; i < times; i++)
         walker->ended[i] = NEVER;
+    for (size_t i = 0; i < 2 * walker->leaves; i++)
+        walker->until[i] = IDLE;
     return take_lists(walker);
 }
 
@@ -296,7 +365,9 @@ enum hr_status hr_pipeline_walk(const struct hr_pipeline_schedule *schedule,
     else
         hr_pipeline_walk_fini(out);
     free(walker.ended);
+    free(walker.until);
     free(walker.next);
+    free(walker.last);
     return status;
 }
 

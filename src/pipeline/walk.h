@@ -1,9 +1,10 @@
 /* walk.h - how long a schedule takes: the lists of its ranks, walked on paper.
  *
  * Model:     a rank does its actions in order, each as soon as its inputs are there (schedule.h).
- *            What another rank needs is sent when an action ends and is there `message` later; the
- *            sender goes on meanwhile, and messages do not meet. The whole backward takes as long
- *            as both of its halves. Asynchronous schedules walk alike: their updates take no time.
+ *            What another rank needs is sent when an action ends, and is there when `arrival` says,
+ *            at once where nobody says it; the sender goes on meanwhile. The whole backward takes
+ *            as long as both of its halves. Asynchronous schedules walk alike: their updates take
+ *            no time.
  * Units:     time in any unit, the costs'. M times the sum of all costs stays below 2^62.
  * Threads:   none; the figures are the same everywhere.
  * Test:      tests/unit/pipeline/test_walk.c, against tests/support/pipeline_ticks.h
@@ -18,9 +19,16 @@ struct hr_part_cost {
     int64_t forward, backward_data, backward_weights;
 };
 
+/* When what part `from` sends at `now` to the part beside it, of another rank, is there: not before
+ * now. Asked in order of time; at one time, of ranks in their order. */
+typedef int64_t (*hr_arrival_fn)(void *arg, size_t from, size_t to, int64_t now);
+
 struct hr_pipeline_costs {
     const struct hr_part_cost *part; /* (K * V) in the order of the layers */
-    int64_t message;                 /* from the end of an action to another rank */
+    hr_arrival_fn arrival;           /* NULL: messages take no time */
+    void *arg;
+    bool recompute; /* a part has the activations of the micro-batch that it computed last: before
+                       the backward of another, forward is computed again */
 };
 
 struct hr_pipeline_span {
@@ -33,6 +41,7 @@ struct hr_rank_walk {
     size_t count;
     int64_t idle;  /* until the makespan */
     size_t stored; /* the most activations at once, as in schedule.h */
+    int64_t again; /* time of forward that was computed again */
 };
 
 struct hr_pipeline_walk {

@@ -8,12 +8,20 @@
 
 enum { PARTS = 128, WIDTH = 80 };
 
+static int64_t later(void *arg, size_t from, size_t to, int64_t now)
+{
+    const int64_t *message = arg;
+    (void)from;
+    (void)to;
+    return now + *message;
+}
+
 /* Every part takes `time` for each of the three. */
 static char *draw(const struct hr_pipeline_schedule *schedule, struct hr_pipeline_shape shape,
                   int64_t time, int64_t message, size_t width)
 {
     struct hr_part_cost part[PARTS];
-    const struct hr_pipeline_costs costs = {.part = part, .message = message};
+    const struct hr_pipeline_costs costs = {.part = part, .arrival = later, .arg = &message};
     struct hr_pipeline_walk walk;
     char *text;
     for (size_t p = 0; p < PARTS; p++)

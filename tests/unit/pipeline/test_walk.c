@@ -10,14 +10,21 @@ enum { MOST = 16, CHUNKS = 4 };
 
 static struct ticks ticks;
 
-static struct hr_pipeline_costs as_costs(const struct ticks_costs *costs,
+static int64_t after_a_while(void *arg, size_t from, size_t to, int64_t now)
+{
+    const struct ticks_costs *costs = arg;
+    assert_true(from + 1 == to || to + 1 == from);
+    return now + costs->message;
+}
+
+static struct hr_pipeline_costs as_costs(struct ticks_costs *costs,
                                          struct hr_part_cost part[TICKS_PARTS])
 {
     for (size_t p = 0; p < TICKS_PARTS; p++)
         part[p] =
             (struct hr_part_cost){costs->work[HR_FORWARD][p], costs->work[HR_BACKWARD_DATA][p],
                                   costs->work[HR_BACKWARD_WEIGHTS][p]};
-    return (struct hr_pipeline_costs){.part = part, .message = costs->message};
+    return (struct hr_pipeline_costs){.part = part, .arrival = after_a_while, .arg = costs};
 }
 
 /* 1 to 5 for every work of every part, messages 0 to 3. */
@@ -54,7 +61,7 @@ static void check_rank(const struct hr_pipeline_schedule *schedule,
 }
 
 static void check_walk(const struct hr_pipeline_schedule *schedule,
-                       const struct hr_pipeline_shape *shape, const struct ticks_costs *costs)
+                       const struct hr_pipeline_shape *shape, struct ticks_costs *costs)
 {
     struct hr_part_cost part[TICKS_PARTS];
     const struct hr_pipeline_costs same = as_costs(costs, part);
@@ -84,7 +91,7 @@ static void walks_are_those_of_the_twin(void **state)
         for (shape.chunks = 1; shape.chunks <= CHUNKS; shape.chunks++)
             for (shape.stages = 1; shape.stages <= MOST; shape.stages++)
                 for (shape.micro_batches = 1; shape.micro_batches <= MOST; shape.micro_batches++) {
-                    const struct ticks_costs costs = random_costs(which++);
+                    struct ticks_costs costs = random_costs(which++);
                     if (schedule->check(&shape) == HR_OK)
                         check_walk(schedule, &shape, &costs);
                 }
@@ -95,7 +102,7 @@ static void bubbles_are_the_formulas_where_costs_are_equal(void **state)
     const struct hr_pipeline_schedule *schedule;
     struct hr_pipeline_shape shape = {.chunks = 1};
     struct hr_part_cost part[TICKS_PARTS];
-    const struct ticks_costs ones = ticks_equal(1, 1, 1);
+    struct ticks_costs ones = ticks_equal(1, 1, 1);
     const struct hr_pipeline_costs costs = as_costs(&ones, part);
     (void)state;
     for (size_t i = 0; (schedule = hr_pipeline_schedule_at(i)); i++)
@@ -108,6 +115,67 @@ static void bubbles_are_the_formulas_where_costs_are_equal(void **state)
                 CHECK_NEAR(walk.bubble, schedule->bubble(&shape), 1e-12, 1e-12);
                 hr_pipeline_walk_fini(&walk);
             }
+}
+
+struct asked {
+    int64_t last;
+    size_t times;
+};
+
+static int64_t one_later(void *arg, size_t from, size_t to, int64_t now)
+{
+    struct asked *asked = arg;
+    (void)from;
+    (void)to;
+    assert_true(now >= asked->last);
+    asked->last = now;
+    asked->times++;
+    return now + 1;
+}
+
+/* Links that are busy with what came before depend on it. */
+static void messages_are_asked_for_in_order_of_time(void **state)
+{
+    const struct hr_pipeline_schedule *schedule;
+    struct hr_part_cost part[TICKS_PARTS];
+    (void)state;
+    for (size_t i = 0; (schedule = hr_pipeline_schedule_at(i)); i++)
+        for (uint32_t which = 0; which < 20; which++) {
+            const struct hr_pipeline_shape shape = {1 + which % 9, 18, 1};
+            struct ticks_costs costs = random_costs(which);
+            struct hr_pipeline_walk walk;
+            struct asked asked = {0};
+            struct hr_pipeline_costs with = as_costs(&costs, part);
+            with.arrival = one_later;
+            with.arg = &asked;
+            if (schedule->check(&shape) != HR_OK)
+                continue;
+            CHECK_OK(hr_pipeline_walk(schedule, &shape, &with, &walk));
+            assert_int_equal(asked.times, walk.messages);
+            hr_pipeline_walk_fini(&walk);
+        }
+}
+
+/* Forward is computed again where another micro-batch was computed since: in GPipe always, but for
+ * a single one; in 1F1B never on the last rank. */
+static void forward_that_is_computed_again_takes_its_time(void **state)
+{
+    const struct hr_part_cost part[] = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+    const struct hr_pipeline_costs costs = {.part = part, .recompute = true};
+    (void)state;
+    for (size_t M = 1; M <= 8; M++) {
+        const struct hr_pipeline_shape shape = {3, M, 1};
+        struct hr_pipeline_walk walk;
+        CHECK_OK(hr_pipeline_walk(&hr_schedule_gpipe, &shape, &costs, &walk));
+        assert_int_equal(walk.makespan, (M + 2) * (M > 1 ? 4 : 3));
+        for (size_t r = 0; r < 3; r++)
+            assert_int_equal(walk.rank[r].again, M > 1 ? M : 0);
+        hr_pipeline_walk_fini(&walk);
+        CHECK_OK(hr_pipeline_walk(&hr_schedule_1f1b, &shape, &costs, &walk));
+        assert_int_equal(walk.rank[2].again, 0);
+        assert_int_equal(walk.rank[0].again, M > 1 ? M : 0);
+        hr_pipeline_walk_fini(&walk);
+    }
 }
 
 /* --- lists that cannot be walked --- */
@@ -182,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_are_those_of_the_twin),
         cmocka_unit_test(bubbles_are_the_formulas_where_costs_are_equal),
+        cmocka_unit_test(messages_are_asked_for_in_order_of_time),
+        cmocka_unit_test(forward_that_is_computed_again_takes_its_time),
         cmocka_unit_test(a_schedule_that_never_ends_is_told_with_who_waits_for_whom),
         cmocka_unit_test(actions_that_come_twice_or_never_are_named),
     };
