@@ -370,6 +370,8 @@ static void describe(const struct hr_launch_options *options)
     about->workers = (uint32_t)options->stall.workers;
     about->owners = (uint32_t)options->stall.owners;
     about->waits = (uint32_t)options->stall.waits;
+    about->first_stage = (uint32_t)options->stall.first_stage;
+    about->stages = (uint32_t)options->stall.stages;
 }
 
 enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)

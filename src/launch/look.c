@@ -27,6 +27,8 @@ static struct hr_wait_rules rules_of(const struct hr_control *control, int64_t l
         .warn_ns = long_ns,
         .workers = trains && about->workers < control->nranks ? about->workers : control->nranks,
         .owners = about->owners,
+        .first_stage = about->first_stage,
+        .stages = about->stages,
         .waits = !trains                                ? HR_WAITS_FOR_STEP
                  : about->waits <= HR_WAITS_FOR_SLOWEST ? (enum hr_waits_for)about->waits
                                                         : HR_WAITS_FOR_SERVERS,

@@ -13,6 +13,22 @@ static bool is_worker(const struct hr_waits *waits, size_t r)
     return r < waits->rules.workers;
 }
 
+/* The worker of whose pipeline rank r is; SIZE_MAX: of none. */
+static size_t replica_of(const struct hr_waits *waits, size_t r)
+{
+    const struct hr_wait_rules *rules = &waits->rules;
+    if (rules->stages < 2)
+        return SIZE_MAX;
+    if (is_worker(waits, r))
+        return r;
+    return r < rules->first_stage ? SIZE_MAX : (r - rules->first_stage) / (rules->stages - 1);
+}
+
+static bool is_stage(const struct hr_waits *waits, size_t r)
+{
+    return !is_worker(waits, r) && replica_of(waits, r) != SIZE_MAX;
+}
+
 /* It computes, or does what it will between two collectives. */
 static bool is_away(const struct hr_seen_rank *rank)
 {
@@ -50,7 +66,7 @@ static int64_t waited(const struct hr_waits *waits, size_t r)
     int64_t since = rank->awake_since;
     if (rank->view.over || rank->view.stopped)
         return 0;
-    if (is_worker(waits, r))
+    if (is_worker(waits, r) || is_stage(waits, r))
         return phase == HR_PHASE_COMMUNICATE || phase == HR_PHASE_CUT ? waits->now - since : 0;
     if (phase != HR_PHASE_SERVE)
         return 0;
@@ -82,7 +98,9 @@ int64_t hr_waits_time(const struct hr_waits *waits, size_t waiter, size_t c)
 {
     const struct hr_seen_rank *rank = &waits->rank[c];
     const int64_t time = waited(waits, waiter);
-    const bool server = !is_worker(waits, waiter);
+    const bool server = !is_worker(waits, waiter) && !is_stage(waits, waiter);
+    const bool together =
+        !server && replica_of(waits, waiter) == replica_of(waits, c) && waits->rules.stages > 1;
     bool held = false;
     if (waiter == c || time == 0)
         return 0;
@@ -90,7 +108,9 @@ int64_t hr_waits_time(const struct hr_waits *waits, size_t waiter, size_t c)
         held = time >= waits->rules.warn_ns / 2;
     else if (rank->view.phase == HR_PHASE_STARTING)
         held = !server || is_worker(waits, c);
-    else if (is_away(rank))
+    else if (is_away(rank) && together)
+        held = waits->now > rank->since;
+    else if (is_away(rank) && !is_stage(waits, waiter))
         held = server || waits->rank[waiter].view.phase == HR_PHASE_CUT ||
                awaits_gradient(waits, waiter, c);
     return held ? time : 0;

@@ -6,6 +6,7 @@
  *            a rank that starts: for it everybody waits, since all begin together
  *            a worker that computes a gradient: for it wait those at a cut; servers that have
  *            nothing else to take; and those who communicate, as enum hr_waits_for says.
+ *            a rank of its own pipeline that computes: for it the others wait
  *            So it is with who is between two collectives, whose step is the next one's number
  *            a stopped process: for it waits whoever has not moved for half as long as is long
  *   Not told what phases cannot tell: who holds up others while all communicate, or all stand at
@@ -29,9 +30,10 @@ enum hr_waits_for {
 };
 
 struct hr_wait_rules {
-    int64_t warn_ns; /* waits as long as that are long; 0: say nothing of them */
-    size_t workers;  /* the ranks behind them are servers */
-    size_t owners;   /* workers that own a shard; the first ones */
+    int64_t warn_ns;            /* waits as long as that are long; 0: say nothing of them */
+    size_t workers;             /* the ranks behind them are servers, */
+    size_t first_stage, stages; /* and then, with pipelines of `stages` ranks, workers' others */
+    size_t owners;              /* workers that own a shard; the first ones */
     enum hr_waits_for waits;
 };
 

@@ -195,6 +195,19 @@ static void who_waits_for_a_server_does_not_wait_for_who_computes(void **state)
     check_said(&run, "");
 }
 
+/* Two workers, a server, and pipelines of three: ranks 3 and 4 are stages of worker 0, 5 and 6 of
+ * worker 1. Stage 4 computes; its replica waits for it, and nobody else does. */
+static void stages_wait_for_those_of_their_pipeline(void **state)
+{
+    struct run run;
+    (void)state;
+    begin(&run, 7, (struct hr_wait_rules){.workers = 2, .first_stage = 3, .stages = 3});
+    pass(&run, 5, "w3 c7 s c3 c3 w6 w6");
+    pass(&run, 6, "w3 w8 s w3 c3 c8 w8");
+    check_said(&run, COMPUTES("4", "104", "3", "10.0") "; rank 0 and 1 more have waited up to "
+                                                       "10.0 s for it (--stall-warn)\n");
+}
+
 static void at_a_cut_all_wait_for_who_computes(void **state)
 {
     struct run run;
@@ -357,6 +370,7 @@ int main(void)
         cmocka_unit_test(several_are_named_in_one_line_and_others_when_they_join),
         cmocka_unit_test(who_is_behind_is_named_though_it_gets_on),
         cmocka_unit_test(who_waits_for_a_server_does_not_wait_for_who_computes),
+        cmocka_unit_test(stages_wait_for_those_of_their_pipeline),
         cmocka_unit_test(at_a_cut_all_wait_for_who_computes),
         cmocka_unit_test(behind_a_gate_wait_is_for_who_has_computed_as_long),
         cmocka_unit_test(a_server_waits_when_all_workers_compute),
