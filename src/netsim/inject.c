@@ -36,6 +36,20 @@ int64_t hr_inject_ps(const struct hr_inject *inject, uint64_t seed, size_t rank,
     return slowed < (double)HR_PS_NEVER ? (int64_t)floor(slowed + 0.5) : HR_PS_NEVER;
 }
 
+double hr_inject_stage_factor(const struct hr_inject *inject, uint64_t seed, size_t rank,
+                              size_t stage, uint64_t step)
+{
+    double factor = 1;
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        const bool of_stage = entry->stage == HR_INJECT_ALL || entry->stage == stage;
+        if (of_stage && is_of(entry, HR_INJECT_SLOW_STAGE, rank) &&
+            strikes(entry, i, seed, rank, step))
+            factor *= entry->factor;
+    }
+    return factor;
+}
+
 int64_t hr_inject_stall_ps(const struct hr_inject *inject, size_t rank, uint64_t step)
 {
     int64_t ps = 0;

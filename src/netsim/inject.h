@@ -4,6 +4,7 @@
  * Text:      a comma list of
  *                slow:RANKxF                    every step of RANK takes F times as long
  *                slow:RANKxF@P%                 only with probability P %, drawn for each step
+ *                slow:stage:RANK:KxF[@P%]       the same of stage K of RANK's pipeline alone
  *                stall:RANK@step=N+T            RANK waits T before its step N
  *                stall:any@p=P, =PxN            under --schedule explore: at each event somebody
  *                                               stands still with probability P, a worker or a
@@ -26,9 +27,10 @@
  *                nan:RANK@step=N                a number in RANK's gradient of step N is NaN
  *                flip-bit:weights:RANK@step=N   one bit of RANK's copy of the weights flips before
  *                                               its step N
- *            RANK is a worker; for slow, stall and load also *, every one of them. Steps and inputs
- *            are counted from 0, each worker's and server's by itself; a worker that came back goes
- *            on counting. F 0.001 to 1000; P % up to 100, P less than 1; T a time, at most 24h. As
+ *            RANK is a worker; for slow, stall and load also *, every one of them, as K may be.
+ *            Steps and inputs are counted from 0, each worker's and server's by itself; a worker
+ *            that came back goes on counting.
+ *            F 0.001 to 1000; P % up to 100, P less than 1; T a time, at most 24h. As
  *            slow:3x2,slow:*x3@10%,stall:1@step=50+3s. What slows one step is multiplied; stalls
  *            and loading come on top and are not stretched.
  * Draws:     Philox of (seed, rank, step, place in the list, or server and attempt): the same
@@ -50,6 +52,7 @@ enum { HR_INJECT_ENTRIES = 64, HR_INJECT_MOST_DROPS = 20, HR_INJECT_LONGEST_STAL
 
 enum hr_inject_kind {
     HR_INJECT_SLOW,
+    HR_INJECT_SLOW_STAGE,
     HR_INJECT_STALL,
     HR_INJECT_STALL_ANY,
     HR_INJECT_LOAD,
@@ -67,6 +70,7 @@ enum hr_inject_kind {
 struct hr_inject_entry {
     enum hr_inject_kind kind;
     size_t rank;        /* a worker, or a server */
+    size_t stage;       /* slow:stage: of its pipeline */
     double factor;      /* slow */
     double probability; /* slow, drop-push, kill:any, stall:any: 0 to 1 */
     uint64_t step;      /* stall, kill, nan, flip-bit; of any: how often at most */
@@ -102,6 +106,9 @@ bool hr_inject_has(const struct hr_inject *inject, enum hr_inject_kind kind);
  * loading. At most HR_PS_NEVER, as those below. */
 int64_t hr_inject_ps(const struct hr_inject *inject, uint64_t seed, size_t rank, uint64_t step,
                      int64_t base_ps);
+/* How many times as long stage `stage` of its pipeline takes, all else being equal. */
+double hr_inject_stage_factor(const struct hr_inject *inject, uint64_t seed, size_t rank,
+                              size_t stage, uint64_t step);
 /* How long it stalls before that step. */
 int64_t hr_inject_stall_ps(const struct hr_inject *inject, size_t rank, uint64_t step);
 /* How much longer each of its batches takes to load. */

@@ -61,15 +61,28 @@ static bool read_step(const char *text, uint64_t *step)
 
 /* --- entries, behind their names */
 
-/* RANKxF[@P%] */
-static bool read_slow(char *text, struct hr_inject_entry *entry)
+/* xF[@P%], behind what is slow, which is cut off. */
+static bool read_factor(char *text, struct hr_inject_entry *entry)
 {
     entry->probability = 1;
     char *chance = cut_at(text, '@');
     char *factor = cut_at(text, 'x');
-    return factor && read_rank(text, &entry->rank) && hr_parse_number(factor, &entry->factor) &&
-           entry->factor >= least_factor && entry->factor <= most_factor &&
-           (!chance || read_percent(chance, &entry->probability));
+    return factor && hr_parse_number(factor, &entry->factor) && entry->factor >= least_factor &&
+           entry->factor <= most_factor && (!chance || read_percent(chance, &entry->probability));
+}
+
+/* RANKxF[@P%] */
+static bool read_slow(char *text, struct hr_inject_entry *entry)
+{
+    return read_factor(text, entry) && read_rank(text, &entry->rank);
+}
+
+/* RANK:STAGExF[@P%] */
+static bool read_slow_stage(char *text, struct hr_inject_entry *entry)
+{
+    const bool slow = read_factor(text, entry);
+    const char *stage = cut_at(text, ':');
+    return slow && stage && read_rank(text, &entry->rank) && read_rank(stage, &entry->stage);
 }
 
 /* RANK@step=N+T */
@@ -139,6 +152,8 @@ struct form {
 
 /* A name that begins another stands behind it. */
 static const struct form forms[] = {
+    {"slow:stage:", HR_INJECT_SLOW_STAGE, read_slow_stage, "RANK:STAGExFACTOR[@P%]",
+     "slow:stage:0:1x3 or slow:stage:*:1x3@10% (factor 0.001 to 1000)", NULL, false, NULL},
     {"slow:", HR_INJECT_SLOW, read_slow, "RANKxFACTOR[@P%]",
      "slow:3x2 or slow:*x3@10% (factor 0.001 to 1000)", NULL, false, NULL},
     {"stall:any@", HR_INJECT_STALL_ANY, read_any, "p=P[xN]",
@@ -275,7 +290,8 @@ enum hr_status hr_inject_parse(const char *where, const char *text, size_t worke
 
 static bool is_delay(enum hr_inject_kind kind)
 {
-    return kind == HR_INJECT_SLOW || kind == HR_INJECT_STALL || kind == HR_INJECT_LOAD;
+    return kind == HR_INJECT_SLOW || kind == HR_INJECT_SLOW_STAGE || kind == HR_INJECT_STALL ||
+           kind == HR_INJECT_LOAD;
 }
 
 const char *hr_inject_timed(const char *text)

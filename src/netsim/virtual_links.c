@@ -20,6 +20,13 @@ void hr_links_fini(struct hr_links *links)
     *links = (struct hr_links){0};
 }
 
+void hr_links_clear(struct hr_links *links)
+{
+    links->sent = 0;
+    for (size_t i = 0; i < links->nchannels; i++)
+        links->channel[i] = (struct hr_channel){0};
+}
+
 /* One link of a path. */
 struct hop {
     const struct hr_wire *wire;

@@ -37,6 +37,8 @@ struct hr_passage {
 /* All links free at time 0. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_links_init(struct hr_links *links, const struct hr_topology *topology);
 void hr_links_fini(struct hr_links *links);
+/* As after init. */
+void hr_links_clear(struct hr_links *links);
 
 /* Send `bytes` from node to node at `now_ps`, and say when they start, leave and arrive. Calls are
  * in order of time. A node's message to itself passes at once. */

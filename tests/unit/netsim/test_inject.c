@@ -34,6 +34,21 @@ static void a_slow_rank_is_slow_at_every_step(void **state)
                         (rank == 3 ? 20 : 10) * ms);
 }
 
+static void a_stage_is_slow_by_itself(void **state)
+{
+    (void)state;
+    const struct hr_inject inject = parsed("slow:stage:3:1x2,slow:stage:*:2x4@50%,slow:0x8");
+    size_t struck = 0;
+    for (uint64_t step = 0; step < 1000; step++) {
+        assert_true(hr_inject_stage_factor(&inject, check_seed(), 3, 1, step) == 2);
+        assert_true(hr_inject_stage_factor(&inject, check_seed(), 2, 1, step) == 1);
+        assert_true(hr_inject_stage_factor(&inject, check_seed(), 0, 0, step) == 1);
+        assert_true(hr_inject_ps(&inject, check_seed(), 3, step, ms) == ms);
+        struck += hr_inject_stage_factor(&inject, check_seed(), 5, 2, step) == 4;
+    }
+    assert_in_range(struck, 400, 600);
+}
+
 static void a_stall_comes_once_and_is_not_stretched(void **state)
 {
     (void)state;
@@ -265,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_changes_nothing),
         cmocka_unit_test(a_slow_rank_is_slow_at_every_step),
+        cmocka_unit_test(a_stage_is_slow_by_itself),
         cmocka_unit_test(a_stall_comes_once_and_is_not_stretched),
         cmocka_unit_test(loading_is_slow_for_every_batch_of_a_rank),
         cmocka_unit_test(chance_strikes_as_often_as_it_says),
