@@ -9,6 +9,8 @@
  *              apart    (other algorithms, and updates that need norms: --clip-norm, lars, lamb)
  *                       every rank gets the sum and updates its own replica, with a state of its
  *                       own.
+ *            A worker alone whose ranks have split its gradient, and wait, has as many threads
+ *            for its update: there is nothing to sum.
  *            Gradients are summed at once, or (--overlap) in buckets while backward goes on:
  *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
@@ -34,6 +36,7 @@
 #include "base/parse.h"
 #include "base/size.h"
 #include "base/vec.h"
+#include "kernels/team.h"
 #include "strategy/before_image.h"
 #include "strategies/buckets.h"
 #include "strategy/settle.h"
@@ -129,6 +132,32 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     hr_account_turn(&worker->stats->account, was);
 }
 
+/* --- a worker alone --- */
+
+enum { PIECE = 1 << 12 }; /* elements that a thread updates at a time */
+
+static bool is_alone(const struct hr_shared_state *shared)
+{
+    return shared->update_threads > 1 && shared->workers == 1 && is_fused(shared);
+}
+
+static void update_piece(void *arg, size_t piece, size_t thread)
+{
+    const struct hr_worker *worker = arg;
+    const size_t begin = piece * PIECE;
+    (void)thread;
+    hr_step_update(&own_of(worker)->step, begin, hr_min_size(PIECE, worker->shared->params - begin),
+                   worker->weights + begin, worker->state, worker->grads + begin);
+}
+
+static void update_alone(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    hr_team_run(shared->update_threads, (shared->params + PIECE - 1) / PIECE, update_piece, worker);
+    hr_account_turn(&worker->stats->account, was);
+}
+
 /* Elements that a bucket has at least. */
 struct setup {
     size_t least;
@@ -177,7 +206,8 @@ static void stop(struct hr_worker *worker)
 static bool ready(void *arg)
 {
     struct hr_worker *worker = arg;
-    return !own_of(worker)->offered || hr_buckets_test(&own_of(worker)->buckets);
+    return !own_of(worker)->offered || is_alone(worker->shared) ||
+           hr_buckets_test(&own_of(worker)->buckets);
 }
 
 /* Apart: update this worker's replica. */
@@ -214,7 +244,10 @@ static void keep_stripe(const struct hr_worker *worker, uint64_t index)
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     if (own_of(worker)->offered) {
-        HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
+        if (is_alone(worker->shared))
+            update_alone(worker);
+        else
+            HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
         own_of(worker)->offered = false;
         hr_count_traffic(worker);
         if (!is_fused(worker->shared))
@@ -231,16 +264,25 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
+/* One alone has nothing to add: it updates when all is there. */
 static void final(struct hr_worker *worker, size_t offset)
 {
-    hr_buckets_final(&own_of(worker)->buckets, offset);
+    if (!is_alone(worker->shared))
+        hr_buckets_final(&own_of(worker)->buckets, offset);
 }
 
 static void offer(struct hr_worker *worker)
 {
+    own_of(worker)->offered = true;
+    if (is_alone(worker->shared))
+        return;
     hr_buckets_final(&own_of(worker)->buckets, 0);
     worker->bell = own_of(worker)->buckets.bell;
-    own_of(worker)->offered = true;
+}
+
+static bool meets(const struct hr_worker *worker)
+{
+    return !is_alone(worker->shared);
 }
 
 static void export_part(struct hr_worker *worker)
@@ -295,12 +337,6 @@ static uint64_t settle(struct hr_shared_state *shared)
         take_replica(shared, record->seat[first].worker);
     hr_term_settled(shared, record, index);
     return index;
-}
-
-static bool meets(const struct hr_worker *worker)
-{
-    (void)worker;
-    return true;
 }
 
 const struct hr_strategy hr_strategy_allreduce = {

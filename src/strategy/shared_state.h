@@ -144,9 +144,11 @@ struct hr_shared_state {
     struct hr_begins_with begins_with;
     struct hr_group_options group_options;
     size_t workers, servers, params;
-    size_t copies; /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */
-    bool outlives; /* the run outlives ranks that are lost (--on-loss) */
-    bool reissues; /* their batches are handed out again (--lost-batch) */
+    size_t
+        update_threads; /* that a worker whose other ranks wait may take (kernels/team.h); 0: 1 */
+    size_t copies;      /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */
+    bool outlives;      /* the run outlives ranks that are lost (--on-loss) */
+    bool reissues;      /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
     bool repeats;                  /* a replay: shards take losses when they are told to */

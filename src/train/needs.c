@@ -69,6 +69,8 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
     else
         needs->reserved +=
             ((played ? buffers : run->job.nranks) + prefetches * shared->workers) * stack_bytes();
+    if (shared->update_threads > 1)
+        needs->reserved += shared->workers * (shared->update_threads - 1) * stack_bytes();
 }
 
 enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *checkpoint,

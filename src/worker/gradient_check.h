@@ -28,6 +28,7 @@ struct hr_gradient_check {
     float *grads;     /* borrowed */
     size_t unchecked; /* grads [0, unchecked) may still change */
     size_t nan_at;    /* this one becomes NaN when it is checked, on purpose; SIZE_MAX: none */
+    size_t threads;   /* that look; 0: one */
     size_t found;     /* one that is not finite; SIZE_MAX: there was none so far */
 };
 

@@ -298,6 +298,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     const uint64_t hits = worker->stats->prefetch_hits;
     hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
                             hr_conditions_nan_at(self->job, worker->rank, worker->steps));
+    self->check.threads = worker->shared->update_threads;
     size_t samples = share.count;
     struct hr_batch_result result;
     if (self->job->pipeline)
