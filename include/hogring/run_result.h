@@ -82,7 +82,27 @@ struct hr_stage_report {
     double madds_share;    /* of the multiply-adds of a gradient */
     double busy_s, wait_s; /* within steps; wait_s NaN: one process played all ranks */
     uint64_t bytes;        /* handed over to other stages */
-    size_t peak;           /* most micro-batches (of chunks) whose activations it kept at once */
+    size_t peak;           /* most micro-batches (of chunks) that it kept at once */
+    double again_s;        /* of busy_s: forward passes computed again */
+    /* Of a pipeline that never drains: how many of the stage's own updates lay between the read of
+     * the weights that its forward, and backward, took and the update by their gradient; means over
+     * all gradients but those while it filled. And how many versions of its weights that takes. */
+    double stale_forward, stale_backward;
+    size_t versions;
+};
+
+/* Forward passes that stages compute again instead of keeping what they gave; all of one worker. */
+struct hr_recompute_report {
+    bool on;
+    size_t bytes, bytes_without; /* that the stages' activations take, and would without it */
+    double share;                /* of the multiply-adds of a gradient, on top of them */
+};
+
+/* What a stage did, and when. */
+struct hr_stage_span {
+    size_t stage, micro_batch, chunk;
+    char work; /* F forward; B backward, or D for the data and W for the weights */
+    double start_s, end_s;
 };
 
 struct hr_pipeline_report {
@@ -91,7 +111,28 @@ struct hr_pipeline_report {
     double bubble;                 /* idle / (stages x span of steps), measured; NaN: not known */
     double formula;                /* the same by the schedule's paper */
     uint64_t bytes;                /* between stages */
+    bool never_drains;             /* but at cuts; then: */
+    uint64_t gradients, filling;   /* of all workers, and those of them while the pipeline filled */
     struct hr_stage_report *stage; /* (stages) owned */
+    size_t nspans;
+    /* (nspans) owned: worker 0's last step; in virtual time, a step like its first; none where one
+     * process played all ranks, or of many actions. */
+    struct hr_stage_span *span;
+    struct hr_recompute_report recompute;
+    double without_s; /* with it: what compute_s would be without, in virtual time; else NaN */
+};
+
+/* A layer of a model whose layers are split. */
+struct hr_tensor_layer {
+    char path[64], text[64]; /* "3", "dense 128" */
+    const char *cut;         /* "by columns", "by rows", "by channels", "not" */
+};
+
+struct hr_tensor_report {
+    size_t shards, ranks; /* 0: the run's layers are not split */
+    uint64_t bytes;       /* that ranks have read of what others of their team wrote; all workers */
+    size_t nlayers;
+    struct hr_tensor_layer *layer; /* (nlayers) owned */
 };
 
 /* What saving took, of the machine's time. */
@@ -189,6 +230,7 @@ struct hr_run_result {
     struct hr_saves saves;
     struct hr_best_evaluation best;
     struct hr_pipeline_report pipeline;
+    struct hr_tensor_report tensor;
     bool interrupted;
 };
 

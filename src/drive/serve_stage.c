@@ -11,7 +11,7 @@ static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
                                .spin_ns = job->spin_ns,
                                .yield_ns = job->yield_ns,
                                .timeout_ns = job->timeout_ns};
-    const struct hr_stage_seat seat = {&waiter, control, rank};
+    const struct hr_stage_seat seat = {.waiter = &waiter, .control = control, .rank = rank};
     struct hr_bell *bell[HR_MAX_RANKS];
     struct hr_stage stage;
     size_t worker, k;

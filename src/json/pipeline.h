@@ -4,6 +4,10 @@
  *    [{"layers", "params", "madds_share", "busy_seconds", "wait_seconds", "bytes",
  *      "peak_micro_batches"}, ...]}
  *
+ * and its split layers: null where there are none.
+ *
+ *   {"shards", "ranks", "bytes", "layers": [{"layer", "text", "cut"}, ...]}
+ *
  * Threads: pure functions.
  */
 #ifndef HR_JSON_PIPELINE_H
@@ -15,5 +19,6 @@
 
 /* A new reference; NULL: no memory. */
 json_t *hr_json_pipeline(const struct hr_pipeline_report *report);
+json_t *hr_json_tensor(const struct hr_tensor_report *report);
 
 #endif

@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/groups.h"
 #include "json/account.h"
 #include "json/comparison.h"
 #include "json/documents.h"
 #include "json/pipeline.h"
 #include "json/value.h"
+#include "options/train_options.h"
+#include "report/groups.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
-#include "options/train_options.h"
 
 /* --- a run */
 
@@ -188,10 +188,10 @@ static json_t *run_object(const struct hr_run_result *run)
         }
         json_decref(parts[i]);
     }
-    if (object &&
-        (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
-         json_object_set_new(object, "saves", saves(run)) != 0 ||
-         json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0)) {
+    if (object && (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
+                   json_object_set_new(object, "saves", saves(run)) != 0 ||
+                   json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0 ||
+                   json_object_set_new(object, "tensor", hr_json_tensor(&run->tensor)) != 0)) {
         json_decref(object);
         object = NULL;
     }

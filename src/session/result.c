@@ -133,6 +133,9 @@ void hr_run_result_free(struct hr_run_result *result)
     free(result->waited_s);
     free(result->losses);
     free(result->pipeline.stage);
+    free(result->tensor.layer);
+    result->tensor = (struct hr_tensor_report){0};
+    free(result->pipeline.span);
     result->pipeline = (struct hr_pipeline_report){0};
     result->curve = NULL;
     result->stale_parts = NULL;

@@ -4,27 +4,119 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "plan/call.h"
 
 /* --- ranks that wait --- */
 
-/* For what the other stages do, in this step. */
-static enum hr_status wait_for(struct hr_stage *stage, const struct hr_stage_seat *seat,
-                               hr_ready_fn ready, const char *what)
+struct wanted {
+    const struct hr_stage_seat *seat;
+    hr_ready_fn ready;
+    void *arg;
+};
+
+static bool is_lost(const struct hr_stage_seat *seat)
 {
-    if (ready(stage))
+    return seat->lives && hr_atom32_load_acquire(seat->lives) != seat->life; /* partner: launcher */
+}
+
+static bool ready_or_lost(void *arg)
+{
+    const struct wanted *wanted = arg;
+    return is_lost(wanted->seat) || wanted->ready(wanted->arg);
+}
+
+static enum hr_status check_life(const struct hr_stage_seat *seat)
+{
+    return is_lost(seat) ? hr_fail(HR_E_GONE, "another rank of its pipeline was lost") : HR_OK;
+}
+
+enum hr_status hr_stage_wait(const struct hr_stage_seat *seat, hr_ready_fn ready, void *arg,
+                             const char *what)
+{
+    struct wanted wanted = {seat, ready, arg};
+    HR_TRY(check_life(seat));
+    if (ready(arg))
         return hr_wait_check(seat->waiter);
     hr_control_phase(seat->control, seat->rank, HR_PHASE_COMMUNICATE);
-    HR_TRY(hr_wait_until(seat->waiter, &seat->control->rank[seat->rank].bell, ready, stage, what));
+    HR_TRY(hr_wait_until(seat->waiter, &seat->control->rank[seat->rank].bell, ready_or_lost,
+                         &wanted, what));
+    HR_TRY(check_life(seat));
     hr_control_phase(seat->control, seat->rank, HR_PHASE_COMPUTE);
     return HR_OK;
 }
 
+/* (nn/model.h) A team's ranks, in the middle of an action. Waiting is no work. */
+static bool meet(void *arg, bool sums)
+{
+    struct hr_stage *stage = arg;
+    struct hr_flight *flight = stage->place.flight;
+    const int64_t began = hr_clock_ns();
+    const uint32_t kind =
+        hr_call_kind(sums ? HR_OP_ALL_REDUCE : HR_OP_BARRIER, NULL, (struct hr_kind){0}, false);
+    hr_stage_arrive(stage);
+    if (flight)
+        hr_flight_begin(flight, stage->meetings, kind, stage->place.group, stage->pipeline->team,
+                        hr_clock_coarse_ns());
+    stage->status =
+        hr_stage_wait(stage->seat, hr_stage_has_met, stage, "the other ranks of its split layers");
+    if (flight)
+        hr_flight_end(flight, hr_clock_coarse_ns());
+    stage->place.account->busy_ns -= hr_clock_ns() - began;
+    return stage->status == HR_OK;
+}
+
 static enum hr_status do_actions(struct hr_stage *stage, const struct hr_stage_seat *seat)
 {
+    stage->meet = meet;
+    stage->seat = seat;
     hr_stage_begin(stage);
     while (!hr_stage_is_done(stage)) {
-        HR_TRY(wait_for(stage, seat, hr_stage_may_act, "another stage of the pipeline"));
+        HR_TRY(hr_stage_wait(seat, hr_stage_may_act, stage, "another stage of the pipeline"));
         hr_stage_act(stage);
+        HR_TRY(stage->status);
+    }
+    return HR_OK;
+}
+
+/* A step of rank 0. */
+struct leading {
+    struct hr_stage *lead;
+    const struct hr_stage_seat *seat;
+    size_t untold; /* parts [untold, parts) are final, and the seat has heard of them */
+    int64_t telling_ns;
+};
+
+static bool may_tell(const struct leading *it)
+{
+    return it->seat->final && it->untold && hr_stage_part_is_done(it->lead, it->untold - 1);
+}
+
+static bool may_act_or_tell(void *arg)
+{
+    const struct leading *it = arg;
+    return may_tell(it) || (!hr_stage_is_done(it->lead) && hr_stage_may_act(it->lead));
+}
+
+static void tell(struct leading *it)
+{
+    const int64_t began = hr_clock_ns();
+    while (may_tell(it))
+        it->seat->final(it->seat->arg, hr_part_param_begin(it->lead->pipeline->part[--it->untold]));
+    it->telling_ns += hr_clock_ns() - began;
+}
+
+static enum hr_status lead_actions(struct leading *it)
+{
+    struct hr_stage *lead = it->lead;
+    lead->meet = meet;
+    lead->seat = it->seat;
+    hr_stage_begin(lead);
+    while (!hr_stage_is_done(lead) || (it->seat->final && it->untold)) {
+        HR_TRY(hr_stage_wait(it->seat, may_act_or_tell, it, "another stage of the pipeline"));
+        tell(it);
+        if (!hr_stage_is_done(lead) && hr_stage_may_act(lead))
+            hr_stage_act(lead);
+        HR_TRY(lead->status);
     }
     return HR_OK;
 }
@@ -33,29 +125,66 @@ enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_seat *
                              const struct hr_stage_task *task, struct hr_batch_result *result)
 {
     const int64_t began = hr_clock_ns();
+    struct leading it = {lead, seat, lead->pipeline->parts, 0};
     hr_stage_publish(lead, task);
-    HR_TRY(do_actions(lead, seat));
-    HR_TRY(wait_for(lead, seat, hr_stage_all_are_done, "the other stages of the pipeline"));
-    lead->place.account->span_ns += hr_clock_ns() - began;
+    HR_TRY(lead_actions(&it));
+    HR_TRY(hr_stage_wait(seat, hr_stage_all_are_done, lead, "the other stages of the pipeline"));
+    lead->place.account->span_ns += hr_clock_ns() - began - it.telling_ns;
     *result = hr_stage_result(lead);
     return HR_OK;
 }
 
+/* A stage that waits for its next step; it may be the last that is left of its replica. */
+struct server {
+    struct hr_stage *stage;
+    struct hr_stage_seat seat;
+};
+
+static bool may_leave(const struct server *server)
+{
+    /* Partner: hr_roster_end. */
+    return hr_stage_is_over(server->stage) ||
+           hr_atom32_load_acquire(&server->seat.control->roster.over);
+}
+
+static bool has_task_or_end(void *arg)
+{
+    const struct server *server = arg;
+    return may_leave(server) || hr_stage_has_task(server->stage);
+}
+
+static enum hr_status serve_step(struct server *server)
+{
+    struct hr_stage_seat *seat = &server->seat;
+    const int64_t timeout = seat->waiter->timeout_ns;
+    seat->life = server->stage->life;
+    seat->waiter->timeout_ns = 0; /* evaluations, saves and other workers take their time */
+    const enum hr_status status =
+        hr_stage_wait(seat, has_task_or_end, server, "the next step of the pipeline");
+    seat->waiter->timeout_ns = timeout;
+    HR_TRY(status);
+    if (may_leave(server))
+        return HR_OK;
+    hr_control_phase(seat->control, seat->rank, HR_PHASE_COMPUTE);
+    hr_control_step(seat->control, seat->rank, server->stage->at.step->index);
+    hr_stage_tell(server->stage, &seat->control->rank[seat->rank].gauge, server->stage->step,
+                  seat->waiter->waited_ns);
+    return do_actions(server->stage, seat);
+}
+
 enum hr_status hr_stage_serve(struct hr_stage *stage, const struct hr_stage_seat *seat)
 {
-    const int64_t timeout = seat->waiter->timeout_ns;
-    for (;;) {
+    struct server server = {stage, *seat};
+    server.seat.lives = &stage->at.step->lives;
+    while (!may_leave(&server)) {
         hr_control_phase(seat->control, seat->rank, HR_PHASE_COMMUNICATE);
-        seat->waiter->timeout_ns = 0; /* evaluations, saves and other workers take their time */
-        HR_TRY(hr_wait_until(seat->waiter, &seat->control->rank[seat->rank].bell, hr_stage_has_task,
-                             stage, "the next step of the pipeline"));
-        seat->waiter->timeout_ns = timeout;
-        if (hr_stage_is_over(stage))
-            return HR_OK;
-        hr_control_phase(seat->control, seat->rank, HR_PHASE_COMPUTE);
-        hr_control_step(seat->control, seat->rank, stage->at.step->index);
-        HR_TRY(do_actions(stage, seat));
+        const enum hr_status status = serve_step(&server);
+        if (status == HR_E_GONE)
+            hr_stage_begin_life(stage);
+        else
+            HR_TRY(status);
     }
+    return HR_OK;
 }
 
 /* --- one thread --- */
@@ -100,15 +229,16 @@ void hr_crew_stop(struct hr_crew *crew)
 }
 
 struct hr_batch_result hr_crew_step(struct hr_crew *crew, const struct hr_stage_task *task,
-                                    struct hr_stage_account *accounts, hr_load_fn load, void *arg)
+                                    const struct hr_crew_replica *replica)
 {
     const size_t ranks = crew->stage->pipeline->ranks;
     for (size_t k = 0; k < ranks; k++)
         hr_stage_sit(&crew->stage[k], &(struct hr_stage_place){.memory = crew->memory,
                                                                .origin = task->grads,
-                                                               .account = &accounts[k]});
-    crew->stage->load = load;
-    crew->stage->load_arg = arg;
+                                                               .account = &replica->accounts[k],
+                                                               .versions = replica->versions});
+    crew->stage->load = replica->load;
+    crew->stage->load_arg = replica->load_arg;
     hr_stage_publish(crew->stage, task);
     for (size_t k = 0; k < ranks; k++)
         hr_stage_begin(&crew->stage[k]);

@@ -13,9 +13,14 @@ static enum hr_status cut_model(struct hr_pipeline *pipeline)
     for (size_t p = 1; p < pipeline->parts; p++)
         pipeline->cut[p] = o->cut[p - 1];
     pipeline->cut[pipeline->parts] = hr_model_layer_count(o->model);
-    for (size_t p = 0; p < pipeline->parts; p++)
-        HR_TRY(hr_model_part(o->model, pipeline->cut[p], pipeline->cut[p + 1],
-                             (struct hr_part_manner){0}, &pipeline->part[p]));
+    HR_TRY(hr_split_plan(o->model, o->shards, &pipeline->split));
+    const struct hr_part_manner manner = {.in_halves = o->schedule->splits_backward,
+                                          .recomputes = o->recompute};
+    for (size_t p = 0; p < pipeline->parts; p++) {
+        HR_TRY(hr_model_part(o->model, pipeline->cut[p], pipeline->cut[p + 1], manner,
+                             &pipeline->part[p]));
+        HR_TRY(hr_part_split(pipeline->part[p], &pipeline->split));
+    }
     return HR_OK;
 }
 
@@ -52,6 +57,8 @@ enum hr_status hr_pipeline_create(const struct hr_pipeline_options *options,
         return hr_fail(HR_E_NOMEM, "no memory for a pipeline");
     pipeline->options = *options;
     pipeline->ranks = options->shape.stages;
+    pipeline->team = options->played || options->team == 0 ? 1 : options->team;
+    pipeline->seats = pipeline->ranks * pipeline->team;
     pipeline->parts = parts;
     pipeline->cut = calloc(parts + 1, sizeof *pipeline->cut);
     pipeline->part = calloc(parts, sizeof *pipeline->part);
@@ -60,7 +67,7 @@ enum hr_status hr_pipeline_create(const struct hr_pipeline_options *options,
         status = cut_model(pipeline);
     else
         status = hr_fail(HR_E_NOMEM, "no memory for a pipeline of %zu parts", parts);
-    pipeline->options.cut = pipeline->cut;
+    pipeline->options.cut = pipeline->cut + 1;
     for (size_t k = 0; status == HR_OK && k < pipeline->ranks; k++)
         status = count_kept(pipeline, k);
     if (status == HR_OK)
@@ -80,12 +87,6 @@ void hr_pipeline_destroy(struct hr_pipeline *pipeline)
     free(pipeline->cut);
     free(pipeline->kept);
     free(pipeline);
-}
-
-size_t hr_pipeline_samples(const struct hr_pipeline *pipeline, size_t count, size_t m)
-{
-    const size_t M = pipeline->options.shape.micro_batches;
-    return hr_split_begin(count, M, m + 1) - hr_split_begin(count, M, m);
 }
 
 double hr_pipeline_madds(const struct hr_pipeline *pipeline, size_t rank)
@@ -141,25 +142,54 @@ static size_t number_bytes(const struct hr_pipeline *pipeline)
 
 static size_t word_bytes(const struct hr_pipeline *pipeline)
 {
-    return sizeof(struct hr_pipeline_step) + pipeline->ranks * sizeof(struct hr_pipeline_rank) +
+    return sizeof(struct hr_pipeline_step) + pipeline->seats * sizeof(struct hr_pipeline_rank) +
            pipeline->parts * sizeof(struct hr_pipeline_boundary) +
            pipeline->options.shape.micro_batches * sizeof(struct hr_pipeline_micro);
 }
 
+struct hr_workspace_options hr_pipeline_workspace(const struct hr_pipeline *pipeline, size_t part,
+                                                  size_t t)
+{
+    return (struct hr_workspace_options){.threads = pipeline->options.threads,
+                                         .seed = pipeline->options.seed,
+                                         .batches = pipeline->kept[part],
+                                         .team = {.rank = t, .ranks = pipeline->team}};
+}
+
+struct hr_pipeline_stripe hr_pipeline_stripe(const struct hr_pipeline *pipeline, size_t part,
+                                             size_t t)
+{
+    const size_t count = hr_model_param_count(pipeline->part[part]), team = pipeline->team;
+    const size_t begin = hr_split_begin(count, team, t);
+    return (struct hr_pipeline_stripe){begin, hr_split_begin(count, team, t + 1) - begin};
+}
+
+size_t hr_pipeline_team_bytes(const struct hr_pipeline *pipeline, size_t part)
+{
+    const struct hr_workspace_options options = hr_pipeline_workspace(pipeline, part, 0);
+    return hr_round_up(
+        hr_workspace_shared_bytes(pipeline->part[part], pipeline->options.most, &options), HR_LINE);
+}
+
 size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline)
 {
-    return word_bytes(pipeline) + 2 * number_bytes(pipeline) + hr_pipeline_slot_bytes(pipeline);
+    size_t bytes =
+        word_bytes(pipeline) + 2 * number_bytes(pipeline) + hr_pipeline_slot_bytes(pipeline);
+    for (size_t p = 0; p < pipeline->parts; p++)
+        bytes += hr_pipeline_team_bytes(pipeline, p);
+    return bytes;
 }
 
 struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeline, void *base)
 {
     struct hr_pipeline_memory at = {.step = base};
     at.rank = (void *)(at.step + 1);
-    at.boundary = (void *)(at.rank + pipeline->ranks);
+    at.boundary = (void *)(at.rank + pipeline->seats);
     at.micro = (void *)(at.boundary + pipeline->parts);
     at.labels = (void *)(at.micro + pipeline->options.shape.micro_batches);
     at.samples = (void *)((unsigned char *)at.labels + number_bytes(pipeline));
     at.slots = (unsigned char *)at.samples + number_bytes(pipeline);
+    at.shared = at.slots + hr_pipeline_slot_bytes(pipeline);
     return at;
 }
 

@@ -1,97 +1,23 @@
 #include "stages/stage.h"
 
-#include <stdlib.h>
-
+#include "stages/acted.h"
 #include "base/clock.h"
+#include "base/size.h"
 #include "plan/call.h"
-
-/* --- private memory --- */
-
-static struct hr_workspace_options workspace_options(const struct hr_pipeline *pipeline,
-                                                     size_t part)
-{
-    return (struct hr_workspace_options){.threads = pipeline->options.threads,
-                                         .seed = pipeline->options.seed,
-                                         .batches = pipeline->kept[part]};
-}
-
-size_t hr_stage_bytes(const struct hr_pipeline *pipeline, size_t rank)
-{
-    const struct hr_pipeline_options *o = &pipeline->options;
-    size_t bytes = 0;
-    for (size_t p = rank; p < pipeline->parts; p += pipeline->ranks) {
-        const struct hr_workspace_options options = workspace_options(pipeline, p);
-        const size_t of_part = hr_workspace_bytes(pipeline->part[p], o->most, &options);
-        if (of_part == 0)
-            return 0;
-        bytes += of_part + hr_tree_sums_bytes(o->shape.micro_batches,
-                                              hr_model_param_count(pipeline->part[p]));
-    }
-    return bytes;
-}
-
-static enum hr_status start_chunk(struct hr_stage *stage, size_t chunk)
-{
-    const struct hr_pipeline *pipeline = stage->pipeline;
-    const size_t part = chunk * pipeline->ranks + stage->rank;
-    const struct hr_workspace_options options = workspace_options(pipeline, part);
-    HR_TRY(hr_workspace_create(pipeline->part[part], pipeline->options.most, &options,
-                               &stage->workspace[chunk]));
-    return hr_tree_sums_init(&stage->sums[chunk], pipeline->options.shape.micro_batches,
-                             hr_model_param_count(pipeline->part[part]));
-}
-
-enum hr_status hr_stage_start(struct hr_stage *stage, const struct hr_pipeline *pipeline,
-                              size_t rank)
-{
-    const struct hr_pipeline_shape *shape = &pipeline->options.shape;
-    const struct hr_pipeline_schedule *schedule = pipeline->options.schedule;
-    *stage = (struct hr_stage){.pipeline = pipeline, .rank = rank};
-    stage->nactions = schedule->actions(shape, rank, NULL);
-    stage->next = stage->nactions;
-    stage->action = calloc(stage->nactions, sizeof *stage->action);
-    stage->workspace = calloc(shape->chunks, sizeof *stage->workspace);
-    stage->sums = calloc(shape->chunks, sizeof *stage->sums);
-    enum hr_status status = HR_OK;
-    if (!stage->action || !stage->workspace || !stage->sums)
-        status = hr_fail(HR_E_NOMEM, "no memory for stage %zu of a pipeline", rank);
-    for (size_t v = 0; status == HR_OK && v < shape->chunks; v++)
-        status = start_chunk(stage, v);
-    if (status == HR_OK)
-        schedule->actions(shape, rank, stage->action);
-    else
-        hr_stage_stop(stage);
-    return status;
-}
-
-void hr_stage_stop(struct hr_stage *stage)
-{
-    const size_t chunks = stage->pipeline ? stage->pipeline->options.shape.chunks : 0;
-    for (size_t v = 0; v < chunks; v++) {
-        if (stage->workspace)
-            hr_workspace_destroy(stage->workspace[v]);
-        if (stage->sums)
-            hr_tree_sums_fini(&stage->sums[v]);
-    }
-    free(stage->action);
-    free(stage->workspace);
-    free(stage->sums);
-    *stage = (struct hr_stage){0};
-}
-
-void hr_stage_sit(struct hr_stage *stage, const struct hr_stage_place *place)
-{
-    stage->place = *place;
-    stage->at = hr_pipeline_memory_at(stage->pipeline, place->memory);
-    stage->step = hr_atom64_load_relaxed(&stage->at.rank[stage->rank].done); /* our own word */
-}
 
 /* --- words --- */
 
-static void ring(const struct hr_stage *stage, size_t rank)
+static void ring(const struct hr_stage *stage, size_t seat)
 {
-    if (stage->place.bell && rank != stage->rank)
-        hr_bell_ring(stage->place.bell[rank]);
+    if (stage->place.bell && seat != hr_stage_seat_of(stage))
+        hr_bell_ring(stage->place.bell[seat]);
+}
+
+/* All of a stage's team. */
+static void ring_team(const struct hr_stage *stage, size_t k)
+{
+    for (size_t t = 0; t < stage->pipeline->team; t++)
+        ring(stage, k * stage->pipeline->team + t);
 }
 
 /* Micro-batch m of this step, among all there ever were: the word that says it has come. */
@@ -100,10 +26,28 @@ static uint64_t ticket(const struct hr_stage *stage, size_t m)
     return (stage->step - 1) * stage->pipeline->options.shape.micro_batches + m + 1;
 }
 
-static void ring_all(const struct hr_stage *stage)
+void hr_stage_ring_all(const struct hr_stage *stage)
 {
     for (size_t k = 0; k < stage->pipeline->ranks; k++)
-        ring(stage, k);
+        ring_team(stage, k);
+}
+
+void hr_stage_arrive(struct hr_stage *stage)
+{
+    hr_atom64_store_release(
+        &stage->at.rank[hr_stage_seat_of(stage)].met, /* partner: hr_stage_has_met */
+        ++stage->meetings);
+    ring_team(stage, stage->rank);
+}
+
+bool hr_stage_has_met(void *arg)
+{
+    const struct hr_stage *stage = arg;
+    const struct hr_pipeline_rank *team = &stage->at.rank[stage->rank * stage->pipeline->team];
+    for (size_t t = 0; t < stage->pipeline->team; t++)
+        if (hr_atom64_load_acquire(&team[t].met) < stage->meetings) /* partner: hr_stage_arrive */
+            return false;
+    return true;
 }
 
 void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task)
@@ -112,16 +56,20 @@ void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task)
     const uintptr_t origin = (uintptr_t)lead->place.origin;
     step->index = task->index;
     step->count = task->count;
+    step->first = task->round * lead->pipeline->options.shape.micro_batches;
+    step->pieces = task->rounds * lead->pipeline->options.shape.micro_batches;
+    if (task->round == 0)
+        lead->sum = (struct hr_batch_result){0};
     step->weights = (uintptr_t)task->weights - origin;
     step->grads = (uintptr_t)task->grads - origin;
     hr_atom64_store_release(&step->begun, lead->step + 1); /* partner: hr_stage_has_task */
-    ring_all(lead);
+    hr_stage_ring_all(lead);
 }
 
 void hr_stage_publish_end(struct hr_stage *lead)
 {
     hr_atom32_store_release(&lead->at.step->over, 1); /* partner: hr_stage_is_over */
-    ring_all(lead);
+    hr_stage_ring_all(lead);
 }
 
 bool hr_stage_is_over(const struct hr_stage *stage)
@@ -132,6 +80,8 @@ bool hr_stage_is_over(const struct hr_stage *stage)
 bool hr_stage_has_task(void *arg)
 {
     const struct hr_stage *stage = arg;
+    if (hr_atom32_load_acquire(&stage->at.rank[0].life) != stage->life) /* partner: begin_life */
+        return false;
     /* Partner: hr_stage_publish. */
     return hr_atom64_load_acquire(&stage->at.step->begun) > stage->step || hr_stage_is_over(stage);
 }
@@ -148,23 +98,31 @@ bool hr_stage_is_done(const struct hr_stage *stage)
     return stage->next == stage->nactions;
 }
 
-bool hr_stage_all_are_done(void *arg)
+bool hr_stage_part_is_done(const struct hr_stage *lead, size_t part)
 {
-    const struct hr_stage *lead = arg;
-    for (size_t k = 0; k < lead->pipeline->ranks; k++)
-        if (hr_atom64_load_acquire(&lead->at.rank[k].done) < lead->step) /* partner: finish */
+    const size_t team = lead->pipeline->team, first = part % lead->pipeline->ranks * team;
+    for (size_t seat = first; seat < first + team; seat++)
+        if (hr_atom64_load_acquire(&lead->at.rank[seat].done) < lead->step) /* partner: finish */
             return false;
     return true;
 }
 
-struct hr_batch_result hr_stage_result(const struct hr_stage *lead)
+bool hr_stage_all_are_done(void *arg)
 {
-    struct hr_batch_result sum = {0};
+    const struct hr_stage *lead = arg;
+    for (size_t k = 0; k < lead->pipeline->ranks; k++)
+        if (!hr_stage_part_is_done(lead, k))
+            return false;
+    return true;
+}
+
+struct hr_batch_result hr_stage_result(struct hr_stage *lead)
+{
     for (size_t m = 0; m < lead->pipeline->options.shape.micro_batches; m++) {
-        sum.loss_sum += lead->at.micro[m].result.loss_sum;
-        sum.correct += lead->at.micro[m].result.correct;
+        lead->sum.loss_sum += lead->at.micro[m].result.loss_sum;
+        lead->sum.correct += lead->at.micro[m].result.correct;
     }
-    return sum;
+    return lead->sum;
 }
 
 /* --- actions --- */
@@ -197,29 +155,71 @@ bool hr_stage_may_act(void *arg)
     }
 }
 
+/* Whatever this rank wrote, and the others of its team, all of them see behind it. */
+static void meet_team(struct hr_stage *stage)
+{
+    if (stage->pipeline->team > 1 && stage->status == HR_OK)
+        stage->meet(stage, false);
+}
+
 /* Hand micro-batch m over to the part beside `part`: so many floats. */
 static void hand_over(struct hr_stage *stage, struct hr_atom64 *word, size_t m, size_t to,
                       size_t floats)
 {
+    if (stage->t || stage->status != HR_OK)
+        return;
     struct hr_flight *flight = stage->place.flight;
     const uint32_t kind = hr_call_kind(HR_OP_SEND, NULL, (struct hr_kind){0}, false);
     if (flight)
         hr_flight_begin(flight, ticket(stage, m), kind, stage->place.group, floats,
                         hr_clock_coarse_ns());
     hr_atom64_store_release(word, ticket(stage, m)); /* partner: hr_stage_may_act */
-    ring(stage, to % stage->pipeline->ranks);
+    ring_team(stage, to % stage->pipeline->ranks);
     if (flight)
         hr_flight_end(flight, hr_clock_coarse_ns());
     stage->place.account->bytes += floats * sizeof(float);
 }
 
-static const float *weights_of(const struct hr_stage *stage, size_t part)
+/* Samples of micro-batch m. */
+static size_t samples_of(const struct hr_stage *stage, size_t m)
 {
+    const struct hr_pipeline_step *step = stage->at.step;
+    if (stage->pipeline->options.streams)
+        return stage->at.micro[m].count;
+    return hr_split_begin(step->count, step->pieces, step->first + m + 1) -
+           hr_split_begin(step->count, step->pieces, step->first + m);
+}
+
+/* Its place where it meets others, and in a workspace: they are in hand in the order of all that
+ * there ever were. */
+static size_t place_of(const struct hr_stage *stage, size_t m)
+{
+    return (size_t)(ticket(stage, m) - 1);
+}
+
+static float *slot_of(const struct hr_stage *stage, size_t boundary, size_t m, bool gradients)
+{
+    return hr_pipeline_slot(stage->pipeline, &stage->at, boundary, place_of(stage, m), gradients);
+}
+
+static void turn(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
+{
+    hr_workspace_turn(stage->workspace[chunk], place_of(stage, m) % stage->pipeline->kept[part]);
+}
+
+static const float *weights_of(const struct hr_stage *stage, size_t part, enum hr_stage_work work)
+{
+    if (stage->stashed && work != HR_FORWARD)
+        return stage->stashed;
+    const struct hr_versions *versions = stage->place.versions;
+    const float *older = versions ? hr_versions_read(versions, stage->rank, work) : NULL;
+    if (older)
+        return older;
     const uintptr_t weights = (uintptr_t)stage->place.origin + stage->at.step->weights;
     return (const float *)weights + hr_part_param_begin(stage->pipeline->part[part]);
 }
 
-static float *grads_of(const struct hr_stage *stage, size_t part)
+float *hr_stage_grads(const struct hr_stage *stage, size_t part)
 {
     const uintptr_t grads = (uintptr_t)stage->place.origin + stage->at.step->grads;
     return (float *)grads + hr_part_param_begin(stage->pipeline->part[part]);
@@ -230,21 +230,23 @@ static void forward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
     const struct hr_pipeline *pipeline = stage->pipeline;
     struct hr_workspace *workspace = stage->workspace[chunk];
     const size_t most = pipeline->options.most;
-    const size_t B = hr_pipeline_samples(pipeline, stage->at.step->count, m);
+    const size_t B = samples_of(stage, m);
     uint32_t *labels = stage->at.labels + m * most, *samples = stage->at.samples + m * most;
-    hr_workspace_turn(workspace, m % pipeline->kept[part]);
+    turn(stage, part, chunk, m);
     if (part == 0) {
         hr_workspace_lend(workspace, NULL, labels);
-        stage->at.micro[m].pass =
-            stage->load(stage->load_arg, m, hr_workspace_input(workspace), labels, samples);
+        if (stage->t == 0)
+            stage->at.micro[m].pass =
+                stage->load(stage->load_arg, m, hr_workspace_input(workspace), labels, samples);
+        meet_team(stage);
     } else {
-        hr_workspace_lend(workspace, hr_pipeline_slot(pipeline, &stage->at, part - 1, m, false),
-                          labels);
+        hr_workspace_lend(workspace, slot_of(stage, part - 1, m, false), labels);
     }
     hr_workspace_draw(workspace, stage->at.micro[m].pass, samples);
     if (!is_last(stage, part))
-        hr_workspace_lend_output(workspace, hr_pipeline_slot(pipeline, &stage->at, part, m, false));
-    hr_part_forward(pipeline->part[part], workspace, weights_of(stage, part), B);
+        hr_workspace_lend_output(workspace, slot_of(stage, part, m, false));
+    hr_part_forward(pipeline->part[part], workspace, weights_of(stage, part, HR_FORWARD), B);
+    meet_team(stage);
     if (!is_last(stage, part))
         hand_over(stage, &stage->at.boundary[part].forward, m, part + 1,
                   B * hr_model_outputs(pipeline->part[part]));
@@ -253,45 +255,128 @@ static void forward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
         stage->place.account->peak = stage->kept;
 }
 
-static void backward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
+/* The activations of micro-batch m in hand, for its backward. */
+static struct hr_workspace *turn_to(struct hr_stage *stage, size_t part, size_t chunk, size_t m,
+                                    size_t B)
 {
-    const struct hr_pipeline *pipeline = stage->pipeline;
-    const struct hr_model *model = pipeline->part[part];
-    const size_t M = pipeline->options.shape.micro_batches;
-    const size_t B = hr_pipeline_samples(pipeline, stage->at.step->count, m);
-    const struct hr_part_gradients at = {
-        .dy = is_last(stage, part) ? NULL : hr_pipeline_slot(pipeline, &stage->at, part, m, true),
-        .dx = part ? hr_pipeline_slot(pipeline, &stage->at, part - 1, m, true) : NULL,
-        .grads = grads_of(stage, part),
+    struct hr_workspace *workspace = stage->workspace[chunk];
+    const int64_t began = hr_clock_ns();
+    turn(stage, part, chunk, m);
+    if (hr_part_forward_again(stage->pipeline->part[part], workspace,
+                              stage->stashed ? stage->stashed : weights_of(stage, part, HR_FORWARD),
+                              B)) {
+        meet_team(stage);
+        stage->place.account->again_ns += hr_clock_ns() - began;
+    }
+    return workspace;
+}
+
+static struct hr_part_gradients gradients_of(const struct hr_stage *stage, size_t part, size_t m)
+{
+    return (struct hr_part_gradients){
+        .dy = is_last(stage, part) ? NULL : slot_of(stage, part, m, true),
+        .dx = part ? slot_of(stage, part - 1, m, true) : NULL,
+        .grads = hr_stage_grads(stage, part),
     };
-    hr_workspace_turn(stage->workspace[chunk], m % pipeline->kept[part]);
-    const struct hr_batch_result result =
-        hr_part_backward(model, stage->workspace[chunk], weights_of(stage, part), &at, B);
+}
+
+/* The whole backward, or its half for the data: the part before goes on with dx. */
+static void backward(struct hr_stage *stage, size_t part, size_t chunk, size_t m, bool whole)
+{
+    const struct hr_model *model = stage->pipeline->part[part];
+    const size_t B = samples_of(stage, m);
+    const struct hr_part_gradients at = gradients_of(stage, part, m);
+    struct hr_workspace *workspace = turn_to(stage, part, chunk, m, B);
+    const struct hr_batch_result result = (whole ? hr_part_backward : hr_part_backward_data)(
+        model, workspace, weights_of(stage, part, HR_BACKWARD), &at, B);
+    meet_team(stage);
+    if (is_last(stage, part) && stage->t == 0)
+        stage->at.micro[m].result = result;
     if (part)
         hand_over(stage, &stage->at.boundary[part - 1].backward, m, part - 1,
                   B * hr_part_inputs(model));
-    if (is_last(stage, part))
-        stage->at.micro[m].result = result;
-    hr_tree_sums_carry(&stage->sums[chunk], m, M, at.grads);
+}
+
+static void backward_weights(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
+{
+    const size_t B = samples_of(stage, m);
+    struct hr_workspace *workspace = turn_to(stage, part, chunk, m, B);
+    hr_part_backward_weights(stage->pipeline->part[part], workspace,
+                             weights_of(stage, part, HR_BACKWARD_WEIGHTS),
+                             hr_stage_grads(stage, part), B);
+    meet_team(stage);
+}
+
+/* All gradients of micro-batch m are there. */
+static void add_gradients(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
+{
+    const struct hr_pipeline_step *step = stage->at.step;
+    hr_tree_sums_carry(&stage->sums[chunk], step->first + m, step->pieces,
+                       hr_stage_grads(stage, part) +
+                           hr_pipeline_stripe(stage->pipeline, part, stage->t).begin);
+    if (step->pieces > 1) /* the next one's overwrite them */
+        meet_team(stage);
     stage->kept--;
 }
 
 static void finish(struct hr_stage *stage)
 {
-    hr_atom64_store_release(&stage->at.rank[stage->rank].done, /* partner: hr_stage_all_are_done */
-                            stage->step);
+    hr_atom64_store_release(
+        &stage->at.rank[hr_stage_seat_of(stage)].done, /* partner: hr_stage_all_are_done */
+        stage->step);
     ring(stage, 0);
 }
 
 void hr_stage_act(struct hr_stage *stage)
 {
     const struct hr_stage_action *action = &stage->action[stage->next];
-    const size_t part = part_of(stage, action);
+    const size_t part = part_of(stage, action), chunk = action->chunk, m = action->micro;
+    const uint64_t moved = hr_workspace_moved(stage->workspace[chunk]);
     const int64_t began = hr_clock_ns();
-    HR_ASSERT(action->work == HR_FORWARD || action->work == HR_BACKWARD);
-    (action->work == HR_FORWARD ? forward : backward)(stage, part, action->chunk, action->micro);
+    if (action->work == HR_FORWARD)
+        forward(stage, part, chunk, m);
+    else if (action->work == HR_BACKWARD_WEIGHTS)
+        backward_weights(stage, part, chunk, m);
+    else
+        backward(stage, part, chunk, m, action->work == HR_BACKWARD);
+    if (action->work == HR_BACKWARD || action->work == HR_BACKWARD_WEIGHTS)
+        add_gradients(stage, part, chunk, m);
+    if (stage->status != HR_OK)
+        return;
+    const int64_t ended = hr_clock_ns();
     stage->place.account->actions++;
-    stage->place.account->busy_ns += hr_clock_ns() - began;
+    stage->place.account->moved += hr_workspace_moved(stage->workspace[chunk]) - moved;
+    stage->place.account->busy_ns += ended - began;
+    if (stage->place.when)
+        stage->place.when[stage->next] = (struct hr_stage_when){began, ended};
+    hr_stage_acted(stage, action, began, ended);
     if (++stage->next == stage->nactions)
         finish(stage);
+}
+
+/* --- a stream: minibatch n is micro-batch n mod M of step n / M + 1 --- */
+
+static size_t hold(struct hr_stage *stage, uint64_t n)
+{
+    const size_t M = stage->pipeline->options.shape.micro_batches;
+    stage->step = n / M + 1;
+    return n % M;
+}
+
+void hr_stage_forward(struct hr_stage *stage, uint64_t n)
+{
+    forward(stage, stage->rank, 0, hold(stage, n));
+}
+
+void hr_stage_backward(struct hr_stage *stage, uint64_t n, const float *weights)
+{
+    stage->stashed = weights;
+    backward(stage, stage->rank, 0, hold(stage, n), true);
+    stage->stashed = NULL;
+    stage->kept--;
+}
+
+const float *hr_stage_weights(const struct hr_stage *stage)
+{
+    return weights_of(stage, stage->rank, HR_FORWARD);
 }

@@ -60,7 +60,8 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
     const size_t worker = self->worker.rank;
     struct hr_stage *stage = &self->buffers->lead;
     const struct hr_stage_place place = hr_staged_place(job, worker, 0, self->buffers->bell);
-    const struct hr_stage_seat seat = {&self->waiter, job->shared->control, worker};
+    const struct hr_stage_seat seat = {
+        .waiter = &self->waiter, .control = job->shared->control, .rank = worker};
     stage->load = load;
     stage->load_arg = loader;
     hr_stage_sit(stage, &place);
@@ -73,14 +74,18 @@ enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_
     const struct hr_train_job *job = self->job;
     const struct hr_worker *worker = &self->worker;
     const struct hr_batch share = hr_input_share_of(job, worker->seat, worker->seats, batch);
-    const struct hr_stage_task task = {worker->weights, worker->grads, share.count, index};
+    const struct hr_stage_task task = {.weights = worker->weights,
+                                       .grads = worker->grads,
+                                       .count = share.count,
+                                       .index = index,
+                                       .rounds = 1};
     struct loader loader = {self, batch};
     *samples = share.count;
     if (!job->played)
         return lead(self, &task, &loader, result);
-    *result =
-        hr_crew_step(&self->buffers->crew, &task,
-                     &job->stage_accounts[worker->rank * job->pipeline->ranks], load, &loader);
+    const struct hr_crew_replica replica = {
+        &job->stage_accounts[worker->rank * job->pipeline->ranks], NULL, load, &loader};
+    *result = hr_crew_step(&self->buffers->crew, &task, &replica);
     return HR_OK;
 }
 

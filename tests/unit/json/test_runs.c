@@ -59,10 +59,13 @@ static struct hr_loss losses[] = {
      .how = "gone"},
 };
 
+static struct hr_stage_span span = {1, 3, 0, 'F', 0.25, 0.5};
 static struct hr_stage_report stages[] = {
-    {"0 to 2", 500, 0.75, 1.5, 0.25, 4096, 2},
-    {"3 to 5", 150, 0.25, 0.5, NAN, 2048, 1},
+    {"0 to 2", 500, 0.75, 1.5, 0.25, 4096, 2, 0.125, 1, 0, 1},
+    {"3 to 5", 150, 0.25, 0.5, NAN, 2048, 1, 0, 0, 0, 1},
 };
+
+static struct hr_tensor_layer split[] = {{"1", "dense 9", "by columns"}};
 
 static struct hr_run_result full_run(void)
 {
@@ -97,7 +100,10 @@ static struct hr_run_result full_run(void)
     run.prefetch_hits = 40, run.prefetch_misses = 2;
     run.losses = losses, run.nlosses = 2, run.restarts = 1;
     run.resent = 7, run.duplicates = 3;
-    run.pipeline = (struct hr_pipeline_report){2, 4, 1, "1f1b", 0.25, 0.2, 6144, stages};
+    run.pipeline = (struct hr_pipeline_report){
+        2,  4, 1, "1f1b", 0.25, 0.2, 6144, true, 40, 3, stages, 1, &span, {true, 300, 700, 0.125},
+        NAN};
+    run.tensor = (struct hr_tensor_report){4, 2, 512, 1, split};
     run.target_seconds = 0.75;
     run.bytes_sent = 1ull << 40, run.bytes_replicated = 9;
     run.bytes_received = 12, run.wall_s = 2.5;
@@ -154,11 +160,21 @@ static const struct field run_fields[] = {
     {"saves", "{\"written\":3,\"failed\":1,\"rest_seconds\":0.125,\"copy_seconds\":0.25,"
               "\"write_seconds\":0.5}"},
     {"pipeline", "{\"schedule\":\"1f1b\",\"micro_batches\":4,\"chunks\":1,\"bubble\":0.25,"
-                 "\"bubble_formula\":0.20000000000000001,\"bytes\":6144,\"stages\":["
+                 "\"bubble_formula\":0.20000000000000001,\"bytes\":6144,"
+                 "\"recompute\":{\"activation_bytes\":300,\"activation_bytes_without\":700,"
+                 "\"madds_share\":0.125,\"compute_seconds_without\":null},"
+                 "\"staleness\":{\"gradients\":40,\"filling\":3},\"stages\":["
                  "{\"layers\":\"0 to 2\",\"params\":500,\"madds_share\":0.75,\"busy_seconds\":1.5,"
-                 "\"wait_seconds\":0.25,\"bytes\":4096,\"peak_micro_batches\":2},"
+                 "\"wait_seconds\":0.25,\"bytes\":4096,\"peak_micro_batches\":2,"
+                 "\"recompute_seconds\":0.125,"
+                 "\"staleness\":{\"forward\":1.0,\"backward\":0.0,\"versions\":1}},"
                  "{\"layers\":\"3 to 5\",\"params\":150,\"madds_share\":0.25,\"busy_seconds\":0.5,"
-                 "\"wait_seconds\":null,\"bytes\":2048,\"peak_micro_batches\":1}]}"},
+                 "\"wait_seconds\":null,\"bytes\":2048,\"peak_micro_batches\":1,"
+                 "\"recompute_seconds\":0.0,"
+                 "\"staleness\":{\"forward\":0.0,\"backward\":0.0,\"versions\":1}}],\"step\":[[1,"
+                 "\"F\",3,0,0.25,0.5]]}"},
+    {"tensor", "{\"shards\":4,\"ranks\":2,\"bytes\":512,\"layers\":[{\"layer\":\"1\",\"text\":"
+               "\"dense 9\",\"cut\":\"by columns\"}]}"},
     {"workers", "2"},
     {"servers", "1"},
     {"batch_size", "32"},
