@@ -36,6 +36,9 @@ struct hr_run_info {
     size_t stages, micro_batches;  /* of each worker's pipeline; 0: it has none, or never drains */
     const char *pipeline_schedule; /* and its schedule, */
     const struct hr_stage_report *stage; /* (stages) and what each stage has */
+    struct hr_recompute_report recompute;
+    size_t shards, team; /* of split layers, and ranks that share them; 0: none */
+    const char *split;   /* which: "by columns 1; by rows 3, 5" */
     double lr;           /* of the first update */
     size_t epochs;
     size_t validation_samples;   /* 0: none */

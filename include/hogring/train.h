@@ -83,9 +83,12 @@ struct hr_train_options {
     size_t accumulate;         /* minibatches of a worker that make one update together */
     size_t pipeline;           /* ranks that compute a worker's gradient, its stages; 0: itself */
     size_t micro_batches;      /* that a worker's batch is cut into in a pipeline; 0: one a stage */
-    char pipeline_schedule[16]; /* gpipe, 1f1b, interleaved */
+    char pipeline_schedule[16]; /* gpipe, 1f1b, interleaved, zero-bubble */
     char stages[256];           /* of a pipeline: auto, or layers of each part, as 3,2,4 */
     size_t chunks;              /* parts of the model that each stage has */
+    bool recompute;             /* stages keep their input alone, and compute forward twice */
+    size_t tensor_parallel;     /* ranks that share the layers of a worker, or of a stage; 0: one */
+    size_t tensor_shards;       /* that layers are cut into; 0: tensor_parallel */
     char overlap[8];      /* on: gradients are summed in buckets while backward goes on; off */
     char bucket_size[16]; /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];   /* zero-copy, or copy: gradients travel through the rings (allreduce) */

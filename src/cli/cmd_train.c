@@ -38,8 +38,22 @@ static void print_dropped(FILE *out, const struct hr_run_result *result)
     fputc('\n', out);
 }
 
+static void print_staleness(FILE *out, const struct hr_pipeline_report *report)
+{
+    fputs("own staleness   by stage: forward", out);
+    for (size_t k = 0; k < report->stages; k++)
+        fprintf(out, " %.3g", report->stage[k].stale_forward);
+    fputs(", backward", out);
+    for (size_t k = 0; k < report->stages; k++)
+        fprintf(out, " %.3g", report->stage[k].stale_backward);
+    fprintf(out, "; and %llu of %llu gradients while the pipeline filled\n",
+            (unsigned long long)report->filling, (unsigned long long)report->gradients);
+}
+
 static void print_pipeline(FILE *out, const struct hr_pipeline_report *report)
 {
+    if (report->never_drains)
+        print_staleness(out, report);
     if (isnan(report->bubble)) /* one thread did the work of all */
         return;
     fprintf(out, "bubble          %.1f %% of the stages' time (%s of equal stages: %.1f %%); idle:",

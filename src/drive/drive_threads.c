@@ -94,6 +94,7 @@ static enum hr_status arrive(struct hr_real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
     struct hr_bell *bell = &seat->shared->control->rank[worker->rank].bell;
+    HR_TRY(hr_say_for_whom(seat->shared, worker->rank, hr_train_worker_drain(&seat->trainer)));
     hr_turn_to(worker, HR_PHASE_CUT, HR_WAIT); /* for the last to come */
     hr_arrivals_come_to_cut(worker, worker->stats->account.since_ns);
     HR_TRY(wait_at(seat, bell, hr_cut_may_arrive, seat->drive->leader->cuts.cut,

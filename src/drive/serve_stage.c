@@ -1,7 +1,9 @@
 #include "drive/serve_stage.h"
 
 #include "kernels/gemm.h"
+#include "observe/spans.h"
 #include "worker/staged.h"
+#include "worker/streamed.h"
 
 static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
 {
@@ -16,11 +18,21 @@ static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
     struct hr_stage stage;
     size_t worker, k;
     hr_staged_seat(job, rank, &worker, &k);
-    const struct hr_stage_place place = hr_staged_place(job, worker, k, bell);
+    struct hr_spans spans;
+    if (job->shared->spans) {
+        hr_spans_open(&spans, &job->shared->feed, rank, &waiter, drive->driver->now_ns, drive);
+        job->shared->spans[rank] = &spans;
+    }
+    struct hr_stage_place place = hr_staged_place(job, worker, k, bell);
+    struct hr_streamed_stage streamed = hr_streamed_stage_of(job, worker);
+    place.update = hr_streamed_update;
+    place.update_arg = &streamed;
     HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));
     HR_TRY(hr_stage_start(&stage, job->pipeline, k));
     hr_stage_sit(&stage, &place);
-    const enum hr_status status = hr_say_for_whom(job->shared, rank, hr_stage_serve(&stage, &seat));
+    const enum hr_status status = hr_say_for_whom(
+        job->shared, rank,
+        (hr_train_job_streams(job) ? hr_stream_serve : hr_stage_serve)(&stage, &seat));
     hr_stage_stop(&stage);
     hr_control_phase(control, rank, HR_PHASE_FINISHED);
     return status;

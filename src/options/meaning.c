@@ -142,7 +142,8 @@ static enum hr_status check_ranks(const struct hr_option *row, const struct hr_t
 {
     const bool server =
         strategy_of(o->strategy, o->staleness)->served && strcmp(o->placement, "colocated") != 0;
-    if (!row->between_ranks || o->workers != 1 || server)
+    const bool stages = row->or_stages && o->pipeline > 1 && !strcmp(o->clock, "virtual");
+    if (!row->between_ranks || o->workers != 1 || server || stages)
         return HR_OK;
     return refuse(row, "workers", "1",
                   &(struct names){1, "", "several workers: one alone sends no messages"});

@@ -13,21 +13,22 @@ static const char *pipeline_schedule_at(size_t i)
 }
 
 const struct hr_option hr_pipeline_rows[HR_PIPELINE_ROWS] = {
-    ROW("pipeline", COUNT, pipeline, AROUND, "K", NULL,
+    ROW("pipeline", COUNT, pipeline, DECIDES, "K", NULL,
         "each worker is K ranks, stages, among which the layers of its model are split; it changes "
-        "no bit beside --accumulate M of one worker each",
+        "no bit beside --accumulate M of one worker each, unless it never drains (pipedream, "
+        "unstashed)",
         RANGE(0, HR_MAX_RANKS), .said = "none"),
     ROW("micro-batches", COUNT, micro_batches, DECIDES, "M", NULL,
         "of a pipeline: pieces of a worker's batch that pass through the stages", RANGE(0, 65536),
         .said = "one a stage", .check = hr_check_pipelined),
-    ROW("pipeline-schedule", TEXT, pipeline_schedule, AROUND, "NAME", "1f1b",
+    ROW("pipeline-schedule", TEXT, pipeline_schedule, DECIDES, "NAME", "1f1b",
         "when a stage computes what: ", .name_at = pipeline_schedule_at,
         .check = hr_check_pipelined),
-    ROW("stages", TEXT, stages, AROUND, "LIST", "auto",
-        "where a pipeline cuts the model: auto: so that the largest part is smallest, in "
-        "multiply-adds; or the layers of each part, as 3,2,4, a residual block being one",
+    ROW("stages", TEXT, stages, DECIDES, "LIST", "auto",
+        "where a pipeline cuts the model: auto: as evenly as its layers let it, in multiply-adds; "
+        "or the layers of each part, as 3,2,4, a residual block being one",
         .check = hr_check_pipelined),
-    ROW("chunks", COUNT, chunks, AROUND, "V", "1",
+    ROW("chunks", COUNT, chunks, DECIDES, "V", "1",
         "parts of the model that each stage has: interleaved", RANGE(1, 64),
         .check = hr_check_pipelined),
 };

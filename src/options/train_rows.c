@@ -199,7 +199,8 @@ static const struct hr_option gradients[] = {
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
         "copy); virtual: one each, to a switch (a star)",
-        .with = {{"schedule", "free"}}, .between_ranks = true, .check = hr_check_link),
+        .with = {{"schedule", "free"}}, .between_ranks = true, .or_stages = true,
+        .check = hr_check_link),
 };
 
 static const struct hr_option times[] = {
@@ -235,7 +236,7 @@ static const struct hr_option times[] = {
         "virtual: who is wired to whom, workers first, then servers, then their replicas; star:N, "
         "ring:N of links like --link",
         .said = "with --link: a star; without: messages take no time",
-        .with = {{"clock", "virtual"}}, .between_ranks = true),
+        .with = {{"clock", "virtual"}}, .between_ranks = true, .or_stages = true),
 };
 
 static const struct hr_option updates[] = {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "report/human.h"
 #include "report/report.h"
 
@@ -35,7 +36,10 @@ static void print_head(FILE *out, const struct hr_run_info *info)
         fprintf(out, ", %zu replica%s x %zu stage%s", info->workers, plural(info->workers),
                 info->stages, plural(info->stages));
     else
-        fprintf(out, ", %zu worker%s", info->workers, plural(info->workers));
+        fprintf(out, ", %zu %s%s", info->workers, info->team > 1 ? "replica" : "worker",
+                plural(info->workers));
+    if (info->team > 1)
+        fprintf(out, " x %zu tensor ranks", info->team);
     if (info->served)
         fprintf(out, " and %zu server%s%s", info->servers, plural(info->servers),
                 info->colocated             ? " colocated in them"
@@ -44,17 +48,40 @@ static void print_head(FILE *out, const struct hr_run_info *info)
     print_launch(out, info);
 }
 
+static void print_recompute(FILE *out, const struct hr_recompute_report *recompute)
+{
+    fprintf(out,
+            "           recompute: activations take %s a replica, %s without; %.1f %% more "
+            "multiply-adds\n",
+            hr_bytes_text(recompute->bytes).text, hr_bytes_text(recompute->bytes_without).text,
+            100 * recompute->share);
+}
+
 /* Who has which layers, and how even that is. */
 static void print_pipeline(FILE *out, const struct hr_run_info *info)
 {
     char count[HR_HUMAN_MAX];
-    fprintf(out, "  pipeline %s, %zu micro-batch%s of %zu\n", info->pipeline_schedule,
-            info->micro_batches, info->micro_batches == 1 ? "" : "es",
-            info->batch_size / info->micro_batches);
+    if (info->micro_batches)
+        fprintf(out, "  pipeline %s, %zu micro-batch%s of %zu\n", info->pipeline_schedule,
+                info->micro_batches, info->micro_batches == 1 ? "" : "es",
+                info->batch_size / info->micro_batches);
+    else
+        fprintf(out,
+                "  pipeline %s, an update each minibatch of %zu, empty at the ends of epochs\n",
+                info->pipeline_schedule, info->batch_size);
     for (size_t k = 0; k < info->stages; k++)
         fprintf(out, "           stage %zu: layers %s, %s parameters, %.1f %% of multiply-adds\n",
                 k, info->stage[k].layers, hr_human_count(count, info->stage[k].params),
                 100 * info->stage[k].madds_share);
+    if (info->recompute.on)
+        print_recompute(out, &info->recompute);
+}
+
+/* "tensor 4 shards, on 2 ranks of each stage: by columns 1; by rows 3, 5" */
+static void print_shards(FILE *out, const struct hr_run_info *info)
+{
+    fprintf(out, "  tensor   %zu shards, on %zu rank%s of each %s: layers %s\n", info->shards,
+            info->team, plural(info->team), info->stages ? "stage" : "worker", info->split);
 }
 
 static void print_engine(FILE *out, const struct hr_run_info *info)
@@ -94,6 +121,8 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
                 info->micro_shards, info->micro_shards);
     if (info->stages)
         print_pipeline(out, info);
+    if (info->shards)
+        print_shards(out, info);
     fprintf(out, "  course   %zu epoch%s, %s update%s, ", info->epochs, plural(info->epochs),
             hr_human_count(count, info->steps), plural(info->steps));
     if (info->first)

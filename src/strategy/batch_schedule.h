@@ -32,6 +32,7 @@ struct hr_batch_schedule {
     uint64_t first, end;        /* indices of this run: [first, end) */
     uint64_t checkpoint_every;  /* indices; 0: only at the ends of epochs; HR_NO_INDEX: nowhere */
     bool pauses;                /* saves inside of an epoch are no cuts: strategy/pause.h */
+    bool saves_wait;            /* a save that is asked for waits for the end of its epoch */
     const uint64_t *rests; /* (nrests) borrowed, growing: cuts that were asked for in a run that is
                               replayed */
     size_t nrests;

@@ -189,7 +189,7 @@ static inline bool hr_shared_rests(const struct hr_shared_state *shared, uint64_
     /* Partners: the launcher, and for `begins` the leader at the last cut. */
     return hr_atom32_load_acquire(&dispenser->stop) ||
            (hr_save_is_asked(&dispenser->save) && !shared->schedule.pauses &&
-            next > hr_atom64_load_acquire(&dispenser->begins));
+            !shared->schedule.saves_wait && next > hr_atom64_load_acquire(&dispenser->begins));
 }
 
 /* Parameter servers' ranks: shards, and behind them their second copies. */

@@ -90,6 +90,8 @@ struct hr_strategy {
     bool private_state;  /* a state of the optimiser for each worker */
     bool sparse;         /* sparse models are trained by it, too (sparse/) */
     bool stored;         /* the key-value store has it, too (store/) */
+    bool updates_slices; /* one worker alone may update slices of its weights apart, each when its
+                            gradient is there: the stages of a pipeline that never drains do */
     bool never_stale;    /* an update is made of gradients of the weights that it changes: of each
                             gradient that is in one the staleness is 0, and nobody counts */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */

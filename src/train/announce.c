@@ -42,7 +42,7 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
 struct said {
     struct hr_stage_report *stage; /* malloc'd, and so is: */
     uint64_t *redone;
-    char task[400];
+    char split[400], task[400];
 };
 
 static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
@@ -51,12 +51,19 @@ static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run
     const struct hr_pipeline *pipeline = job->pipeline;
     if (!pipeline)
         return HR_OK;
+    hr_split_text(pipeline, said->split, sizeof said->split);
+    info->shards = pipeline->split.shards > 1 ? pipeline->split.shards : 0;
+    info->team = pipeline->options.team;
+    info->split = said->split;
+    if (!job->options->pipeline)
+        return HR_OK;
     HR_TRY(hr_pipeline_describe(job, &said->stage));
     info->stages = pipeline->ranks;
-    info->micro_batches = pipeline->options.shape.micro_batches;
+    info->micro_batches =
+        pipeline->options.schedule->synchronous ? pipeline->options.shape.micro_batches : 0;
     info->pipeline_schedule = pipeline->options.schedule->name;
     info->stage = said->stage;
-    return HR_OK;
+    return hr_pipeline_recompute(job, &info->recompute);
 }
 
 static void add_task(const struct hr_train_job *job, struct hr_run_info *info, struct said *said)

@@ -159,6 +159,31 @@ static double all_of(const int64_t *ns)
     return hr_seconds(all);
 }
 
+static int64_t busy_of(const struct hr_train_job *job, size_t worker, size_t seat)
+{
+    const struct hr_stage_account *account =
+        &job->stage_accounts[worker * job->pipeline->seats + seat];
+    return job->simulated ? account->busy_ps : account->busy_ns;
+}
+
+/* A replica waits for its slowest stage, and the others for the replica: by how much longer it
+ * worked than the one that worked least, of all replicas' ranks in that place. */
+static size_t slow_stage(const struct hr_train_job *job, size_t worker)
+{
+    int64_t longest = 0;
+    size_t slow = 0;
+    for (size_t k = 0; job->pipeline && k < job->pipeline->seats; k++) {
+        int64_t least = INT64_MAX;
+        for (size_t w = 0; w < job->shared->workers; w++)
+            least = busy_of(job, w, k) < least ? busy_of(job, w, k) : least;
+        if (busy_of(job, worker, k) - least <= longest)
+            continue;
+        longest = busy_of(job, worker, k) - least;
+        slow = k / job->pipeline->team;
+    }
+    return slow;
+}
+
 enum hr_status hr_account_waiting(struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
@@ -171,8 +196,10 @@ enum hr_status hr_account_waiting(struct hr_run *run)
     if (!result->waited_for || (n <= HR_ARRIVALS_ROWS && !result->waited_s))
         return hr_fail(HR_E_NOMEM, "no memory for the waiting of %zu workers", n);
     result->nwaited = n;
-    for (size_t w = 0; w < n; w++)
+    for (size_t w = 0; w < n; w++) {
         result->stalled_s += hr_seconds(shared->stats[w].stalled_ns);
+        result->waited_for[w].stage = slow_stage(&run->job, w);
+    }
     for (size_t i = 0; i < rows * n; i++) {
         const int64_t *ns = hr_arrivals_cost(shared, i / n, i % n);
         add_cost(&result->waited_for[i % n], ns);

@@ -55,8 +55,11 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
     const size_t buffer_bytes = hr_compute_buffers_bytes(&run->job, &for_evaluation);
     hr_needs_add(needs, "activations", buffers, buffer_bytes - for_evaluation);
     hr_needs_add(needs, "evaluation", buffers, for_evaluation);
-    for (size_t k = 1; !played && run->job.pipeline && k < run->job.pipeline->ranks; k++)
+    for (size_t k = 1; !played && run->job.pipeline && k < run->job.pipeline->seats; k++)
         hr_needs_add(needs, "activations", shared->workers, hr_stage_bytes(run->job.pipeline, k));
+    if (played && run->job.pipeline && !run->job.pipeline->options.schedule->synchronous)
+        hr_needs_add(needs, "stashed weights", shared->workers,
+                     hr_versions_bytes(run->job.pipeline));
     if (shared->strategy->worker_bytes)
         hr_needs_add(needs, "optimizer state", shared->workers,
                      shared->strategy->worker_bytes(shared));

@@ -1,55 +1,95 @@
 #include "train/pipeline_setup.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
+#include "base/log.h"
+#include "base/size.h"
 #include "pipeline/schedules.h"
 #include "stages/cut.h"
+#include "strategies/strategies.h"
+
+static size_t team_of(const struct hr_train_options *o)
+{
+    return o->tensor_parallel ? o->tensor_parallel : 1;
+}
+
+static size_t shards_of(const struct hr_train_options *o)
+{
+    return o->tensor_shards ? o->tensor_shards : team_of(o);
+}
 
 enum hr_status hr_pipeline_count_ranks(struct hr_run *run)
 {
-    const size_t K = run->options.pipeline, workers = run->shared.workers;
+    const struct hr_train_options *o = &run->options;
+    const size_t K = o->pipeline ? o->pipeline : 1, workers = run->shared.workers;
     struct hr_train_job *job = &run->job;
+    char grid[60] = "";
     job->first_stage = job->nranks;
-    if (K < 2 || job->played)
+    if (K * team_of(o) < 2 || job->played)
         return HR_OK;
-    job->nranks += workers * (K - 1);
+    job->nranks += workers * (K * team_of(o) - 1);
     if (job->nranks <= HR_MAX_RANKS)
         return HR_OK;
+    if (o->tensor_parallel)
+        snprintf(grid, sizeof grid, ", each shared by %zu ranks,", o->tensor_parallel);
     return hr_fail(
         HR_E_USAGE,
-        "--pipeline %zu: %zu worker%s of %zu stages%s are %zu ranks, expected at most %d "
-        "in all",
-        K, workers, workers == 1 ? "" : "s", K, run->shared.servers ? ", and servers," : "",
-        job->nranks, HR_MAX_RANKS);
+        "--%s %zu: %zu worker%s of %zu stage%s%s%s are %zu ranks, expected at most %d in all",
+        o->pipeline ? "pipeline" : "tensor-parallel", o->pipeline ? K : o->tensor_parallel, workers,
+        workers == 1 ? "" : "s", K, K == 1 ? "" : "s", grid,
+        run->shared.servers ? ", and servers," : "", job->nranks, HR_MAX_RANKS);
 }
 
 /* --- what does not go with it --- */
 
 /* Why not, or NULL. */
-static const char *obstacle(const struct hr_train_options *o)
+static const char *obstacle(const struct hr_train_job *job)
 {
+    const struct hr_train_options *o = job->options;
     if (o->accumulate > 1)
-        return "--accumulate: --micro-batches says how many pieces a gradient is added up from";
-    if (!strcmp(o->reduce, "repro"))
-        return "--reduce repro: its micro-shards are not those of a pipeline";
-    if (!strcmp(o->overlap, "on"))
-        return "--overlap on: gradients are whole only after the last micro-batch";
-    if (o->prefetch)
-        return "--prefetch: micro-batches are decoded one by one, while other stages compute";
+        return o->pipeline ? "--accumulate: --micro-batches says how many pieces a gradient is "
+                             "added up from"
+                           : "--accumulate: expected --pipeline 1 --micro-batches N, the pieces "
+                             "that a gradient is added up from";
+    if (!strcmp(o->overlap, "on") && o->pipeline < 2)
+        return "--overlap on: the gradients of a single stage are whole all at once";
+    if (job->shared->outlives && !job->played && o->tensor_parallel > 1)
+        return "--on-loss in real time: with --tensor-parallel a rank that is lost leaves others "
+               "in "
+               "the middle of a layer; expected --clock virtual, or --schedule explore:SEED";
     if (strcmp(o->on_loss, "stop") != 0)
         return "--on-loss: a worker that is lost would leave its other stages behind";
     if (o->calibrate[0])
         return "--calibrate: it times gradients of single ranks";
+    if (o->link[0] && strcmp(o->clock, "virtual") != 0)
+        return "--link: links between stages are there in virtual time alone (--clock virtual)";
     return NULL;
+}
+
+static enum hr_status check_shards(const struct hr_train_options *o)
+{
+    if (shards_of(o) % team_of(o) == 0)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--tensor-shards %zu: expected a multiple of --tensor-parallel %zu: each rank "
+                   "has as many",
+                   o->tensor_shards, o->tensor_parallel);
 }
 
 static enum hr_status check_batch(const struct hr_train_job *job, size_t M)
 {
     const struct hr_train_options *o = job->options;
     const size_t workers = job->shared->workers, global = o->global_batch_size;
+    if (job->micro_shards && M != job->parts)
+        return hr_fail(HR_E_USAGE,
+                       "--micro-batches %zu: under --reduce repro they are the %zu of %zu "
+                       "micro-shards that each of %zu worker%s has; expected it without",
+                       M, job->parts, job->micro_shards, workers, workers == 1 ? "" : "s");
+    if (job->micro_shards)
+        return HR_OK;
     if (global && global % (workers * M))
         return hr_fail(
             HR_E_USAGE,
@@ -66,58 +106,184 @@ static enum hr_status find_schedule(const struct hr_train_options *o,
                                     struct hr_pipeline_options *to)
 {
     HR_TRY(hr_pipeline_schedule_find(o->pipeline_schedule, &to->schedule));
-    if (to->schedule->splits_backward || !to->schedule->synchronous)
-        return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s: not there yet: %s; expected gpipe, 1f1b or "
-                       "interleaved",
-                       o->pipeline_schedule,
-                       to->schedule->synchronous
-                           ? "layers do not compute the gradients of their inputs and of their "
-                             "weights apart"
-                           : "a stage has one version of its weights");
+    if (!strcmp(to->schedule->name, "interleaved") && to->shape.chunks < 2)
+        return hr_fail(HR_E_USAGE, "--pipeline-schedule interleaved: a stage with one part of the "
+                                   "model has nothing to interleave; expected --chunks 2, or 1f1b");
     return to->schedule->check(&to->shape);
 }
 
-/* A replay, which knows only what decides bits, computes micro-batches in one stage. */
+/* A pipeline that never drains. Its updates are of minibatches; it is saved where it is empty. */
+static enum hr_status check_stale(const struct hr_train_job *job, const char *schedule)
+{
+    const struct hr_train_options *o = job->options;
+    const struct hr_every *every = &o->checkpoint_every;
+    if (job->shared->outlives)
+        return hr_fail(HR_E_USAGE,
+                       "--on-loss %s: not with %s, whose stages keep weights of their "
+                       "own; expected a schedule that drains, as 1f1b",
+                       o->on_loss, schedule);
+    if (job->micro_shards)
+        return hr_fail(HR_E_USAGE,
+                       "--reduce repro: %s makes an update of each minibatch, at one time one of "
+                       "several; expected a schedule that adds up a batch, as 1f1b",
+                       schedule);
+    if (!strcmp(o->overlap, "on"))
+        return hr_fail(HR_E_USAGE,
+                       "--overlap on: means nothing with %s, whose stages make their "
+                       "own updates",
+                       schedule);
+    if (o->micro_batches)
+        return hr_fail(HR_E_USAGE,
+                       "--micro-batches %zu: %s makes an update of each minibatch, which no other "
+                       "waits for; expected it without",
+                       o->micro_batches, schedule);
+    if (!job->played && (job->shared->workers > 1 || !job->shared->strategy->updates_slices))
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule %s: in real time its stages update their own weights, "
+                       "which no other replica has; expected --workers 1 and --strategy allreduce, "
+                       "or --clock virtual",
+                       schedule);
+    if (o->recompute && !strcmp(schedule, "unstashed"))
+        return hr_fail(HR_E_USAGE,
+                       "--recompute: unstashed keeps no weights of a forward to compute it again "
+                       "with; expected it without, or pipedream");
+    if (!job->played && (o->prefetch || o->calibrate[0]))
+        return hr_fail(HR_E_USAGE,
+                       "--%s: not with %s in real time, whose minibatches overlap; expected it "
+                       "without",
+                       o->prefetch ? "prefetch" : "calibrate", schedule);
+    if (o->checkpoint_dir[0] && every->steps)
+        return hr_fail(HR_E_USAGE,
+                       "--checkpoint-every: a pipeline of %s is empty only at the ends of epochs, "
+                       "and is saved there; expected epochs, as 1epochs",
+                       schedule);
+    return HR_OK;
+}
+
+/* A replay, which knows only what decides bits, computes micro-batches, or shards, in one stage. */
 static size_t stages_of(const struct hr_train_options *o)
 {
-    return o->pipeline == 0 && o->micro_batches > 1 ? 1 : o->pipeline;
+    const bool is_one = o->micro_batches > 1 || shards_of(o) > 1;
+    return o->pipeline == 0 && is_one ? 1 : o->pipeline;
+}
+
+static enum hr_status fail_beside(const struct hr_train_options *o, const char *why)
+{
+    const char *name = o->pipeline          ? "pipeline"
+                       : o->tensor_parallel ? "tensor-parallel"
+                                            : "tensor-shards";
+    const size_t value = o->pipeline          ? o->pipeline
+                         : o->tensor_parallel ? o->tensor_parallel
+                                              : o->tensor_shards;
+    return hr_fail(HR_E_USAGE, "--%s %zu: not with %s", name, value, why);
+}
+
+static size_t micro_batches_of(const struct hr_train_job *job, size_t K)
+{
+    const size_t given = job->options->micro_batches;
+    return given ? given : job->micro_shards ? job->parts : K;
+}
+
+/* A share is cut into as many pieces more as there are fewer who share a batch. */
+static size_t rounds_of(const struct hr_train_job *job)
+{
+    const struct hr_shared_state *shared = job->shared;
+    return shared->outlives && shared->strategy->shares_batch ? shared->workers : 1;
+}
+
+static enum hr_status create(const struct hr_pipeline_options *options,
+                             const struct hr_train_options *o, struct hr_pipeline **out)
+{
+    const enum hr_status status = hr_pipeline_create(options, out);
+    if (status == HR_OK || options->shards < 2)
+        return status;
+    return hr_fail_within(status, "--tensor-%s %zu", o->tensor_shards ? "shards" : "parallel",
+                          options->shards);
 }
 
 enum hr_status hr_pipeline_setup(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
     struct hr_train_job *job = &run->job;
-    const size_t K = stages_of(o), M = o->micro_batches ? o->micro_batches : K;
-    const char *why = obstacle(o);
+    const size_t K = stages_of(o);
+    const char *why = obstacle(job);
     size_t cut[HR_PIPELINE_STAGES];
     if (!K)
         return HR_OK;
     if (why)
-        return hr_fail(HR_E_USAGE, "--pipeline %zu: not with %s", K, why);
+        return fail_beside(o, why);
+    HR_TRY(check_shards(o));
     struct hr_pipeline_options options = {
         .model = job->model,
-        .shape = {K, M, o->chunks},
+        .shape = {K, micro_batches_of(job, K), o->chunks},
         .cut = cut,
-        .most = job->batch_size / M,
         .seed = o->seed,
         .threads = o->threads_per_worker,
+        .recompute = o->recompute,
+        .shards = shards_of(o),
+        .team = team_of(o),
+        .played = job->played,
+        .rounds = rounds_of(job),
     };
     HR_TRY(find_schedule(o, &options));
+    const bool stale = !options.schedule->synchronous;
+    if (stale && options.team > 1 && !job->played)
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule %s: not with --tensor-parallel in real time: a stage "
+                       "that updates its own weights is one rank",
+                       o->pipeline_schedule);
+    if (stale) {
+        HR_TRY(check_stale(job, options.schedule->name));
+        options.streams = !job->played;
+        options.shape.micro_batches = options.streams ? K : 1; /* on their way */
+        if (options.streams)
+            run->shared.strategy = &hr_strategy_streamed;
+    }
+    const size_t M = stale ? 1 : options.shape.micro_batches;
     HR_TRY(check_batch(job, M));
+    options.most = (job->batch_size + M - 1) / M;
     const size_t parts = K * o->chunks;
     if (parts > HR_PIPELINE_STAGES)
         return hr_fail(HR_E_USAGE, "--chunks %zu: %zu stages would have %zu parts, at most %d",
                        o->chunks, K, parts, HR_PIPELINE_STAGES);
     HR_TRY(hr_cut_model(job->model, o->stages, options.schedule, &options.shape, cut));
-    HR_TRY(hr_pipeline_create(&options, &job->pipeline));
-    run->options.micro_batches = M; /* a checkpoint says it, whatever grid resumes it */
-    job->parts = job->most_parts = M;
+    HR_TRY(create(&options, o, &job->pipeline));
+    run->shared.schedule.saves_wait = stale;
+    /* A checkpoint says it, whatever grid resumes it. */
+    run->options.micro_batches = stale || job->micro_shards ? 0 : M;
+    run->options.tensor_shards = options.shards > 1 ? options.shards : 0;
+    job->parts = M;
+    job->most_parts = M * options.rounds;
     job->piece = options.most;
-    return job->simulated ? hr_pipeline_time(job->pipeline, &job->pipeline_time) : HR_OK;
+    if (!job->played) /* ranks that wait leave their processors to their worker's update */
+        run->shared.update_threads = hr_min_size(job->pipeline->seats, hr_cpus_allowed());
+    return HR_OK;
+}
+
+enum hr_status hr_pipeline_setup_time(struct hr_train_job *job)
+{
+    const struct hr_topology *topology = &job->conditions.topology;
+    if (!job->pipeline || !job->simulated)
+        return HR_OK;
+    job->timer = calloc(1, sizeof *job->timer);
+    if (!job->timer)
+        return hr_fail(HR_E_NOMEM, "no memory for the times of a pipeline");
+    return hr_pipeline_timer_init(job->timer, job->pipeline, topology->nnodes ? topology : NULL);
 }
 
 /* --- said --- */
+
+void hr_pipeline_say_refill(const struct hr_run *run, const char *path)
+{
+    const struct hr_pipeline *pipeline = run->job.pipeline;
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
+    if (pipeline && !pipeline->options.schedule->synchronous &&
+        !hr_batch_schedule_ends_epoch(schedule, schedule->first))
+        hr_log(HR_LOG_INFO,
+               "%s: saved inside of an epoch: the pipeline fills anew here, as that of a run that "
+               "never stopped does not",
+               path);
+}
 
 static void describe_layers(const struct hr_pipeline *pipeline, size_t k, char *text, size_t size)
 {
@@ -147,46 +313,56 @@ enum hr_status hr_pipeline_describe(const struct hr_train_job *job, struct hr_st
     return HR_OK;
 }
 
-/* Of all workers' k-th stages; a stage that does nothing in a step of its pipeline waits. */
-static void count_stage(const struct hr_train_job *job, size_t k, double span,
-                        struct hr_stage_report *stage)
+/* Memory of a worker's stages. */
+static size_t bytes_of(const struct hr_pipeline *pipeline)
 {
-    const size_t ranks = job->pipeline->ranks;
-    int64_t busy_ns = 0;
-    for (size_t w = 0; w < job->shared->workers; w++) {
-        const struct hr_stage_account *account = &job->stage_accounts[w * ranks + k];
-        busy_ns += account->busy_ns;
-        stage->bytes += account->bytes;
-        stage->peak = account->peak > stage->peak ? account->peak : stage->peak;
-    }
-    stage->busy_s = job->simulated ? span * job->pipeline_time->busy[k] : hr_seconds(busy_ns);
-    stage->wait_s = job->played && !job->simulated ? (double)NAN : span - stage->busy_s;
+    size_t bytes = 0;
+    for (size_t p = 0; p < pipeline->parts; p++)
+        bytes += hr_pipeline_team_bytes(pipeline, p);
+    for (size_t k = 0; k < pipeline->seats; k++)
+        bytes += hr_stage_bytes(pipeline, k);
+    return bytes;
 }
 
-enum hr_status hr_pipeline_report(struct hr_run *run)
+static enum hr_status bytes_without(const struct hr_pipeline *pipeline, size_t *bytes)
 {
-    const struct hr_train_job *job = &run->job;
-    const struct hr_pipeline *pipeline = job->pipeline;
-    struct hr_pipeline_report *report = &run->result->pipeline;
-    double span = 0, idle = 0;
-    if (!pipeline)
-        return HR_OK;
-    const struct hr_pipeline_options *o = &pipeline->options;
-    HR_TRY(hr_pipeline_describe(job, &report->stage));
-    for (size_t w = 0; w < job->shared->workers; w++)
-        span += hr_seconds(job->stage_accounts[w * pipeline->ranks].span_ns);
-    if (job->simulated)
-        span = run->result->compute_s;
-    for (size_t k = 0; k < pipeline->ranks; k++) {
-        count_stage(job, k, span, &report->stage[k]);
-        idle += report->stage[k].wait_s;
-        report->bytes += report->stage[k].bytes;
-    }
-    report->stages = pipeline->ranks;
-    report->micro_batches = o->shape.micro_batches;
-    report->chunks = o->shape.chunks;
-    report->bubble = span > 0 ? idle / ((double)pipeline->ranks * span) : (double)NAN;
-    report->formula = o->schedule->bubble(&o->shape);
-    snprintf(report->schedule, sizeof report->schedule, "%s", o->schedule->name);
+    struct hr_pipeline_options options = pipeline->options;
+    struct hr_pipeline *without;
+    options.recompute = false;
+    HR_TRY(hr_pipeline_create(&options, &without));
+    *bytes = bytes_of(without);
+    hr_pipeline_destroy(without);
     return HR_OK;
+}
+
+enum hr_status hr_pipeline_recompute(const struct hr_train_job *job,
+                                     struct hr_recompute_report *out)
+{
+    if (!job->pipeline->options.recompute)
+        return HR_OK;
+    out->on = true;
+    out->bytes = bytes_of(job->pipeline);
+    HR_TRY(bytes_without(job->pipeline, &out->bytes_without));
+    return hr_pipeline_again(job->pipeline, &out->share);
+}
+
+/* --- split layers --- */
+
+void hr_split_text(const struct hr_pipeline *pipeline, char *text, size_t size)
+{
+    static const enum hr_layer_cut cuts[] = {HR_CUT_COLUMNS, HR_CUT_ROWS};
+    const struct hr_model *model = pipeline->options.model;
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t c = 0; c < 2; c++) {
+        const char *before = used ? "; " : "";
+        for (size_t i = 0; i < hr_model_layer_count(model) && used < size; i++) {
+            if (pipeline->split.cut[i] != cuts[c])
+                continue;
+            const char *name = strcmp(before, ", ") ? hr_layer_cut_name(cuts[c]) : "";
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", before, name,
+                                     *name ? " " : "", hr_model_layer(model, i).path);
+            before = ", ";
+        }
+    }
 }

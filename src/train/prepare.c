@@ -43,7 +43,9 @@ void hr_run_finish(struct hr_run *run)
         return;
     hr_losses_end(&run->drive.losses);
     hr_pipeline_destroy(run->job.pipeline);
-    free(run->job.pipeline_time);
+    if (run->job.timer)
+        hr_pipeline_timer_fini(run->job.timer);
+    free(run->job.timer);
     hr_model_destroy(run->job.model);
     hr_scaling_free(&run->job.scaling);
     hr_target_scale_free(&run->job.values);
@@ -55,6 +57,7 @@ void hr_run_finish(struct hr_run *run)
     hr_strategy_forget(&run->shared);
     free(run->tensors);
     free(run->shared.begins_with.index);
+    free(run->shared.spans);
     free(run->shared.weights);
     hr_segment_destroy(&run->segment);
     hr_segment_destroy(&run->control_segment);
@@ -205,6 +208,8 @@ static void settle_stalls(struct hr_run *run)
         .warn_ns = hr_stall_limit_ns(run->options.stall_warn, run->options.timeout),
         .workers = shared->workers,
         .owners = shared->colocated ? shared->servers : 0,
+        .first_stage = run->job.first_stage,
+        .stages = run->job.pipeline ? run->job.pipeline->seats : 0,
         .waits = shared->strategy->shares_batch ? HR_WAITS_FOR_STEP
                  : bounded                      ? HR_WAITS_FOR_SLOWEST
                                                 : HR_WAITS_FOR_SERVERS,
@@ -289,6 +294,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->snapshot.replica_copies = keeps_replicas(run) ? shared->workers : 0;
     HR_TRY(hr_links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));
+    HR_TRY(hr_pipeline_setup_time(&run->job));
     HR_TRY(hr_calibrate_check(&run->job));
     run->job.neval = hr_train_job_blocks(run->job.dataset);
     HR_TRY(set_up_leader(run));

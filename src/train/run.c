@@ -23,6 +23,7 @@
 #include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
 #include "train/pause_state.h"
+#include "train/pipeline_setup.h"
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "train/best_state.h"
@@ -130,6 +131,7 @@ static enum hr_status train(struct hr_run *run)
     if (checkpoint) {
         HR_TRY(hr_resume_position(&run->saver, checkpoint));
         HR_TRY(hr_pause_state_position(run, checkpoint));
+        hr_pipeline_say_refill(run, checkpoint->path);
         HR_TRY(hr_state_check(run, checkpoint));
         if (!run->drive.replay)
             HR_TRY(hr_resume_finished(&run->saver, checkpoint, run->result, &finished));

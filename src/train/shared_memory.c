@@ -117,7 +117,12 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
     if (!pipeline)
         return;
     job->stage_accounts =
-        hr_carve(to, "counters and curve", workers * pipeline->ranks * sizeof *job->stage_accounts);
+        hr_carve(to, "counters and curve", workers * pipeline->seats * sizeof *job->stage_accounts);
+    const size_t spans = job->played || pipeline->options.streams
+                             ? 0
+                             : pipeline->ranks * hr_spans_of_a_stage(pipeline);
+    if (spans)
+        job->when = hr_carve(to, "counters and curve", spans * sizeof *job->when);
     if (!job->played)
         job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
 }
@@ -195,5 +200,6 @@ enum hr_status hr_memory_take(struct hr_run *run)
     run->leader.cuts.control = run->shared.control;
     hr_control_init(run->shared.control, run->job.nranks);
     hr_about_run(&run->shared.control->about, run->options.strategy, count.used);
+    run->shared.control->about.team = run->job.pipeline ? (uint32_t)run->job.pipeline->team : 0;
     return lay_out(run, &(struct hr_carver){.base = run->segment.base});
 }

@@ -5,6 +5,7 @@
 #include "server/server_losses.h"
 #include "server/server_replica.h"
 #include "server/server_requests.h"
+#include "worker/staged.h"
 
 /* --- a shard: the first copies are numbered first, their replicas behind them --- */
 
@@ -167,7 +168,10 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
         return hr_simulator_die(sim, rank);
     seat->stall_ps = hr_conditions_stall_ps(job, rank, step);
     seat->load_ps = hr_conditions_load_ps(job, rank);
-    seat->compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
+    if (job->timer)
+        HR_TRY(hr_staged_compute_ps(job, rank, step, &seat->compute_ps));
+    else
+        seat->compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
     const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(seat));
     HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
     seat->account.since_ps = due;

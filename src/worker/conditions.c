@@ -13,8 +13,8 @@
 /* Each use of random numbers has a seed of its own. */
 enum { SEED_COMPUTE = 1, SEED_SERVE, SEED_INJECT };
 
-/* Links: a topology whose first ranks are the workers, then the servers; --link alone is a switch
- * in the middle, and a wire like that from each rank. */
+/* Links: a topology whose first ranks are the workers, then the servers, then the workers' other
+ * stages; --link alone is a switch in the middle, and a wire like that from each rank. */
 static enum hr_status open_links(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
@@ -25,13 +25,31 @@ static enum hr_status open_links(struct hr_train_job *job)
         return HR_OK;
     if (o->link[0])
         HR_TRY(hr_link_parse("--link ", o->link, &link));
-    snprintf(star, sizeof star, "star:%zu", job->nranks);
+    const size_t stages = job->pipeline ? job->shared->workers * (job->pipeline->ranks - 1) : 0;
+    const size_t ranks = job->nranks + stages; /* their numbers: staged.h */
+    if (ranks == 1)
+        return HR_OK; /* one of the rows of a comparison, which sends nothing */
+    snprintf(star, sizeof star, "star:%zu", ranks);
     HR_TRY(hr_topology_open(o->topology[0] ? o->topology : star, &link, topology));
-    if (topology->nranks >= job->nranks)
+    if (topology->nranks >= ranks)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--topology %s: %zu gpus; expected at least %zu, the workers%s",
-                   o->topology, topology->nranks, job->nranks,
-                   job->shared->colocated ? "" : " and then the servers");
+    return hr_fail(HR_E_USAGE, "--topology %s: %zu gpus; expected at least %zu, the workers%s%s",
+                   o->topology, topology->nranks, ranks,
+                   job->shared->colocated ? "" : " and then the servers",
+                   stages ? ", and then the other stages of each worker" : "");
+}
+
+/* The stages of a stream change weights and gradients while their worker goes on. */
+static enum hr_status check_numbers(const struct hr_train_job *job)
+{
+    const struct hr_inject *inject = &job->conditions.inject;
+    if (!job->pipeline || !job->pipeline->options.streams ||
+        !(hr_inject_has(inject, HR_INJECT_NAN) || hr_inject_has(inject, HR_INJECT_FLIP_BIT)))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--inject: nan and flip-bit are of whole gradients and weights, which stages of "
+                   "%s have no more; expected --clock virtual",
+                   job->pipeline->options.schedule->name);
 }
 
 /* A server that is a worker has no death of its own. */
@@ -42,6 +60,27 @@ static enum hr_status check_deaths(const struct hr_train_job *job)
     return hr_fail(HR_E_USAGE,
                    "--inject kill:server: with --placement colocated a server dies with "
                    "its worker; expected kill:W, or --placement dedicated");
+}
+
+/* Only virtual time has times of stages. */
+static enum hr_status check_slow_stages(const struct hr_train_job *job)
+{
+    const struct hr_inject *inject = &job->conditions.inject;
+    const size_t stages = job->pipeline ? job->pipeline->ranks : 0;
+    if (!hr_inject_has(inject, HR_INJECT_SLOW_STAGE))
+        return HR_OK;
+    if (!stages || !job->simulated)
+        return hr_fail(HR_E_USAGE, "--inject slow:stage: expected %s with it",
+                       stages ? "--clock virtual" : "--pipeline K");
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        if (entry->kind == HR_INJECT_SLOW_STAGE && entry->stage != HR_INJECT_ALL &&
+            entry->stage >= stages)
+            return hr_fail(HR_E_USAGE,
+                           "--inject slow:stage: stage %zu: expected 0 to %zu, or * for all",
+                           entry->stage, stages - 1);
+    }
+    return HR_OK;
 }
 
 /* Whose pushes are lost, and how long a worker waits: not as long as others wait for it. */
@@ -77,6 +116,8 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
     HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, hr_owners(job->shared),
                            &conditions->inject));
     HR_TRY(check_deaths(job));
+    HR_TRY(check_numbers(job));
+    HR_TRY(check_slow_stages(job));
     HR_TRY(open_drops(job));
     if (!simulated && o->topology[0])
         return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
@@ -201,10 +242,8 @@ static int64_t base_ps(const struct hr_train_job *job, size_t rank, uint64_t ste
         return recorded_ps(conditions->times, rank, step);
     if (!conditions->has_compute)
         return own_ps;
-    const int64_t ps = hr_delay_ps(&conditions->compute,
-                                   hr_delay_seed(job->options->seed, SEED_COMPUTE), rank, step);
-    /* What one rank would take; its stages share it. */
-    return job->pipeline_time ? (int64_t)((double)ps * job->pipeline_time->share) : ps;
+    return hr_delay_ps(&conditions->compute, hr_delay_seed(job->options->seed, SEED_COMPUTE), rank,
+                       step);
 }
 
 int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,
@@ -214,6 +253,14 @@ int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, ui
     const uint64_t seed = job->options->seed;
     return hr_inject_ps(&conditions->inject, hr_delay_seed(seed, SEED_INJECT), rank, step,
                         base_ps(job, rank, step, own_ps));
+}
+
+void hr_conditions_slow_stages(const struct hr_train_job *job, size_t rank, uint64_t step,
+                               double *slow)
+{
+    const uint64_t seed = hr_delay_seed(job->options->seed, SEED_INJECT);
+    for (size_t k = 0; k < job->pipeline->ranks; k++)
+        slow[k] = hr_inject_stage_factor(&job->conditions.inject, seed, rank, k, step);
 }
 
 int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step)

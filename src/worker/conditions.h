@@ -8,6 +8,7 @@
  *                        --prefetch hides nothing)            there is one)
  *                        nan, flip-bit: the same, as under explore and in replays
  *   --server-time        how long a server takes a message    (refused)
+ *                        (slow:stage: one stage of a pipeline)     (slow:stage: refused)
  *   --link, --topology   how fast messages pass               (links_setup.c: all-reduce only)
  *
  * Durations are pure functions of (seed, rank, the rank's step): real and virtual runs of the same
@@ -39,11 +40,12 @@ struct hr_conditions {
     struct hr_delay compute;               /* of a gradient */
     struct hr_delay serve;                 /* of taking one message */
     struct hr_inject inject;
-    struct hr_topology topology; /* virtual: ranks are workers, then servers; of no nodes when
-                                       messages pass at once */
+    struct hr_topology topology; /* virtual: ranks are workers, then servers, then the workers'
+                                    other stages; of no nodes when messages pass at once */
 };
 
-/* Read job->options for a run of job->nranks. HR_E_USAGE, HR_E_FORMAT, HR_E_IO, HR_E_NOMEM. */
+/* Read job->options for a run of job->nranks, whose model is cut. HR_E_USAGE, HR_E_FORMAT, HR_E_IO,
+ * HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_conditions_open(struct hr_train_job *job);
 /* Harmless on zeroed ones. */
 void hr_conditions_close(struct hr_conditions *conditions);
@@ -58,10 +60,14 @@ static inline bool hr_conditions_matter(const struct hr_conditions *conditions)
  * and times that were never reached. */
 void hr_conditions_warn(const struct hr_train_job *job, int64_t end_ps);
 
-/* How long the gradient of step `step` of `rank` takes; own_ps: without conditions. Stalls before
- * it and injected loading time are not included. */
+/* How long the gradient of step `step` of `rank` takes, or would take that rank alone, if it has a
+ * pipeline of several; own_ps: without conditions. Stalls before it and injected loading time are
+ * not included. */
 int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,
                                  int64_t own_ps);
+/* How many times as long the stages of its pipeline take in that step: slow (stages) out. */
+void hr_conditions_slow_stages(const struct hr_train_job *job, size_t rank, uint64_t step,
+                               double *slow);
 int64_t hr_conditions_stall_ps(const struct hr_train_job *job, size_t rank, uint64_t step);
 int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank);
 /* Does the worker die (--inject kill) before the gradient of that step, at that time of the run's

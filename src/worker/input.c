@@ -52,8 +52,9 @@ struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t seat, s
 {
     if (!job->shared->strategy->shares_batch)
         return *batch;
-    const uint64_t begin = hr_split_begin(batch->count, seats, seat);
-    const uint64_t end = hr_split_begin(batch->count, seats, seat + 1);
+    const size_t each = job->micro_shards ? job->micro_shards / seats : 1, pieces = each * seats;
+    const uint64_t begin = hr_split_begin(batch->count, pieces, each * seat);
+    const uint64_t end = hr_split_begin(batch->count, pieces, each * (seat + 1));
     return (struct hr_batch){batch->epoch, batch->first + begin, end - begin};
 }
 

@@ -58,19 +58,20 @@ struct hr_train_job {
     struct hr_target_scale values; /* owned; of a regression */
     double *errors; /* (neval + 1, 2, targets) in the segment: of each block, as hr_fit_add sums
                      * them; the last is for their sum (measured.h) */
-    struct hr_best_weights best;            /* in the segment, with --early-stop */
-    struct hr_pipeline_time *pipeline_time; /* owned: in virtual time, of a pipeline; or NULL */
+    struct hr_best_weights best;     /* in the segment, with --early-stop */
+    struct hr_pipeline_timer *timer; /* owned: in virtual time, of a pipeline; or NULL */
     struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */
     size_t first_stage;           /* rank of the first other stage, behind all else (staged.h) */
     void *stage_memory;           /* (workers) in the segment, unless ranks are played */
-    struct hr_stage_account *stage_accounts; /* (workers, stages) in the segment */
+    struct hr_stage_account *stage_accounts; /* (workers, seats) in the segment */
+    struct hr_stage_when *when; /* (stages, actions) worker 0's, in the segment, or NULL: spans.h */
 };
 
 /* Threads of this process that compute. */
 static inline size_t hr_train_job_threads(const struct hr_train_job *job)
 {
     return job->launch == HR_LAUNCH_THREAD
-               ? job->shared->workers * (job->pipeline ? job->pipeline->ranks : 1)
+               ? job->shared->workers * (job->pipeline ? job->pipeline->seats : 1)
                : 1;
 }
 
@@ -87,17 +88,20 @@ static inline bool hr_train_job_has_parts(const struct hr_train_job *job)
 }
 
 /* Does a thread decode ahead of each worker? Not where one process plays all ranks, nor for parts,
- * which are decoded one by one. */
+ * which are decoded one by one, but for those of a pipeline, which copies them. */
 static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
 {
-    return job->options->prefetch && !job->played && !hr_train_job_has_parts(job);
+    return job->options->prefetch && !job->played &&
+           (job->pipeline || !hr_train_job_has_parts(job));
 }
 
-/* Are pieces of a gradient handed over during backward? Not where parts are added first, nor in a
- * local group, whose gradients are computed by other threads. */
+/* Are pieces of a gradient handed over during backward? Not where parts are added first, but for
+ * those of a pipeline, whose stages are done one after the other; nor in a local group, whose
+ * gradients are computed by other threads. */
 static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
 {
-    return !strcmp(job->options->overlap, "on") && !hr_train_job_has_parts(job) && !job->local;
+    return !strcmp(job->options->overlap, "on") &&
+           (job->pipeline || !hr_train_job_has_parts(job)) && !job->local;
 }
 
 #endif

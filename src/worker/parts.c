@@ -7,13 +7,11 @@ struct hr_batch hr_part_of(const struct hr_train_worker *self, const struct hr_b
                            size_t i)
 {
     const struct hr_worker *worker = &self->worker;
-    const size_t n = self->parts, shards = self->job->micro_shards;
-    const size_t count = shards ? shards : n, number = shards ? worker->seat * n + i : i;
-    const struct hr_batch whole =
-        shards ? *batch : hr_input_share_of(self->job, worker->seat, worker->seats, batch);
-    const uint64_t begin = hr_split_begin(whole.count, count, number);
-    const uint64_t end = hr_split_begin(whole.count, count, number + 1);
-    return (struct hr_batch){whole.epoch, whole.first + begin, end - begin};
+    /* Larger pieces come first: those of a share of micro-shards are the micro-shards. */
+    const struct hr_batch share = hr_input_share_of(self->job, worker->seat, worker->seats, batch);
+    const uint64_t begin = hr_split_begin(share.count, self->parts, i);
+    const uint64_t end = hr_split_begin(share.count, self->parts, i + 1);
+    return (struct hr_batch){share.epoch, share.first + begin, end - begin};
 }
 
 struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, const struct hr_batch *batch,

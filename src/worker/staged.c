@@ -1,26 +1,38 @@
 #include "worker/staged.h"
 
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "worker/parts.h"
+#include "worker/prefetch.h"
 
 size_t hr_staged_rank(const struct hr_train_job *job, size_t worker, size_t k)
 {
-    return k == 0 ? worker : job->first_stage + worker * (job->pipeline->ranks - 1) + k - 1;
+    return k == 0 ? worker : job->first_stage + worker * (job->pipeline->seats - 1) + k - 1;
 }
 
 void hr_staged_seat(const struct hr_train_job *job, size_t rank, size_t *worker, size_t *k)
 {
-    const size_t others = job->pipeline->ranks - 1;
+    const size_t others = job->pipeline->seats - 1;
     *worker = (rank - job->first_stage) / others;
     *k = (rank - job->first_stage) % others + 1;
+}
+
+/* The first of a stage's team speaks for it. */
+static struct hr_stage_when *when_of(const struct hr_train_job *job, size_t worker, size_t seat)
+{
+    const size_t team = job->pipeline->team;
+    if (worker > 0 || !job->when || seat % team)
+        return NULL;
+    return &job->when[seat / team * hr_spans_of_a_stage(job->pipeline)];
 }
 
 struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t worker, size_t k,
                                       struct hr_bell **bell)
 {
     struct hr_control *control = job->shared->control;
-    const size_t ranks = job->pipeline->ranks;
+    const size_t ranks = job->pipeline->seats;
     for (size_t i = 0; i < ranks; i++)
         bell[i] = &control->rank[hr_staged_rank(job, worker, i)].bell;
     return (struct hr_stage_place){
@@ -30,27 +42,145 @@ struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t wor
         .flight = hr_control_flight(control, hr_staged_rank(job, worker, k)),
         .group = (uint32_t)worker + 1,
         .account = &job->stage_accounts[worker * ranks + k],
+        .when = when_of(job, worker, k),
+        .spans = job->shared->spans ? job->shared->spans[hr_staged_rank(job, worker, k)] : NULL,
     };
 }
+
+static struct hr_pipeline_step *step_of(const struct hr_train_job *job, size_t worker)
+{
+    unsigned char *memory = job->stage_memory;
+    return hr_pipeline_memory_at(job->pipeline, memory + worker * hr_pipeline_bytes(job->pipeline))
+        .step;
+}
+
+/* --- the versions of its weights --- */
+
+static struct hr_stage_account *accounts_of(const struct hr_train_worker *self)
+{
+    return &self->job->stage_accounts[self->worker.rank * self->job->pipeline->seats];
+}
+
+enum hr_status hr_staged_start(struct hr_train_worker *self, size_t rank)
+{
+    const struct hr_train_job *job = self->job;
+    if (job->pipeline && !job->played)
+        self->life = hr_atom32_load_acquire(&step_of(job, rank)->lives); /* lose */
+    if (!job->pipeline || job->pipeline->options.schedule->synchronous || !job->played)
+        return HR_OK;
+    return hr_versions_start(&self->versions, job->pipeline);
+}
+
+void hr_staged_begin(struct hr_train_worker *self)
+{
+    const struct hr_versions *versions = &self->versions;
+    if (!versions->pipeline)
+        return;
+    hr_versions_add(&self->versions, self->worker.weights);
+    for (size_t k = 0; k < versions->pipeline->ranks; k++) {
+        struct hr_stage_stale *stale = &accounts_of(self)[k].stale;
+        hr_stage_stale_count(stale, hr_versions_fill(versions),
+                             hr_versions_age(versions, k, HR_FORWARD),
+                             hr_versions_age(versions, k, HR_BACKWARD));
+    }
+}
+
+void hr_staged_drain(struct hr_train_worker *self)
+{
+    const struct hr_versions *versions = &self->versions;
+    if (!versions->pipeline)
+        return;
+    hr_versions_drain(&self->versions);
+    for (size_t k = 0; k < versions->pipeline->ranks; k++)
+        accounts_of(self)[k].stale.since = 0;
+}
+
+/* --- a step --- */
 
 /* A share's micro-batches are its parts. */
 struct loader {
     struct hr_train_worker *self;
     const struct hr_batch *batch;
+    struct hr_batch share;             /* the worker's, of it */
+    const struct hr_prefetched *ahead; /* the same, decoded; or NULL */
+    size_t first;                      /* its part that is micro-batch 0 of this round */
 };
+
+/* Returns the pass over the data. */
+static uint64_t copy(const struct loader *loader, const struct hr_batch *piece, float *x,
+                     uint32_t *labels, uint32_t *numbers)
+{
+    const struct hr_train_job *job = loader->self->job;
+    const struct hr_prefetched *ahead = loader->ahead;
+    const size_t features = hr_shape_elems(job->dataset->shape);
+    const size_t from = piece->first - loader->share.first, count = piece->count;
+    if (!count)
+        return 0;
+    memcpy(x, ahead->x + from * features, count * features * sizeof *x);
+    memcpy(labels, ahead->y + from, count * sizeof *labels);
+    memcpy(numbers, ahead->samples + from, count * sizeof *numbers);
+    return hr_batch_schedule_piece(&job->shared->schedule, piece, 0).pass;
+}
+
+static uint64_t decode(const struct loader *loader, const struct hr_batch *piece, float *x,
+                       uint32_t *labels, uint32_t *numbers)
+{
+    struct hr_input *input = &loader->self->buffers->input;
+    hr_input_decode(input, piece, x, labels);
+    memcpy(numbers, input->samples, piece->count * sizeof *numbers);
+    return input->pass;
+}
 
 static uint64_t load(void *arg, size_t m, float *x, uint32_t *labels, uint32_t *numbers)
 {
     const struct loader *loader = arg;
-    struct hr_train_worker *self = loader->self;
-    struct hr_account *account = &self->worker.stats->account;
-    struct hr_input *input = &self->buffers->input;
-    const struct hr_batch piece = hr_part_of(self, loader->batch, m);
+    struct hr_account *account = &loader->self->worker.stats->account;
+    const struct hr_batch piece = hr_part_of(loader->self, loader->batch, loader->first + m);
     const enum hr_activity was = hr_account_turn(account, HR_LOAD);
-    hr_input_decode(input, &piece, x, labels);
-    memcpy(numbers, input->samples, piece.count * sizeof *numbers);
+    const uint64_t pass = (loader->ahead ? copy : decode)(loader, &piece, x, labels, numbers);
     hr_account_turn(account, was);
-    return input->pass;
+    return pass;
+}
+
+/* The share, if a thread has decoded it. */
+static const struct hr_prefetched *take_ahead(struct hr_train_worker *self, uint64_t index)
+{
+    struct hr_worker_stats *stats = self->worker.stats;
+    if (!self->prefetch)
+        return NULL;
+    const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
+    const struct hr_prefetched *ahead = hr_prefetch_take(self->prefetch, index);
+    hr_account_turn(&stats->account, was);
+    stats->prefetch_hits += ahead != NULL;
+    stats->prefetch_misses += !ahead;
+    return ahead;
+}
+
+/* A part's gradients are the batch's: with --overlap they are summed meanwhile. */
+static void final(void *arg, size_t offset)
+{
+    struct hr_train_worker *self = arg;
+    self->buffers->final(self, offset);
+}
+
+/* A worker that was started again: where its stages have begun the life, too. */
+static enum hr_status begin_life(const struct hr_train_worker *self, struct hr_stage *lead,
+                                 const struct hr_stage_seat *seat)
+{
+    if (lead->life == self->life)
+        return HR_OK;
+    lead->life = self->life;
+    HR_TRY(hr_stage_wait(seat, hr_stage_others_live, lead, "the stages of its pipeline"));
+    hr_stage_begin_life(lead);
+    return HR_OK;
+}
+
+/* A rank without which it is no replica: the worker goes, too. */
+static enum hr_status leave(const struct hr_train_job *job)
+{
+    if (job->launch == HR_LAUNCH_PROCESS)
+        kill(getpid(), SIGKILL);
+    return hr_fail(HR_E_GONE, "another rank of its pipeline was lost");
 }
 
 static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_task *task,
@@ -58,14 +188,36 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
 {
     const struct hr_train_job *job = self->job;
     const size_t worker = self->worker.rank;
+    const bool is_last = task->round + 1 == task->rounds;
+    const struct hr_atom32 *recall = self->waiter.recall;
     struct hr_stage *stage = &self->buffers->lead;
     const struct hr_stage_place place = hr_staged_place(job, worker, 0, self->buffers->bell);
+    hr_stage_sit(stage, &place);
     const struct hr_stage_seat seat = {
-        .waiter = &self->waiter, .control = job->shared->control, .rank = worker};
+        .waiter = &self->waiter,
+        .control = job->shared->control,
+        .rank = worker,
+        .final = hr_train_job_overlaps(job) && is_last ? final : NULL,
+        .arg = self,
+        .lives = &stage->at.step->lives,
+        .life = self->life,
+    };
     stage->load = load;
     stage->load_arg = loader;
-    hr_stage_sit(stage, &place);
-    return hr_stage_lead(stage, &seat, task, result);
+    self->waiter.recall = NULL; /* a step that is begun is made: other stages are in it */
+    enum hr_status status = begin_life(self, stage, &seat);
+    if (status == HR_OK)
+        status = hr_stage_lead(stage, &seat, task, result);
+    self->waiter.recall = recall;
+    return status == HR_E_GONE ? leave(job) : status;
+}
+
+void hr_staged_lose(const struct hr_train_job *job, size_t worker)
+{
+    struct hr_atom32 *lives = &step_of(job, worker)->lives;
+    hr_atom32_store_release(lives, hr_atom32_load_relaxed(lives) + 1); /* partners: who waits */
+    for (size_t k = 0; k < job->pipeline->seats; k++)
+        hr_bell_ring(&job->shared->control->rank[hr_staged_rank(job, worker, k)].bell);
 }
 
 enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_batch *batch,
@@ -74,19 +226,98 @@ enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_
     const struct hr_train_job *job = self->job;
     const struct hr_worker *worker = &self->worker;
     const struct hr_batch share = hr_input_share_of(job, worker->seat, worker->seats, batch);
-    const struct hr_stage_task task = {.weights = worker->weights,
-                                       .grads = worker->grads,
-                                       .count = share.count,
-                                       .index = index,
-                                       .rounds = 1};
-    struct loader loader = {self, batch};
-    *samples = share.count;
-    if (!job->played)
-        return lead(self, &task, &loader, result);
+    const size_t M = job->pipeline->options.shape.micro_batches;
+    struct hr_stage_task task = {.weights = worker->weights,
+                                 .grads = worker->grads,
+                                 .count = share.count,
+                                 .index = index,
+                                 .rounds = self->parts / M};
+    struct loader loader = {self, batch, share, take_ahead(self, index), 0};
     const struct hr_crew_replica replica = {
-        &job->stage_accounts[worker->rank * job->pipeline->ranks], NULL, load, &loader};
-    *result = hr_crew_step(&self->buffers->crew, &task, &replica);
+        accounts_of(self), self->versions.pipeline ? &self->versions : NULL, load, &loader};
+    *samples = share.count;
+    for (; task.round < task.rounds; task.round++) {
+        loader.first = task.round * M;
+        if (job->played)
+            *result = hr_crew_step(&self->buffers->crew, &task, &replica);
+        else
+            HR_TRY(lead(self, &task, &loader, result));
+    }
     return HR_OK;
+}
+
+/* A worker's gradient, for the timer. */
+struct timed {
+    double slow[HR_PIPELINE_STAGES];
+    size_t rank[HR_PIPELINE_STAGES];
+    struct hr_pipeline_gradient gradient;
+};
+
+static void set_timed(const struct hr_train_job *job, size_t worker, uint64_t step,
+                      struct timed *timed)
+{
+    hr_conditions_slow_stages(job, worker, step, timed->slow);
+    for (size_t k = 0; k < job->pipeline->ranks; k++)
+        timed->rank[k] = hr_staged_rank(job, worker, k);
+    timed->gradient = (struct hr_pipeline_gradient){
+        .ps = hr_conditions_compute_ps(job, worker, step, 0),
+        .slow = timed->slow,
+        .rank = timed->rank,
+        .first = job->stage_accounts[worker * job->pipeline->ranks].stale.since == 0,
+    };
+}
+
+enum hr_status hr_staged_compute_ps(const struct hr_train_job *job, size_t worker, uint64_t step,
+                                    int64_t *ps)
+{
+    const size_t ranks = job->pipeline->ranks;
+    struct hr_stage_account *account = &job->stage_accounts[worker * ranks];
+    struct hr_stage_time of[HR_PIPELINE_STAGES];
+    struct timed timed;
+    int64_t without_ps;
+    set_timed(job, worker, step, &timed);
+    HR_TRY(hr_pipeline_timer_take(job->timer, &timed.gradient, ps, &without_ps, of));
+    account->span_ps += *ps;
+    account->without_ps += without_ps;
+    for (size_t k = 0; k < ranks; k++) {
+        account[k].busy_ps += of[k].busy_ps;
+        account[k].again_ps += of[k].again_ps;
+    }
+    return HR_OK;
+}
+
+int64_t hr_staged_longer_ns(const struct hr_train_job *job, size_t worker)
+{
+    const size_t ranks = job->pipeline ? job->pipeline->seats : 0;
+    const struct hr_stage_account *account = &job->stage_accounts[worker * ranks];
+    int64_t ns = ranks ? -account->span_ns : 0;
+    for (size_t k = 0; k < ranks; k++)
+        ns += account[k].busy_ns - account[k].again_ns;
+    return ns;
+}
+
+/* A pipeline that never drains is drawn while it fills, and goes on. */
+static size_t drawn(const struct hr_pipeline *pipeline)
+{
+    const struct hr_pipeline_options *o = &pipeline->options;
+    return o->schedule->synchronous ? o->shape.micro_batches : 2 * pipeline->ranks;
+}
+
+enum hr_status hr_staged_spans(const struct hr_train_job *job, struct hr_stage_span **span,
+                               size_t *n)
+{
+    struct timed timed;
+    struct hr_pipeline_walk walk;
+    *n = 0;
+    if (job->when)
+        return hr_spans_of_step(job->pipeline, job->when, span, n);
+    if (!job->timer)
+        return HR_OK;
+    set_timed(job, 0, 0, &timed);
+    HR_TRY(hr_pipeline_timer_walk(job->timer, &timed.gradient, drawn(job->pipeline), &walk));
+    const enum hr_status status = hr_spans_of_walk(&walk, 1e-12, span, n);
+    hr_pipeline_walk_fini(&walk);
+    return status;
 }
 
 void hr_staged_end(struct hr_train_worker *self)

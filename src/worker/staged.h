@@ -8,19 +8,40 @@
 
 #include "worker/worker.h"
 
-/* The rank of stage k > 0 of a worker's pipeline; and which a rank is. */
+/* The rank of seat k > 0 of a worker's pipeline (stages/pipeline.h); and which a rank is. */
 size_t hr_staged_rank(const struct hr_train_job *job, size_t worker, size_t k);
 void hr_staged_seat(const struct hr_train_job *job, size_t rank, size_t *worker, size_t *k);
 
-/* Where a stage meets the others: bell (K) out, borrowed by the place. */
+/* Where a seat's stage meets the others: bell (seats) out, borrowed by the place. */
 struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t worker, size_t k,
                                       struct hr_bell **bell);
+
+/* A rank of the worker's pipeline was lost, and so is the replica: its other ranks leave their
+ * step. The launcher's. */
+void hr_staged_lose(const struct hr_train_job *job, size_t worker);
+
+/* In real time: which life of its replica the worker begins. Where the pipeline never drains, and
+ * one process plays all ranks: the versions of its weights that its stages read. A gradient is
+ * begun with the newest; at a cut the pipeline drains. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_staged_start(struct hr_train_worker *self, size_t rank);
+void hr_staged_begin(struct hr_train_worker *self);
+void hr_staged_drain(struct hr_train_worker *self);
 
 /* The gradient of the worker's share of a batch, number `index`, into its grads, *samples out. It
  * waits for the other stages, unless one process plays all ranks. */
 HR_CHECKED enum hr_status hr_staged_gradient(struct hr_train_worker *self,
                                              const struct hr_batch *batch, uint64_t index,
                                              size_t *samples, struct hr_batch_result *result);
+/* In virtual time: how long that gradient of the worker takes its stages, which are booked. Called
+ * by one thread. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_staged_compute_ps(const struct hr_train_job *job, size_t worker,
+                                               uint64_t step, int64_t *ps);
+/* Between two gradients of the worker, in real time: how much longer one rank would have taken for
+ * all of them so far, from what its stages measured; 0 without a pipeline. */
+int64_t hr_staged_longer_ns(const struct hr_train_job *job, size_t worker);
+/* What worker 0's stages did when, as in struct hr_pipeline_report; *span to free. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_staged_spans(const struct hr_train_job *job,
+                                          struct hr_stage_span **span, size_t *n);
 /* The worker ends: the other stages may. */
 void hr_staged_end(struct hr_train_worker *self);
 

@@ -15,6 +15,7 @@
 #include "worker/parts.h"
 #include "worker/prefetch.h"
 #include "worker/staged.h"
+#include "worker/streamed.h"
 
 /* Its view of the group of those who have seats. */
 static enum hr_status join_group(struct hr_train_worker *self)
@@ -162,9 +163,11 @@ enum hr_status hr_train_worker_start(struct hr_train_worker *self, const struct 
                    .account = &job->shared->stats[rank].account},
     };
     HR_TRY(start_prefetch(self, rank));
+    HR_TRY_GOTO(hr_staged_start(self, rank), status, out);
     HR_TRY_GOTO(start_worker(self, rank, joins), status, out);
     return HR_OK;
 out:
+    hr_versions_stop(&self->versions);
     hr_prefetch_stop(self->prefetch);
     return status;
 }
@@ -173,6 +176,7 @@ void hr_train_worker_drop(struct hr_train_worker *self)
 {
     hr_worker_drop(&self->worker);
     hr_member_fini(&self->worker.member);
+    hr_versions_stop(&self->versions);
     hr_prefetch_stop(self->prefetch);
 }
 
@@ -181,6 +185,7 @@ void hr_train_worker_stop(struct hr_train_worker *self)
     hr_staged_end(self);
     hr_worker_stop(&self->worker);
     hr_member_fini(&self->worker.member);
+    hr_versions_stop(&self->versions);
     hr_prefetch_stop(self->prefetch);
 }
 
@@ -284,13 +289,25 @@ static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
 void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *task)
 {
     const struct hr_worker *worker = &self->worker;
+    if (hr_train_job_streams(self->job) && task->index > worker->shared->schedule.first)
+        return; /* its stages write its weights by now */
     hr_conditions_flip_bit(self->job, worker->rank, worker->steps, worker->weights);
     self->at_the_start = is_at_the_start(self, task->index);
+    hr_staged_begin(self);
+}
+
+enum hr_status hr_train_worker_drain(struct hr_train_worker *self)
+{
+    return hr_train_job_streams(self->job) ? hr_streamed_drain(self) : HR_OK;
 }
 
 enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const struct hr_task *task)
 {
     struct hr_worker *worker = &self->worker;
+    if (hr_train_job_streams(self->job)) {
+        HR_TRY(hr_streamed_put(self, task));
+        return load_slowly(self, worker->stats->prefetch_hits);
+    }
     const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, task->index);
     self->parts = parts_of(self->job, worker->seats); /* seats may change from step to step */
     const struct hr_batch share =
@@ -368,4 +385,5 @@ void hr_train_worker_leave_cut(struct hr_train_worker *self)
     const struct hr_batch_schedule *schedule = &worker->shared->schedule;
     if (!cut->halt && worker->shared->strategy->synchronous)
         worker->cut = hr_batch_schedule_next_cut(schedule, cut->index);
+    hr_staged_drain(self);
 }

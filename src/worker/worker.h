@@ -22,6 +22,12 @@
 #include "worker/job.h"
 #include "worker/tell.h"
 
+/* Where a stage of a stream makes its updates (streamed.h). */
+struct hr_streamed_stage {
+    const struct hr_train_job *job;
+    size_t worker;
+    uint64_t before; /* updates ever made before the stream's first */
+};
 
 struct hr_train_worker {
     const struct hr_train_job *job;
@@ -31,9 +37,12 @@ struct hr_train_worker {
     bool at_the_start;                  /* its gradient is the first, at the initial weights */
     struct hr_compute_buffers *buffers; /* borrowed: what its gradients are computed in */
     struct hr_gradient_check check;
-    int64_t final_ns;             /* spent by the strategy in the middle of backward, in all */
-    int64_t slept_ns;             /* of this batch: injected loading time */
-    int64_t late_ns;              /* how much too late it was woken last */
+    int64_t final_ns;            /* spent by the strategy in the middle of backward, in all */
+    int64_t slept_ns;            /* of this batch: injected loading time */
+    int64_t late_ns;             /* how much too late it was woken last */
+    uint32_t life;               /* of the ranks of its pipeline (stages/pipeline.h) */
+    struct hr_versions versions; /* of its weights: staged.h */
+    struct hr_streamed_stage stage;
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
     struct hr_telling telling;
 };
@@ -63,6 +72,9 @@ void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *t
  * finite (gradient_check.h). */
 HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
                                                    const struct hr_task *task);
+
+/* Before it arrives at a cut: finish the batches that are on their way, if any. */
+HR_CHECKED enum hr_status hr_train_worker_drain(struct hr_train_worker *self);
 
 /* Evaluate blocks seat, seat + seats, ... of the test split from the snapshot. */
 void hr_train_worker_evaluate(struct hr_train_worker *self);

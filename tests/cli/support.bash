@@ -25,6 +25,22 @@ child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | sed -n "$2p"; }
 # json FILE EXPRESSION: a Python expression over the document d.
 json() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 
+# forever OPTIONS...: training as processes that would go on for long, $pid; returns when it has ended an epoch.
+forever() {
+  "${HOGRING:-build/hogring}" train --epochs 100000 --launch process "$@" >"$TMP/out" 2>"$TMP/err" &
+  pid=$!
+  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
+  return 1
+}
+
+# ends_at SIGNAL CODE: so does $pid.
+ends_at() {
+  local code=0
+  kill -"$1" "$pid"
+  wait "$pid" || code=$?
+  [ $code -eq "$2" ]
+}
+
 quick=(--model softmax --epochs 1 --quiet)
 
 # together FUNCTION [N]: FUNCTION with the words of each line of stdin, N (4) at a time, each with a $TMP of its own: for

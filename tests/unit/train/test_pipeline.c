@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hogring/replay.h"
 #include "support/runs.h"
 
 static const char MLP[] = "flatten, dense 11, relu, dense 12, relu, dense 9, batchnorm, relu, "
@@ -33,7 +32,8 @@ static struct hr_train_options staged(const struct hr_train_options *serial, con
     return options;
 }
 
-static const char *const schedules[] = {"gpipe", "1f1b"};
+static const char *const schedules[] = {"gpipe", "1f1b", "zero-bubble"};
+enum { NSCHEDULES = sizeof schedules / sizeof *schedules };
 
 static void stages_and_micro_batches_change_no_bit(void **state)
 {
@@ -42,9 +42,28 @@ static void stages_and_micro_batches_change_no_bit(void **state)
         struct hr_train_options one = serial("allreduce", 1, M);
         char want[33];
         run_digest(&one, want);
-        for (size_t i = 0; i < 2; i++)
+        for (size_t i = 0; i < NSCHEDULES; i++)
             for (size_t K = 1; K <= 4; K++) {
                 const struct hr_train_options pipeline = staged(&one, schedules[i], K);
+                CHECK_DIGEST(&pipeline, want);
+            }
+    }
+}
+
+/* Whatever is computed again: dropout draws the same, running statistics move once. */
+static void what_is_recomputed_is_what_it_was(void **state)
+{
+    (void)state;
+    for (size_t M = 2; M <= 8; M *= 4) {
+        struct hr_train_options one = serial("allreduce", 1, M);
+        char want[33];
+        run_digest(&one, want);
+        for (size_t i = 0; i < NSCHEDULES; i++)
+            for (size_t played = 0; played < 2; played++) {
+                struct hr_train_options pipeline = staged(&one, schedules[i], 3);
+                snprintf(pipeline.schedule, sizeof pipeline.schedule,
+                         played ? "explore:1" : "free");
+                pipeline.recompute = true;
                 CHECK_DIGEST(&pipeline, want);
             }
     }
@@ -60,6 +79,8 @@ static void several_parts_a_stage_change_no_bit(void **state)
     pipeline.chunks = 2;
     CHECK_DIGEST(&pipeline, want);
     snprintf(pipeline.stages, sizeof pipeline.stages, "3,2,4,1");
+    CHECK_DIGEST(&pipeline, want);
+    pipeline.recompute = true;
     CHECK_DIGEST(&pipeline, want);
 }
 
@@ -93,7 +114,7 @@ static void networks_of_images_are_cut_too(void **state)
         one.max_steps = 3;
         run_digest(&one, want);
         for (size_t K = 2; K <= 3; K++) {
-            const struct hr_train_options pipeline = staged(&one, "1f1b", K);
+            const struct hr_train_options pipeline = staged(&one, schedules[K - 1], K);
             CHECK_DIGEST(&pipeline, want);
         }
     }
@@ -110,13 +131,14 @@ static void one_thread_plays_all_stages(void **state)
             char want[33];
             snprintf(one.schedule, sizeof one.schedule, "explore:%zu", seed);
             run_digest(&one, want);
-            const struct hr_train_options pipeline = staged(&one, schedules[seed % 2], 3);
+            const struct hr_train_options pipeline = staged(&one, schedules[seed % NSCHEDULES], 3);
             CHECK_DIGEST(&pipeline, want);
         }
 }
 
 /* In virtual time the bits are those of a worker that accumulates, and the time is the walked
- * schedule's: of nearly equal parts nearly (M + K - 1) / (M K) of one rank's. */
+ * schedule's: of nearly equal parts nearly (M + K - 1) / (M K) of one rank's, and less where a
+ * stage has gradients of weights to compute while it would idle. */
 static void virtual_time_is_that_of_the_schedule(void **state)
 {
     (void)state;
@@ -127,7 +149,8 @@ static void virtual_time_is_that_of_the_schedule(void **state)
     snprintf(one.compute_time, sizeof one.compute_time, "10ms");
     one.max_steps = 3;
     struct hr_run_result alone = run_train(&one);
-    for (size_t i = 0; i < 2; i++) {
+    double before = 1;
+    for (size_t i = 0; i < NSCHEDULES; i++) {
         struct hr_train_options pipeline = staged(&one, schedules[i], 2);
         struct hr_run_result result = run_train(&pipeline);
         const struct hr_pipeline_report *report = &result.pipeline;
@@ -137,9 +160,103 @@ static void virtual_time_is_that_of_the_schedule(void **state)
         for (size_t k = 0; k < 2; k++)
             CHECK_NEAR(report->stage[k].busy_s, alone.compute_s * report->stage[k].madds_share,
                        1e-6, 0);
+        assert_true(i < 2 || report->bubble < before / 2);
+        before = report->bubble;
         hr_run_result_free(&result);
     }
     hr_run_result_free(&alone);
+}
+
+/* The same bits, later: by the time of forward, of all micro-batches but those that a stage
+ * computes backward right after. */
+static void virtual_time_has_what_is_recomputed(void **state)
+{
+    (void)state;
+    const struct hr_train_options one = serial("allreduce", 2, 8);
+    struct hr_train_options pipeline = staged(&one, "gpipe", 2);
+    snprintf(pipeline.clock, sizeof pipeline.clock, "virtual");
+    snprintf(pipeline.compute_time, sizeof pipeline.compute_time, "10ms");
+    pipeline.max_steps = 3;
+    struct hr_run_result without = run_train(&pipeline);
+    pipeline.recompute = true;
+    struct hr_run_result with = run_train(&pipeline);
+    const struct hr_recompute_report *report = &with.pipeline.recompute;
+    assert_string_equal(with.weights_digest, without.weights_digest);
+    assert_true(with.compute_s > 1.2 * without.compute_s);
+    CHECK_NEAR(with.pipeline.without_s, without.compute_s, 1e-6, 0);
+    assert_true(report->on && report->bytes < report->bytes_without);
+    assert_true(report->share > 0.2 && report->share < 0.5);
+    pipeline.tensor_parallel = 2; /* ranks that share the work have as much of it in all */
+    struct hr_run_result shared = run_train(&pipeline);
+    CHECK_NEAR(shared.pipeline.recompute.share, report->share, 1e-6, 0);
+    assert_int_equal(shared.tensor.ranks, 2);
+    hr_run_result_free(&shared);
+    hr_run_result_free(&with);
+    hr_run_result_free(&without);
+}
+
+/* Whole shares, of batches that begin in one pass over the data and end in the next, too. */
+static void what_is_decoded_ahead_is_the_same(void **state)
+{
+    (void)state;
+    struct hr_train_options one = serial("allreduce", 1, 4);
+    char want[33];
+    one.epoch_size = 1500; /* of 1438, where the last quarter of a batch begins */
+    one.batch_size = 2;
+    one.max_steps = 182;
+    run_digest(&one, want);
+    struct hr_train_options pipeline = staged(&one, "1f1b", 2);
+    pipeline.prefetch = 2;
+    uint64_t hits = 0;
+    for (int i = 0; i < 20 && hits == 0; i++) { /* a busy machine may decode nothing in time */
+        struct hr_run_result result = run_train(&pipeline);
+        assert_string_equal(result.weights_digest, want);
+        assert_int_equal(result.prefetch_hits + result.prefetch_misses, 182);
+        hits = result.prefetch_hits;
+        hr_run_result_free(&result);
+    }
+    assert_true(hits > 0);
+}
+
+/* Stages are done at other times in each replica, and buckets are the same in all; one alone has
+ * nothing to add, and updates once. */
+static void gradients_are_summed_while_other_stages_compute(void **state)
+{
+    (void)state;
+    static const char *const algorithms[] = {"direct", "ring", "auto"};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t K = 2; K <= 4; K++) {
+            struct hr_train_options one = serial("allreduce", i == 2 ? 1 : 3, 4);
+            char want[33];
+            snprintf(one.algorithm, sizeof one.algorithm, "%s", algorithms[i]);
+            run_digest(&one, want);
+            struct hr_train_options pipeline = staged(&one, schedules[K % NSCHEDULES], K);
+            snprintf(pipeline.overlap, sizeof pipeline.overlap, "on");
+            snprintf(pipeline.bucket_size, sizeof pipeline.bucket_size, "256");
+            CHECK_DIGEST(&pipeline, want);
+        }
+}
+
+/* Micro-shards are micro-batches: as many workers, of as many stages as you like, the same bits; of
+ * a global batch that they do not divide evenly, too. */
+static void micro_shards_pass_through_stages(void **state)
+{
+    (void)state;
+    char want[33];
+    struct hr_train_options one = serial("allreduce", 1, 1);
+    one.global_batch_size = 37;
+    one.micro_shards = 8;
+    snprintf(one.reduce, sizeof one.reduce, "repro");
+    run_digest(&one, want);
+    for (size_t workers = 1; workers <= 4; workers *= 2)
+        for (size_t K = 1; K <= 3; K++) {
+            struct hr_train_options pipeline = one;
+            pipeline.workers = workers;
+            pipeline.pipeline = K;
+            snprintf(pipeline.pipeline_schedule, sizeof pipeline.pipeline_schedule, "%s",
+                     schedules[K - 1]);
+            CHECK_DIGEST(&pipeline, want);
+        }
 }
 
 /* Saved in the middle by two stages; one and three go on. */
@@ -169,22 +286,8 @@ static void another_grid_goes_on(void **state)
 static void a_recorded_pipeline_is_repeated(void **state)
 {
     (void)state;
-    char folder[64];
-    run_folder_make(folder);
-    struct hr_train_options one = serial("ps-async", 2, 2), options = staged(&one, "1f1b", 2);
-    struct hr_run_result result = {0};
-    snprintf(options.record, sizeof options.record, "%.50s/trace", folder);
-    result = run_train(&options);
-    char want[33];
-    memcpy(want, result.weights_digest, sizeof want);
-    hr_run_result_free(&result);
-    struct hr_replay *replay;
-    CHECK_OK(hr_replay_open(options.record, &replay));
-    CHECK_OK(hr_replay_run(replay, run_digits(), NULL, &result));
-    assert_string_equal(result.weights_digest, want);
-    hr_run_result_free(&result);
-    hr_replay_close(replay);
-    run_folder_remove(folder);
+    const struct hr_train_options one = serial("ps-async", 2, 2);
+    run_check_replay(staged(&one, "1f1b", 2));
 }
 
 static void what_stages_did_is_reported(void **state)
@@ -228,21 +331,24 @@ static void what_does_not_go_with_it_is_refused(void **state)
     (void)state;
     const struct hr_train_options one = serial("allreduce", 2, 4), good = staged(&one, "1f1b", 2);
     struct hr_train_options bad = good;
+    bad.pipeline = 1;
+    snprintf(bad.overlap, sizeof bad.overlap, "on");
+    check_refused(bad, "--overlap on: the gradients of a single stage are whole all at once");
+    bad = good;
+    snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "interleaved");
+    check_refused(bad, "nothing to interleave; expected --chunks 2, or 1f1b");
+    bad = good;
     bad.accumulate = 2;
     check_refused(bad, "--accumulate: --micro-batches says");
     bad = good;
-    bad.prefetch = 1;
-    check_refused(bad, "--prefetch");
-    bad = good;
-    snprintf(bad.overlap, sizeof bad.overlap, "on");
-    check_refused(bad, "--overlap on");
-    bad = good;
     snprintf(bad.reduce, sizeof bad.reduce, "repro");
+    bad.micro_shards = 4;
     bad.global_batch_size = 32;
-    check_refused(bad, "--reduce repro");
+    check_refused(bad, "they are the 2 of 4 micro-shards that each of 2 workers has");
     bad = good;
+    bad.tensor_parallel = 2;
     snprintf(bad.on_loss, sizeof bad.on_loss, "continue");
-    check_refused(bad, "--on-loss");
+    check_refused(bad, "--on-loss in real time: with --tensor-parallel");
     bad = good;
     bad.micro_batches = 3;
     check_refused(bad, "--micro-batches 3: expected a divisor of --batch-size 16");
@@ -259,8 +365,11 @@ static void what_does_not_go_with_it_is_refused(void **state)
     snprintf(bad.stages, sizeof bad.stages, "3,2");
     check_refused(bad, "--stages 3,2: 5 layers, the model has 10");
     bad = good;
-    snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "zero-bubble");
-    check_refused(bad, "not there yet");
+    snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "pipedream");
+    check_refused(bad, "--micro-batches 4: pipedream makes an update of each minibatch");
+    bad.micro_batches = 0;
+    check_refused(bad, "pipedream: in real time its stages update their own weights, which no "
+                       "other replica has; expected --workers 1");
     bad = good;
     snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "2f2b");
     check_refused(bad, "2f2b");
@@ -270,11 +379,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_and_micro_batches_change_no_bit),
+        cmocka_unit_test(what_is_recomputed_is_what_it_was),
         cmocka_unit_test(several_parts_a_stage_change_no_bit),
         cmocka_unit_test(strategies_do_not_know),
         cmocka_unit_test(networks_of_images_are_cut_too),
         cmocka_unit_test(one_thread_plays_all_stages),
         cmocka_unit_test(virtual_time_is_that_of_the_schedule),
+        cmocka_unit_test(virtual_time_has_what_is_recomputed),
+        cmocka_unit_test(what_is_decoded_ahead_is_the_same),
+        cmocka_unit_test(gradients_are_summed_while_other_stages_compute),
+        cmocka_unit_test(micro_shards_pass_through_stages),
         cmocka_unit_test(another_grid_goes_on),
         cmocka_unit_test(a_recorded_pipeline_is_repeated),
         cmocka_unit_test(what_stages_did_is_reported),

@@ -1,0 +1,78 @@
+/* One replica, whose stages update their own weights (stages/stream.h).
+ *
+ *   Story    a worker that is a pipeline which never drains hands in no gradients: each stage makes
+ *            its part of an update as soon as it has that part of the gradient, with the one state
+ *            of the optimiser, in shared memory. What is left to do here is to say which batch is
+ *            next, and to keep the state.
+ *   Promise  every minibatch is one update; nothing is on its way at a cut.
+ *   In place of allreduce, where there is one worker, in real time. Where one process plays all
+ *   ranks, allreduce itself is given gradients, put together to the same bits (stages/versions.h).
+ */
+#include <string.h>
+
+#include "strategies/strategies.h"
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    if (!hr_optimizer_needs_norms(&shared->optimizer))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--pipeline-schedule %s: a stage that updates its own weights has no norms of "
+                   "the whole model; expected another --optimizer than %s, no --clip-norm, or "
+                   "--clock virtual",
+                   shared->options->pipeline_schedule, shared->optimizer.rule->name);
+}
+
+static size_t bytes(const struct hr_shared_state *shared)
+{
+    return hr_state_floats(shared) * sizeof(float);
+}
+
+static void init(struct hr_shared_state *shared)
+{
+    memcpy(shared->own, shared->snapshot.state, bytes(shared));
+}
+
+static enum hr_status start(struct hr_worker *worker)
+{
+    hr_take_up_weights(worker);
+    worker->bell = &worker->shared->control->rank[worker->rank].bell;
+    worker->state = worker->shared->own;
+    worker->applied = worker->shared->snapshot.applied[0];
+    return HR_OK;
+}
+
+static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+{
+    hr_next_synchronous(worker, task);
+    worker->applied += task->kind == HR_TASK_BATCH;
+    return HR_OK;
+}
+
+static void export_part(struct hr_worker *worker)
+{
+    const struct hr_range all = hr_export_stripe(worker);
+    hr_export_state(worker->shared, worker->state, all.begin, all.count);
+    worker->shared->snapshot.applied[0] = worker->applied;
+}
+
+const struct hr_strategy hr_strategy_streamed = {
+    .name = "allreduce",
+    .guarantee = "one replica; its stages update their own weights, an update a minibatch",
+    .options = (const char *const[]){"algorithm", NULL},
+    .synchronous = true,
+    .shares_batch = true,
+    .never_stale = true,
+    .prepare = prepare,
+    .bytes = bytes,
+    .init = init,
+    .start = start,
+    .request = hr_tell_nobody,
+    .ready = hr_always_ready,
+    .accept = accept,
+    .offer = hr_tell_nobody,
+    .arrive = hr_tell_nobody,
+    .arrived = hr_always_ready,
+    .export_part = export_part,
+    .verify = hr_verify_replica,
+};
