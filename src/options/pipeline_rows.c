@@ -31,4 +31,8 @@ const struct hr_option hr_pipeline_rows[HR_PIPELINE_ROWS] = {
     ROW("chunks", COUNT, chunks, DECIDES, "V", "1",
         "parts of the model that each stage has: interleaved", RANGE(1, 64),
         .check = hr_check_pipelined),
+    ROW("recompute", FLAG, recompute, AROUND, NULL, NULL,
+        "a stage keeps its input of a micro-batch alone, and computes forward again before "
+        "backward: less memory, more time, the same bits",
+        .check = hr_check_pipelined),
 };

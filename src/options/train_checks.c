@@ -55,8 +55,8 @@ enum hr_status hr_check_pipelined(const struct hr_train_options *o)
 {
     if (o->pipeline)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--micro-batches, --pipeline-schedule, --stages and --chunks mean "
-                               "nothing without --pipeline K");
+    return hr_fail(HR_E_USAGE, "--micro-batches, --pipeline-schedule, --stages, --chunks and "
+                               "--recompute mean nothing without --pipeline K");
 }
 
 enum hr_status hr_check_stall_warn(const struct hr_train_options *o)

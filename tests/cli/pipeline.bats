@@ -3,13 +3,7 @@
 load support
 
 # Runs for ever, with stages that are processes: rank 0 is the worker, ranks 1 and 2 are stages.
-start() {
-  "${HOGRING:-build/hogring}" train --workers 1 --pipeline 3 --micro-batches 4 --epochs 100000 --launch process "$@" \
-    >"$TMP/out" 2>"$TMP/err" &
-  pid=$!
-  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
-  return 1
-}
+start() { forever --workers 1 --pipeline 3 --micro-batches 4 "$@"; }
 
 digest() { hogring train "$@" --quiet | sed -n 's/^weights digest  //p'; }
 
@@ -32,15 +26,44 @@ assert sum(s["params"] for s in p["stages"]) == run["params"]
 assert p["bytes"] == sum(s["bytes"] for s in p["stages"]) == run["samples"] * (256 + 128) * 4 * 2, p
 assert 0 < p["bubble"] < 1 and all(s["busy_seconds"] > 0 for s in p["stages"])
 END
+  run hogring train --workers 2 --pipeline 3 --micro-batches 8 --pipeline-schedule zero-bubble --epochs 1 --json "$TMP/run.json"
+  [[ "$output" == *"(zero-bubble of equal stages: 7.7 %)"* ]]
+  python3 - "$TMP/run.json" <<'END'
+import json, sys
+p = json.load(open(sys.argv[1]))["runs"][0]["pipeline"]
+assert [s["peak_micro_batches"] for s in p["stages"]] == [3, 3, 3], p
+END
   run hogring train --workers 1 --epochs 1 --json -
   [[ "$output" == *'"pipeline": null'* ]]
+}
+
+@test "--recompute says what it saves and costs, and changes no bit" {
+  run hogring train --workers 1 --pipeline 2 --micro-batches 8 --pipeline-schedule gpipe --recompute --epochs 1 \
+    --json "$TMP/run.json"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"recompute: activations take "*" a replica, "*" without; "*" % more multiply-adds"* ]]
+  python3 - "$TMP/run.json" <<'END'
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+p = run["pipeline"]
+r = p["recompute"]
+assert r["activation_bytes"] < r["activation_bytes_without"] and 0.2 < r["madds_share"] < 0.5, r
+assert r["compute_seconds_without"] is None
+assert all(0 < s["recompute_seconds"] < s["busy_seconds"] for s in p["stages"]), p
+END
+  want=$(digest --workers 1 --epochs 1 --pipeline 2 --micro-batches 8)
+  [ -n "$want" ]
+  [ "$(sed -n 's/^weights digest  //p' <<<"$output")" = "$want" ]
 }
 
 @test "processes are threads, and both are one worker that accumulates" {
   want=$(digest --workers 2 --epochs 1 --batch-size 8 --accumulate 4)
   [ -n "$want" ]
   for launch in thread process; do
-    [ "$(digest --workers 2 --epochs 1 --pipeline 3 --micro-batches 4 --launch $launch)" = "$want" ]
+    for schedule in 1f1b zero-bubble; do
+      [ "$(digest --workers 2 --epochs 1 --pipeline 3 --micro-batches 4 --launch $launch \
+        --pipeline-schedule $schedule)" = "$want" ] || return 1
+    done
   done
 }
 
@@ -57,13 +80,10 @@ END
 }
 
 @test "SIGINT and SIGTERM stop it" {
-  for signal in INT TERM; do
-    start
-    kill -$signal $pid
-    code=0
-    wait $pid || code=$?
-    [ $code -eq $([ $signal = INT ] && echo 130 || echo 143) ]
-  done
+  start
+  ends_at INT 130
+  start
+  ends_at TERM 143
 }
 
 @test "a stage that is stopped is named by who waits for it" {
@@ -82,7 +102,7 @@ END
   victim=$(child_of $pid 2)
   kill -STOP "$victim"
   for _ in $(seq 200); do grep -q "(--stall-warn)" "$TMP/err" && break; sleep 0.05; done
-  grep -q "rank 1 (pid $victim) has been stopped for .*; rank 0 has waited" "$TMP/err"
+  grep -qE "rank 1 \\(pid $victim\\) has been stopped for .*; rank 0 (has|and 1 more have) waited" "$TMP/err"
   kill -CONT "$victim"
   for _ in $(seq 200); do grep -q "goes on after" "$TMP/err" && break; sleep 0.05; done
   kill -INT $pid
@@ -92,8 +112,13 @@ END
   grep -q "rank 1 (pid $victim) goes on after" "$TMP/err"
 }
 
+@test "one worker's stages send messages, and so links have a meaning" {
+  [ "$(digest --workers 1 --pipeline 2 --epochs 1 --clock virtual --link 1GB/s,5us)" = "$(digest --workers 1 --pipeline 2 --epochs 1)" ]
+  refused 2 "--link: means nothing with --workers 1" train --workers 1 --clock virtual --link 1GB/s
+}
+
 @test "options of pipelines mean nothing without one" {
-  for options in "--micro-batches 4" "--stages 3,3" "--chunks 2" "--pipeline-schedule gpipe"; do
+  for options in "--micro-batches 4" "--stages 3,3" "--chunks 2" "--pipeline-schedule gpipe" "--recompute"; do
     run hogring train $options --epochs 1
     [ "$status" -eq 2 ]
     [[ "$output" == *"mean nothing without --pipeline"* ]]
@@ -112,10 +137,8 @@ END
 --pipeline 2 --chunks 2|interleaved
 --pipeline 65|expected 0 to 64
 --pipeline 3 --workers 40|expected at most 64
---pipeline 2 --reduce repro --global-batch-size 32|--reduce repro
---pipeline 2 --overlap on|--overlap on
---pipeline 2 --prefetch 2|--prefetch
---pipeline 2 --on-loss continue|--on-loss
+--pipeline 2 --reduce repro --global-batch-size 32 --micro-batches 2|they are the 4 of 8 micro-shards
+--pipeline 2 --tensor-parallel 2 --on-loss continue|--on-loss in real time
 --pipeline 2 --accumulate 2|--micro-batches says
 END
 }
