@@ -35,4 +35,12 @@ const struct hr_option hr_pipeline_rows[HR_PIPELINE_ROWS] = {
         "a stage keeps its input of a micro-batch alone, and computes forward again before "
         "backward: less memory, more time, the same bits",
         .check = hr_check_pipelined),
+    ROW("tensor-parallel", COUNT, tensor_parallel, AROUND, "T", NULL,
+        "each worker, or each of its stages, is T ranks, which share its layers by columns and "
+        "rows (hogring help split)",
+        RANGE(0, HR_MAX_RANKS), .said = "none"),
+    ROW("tensor-shards", COUNT, tensor_shards, DECIDES, "S", NULL,
+        "shards that layers are cut into, whoever computes them: beside the same S, T changes no "
+        "bit",
+        RANGE(0, HR_MAX_RANKS), .said = "T"),
 };

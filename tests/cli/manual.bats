@@ -7,7 +7,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 @test "help lists commands and topics, in 80 columns" {
   hogring help >"$TMP/help"
   [ "$(awk 'length > 80' "$TMP/help" | wc -l)" = 0 ]
-  for t in data models strategies pipeline virtual-time collectives store sparse record checkpoints failures doctor top ci json reproducibility; do listed | grep -qx "$t"; done
+  for t in data models strategies split pipeline virtual-time collectives store sparse record checkpoints predict failures doctor top ci json reproducibility; do listed | grep -qx "$t"; done
 }
 
 @test "every topic is shown, in 80 columns" {
@@ -19,7 +19,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 }
 
 @test "every command's help fits 80 columns" {
-  for c in train compare simulate eval replay inspect data bench doctor top; do
+  for c in train compare simulate eval predict replay inspect data bench doctor top; do
     hogring "$c" --help | awk -v c="$c" 'length > 80 { print c ": " $0; bad = 1 } END { exit bad }'
   done
 }
@@ -116,7 +116,7 @@ flat() { tr -s ' \n' ' '; }
 }
 
 @test "train's help says nothing of bench, which says its own" {
-  for c in train compare eval; do
+  for c in train compare eval predict; do
     [ "$(hogring help $c --all | grep -cw bench)" = 0 ]
   done
   hogring help bench --all | flat >"$TMP/bench"

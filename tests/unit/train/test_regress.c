@@ -138,6 +138,10 @@ static void pipelines_and_shards_learn_values(void **state)
     options.pipeline = 0;
     options.micro_batches = 0;
     CHECK_DIGEST(&options, want);
+    options.tensor_parallel = 2;
+    struct hr_run_result result = run_train(&options);
+    assert_true(result.test_fit.r2 > 0.4);
+    hr_run_result_free(&result);
 }
 
 static void check_fit(const struct hr_fit *fit, const struct hr_fit *want)
