@@ -11,6 +11,7 @@
 #include "server/server_requests.h"
 #include "strategy/shared.h"
 #include "drive/record.h"
+#include "drive/replicas.h"
 #include "drive/roll_call.h"
 #include "drive/real_worker.h"
 #include "drive/serve_stage.h"
@@ -319,7 +320,6 @@ static size_t next_again(void *arg)
 static enum hr_status drive_threads(struct hr_drive *drive)
 {
     const struct hr_train_job *job = drive->job;
-    const bool outlives = job->shared->outlives;
     const struct hr_launch_options options = {
         .launch = job->launch,
         .nranks = job->nranks,
@@ -331,8 +331,8 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .timeout_ns = job->timeout_ns,
         .stall = job->stall,
         .arg = drive,
-        .lost = outlives ? hr_losses_lost : NULL,
-        .again = outlives ? next_again : NULL,
+        .lost = job->shared->outlives ? hr_replica_lost : NULL,
+        .again = job->shared->outlives ? next_again : NULL,
         .losses = &drive->losses,
     };
     return hr_launch_run(&options, &drive->stuck);

@@ -58,6 +58,8 @@ struct hr_losses {
      * not. (roll_call.c) */
     int64_t trained_ns, span_ns;
     const char *why_not; /* the run did not outlive a loss; NULL: it did */
+    char stage_how[160]; /* a stage was lost, whose worker will be; "": none (replicas.h) */
+    size_t stage_of;     /* that worker */
     size_t restarts;     /* so far */
     /* (ranks) each, in the segment: */
     int64_t *again_ns;    /* when one may be started again; 0: it need not */

@@ -27,14 +27,14 @@ size_t hr_record_ranks(const struct hr_drive *drive, size_t owner)
 {
     const struct hr_train_job *job = drive->job;
     const bool launcher = job->shared->outlives && owner + 1 == hr_record_owners(drive);
-    return launcher ? job->nranks : job->shared->workers;
+    return launcher ? job->first_stage : job->shared->workers;
 }
 
 /* --- memory --- */
 
 static size_t tail_bytes(const struct hr_drive *drive)
 {
-    return hr_round_up(hr_trace_tail_bytes(drive->job->nranks), HR_LINE);
+    return hr_round_up(hr_trace_tail_bytes(drive->job->first_stage), HR_LINE);
 }
 
 size_t hr_record_bytes(const struct hr_drive *drive)

@@ -25,7 +25,7 @@ static bool all_rest(const struct hr_losses *losses)
 {
     const struct hr_control *control = control_of(losses);
     const size_t workers = job_of(losses)->shared->workers;
-    const size_t n = hr_losses_recalled(losses) ? job_of(losses)->nranks : workers;
+    const size_t n = hr_losses_recalled(losses) ? job_of(losses)->first_stage : workers;
     size_t resting = 0;
     if (!hr_losses_recalled(losses) && !hr_losses_are_taken(losses))
         return false;
@@ -73,7 +73,7 @@ static void welcome(struct hr_losses *losses, size_t rank)
 
 static void welcome_who_is_back(struct hr_losses *losses)
 {
-    for (size_t r = 0; losses->n && r < job_of(losses)->nranks; r++)
+    for (size_t r = 0; losses->n && r < job_of(losses)->first_stage; r++)
         if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS &&
             may_be_welcome(losses, r))
             welcome(losses, r);
@@ -83,7 +83,7 @@ static void welcome_who_is_back(struct hr_losses *losses)
 static bool pair_who_is_back(struct hr_losses *losses)
 {
     bool any = false;
-    for (size_t r = 0; losses->n && r < job_of(losses)->nranks; r++) {
+    for (size_t r = 0; losses->n && r < job_of(losses)->first_stage; r++) {
         if (!hr_roster_is_gone(control_of(losses), r) || stage_of(losses, r) != HR_STAGE_JOINS ||
             !hr_losses_may_pair(losses, r))
             continue;
@@ -107,7 +107,8 @@ static int64_t latest(const struct hr_losses *losses, const int64_t *of_first)
     return hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
 }
 
-/* All have ended the span. A loss may have been noticed since then, when nobody trained. */
+/* All have ended the span; once more where one that came back in the cut has gone on with it since
+ * its end before. A loss may have been noticed since then, when nobody trained. */
 static void end_span(struct hr_losses *losses)
 {
     struct hr_cut *cut = losses->leader->cuts.cut;
