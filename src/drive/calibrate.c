@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "server/server.h"
 #include "drive/driver.h"
+#include "worker/staged.h"
 
 /* inih reads 200 bytes a line. */
 enum { LONGEST_NAME = 150 };
@@ -118,12 +119,14 @@ int64_t hr_calibrate_step(const struct hr_drive *drive, size_t rank,
     const struct hr_calibration *calibration = &drive->calibration;
     if (!calibration->compute)
         return 0;
-    const int64_t now = hr_clock_ns();
+    const int64_t now = hr_clock_ns(), longer_ns = hr_staged_longer_ns(drive->job, rank);
+    struct hr_samples *compute = &calibration->compute[rank];
     if (times->accepted_ns) {
-        keep(&calibration->compute[rank], now - times->accepted_ns - times->idle_ns);
+        keep(compute, now - times->accepted_ns - times->idle_ns + longer_ns - compute->longer_ns);
         keep(&calibration->idle[rank], times->idle_ns);
         keep(&calibration->came[rank], times->came_ns);
     }
+    compute->longer_ns = longer_ns;
     return cut ? 0 : now;
 }
 

@@ -4,6 +4,8 @@
  * Measured (the last HR_SAMPLES_KEPT of each rank):
  *   compute   a worker's time from one batch to the next without idle waiting: its gradient and,
  *             without servers, its part of the update and of the exchange
+ *             With a pipeline as long as one rank would take for the work of all stages, without
+ *             forward passes that --recompute computes again: virtual time shares it out
  *   idle      how long it waited, in the same steps
  *   came      when it had done its part of each and began to wait
  *   served    how long a shard takes a PULL (copying its slice) and a PUSH (the update)
@@ -42,6 +44,7 @@ struct hr_shard;
 /* Durations; one writer. */
 struct hr_samples {
     alignas(HR_LINE) uint64_t seen; /* in all; sample i is at i % HR_SAMPLES_KEPT */
+    int64_t longer_ns;              /* compute: hr_staged_longer_ns, as it is in them */
     int64_t ns[HR_SAMPLES_KEPT];
 };
 

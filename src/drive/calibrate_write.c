@@ -204,8 +204,10 @@ static enum hr_status write_compute(struct writer *writer)
     if (!writer->n)
         return hr_fail(HR_E_FAILED, "--calibrate %s: no step was measured",
                        drive->job->options->calibrate);
-    fprintf(writer->out, "#\n# %zu steps of workers%s\n", writer->n,
-            drive->job->shared->servers ? "" : ", updating and exchanging included");
+    fprintf(writer->out, "#\n# %zu steps of workers%s%s\n", writer->n,
+            drive->job->shared->servers ? "" : ", updating and exchanging included",
+            drive->job->pipeline ? "; as long as one rank would take for the work of all stages"
+                                 : "");
     HR_TRY(write_model(writer, "compute-time", "compute"));
     write_inject(writer);
     return HR_OK;

@@ -60,8 +60,6 @@ static const char *obstacle(const struct hr_train_job *job)
         return "--on-loss in real time: with --tensor-parallel a rank that is lost leaves others "
                "in "
                "the middle of a layer; expected --clock virtual, or --schedule explore:SEED";
-    if (o->calibrate[0])
-        return "--calibrate: it times gradients of single ranks";
     if (o->link[0] && strcmp(o->clock, "virtual") != 0)
         return "--link: links between stages are there in virtual time alone (--clock virtual)";
     return NULL;

@@ -246,6 +246,31 @@ static void a_file_that_cannot_be_is_refused_at_the_start(void **state)
     discard(run);
 }
 
+/* Two stages of 5 s of work each, one of it computed again, in 6 s: 3 s more than the step took,
+ * and once only. */
+static void stages_are_timed_as_one_rank(void **state)
+{
+    (void)state;
+    enum { S = 1000 * MS };
+    struct measured *run = measured("allreduce", 0);
+    struct hr_pipeline pipeline = {.ranks = 2, .seats = 2};
+    struct hr_stage_account accounts[2 * WORKERS] = {
+        [2] = {.busy_ns = 5 * (int64_t)S, .span_ns = 6 * (int64_t)S},
+        [3] = {.busy_ns = 5 * (int64_t)S, .again_ns = S},
+    };
+    const struct hr_samples *compute = &run->drive.calibration.compute[1];
+    run->job.pipeline = &pipeline;
+    run->job.stage_accounts = accounts;
+    const int64_t now = hr_clock_ns();
+    const struct hr_step_times times = {.accepted_ns = now - S, .idle_ns = S};
+    const int64_t next = hr_calibrate_step(&run->drive, 1, &times, false);
+    assert_true(next >= now);
+    assert_true(compute->ns[0] >= 3 * (int64_t)S);
+    assert_true(hr_calibrate_step(&run->drive, 1, &times, true) == 0);
+    assert_true(compute->ns[1] - compute->ns[0] <= hr_clock_ns() - now - 3 * (int64_t)S);
+    discard(run);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
@@ -259,6 +284,7 @@ int main(void)
         TEST(only_the_last_steps_are_kept),
         TEST(a_run_without_steps_is_no_model),
         TEST(a_file_that_cannot_be_is_refused_at_the_start),
+        TEST(stages_are_timed_as_one_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
