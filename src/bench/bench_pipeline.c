@@ -1,5 +1,6 @@
 /* hogring bench pipeline - how long the schedules of a pipeline take for a model, on paper: every
- * combination of stages, micro-batches and schedules is a walk (pipeline/walk.h). */
+ * combination of stages, micro-batches and schedules is a walk (pipeline/walk.h). With --rounds,
+ * beside it, in real time. */
 #include "bench/bench_pipeline.h"
 
 #include <stdlib.h>
@@ -8,13 +9,15 @@
 
 #include "base/signals.h"
 #include "bench/bench_data.h"
+#include "bench/bench_pipeline_run.h"
 #include "manual/manual.h"
 #include "options/nearest.h"
+#include "plot/plot.h"
 #include "pipeline/schedules.h"
 #include "bench/pipelines.h"
-#include "json/value.h"
-#include "page/publish.h"
 #include "stages/cut.h"
+#include "stages/spans.h"
+#include "page/publish.h"
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
 
@@ -39,6 +42,7 @@ struct bench {
     char *noted;
     size_t noted_bytes;
     struct hr_pipelines_table table;
+    struct hr_run_result last; /* in real time; owned */
 };
 
 static bool speaks(const struct bench *bench)
@@ -99,7 +103,7 @@ static enum hr_status check_chunks(const struct bench *bench)
 
 static enum hr_status check_model(const struct hr_cli *cli)
 {
-    static const char *const names[] = {"stages", "data", "input", "classes"};
+    static const char *const names[] = {"stages", "data", "input", "classes", "rounds"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (hr_cli_was_given(cli, names[i]) && !hr_cli_was_given(cli, "model"))
             return hr_fail(HR_E_USAGE, "--%s: means nothing without --model", names[i]);
@@ -120,6 +124,12 @@ static enum hr_status read_options(struct bench *bench)
         return hr_fail(HR_E_USAGE, "--stages %s: expected --pipeline K beside it, one number",
                        cli->stages);
     bench->only = bench->nschedules == 1 && bench->stages.n == 1 && bench->micro_batches.n == 1;
+    if (cli->rounds > HR_BENCH_PIPELINE_ROUNDS)
+        return hr_fail(HR_E_USAGE, "--rounds %zu: expected 0 to %d", cli->rounds,
+                       HR_BENCH_PIPELINE_ROUNDS);
+    if (!bench->only && cli->plot[0])
+        return hr_fail(HR_E_USAGE, "--plot: draws a single schedule; expected one "
+                                   "--pipeline-schedule, --pipeline K and --micro-batches M");
     return HR_OK;
 }
 
@@ -292,8 +302,35 @@ static enum hr_status show_one(const struct bench *bench)
     if (speaks(bench))
         status = hr_pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
     if (status == HR_OK)
-        status = hr_publish(bench->cli->json, bench->cli->report, hr_json_pipelines(&bench->table, &one));
+        status = hr_publish(bench->cli->json, bench->cli->report,
+                            hr_json_pipelines(&bench->table, &one));
     free(ranks);
+    return status;
+}
+
+/* On paper, and below it, where it was measured, the last step. */
+static enum hr_status draw(const struct bench *bench)
+{
+    const struct hr_pipelines_row *row = &bench->table.row[0];
+    const struct hr_pipeline_report *last = &bench->last.pipeline;
+    struct hr_stage_span *span;
+    char title[200], paper[80], real[80];
+    size_t n;
+    HR_TRY(hr_spans_of_walk(&bench->walk, bench->model ? 1e-6 : 1, &span, &n));
+    snprintf(title, sizeof title, "%s, %zu stages, %zu micro-batches%s%.80s", row->schedule->name,
+             row->shape.stages, row->shape.micro_batches, bench->model ? ": " : "",
+             bench->model ? bench->table.model : "");
+    snprintf(paper, sizeof paper, "on paper: bubble %.1f %%", 100 * row->bubble);
+    snprintf(real, sizeof real, "the last step that was measured; bubble %.1f %%",
+             100 * row->measured.bubble);
+    const struct hr_plot_schedule panel[] = {
+        {paper, row->shape.stages, n, span,
+         bench->model ? "millions of multiply-adds of a sample" : "time"},
+        {real, last->stages, last->nspans, last->span, NULL},
+    };
+    const enum hr_status status =
+        hr_plot_schedules(bench->cli->plot, title, panel, last->nspans ? 2 : 1);
+    free(span);
     return status;
 }
 
@@ -304,6 +341,11 @@ static enum hr_status show(struct bench *bench)
         fputs(bench->noted, stdout);
         hr_pipelines_print(stdout, &bench->table);
     }
+    if (bench->cli->rounds)
+        HR_TRY(
+            hr_bench_pipeline_run(bench->cli, &bench->data.dataset, &bench->table, &bench->last));
+    if (bench->cli->plot[0])
+        HR_TRY(draw(bench));
     if (bench->only)
         return show_one(bench);
     return hr_publish(bench->cli->json, bench->cli->report, hr_json_pipelines(&bench->table, NULL));
@@ -314,7 +356,9 @@ static enum hr_status build(struct bench *bench)
     const struct hr_dataset *set = &bench->data.dataset;
     if (!hr_cli_was_given(bench->cli, "model"))
         return HR_OK;
-    HR_TRY(hr_bench_data_open(bench->cli, false, &bench->data));
+    HR_TRY(hr_bench_data_open(bench->cli, bench->cli->rounds > 0, &bench->data));
+    if (bench->cli->rounds)
+        hr_bench_data_fill(&bench->data);
     HR_TRY(hr_model_create(bench->cli->train.model, set->shape, set->classes, &bench->model));
     bench->table.model = bench->cli->train.model;
     bench->table.data = bench->data.name;
@@ -342,5 +386,6 @@ enum hr_status hr_bench_pipeline(struct hr_cli *cli)
     free(bench.part);
     hr_model_destroy(bench.model);
     hr_bench_data_close(&bench.data);
+    hr_run_result_free(&bench.last);
     return status;
 }

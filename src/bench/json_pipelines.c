@@ -13,17 +13,27 @@ static void append(json_t **array, json_t *value)
     }
 }
 
+static json_t *measured_object(const struct hr_pipelines_measured *m)
+{
+    if (!m->rounds)
+        return json_null();
+    return json_pack("{so so so so so so}", "rounds", hr_json_count(m->rounds), "bubble",
+                     hr_json_number(m->bubble), "bubble_least", hr_json_number(m->least),
+                     "bubble_most", hr_json_number(m->most), "samples_per_s",
+                     hr_json_number(m->samples_per_s), "speed_up", hr_json_number(m->speed_up));
+}
+
 static json_t *row_object(const struct hr_pipelines_row *row)
 {
     const struct hr_pipeline_shape *shape = &row->shape;
-    return json_pack("{ss ss so so so so so so so so so so}", "op", "pipeline", "schedule",
-                     row->schedule->name, "stages", hr_json_count(shape->stages), "micro_batches",
-                     hr_json_count(shape->micro_batches), "chunks", hr_json_count(shape->chunks),
-                     "makespan", hr_json_number(row->makespan), "speed_up",
-                     hr_json_number(1 / row->makespan), "bubble", hr_json_number(row->bubble),
-                     "bubble_formula", hr_json_number(row->schedule->bubble(shape)), "stored",
-                     hr_json_count(row->stored), "balance", hr_json_number(row->balance),
-                     "messages", hr_json_count(row->messages));
+    return json_pack(
+        "{ss ss so so so so so so so so so so so}", "op", "pipeline", "schedule",
+        row->schedule->name, "stages", hr_json_count(shape->stages), "micro_batches",
+        hr_json_count(shape->micro_batches), "chunks", hr_json_count(shape->chunks), "makespan",
+        hr_json_number(row->makespan), "speed_up", hr_json_number(1 / row->makespan), "bubble",
+        hr_json_number(row->bubble), "bubble_formula", hr_json_number(row->schedule->bubble(shape)),
+        "stored", hr_json_count(row->stored), "balance", hr_json_number(row->balance), "messages",
+        hr_json_count(row->messages), "measured", measured_object(&row->measured));
 }
 
 /* Of an asynchronous schedule; null of the others. */

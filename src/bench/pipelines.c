@@ -4,17 +4,39 @@
 
 #include "pipeline/picture.h"
 
+/* "4", "4x2" */
+static const char *stages_text(const struct hr_pipeline_shape *shape, char text[48])
+{
+    if (shape->chunks > 1)
+        snprintf(text, 48, "%zux%zu", shape->stages, shape->chunks);
+    else
+        snprintf(text, 48, "%zu", shape->stages);
+    return text;
+}
+
+void hr_pipelines_print_measured_head(FILE *out)
+{
+    fprintf(out, "\n%-11s %6s %6s %8s %15s %8s %10s %8s\n", "measured", "stages", "micro", "bubble",
+            "least to most", "paper", "samples/s", "speed-up");
+}
+
+void hr_pipelines_print_measured(FILE *out, const struct hr_pipelines_row *row)
+{
+    const struct hr_pipelines_measured *m = &row->measured;
+    char stages[48];
+    fprintf(out, "%-11s %6s %6zu %6.1f %% %6.1f %6.1f %% %6.1f %% %10.0f %8.2f\n",
+            row->schedule->name, stages_text(&row->shape, stages), row->shape.micro_batches,
+            100 * m->bubble, 100 * m->least, 100 * m->most, 100 * row->bubble, m->samples_per_s,
+            m->speed_up);
+}
+
 static void print_row(FILE *out, const struct hr_pipelines_row *row)
 {
     char stages[48];
     const struct hr_pipeline_shape *shape = &row->shape;
-    if (shape->chunks > 1)
-        snprintf(stages, sizeof stages, "%zux%zu", shape->stages, shape->chunks);
-    else
-        snprintf(stages, sizeof stages, "%zu", shape->stages);
     fprintf(out, "%-11s %6s %6zu %9.3f %9.2f %6.1f %% %6.1f %% %7zu %8.2f\n", row->schedule->name,
-            stages, shape->micro_batches, row->makespan, 1 / row->makespan, 100 * row->bubble,
-            100 * row->schedule->bubble(shape), row->stored, row->balance);
+            stages_text(shape, stages), shape->micro_batches, row->makespan, 1 / row->makespan,
+            100 * row->bubble, 100 * row->schedule->bubble(shape), row->stored, row->balance);
 }
 
 static void print_head(FILE *out, const struct hr_pipelines_table *table)

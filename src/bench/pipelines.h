@@ -7,6 +7,13 @@
 
 #include "pipeline/walk.h"
 
+/* In real time, over rounds: medians, and the least and the most. */
+struct hr_pipelines_measured {
+    size_t rounds; /* 0: it was not measured */
+    double bubble, least, most;
+    double samples_per_s, speed_up; /* against one worker that accumulates as many micro-batches */
+};
+
 /* One schedule in one shape. */
 struct hr_pipelines_row {
     const struct hr_pipeline_schedule *schedule;
@@ -16,6 +23,7 @@ struct hr_pipelines_row {
     size_t stored;     /* most activations at once, of the rank that has most */
     double balance;    /* of the ranks' work, mean / most */
     uint64_t messages; /* between ranks */
+    struct hr_pipelines_measured measured;
 };
 
 enum { HR_PIPELINES_ROWS = 4096 };
@@ -42,6 +50,9 @@ struct hr_pipelines_one {
 };
 
 void hr_pipelines_print(FILE *out, const struct hr_pipelines_table *table);
+/* What was measured, beside the paper. */
+void hr_pipelines_print_measured_head(FILE *out);
+void hr_pipelines_print_measured(FILE *out, const struct hr_pipelines_row *row);
 /* Its picture, in lines of at most `width` columns, and what each rank has. */
 HR_CHECKED enum hr_status hr_pipelines_print_one(FILE *out, const struct hr_pipelines_one *one,
                                                  size_t width);

@@ -85,7 +85,7 @@ static const struct hr_option results[] = {
         .bench_help = "draw times over sizes, of layers the roofline, of training samples/s over "
                       "several --workers, of a pipeline a single schedule: .svg or .png",
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_TRAIN |
-                    HR_BENCH_STORE | HR_REPLAY,
+                    HR_BENCH_STORE | HR_BENCH_PIPELINE | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("report", TEXT, report, "FILE", NULL,
         "write all of it as a page of HTML, one file that needs no network: .html (hogring report "

@@ -5,6 +5,7 @@
 #ifndef HR_PLOT_PLOT_H
 #define HR_PLOT_PLOT_H
 
+#include "plot/plot_schedule.h"
 #include "report/layers.h"
 #include "json/documents.h"
 #include "report/store_times.h"
@@ -12,6 +13,10 @@
 /* The runs' curves; HR_E_USAGE when no run was evaluated. */
 HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
                                          const struct hr_run_result *runs, size_t n);
+
+/* What stages of a pipeline did when, a panel above the other; HR_E_USAGE when one has none. */
+HR_CHECKED enum hr_status hr_plot_schedules(const char *path, const char *title,
+                                            const struct hr_plot_schedule *panel, size_t n);
 
 /* Times over sizes or ranks, a curve an algorithm or operation. */
 enum hr_plot_over { HR_PLOT_OVER_BYTES, HR_PLOT_OVER_RANKS };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plot/plot_schedule.h"
 #include "plot/plot_staleness.h"
 
 /* --- data */
@@ -197,9 +198,19 @@ static size_t legend_columns(const struct hr_groups *groups)
     return longest < 28 ? 3 : longest < 46 ? 2 : 1;
 }
 
+/* Of the first run that has one, and was watched; or NULL. */
+static const struct hr_pipeline_report *pipeline_of(const struct hr_groups *groups)
+{
+    for (size_t g = 0; g < groups->n; g++)
+        if (groups->group[g].run[0]->pipeline.nspans)
+            return &groups->group[g].run[0]->pipeline;
+    return NULL;
+}
+
 static struct layout layout_of(const struct hr_groups *groups)
 {
-    struct layout layout = {.rows = hr_plot_has_staleness(groups) ? 3 : 2};
+    struct layout layout = {.rows =
+                                2 + hr_plot_has_staleness(groups) + (pipeline_of(groups) != NULL)};
     layout.unit = (double)TWO_ROWS / height_of(layout.rows);
     layout.columns = legend_columns(groups);
     layout.legend =
@@ -273,6 +284,29 @@ static void write_staleness(FILE *out, const struct hr_groups *groups, const str
     hr_plot_staleness_workers(out, groups);
 }
 
+static struct hr_plot_schedule schedule_of(const struct hr_groups *groups, char *title, size_t size)
+{
+    const struct hr_pipeline_report *report = pipeline_of(groups);
+    const bool simulated = !strcmp(groups->group[0].run[0]->clock, "virtual");
+    snprintf(title, size, "%s: %s of worker 0, bubble of the run %.1f %%", report->schedule,
+             simulated ? "a step (virtual time)" : "the last step", 100 * report->bubble);
+    return (struct hr_plot_schedule){
+        .title = title, .stages = report->stages, .n = report->nspans, .span = report->span};
+}
+
+/* The last row, all of it. */
+static void write_schedule(FILE *out, const struct hr_plot_schedule *schedule,
+                           const struct layout *layout)
+{
+    set_margins(out, layout, layout->rows - 1, 0);
+    fprintf(out,
+            "set offsets 0, 0, 0, 0\nset rmargin at screen 0.985\nset bmargin at screen %.4f\n",
+            layout->legend + 0.115 * layout->unit);
+    fprintf(out, "set tmargin at screen %.4f\n",
+            layout->legend + layout->row - 0.045 * layout->unit);
+    hr_plot_schedule_panel(out, schedule, 0);
+}
+
 void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *title,
                           const struct hr_groups *groups)
 {
@@ -282,8 +316,15 @@ void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *tit
     const struct layout layout = layout_of(groups);
     hr_plot_terminal(out, format, height_of(layout.rows));
     write_data(out, groups, &scale);
-    if (layout.rows > 2)
+    const bool stale = hr_plot_has_staleness(groups), staged = pipeline_of(groups) != NULL;
+    struct hr_plot_schedule schedule = {0};
+    char about[160];
+    if (stale)
         hr_plot_staleness_data(out, groups);
+    if (staged) {
+        schedule = schedule_of(groups, about, sizeof about);
+        hr_plot_schedule_data(out, &schedule, 0);
+    }
     write_styles(out, groups);
     fputs("set multiplot\nset label 1 ", out);
     hr_plot_quote(out, title, 110);
@@ -293,8 +334,10 @@ void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *tit
         write_panel(out, groups, &scale, &panels[i]);
         fputs("unset label 1\n", out);
     }
-    if (layout.rows > 2)
+    if (stale)
         write_staleness(out, groups, &layout);
+    if (staged)
+        write_schedule(out, &schedule, &layout);
     write_legend(out, groups, &layout);
     fputs("unset multiplot\n", out);
 }

@@ -1,8 +1,10 @@
 /* plot_script.h - writes a picture's gnuplot script; can be tested without gnuplot.
  *
- * Four panels: test loss and test accuracy, each against samples and against seconds of training;
- * one line a group, the mean over its seeds by number of evaluation, in a band from least to most.
- * Two more where updates were stale (plot_staleness.h).
+ * Four panels: test loss and test accuracy (of values the rmse), each against samples and against
+ * seconds of training; one line a group, the mean over its seeds by number of
+ * evaluation, in a band from least to most.
+ * Two more where updates were stale (plot_staleness.h), and one where there are stages
+ * (plot_schedule.h).
  * The script contains all data; gnuplot writes the picture to its standard output.
  */
 #ifndef HR_PLOT_PLOT_SCRIPT_H

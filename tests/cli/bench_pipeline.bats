@@ -43,6 +43,19 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   [ "$(json "$TMP/out.json" '[tuple(r["staleness"].values()) for r in d["ranks"]]')" = "[(1, 3, 0), (1, 2, 0), (1, 1, 0), (1, 0, 0)]" ]
 }
 
+@test "a schedule is drawn, on paper and as it was measured" {
+  command -v gnuplot >/dev/null || skip "no gnuplot"
+  one 4 8 zero-bubble --plot "$TMP/paper.svg" >/dev/null
+  grep -q "backward for weights" "$TMP/paper.svg"
+  one 2 4 1f1b --model mlp --data digits --rounds 1 --plot "$TMP/both.svg" --json "$TMP/out.json" >"$TMP/out"
+  grep -q "the last step that was measured" "$TMP/both.svg"
+  grep -q "^measured  *stages  *micro  *bubble" "$TMP/out"
+  [ "$(json "$TMP/out.json" '0 < d["rows"][0]["measured"]["bubble_least"] <= d["rows"][0]["measured"]["bubble"] < 1')" = True ]
+  awk 'length > 80 { print; bad = 1 } END { exit bad }' "$TMP/out"
+  hogring train --quiet --pipeline 2 --micro-batches 4 --epochs 1 --clock virtual --plot "$TMP/run.svg" >/dev/null
+  grep -q "a step (virtual time) of worker 0" "$TMP/run.svg"
+}
+
 @test "what is shown fits 80 columns" {
   { hogring bench pipeline; hogring bench pipeline --model resnet8 --pipeline 2,4,6; one 16 64 interleaved --chunks 4; one 8 200 unstashed --model vgg-small
     one 64 1024 zero-bubble; } >"$TMP/out"
@@ -54,7 +67,7 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   grep -q "^rank" "$TMP/page"
   while read -r line; do
     case $line in
-    hogring*--pipeline-schedule*) eval "$line" >"$TMP/out"; grep "^rank" "$TMP/out" >"$TMP/drawn"; cat "$TMP/drawn" >>"$TMP/all" ;;
+    hogring\ bench*--pipeline-schedule*) eval "$line" >"$TMP/out"; grep "^rank" "$TMP/out" >"$TMP/drawn"; cat "$TMP/drawn" >>"$TMP/all" ;;
     esac
   done <"$TMP/page"
   grep "^rank" "$TMP/page" | diff - "$TMP/all"
@@ -75,7 +88,9 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   none "--stages 3,4: 7 layers, the model has 6" 2 2 1f1b --model mlp --stages 3,4
   none "--stages: means nothing without --model" 2 2 1f1b --stages 3,3
   none "--input: means nothing without --model" 2 2 1f1b --input 1x8x8
-  none "--plot: means nothing with bench pipeline" 2 2 1f1b --plot "$TMP/x.svg"
+  none "--plot: draws a single schedule; expected one" 2 2 1f1b,gpipe --plot "$TMP/x.svg"
+  none "--rounds: means nothing without --model" 2 2 1f1b --rounds 1
+  none "--rounds 100: expected 0 to 99" 2 2 1f1b --model mlp --rounds 100
   refused 2 '--pipeline: means nothing without "hogring bench pipeline"' bench all_reduce --pipeline 2
   # A sweep goes on without it.
   hogring bench pipeline --pipeline 4 --micro-batches 6,8 --pipeline-schedule interleaved >"$TMP/out"

@@ -231,6 +231,26 @@ static void stale_updates_are_drawn_where_there_are_any(void **state)
     free(text);
 }
 
+static void stages_are_drawn_where_there_are_any(void **state)
+{
+    struct hr_stage_span span[] = {{0, 0, 0, 'F', 0, 0.001}, {0, 0, 0, 'B', 0.002, 0.004}};
+    struct hr_run_result runs[3];
+    char *text;
+    (void)state;
+    fill_runs(runs);
+    text = script(runs, 2, HR_PLOT_SVG, "title");
+    assert_null(strstr(text, "$schedule0"));
+    free(text);
+    runs[0].pipeline = (struct hr_pipeline_report){
+        .stages = 2, .schedule = "gpipe", .bubble = 0.25, .nspans = 2, .span = span};
+    text = script(runs, 2, HR_PLOT_SVG, "title");
+    expect(text, "gpipe: the last step of worker 0, bubble of the run 25.0 %");
+    expect(text, "$schedule0_0 << END\n0.5 0 0 1\nEND\n");
+    expect(text, "$schedule0_2 << END\n3 0 2 4\nEND\n");
+    expect(text, "set xlabel 'ms'");
+    free(text);
+}
+
 static void texts_are_quoted_for_gnuplot(void **state)
 {
     (void)state;
@@ -348,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_run_that_blows_up_does_not_set_the_scale),
         cmocka_unit_test(what_the_axis_of_staleness_leaves_out_is_said),
         cmocka_unit_test(stale_updates_are_drawn_where_there_are_any),
+        cmocka_unit_test(stages_are_drawn_where_there_are_any),
         cmocka_unit_test(texts_are_quoted_for_gnuplot),
         IN_FOLDER(other_endings_are_refused),
         IN_FOLDER(a_missing_gnuplot_is_told_with_its_package),
