@@ -1,5 +1,5 @@
 """results.json, which holds what was found, and results.md, which is made from nothing else."""
-import json, os, shlex
+import json, math, os, shlex
 
 from intervals import mean, mean_interval
 
@@ -79,9 +79,10 @@ def pairs(entry):
     rows = [claim for claim in entry["claims"] if "means" in claim]
     if rows:
         yield f"| {entry['measure']} | to | of | of - to | 95 % interval | verdict |\n|---|---|---|---|---|---|"
+    text = "{:.2f}".format if "accuracy" in entry["measure"] else rounded  # percent, or what has no scale
     for claim in rows:
-        to, of = (f"{number:.2f}" for number in claim["means"])
-        yield f"| {claim['name']} | {to} | {of} | {claim['value']:.2f} | {claim['low']:.2f} to {claim['high']:.2f} | **{claim['verdict']}** |"
+        to, of = (text(number) for number in claim["means"])
+        yield f"| {claim['name']} | {to} | {of} | {text(claim['value'])} | {text(claim['low'])} to {text(claim['high'])} | **{claim['verdict']}** |"
 
 
 def section(name, entry):
@@ -117,6 +118,15 @@ def render(report):
     yield ""
     for name, entry in report["experiments"].items():
         yield from section(name, entry)
+
+
+def finite(value):
+    """JSON has no infinity: an interval's open end is null."""
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read(folder):
