@@ -4,7 +4,7 @@ interval, next to the targets. An idle machine gives the only figures worth quot
 
     make peers                              all of it, half an hour
     tests/peers/compare.py --quick          few rounds and sizes, under 2
-    tests/peers/compare.py --only allreduce|training|primitives|convolutions|sparse|virtual|layers|store
+    tests/peers/compare.py --only allreduce|training|pipelines|primitives|convolutions|sparse|virtual|layers|store
 
 Each part becomes a section of FIGURES.md here, unless it is --quick; build/peers.json has all figures. Exits 0 unless somebody's sum is wrong. What is not installed is
 skipped, and said so; Debian: libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev g++ python3-torch liblinear-dev.
@@ -13,7 +13,7 @@ import sys
 sys.dont_write_bytecode = True
 import argparse, glob, json, os, platform, shutil, subprocess, tempfile, time
 
-import allreduce, contenders, figures, primitives, training
+import allreduce, contenders, figures, pipelines, primitives, training
 from cells import adopt_orphans, which
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -188,6 +188,10 @@ def part_training(options, facts, report):
     report["training"] = training.run(options, build_limit(), tell)
 
 
+def part_pipelines(options, facts, report):
+    report["pipelines"] = pipelines.run(options, tell)
+
+
 def part_virtual(options, facts, report):
     return not options.quick and run_command(options, sys.executable, os.path.join("tests", "peers", "virtual.py"))
 
@@ -205,6 +209,7 @@ PARTS = [
     ("primitives", "Primitives", part_primitives),
     ("allreduce", "All-reduce", part_allreduce),
     ("training", "Training", part_training),
+    ("pipelines", "Pipelines", part_pipelines),
     ("convolutions", "Convolutions", lambda options, facts, report: run_convolutions(options)),
     ("sparse", "Sparse models", lambda options, facts, report: run_sparse(options, options.scratch)),
     ("virtual", "Virtual time", part_virtual),
