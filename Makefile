@@ -46,8 +46,8 @@ TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/u
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))
 # What tests/coverage.sh asks about is tested by these.
-COVERING := unit/base/% unit/shm/% unit/checkpoint/% unit/data/% unit/formats/% unit/netsim/% unit/options/% unit/nn/% unit/trace/% fuzz/% \
-  unit/train/test_every_call unit/train/test_replay unit/train/test_replay_attacks
+COVERING := unit/base/% unit/shm/% unit/checkpoint/% unit/data/% unit/formats/% unit/netsim/% unit/options/% unit/nn/% unit/trace/% unit/session/% fuzz/% \
+  unit/train/test_every_call unit/train/test_replay unit/train/test_replay_attacks unit/train/test_replay_losses unit/train/test_save_requests
 SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
@@ -180,7 +180,7 @@ run-fuzz: $(FUZZERS)
 arm64: all                                     ## formats under qemu-user, and files exchanged with this machine
 	@CCACHE=$(firstword $(filter %ccache,$(CC))) tests/arm64.sh
 coverage:                                      ## branches of ring, checkpoints and parsers that unit tests take (gcovr)
-	@if command -v gcovr >/dev/null; then $(MAKE) --no-print-directory CONFIG=coverage CFLAGS="-g -O0 --coverage" LDFLAGS=--coverage run-coverage; \
+	@if command -v gcovr >/dev/null; then $(MAKE) --no-print-directory CONFIG=coverage CFLAGS="-g -O0 --coverage" LDFLAGS="--coverage -Wl,--wrap=_exit,-u,__gcov_dump" run-coverage; \
 	else echo "coverage: skipped, gcovr is not installed"; fi
 run-coverage: $(filter $(COVERING:%=$(B)/tests/%),$(TESTS))
 	@tests/run.sh -j $(JOBS) -t 600 $^

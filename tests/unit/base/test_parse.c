@@ -43,7 +43,32 @@ static void sizes_are_binary_or_decimal(void **state)
     assert_true(hr_parse_size("160MB", &bytes) && bytes == 160000000);
     assert_true(hr_parse_size("4K", &bytes) && bytes == 4096);
     assert_true(hr_parse_size("256M", &bytes) && bytes == 256u << 20);
-    assert_false(hr_parse_size("160 MB", &bytes) || hr_parse_size("-1", &bytes));
+    static const char *const bad[] = {"",   "160 MB", "-1",  "M",     "1e16",  "nan",
+                                      "1x", "4 K",    " 4K", "1.5.2", "16GiBs"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(hr_parse_size(bad[i], &bytes));
+    assert_true(hr_parse_size("1.5kB", &bytes) && bytes == 1500);
+    assert_true(hr_parse_size("1e15", &bytes) && bytes == 1000000000000000);
+    assert_true(hr_parse_size("2GiB", &bytes) && bytes == (uint64_t)2 << 30);
+}
+
+static void times_have_units_and_seconds_need_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool duration, seconds;
+        double s;
+    } rows[] = {{"30s", true, true, 30}, {"2m", true, true, 120},    {"500ms", true, true, 0.5},
+                {"3", false, true, 3},   {"0", true, true, 0},       {"3 s", false, false, 0},
+                {"", false, false, 0},   {"3days", false, false, 0}, {"-1s", false, false, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double s = -1;
+        assert_int_equal(hr_parse_duration(rows[i].text, &s), rows[i].duration);
+        assert_true(!rows[i].duration || s == rows[i].s);
+        assert_int_equal(hr_parse_seconds(rows[i].text, &s), rows[i].seconds);
+        assert_true(!rows[i].seconds || s == rows[i].s);
+    }
 }
 
 /* Against strtod in the C locale, over lengths and exponents on both sides of the fast path. */
@@ -66,6 +91,9 @@ static void reals_are_what_strtod_says(void **state)
     assert_true(hr_parse_real("18446744073709551616", 20, &got) && got == 0x1p64);
     assert_true(hr_parse_real("1.5,rest", 3, &got) && got == 1.5);
     assert_true(hr_parse_real(".5e-1", 5, &got) && got == 0.05);
+    assert_true(hr_parse_real("25E-1,", 5, &got) && got == 2.5);
+    assert_true(hr_parse_real("1e-9999999999", 13, &got) && got == 0);
+    assert_true(hr_parse_real("12e1", 3, &got) == false);
     assert_true(hr_parse_real("-0", 2, &got) && got == 0);
 }
 
@@ -93,6 +121,7 @@ int main(void)
         cmocka_unit_test(bandwidths_count_bytes_or_bits),
         cmocka_unit_test(what_is_no_bandwidth_is_refused),
         cmocka_unit_test(sizes_are_binary_or_decimal),
+        cmocka_unit_test(times_have_units_and_seconds_need_none),
         cmocka_unit_test(reals_are_what_strtod_says),
         cmocka_unit_test(what_is_no_real_is_refused),
     };

@@ -185,7 +185,11 @@ static void a_folder_without_a_valid_checkpoint_is_an_error(void **state)
     scratch_write("file", "x", 1);
     CHECK_FAILS(hr_checkpoint_load(scratch("file"), &found), HR_E_IO);
     CHECK_MESSAGE("/file: no checkpoint: neither a folder nor a model.safetensors");
+    CHECK_FAILS(hr_checkpoint_load("/dev/null", &found), HR_E_IO);
+    assert_false(hr_checkpoint_any(scratch("none")));
+    assert_false(hr_checkpoint_any(scratch("")));
     sample_save(500, 0);
+    assert_true(hr_checkpoint_any(scratch("d")));
     scratch_flip("d/" SAMPLE_STEP "/" HR_TRAINER_NAME, 0, 0);
     scratch_stderr_begin();
     const enum hr_status status = hr_checkpoint_load(scratch("d"), &found);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "checkpoint/claim.h"
 #include "support/runs.h"
 
@@ -145,6 +146,24 @@ static void latest_is_set_right_by_the_next_start(void **state)
     hr_checkpoint_free(&from);
 }
 
+/* Only newer steps are there, and none of them verifies. */
+static void newer_steps_that_are_damaged_keep_nobody_out(void **state)
+{
+    (void)state;
+    char run[17], path[128];
+    struct hr_claim claim;
+    begin(run);
+    struct hr_checkpoint from = load("step-00000010");
+    snprintf(path, sizeof path, "%s/step-00000010", folder);
+    CHECK_OK(hr_folder_remove(path));
+    snprintf(path, sizeof path, "%s/step-00000020/model.safetensors", folder);
+    assert_int_equal(truncate(path, 20), 0);
+    CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, &from, false}, &claim));
+    assert_string_equal(claim.run, run);
+    hr_claim_drop(&claim);
+    hr_checkpoint_free(&from);
+}
+
 static void steps_without_a_name_are_one_runs(void **state)
 {
     (void)state;
@@ -157,6 +176,70 @@ static void steps_without_a_name_are_one_runs(void **state)
         assert_int_equal(strlen(claim.run), 16);
         hr_claim_drop(&claim);
     }
+    hr_checkpoint_free(&from);
+}
+
+/* A file in a step's folder that is not ours stays, and so does the step. */
+static void a_users_file_is_not_overwritten(void **state)
+{
+    (void)state;
+    char run[17], path[128];
+    struct hr_claim claim;
+    begin(run);
+    snprintf(path, sizeof path, "%s/step-00000010/notes.txt", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    CHECK_FAILS(hr_claim_take(&(struct hr_claimant){folder, NULL, true}, &claim), HR_E_USAGE);
+    CHECK_MESSAGE("step-00000010 holds notes.txt, which is none of a checkpoint's files");
+    struct hr_checkpoint there = load("step-00000020");
+    hr_checkpoint_free(&there);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+/* As after a kill between the two renames of a file system that cannot exchange names. */
+static void a_step_that_was_moved_aside_gets_its_name_back(void **state)
+{
+    (void)state;
+    char run[17], path[128], old[140];
+    struct hr_claim claim;
+    begin(run);
+    snprintf(path, sizeof path, "%s/step-00000020", folder);
+    snprintf(old, sizeof old, "%s.old", path);
+    assert_int_equal(rename(path, old), 0);
+    struct hr_checkpoint from = load("");
+    assert_int_equal(from.step, 20);
+    CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, &from, false}, &claim));
+    hr_claim_drop(&claim);
+    hr_checkpoint_free(&from);
+    assert_int_not_equal(access(old, F_OK), 0);
+    struct hr_checkpoint there = load("step-00000020");
+    hr_checkpoint_free(&there);
+    check_latest("step-00000020");
+}
+
+/* Names of runs: 16 digits and nothing else; what is none is no name. */
+static void what_is_no_name_of_a_run_is_passed_over(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "0123", "0123456789abcdeX\n", "0123456789ABCDEF\n"};
+    char run[17], path[128];
+    struct hr_claim claim;
+    begin(run);
+    struct hr_checkpoint from = load("");
+    snprintf(path, sizeof path, "%s/.run", folder);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(texts[i], file);
+        fclose(file);
+        CHECK_OK(hr_claim_check(&(struct hr_claimant){folder, &from, false}));
+        CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, &from, false}, &claim));
+        assert_string_equal(claim.run, run); /* as its newest step says */
+        hr_claim_drop(&claim);
+    }
+    CHECK_OK(hr_claim_check(&(struct hr_claimant){"/nowhere/at/all", &from, false}));
+    CHECK_OK(hr_claim_check_free("/nowhere/at/all"));
     hr_checkpoint_free(&from);
 }
 
@@ -195,7 +278,11 @@ int main(void)
         CASE(a_run_from_elsewhere_is_another_run),
         CASE(newer_steps_are_refused_or_overwritten),
         CASE(latest_is_set_right_by_the_next_start),
+        CASE(newer_steps_that_are_damaged_keep_nobody_out),
         CASE(steps_without_a_name_are_one_runs),
+        CASE(a_users_file_is_not_overwritten),
+        CASE(a_step_that_was_moved_aside_gets_its_name_back),
+        CASE(what_is_no_name_of_a_run_is_passed_over),
         CASE(a_second_process_is_kept_out_until_the_first_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "checkpoint/safetensors.h"
 #include "support/check.h"
 #include "support/scratch.h"
@@ -167,6 +168,12 @@ static void a_digest_of_what_was_written_verifies_what_is_read(void **state)
     CHECK_FAILS(hr_safetensors_read_verified(scratch("f"), &digest, &file), HR_E_FORMAT);
     CHECK_MESSAGE("/f: tensor \"0.weight\" is damaged: XXH3-64 is ");
     scratch_flip("f", 199, 7);
+    digest.ntensors++;
+    CHECK_FAILS(hr_safetensors_read_verified(scratch("f"), &digest, &file), HR_E_FORMAT);
+    CHECK_MESSAGE("tensors, the manifest says ");
+    digest.ntensors = 0;
+    CHECK_FAILS(hr_safetensors_read_verified(scratch("f"), &digest, &file), HR_E_FORMAT);
+    CHECK_MESSAGE("is not in the manifest");
     digest.ntensors = 1;
     CHECK_FAILS(hr_safetensors_read_verified(scratch("f"), &digest, &file), HR_E_FORMAT);
     CHECK_MESSAGE("tensor \"0.weight\" is not in the manifest");
@@ -198,6 +205,30 @@ static void what_no_reader_would_take_is_not_written(void **state)
     bad = (struct hr_tensor){"\xff", HR_F32, 1, {2}, 8, bias};
     check_not_written(&(struct hr_tensor_file){1, &bad, 0, NULL, NULL}, "is not UTF-8");
     check_not_written(&(struct hr_tensor_file){0, NULL, 1, &metadata, NULL}, "is not UTF-8");
+    check_not_written(
+        &(struct hr_tensor_file){0, NULL, HR_SAFETENSORS_METADATA_MAX + 1, &metadata, NULL},
+        "4097 metadata entries, at most 4096");
+    const size_t half = (size_t)1 << 62;
+    struct hr_tensor huge[2] = {{"a", HR_U8, 1, {half}, half, bias},
+                                {"b", HR_U8, 1, {half}, half, bias}};
+    check_not_written(&(struct hr_tensor_file){2, huge, 0, NULL, NULL}, "too large together");
+}
+
+static void a_limit_of_memory_is_obeyed(void **state)
+{
+    (void)state;
+    enum { BYTES = 4 << 20 };
+    struct hr_tensor_file file;
+    struct hr_tensor large = {"a", HR_U8, 1, {BYTES}, BYTES, calloc(BYTES, 1)};
+    assert_non_null(large.data);
+    CHECK_OK(hr_safetensors_write(scratch("f"), &(struct hr_tensor_file){1, &large, 0, NULL, NULL},
+                                  NULL));
+    free(large.data);
+    hr_memory_limit_set(1 << 20);
+    const enum hr_status status = hr_safetensors_read(scratch("f"), &file);
+    hr_memory_limit_set(0);
+    CHECK_FAILS(status, HR_E_NOMEM);
+    CHECK_MESSAGE("f: needs 4.0 MiB of memory");
 }
 
 static void a_missing_file_is_an_io_error(void **state)
@@ -231,6 +262,7 @@ int main(void)
         TEST(any_bit_of_a_strangers_file_may_flip_without_harm),
         TEST(a_digest_of_what_was_written_verifies_what_is_read),
         TEST(what_no_reader_would_take_is_not_written),
+        TEST(a_limit_of_memory_is_obeyed),
         TEST(a_missing_file_is_an_io_error),
         TEST(the_digest_of_floats_is_xxh3_128),
     };

@@ -3,6 +3,7 @@
 #include "checkpoint/steps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,15 +50,44 @@ static void the_one_just_saved_is_never_pruned(void **state)
 static void pruning_touches_no_folder_of_another_name(void **state)
 {
     (void)state;
-    static const char *const names[] = {"d/step-7",        "d/step-00000007-best",
-                                        "d/step-",         "d/steps",
-                                        "d/step-+0000007", "d/step-00000007.older"};
+    static const char *const names[] = {"d/step-7",
+                                        "d/step-00000007-best",
+                                        "d/step-",
+                                        "d/steps",
+                                        "d/step-+0000007",
+                                        "d/step-00000007.older",
+                                        "d/step-7777777777777777777777777777"};
     for (size_t i = 0; i < COUNT(names); i++)
         CHECK_OK(hr_folder_make(scratch(names[i])));
     scratch_stderr_begin();
     sample_save(8, 1);
     assert_string_equal(scratch_stderr_end(), ""); /* not even tried */
     assert_int_equal(scratch_entries("d"), COUNT(names) + 2);
+}
+
+/* More than what is listed at first; and what is no temporary of anybody's stays. */
+static void many_steps_are_listed_and_strange_names_stay(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"d/.tmp-", "d/.tmp-x.-5.0123abcd", "d/.tmp-x.0.0123abcd",
+                                        "d/.tmp-x.99999999999.0123abcd", "d/.tmp-1.2"};
+    struct hr_step *steps;
+    size_t count;
+    for (size_t i = 0; i < COUNT(names); i++)
+        CHECK_OK(hr_folder_make(scratch(names[i])));
+    for (uint64_t step = 1; step <= 40; step++)
+        sample_save(step, 0);
+    CHECK_OK(hr_checkpoint_prepare(scratch("d"), 1));
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_true(scratch_exists(names[i]));
+    CHECK_OK(hr_steps_list(scratch("d"), &steps, &count));
+    assert_int_equal(count, 40);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(steps[i].step, 40 - i);
+    free(steps);
+    CHECK_FAILS(hr_steps_list(scratch("none"), &steps, &count), HR_E_IO);
+    CHECK_MESSAGE("none: this folder cannot be listed");
+    CHECK_FAILS(hr_steps_remove_leftovers(scratch("none")), HR_E_IO);
 }
 
 static void saving_a_step_again_replaces_it(void **state)
@@ -152,7 +182,7 @@ static void leave(const char *what, pid_t pid, char *name)
 static void leftovers_of_dead_processes_are_removed_and_others_kept(void **state)
 {
     (void)state;
-    char dead[128], own[128], live[128], link[128];
+    char dead[128], own[128], live[128], link[128], other[128];
     sample_save(500, 0);
     leave(SAMPLE_STEP, dead_pid(), dead);
     leave("step-00000600.old", getpid(), own);
@@ -160,6 +190,8 @@ static void leftovers_of_dead_processes_are_removed_and_others_kept(void **state
     sprintf(link, "d/.tmp-latest.%ld.0123abcd", (long)dead_pid());
     assert_int_equal(symlink(SAMPLE_STEP, scratch(link)), 0);
     CHECK_OK(hr_folder_make(scratch("d/.tmp-mine")));
+    leave("other", dead_pid(), other);
+    const bool given = chown(scratch(other), geteuid() + 1, getegid()) == 0; /* by root */
     CHECK_OK(hr_checkpoint_prepare(scratch("d"), 1));
     assert_false(scratch_exists(dead));
     assert_false(scratch_exists(own)); /* of an earlier process with our number */
@@ -167,7 +199,8 @@ static void leftovers_of_dead_processes_are_removed_and_others_kept(void **state
     assert_true(scratch_exists(live));
     assert_true(scratch_exists("d/.tmp-mine"));
     check_sample_loads(scratch("d"), 500);
-    assert_int_equal(scratch_entries("d"), 4);
+    assert_int_equal(scratch_exists(other), given);
+    assert_int_equal(scratch_entries("d"), 4 + given);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
@@ -178,6 +211,7 @@ int main(void)
         TEST(only_the_newest_are_kept),
         TEST(the_one_just_saved_is_never_pruned),
         TEST(pruning_touches_no_folder_of_another_name),
+        TEST(many_steps_are_listed_and_strange_names_stay),
         TEST(saving_a_step_again_replaces_it),
         TEST(a_file_in_the_place_of_a_step_is_replaced),
         TEST(a_step_is_replaced_where_names_cannot_be_exchanged),

@@ -26,6 +26,11 @@ static void lists_are_numbers_or_names(void **state)
     check_list("cat, New York ,eel", 3, (const char *[]){"cat", "New York", "eel"});
     check_list("a%2Cb,100%25,5%,%zz", 4, (const char *[]){"a,b", "100%", "5%", "%zz"});
     check_list("1,3,2", 3, (const char *[]){"1", "3", "2"});
+    check_list("a%4,%,\tb%\t", 3, (const char *[]){"a%4", "%", "b%"});
+    char longest[256];
+    memset(longest, 'a', 255);
+    longest[255] = '\0';
+    check_list(longest, 1, (const char *[]){longest});
     check_list("02139,2139", 2, (const char *[]){"02139", "2139"});
 }
 
@@ -41,6 +46,13 @@ static void what_is_no_list_is_refused(void **state)
         {"1,2,1.0", "\"1\" and \"1.0\" are one number, expected each class once"},
         {"0,0.0", "\"0\" and \"0.0\" are one number"},
         {"2,1.1,1.10", "\"1.1\" and \"1.10\", one number written in two ways"},
+        {"cat,"
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaa"
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaa",
+         "class 1 has no name, or one of more than 255 bytes"},
         {"0", "expected 1 to 16777216 classes"},
         {"99999999", "expected 1 to 16777216 classes"},
     };
@@ -130,6 +142,40 @@ static void numbers_are_found_by_value(void **state)
     hr_dataset_close(&ten);
 }
 
+/* Of whole numbers alone: what is no number, or a fraction, is a class of its own. */
+static void other_names_are_not_found_by_value(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *labels, *classes, *unknown;
+    } rows[] = {
+        {"x,label\n1,2\n2,cat\n", "1,3,2", "\"cat\""},
+        {"x,label\n1,2\n2,2.5\n3,1\n", "1,3,2", "\"2.5\""},
+        {"x,label\n1,2\n2,4\n3,-1\n", "1,3,2", "\"-1\", \"4\""},
+        {"x,label\n1,2\n2,-1\n3,7\n", "3", "\"-1\", \"7\""},
+        {"x,label\n1,cat\n2,2\n3,2\n", "cat,dog", "\"2\""},
+        {"x,label\n1,9007199254740993\n2,9007199254740992\n", "9007199254740992,1",
+         "\"9007199254740993\""},
+        {"x,label\n1,a23456789012345678901234567890\n2,b23456789012345678901234567890\n"
+         "3,c23456789012345678901234567890\n4,d23456789012345678901234567890\n"
+         "5,e23456789012345678901234567890\n6,f23456789012345678901234567890\n",
+         "cat,dog", "\"e23456789012345678901234567890\", which"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct hr_data_options options = data_options();
+        snprintf(options.classes, sizeof options.classes, "%s", rows[i].classes);
+        data_text("f", rows[i].labels);
+        data_refused("f", &options, HR_E_USAGE, rows[i].unknown);
+    }
+    static const char *const names[] = {"a", "b", "c"};
+    assert_string_equal(hr_class_list_shown(names, 3).text, "a, b, c");
+    assert_string_equal(hr_class_list_shown(NULL, 3).text, "0 to 2");
+    static const char *many[99];
+    for (size_t i = 0; i < 99; i++)
+        many[i] = "a23456789012345678901234567890";
+    assert_non_null(strstr(hr_class_list_shown(many, 99).text, "67890, ..."));
+}
+
 static void unknown_classes_are_refused_by_name(void **state)
 {
     (void)state;
@@ -169,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_name_is_written_so_that_it_can_be_read),
         IN_SCRATCH(data_is_numbered_by_the_list),
         IN_SCRATCH(numbers_are_found_by_value),
+        IN_SCRATCH(other_names_are_not_found_by_value),
         IN_SCRATCH(unknown_classes_are_refused_by_name),
         IN_SCRATCH(a_class_of_test_samples_alone_is_refused),
     };

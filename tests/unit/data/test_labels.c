@@ -77,12 +77,35 @@ static void a_fraction_in_two_forms_is_refused(void **state)
     check(TEXTS("0.1", "0.10000000000000000001"), TEXTS("0.1", "0.10000000000000000001"));
 }
 
+/* By all of their digits, whatever they are written like: each is below the next. */
+static void numbers_are_ordered_by_their_digits(void **state)
+{
+    (void)state;
+    static const char *const rising[] = {
+        "-1e9999999999",        "-20",         "-2e0", "-0.5", "0", "1e-9999999999", "1E-3", "0.02",
+        "12345678901234567890", "1E9999999999"};
+    static const struct {
+        const char *text;
+        bool whole;
+    } rows[] = {{"3", true},    {"+3", true}, {"3.0", true},    {"0.3e1", true}, {"0.3E1", true},
+                {"0.3", false}, {"0", true},  {"31e-1", false}, {"1e-5", false}};
+    for (size_t i = 0; i < sizeof rising / sizeof *rising; i++)
+        for (size_t j = 0; j < sizeof rising / sizeof *rising; j++) {
+            const int order = hr_label_compare(rising[i], rising[j]);
+            assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+        }
+    assert_int_equal(hr_label_compare("0", "-0.0e5"), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(hr_label_is_whole(rows[i].text), rows[i].whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers_are_told_apart_to_the_last_digit),
         cmocka_unit_test(forms_of_a_whole_number_are_one_class),
         cmocka_unit_test(what_begins_with_zeros_is_a_name),
+        cmocka_unit_test(numbers_are_ordered_by_their_digits),
         cmocka_unit_test(a_fraction_in_two_forms_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

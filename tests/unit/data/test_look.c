@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "data/look.h"
+#include "formats/packed.h"
 #include "support/data_files.h"
 
 /* Labels of `n` samples, as text: how each looks, number i of them. */
@@ -116,6 +117,54 @@ static void features_above_a_hundred_are_all_large(void **state)
     assert_false(look_at("a,b,k\n500,20,x\n500,-20,y\n500,20,x\n").all_large);
 }
 
+static void the_largest_value_is_that_of_all_kinds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        float largest;
+    } rows[] = {{"a,b,k\n1,-20,x\n3,4,y\n", 20}, {"1 2:-7\n0 1:3 5:6\n", 7}, {"1 2:0\n0\n", 0}};
+    struct hr_data_options options = data_options();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        data_text("f", rows[i].text);
+        snprintf(options.test_data, sizeof options.test_data, "%s", scratch("f"));
+        struct hr_dataset dataset = data_open("f", &options);
+        assert_true(hr_look_at_largest(&dataset, &dataset.train) == rows[i].largest);
+        assert_true(hr_dataset_bytes(&dataset) > 0);
+        hr_dataset_close(&dataset);
+    }
+    struct hr_dataset digits, packed;
+    struct hr_scale_look look;
+    CHECK_OK(hr_dataset_open("digits", &digits));
+    assert_true(hr_look_at_largest(&digits, &digits.train) == 1);
+    CHECK_OK(hr_look_at_scales(&digits, &look));
+    assert_true(!look.unlike && !look.all_large);
+    assert_int_equal(hr_dataset_bytes(&digits), 1797 * (64 + sizeof(uint32_t)));
+    CHECK_OK(hr_packed_write(scratch("p"), &digits));
+    packed = data_open("p", NULL);
+    assert_int_equal(hr_dataset_bytes(&packed), 0); /* a file's pages */
+    hr_dataset_close(&packed);
+    hr_dataset_close(&digits);
+}
+
+/* Labels that only test samples have: as values, or as classes that nobody taught. */
+static void labels_of_tests_alone_are_looked_at(void **state)
+{
+    (void)state;
+    struct hr_data_options options = data_options();
+    snprintf(options.test_data, sizeof options.test_data, "%s", scratch("test"));
+    data_text("f", "x,k\n1,1\n2,2\n");
+    data_text("test", "x,k\n1,2.5\n");
+    data_refused("f", &options, HR_E_USAGE, "the labels look like values and not like classes");
+    data_text("test", "x,k\n1,cat\n");
+    data_refused("f", &options, HR_E_FORMAT, "only test samples have the label \"cat\"");
+    data_text("test", "x,k\n1,3\n");
+    data_refused("f", &options, HR_E_FORMAT, "only test samples have the label \"3\"");
+    data_text("f", "x,k\n1,1\n2,2\n3,4\n4,5\n5,6\n6,7\n7,8\n8,9\n");
+    data_text("test", "x,k\n1,31\n1,32\n1,33\n");
+    data_refused("f", &options, HR_E_USAGE, "only test samples have \"31\"");
+}
+
 static void untaught_classes_are_counted(void **state)
 {
     (void)state;
@@ -141,6 +190,8 @@ int main(void)
         IN_SCRATCH(classes_are_classes),
         IN_SCRATCH(scales_a_thousandfold_apart_are_unlike),
         IN_SCRATCH(features_above_a_hundred_are_all_large),
+        IN_SCRATCH(the_largest_value_is_that_of_all_kinds),
+        IN_SCRATCH(labels_of_tests_alone_are_looked_at),
         IN_SCRATCH(untaught_classes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

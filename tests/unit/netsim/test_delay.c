@@ -209,6 +209,13 @@ static void wrong_text_is_refused_in_one_line(void **state)
         {"uniform(15ms, "
          "5555555555555555555555555555555555555555555555555555555555555555555555555ms)",
          "LOW <= HIGH"},
+        {"constant(", "expected constant(TIME)"},
+        {"uniform(5ms, x)", "LOW <= HIGH"},
+        {"uniform("
+         "5555555555555555555555555555555555555555555555555555555555555555555555555ms, 1s)",
+         "LOW <= HIGH"},
+        {"pareto(10ms, 1e9)", "SHAPE above 1"},
+        {"lognormal(10ms, x)", "0 to 5"},
         {"trace:/nowhere/at/all", "/nowhere/at/all: cannot be opened"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -264,6 +271,8 @@ static void wrong_files_are_refused_with_the_line(void **state)
         {"\n-5\n", "times:2: expected one duration"},
         {"25h\n", "times:1: expected one duration"},
         {"2000\n", "times:1: expected one duration with its unit"},
+        {"1ms\n00000000000000000000000000000000000000000000000000000000000000000000000001ms",
+         "times:2: expected one duration"},
         {"86400000000001ns\n", "times:1: expected one duration"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -293,6 +302,10 @@ static void files_that_are_too_long_or_no_text_are_refused(void **state)
     snprintf(text, sizeof text, "trace:%s", scratch("times"));
     CHECK_FAILS(hr_delay_parse("", text, &delay), HR_E_FORMAT);
     CHECK_MESSAGE("is not a text file");
+    static char path[HR_PATH_MAX + 10];
+    memset(path, '/', sizeof path - 1);
+    memcpy(path, "trace:", 6);
+    CHECK_FAILS(hr_delay_parse("", path, &delay), HR_E_USAGE);
 }
 
 #define WITH_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)

@@ -22,13 +22,13 @@ static void a_link_has_bandwidth_latency_lanes_and_medium(void **state)
     struct hr_topology t;
     parse("# a comment\n\n  gpu a b # two\r\nnode\tcpu\nlink a b 16GB/s\n"
           "link a cpu 100Gb/s 5us x2 shared host\nlink b cpu 1GB/s shared host#\n"
-          "gpu c\nlink c cpu 1GB/s x3",
+          "gpu c\nlink c cpu 1GB/s x3 shared disk",
           &t);
     assert_int_equal(t.nnodes, 4);
     assert_int_equal(t.nranks, 3);
     assert_int_equal(t.rank_node[2], 3);
     assert_int_equal(t.nwires, 4);
-    assert_int_equal(t.nmedia, 1);
+    assert_int_equal(t.nmedia, 2);
     assert_string_equal(t.medium[0].name, "host");
     assert_int_equal(t.wire[0].medium, HR_TOPOLOGY_NONE);
     assert_int_equal(t.wire[0].link.latency_ps, 0);
@@ -37,6 +37,7 @@ static void a_link_has_bandwidth_latency_lanes_and_medium(void **state)
     assert_int_equal(t.wire[1].link.latency_ps, 5000000);
     assert_int_equal(t.wire[1].medium, t.wire[2].medium);
     assert_int_equal(t.wire[3].lanes, 3);
+    assert_string_equal(t.medium[t.wire[3].medium].name, "disk");
     assert_int_equal(hr_topology_node(&t, "cpu"), 2);
     assert_int_equal(hr_topology_node(&t, "gpu"), HR_TOPOLOGY_NONE);
     hr_topology_fini(&t);
@@ -72,6 +73,14 @@ static void what_is_wrong_is_said_with_its_line(void **state)
         {"gpu a b\nlink a b 1GB/s\nlink b a 1GB/s\n", "t:3: link b a: there is one already"},
         {"", "t: 0 gpus: expected 2 to 1024"},
         {"gpu a\nnode b\nlink a b 1GB/s\n", "t: 1 gpus: expected 2 to 1024"},
+        {"gpu a b\nlink a b 1GB/s shared "
+         "abcdefghijabcdefghijabcdefghijababcdefghijabcdefghijabcdefghijabcdefghij\n",
+         "expected a name"},
+        {"gpu a b c d\nlink a b 1GB/s shared m\nlink b c 1GB/s shared n\nlink c d 1GB/s shared n\n"
+         "link b a 1GB/s shared n\n",
+         "t:5: link b a: there is one already"},
+        {"gpu a b c\nlink a c 1GB/s\nlink b c 1GB/s\nlink c b 1GB/s\n",
+         "t:4: link c b: there is one already"},
         {"gpu a b c\nlink a b 1GB/s\n", "t: no links lead from a to c"},
         {"gpu a b\nnode s\nlink a b 1GB/s\n", "t: no links lead from a to s"},
     };
@@ -103,6 +112,12 @@ static void limits_are_checked(void **state)
     CHECK_MESSAGE("t:1: n2048: more than 2048 nodes");
     free(ranks);
     free(nodes);
+    t = (struct hr_topology){0};
+    for (size_t i = 0; i < HR_TOPOLOGY_WIRES; i++)
+        CHECK_OK(hr_topology_add_wire(&t, &(struct hr_wire){.lanes = 1}));
+    CHECK_FAILS(hr_topology_add_wire(&t, &(struct hr_wire){.lanes = 1}), HR_E_FORMAT);
+    CHECK_MESSAGE("more than 16384 links");
+    hr_topology_fini(&t);
 }
 
 /* Every prefix of a good text, and every text with one byte changed, is read or refused. */
@@ -189,6 +204,9 @@ static void families_are_wired_as_they_are_called(void **state)
     CHECK_MESSAGE("no/such/file");
 }
 
+static const char long_bandwidth[] =
+    "0000000000000000000000000000000000000000000000000000000000000001GB/s,1us";
+
 static void link_text_is_bandwidth_and_latency(void **state)
 {
     (void)state;
@@ -198,7 +216,8 @@ static void link_text_is_bandwidth_and_latency(void **state)
     assert_int_equal(link.latency_ps, 5000000);
     CHECK_OK(hr_link_parse("--link ", "1GB/s", &link));
     assert_int_equal(link.latency_ps, 0);
-    static const char *const bad[] = {"", ",", "1GB/s,", "1GB/s,x", ",5us", "1GB/s,5us,6us", "5us"};
+    static const char *const bad[] = {
+        "", ",", "1GB/s,", "1GB/s,x", ",5us", "1GB/s,5us,6us", "5us", long_bandwidth};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK_FAILS(hr_link_parse("--link ", bad[i], &link), HR_E_USAGE);
         CHECK_MESSAGE("expected BANDWIDTH[,LATENCY], as 16GB/s");

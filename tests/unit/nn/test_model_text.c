@@ -101,6 +101,10 @@ static void errors_name_the_place_and_the_remedy(void **state)
         {"flatten, dense 1 2 3 4 5 6 7 8 9 a b c", "model: layer 1 \"dense\": more than 12 words"},
         {"flatten, dense 16777216, dense 10",
          "model: layer 1 \"dense 16777216\": the model has more than 2147483648 parameters"},
+        {"flatten, relu, dense 10, , dense 10, dense 10, dense 10",
+         "model: layer 3 is empty: expected a layer at \"...latten, relu, dense 10, >>> , dense "
+         "10, "
+         "dense 10, de...\""},
         {"flatten, re\x1blu",
          "model: layer 1 \"re?lu\": unknown layer, did you mean \"relu\"? " LAYERS ")"},
     };
@@ -208,6 +212,14 @@ static void errors_in_blocks_quote_the_spot(void **state)
         check_error(table[i][0], table[i][1]);
 }
 
+static void what_cannot_be_printed_is_not(void **state)
+{
+    (void)state;
+    struct hr_model *model;
+    CHECK_FAILS(hr_model_create("flatten,\v\x1b\t(\x1b, relu", image, 10, &model), HR_E_USAGE);
+    CHECK_MESSAGE("flatten, ? ");
+}
+
 static void a_model_without_parameters_is_refused(void **state)
 {
     (void)state;
@@ -253,6 +265,7 @@ int main(void)
         cmocka_unit_test(errors_name_the_place_and_the_remedy),
         cmocka_unit_test(errors_of_windows_say_what_was_found_and_expected),
         cmocka_unit_test(errors_in_blocks_quote_the_spot),
+        cmocka_unit_test(what_cannot_be_printed_is_not),
         cmocka_unit_test(a_model_without_parameters_is_refused),
         cmocka_unit_test(inputs_without_a_size_are_refused),
         cmocka_unit_test(too_long_texts_are_refused),

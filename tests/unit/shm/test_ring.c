@@ -128,6 +128,31 @@ static void reserve_and_peek_change_nothing(void **state)
     free(ring);
 }
 
+/* Released or not, and dropped or not, it is there for who knows that the producer is dead. */
+static void the_newest_is_what_was_committed_last(void **state)
+{
+    (void)state;
+    struct hr_ring *ring = ring_create(SLOTS, 0);
+    uint64_t wrong = 0;
+    assert_null(hr_ring_newest_spsc(ring));
+    for (uint64_t k = 0; k < 3 * SLOTS; k++) {
+        assert_true(try_send(ring, k));
+        assert_non_null(hr_ring_try_reserve_spsc(ring)); /* reserved is not sent */
+        assert_int_equal(hr_ring_newest_spsc(ring)->sequence, k);
+        assert_true(k % 2 || try_take(ring, hr_ring_taken_spsc(ring), &wrong));
+        if (k % SLOTS == SLOTS - 1) {
+            hr_ring_drop_spsc(ring);
+            assert_null(hr_ring_peek_spsc(ring));
+            assert_int_equal(hr_ring_taken_spsc(ring), k + 1);
+            assert_int_equal(hr_ring_newest_spsc(ring)->sequence, k);
+        }
+    }
+    hr_ring_drop_spsc(ring); /* harmless */
+    assert_true(hr_ring_drained_spsc(ring));
+    assert_int_equal(wrong, 0);
+    free(ring);
+}
+
 static void drained_is_true_when_all_was_released(void **state)
 {
     (void)state;
@@ -250,6 +275,7 @@ int main(void)
         cmocka_unit_test(ring_takes_all_its_slots_and_no_more),
         cmocka_unit_test(ring_keeps_order_when_indices_wrap),
         cmocka_unit_test(reserve_and_peek_change_nothing),
+        cmocka_unit_test(the_newest_is_what_was_committed_last),
         cmocka_unit_test(drained_is_true_when_all_was_released),
         cmocka_unit_test(two_threads_pass_every_message_in_order),
         cmocka_unit_test(messages_go_round_a_circle_of_three),

@@ -194,7 +194,7 @@ static void no_process_is_forked_beside_a_writer(void **state)
     assert_int_equal(pthread_atfork(before_a_fork, NULL, NULL), 0);
     CHECK_OK(hr_train(&options, run_digits(), NULL, &result));
     assert_int_equal(result.restarts, 3);
-    assert_true(forks >= 3 + 1 + 3); /* workers, a server, and those again */
+    assert_true(forks > 3 + 1); /* workers, a server, and those that come again before it is over */
     assert_int_equal(forks_beside_threads, 0);
     hr_run_result_free(&result);
     run_folder_remove(folder);
