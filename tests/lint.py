@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules that a reader relies on; exits 1 and names every place that breaks one.
 
-- a folder of src/ includes and calls only itself and those above it in the order below; pipeline,
-  kernels, nn, optim, data, formats and checkpoint base only, and nn its kernels, formats the data. Calls are read from the symbols of
+- a folder of src/ includes and calls only itself and those above it in the order below; encode, pipeline,
+  kernels, nn, optim, data, formats and checkpoint base only, and nn its kernels, formats data and images. Calls are read from the symbols of
   the object files, so lint wants a build
 - no circle of calls between files, but for those listed below; the list shrinks; in folders whose
   files have an order (FILE_ORDER), nothing calls what stands above it

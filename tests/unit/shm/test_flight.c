@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "shm/control.h"
 #include "support/check.h"
 #include "support/ranks.h"
@@ -180,36 +179,6 @@ static void recorder_of_a_killed_writer_can_be_read(void **state)
     }
 }
 
-/* --- cost */
-
-static double ns_per_operation(struct hr_flight *flight, int64_t (*clock)(void))
-{
-    enum { COUNT = 200 * 1000, ATTEMPTS = 5 };
-    int64_t best = INT64_MAX;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const int64_t start = hr_clock_ns();
-        for (uint64_t n = 1; n <= COUNT; n++) {
-            hr_flight_begin(flight, n, 1, 2, 3, clock ? clock() : start);
-            hr_flight_end(flight, clock ? clock() : start);
-        }
-        const int64_t took = hr_clock_ns() - start;
-        best = took < best ? took : best;
-    }
-    return (double)best / COUNT;
-}
-
-static void recording_costs_nanoseconds(void **state)
-{
-    (void)state;
-    static struct hr_flight flight;
-    const double bare = ns_per_operation(&flight, NULL);
-    print_message("begin and end: %.1f ns; with coarse clocks %.1f, with clocks %.1f\n", bare,
-                  ns_per_operation(&flight, hr_clock_coarse_ns),
-                  ns_per_operation(&flight, hr_clock_ns));
-    if (!CHECK_SANITIZED)
-        assert_true(bare < 50); /* about 5 on an idle machine of 2024 */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,7 +187,6 @@ int main(void)
         cmocka_unit_test(recorders_lie_behind_the_ranks),
         cmocka_unit_test(readers_see_no_torn_operation),
         cmocka_unit_test(recorder_of_a_killed_writer_can_be_read),
-        cmocka_unit_test(recording_costs_nanoseconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
