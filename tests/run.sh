@@ -3,7 +3,7 @@
 #   tests/run.sh [-j N] [-t SECONDS] PROGRAM|FILE.bats ...
 # N at a time (1): most wait more than they compute. A program passes with exit 0, is skipped with 77, and fails otherwise;
 # one that outlives its time fails: a hang is a bug. So does one of which a sanitizer has said something, though it ended
-# well or kept that to itself. The output of a failing program is printed whole.
+# well or kept that to itself. The output of a failing program is printed whole. All get the environment of environment.bash.
 set -um # -m: what runs beside others hears SIGINT, too
 abreast=1 limit=60
 while getopts j:t: option; do
@@ -14,6 +14,7 @@ passed=0 failed=0 skipped=0 begun=0 running=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
+. "${BASH_SOURCE%/*}/environment.bash"
 export HOGRING_TUNE="$dir/tune" # what tests measure is not for others
 declare -A program output began
 

@@ -1,4 +1,5 @@
 # Shared by the command-line tests. HOGRING names the command under test.
+. "$BATS_TEST_DIRNAME/../environment.bash"
 hogring() { "${HOGRING:-build/hogring}" "$@"; }
 
 setup() { cd "$BATS_TEST_DIRNAME/../.."; TMP=$(mktemp -d); }

@@ -305,6 +305,8 @@ static void banner_says_what_a_strategys_own_options_are(void **state)
 int main(void)
 {
     setenv("LC_ALL", "C", 1);
+    unsetenv("CI");
+    unsetenv("NO_COLOR");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_gets_a_line_an_evaluation),
         cmocka_unit_test(quiet_means_nothing_at_all),
